@@ -10,7 +10,7 @@
 //     allowed origins, health, authentication, explanation, impersonation, faults, authorization.
 //     Each is a function in a file of its own.
 //   - paths.go tells resources from other paths (discovery, OpenAPI, the version).
-//   - resources.go finds what the path names in the catalogue, and its verb.
+//   - resources.go finds what the path names in the registry, and its verb.
 //   - create.go reads the options. write.go makes a write.Request of them and hands it to package
 //     write, whose doc.go says how to read on. The pipeline calls back for the object in the
 //     body (body.go), once in each attempt.
@@ -28,7 +28,7 @@
 //
 // # Invariants
 //
-//   - A request sees one resource.Catalogue from its start to its end, unless its write is
+//   - A request sees one resource.Registry from its start to its end, unless its write is
 //     tried again because the definition of the kind has changed.
 //   - A verb never asks whether a kind is built in. What differs is in fields of
 //     resource.Resource and resource.Version.

@@ -123,7 +123,7 @@ func (e *explanation) end(req *http.Request, code int, header http.Header) inspe
 
 // since returns the writes of an object after a revision, as far as they are known.
 func (s *Server) since(group, plural, version, namespace, name string, revision int64) []inspect.InterveningWrite {
-	of := s.cluster.Catalogue().Resource(group, plural)
+	of := s.cluster.Registry().Resource(group, plural)
 	if of == nil {
 		return nil
 	}

@@ -311,7 +311,7 @@ func (r *request) refusal() func(upstream.Attributes) error {
 // knows returns an error if no version of a resource that is served has the subresource or the verb.
 // Any of them may be empty, or the subresource any.
 func (s *Server) knows(of schema.GroupResource, subresource, verb string) error {
-	c := s.cluster.Catalogue()
+	c := s.cluster.Registry()
 	if of.Resource == "" {
 		for _, group := range c.Groups() {
 			for _, res := range group.Resources {
@@ -369,7 +369,7 @@ func subresourceVerbsOf(res *resource.Resource, subresource string) (verbs []str
 }
 
 // othersCalled names the resources of other groups that are called so.
-func (s *Server) othersCalled(c *resource.Catalogue, of schema.GroupResource) string {
+func (s *Server) othersCalled(c *resource.Registry, of schema.GroupResource) string {
 	var found []string
 	for _, group := range c.Groups() {
 		if res := c.Resource(group.Name, of.Resource); res != nil {

@@ -19,7 +19,7 @@ func (s *Server) Findings(panics ...inspect.Panic) inspect.Findings {
 
 // remembered is what the server remembers, with the panics of handlers and controllers.
 func (s *Server) remembered(panics []inspect.Panic) findings.Source {
-	return findings.Source{Store: s.cluster.Store, History: s.history, Catalogue: s.cluster.Catalogue(), Panics: panics, Needs: s.lacks}
+	return findings.Source{Store: s.cluster.Store, History: s.history, Registry: s.cluster.Registry(), Panics: panics, Needs: s.lacks}
 }
 
 // lacks returns the rules that would allow a user what was refused, in the words of a Role.

@@ -56,7 +56,7 @@ func (s *Server) ObjectAt(kind schema.GroupVersionKind, namespace, name string, 
 
 // named finds the version of a kind, and the key of an object of it.
 func (s *Server) named(kind schema.GroupVersionKind, namespace, name string) (*resource.Version, string, error) {
-	res := s.cluster.Catalogue().Kind(kind)
+	res := s.cluster.Registry().Kind(kind)
 	if res == nil || res.Version(kind.Version) == nil {
 		return nil, "", &meta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}
 	}

@@ -47,7 +47,7 @@ func getDocument(t *testing.T, h http.Handler, path string, header ...string) *h
 func TestOpenAPIIsBuiltPerGroupVersionWhenItChanges(t *testing.T) {
 	var first, second, changed int
 	a, b := described("a.example.com", &first), described("b.example.com", &second)
-	before := openapi.New(resource.NewCatalogue(1, []*resource.Resource{a, b}, nil), nil, nil)
+	before := openapi.New(resource.NewRegistry(1, []*resource.Resource{a, b}, nil), nil, nil)
 	if first+second != 0 {
 		t.Fatal("documents are built before they are asked for")
 	}
@@ -59,7 +59,7 @@ func TestOpenAPIIsBuiltPerGroupVersionWhenItChanges(t *testing.T) {
 		return index.Paths
 	}
 	was := index(before)
-	after := openapi.New(resource.NewCatalogue(2, []*resource.Resource{a, described("b.example.com", &changed)}, nil), before, nil)
+	after := openapi.New(resource.NewRegistry(2, []*resource.Resource{a, described("b.example.com", &changed)}, nil), before, nil)
 	is := index(after)
 	if first != 1 || second != 1 || changed != 1 {
 		t.Errorf("looked %d, %d, %d times at the resources, want once at each", first, second, changed)
@@ -67,7 +67,7 @@ func TestOpenAPIIsBuiltPerGroupVersionWhenItChanges(t *testing.T) {
 	if path := "apis/a.example.com/v1"; len(is) != 2 || is[path]["serverRelativeURL"] == "" || is[path]["serverRelativeURL"] != was[path]["serverRelativeURL"] {
 		t.Errorf("index %v after %v", is, was)
 	}
-	gone := openapi.New(resource.NewCatalogue(3, []*resource.Resource{a}, nil), after, nil)
+	gone := openapi.New(resource.NewRegistry(3, []*resource.Resource{a}, nil), after, nil)
 	if w := getDocument(t, gone, "/openapi/v3/apis/b.example.com/v1"); w.Code != http.StatusNotFound {
 		t.Errorf("the document of a group that is gone: %d", w.Code)
 	}

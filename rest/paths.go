@@ -21,7 +21,7 @@ import (
 // version, the index, OpenAPI and discovery.
 type paths struct {
 	resources http.Handler
-	catalogue func() *resource.Catalogue
+	registry  func() *resource.Registry
 	openAPI   *openAPI
 	aggregate *aggregation.Registry
 	tokens    *auth.Issuer
@@ -42,11 +42,11 @@ func (p paths) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case infoOf(req).IsResourceRequest:
 		p.resources.ServeHTTP(w, req)
 	default:
-		p.serve(w, req, p.catalogue())
+		p.serve(w, req, p.registry())
 	}
 }
 
-func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catalogue) {
+func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Registry) {
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
 	document := strings.TrimRight(req.URL.Path, "/") // of those that a real server routes as it does resources
 	switch {
@@ -88,7 +88,7 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Catal
 }
 
 // serveIndex serves what names the paths that answer.
-func (p paths) serveIndex(w http.ResponseWriter, req *http.Request, c *resource.Catalogue) {
+func (p paths) serveIndex(w http.ResponseWriter, req *http.Request, c *resource.Registry) {
 	registered, err := p.aggregate.Registered()
 	switch {
 	case err != nil:
@@ -101,13 +101,13 @@ func (p paths) serveIndex(w http.ResponseWriter, req *http.Request, c *resource.
 }
 
 // pathsOf returns the paths that a real server names, except those of objects. All of them answer.
-func pathsOf(c *resource.Catalogue, registered []*apiregistrationv1.APIService) []string {
+func pathsOf(c *resource.Registry, registered []*apiregistrationv1.APIService) []string {
 	others := append([]string{issuerPath, keysPath, "/flagz", "/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/statusz", "/version"}, healthPaths()...)
 	return discovery.Paths(c, registered, others...)
 }
 
 // serveDiscovery serves the documents under /api and /apis.
-func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, parts []string) {
+func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resource.Registry, parts []string) {
 	name := ""
 	if parts[0] == "apis" && len(parts) > 1 {
 		name = parts[1]
@@ -143,13 +143,13 @@ func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resou
 	}
 }
 
-// openAPI makes the OpenAPI documents of catalogues. It keeps the last ones, because the next
+// openAPI makes the OpenAPI documents of registries. It keeps the last ones, because the next
 // ones share parts with them.
 type openAPI struct {
 	last atomic.Pointer[openapi.Documents]
 }
 
-func (o *openAPI) of(c *resource.Catalogue) *openapi.Documents {
+func (o *openAPI) of(c *resource.Registry) *openapi.Documents {
 	before := o.last.Load()
 	if before != nil && before.Of(c) {
 		return before

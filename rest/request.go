@@ -29,10 +29,10 @@ type request struct {
 	store        *store.Store
 	expired      int64 // lists at revisions before it are too old
 	writes       *write.Pipeline
-	// catalogue is what is served, from the start of the request to its end.
-	catalogue *resource.Catalogue
-	version   *resource.Version
-	form      view.Form // of the answer
+	// registry is what is served, from the start of the request to its end.
+	registry *resource.Registry
+	version  *resource.Version
+	form     view.Form // of the answer
 	// struck is what faults do to the request; nil: nothing.
 	struck *faultinjection.Struck
 

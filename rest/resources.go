@@ -52,7 +52,7 @@ type resources struct {
 	buffers      *buffers
 	store        *store.Store
 	writes       *write.Pipeline
-	catalogue    func() *resource.Catalogue
+	registry     func() *resource.Registry
 	verbs        map[string]verb
 	subresources map[string]verb // verbs of subresources
 	gaps         *gaps
@@ -63,7 +63,7 @@ type resources struct {
 
 // ServeHTTP implements http.Handler.
 func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	r := &request{http: req, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, store: s.store, writes: s.writes, catalogue: s.catalogue(),
+	r := &request{http: req, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, store: s.store, writes: s.writes, registry: s.registry(),
 		computations: s.computations, expired: s.expired.Load()}
 	r.counted = counted{ResponseWriter: w, of: r, by: s.counts}
 	r.w = &r.counted
@@ -75,7 +75,7 @@ func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		err = s.serve(r)
 	}
 	if errors.Is(err, write.ErrNotServed) {
-		err = unknownPath(r.catalogue.Group(r.info.APIGroup).Routing)
+		err = unknownPath(r.registry.Group(r.info.APIGroup).Routing)
 	}
 	s.gaps.note(err)
 	if err = orTimeout(req.Context(), err); err != nil {
@@ -128,13 +128,13 @@ func (r *request) deprecated() {
 	}
 }
 
-// findVersion finds what the path names in the catalogue.
+// findVersion finds what the path names in the registry.
 func (r *request) findVersion() error {
-	group := r.catalogue.Group(r.info.APIGroup)
+	group := r.registry.Group(r.info.APIGroup)
 	if group == nil || (r.info.APIPrefix == "api") != (r.info.APIGroup == "") {
 		return errUnknownPath
 	}
-	res := r.catalogue.Resource(r.info.APIGroup, r.info.Resource)
+	res := r.registry.Resource(r.info.APIGroup, r.info.Resource)
 	if !group.Serves(r.info.APIVersion) || res == nil || res.Routing == resource.OneHandler && !r.inScope(res) {
 		return unknownPath(group.Routing)
 	}

@@ -208,8 +208,8 @@ func (s *Server) serve(of *server.Cluster) {
 	s.cluster = of
 	counts := &requestCounts{flow: s.flowMetrics()}
 	s.handler = behind(s.filters(counts), paths{
-		resources: resources{&buffers{}, of.Store, of.Writes, of.Catalogue, s.verbs(), s.subresourceVerbs(), s.gaps, counts, s.computations, &s.compact.expired},
-		catalogue: of.Catalogue,
+		resources: resources{&buffers{}, of.Store, of.Writes, of.Registry, s.verbs(), s.subresourceVerbs(), s.gaps, counts, s.computations, &s.compact.expired},
+		registry:  of.Registry,
 		openAPI:   &openAPI{},
 		aggregate: of.Aggregate,
 		tokens:    of.Tokens,

@@ -32,7 +32,7 @@ func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
 		state, changed := s.history.State()
 		if state.Revision-looked >= lookEvery {
 			looked = state.Revision
-			of := findings.Source{Store: s.cluster.Store, History: s.history, Catalogue: s.cluster.Catalogue(), Since: first}
+			of := findings.Source{Store: s.cluster.Store, History: s.history, Registry: s.cluster.Registry(), Since: first}
 			if loop, ok := findings.Loop(of, loopWrites); ok {
 				return fmt.Errorf("the cluster does not settle: %s", loop)
 			}

@@ -54,7 +54,7 @@ var widgets = schema.GroupVersionResource{Group: "example.com", Version: "v1", R
 
 // write is a create of a widget, whose codec is that of any kind: no test converts it.
 func write(ctx context.Context, obj *unstructured.Unstructured) *admission.Write {
-	configMaps := resource.NewCatalogue(1, builtin.Resources(builtin.Options{}, nil), nil).Resource("", "configmaps")
+	configMaps := resource.NewRegistry(1, builtin.Resources(builtin.Options{}, nil), nil).Resource("", "configmaps")
 	return admission.NewWrite(ctx, attributes(upstream.Create, widgets, "default", "a", obj), configMaps.Storage, nil)
 }
 
@@ -91,14 +91,14 @@ func (c compiled) AppliesTo(*resource.Resource) bool { return c.all }
 // builtinKinds is a cluster with the built-in kinds.
 type builtinKinds struct{ admission.Cluster }
 
-func (builtinKinds) Catalogue() *resource.Catalogue {
-	return resource.NewCatalogue(1, builtin.Resources(builtin.Options{}, nil), nil)
+func (builtinKinds) Registry() *resource.Registry {
+	return resource.NewRegistry(1, builtin.Resources(builtin.Options{}, nil), nil)
 }
 
 func TestCompiledPluginsAreFirstAndLast(t *testing.T) {
 	var log []string
 	plugin := func(name string) recorder { return recorder{name: name, log: &log} }
-	configMaps := builtinKinds{}.Catalogue().Resource("", "configmaps")
+	configMaps := builtinKinds{}.Registry().Resource("", "configmaps")
 	w := admission.NewWrite(t.Context(), attributes(upstream.Create, configMaps.Storage.GroupVersionResource(), "default", "a",
 		&unstructured.Unstructured{Object: map[string]any{}}), configMaps.Storage, builtinKinds{})
 

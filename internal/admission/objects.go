@@ -31,22 +31,22 @@ func (o objects) GetObjectDefaulter() runtime.ObjectDefaulter { return o }
 func (o objects) GetObjectConvertor() runtime.ObjectConvertor { return o }
 
 func (o objects) GetEquivalentResourceMapper() runtime.EquivalentResourceMapper {
-	return equivalents{o.cluster.Catalogue()}
+	return equivalents{o.cluster.Registry()}
 }
 
 // equivalents returns the resources that show the same objects in other versions, and in other
 // groups: events are events.k8s.io/v1 events as well.
-type equivalents struct{ catalogue *resource.Catalogue }
+type equivalents struct{ registry *resource.Registry }
 
 // EquivalentResourcesFor implements runtime.EquivalentResourceMapper. The
 // resource itself is among them.
 func (e equivalents) EquivalentResourcesFor(gvr schema.GroupVersionResource, subresource string) []schema.GroupVersionResource {
-	r := e.catalogue.Resource(gvr.Group, gvr.Resource)
+	r := e.registry.Resource(gvr.Group, gvr.Resource)
 	if r == nil {
 		return nil
 	}
 	var all []schema.GroupVersionResource
-	for _, same := range e.catalogue.Sharing(r) {
+	for _, same := range e.registry.Sharing(r) {
 		for _, v := range same.Versions {
 			if v.Served && (subresource == "" || v.Subresource[subresource] != nil) {
 				all = append(all, v.GroupVersionResource())
@@ -58,7 +58,7 @@ func (e equivalents) EquivalentResourcesFor(gvr schema.GroupVersionResource, sub
 
 // KindFor implements runtime.EquivalentResourceMapper.
 func (e equivalents) KindFor(gvr schema.GroupVersionResource, subresource string) schema.GroupVersionKind {
-	r := e.catalogue.Resource(gvr.Group, gvr.Resource)
+	r := e.registry.Resource(gvr.Group, gvr.Resource)
 	if r == nil {
 		return schema.GroupVersionKind{}
 	}

@@ -34,8 +34,8 @@ type Write struct {
 // Cluster is what plugins need of the server. What it returns is shared, and plugins must not
 // change it.
 type Cluster interface {
-	// Catalogue returns the resources that are served.
-	Catalogue() *resource.Catalogue
+	// Registry returns the resources that are served.
+	Registry() *resource.Registry
 	// Namespace returns a namespace, or a NotFound error.
 	Namespace(name string) (*corev1.Namespace, error)
 	// Get returns an object in a version, or a NotFound error. The namespace is empty for
@@ -67,7 +67,7 @@ func (w *Write) Replace(versioned runtime.Object) error {
 // Resource returns the resource of the write; nil: it is no longer served.
 func (w *Write) Resource() *resource.Resource {
 	of := w.GetResource()
-	return w.Cluster.Catalogue().Resource(of.Group, of.Resource)
+	return w.Cluster.Registry().Resource(of.Group, of.Resource)
 }
 
 // Replaced reports whether a plugin has changed the object.

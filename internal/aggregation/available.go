@@ -91,7 +91,7 @@ func isReady(slice *discoveryv1.EndpointSlice, port string) bool {
 }
 
 func (r *Registry) service(to *apiregistrationv1.ServiceReference) (*corev1.Service, error) {
-	services := r.objects.Catalogue().Resource("", "services")
+	services := r.objects.Registry().Resource("", "services")
 	obj, err := r.objects.Get(clientVersion(services), to.Namespace, to.Name)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (r *Registry) service(to *apiregistrationv1.ServiceReference) (*corev1.Serv
 }
 
 func (r *Registry) endpoints(to *apiregistrationv1.ServiceReference) ([]runtime.Object, error) {
-	endpointSlices := r.objects.Catalogue().Resource(discoveryv1.GroupName, "endpointslices")
+	endpointSlices := r.objects.Registry().Resource(discoveryv1.GroupName, "endpointslices")
 	if endpointSlices == nil {
 		return nil, nil // the version is turned off
 	}

@@ -25,7 +25,7 @@ import (
 
 // Objects is what the aggregator needs of the server. Objects are of the types of clients.
 type Objects interface {
-	Catalogue() *resource.Catalogue
+	Registry() *resource.Registry
 	Now() time.Time
 	Get(v *resource.Version, namespace, name string) (runtime.Object, error)
 	List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error)
@@ -82,7 +82,7 @@ type Server struct {
 
 // resource is that of APIServices.
 func (r *Registry) resource() *resource.Resource {
-	return r.objects.Catalogue().Resource(apiregistrationv1.GroupName, "apiservices")
+	return r.objects.Registry().Resource(apiregistrationv1.GroupName, "apiservices")
 }
 
 // PointsToService reports whether the text of an APIService names a Service.

@@ -23,7 +23,7 @@ func TestColumnsAreThoseOfARealServer(t *testing.T) {
 	}
 	want := strings.Split(strings.TrimSpace(string(text)), "\n")
 	var got []string
-	c := catalogue(builtin.Options{})
+	c := registry(builtin.Options{})
 	for _, g := range c.Groups() {
 		for _, r := range g.Resources {
 			for _, v := range r.Versions {

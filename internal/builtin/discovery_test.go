@@ -21,8 +21,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-func catalogue(o builtin.Options) *resource.Catalogue {
-	return resource.NewCatalogue(1, builtin.Resources(o, crd.Definitions(o.LegacyAPIs)), nil)
+func registry(o builtin.Options) *resource.Registry {
+	return resource.NewRegistry(1, builtin.Resources(o, crd.Definitions(o.LegacyAPIs)), nil)
 }
 
 // recorded is what a real server answered.
@@ -52,7 +52,7 @@ func TestAggregatedDiscoveryIsThatOfARealServer(t *testing.T) {
 		"discovery-apis.json":     {"/apis", builtin.Options{}},
 		"discovery-apis-all.json": {"/apis", builtin.Options{RuntimeConfig: all}},
 	} {
-		c := catalogue(test.options)
+		c := registry(test.options)
 		req := httptest.NewRequest(http.MethodGet, test.path, nil)
 		req.Header.Set("Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
 		w := httptest.NewRecorder()
@@ -72,7 +72,7 @@ func TestAggregatedDiscoveryIsThatOfARealServer(t *testing.T) {
 // TestPlainDiscoverySaysTheSame holds the documents of each group and version to the
 // aggregated one.
 func TestPlainDiscoverySaysTheSame(t *testing.T) {
-	c := catalogue(builtin.Options{})
+	c := registry(builtin.Options{})
 	var groups []metav1.APIGroup
 	for _, name := range []string{"discovery-api.json", "discovery-apis.json"} {
 		for _, g := range recorded(t, name).Items {
@@ -112,7 +112,7 @@ func registered(t *testing.T) []*apiregistrationv1.APIService {
 
 // compareResources compares the list of a version with what the aggregated document
 // says of it.
-func compareResources(t *testing.T, c *resource.Catalogue, groupVersion string, real []apidiscoveryv2.APIResourceDiscovery) {
+func compareResources(t *testing.T, c *resource.Registry, groupVersion string, real []apidiscoveryv2.APIResourceDiscovery) {
 	t.Helper()
 	var want []metav1.APIResource
 	for _, r := range real {

@@ -58,7 +58,7 @@ type managedKind struct {
 func managedKinds(t *testing.T, models map[string]*spec.Schema) []*managedKind {
 	t.Helper()
 	var kinds []*managedKind
-	all := resource.NewCatalogue(1, Resources(Options{LegacyAPIs: true}, crd.Definitions(true)), nil)
+	all := resource.NewRegistry(1, Resources(Options{LegacyAPIs: true}, crd.Definitions(true)), nil)
 	for _, name := range []schema.GroupResource{
 		{Group: "apps", Resource: "deployments"}, {Resource: "pods"}, {Resource: "services"}, {Group: "autoscaling", Resource: "horizontalpodautoscalers"},
 		{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, {Resource: "events"}, {Resource: "nodes"},

@@ -40,7 +40,7 @@ func models(kinds ...schema.GroupVersionKind) (map[string]*spec.Schema, error) {
 
 // documentsOf are the documents of all kinds of some options.
 func documentsOf(o Options) *openapi.Documents {
-	return openapi.New(resource.NewCatalogue(1, Resources(o, nil), nil), nil, OpenAPITypes)
+	return openapi.New(resource.NewRegistry(1, Resources(o, nil), nil), nil, OpenAPITypes)
 }
 
 func getDocument(d *openapi.Documents, path string) *httptest.ResponseRecorder {

@@ -38,12 +38,12 @@ func apiServiceRegistration() *controller {
 				if c.Deleted {
 					return nil
 				}
-				// Definitions are large, and the catalogue has read the new one.
-				catalogue, err := s.server.Catalogue()
+				// Definitions are large, and the registry has read the new one.
+				registry, err := s.server.Registry()
 				if err != nil {
 					return err
 				}
-				if d := catalogue.Definition(c.Name); d != nil {
+				if d := registry.Definition(c.Name); d != nil {
 					for _, v := range d.Versions {
 						s.enqueue(key{name: v + "." + d.Group})
 					}
@@ -74,12 +74,12 @@ func versionsOf(definition string) []key {
 
 // resumeRegistration enqueues the versions whose APIService is not as it has to be.
 func resumeRegistration(s *step, _ int64) error {
-	catalogue, err := s.server.Catalogue()
+	registry, err := s.server.Registry()
 	if err != nil {
 		return err
 	}
 	wanted := map[string]bool{}
-	for _, d := range catalogue.Definitions("*") {
+	for _, d := range registry.Definitions("*") {
 		for _, v := range d.Serves {
 			wanted[v+"."+d.Group] = true
 		}
@@ -107,12 +107,12 @@ func resumeRegistration(s *step, _ int64) error {
 }
 
 func syncRegistration(s *step, k key) error {
-	catalogue, err := s.server.Catalogue()
+	registry, err := s.server.Registry()
 	if err != nil {
 		return err
 	}
 	version, group, _ := strings.Cut(k.name, ".")
-	serves := slices.ContainsFunc(catalogue.Definitions(group), func(d *resource.Definition) bool { return slices.Contains(d.Serves, version) })
+	serves := slices.ContainsFunc(registry.Definitions(group), func(d *resource.Definition) bool { return slices.Contains(d.Serves, version) })
 	spec := apiregistrationv1.APIServiceSpec{
 		Group: group, Version: version,
 		GroupPriorityMinimum: int32(crd.Priority.Group), VersionPriority: int32(crd.Priority.Version),
@@ -127,7 +127,7 @@ func syncRegistration(s *step, k key) error {
 		})
 	case current.Labels[managedLabel] != managedAlways:
 		return nil
-	case !serves && catalogue.Group(group) != nil && catalogue.Group(group).IsOwn(version):
+	case !serves && registry.Group(group) != nil && registry.Group(group).IsOwn(version):
 		return nil
 	case !serves:
 		return s.delete(apiServices, current, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &current.UID}})

@@ -60,8 +60,8 @@ func (k kind) resource() schema.GroupResource {
 // is reports whether a resource is of the kind.
 func (k kind) is(r *resource.Resource) bool { return r.Names.Plural == k.plural && r.Group == k.group }
 
-// in returns the version of the kind in a catalogue, or nil if it is not served.
-func (k kind) in(c *resource.Catalogue) *resource.Version {
+// in returns the version of the kind in a registry, or nil if it is not served.
+func (k kind) in(c *resource.Registry) *resource.Version {
 	res := c.Resource(k.group, k.plural)
 	if res == nil {
 		return nil
@@ -74,7 +74,7 @@ func (k kind) in(c *resource.Catalogue) *resource.Version {
 
 // version returns the version of a kind that is served now.
 func (s *Server) version(k kind) (*resource.Version, error) {
-	if v := k.in(s.Cluster.Catalogue()); v != nil {
+	if v := k.in(s.Cluster.Registry()); v != nil {
 		return v, nil
 	}
 	return nil, errNotServed

@@ -38,11 +38,11 @@ func definitionFinalizer() *controller {
 			}},
 		},
 		resume: func(s *step, _ int64) error {
-			catalogue, err := s.server.Catalogue()
+			registry, err := s.server.Registry()
 			if err != nil {
 				return err
 			}
-			for _, d := range catalogue.Definitions("*") {
+			for _, d := range registry.Definitions("*") {
 				if d.Terminating {
 					s.enqueue(key{name: d.Name})
 				}
@@ -84,12 +84,12 @@ func syncDeletedDefinition(s *step, k key) error {
 		Reason: "NeverEstablished", Message: "resource was never established",
 	}
 	if apiextensions.IsCRDConditionTrue(definition, apiextensions.Established) {
-		catalogue, err := s.server.Catalogue()
+		registry, err := s.server.Registry()
 		if err != nil {
 			return err
 		}
 		var own []*resource.Resource
-		if d := catalogue.Definition(k.name); d != nil && d.Resource != nil {
+		if d := registry.Definition(k.name); d != nil && d.Resource != nil {
 			own = append(own, d.Resource)
 		}
 		left, err := s.empty(own, "", instance)

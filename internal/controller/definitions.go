@@ -42,11 +42,11 @@ func groupOf(definition string) string { return gjson.Get(definition, "spec.grou
 
 // enqueueContested enqueues the definitions of a group that wait for a name.
 func enqueueContested(s *step, group string) error {
-	catalogue, err := s.server.Catalogue()
+	registry, err := s.server.Registry()
 	if err != nil {
 		return err
 	}
-	for _, d := range catalogue.Definitions(group) {
+	for _, d := range registry.Definitions(group) {
 		if d.Contested {
 			s.enqueue(key{name: d.Name})
 		}
@@ -55,7 +55,7 @@ func enqueueContested(s *step, group string) error {
 }
 
 func syncConditions(s *step, name string) error {
-	catalogue, err := s.server.Catalogue()
+	registry, err := s.server.Registry()
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func syncConditions(s *step, name string) error {
 		return err
 	}
 	var others []resource.Names
-	for _, d := range catalogue.Definitions(definition.Spec.Group) {
+	for _, d := range registry.Definitions(definition.Spec.Group) {
 		if d.Name != name {
 			others = append(others, d.Accepted)
 		}
@@ -72,13 +72,13 @@ func syncConditions(s *step, name string) error {
 	if !crd.SetConditions(definition, others, metav1.NewTime(s.now())) {
 		return nil
 	}
-	// The update fails if any definition has changed since the catalogue was read, so that
+	// The update fails if any definition has changed since the registry was read, so that
 	// two definitions never get the same name.
 	v, err := s.version(definitions)
 	if err != nil {
 		return err
 	}
-	s.read = append(s.read, store.Precondition{Key: v.Resource.Prefix, Revision: catalogue.Revision, Prefix: true})
+	s.read = append(s.read, store.Precondition{Key: v.Resource.Prefix, Revision: registry.Revision, Prefix: true})
 	if err := s.update(definitions, definition, "status"); err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (o objects) watch(after int64) (*store.Cursor, error) { return o.server.Rec
 // ignored reports whether the garbage collector leaves the object of a key alone. It does so with Events, which the
 // collector of a real server does not watch either.
 func (s *step) ignored(key string) bool {
-	events := s.server.Cluster.Catalogue().Resource("", "events")
+	events := s.server.Cluster.Registry().Resource("", "events")
 	return events != nil && strings.HasPrefix(key, events.Prefix)
 }
 
@@ -101,11 +101,11 @@ type owned struct {
 // stop the writes of the step, except for the object itself: the graph sees each change, and enqueues what it
 // concerns.
 func read(s *step, stored string) (*owned, error) {
-	catalogue, err := s.server.Catalogue()
+	registry, err := s.server.Registry()
 	if err != nil {
 		return nil, err
 	}
-	res := catalogue.ResourceOf(stored)
+	res := registry.ResourceOf(stored)
 	if res == nil {
 		return nil, nil
 	}
@@ -403,9 +403,9 @@ func (g *collector) classify(s *step, it *owned) (owners, error) {
 
 // kindOf returns the resource that serves a kind, or nil.
 func kindOf(s *step, kind schema.GroupVersionKind) (*resource.Resource, error) {
-	catalogue, err := s.server.Catalogue()
+	registry, err := s.server.Registry()
 	if err != nil {
 		return nil, err
 	}
-	return catalogue.Kind(kind), nil
+	return registry.Kind(kind), nil
 }

@@ -90,7 +90,7 @@ const missingFor = time.Minute
 // fails for a reason that may pass, the migration goes on running, and the next write of the migration
 // or of the definition tries again.
 func migrate(s *step, name string) error {
-	catalogue, err := s.server.Catalogue()
+	registry, err := s.server.Registry()
 	if err != nil {
 		return err
 	}
@@ -118,17 +118,17 @@ func migrate(s *step, name string) error {
 		if err := update(); err != nil {
 			return err
 		}
-		if catalogue, err = s.server.Catalogue(); err != nil { // the definition has changed
+		if registry, err = s.server.Registry(); err != nil { // the definition has changed
 			return err
 		}
 	}
 	until, now := m.CreationTimestamp.Add(missingFor), s.now()
-	if !isOver(m) && now.Before(until) && catalogue.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource) == nil {
+	if !isOver(m) && now.Before(until) && registry.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource) == nil {
 		s.by(until)
 		return nil
 	}
 	if m.Status.ResourceVersion == "" && !isOver(m) {
-		if refusal := unmigratable(catalogue, m.Spec.Resource); refusal != "" {
+		if refusal := unmigratable(registry, m.Spec.Resource); refusal != "" {
 			condition(s, m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, failedReason, refusal)
 		} else {
 			m.Status.ResourceVersion = strconv.FormatInt(s.server.Records.Revision(), 10)
@@ -137,11 +137,11 @@ func migrate(s *step, name string) error {
 			return err
 		}
 	}
-	if res := catalogue.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource); !isOver(m) && res != nil && s.ignored(res.Prefix) {
+	if res := registry.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource); !isOver(m) && res != nil && s.ignored(res.Prefix) {
 		return nil // it runs without end: upstream waits until the garbage collector has a list of the resource
 	}
 	if !isOver(m) {
-		done, failure := rewriteAll(s, catalogue, m)
+		done, failure := rewriteAll(s, registry, m)
 		if failure != nil && mayPass(failure) {
 			running(s, m, done, failure)
 			return errors.Join(failure, update())
@@ -215,8 +215,8 @@ func followMigration(s *step, c change) error {
 var verbsOfMigration = []string{"update", "patch", "list"}
 
 // unmigratable says why a resource cannot be migrated, or nothing if it can be.
-func unmigratable(catalogue *resource.Catalogue, of metav1.GroupResource) string {
-	group, res := catalogue.Group(of.Group), catalogue.Resource(of.Group, of.Resource)
+func unmigratable(registry *resource.Registry, of metav1.GroupResource) string {
+	group, res := registry.Group(of.Group), registry.Resource(of.Group, of.Resource)
 	if group == nil || res == nil {
 		return "resource does not exist in discovery"
 	}
@@ -240,8 +240,8 @@ var errNoResource = errors.New("unable to obtain GVR from discovery")
 type progress struct{ left, all int }
 
 // rewriteAll writes all objects again that are older than the migration.
-func rewriteAll(s *step, catalogue *resource.Catalogue, m *storagemigrationv1.StorageVersionMigration) (progress, error) {
-	res := catalogue.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource)
+func rewriteAll(s *step, registry *resource.Registry, m *storagemigrationv1.StorageVersionMigration) (progress, error) {
+	res := registry.Resource(m.Spec.Resource.Group, m.Spec.Resource.Resource)
 	if res == nil {
 		return progress{}, errNoResource
 	}

@@ -88,12 +88,12 @@ func syncNamespace(s *step, k key) error {
 // all other kinds that can be deleted. While it waits for pods, the conditions of the namespace
 // do not say what is left, as those of a real one.
 func emptyNamespace(s *step, name string) (content, error) {
-	catalogue, err := s.server.Catalogue()
+	registry, err := s.server.Registry()
 	if err != nil {
 		return content{}, err
 	}
 	var pods, others []*resource.Resource
-	for _, group := range catalogue.Groups() {
+	for _, group := range registry.Groups() {
 		for _, res := range group.Resources {
 			switch {
 			case !res.Namespaced || !slices.Contains(res.Verbs, "delete"):

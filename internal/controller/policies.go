@@ -38,7 +38,7 @@ func policyStatus() *controller {
 			return err
 		},
 		sync: func(s *step, k key) error {
-			catalogue, err := s.server.Catalogue()
+			registry, err := s.server.Registry()
 			if err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func policyStatus() *controller {
 			}
 			typeChecking := map[string]any{}
 			var warnings []any
-			for _, w := range policy.TypeCheck(p, catalogue) {
+			for _, w := range policy.TypeCheck(p, registry) {
 				warnings = append(warnings, map[string]any{"fieldRef": w.FieldRef, "warning": w.Warning})
 			}
 			if len(warnings) > 0 {

@@ -33,7 +33,7 @@ type quotaServer struct {
 
 type between struct{ read, counted func(*quotaServer) }
 
-var kinds = fakeresource.NewCatalogue(0, builtin.Resources(builtin.Options{}, nil), nil)
+var kinds = fakeresource.NewRegistry(0, builtin.Resources(builtin.Options{}, nil), nil)
 
 // server returns the server as the controller sees it.
 func (s *quotaServer) server() *Server {
@@ -96,7 +96,7 @@ type quotaCluster struct {
 	of *quotaServer
 }
 
-func (c quotaCluster) Catalogue() *fakeresource.Catalogue { return kinds }
+func (c quotaCluster) Registry() *fakeresource.Registry { return kinds }
 
 func (c quotaCluster) Get(*fakeresource.Version, string, string) (runtime.Object, error) {
 	return c.of.object(), nil

@@ -41,7 +41,7 @@ func syncInitialObject(s *step, k key) error {
 	if _, err := s.server.Records.Get(k.name); !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	res := s.server.Cluster.Catalogue().ResourceOf(k.name)
+	res := s.server.Cluster.Registry().ResourceOf(k.name)
 	if res == nil {
 		return nil
 	}

@@ -46,12 +46,12 @@ func scaleOf(s *step, owner *metav1.OwnerReference, namespace string) (types.UID
 
 // readScale reads the scale subresource of an object of any kind.
 func readScale(s *step, of schema.GroupVersionKind, owner *metav1.OwnerReference, namespace string) (types.UID, int32, error) {
-	catalogue, err := s.server.Catalogue()
+	registry, err := s.server.Registry()
 	if err != nil {
 		return "", 0, err
 	}
 	var v *resource.Version
-	if res := catalogue.Kind(of); res != nil {
+	if res := registry.Kind(of); res != nil {
 		v = res.Version(of.Version)
 	}
 	if v == nil || !v.Served {

@@ -20,8 +20,8 @@ type Server struct {
 	Records Records
 	// Memory has the objects of the store decoded.
 	Memory *resource.Memory
-	// Catalogue returns the catalogue of the definitions that are in the store now.
-	Catalogue func() (*resource.Catalogue, error)
+	// Registry returns the registry of the definitions that are in the store now.
+	Registry func() (*resource.Registry, error)
 	// Run carries out a write.
 	Run func(ctx context.Context, by Identity, verb string, w write.Request) (write.Result, error)
 	// Report reports that a controller has failed for a key. No client gets the error, and the next related

@@ -32,7 +32,7 @@ var Priority = resource.Priority{Group: 1000, Version: 100}
 // terminatingVerbs are the verbs that are left while the definition is being deleted.
 var terminatingVerbs = []string{"delete", "deletecollection", "get", "list", "watch"}
 
-// Compile makes the catalogue's entry of a definition. The definition was read from the
+// Compile makes the registry's entry of a definition. The definition was read from the
 // record. Outside says how to call its conversion webhook.
 func Compile(record store.Record, crd *apiextensions.CustomResourceDefinition, outside Outside) (*resource.Definition, error) {
 	d := &resource.Definition{

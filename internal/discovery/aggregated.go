@@ -39,7 +39,7 @@ type Foreign struct {
 
 // ServeAggregated answers /api or /apis with everything below it in one document, if the client
 // prefers that form. foreign is called for what other servers serve.
-func ServeAggregated(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, foreign func() []Foreign) bool {
+func ServeAggregated(w http.ResponseWriter, req *http.Request, c *resource.Registry, foreign func() []Foreign) bool {
 	prefix := req.URL.Path
 	if prefix != "/api" && prefix != "/apis" || req.Method != http.MethodGet {
 		return false
@@ -76,7 +76,7 @@ func (aggregatedOrPlain) AllowsMediaTypeTransform(_, _ string, target *schema.Gr
 func (aggregatedOrPlain) AllowsServerVersion(string) bool  { return false }
 func (aggregatedOrPlain) AllowsStreamSchema(s string) bool { return s == "watch" }
 
-func aggregate(c *resource.Catalogue, core bool) *apidiscoveryv2.APIGroupDiscoveryList {
+func aggregate(c *resource.Registry, core bool) *apidiscoveryv2.APIGroupDiscoveryList {
 	list := &apidiscoveryv2.APIGroupDiscoveryList{
 		TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: apidiscoveryv2.SchemeGroupVersion.String()},
 		Items:    []apidiscoveryv2.APIGroupDiscovery{},
@@ -104,7 +104,7 @@ func aggregate(c *resource.Catalogue, core bool) *apidiscoveryv2.APIGroupDiscove
 }
 
 // merge adds the group versions of aggregated servers. They replace versions of the same name.
-func merge(list *apidiscoveryv2.APIGroupDiscoveryList, c *resource.Catalogue, foreign []Foreign) {
+func merge(list *apidiscoveryv2.APIGroupDiscoveryList, c *resource.Registry, foreign []Foreign) {
 	if len(foreign) == 0 {
 		return
 	}

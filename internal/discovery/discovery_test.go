@@ -28,10 +28,10 @@ func kind(group, plural, name string, versions ...string) *resource.Resource {
 	return r
 }
 
-// catalogue returns a registry with a core kind, and three kinds of one group: one in two versions of which the
+// registry returns a registry with a core kind, and three kinds of one group: one in two versions of which the
 // older is not served, one whose definition is not established, and one that shows its
 // status and itself as a Scale.
-func catalogue() *resource.Catalogue {
+func registry() *resource.Registry {
 	pods := kind("", "pods", "Pod", "v1")
 	pods.BriefKinds = true
 	widgets := kind("example.com", "widgets", "Widget", "v1", "v1alpha1")
@@ -48,7 +48,7 @@ func catalogue() *resource.Catalogue {
 		"status":   {Verbs: []string{"get"}},
 		"eviction": {Verbs: []string{"create"}, Kind: schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "Eviction"}},
 	}
-	return resource.NewCatalogue(1, []*resource.Resource{pods, widgets, hidden, scaled}, nil)
+	return resource.NewRegistry(1, []*resource.Resource{pods, widgets, hidden, scaled}, nil)
 }
 
 // registered are the APIServices of the registry.
@@ -88,7 +88,7 @@ func TestDocumentsListServedResources(t *testing.T) {
 		"apis/other.com/v1":         "null",
 		"api/v2":                    "null",
 	} {
-		got, err := json.Marshal(Document(catalogue(), registered, strings.Split(path, "/")))
+		got, err := json.Marshal(Document(registry(), registered, strings.Split(path, "/")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestDocumentsListServedResources(t *testing.T) {
 
 func TestTheIndexHasThePathsOfGroupsThatAreServed(t *testing.T) {
 	w := httptest.NewRecorder()
-	ServeIndex(w, Paths(catalogue(), registered, "/version", "/healthz"))
+	ServeIndex(w, Paths(registry(), registered, "/version", "/healthz"))
 	const want = `{"paths":["/api","/api/v1","/apis","/apis/","/apis/example.com","/apis/example.com/v1","/healthz","/version"]}`
 	var compact any
 	if err := json.Unmarshal(w.Body.Bytes(), &compact); err != nil {
@@ -124,7 +124,7 @@ func TestTheAggregatedDocumentIsNegotiated(t *testing.T) {
 	} {
 		w, req := httptest.NewRecorder(), httptest.NewRequest("GET", "/apis", nil)
 		req.Header.Set("Accept", accept)
-		if got := ServeAggregated(w, req, catalogue(), alone); got != want {
+		if got := ServeAggregated(w, req, registry(), alone); got != want {
 			t.Errorf("Accept %q: %v", accept, got)
 		}
 		if got := w.Header().Get("Vary"); (got == "Accept") != want {
@@ -132,7 +132,7 @@ func TestTheAggregatedDocumentIsNegotiated(t *testing.T) {
 		}
 	}
 	w := httptest.NewRecorder()
-	if ServeAggregated(w, httptest.NewRequest("GET", "/apis/example.com", nil), catalogue(), alone) {
+	if ServeAggregated(w, httptest.NewRequest("GET", "/apis/example.com", nil), registry(), alone) {
 		t.Error("a group has an aggregated document")
 	}
 }
@@ -145,7 +145,7 @@ func TestTheAggregatedDocumentNamesKinds(t *testing.T) {
 		if tag != "" {
 			req.Header.Set("If-None-Match", tag)
 		}
-		if !ServeAggregated(w, req, catalogue(), alone) {
+		if !ServeAggregated(w, req, registry(), alone) {
 			t.Fatalf("%s has no aggregated document", path)
 		}
 		return w

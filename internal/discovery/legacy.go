@@ -36,7 +36,7 @@ func ServeIndex(w http.ResponseWriter, paths []string) {
 }
 
 // Paths returns the paths that answer, sorted: those of discovery, and others.
-func Paths(c *resource.Catalogue, registered []*apiregistrationv1.APIService, others ...string) []string {
+func Paths(c *resource.Registry, registered []*apiregistrationv1.APIService, others ...string) []string {
 	paths := append([]string{"/api", "/apis", "/apis/"}, others...)
 	for _, g := range c.Groups() {
 		if g.Name == "" {
@@ -59,7 +59,7 @@ func Paths(c *resource.Catalogue, registered []*apiregistrationv1.APIService, ot
 
 // ServeCore answers /api and /api/v1. Their documents do not have an apiVersion, because they are older
 // than that rule.
-func ServeCore(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, parts []string) bool {
+func ServeCore(w http.ResponseWriter, req *http.Request, c *resource.Registry, parts []string) bool {
 	switch {
 	case parts[0] != "api":
 		return false
@@ -80,7 +80,7 @@ func ServeCore(w http.ResponseWriter, req *http.Request, c *resource.Catalogue, 
 // Document returns the discovery document at the path of the given parts, or nil if there is
 // none. The groups below /apis and their versions are those of the APIServices, also if another server
 // serves them. A group without APIServices has a document, but is not among the groups.
-func Document(c *resource.Catalogue, registered []*apiregistrationv1.APIService, parts []string) kruntime.Object {
+func Document(c *resource.Registry, registered []*apiregistrationv1.APIService, parts []string) kruntime.Object {
 	switch {
 	case parts[0] == "api" && len(parts) == 1:
 		return &metav1.APIVersions{Versions: c.Group("").Versions}

@@ -20,7 +20,7 @@ func TestDefinitionsThatAreNotEstablished(t *testing.T) {
 		r.Custom.Unlisted = true
 		return r
 	}
-	c := resource.NewCatalogue(1, []*resource.Resource{
+	c := resource.NewRegistry(1, []*resource.Resource{
 		shown, unlisted(kind("example.com", "ghosts", "Ghost", "v2")), unlisted(kind("ghosts.com", "ghosts", "Ghost", "v1")),
 	}, nil)
 	const example = `"name":"example.com","versions":[{"groupVersion":"example.com/v2","version":"v2"},{"groupVersion":"example.com/v1","version":"v1"}],` +

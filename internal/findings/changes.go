@@ -97,7 +97,7 @@ func (c Source) changes() changes {
 			}
 			found.trackWrites(now, e, by, c.clientOf(by.User, by.UserAgent))
 			if e.Type == store.Created {
-				found.trackOwnership(c.Catalogue, e, by)
+				found.trackOwnership(c.Registry, e, by)
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func (f changes) stuckDeletions(c Source) (lines []string) {
 		return cmp.Or(f.deleted[b].time.Compare(f.deleted[a].time), strings.Compare(a, b))
 	})
 	for _, key := range keys {
-		of := c.Catalogue.ResourceOf(key)
+		of := c.Registry.ResourceOf(key)
 		if of == nil {
 			continue
 		}
@@ -179,12 +179,12 @@ func (f changes) stuckDeletions(c Source) (lines []string) {
 }
 
 // trackOwnership records that an object is created for an owner.
-func (f changes) trackOwnership(catalogue *resource.Catalogue, e *store.Event, by history.Writer) {
+func (f changes) trackOwnership(registry *resource.Registry, e *store.Event, by history.Writer) {
 	owner := gjson.Get(e.Record.Value, `metadata.ownerReferences.#(controller==true).kind`).Str
 	if owner == "" {
 		return
 	}
-	if of := catalogue.ResourceOf(e.Record.Key); of != nil {
+	if of := registry.ResourceOf(e.Record.Key); of != nil {
 		f.owned[ownership{by.User, by.UserAgent, of, owner}]++
 	}
 }
@@ -210,7 +210,7 @@ func (f changes) loops(c Source) (lines []string) {
 func (f changes) loop(c Source, key string) string {
 	r := f.busy[key]
 	name := key
-	of := c.Catalogue.ResourceOf(key)
+	of := c.Registry.ResourceOf(key)
 	if of != nil {
 		name = inspect.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key))
 	}

@@ -47,7 +47,7 @@ func (f changes) deletedChildren(c Source, stats inspect.Stats) (lines []string)
 	})
 	for _, key := range keys {
 		child := f.children[key]
-		of := c.Catalogue.ResourceOf(key)
+		of := c.Registry.ResourceOf(key)
 		if child.deleted == nil || child.by.Request == 0 || of == nil || isOfServer(child.by) || isOfServer(child.creator) ||
 			watched[programOf(child.creator.User, child.creator.UserAgent)] == nil || !f.lives(c, of.NamespaceOf(key), child.owner) {
 			continue
@@ -67,7 +67,7 @@ func isOfServer(by history.Writer) bool {
 
 // lives reports whether an owner exists and is not being deleted.
 func (f changes) lives(c Source, namespace string, owner gjson.Result) bool {
-	of := c.Catalogue.Kind(schema.FromAPIVersionAndKind(owner.Get("apiVersion").Str, owner.Get("kind").Str))
+	of := c.Registry.Kind(schema.FromAPIVersionAndKind(owner.Get("apiVersion").Str, owner.Get("kind").Str))
 	if of == nil {
 		return false
 	}

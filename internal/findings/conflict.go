@@ -36,7 +36,7 @@ func (c Source) conflict(q *inspect.Request, sameEachTime bool) string {
 // writesBetween returns who has written an object since the client read it and until it was refused, as
 // far as the history reaches.
 func (c Source) writesBetween(q *inspect.Request) (who []string) {
-	of := c.Catalogue.Resource(q.Group, q.Resource)
+	of := c.Registry.Resource(q.Group, q.Resource)
 	if of == nil || q.Name == "" {
 		return nil
 	}

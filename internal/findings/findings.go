@@ -18,9 +18,9 @@ const maxLine = 400
 
 // Source is what the findings are read from: the store, the history and the registry of a cluster.
 type Source struct {
-	Store     *store.Store
-	History   *history.Recorder
-	Catalogue *resource.Catalogue
+	Store    *store.Store
+	History  *history.Recorder
+	Registry *resource.Registry
 	// Panics are those of handlers and controllers, the oldest first.
 	Panics []inspect.Panic
 	// Needs returns the rules that a user lacks, in the form of a Role; nil: RBAC is off.

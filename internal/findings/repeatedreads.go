@@ -78,7 +78,7 @@ func (c Source) keyRead(q *inspect.Request) string {
 
 // storedAs returns the resource that stores what a request is for; nil: nothing is stored.
 func (c Source) storedAs(q *inspect.Request) *resource.Resource {
-	of := c.Catalogue.Resource(q.Group, q.Resource)
+	of := c.Registry.Resource(q.Group, q.Resource)
 	if of == nil || of.Storage == nil {
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 func (c Source) uncalled(stats inspect.Stats) (lines []string) {
 	called := c.History.Calls()
 	for _, plural := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
-		res := c.Catalogue.Resource(admissionregistrationv1.GroupName, plural)
+		res := c.Registry.Resource(admissionregistrationv1.GroupName, plural)
 		if res == nil {
 			continue
 		}

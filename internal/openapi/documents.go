@@ -26,13 +26,13 @@ import (
 
 // Documents holds the OpenAPI documents of one registry of kinds. It is safe for concurrent use.
 type Documents struct {
-	catalogue *resource.Catalogue
-	types     *resource.OpenAPITypes
-	servers   []*server
-	versions  map[string]*document // by the path below /openapi/v3
-	index     func() ([]byte, error)
-	merged    func() (*spec.Swagger, error)
-	v2        func() http.Handler
+	registry *resource.Registry
+	types    *resource.OpenAPITypes
+	servers  []*server
+	versions map[string]*document // by the path below /openapi/v3
+	index    func() ([]byte, error)
+	merged   func() (*spec.Swagger, error)
+	v2       func() http.Handler
 }
 
 // document is the document of one version of a group, or of another path.
@@ -45,8 +45,8 @@ type document struct {
 // New prepares the documents of a registry without building any. It uses the documents of the
 // previous registry again, which may be nil, for versions that have not changed. types describes
 // the kinds that have Go types; it may be nil if there are none.
-func New(c *resource.Catalogue, before *Documents, types *resource.OpenAPITypes) *Documents {
-	d := &Documents{catalogue: c, types: types, servers: servers(c), versions: map[string]*document{}}
+func New(c *resource.Registry, before *Documents, types *resource.OpenAPITypes) *Documents {
+	d := &Documents{registry: c, types: types, servers: servers(c), versions: map[string]*document{}}
 	for _, s := range d.servers {
 		for _, one := range s.services {
 			if d.versions[one.path] == nil {
@@ -85,7 +85,7 @@ func (d *Documents) add(path string, one document, before *Documents, build func
 }
 
 // Of reports whether these are the documents of a registry.
-func (d *Documents) Of(c *resource.Catalogue) bool { return d.catalogue == c }
+func (d *Documents) Of(c *resource.Registry) bool { return d.registry == c }
 
 // ServeHTTP answers requests below /openapi.
 func (d *Documents) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -281,7 +281,7 @@ func (d *Documents) mergeV2() (*spec.Swagger, error) {
 // customResourcesV2 returns the OpenAPI v2 of each custom resource, in all its versions.
 func (d *Documents) customResourcesV2() ([]*spec.Swagger, error) {
 	var all []*spec.Swagger
-	for _, g := range d.catalogue.Groups() {
+	for _, g := range d.registry.Groups() {
 		for _, r := range g.Resources {
 			var one *spec.Swagger
 			for _, v := range r.Versions {

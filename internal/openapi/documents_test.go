@@ -60,7 +60,7 @@ func keys(body, path string) []string {
 
 func TestADocumentIsBuiltOnceAtTheFirstRequest(t *testing.T) {
 	built := 0
-	d := New(resource.NewCatalogue(1, []*resource.Resource{described("a.com", "ants", &built), described("a.com", "apes", &built)}, nil), nil, nil)
+	d := New(resource.NewRegistry(1, []*resource.Resource{described("a.com", "ants", &built), described("a.com", "apes", &built)}, nil), nil, nil)
 	if built != 0 {
 		t.Fatalf("%d are built before anybody asks", built)
 	}
@@ -81,14 +81,14 @@ func TestADocumentIsBuiltOnceAtTheFirstRequest(t *testing.T) {
 func TestADocumentThatHasNotChangedIsUsedAgain(t *testing.T) {
 	built := 0
 	ants, bees := described("a.com", "ants", &built), described("b.com", "bees", &built)
-	before := New(resource.NewCatalogue(1, []*resource.Resource{ants, bees}, nil), nil, nil)
+	before := New(resource.NewRegistry(1, []*resource.Resource{ants, bees}, nil), nil, nil)
 	get(before, "/openapi/v3/apis/a.com/v1", nil)
 	get(before, "/openapi/v3/apis/b.com/v1", nil)
 	changed := described("b.com", "bees", &built)
-	c := resource.NewCatalogue(2, []*resource.Resource{ants, changed}, nil)
+	c := resource.NewRegistry(2, []*resource.Resource{ants, changed}, nil)
 	after := New(c, before, nil)
 	if !after.Of(c) || before.Of(c) {
-		t.Error("the documents do not know their catalogue")
+		t.Error("the documents do not know their registry")
 	}
 	get(after, "/openapi/v3/apis/a.com/v1", nil)
 	if built != 2 {
@@ -106,7 +106,7 @@ func TestTheIndexNamesEachDocumentWithItsHash(t *testing.T) {
 	hidden.Custom.Unlisted = true
 	unserved := described("d.com", "dogs", &built)
 	unserved.Storage.Served = false
-	d := New(resource.NewCatalogue(1, []*resource.Resource{described("", "pods", &built), described("a.com", "ants", &built), hidden, unserved}, nil), nil, nil)
+	d := New(resource.NewRegistry(1, []*resource.Resource{described("", "pods", &built), described("a.com", "ants", &built), hidden, unserved}, nil), nil, nil)
 	w := get(d, "/openapi/v3", nil)
 	if got := w.Header().Get("Content-Type"); got != "text/plain; charset=utf-8" {
 		t.Errorf("it is %s", got)
@@ -139,8 +139,8 @@ func TestTheIndexNamesEachDocumentWithItsHash(t *testing.T) {
 func TestTheIndexIgnoresIfModifiedSince(t *testing.T) {
 	built := 0
 	ants := described("a.com", "ants", &built)
-	had := get(New(resource.NewCatalogue(1, []*resource.Resource{ants}, nil), nil, nil), "/openapi/v3", nil)
-	after := New(resource.NewCatalogue(2, []*resource.Resource{ants, described("b.com", "bees", &built)}, nil), nil, nil)
+	had := get(New(resource.NewRegistry(1, []*resource.Resource{ants}, nil), nil, nil), "/openapi/v3", nil)
+	after := New(resource.NewRegistry(2, []*resource.Resource{ants, described("b.com", "bees", &built)}, nil), nil, nil)
 	for _, since := range []string{had.Header().Get("Last-Modified"), time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)} {
 		w := get(after, "/openapi/v3", http.Header{"If-Modified-Since": {since}})
 		if got := keys(w.Body.String(), "paths"); w.Code != http.StatusOK || !slices.Equal(got, []string{"apis/a.com/v1", "apis/b.com/v1"}) {
@@ -151,7 +151,7 @@ func TestTheIndexIgnoresIfModifiedSince(t *testing.T) {
 
 func TestVersion2IsOneDocument(t *testing.T) {
 	built := 0
-	d := New(resource.NewCatalogue(1, []*resource.Resource{described("", "pods", &built), described("a.com", "ants", &built)}, nil), nil, nil)
+	d := New(resource.NewRegistry(1, []*resource.Resource{described("", "pods", &built), described("a.com", "ants", &built)}, nil), nil, nil)
 	w := get(d, "/openapi/v2", nil)
 	for _, name := range []string{"pods", "ants"} {
 		if !gjson.Get(w.Body.String(), "definitions."+name).Exists() {
@@ -164,7 +164,7 @@ func TestUnknownPathsAreNotFound(t *testing.T) {
 	built := 0
 	broken := described("a.com", "ants", &built)
 	broken.Storage.OpenAPI.V3 = func() (*spec3.OpenAPI, error) { return nil, errors.New("no types") }
-	d := New(resource.NewCatalogue(1, []*resource.Resource{broken}, nil), nil, nil)
+	d := New(resource.NewRegistry(1, []*resource.Resource{broken}, nil), nil, nil)
 	for path, want := range map[string]int{
 		"/openapi/v3/apis/a.com/v2": http.StatusNotFound,
 		"/openapi/v3/":              http.StatusNotFound,

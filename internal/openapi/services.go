@@ -43,7 +43,7 @@ var optionsVersion = schema.GroupVersion{Version: "v1"}
 
 // servers returns the servers of a registry in the order in which their documents are merged.
 // No kind is described yet.
-func servers(c *resource.Catalogue) []*server {
+func servers(c *resource.Registry) []*server {
 	var all []*server
 	for _, g := range c.Groups() {
 		for _, name := range g.Versions {

@@ -292,7 +292,7 @@ func (q evaluators) resourceClaimEvaluator() quota.Evaluator {
 
 // list returns the objects of a kind in its version v1; none if that is not served.
 func (q evaluators) list(group, plural, namespace string) ([]runtime.Object, error) {
-	r := q.cluster.Catalogue().Resource(group, plural)
+	r := q.cluster.Registry().Resource(group, plural)
 	if r == nil || r.Version("v1") == nil {
 		return nil, nil
 	}
@@ -329,9 +329,9 @@ func (l podsOfNamespace) Get(name string) (*corev1.Pod, error) {
 	return pod.(*corev1.Pod), nil
 }
 
-// served returns a resource in the catalogue; nil: there is none.
+// served returns a resource in the registry; nil: there is none.
 func (q evaluators) served(of schema.GroupResource) *resource.Resource {
-	r := q.cluster.Catalogue().Resource(of.Group, of.Resource)
+	r := q.cluster.Registry().Resource(of.Group, of.Resource)
 	if r == nil || !r.Namespaced {
 		return nil
 	}

@@ -132,8 +132,8 @@ func (d *Data) collect(c findings.Source) {
 			if !ok || by.Request == 0 {
 				continue
 			}
-			of := c.Catalogue.ResourceOf(e.Record.Key)
-			if found, ok := eventOf(c.Catalogue, of, e); ok {
+			of := c.Registry.ResourceOf(e.Record.Key)
+			if found, ok := eventOf(c.Registry, of, e); ok {
 				found.At, found.Client, found.Request = d.at(by.Time), inspect.ClientName(by.User, by.UserAgent), by.Request
 				d.Events = append(d.Events, found)
 				continue
@@ -181,7 +181,7 @@ func (d *Data) collect(c findings.Source) {
 
 // eventOf returns the Event after a change; ok is false if it changes something else, or removes the
 // Event.
-func eventOf(known *resource.Catalogue, of *resource.Resource, e *store.Event) (found event, ok bool) {
+func eventOf(known *resource.Registry, of *resource.Resource, e *store.Event) (found event, ok bool) {
 	if of == nil || of.Names.Plural != "events" || of.Group != "" && of.Group != "events.k8s.io" || e.Type == store.Deleted {
 		return event{}, false
 	}

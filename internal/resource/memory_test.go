@@ -27,7 +27,7 @@ func (c *counting) DecodeStored(record store.Record) (runtime.Object, error) {
 
 // namespaces is the version of namespaces with a codec that counts.
 func namespaces() (*resource.Version, *counting) {
-	v := *resource.NewCatalogue(1, builtin.Resources(builtin.Options{}, nil), nil).Resource("", "namespaces").Storage
+	v := *resource.NewRegistry(1, builtin.Resources(builtin.Options{}, nil), nil).Resource("", "namespaces").Storage
 	codec := &counting{Codec: v.Codec}
 	v.Codec = codec
 	return &v, codec

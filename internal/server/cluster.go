@@ -94,7 +94,7 @@ type Cluster struct {
 
 	options     Options
 	builtin     builtinKinds
-	catalogue   *catalogue
+	registry    *registry
 	chain       *admissionChain
 	hooks       *hooks
 	rules       *auth.Rules
@@ -163,15 +163,15 @@ func (c *Cluster) Fork(forked *store.Store, host Host) (*Cluster, error) {
 	return assemble(forked, c.options, host, c.builtin, c.Writes.Random.Fork(), c.Tokens, c.rules)
 }
 
-// assemble puts the parts of a cluster together. The catalogue and the chain are empty.
+// assemble puts the parts of a cluster together. The registry and the chain are empty.
 func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *write.Random, tokens *auth.Issuer, origin *auth.Rules) (*Cluster, error) {
 	now := func() metav1.Time { return metav1.NewTime(o.Now()) }
 	memory := resource.NewMemory(o.VerifyMemory)
 	outside := crd.Outside{Services: host.Services, Closing: host.Closing, Fails: host.Faults.FailConversion}
 	c := &Cluster{
 		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s), options: o, builtin: kinds, rules: auth.NewRules(s, builtin.KeyPrefix, origin),
-		catalogue: &catalogue{store: s, builtin: kinds.all, definitions: kinds.definitions, outside: outside, memory: memory},
-		chain:     &admissionChain{store: s, builtin: kinds.all},
+		registry: &registry{store: s, builtin: kinds.all, definitions: kinds.definitions, outside: outside, memory: memory},
+		chain:    &admissionChain{store: s, builtin: kinds.all},
 	}
 	var err error
 	if c.hooks, err = newHooks(outside, host.Faults, kinds.inTree.Configuration()); err != nil {
@@ -179,14 +179,14 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	}
 
 	// Controllers follow a write, and they write in turn.
-	own := &ownWrites{pipeline: c.Writes, catalogue: c.catalogue, log: host.Log}
+	own := &ownWrites{pipeline: c.Writes, registry: c.registry, log: host.Log}
 	if c.Users, err = auth.NewAuthenticator(host.Closing, o.Token, tokens, o.Users, s, builtin.KeyPrefix, o.Now, own.patchSecret); err != nil {
 		return nil, err
 	}
 	if c.Authorizer, err = c.newAuthorizer(); err != nil {
 		return nil, err
 	}
-	known := state{store: s, catalogue: c.catalogue, namespaces: kinds.namespaces, hooks: c.hooks, now: now, memory: memory,
+	known := state{store: s, registry: c.registry, namespaces: kinds.namespaces, hooks: c.hooks, now: now, memory: memory,
 		users: c.Users, authorizer: c.Authorizer}
 	c.Aggregate = aggregation.New(s, known, serviceNetwork{host.Services}, func(ctx context.Context, name string) {
 		c.controllers.Sync(ctx, controller.APIServiceAvailability, "", name)
@@ -202,7 +202,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 		Limited: kinds.inTree.Configuration().Limited(), Releases: kinds.acting[controller.ResourceQuotas], Stage: own.stageQuota,
 	})
 	c.controllers = controller.New(&controller.Server{
-		Cluster: known, Records: s, Memory: memory, Catalogue: c.catalogue.fresh, Run: own.runAs,
+		Cluster: known, Records: s, Memory: memory, Registry: c.registry.fresh, Run: own.runAs,
 		Report: func(name, key string, err error) {
 			host.Tell(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", name, key, redact.Request{}.Error(err)))
 		},
@@ -212,7 +212,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	*c.Writes = write.Pipeline{
 		Store: s, Memory: memory, Now: now, Random: random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
-		Catalogue: c.catalogue.fresh, Chain: c.chain.Load,
+		Registry: c.registry.fresh, Chain: c.chain.Load,
 		Cluster:   known,
 		Committed: afterCommit{c.chain, c.Flows, c.Aggregate, c.controllers}.committed,
 
@@ -235,8 +235,8 @@ func (c *Cluster) newAuthorizer() (auth.Authorizer, error) {
 	return auth.ByRules(c.rules), nil
 }
 
-// Catalogue returns what is served now.
-func (c *Cluster) Catalogue() *resource.Catalogue { return c.catalogue.Load() }
+// Registry returns what is served now.
+func (c *Cluster) Registry() *resource.Registry { return c.registry.Load() }
 
 // Start creates the initial objects in the store, unless they are there already, and completes what
 // another cluster had begun over the same objects, such as the deletion of a namespace.
@@ -245,8 +245,8 @@ func (c *Cluster) Start() error {
 	if err := c.fill(); err != nil {
 		return fmt.Errorf("filling the store: %w", err)
 	}
-	c.catalogue.inherit(nil)
-	if err := c.catalogue.refresh(); err != nil {
+	c.registry.inherit(nil)
+	if err := c.registry.refresh(); err != nil {
 		return err
 	}
 	if err := c.chain.refresh(); err != nil {
@@ -283,9 +283,9 @@ func (c *Cluster) begin(revision int64) error {
 // for itself.
 func (c *Cluster) Continue(origin *Cluster) error {
 	revision := c.Store.Revision()
-	// The catalogue may be ahead of the fork, or behind it. What it has compiled
+	// The registry may be ahead of the fork, or behind it. What it has compiled
 	// is valid for the records that the fork has, too.
-	shared := origin.Catalogue().Definitions("*")
+	shared := origin.Registry().Definitions("*")
 	for i, d := range shared {
 		if d.Resource != nil && d.Resource.Custom.CallsOut {
 			// It is compiled again, and only the beginning of its history is taken over.
@@ -294,8 +294,8 @@ func (c *Cluster) Continue(origin *Cluster) error {
 			shared[i] = &stale
 		}
 	}
-	c.catalogue.inherit(shared)
-	if err := c.catalogue.refresh(); err != nil {
+	c.registry.inherit(shared)
+	if err := c.registry.refresh(); err != nil {
 		return err
 	}
 	if err := c.chain.inherit(origin.chain.Load()); err != nil {

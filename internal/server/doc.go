@@ -9,7 +9,7 @@
 //   - kinds.go is what the code of built-in kinds works on (builtin.Cluster), plugins.go what the
 //     admission plugins work on (plugins.Cluster).
 //
-// catalogue.go and admission.go keep what is served, and what evaluates writes, up to date with what
+// registry.go and admission.go keep what is served, and what evaluates writes, up to date with what
 // the store says. hooks.go has the clients of webhooks. aftercommit.go has what follows a commit, above all
 // the controllers (package controller).
 //
@@ -22,6 +22,6 @@
 //
 // # Locks
 //
-// No lock is held while a write is judged, or while a webhook is called. The catalogue and the chain
+// No lock is held while a write is judged, or while a webhook is called. The registry and the chain
 // of admission are immutable values that are swapped atomically.
 package server

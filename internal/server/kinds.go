@@ -33,7 +33,7 @@ var _ builtin.Cluster = forKinds{}
 
 // resource returns a built-in resource.
 func (k forKinds) resource(of schema.GroupResource) (*resource.Resource, error) {
-	res := k.catalogue.Load().Resource(of.Group, of.Resource)
+	res := k.registry.Load().Resource(of.Group, of.Resource)
 	if res == nil {
 		return nil, fmt.Errorf("there is no resource %s", of)
 	}
@@ -145,7 +145,7 @@ func (k forKinds) Rules() *auth.Rules { return k.rules }
 
 // ResourceOf implements builtin.Cluster.
 func (k forKinds) ResourceOf(kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
-	res := k.catalogue.Load().Kind(kind)
+	res := k.registry.Load().Kind(kind)
 	if res == nil {
 		return schema.GroupVersionResource{}, fmt.Errorf("there is no resource of the kind %s", kind)
 	}

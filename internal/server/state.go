@@ -25,7 +25,7 @@ import (
 // state implements admission.Cluster: it reads the objects that there are, and has what admission asks with.
 type state struct {
 	store      *store.Store
-	catalogue  *catalogue
+	registry   *registry
 	namespaces *resource.Resource
 	hooks      *hooks
 	users      *auth.Authenticator
@@ -36,8 +36,8 @@ type state struct {
 
 var _ restadmission.Cluster = state{}
 
-func (c state) Catalogue() *resource.Catalogue { return c.catalogue.Load() }
-func (c state) Now() time.Time                 { return c.now().Time }
+func (c state) Registry() *resource.Registry { return c.registry.Load() }
+func (c state) Now() time.Time               { return c.now().Time }
 
 func (c state) Namespace(name string) (*corev1.Namespace, error) {
 	obj, err := c.Get(c.namespaces.Storage, "", name)

@@ -21,10 +21,10 @@ import (
 // ownWrites carries out the writes that no client asks for: those of the server itself, and of the
 // controllers.
 type ownWrites struct {
-	pipeline  *write.Pipeline
-	catalogue *catalogue
-	kinds     builtin.Cluster
-	log       Log
+	pipeline *write.Pipeline
+	registry *registry
+	kinds    builtin.Cluster
+	log      Log
 }
 
 // source makes the object of a write in each attempt. The pipeline may alter what obj returns.
@@ -44,7 +44,7 @@ func (o *ownWrites) create(ctx context.Context, res *resource.Resource, namespac
 
 // patchSecret carries out a merge patch of a Secret, as the server itself.
 func (o *ownWrites) patchSecret(ctx context.Context, namespace, name string, patch []byte) error {
-	secrets := o.catalogue.Load().Resource("", "secrets")
+	secrets := o.registry.Load().Resource("", "secrets")
 	if secrets == nil {
 		return apierrors.NewNotFound(corev1.Resource("secrets"), name)
 	}

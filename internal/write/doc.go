@@ -56,7 +56,7 @@
 // A stage may alter the object that is on its way to the store; it is the attempt's own
 // until the commit. The current object comes from the memory of decoded objects
 // (resource.Memory), which also keeps what is committed. Both are shared with other writes,
-// and so is everything that belongs to a version or a catalogue. No stage alters what is
+// and so is everything that belongs to a version or a registry. No stage alters what is
 // shared. A new object may have parts in common with the current one: a merge patch shares
 // what it does not touch. The object itself and its metadata are maps of its own, and a
 // stage may set fields in them. A stage that changes something deeper copies it first,

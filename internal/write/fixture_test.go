@@ -80,9 +80,9 @@ func newBench(t *testing.T) *bench {
 	seed := uint64(1)
 	b := &bench{t: t, definitions: crd.Definitions(false)}
 	b.Pipeline = &write.Pipeline{
-		Store: s, Memory: resource.NewMemory(memorytest.Wanted()), Random: write.NewRandom(&seed, store.FirstRevision), Namespaces: resource.NewCatalogue(0, builtin.Resources(builtin.Options{}, nil), nil).Resource("", "namespaces"),
-		Now:       func() metav1.Time { return metav1.Unix(1_700_000_000, 0) },
-		Catalogue: b.catalogue, Chain: b.chain, Cluster: b, Committed: b.committed,
+		Store: s, Memory: resource.NewMemory(memorytest.Wanted()), Random: write.NewRandom(&seed, store.FirstRevision), Namespaces: resource.NewRegistry(0, builtin.Resources(builtin.Options{}, nil), nil).Resource("", "namespaces"),
+		Now:      func() metav1.Time { return metav1.Unix(1_700_000_000, 0) },
+		Registry: b.registry, Chain: b.chain, Cluster: b, Committed: b.committed,
 	}
 	b.put(b.Namespaces.Key("", "default"), `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"},"status":{"phase":"Active"}}`)
 	b.put(crd.DefinitionsPrefix+"widgets.example.com", definition)
@@ -116,7 +116,7 @@ func (b *bench) drop(key string) {
 	}
 }
 
-func (b *bench) catalogue() (*resource.Catalogue, error) {
+func (b *bench) registry() (*resource.Registry, error) {
 	list, err := b.Store.List(crd.DefinitionsPrefix, store.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (b *bench) catalogue() (*resource.Catalogue, error) {
 		}
 		all = append(all, d)
 	}
-	return resource.NewCatalogue(list.Revision, []*resource.Resource{b.Namespaces, b.definitions}, all), nil
+	return resource.NewRegistry(list.Revision, []*resource.Resource{b.Namespaces, b.definitions}, all), nil
 }
 
 func (b *bench) chain() *admission.Chain {
@@ -177,8 +177,8 @@ func (b *bench) committed(_ context.Context, c write.Commit) {
 }
 
 // bench implements admission.Cluster as far as the plugins of the tests ask.
-func (b *bench) Catalogue() *resource.Catalogue {
-	c, err := b.catalogue()
+func (b *bench) Registry() *resource.Registry {
+	c, err := b.registry()
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func (b *bench) HookClient(webhook.ClientConfig, bool) (*rest.RESTClient, error)
 // widgets is the version that widgets are served in.
 func (b *bench) widgets() *resource.Version {
 	b.t.Helper()
-	return b.Catalogue().Resource("example.com", "widgets").Version("v1")
+	return b.Registry().Resource("example.com", "widgets").Version("v1")
 }
 
 // request is a write of the widget a.

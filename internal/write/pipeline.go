@@ -35,9 +35,9 @@ type Pipeline struct {
 	// exist or are being deleted.
 	WithoutNamespaceLifecycle bool
 
-	// Catalogue returns the kinds that are served, after it has brought them up to date
+	// Registry returns the kinds that are served, after it has brought them up to date
 	// with the definitions in the store.
-	Catalogue func() (*resource.Catalogue, error)
+	Registry func() (*resource.Registry, error)
 	// Chain returns the admission plugins, policies and webhooks that apply at present.
 	Chain func() *restadmission.Chain
 	// Cluster answers what admission wants to know about the cluster.

@@ -68,7 +68,7 @@ func (r *Request) isDryRun() bool { return len(r.Options.DryRun) > 0 }
 
 // Result is the outcome of a write.
 type Result struct {
-	// Version is the version of the request, from the catalogue by which the write was
+	// Version is the version of the request, from the registry by which the write was
 	// judged.
 	Version *resource.Version
 	// Text is the object as JSON in that version.

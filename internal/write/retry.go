@@ -45,7 +45,7 @@ func (e *generatedNameError) Unwrap() error { return e.error }
 //     reads it again. So an apply, or an update that may create, goes from update
 //     to create and back.
 //   - What the object was judged by has changed (the definition of its kind, its
-//     namespace): the next attempt uses the newest catalogue. If the kind is not
+//     namespace): the next attempt uses the newest registry. If the kind is not
 //     served any more, Run fails with ErrNotServed.
 //   - A generated name is taken: the next attempt generates another one, at most
 //     nameAttempts.
@@ -125,13 +125,13 @@ func nameIn(err error) string {
 	return ""
 }
 
-// renew returns the version of a request from the newest catalogue.
+// renew returns the version of a request from the newest registry.
 func (p *Pipeline) renew(was *resource.Version, r Request) (*resource.Version, error) {
-	catalogue, err := p.Catalogue()
+	registry, err := p.Registry()
 	if err != nil {
 		return nil, err
 	}
-	res := catalogue.Resource(was.Resource.Group, was.Resource.Names.Plural)
+	res := registry.Resource(was.Resource.Group, was.Resource.Names.Plural)
 	if res == nil || res.Namespaced != was.Resource.Namespaced {
 		return nil, ErrNotServed
 	}

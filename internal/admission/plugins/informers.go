@@ -58,9 +58,9 @@ type indexer struct {
 	kind    schema.GroupVersionKind
 }
 
-// version returns the kind in the catalogue, or nil if it is not served.
+// version returns the kind in the registry, or nil if it is not served.
 func (i indexer) version() *resource.Version {
-	if r := i.cluster.Catalogue().Kind(i.kind); r != nil {
+	if r := i.cluster.Registry().Kind(i.kind); r != nil {
 		return r.Version(i.kind.Version)
 	}
 	return nil

@@ -17,7 +17,7 @@ type mapper struct {
 func (m mapper) RESTMappings(kind schema.GroupKind, versions ...string) ([]*meta.RESTMapping, error) {
 	var found []*meta.RESTMapping
 	for _, version := range versions {
-		r := m.cluster.Catalogue().Kind(kind.WithVersion(version))
+		r := m.cluster.Registry().Kind(kind.WithVersion(version))
 		if r == nil {
 			continue
 		}

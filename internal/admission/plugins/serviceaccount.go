@@ -43,7 +43,7 @@ func (c coreClient) ServiceAccounts(namespace string) corev1client.ServiceAccoun
 }
 
 func (a accounts) Get(ctx context.Context, name string, _ metav1.GetOptions) (*corev1.ServiceAccount, error) {
-	of := a.cluster.Catalogue().Resource("", "serviceaccounts").Version("v1")
+	of := a.cluster.Registry().Resource("", "serviceaccounts").Version("v1")
 	get := a.cluster.Get
 	if name == serviceaccount.DefaultServiceAccountName {
 		get = func(of *resource.Version, namespace, name string) (runtime.Object, error) {

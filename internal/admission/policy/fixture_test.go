@@ -65,12 +65,12 @@ func (c *configured) plugin(t testing.TB) restadmission.Plugin {
 
 // world is a cluster with one namespace.
 type world struct {
-	catalogue *resource.Catalogue
-	objects   map[string]runtime.Object // by name
+	registry *resource.Registry
+	objects  map[string]runtime.Object // by name
 }
 
 func newWorld() *world {
-	return &world{catalogue: resource.NewCatalogue(1, builtin.Resources(builtin.Options{}, nil), nil)}
+	return &world{registry: resource.NewRegistry(1, builtin.Resources(builtin.Options{}, nil), nil)}
 }
 
 // serveConfigMapsAs has ConfigMaps served in a version, and nothing else.
@@ -78,11 +78,11 @@ func (w *world) serveConfigMapsAs(v *resource.Version) {
 	r := *v.Resource
 	r.Versions, r.Storage = []*resource.Version{v}, v
 	v.Resource = &r
-	w.catalogue = resource.NewCatalogue(1, []*resource.Resource{&r}, nil)
+	w.registry = resource.NewRegistry(1, []*resource.Resource{&r}, nil)
 }
 
-func (w *world) Catalogue() *resource.Catalogue { return w.catalogue }
-func (*world) Now() time.Time                   { return time.Unix(0, 0) }
+func (w *world) Registry() *resource.Registry { return w.registry }
+func (*world) Now() time.Time                 { return time.Unix(0, 0) }
 func (*world) Authorizer() authorizer.UnconditionalAuthorizer {
 	return authorizerfactory.NewAlwaysAllowAuthorizer()
 }
@@ -110,7 +110,7 @@ func (*world) List(*resource.Version, string, labels.Selector) ([]runtime.Object
 
 // create is the creation of a ConfigMap.
 func (w *world) create(ctx context.Context, data map[string]string) *restadmission.Write {
-	v := w.catalogue.Resource("", "configmaps").Storage
+	v := w.registry.Resource("", "configmaps").Storage
 	obj := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", Labels: map[string]string{"app": "a"}},

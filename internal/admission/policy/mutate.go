@@ -244,7 +244,7 @@ func (r *request) patch(ctx context.Context, patcher patch.Patcher, i invocation
 // describe it there, because no path of autoscaling/v1 has a Scale. So a Scale cannot be merged.
 func (r *request) types(as matched) (managedfields.TypeConverter, error) {
 	if as.kind.GroupVersion() != as.resource.GroupVersion() {
-		if group := r.Cluster.Catalogue().Group(as.kind.Group); group != nil {
+		if group := r.Cluster.Registry().Group(as.kind.Group); group != nil {
 			for _, res := range group.Resources {
 				if v := res.Version(as.kind.Version); v != nil && v.Types != nil {
 					return v.Types()
@@ -252,7 +252,7 @@ func (r *request) types(as matched) (managedfields.TypeConverter, error) {
 			}
 		}
 	}
-	if res := r.Cluster.Catalogue().Resource(as.resource.Group, as.resource.Resource); res != nil {
+	if res := r.Cluster.Registry().Resource(as.resource.Group, as.resource.Resource); res != nil {
 		if v := res.Version(as.resource.Version); v != nil && v.Types != nil {
 			return v.Types()
 		}

@@ -26,14 +26,14 @@ func paramVersion(kind *admissionregistrationv1.ParamKind, r *request) (*resourc
 	if err != nil {
 		return nil, fmt.Errorf("failed to parse paramKind APIVersion: %w", err)
 	}
-	if v := versionOf(r.Cluster.Catalogue(), gv.WithKind(kind.Kind)); v != nil {
+	if v := versionOf(r.Cluster.Registry(), gv.WithKind(kind.Kind)); v != nil {
 		return v, nil
 	}
 	return nil, fmt.Errorf("failed to find resource referenced by paramKind: '%v'", gv.WithKind(kind.Kind))
 }
 
 // versionOf returns the version that serves a kind, or nil.
-func versionOf(c *resource.Catalogue, kind schema.GroupVersionKind) *resource.Version {
+func versionOf(c *resource.Registry, kind schema.GroupVersionKind) *resource.Version {
 	group := c.Group(kind.Group)
 	if group == nil {
 		return nil

@@ -287,7 +287,7 @@ func TestWithoutItsNamespaceAPolicyThatLooksAtItIsNotEvaluated(t *testing.T) {
 
 func TestAKindWithoutTypesCannotBeChanged(t *testing.T) {
 	world := newWorld()
-	v := *world.catalogue.Resource("", "configmaps").Storage
+	v := *world.registry.Resource("", "configmaps").Storage
 	v.Types = nil
 	world.serveConfigMapsAs(&v)
 	var c configured
@@ -408,7 +408,7 @@ func TestTypesAreCheckedAgainstTenKindsOfARule(t *testing.T) {
 				MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: tt.rules},
 				Validations:      []admissionregistrationv1.Validation{{Expression: "object.nowhere == 1"}},
 			}}
-			warnings := policy.TypeCheck(p, newWorld().catalogue)
+			warnings := policy.TypeCheck(p, newWorld().registry)
 			if len(warnings) != 1 || strings.Count(warnings[0].Warning, "undefined field 'nowhere'") != tt.want {
 				t.Errorf("%d kinds, want %d: %v", strings.Count(warnings[0].Warning, "undefined field 'nowhere'"), tt.want, warnings)
 			}

@@ -11,7 +11,7 @@ import (
 )
 
 // resolve returns the published schema of a kind, with all references resolved.
-func resolve(kind schema.GroupVersionKind, c *resource.Catalogue) (*spec.Schema, error) {
+func resolve(kind schema.GroupVersionKind, c *resource.Registry) (*spec.Schema, error) {
 	v := versionOf(c, kind)
 	if v == nil || v.OpenAPI == nil {
 		return nil, errNoSchema

@@ -30,7 +30,7 @@ const maxTypes = 10
 // kinds that its constraints name without a wildcard. It compiles each expression again, with
 // those types in place of dynamic ones, and returns a warning for each error, as upstream's
 // TypeChecker does. The package of that one imports the fake clientset.
-func TypeCheck(p *admissionregistrationv1.ValidatingAdmissionPolicy, c *resource.Catalogue) []admissionregistrationv1.ExpressionWarning {
+func TypeCheck(p *admissionregistrationv1.ValidatingAdmissionPolicy, c *resource.Registry) []admissionregistrationv1.ExpressionWarning {
 	var checkers []typeChecker
 	params, hasParams := paramType(p.Spec.ParamKind, c)
 	for _, kind := range kindsToCheck(p.Spec.MatchConstraints, c) {
@@ -65,7 +65,7 @@ func TypeCheck(p *admissionregistrationv1.ValidatingAdmissionPolicy, c *resource
 }
 
 // kindsToCheck returns the kinds that constraints name, each once and in order.
-func kindsToCheck(m *admissionregistrationv1.MatchResources, c *resource.Catalogue) []schema.GroupVersionKind {
+func kindsToCheck(m *admissionregistrationv1.MatchResources, c *resource.Registry) []schema.GroupVersionKind {
 	if m == nil {
 		return nil
 	}
@@ -113,7 +113,7 @@ func named(resources []string) []string {
 
 // kindsFor returns the kinds of a resource, by its plural or singular name. As in a RESTMapper,
 // the empty group means any group.
-func kindsFor(c *resource.Catalogue, group, version, name string) []schema.GroupVersionKind {
+func kindsFor(c *resource.Registry, group, version, name string) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	name = strings.ToLower(name)
 	for _, g := range c.Groups() {
@@ -132,7 +132,7 @@ func kindsFor(c *resource.Catalogue, group, version, name string) []schema.Group
 	return kinds
 }
 
-func paramType(kind *admissionregistrationv1.ParamKind, c *resource.Catalogue) (t *apiservercel.DeclType, has bool) {
+func paramType(kind *admissionregistrationv1.ParamKind, c *resource.Registry) (t *apiservercel.DeclType, has bool) {
 	if kind == nil {
 		return nil, false
 	}
@@ -218,7 +218,7 @@ func (c typeChecker) check(text string) string {
 var errNoSchema = errors.New("the kind does not have a published schema")
 
 // declType returns the type of a kind, made from its published schema.
-func declType(kind schema.GroupVersionKind, c *resource.Catalogue, suffix string) (*apiservercel.DeclType, error) {
+func declType(kind schema.GroupVersionKind, c *resource.Registry, suffix string) (*apiservercel.DeclType, error) {
 	s, err := resolve(kind, c)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func (u unreachable) HookClient(webhookutil.ClientConfig, bool) (*rest.RESTClien
 	return nil, errors.New("no client")
 }
 
-func (unreachable) Catalogue() *resource.Catalogue { return resource.NewCatalogue(1, nil, nil) }
+func (unreachable) Registry() *resource.Registry { return resource.NewRegistry(1, nil, nil) }
 
 // configMaps is the version of ConfigMaps.
 func configMaps(t *testing.T) *resource.Version {

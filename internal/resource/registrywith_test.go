@@ -10,9 +10,9 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// A catalogue that has followed the changes of its definitions is the one that is made of all of
+// A registry that has followed the changes of its definitions is the one that is made of all of
 // them.
-func TestACatalogueThatFollowsChangesIsTheOneOfAllDefinitions(t *testing.T) {
+func TestARegistryThatFollowsChangesIsTheOneOfAllDefinitions(t *testing.T) {
 	random := seedtest.Rand(t)
 	versions := []string{"v1alpha1", "v1beta1", "v1", "v2"}
 	plain := func(group, plural string, custom bool) *Resource {
@@ -27,7 +27,7 @@ func TestACatalogueThatFollowsChangesIsTheOneOfAllDefinitions(t *testing.T) {
 	}
 	builtin := []*Resource{plain("", "pods", false), plain("apps", "deployments", false), plain("group-1", "as", false), plain("", "nodes", false)}
 	all := map[string]*Definition{}
-	followed := NewCatalogue(1, builtin, nil)
+	followed := NewRegistry(1, builtin, nil)
 	for revision := int64(2); revision < 400; revision++ {
 		var changed []*Definition
 		var gone []string
@@ -53,13 +53,13 @@ func TestACatalogueThatFollowsChangesIsTheOneOfAllDefinitions(t *testing.T) {
 		before := describe(followed)
 		next := followed.With(revision, changed, gone)
 		if diff := cmp.Diff(before, describe(followed)); diff != "" {
-			t.Fatalf("revision %d: the former catalogue has changed:\n%s", revision, diff)
+			t.Fatalf("revision %d: the former registry has changed:\n%s", revision, diff)
 		}
 		var definitions []*Definition
 		for _, d := range all {
 			definitions = append(definitions, d)
 		}
-		if diff := cmp.Diff(describe(NewCatalogue(revision, builtin, definitions)), describe(next)); diff != "" {
+		if diff := cmp.Diff(describe(NewRegistry(revision, builtin, definitions)), describe(next)); diff != "" {
 			t.Fatalf("revision %d (-of all +followed):\n%s", revision, diff)
 		}
 		followed = next
@@ -83,8 +83,8 @@ func contains(changed []*Definition, gone []string, name string) bool {
 	return false
 }
 
-// describe says all that a catalogue says, with the identities of its parts.
-func describe(c *Catalogue) []string {
+// describe says all that a registry says, with the identities of its parts.
+func describe(c *Registry) []string {
 	all := []string{fmt.Sprint(c.Revision, c.fixed, len(c.byName), len(c.byKey), len(c.definitions), len(c.ofGroup))}
 	for _, g := range c.Groups() {
 		all = append(all, fmt.Sprintf("%q %v %v %v %v", g.Name, g.Versions, g.own, g.Routing, c.Group(g.Name) == g))

@@ -24,8 +24,8 @@ func defined(name string, r *Resource) *Definition {
 	return &Definition{Name: name, Group: group, Resource: r}
 }
 
-// outline returns the groups of a catalogue: a line for each.
-func outline(c *Catalogue) (lines []string) {
+// outline returns the groups of a registry: a line for each.
+func outline(c *Registry) (lines []string) {
 	for _, g := range c.Groups() {
 		line := fmt.Sprintf("%s %v", g.Name, g.Versions)
 		for _, r := range g.Resources {
@@ -65,7 +65,7 @@ func TestOrderOfDiscovery(t *testing.T) {
 			[]string{"x.io [v1] as"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, outline(NewCatalogue(1, c.builtin, c.custom))); diff != "" {
+			if diff := cmp.Diff(c.want, outline(NewRegistry(1, c.builtin, c.custom))); diff != "" {
 				t.Errorf("groups (-want +got):\n%s", diff)
 			}
 		})
@@ -75,7 +75,7 @@ func TestOrderOfDiscovery(t *testing.T) {
 func TestLookupOfKinds(t *testing.T) {
 	review := served("x.io", "reviews", "Review", "v1")
 	review.Verbs = []string{"create"}
-	c := NewCatalogue(1, []*Resource{served("x.io", "as", "A", "v1", "v2-"), review}, nil)
+	c := NewRegistry(1, []*Resource{served("x.io", "as", "A", "v1", "v2-"), review}, nil)
 	for _, k := range []struct {
 		name string
 		kind schema.GroupVersionKind
@@ -98,7 +98,7 @@ func TestLookupOfKinds(t *testing.T) {
 func TestLookupOfStoreKeys(t *testing.T) {
 	short, long, review := served("x.io", "as", "A", "v1"), served("x.io", "bs", "B", "v1"), served("x.io", "reviews", "Review", "v1")
 	short.Prefix, long.Prefix, review.Prefix = "/registry/", "/registry/x.io/bs/", ""
-	c := NewCatalogue(1, []*Resource{short, long, review}, nil)
+	c := NewRegistry(1, []*Resource{short, long, review}, nil)
 	for key, want := range map[string]*Resource{
 		"/registry/x.io/bs/default/a": long, // the longest prefix decides
 		"/registry/x.io/b":            short,
@@ -111,7 +111,7 @@ func TestLookupOfStoreKeys(t *testing.T) {
 }
 
 func TestDefinitionsAreListedByNameOfOneGroupOrAll(t *testing.T) {
-	c := NewCatalogue(1, nil, []*Definition{defined("b.x.io", nil), defined("a.y.io", nil), defined("a.x.io", nil)})
+	c := NewRegistry(1, nil, []*Definition{defined("b.x.io", nil), defined("a.y.io", nil), defined("a.x.io", nil)})
 	for group, want := range map[string]string{"x.io": "a.x.io b.x.io", "*": "a.x.io a.y.io b.x.io", "z.io": ""} {
 		var names []string
 		for _, d := range c.Definitions(group) {

@@ -14,36 +14,36 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// catalogue has the kinds that a server serves: the built-in ones and those of the
+// registry has the kinds that a server serves: the built-in ones and those of the
 // definitions in the store. To make one, set all fields but current, and call inherit and
 // refresh.
-type catalogue struct {
+type registry struct {
 	store       *store.Store
 	builtin     []*resource.Resource // in the order of discovery
 	definitions *resource.Resource   // among builtin
 	outside     crd.Outside
 	memory      *resource.Memory
 
-	current atomic.Pointer[resource.Catalogue]
+	current atomic.Pointer[resource.Registry]
 }
 
 // Load returns what is served now.
-func (c *catalogue) Load() *resource.Catalogue { return c.current.Load() }
+func (c *registry) Load() *resource.Registry { return c.current.Load() }
 
 // fresh returns what is served by the definitions that are in the store now.
-func (c *catalogue) fresh() (*resource.Catalogue, error) {
+func (c *registry) fresh() (*resource.Registry, error) {
 	err := c.refresh()
 	return c.Load(), err
 }
 
-// inherit starts with definitions that another catalogue has compiled.
-func (c *catalogue) inherit(definitions []*resource.Definition) {
-	c.current.Store(resource.NewCatalogue(0, c.builtin, definitions))
+// inherit starts with definitions that another registry has compiled.
+func (c *registry) inherit(definitions []*resource.Definition) {
+	c.current.Store(resource.NewRegistry(0, c.builtin, definitions))
 }
 
-// refresh brings the catalogue up to date with the definitions in the store. If several
+// refresh brings the registry up to date with the definitions in the store. If several
 // goroutines call it at once, the newest definitions win, and none of them waits.
-func (c *catalogue) refresh() error {
+func (c *registry) refresh() error {
 	for {
 		was := c.Load()
 		is, err := c.next(was)
@@ -53,9 +53,9 @@ func (c *catalogue) refresh() error {
 	}
 }
 
-// next returns the catalogue after another one: the same if nothing has been written since. It reads
+// next returns the registry after another one: the same if nothing has been written since. It reads
 // the changes of the definitions, not all of them.
-func (c *catalogue) next(was *resource.Catalogue) (*resource.Catalogue, error) {
+func (c *registry) next(was *resource.Registry) (*resource.Registry, error) {
 	if was.Revision == 0 {
 		return c.all(was)
 	}
@@ -99,9 +99,9 @@ func (c *catalogue) next(was *resource.Catalogue) (*resource.Catalogue, error) {
 	return was.With(changes.Revision(), changed, gone), nil
 }
 
-// all makes the catalogue of all definitions. It reuses the entries of the former catalogue that
+// all makes the registry of all definitions. It reuses the entries of the former registry that
 // have not changed.
-func (c *catalogue) all(was *resource.Catalogue) (*resource.Catalogue, error) {
+func (c *registry) all(was *resource.Registry) (*resource.Registry, error) {
 	definitions, err := c.store.List(c.definitions.Prefix, store.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading the definitions: %w", err)
@@ -117,11 +117,11 @@ func (c *catalogue) all(was *resource.Catalogue) (*resource.Catalogue, error) {
 		}
 		all = append(all, d)
 	}
-	return resource.NewCatalogue(definitions.Revision, c.builtin, all), nil
+	return resource.NewRegistry(definitions.Revision, c.builtin, all), nil
 }
 
-// definition compiles a definition, unless the former catalogue has it already.
-func (c *catalogue) definition(was *resource.Catalogue, record store.Record) (*resource.Definition, error) {
+// definition compiles a definition, unless the former registry has it already.
+func (c *registry) definition(was *resource.Registry, record store.Record) (*resource.Definition, error) {
 	known := was.Definition(strings.TrimPrefix(record.Key, c.definitions.Prefix))
 	if known != nil && known.Record.Revision == record.Revision {
 		return known, nil
@@ -144,7 +144,7 @@ func (c *catalogue) definition(was *resource.Catalogue, record store.Record) (*r
 
 // since returns the revision with which the history of a definition's objects begins: the
 // one that established the definition. Later changes of the definition do not move it.
-func since(was *resource.Catalogue, d *resource.Definition, record store.Record) int64 {
+func since(was *resource.Registry, d *resource.Definition, record store.Record) int64 {
 	former := was.Definition(d.Name)
 	switch {
 	case former != nil && former.Resource != nil && former.Resource.Prefix == d.Resource.Prefix && !former.Resource.Custom.Unlisted &&

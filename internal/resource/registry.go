@@ -12,9 +12,11 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Catalogue is all that is served at one revision. It is immutable.
-type Catalogue struct {
-	// Revision is the revision of the newest write that the catalogue takes into account.
+// Registry holds every kind that is served at one revision: the built-in ones and those of
+// definitions. It is immutable; a change swaps the whole. (The name is that of upstream's
+// registry of kinds, and has nothing to do with images.)
+type Registry struct {
+	// Revision is the revision of the newest write that the registry takes into account.
 	Revision int64
 
 	builtin     []*Resource
@@ -26,7 +28,7 @@ type Catalogue struct {
 	ofGroup     map[string][]*Definition // by name
 }
 
-// Definition is what the catalogue has of a CustomResourceDefinition, whether
+// Definition is what the registry has of a CustomResourceDefinition, whether
 // or not it has an endpoint.
 type Definition struct {
 	Record store.Precondition // the record it was read from
@@ -61,11 +63,11 @@ type Group struct {
 	own []string // versions that have built-in resources
 }
 
-// NewCatalogue makes a catalogue of the built-in and the custom resources. The
+// NewRegistry makes a registry of the built-in and the custom resources. The
 // built-in groups come first, in the order given, then the others by name. A
 // custom resource never replaces a built-in one.
-func NewCatalogue(revision int64, builtin []*Resource, definitions []*Definition) *Catalogue {
-	c := &Catalogue{
+func NewRegistry(revision int64, builtin []*Resource, definitions []*Definition) *Registry {
+	c := &Registry{
 		Revision:    revision,
 		builtin:     builtin,
 		byName:      map[string]*Group{},
@@ -91,18 +93,18 @@ func NewCatalogue(revision int64, builtin []*Resource, definitions []*Definition
 	return c
 }
 
-// At returns the same catalogue at a later revision.
-func (c *Catalogue) At(revision int64) *Catalogue {
+// At returns the same registry at a later revision.
+func (c *Registry) At(revision int64) *Registry {
 	later := *c
 	later.Revision = revision
 	return &later
 }
 
-// With returns the catalogue after some definitions have changed, and some are gone. It is the one
-// that NewCatalogue makes of all of them. Only the groups that they belong to are made again, so that
+// With returns the registry after some definitions have changed, and some are gone. It is the one
+// that NewRegistry makes of all of them. Only the groups that they belong to are made again, so that
 // a definition among thousands costs little more than one among few.
-func (c *Catalogue) With(revision int64, changed []*Definition, gone []string) *Catalogue {
-	next := &Catalogue{
+func (c *Registry) With(revision int64, changed []*Definition, gone []string) *Registry {
+	next := &Registry{
 		Revision: revision, builtin: c.builtin, fixed: c.fixed,
 		groups: slices.Clone(c.groups), byName: maps.Clone(c.byName), byKey: maps.Clone(c.byKey),
 		definitions: maps.Clone(c.definitions), ofGroup: maps.Clone(c.ofGroup),
@@ -128,8 +130,8 @@ func (c *Catalogue) With(revision int64, changed []*Definition, gone []string) *
 	return next
 }
 
-// remake makes a group again, because some of its definitions have changed since a former catalogue.
-func (c *Catalogue) remake(group string, former *Catalogue, changed []*Definition) {
+// remake makes a group again, because some of its definitions have changed since a former registry.
+func (c *Registry) remake(group string, former *Registry, changed []*Definition) {
 	var definitions []*Definition
 	for _, d := range former.ofGroup[group] {
 		if c.definitions[d.Name] == d {
@@ -154,7 +156,7 @@ func (c *Catalogue) remake(group string, former *Catalogue, changed []*Definitio
 		}
 		at = slices.Index(c.groups, had)
 	}
-	part := &Catalogue{byName: map[string]*Group{}, byKey: c.byKey}
+	part := &Registry{byName: map[string]*Group{}, byKey: c.byKey}
 	for _, r := range c.builtin {
 		if r.Group == group {
 			part.add([]*Resource{r})
@@ -190,7 +192,7 @@ func sortDefinitions(all []*Definition) {
 	slices.SortFunc(all, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
 }
 
-func (c *Catalogue) add(resources []*Resource) {
+func (c *Registry) add(resources []*Resource) {
 	for _, r := range resources {
 		if _, taken := c.byKey[r.GroupResource()]; taken {
 			continue
@@ -246,19 +248,19 @@ func (g *Group) Priority(version string) Priority {
 
 // Groups returns the groups in the order of discovery. The core group has the
 // empty name.
-func (c *Catalogue) Groups() []*Group { return c.groups }
+func (c *Registry) Groups() []*Group { return c.groups }
 
 // Group returns the group of that name, or nil.
-func (c *Catalogue) Group(name string) *Group { return c.byName[name] }
+func (c *Registry) Group(name string) *Group { return c.byName[name] }
 
 // Resource returns the resource of that group and plural name, or nil.
-func (c *Catalogue) Resource(group, plural string) *Resource {
+func (c *Registry) Resource(group, plural string) *Resource {
 	return c.byKey[schema.GroupResource{Group: group, Resource: plural}]
 }
 
 // Sharing returns the resources that show the same records as r: r itself, then resources of
 // other groups. For example, events of the core group are events of events.k8s.io as well.
-func (c *Catalogue) Sharing(r *Resource) []*Resource {
+func (c *Registry) Sharing(r *Resource) []*Resource {
 	all := []*Resource{r}
 	if r.Prefix == "" {
 		return all // nothing is stored
@@ -274,7 +276,7 @@ func (c *Catalogue) Sharing(r *Resource) []*Resource {
 }
 
 // Kind returns the resource that serves the kind in that version, or nil.
-func (c *Catalogue) Kind(kind schema.GroupVersionKind) *Resource {
+func (c *Registry) Kind(kind schema.GroupVersionKind) *Resource {
 	g := c.byName[kind.Group]
 	if g == nil {
 		return nil
@@ -288,7 +290,7 @@ func (c *Catalogue) Kind(kind schema.GroupVersionKind) *Resource {
 }
 
 // ResourceOf returns the resource that the object of a store key belongs to, or nil.
-func (c *Catalogue) ResourceOf(key string) *Resource {
+func (c *Registry) ResourceOf(key string) *Resource {
 	var of *Resource
 	for _, r := range c.byKey {
 		// Several resources may show the same objects. The objects belong to the resource
@@ -301,11 +303,11 @@ func (c *Catalogue) ResourceOf(key string) *Resource {
 }
 
 // Definition returns the definition of that name, or nil.
-func (c *Catalogue) Definition(name string) *Definition { return c.definitions[name] }
+func (c *Registry) Definition(name string) *Definition { return c.definitions[name] }
 
 // Definitions returns the definitions of one group, by name; of all groups for "*". The caller does
 // not change the slice of one group.
-func (c *Catalogue) Definitions(group string) []*Definition {
+func (c *Registry) Definitions(group string) []*Definition {
 	if group != "*" {
 		return c.ofGroup[group]
 	}

@@ -202,7 +202,7 @@ func (c *Cluster) Close() error {
 	listeners, errs := c.listeners, c.wrong
 	c.mu.Unlock()
 
-	c.server.TellGaps(nil)
+	c.server.OnUnsupported(nil)
 	c.server.Close()
 	if idle, ok := c.access.Transport.(interface{ CloseIdleConnections() }); ok {
 		idle.CloseIdleConnections()

@@ -12,13 +12,13 @@ import (
 // fired. The test's log says what clients have
 // asked for that fakecluster does not serve and, if the test fails, what has happened in the cluster.
 func (c *Cluster) closeWith(t testing.TB) {
-	c.server.TellGaps(func(message string) { t.Log(message) })
+	c.server.OnUnsupported(func(message string) { t.Log(message) })
 	c.test = t
 	stop := c.services.panics.watch()
 	t.Cleanup(func() {
 		t.Helper()
 		stop()
-		c.tellUnfired(t)
+		c.reportUnfired(t)
 		if t.Failed() {
 			if found := c.server.Findings(c.services.panics.list()...); found.Summary != "" {
 				t.Log("fakecluster: " + found.String())

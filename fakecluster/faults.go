@@ -97,8 +97,8 @@ func (c *Cluster) blame(err error) {
 // unfired returns the errors of faults that should have struck and have not.
 func (c *Cluster) unfired() []error { return c.server.UnfiredFaults() }
 
-// tellUnfired fails a test for each fault that should have struck and has not.
-func (c *Cluster) tellUnfired(t testing.TB) {
+// reportUnfired fails a test for each fault that should have struck and has not.
+func (c *Cluster) reportUnfired(t testing.TB) {
 	for _, err := range c.unfired() {
 		t.Errorf("fakecluster: %v", err)
 	}

@@ -32,11 +32,11 @@ type AdmissionWrite interface {
 	Replace(obj runtime.Object) error
 }
 
-// judge is an Admission as a restadmission.Plugin.
-type judge struct{ Admission }
+// admissionFunctions is an Admission as a restadmission.Plugin.
+type admissionFunctions struct{ Admission }
 
 // Mutate implements restadmission.Plugin.
-func (j judge) Mutate(ctx context.Context, w *restadmission.Write) error {
+func (j admissionFunctions) Mutate(ctx context.Context, w *restadmission.Write) error {
 	if w.Explained == nil {
 		return j.Admission.Mutate(ctx, w)
 	}
@@ -44,7 +44,7 @@ func (j judge) Mutate(ctx context.Context, w *restadmission.Write) error {
 }
 
 // Validate implements restadmission.Plugin.
-func (j judge) Validate(ctx context.Context, w *restadmission.Write) error {
+func (j admissionFunctions) Validate(ctx context.Context, w *restadmission.Write) error {
 	if w.Explained == nil {
 		return j.Admission.Validate(ctx, w)
 	}

@@ -24,7 +24,7 @@ import (
 // agentLog implements server.Log: the writes of the server's own controllers are in the history
 // and in the audit trail, like requests of clients.
 type agentLog struct {
-	trail   *trail // nil: none is kept
+	trail   *auditSink // nil: none is kept
 	history *history.Recorder
 	now     func() time.Time
 }
@@ -35,7 +35,7 @@ func (l agentLog) Write(ctx context.Context, by controller.Identity, verb string
 	entry := l.history.Begin(ofController(ctx, by, verb, w), 0)
 	defer func() {
 		shown := entry.Shown()
-		tellResult(entry, result, err)
+		noteResult(entry, result, err)
 		err = shown.Error(err) // which may be told in the log of a test
 	}()
 	return l.audited(history.With(ctx, entry), by, verb, w, run)
@@ -46,7 +46,7 @@ func (l agentLog) Stage(ctx context.Context, by controller.Identity, verb string
 	entry := l.history.Prepare(ofController(ctx, by, verb, w))
 	ctx = history.With(ctx, entry)
 	return ctx, func(result func() (write.Result, error)) {
-		tellResult(entry, write.Result{}, nil)
+		noteResult(entry, write.Result{}, nil)
 		// An error could only be about the event: the write has been committed.
 		_, _ = l.audited(ctx, by, verb, w, func(context.Context) (write.Result, error) { return result() })
 	}

@@ -30,7 +30,7 @@ import (
 // event is there, so that a client that has read an answer finds its event. The answer to a
 // watch cannot be held back; its first event is there before the header of the answer
 // leaves.
-func (t *trail) audit(now func() time.Time) filter {
+func (t *auditSink) audit(now func() time.Time) filter {
 	return func(next http.Handler) http.Handler {
 		if t == nil {
 			return next
@@ -60,7 +60,7 @@ func (t *trail) audit(now func() time.Time) filter {
 }
 
 // newEvent puts a new event into a context that has none. Without an id it makes one.
-func (t *trail) newEvent(ctx context.Context, id types.UID) context.Context {
+func (t *auditSink) newEvent(ctx context.Context, id types.UID) context.Context {
 	if id == "" {
 		id = uuid.NewUUID()
 	}
@@ -153,11 +153,11 @@ func (a *auditedAnswer) hasObject() bool {
 	return a != nil && a.event.GetEventLevel().GreaterOrEqual(auditinternal.LevelRequestResponse)
 }
 
-// tellObject records an object of the API's own machinery in an answer: a Status in the history, and
+// setAuditObject records an object of the API's own machinery in an answer: a Status in the history, and
 // any in the event if the request has one.
-func tellObject(ctx context.Context, obj runtime.Object) {
+func setAuditObject(ctx context.Context, obj runtime.Object) {
 	status, _ := obj.(*metav1.Status)
-	tellFailure(ctx, status)
+	noteFailure(ctx, status)
 	a := answerFrom(ctx)
 	if a == nil {
 		return

@@ -20,12 +20,12 @@ func TestAnEventHasTheStatusOfAnAnswerThatAFilterHasWrapped(t *testing.T) {
 			next.ServeHTTP(struct{ http.ResponseWriter }{w}, req)
 		})
 	}
-	trail := newTrail(auditinternal.LevelMetadata, nil, time.Now)
+	trail := newAuditSink(auditinternal.LevelMetadata, nil, time.Now)
 	h := behind([]filter{giveContext(nil), parsePath, trail.audit(time.Now), wrap}, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		writeError(w, req, apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "a"))
 	}))
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/namespaces/default/pods/a", nil))
-	events := trail.kept()
+	events := trail.list()
 	if len(events) != 1 {
 		t.Fatalf("%d events, want 1", len(events))
 	}

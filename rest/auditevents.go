@@ -17,9 +17,9 @@ const (
 	maxAuditBytes  = 64 << 20
 )
 
-// trail is the audit trail of a server: what upstream's audit filter would write to its
+// auditSink is the audit trail of a server: what upstream's audit filter would write to its
 // log, with one level for all requests and without the stage RequestReceived.
-type trail struct {
+type auditSink struct {
 	level auditinternal.Level
 	keeps bool      // AuditEvents has the events
 	log   *auditLog // nil: there is none
@@ -30,13 +30,13 @@ type trail struct {
 	bytes  int // of the objects in them
 }
 
-// newTrail makes a trail, or returns nil if neither a trail nor a log is wanted. Events for a log
+// newAuditSink makes a trail, or returns nil if neither a trail nor a log is wanted. Events for a log
 // have the highest level, because its policy is applied only when the request is known.
-func newTrail(level auditinternal.Level, log *AuditLog, now func() time.Time) *trail {
+func newAuditSink(level auditinternal.Level, log *AuditLog, now func() time.Time) *auditSink {
 	if level == "" {
 		level = auditinternal.LevelNone
 	}
-	t := &trail{level: level, keeps: level != auditinternal.LevelNone, log: newAuditLog(log), now: now}
+	t := &auditSink{level: level, keeps: level != auditinternal.LevelNone, log: newAuditLog(log), now: now}
 	if log != nil {
 		t.level = auditinternal.LevelRequestResponse
 	}
@@ -53,10 +53,10 @@ func (s *Server) AuditEvents() []auditv1.Event {
 	if s.trail == nil || !s.trail.keeps {
 		return nil
 	}
-	return s.trail.kept()
+	return s.trail.list()
 }
 
-func (t *trail) kept() []auditv1.Event {
+func (t *auditSink) list() []auditv1.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	events := make([]auditv1.Event, len(t.events))
@@ -68,7 +68,7 @@ func (t *trail) kept() []auditv1.Event {
 
 // ProcessEvents implements audit.Sink. It stamps events with the time of the cluster; upstream
 // has stamped them with that of the process.
-func (t *trail) ProcessEvents(events ...*auditinternal.Event) bool {
+func (t *auditSink) ProcessEvents(events ...*auditinternal.Event) bool {
 	for _, event := range events {
 		stamped := *event
 		stamped.StageTimestamp = metav1.NewMicroTime(t.now())
@@ -87,13 +87,13 @@ func (t *trail) ProcessEvents(events ...*auditinternal.Event) bool {
 			continue
 		}
 		out.SetGroupVersionKind(auditv1.SchemeGroupVersion.WithKind("Event"))
-		t.keep(out)
+		t.add(out)
 	}
 	return true
 }
 
-// keep adds an event, and forgets the oldest if there are too many.
-func (t *trail) keep(e auditv1.Event) {
+// add adds an event, and forgets the oldest if there are too many.
+func (t *auditSink) add(e auditv1.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.events = append(t.events, e)

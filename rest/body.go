@@ -106,7 +106,7 @@ func (r *request) decode(v *resource.Version, fieldValidation string, also ...sc
 			return resource.Decoded{}, decodeError(err, v, kind, body)
 		}
 		for _, complaint := range strict.Errors() {
-			write.WarnOf(r.ctx, complaint)
+			write.WarnStrictErrors(r.ctx, complaint)
 		}
 	}
 	if gv := kind.GroupVersion(); gv != v.GroupVersion() && !slices.Contains(also, gv) {

@@ -26,8 +26,8 @@ func TestWhatAControllerIsRefusedIsToldAndTriedAgainWithTheNextWrite(t *testing.
 	}}
 	c := start(t, withPlugin(p), withController("endpoints-controller"))
 	var told []string
-	c.server.TellGaps(func(message string) { told = append(told, message) })
-	defer c.server.TellGaps(nil)
+	c.server.OnUnsupported(func(message string) { told = append(told, message) })
+	defer c.server.OnUnsupported(nil)
 	const services = "/api/v1/namespaces/default/services"
 	c.must("POST", services, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"selector":{"a":"b"},"ports":[{"port":80}]}}`)
 	expect(t, "told", strings.Join(told, "\n"), "fakecluster: endpoints-controller default/web: no endpoints today; the next related write tries again")

@@ -165,7 +165,7 @@ func (r *request) awaitRevision(err error) bool {
 // its kind, with the media type text/plain. client-go cannot read that, and says that "the
 // server was unable to return a response in the time allotted".
 func writeAllotted(w http.ResponseWriter, req *http.Request) {
-	tellObject(req.Context(), toStatus(errAllotted))
+	setAuditObject(req.Context(), toStatus(errAllotted))
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusGatewayTimeout)
 	json.NewEncoder(w).Encode(&errAllotted.ErrStatus)

@@ -308,9 +308,9 @@ func (r *request) refusal() func(upstream.Attributes) error {
 	}
 }
 
-// knows returns an error if no version of a resource that is served has the subresource or the verb.
+// validateFault returns an error if no version of a resource that is served has the subresource or the verb.
 // Any of them may be empty, or the subresource any.
-func (s *Server) knows(of schema.GroupResource, subresource, verb string) error {
+func (s *Server) validateFault(of schema.GroupResource, subresource, verb string) error {
 	c := s.cluster.Registry()
 	if of.Resource == "" {
 		for _, group := range c.Groups() {

@@ -27,7 +27,7 @@ func (s *Server) filters(counts *requestCounts) []filter {
 		s.trail.audit(s.options.Now),
 		limitTime(cmp.Or(s.options.RequestTimeout, requestTimeout)),
 		allowOrigins(s.options.AllowedOrigins),
-		s.publishTrust,
+		s.publishClientCAs,
 		s.answerHealth(counts),
 		authenticate(s.cluster.Users),
 		s.explainWrites,

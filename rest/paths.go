@@ -25,7 +25,7 @@ type paths struct {
 	openAPI   *openAPI
 	aggregate *aggregation.Registry
 	tokens    *auth.Issuer
-	gaps      *gaps
+	gaps      *unsupportedLog
 	counts    *requestCounts
 	flags     commandLine
 	profiling bool
@@ -77,10 +77,10 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Regis
 		serveFlagz(w, req, p.flags)
 	case p.profiling && isProfilePath(req.URL.Path):
 		profiles().ServeHTTP(w, req)
-	case p.profiling && len(parts) > 1 && missingPaths[parts[0]+"/"+parts[1]] != "":
+	case p.profiling && len(parts) > 1 && unsupportedPaths[parts[0]+"/"+parts[1]] != "":
 		path := parts[0] + "/" + parts[1]
-		err := notServed("/"+path, missingPaths[path])
-		p.gaps.note(err)
+		err := notServed("/"+path, unsupportedPaths[path])
+		p.gaps.report(err)
 		writeError(w, req, err)
 	default:
 		http.NotFound(w, req)

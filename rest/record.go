@@ -88,7 +88,7 @@ func (r *recorded) end() {
 	}
 }
 
-func (r *recorded) tellSent() {
+func (r *recorded) noteSent() {
 	if r.sent > 0 {
 		r.entry.Sent(r.sent, 0)
 		r.sent = 0
@@ -121,13 +121,13 @@ func (r *recorded) WriteString(s string) (int, error) {
 // Flush implements http.Flusher, which watches need.
 func (r *recorded) Flush() {
 	if r.streams {
-		r.tellSent()
+		r.noteSent()
 	}
 	_ = http.NewResponseController(r.ResponseWriter).Flush() // the client may have gone
 }
 
-// tellFailure tells the history of a request what its answer says of a failure.
-func tellFailure(ctx context.Context, status *metav1.Status) {
+// noteFailure tells the history of a request what its answer says of a failure.
+func noteFailure(ctx context.Context, status *metav1.Status) {
 	if status != nil && status.Status != metav1.StatusSuccess {
 		history.From(ctx).Fail(status)
 		if to := explained.From(ctx); to != nil {
@@ -153,8 +153,8 @@ func ofController(ctx context.Context, by controller.Identity, verb string, w wr
 	return q
 }
 
-// tellResult tells the history what became of a write of one of the server's own controllers.
-func tellResult(e *history.Entry, result write.Result, err error) {
+// noteResult tells the history what became of a write of one of the server's own controllers.
+func noteResult(e *history.Entry, result write.Result, err error) {
 	code := http.StatusOK
 	if result.Created {
 		code = http.StatusCreated

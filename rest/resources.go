@@ -55,7 +55,7 @@ type resources struct {
 	registry     func() *resource.Registry
 	verbs        map[string]verb
 	subresources map[string]verb // verbs of subresources
-	gaps         *gaps
+	gaps         *unsupportedLog
 	counts       *requestCounts
 	computations *computations
 	expired      *atomic.Int64 // lists at revisions before it are too old
@@ -77,7 +77,7 @@ func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if errors.Is(err, write.ErrNotServed) {
 		err = unknownPath(r.registry.Group(r.info.APIGroup).Routing)
 	}
-	s.gaps.note(err)
+	s.gaps.report(err)
 	if err = orTimeout(req.Context(), err); err != nil {
 		writeError(r.w, req, err)
 	}

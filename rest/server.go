@@ -124,9 +124,9 @@ type Server struct {
 	handler http.Handler // the filters, and what is behind them
 
 	frames  view.Frames
-	trail   *trail // nil: none is kept
+	trail   *auditSink // nil: none is kept
 	history *history.Recorder
-	gaps    *gaps
+	gaps    *unsupportedLog
 	access  *auth.Access
 	faults  *faultinjection.Engine
 	watches atomic.Int64 // those that are running
@@ -166,14 +166,14 @@ func newServer(s *store.Store, o Options, requests *history.Recorder) *Server {
 		o.Now = time.Now
 	}
 	srv := &Server{
-		options: o, history: requests, gaps: newGaps(), access: &auth.Access{},
-		trail:  newTrail(o.AuditLevel, o.AuditLog, o.Now),
+		options: o, history: requests, gaps: newUnsupportedLog(), access: &auth.Access{},
+		trail:  newAuditSink(o.AuditLevel, o.AuditLog, o.Now),
 		faults: &faultinjection.Engine{Store: s, Seed: o.Seed},
 	}
-	srv.compact.interval, srv.compact.store, srv.compact.fail = o.CompactionInterval, s, srv.gaps.fail
+	srv.compact.interval, srv.compact.store, srv.compact.fail = o.CompactionInterval, s, srv.gaps.logFailure
 	srv.closing, srv.close = context.WithCancel(context.Background())
 	srv.computations = &computations{closing: srv.closing, collects: o.collectsGarbage()}
-	srv.faults.Knows = srv.knows
+	srv.faults.Knows = srv.validateFault
 	return srv
 }
 
@@ -190,7 +190,7 @@ func (o Options) ofCluster() server.Options {
 		of.Modes = o.Modes.are
 	}
 	if o.Admission != nil {
-		of.Functions = judge{o.Admission}
+		of.Functions = admissionFunctions{o.Admission}
 	}
 	return of
 }
@@ -199,7 +199,7 @@ func (o Options) ofCluster() server.Options {
 func (s *Server) host() server.Host {
 	return server.Host{
 		Services: s.options.Services, Closing: s.closing, Faults: s.faults,
-		Log: agentLog{s.trail, s.history, s.options.Now}, MayCreate: s.mayCreate, Tell: s.gaps.fail,
+		Log: agentLog{s.trail, s.history, s.options.Now}, MayCreate: s.mayCreate, Tell: s.gaps.logFailure,
 	}
 }
 

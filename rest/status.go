@@ -82,7 +82,7 @@ func writeError(w http.ResponseWriter, req *http.Request, err error) {
 // writeObject answers with an object of the API's own machinery, such as a
 // Status or a discovery document.
 func writeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime.Object) {
-	tellObject(req.Context(), obj)
+	setAuditObject(req.Context(), obj)
 	_, info, err := negotiation.NegotiateOutputMediaType(req, scheme.Codecs, negotiation.DefaultEndpointRestrictions)
 	if err != nil {
 		// An error is sent as JSON even if the client does not accept that.
@@ -103,7 +103,7 @@ func encodeObject(w http.ResponseWriter, req *http.Request, code int, obj runtim
 		writeObject(w, req, code, obj)
 		return
 	}
-	tellObject(req.Context(), obj)
+	setAuditObject(req.Context(), obj)
 	if mediaType == runtime.ContentTypeJSON && asksForPretty(req) {
 		info.Serializer = info.PrettySerializer
 	}

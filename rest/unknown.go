@@ -75,7 +75,7 @@ func notAvailable(types ...string) error {
 // notServed is the answer for what a real server serves and this one does not; missing says
 // why.
 func notServed(what, missing string) error {
-	return &missingError{fmt.Sprintf("fakecluster does not serve %s: %s", what, missing)}
+	return &unsupportedError{fmt.Sprintf("fakecluster does not serve %s: %s", what, missing)}
 }
 
 // refusal is a Status with a message and no reason.

@@ -62,7 +62,7 @@ type kind struct {
 	// the fields metadata.name and metadata.namespace.
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)
 
-	claims *resource.Claims // of objects; nil: none
+	claims *resource.Allocator // of objects; nil: none
 	// mayWrite is resource.Version.MayWrite.
 	mayWrite func(ctx context.Context, obj, current runtime.Object) error
 
@@ -215,7 +215,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		Strategy:         k.strategy,
 		ContentFirst:     k.content,
 		Deletion:         k.deletion(),
-		Claims:           k.claims,
+		Allocator:        k.claims,
 		MayWrite:         k.mayWrite,
 		Review:           k.answer,
 		Types:            k.types(g).Converter,

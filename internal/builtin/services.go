@@ -24,7 +24,7 @@ import (
 // serviceClaims gives services their cluster IPs and node ports. Upstream's storage of
 // services decides what a service needs, and in which words it is refused. The addresses and
 // ports are those of the cluster in the context.
-var serviceClaims = &resource.Claims{Take: takeForService, Release: releaseOfService}
+var serviceClaims = &resource.Allocator{Allocate: takeForService, Release: releaseOfService}
 
 func takeForService(ctx context.Context, obj, current runtime.Object, dryRun bool) (func(committed bool), error) {
 	c, err := ClusterFrom(ctx)

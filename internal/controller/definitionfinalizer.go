@@ -55,7 +55,7 @@ func definitionFinalizer() *controller {
 
 // instance is the delete of an object of a definition. Admission does not get it, because a real server deletes
 // such objects from the storage.
-var instance = write.Request{Change: write.Delete{Options: &metav1.DeleteOptions{}}, SkipAdmission: true, SettlesLater: true}
+var instance = write.Request{Change: write.Delete{Options: &metav1.DeleteOptions{}}, SkipAdmission: true, MeasuresQuotaLater: true}
 
 func syncDeletedDefinition(s *step, k key) error {
 	definition, err := s.definition(k.name)

@@ -106,7 +106,7 @@ func emptyNamespace(s *step, name string) (content, error) {
 	}
 	// Admission gets the delete of an object as that of the whole collection.
 	policy := metav1.DeletePropagationBackground
-	w := write.Request{Change: write.Delete{Options: &metav1.DeleteOptions{PropagationPolicy: &policy}}, Collection: true, SettlesLater: true}
+	w := write.Request{Change: write.Delete{Options: &metav1.DeleteOptions{PropagationPolicy: &policy}}, Collection: true, MeasuresQuotaLater: true}
 	first, err := s.empty(pods, name, w)
 	if err != nil {
 		return content{}, err

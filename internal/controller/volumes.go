@@ -70,7 +70,7 @@ func syncClaim(s *step, k key) error {
 			return s.update(claims, freed, "")
 		}
 		used := slices.ContainsFunc(users, func(pod *corev1.Pod) bool { return refers(pod, claim) })
-		if told := tellUnused(s, claim, used); told != nil {
+		if told := reportUnused(s, claim, used); told != nil {
 			if err := s.update(claims, told, "status"); err != nil {
 				return err
 			}
@@ -87,9 +87,9 @@ func syncClaim(s *step, k key) error {
 	return nil
 }
 
-// tellUnused returns the claim with a condition Unused that reports whether Pods use it, or nil if
+// reportUnused returns the claim with a condition Unused that reports whether Pods use it, or nil if
 // it has that already.
-func tellUnused(s *step, claim *corev1.PersistentVolumeClaim, used bool) *corev1.PersistentVolumeClaim {
+func reportUnused(s *step, claim *corev1.PersistentVolumeClaim, used bool) *corev1.PersistentVolumeClaim {
 	c := corev1.PersistentVolumeClaimCondition{Type: corev1.PersistentVolumeClaimUnused, LastTransitionTime: metav1.NewTime(s.now()),
 		Status: corev1.ConditionTrue, Reason: "NoPodsUsingPVC", Message: "No pods are currently referencing this PVC"}
 	if used {

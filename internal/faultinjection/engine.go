@@ -147,7 +147,7 @@ func (e *Engine) Strike(r Request) *Struck {
 // Done says that the request is over. If the effect has not come to pass, the fault has not fired.
 func (s *Struck) Done() {
 	if s.by != nil && !s.kept.Load() {
-		s.by.giveBack()
+		s.by.refund()
 	}
 }
 

@@ -83,7 +83,7 @@ func plural(n int, one, many string) string {
 }
 
 // take counts a request and reports whether the fault strikes it. What it strikes is reserved until
-// keep or giveBack.
+// keep or refund.
 func (i *Injection) take(r *Request) bool {
 	missed := differences(&i.fault, r)
 	i.mu.Lock()
@@ -122,8 +122,8 @@ func (i *Injection) keep() {
 	i.reserved--
 }
 
-// giveBack says that a strike has had no effect.
-func (i *Injection) giveBack() {
+// refund says that a strike has had no effect.
+func (i *Injection) refund() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.reserved--

@@ -107,7 +107,7 @@ func (w *Watch) End() {
 	defer w.mu.Unlock()
 	w.ended, w.held, w.late = true, nil, nil
 	for _, d := range w.drops {
-		d.by.giveBack()
+		d.by.refund()
 	}
 	w.drops = nil
 }
@@ -127,7 +127,7 @@ func (w *Watch) mayStrike(i *Injection) {
 		w.struckBy(i)
 	case faults.EffectExpireWatch:
 		if w.expiry != nil {
-			i.giveBack()
+			i.refund()
 			return
 		}
 		w.expiry = i
@@ -151,7 +151,7 @@ func (w *Watch) spare(i *Injection) {
 	w.delays = slices.DeleteFunc(w.delays, func(other *Injection) bool { return other == i })
 	w.drops = slices.DeleteFunc(w.drops, func(d *dropping) bool {
 		if d.by == i {
-			i.giveBack()
+			i.refund()
 		}
 		return d.by == i
 	})

@@ -71,9 +71,9 @@ type Version struct {
 	// Deletion says what is special about deleting an object of the kind.
 	Deletion Deletion
 
-	// Claims allocate what the objects need of the cluster, such as IP addresses; nil: they
+	// Allocator allocate what the objects need of the cluster, such as IP addresses; nil: they
 	// need nothing.
-	Claims *Claims
+	Allocator *Allocator
 
 	// MayWrite refuses an object, in the final form of the write, by which the user in the
 	// context would grant more rights than the user has. The current object is nil for a
@@ -319,17 +319,17 @@ type Deletion struct {
 	Graceful func(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool
 }
 
-// Claims allocate what a cluster has only once, such as the IP addresses of Services. What an
+// Allocator allocate what a cluster has only once, such as the IP addresses of Services. What an
 // object has claimed stands in the object. The object has it until it is deleted or gives it
 // up in an update.
-type Claims struct {
-	// Take allocates what obj asks for and writes it into obj. Obj is a new object or the new
+type Allocator struct {
+	// Allocate allocates what obj asks for and writes it into obj. Obj is a new object or the new
 	// state of the current one. Take alters nothing else. A dry run allocates nothing.
 	//
 	// The caller calls finish once. With true it says that the object has been stored: then
 	// what the current object had and the new one does not have is free again. With false
 	// all that was allocated is free again. If Take fails, nothing has been allocated.
-	Take func(ctx context.Context, obj, current runtime.Object, dryRun bool) (finish func(committed bool), err error)
+	Allocate func(ctx context.Context, obj, current runtime.Object, dryRun bool) (finish func(committed bool), err error)
 
 	// Release frees what a deleted object had claimed. It does not alter the object.
 	Release func(ctx context.Context, obj runtime.Object)

@@ -57,9 +57,9 @@ func (p *Pipeline) Connect(ctx context.Context, r Request, view *resource.Versio
 		return nil
 	}
 	a.view = view
-	asked := a.asked(admission.Connect, options, nil)
+	asked := a.admissionWrite(admission.Connect, options, nil)
 	if err := a.chain.Mutate(a.ctx, asked); err != nil {
 		return err
 	}
-	return a.chain.Validate(a.ctx, a.asked(admission.Connect, options, nil))
+	return a.chain.Validate(a.ctx, a.admissionWrite(admission.Connect, options, nil))
 }

@@ -39,7 +39,7 @@ func (a attempt) mutatingAdmission(operation admission.Operation, obj, old runti
 			errors.New("create not allowed while custom resource definition is terminating"))
 	}
 	if a.chain.First != nil && a.chain.First.AppliesTo(res) {
-		if err := a.chain.Provision(a.ctx, a.asked(operation, obj, old)); err != nil {
+		if err := a.chain.Provision(a.ctx, a.admissionWrite(operation, obj, old)); err != nil {
 			return admitted{}, err
 		}
 	}
@@ -93,7 +93,7 @@ func (a attempt) mutate(operation admission.Operation, obj, old runtime.Object) 
 	if a.chain.Skips(a.version.Resource) {
 		return false, nil
 	}
-	asked := a.asked(operation, obj, old)
+	asked := a.admissionWrite(operation, obj, old)
 	if err := a.chain.Mutate(a.ctx, asked); err != nil {
 		return false, err
 	}
@@ -129,7 +129,7 @@ func (a attempt) validateByChain(operation admission.Operation, obj *resource.De
 	if err != nil {
 		return err
 	}
-	if err := a.chain.Validate(a.ctx, a.asked(operation, is, was)); err != nil {
+	if err := a.chain.Validate(a.ctx, a.admissionWrite(operation, is, was)); err != nil {
 		return err
 	}
 	if first.replaced {
@@ -139,8 +139,8 @@ func (a attempt) validateByChain(operation admission.Operation, obj *resource.De
 	return nil
 }
 
-// asked makes the write as the admission chain takes it.
-func (a attempt) asked(operation admission.Operation, obj, old runtime.Object) *restadmission.Write {
+// admissionWrite makes the write as the admission chain takes it.
+func (a attempt) admissionWrite(operation admission.Operation, obj, old runtime.Object) *restadmission.Write {
 	namespace := a.request.Namespace
 	if a.version.Resource.NamespaceOfItself {
 		namespace = a.name

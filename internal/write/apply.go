@@ -59,14 +59,14 @@ func (a attempt) merge(change Apply, into resource.Decoded) (resource.Decoded, e
 	if err != nil {
 		return resource.Decoded{}, err
 	}
-	if flawless || !asksForComplaints(change.Validation) {
+	if flawless || !reportsStrictErrors(change.Validation) {
 		return obj, nil
 	}
 	if err := yaml.UnmarshalStrict(change.Body, &map[string]any{}); err != nil {
-		if refusesComplaints(change.Validation) {
+		if rejectsStrictErrors(change.Validation) {
 			return resource.Decoded{}, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
 		}
-		WarnOf(a.ctx, err)
+		WarnStrictErrors(a.ctx, err)
 	}
 	return obj, nil
 }

@@ -63,15 +63,15 @@ func (a attempt) charge(u use) (Charge, error) {
 	if a.p.Quota == nil || a.request.Namespace == "" || a.projection != nil || a.stage != nil {
 		return Charge{}, nil
 	}
-	if a.request.SettlesLater || a.request.isDryRun() && !u.creates() && u.current == nil {
+	if a.request.MeasuresQuotaLater || a.request.isDryRun() && !u.creates() && u.current == nil {
 		return Charge{}, nil
 	}
 	of := Use{Resource: a.version.Resource, Namespace: a.request.Namespace, Was: u.was, Is: u.obj}
 	switch {
 	case u.creates():
-		of.Attributes = func() *restadmission.Write { return a.asked(admission.Create, u.obj, nil) }
+		of.Attributes = func() *restadmission.Write { return a.admissionWrite(admission.Create, u.obj, nil) }
 	case u.current != nil:
-		of.Attributes = func() *restadmission.Write { return a.asked(admission.Update, u.obj, u.current) }
+		of.Attributes = func() *restadmission.Write { return a.admissionWrite(admission.Update, u.obj, u.current) }
 	}
 	for range maxAttempts {
 		c, err := a.p.Quota.Charge(a.ctx, of)

@@ -205,7 +205,7 @@ func (a attempt) discard(record store.Record, require []store.Precondition) (sto
 	if err != nil {
 		return gone, err
 	}
-	a.giveBack(record)
+	a.release(record)
 	a.committed(charged.noted(Commit{Name: a.request.Name, Record: gone, Previous: record, Deleted: true}))
 	return gone, nil
 }

@@ -34,9 +34,9 @@ func (a attempt) statusOf(obj runtime.Object) any {
 	return nil
 }
 
-// tellDropped tells that the status that was sent is not that of the object. Clients in Go send the zero
+// reportDroppedStatus tells that the status that was sent is not that of the object. Clients in Go send the zero
 // values of a status that they have not set, which do not count.
-func (a attempt) tellDropped(sent any, obj runtime.Object) {
+func (a attempt) reportDroppedStatus(sent any, obj runtime.Object) {
 	if sent == nil {
 		return
 	}

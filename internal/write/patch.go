@@ -76,7 +76,7 @@ func (a attempt) patchJSON(p Patch, current resource.Decoded) (resource.Decoded,
 	}
 	info := version.Serializer.SupportedMediaTypes()[0]
 	serializer := info.Serializer
-	if asksForComplaints(p.Validation) {
+	if reportsStrictErrors(p.Validation) {
 		serializer = info.StrictSerializer
 	}
 	obj, err := version.Codec.DecodePatched(after, serializer)
@@ -88,20 +88,20 @@ func (a attempt) patchJSON(p Patch, current resource.Decoded) (resource.Decoded,
 		}
 		complaints = append(complaints, strict.Errors()...)
 	}
-	return obj, a.complain(p, complaints, string(after))
+	return obj, a.reportDecodingErrors(p, complaints, string(after))
 }
 
-// complain warns of unknown and duplicate fields, or refuses the patch because of them, as
+// reportDecodingErrors warns of unknown and duplicate fields, or refuses the patch because of them, as
 // fieldValidation says.
-func (a attempt) complain(p Patch, complaints []error, patched string) error {
-	if len(complaints) == 0 || !asksForComplaints(p.Validation) {
+func (a attempt) reportDecodingErrors(p Patch, complaints []error, patched string) error {
+	if len(complaints) == 0 || !reportsStrictErrors(p.Validation) {
 		return nil
 	}
-	if refusesComplaints(p.Validation) {
+	if rejectsStrictErrors(p.Validation) {
 		return invalidPatch(patched, runtime.NewStrictDecodingError(complaints))
 	}
 	for _, c := range complaints {
-		WarnOf(a.ctx, c)
+		WarnStrictErrors(a.ctx, c)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ type jsonPatchOp struct {
 
 // applyOperations applies a JSON patch.
 func applyOperations(p Patch, before []byte) (after []byte, complaints []error, err error) {
-	if asksForComplaints(p.Validation) {
+	if reportsStrictErrors(p.Validation) {
 		var operations []jsonPatchOp
 		if complaints, err = kjson.UnmarshalStrict(p.Body, &operations); err != nil {
 			// Upstream's message contains the name of a Go type. Clients see the same one.
@@ -165,7 +165,7 @@ func unprocessable(err error) error {
 
 // mergeJSON applies a merge patch.
 func mergeJSON(p Patch, before []byte) (after []byte, complaints []error, err error) {
-	if asksForComplaints(p.Validation) {
+	if reportsStrictErrors(p.Validation) {
 		patch := map[string]any{}
 		if complaints, err = kjson.UnmarshalStrict(p.Body, &patch); err != nil {
 			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
@@ -194,7 +194,7 @@ func mergeObjects(p Patch, v *resource.Version, current resource.Decoded) (obj r
 			return obj, false
 		}
 	}
-	obj, err := v.Patches.Merge(current, patch, asksForComplaints(p.Validation))
+	obj, err := v.Patches.Merge(current, patch, reportsStrictErrors(p.Validation))
 	return obj, err == nil
 }
 
@@ -203,7 +203,7 @@ func (a attempt) patchStrategically(p Patch, current runtime.Object) (runtime.Ob
 	patch := map[string]any{}
 	var complaints []error
 	var err error
-	if asksForComplaints(p.Validation) {
+	if reportsStrictErrors(p.Validation) {
 		complaints, err = kjson.UnmarshalStrict(p.Body, &patch)
 	} else {
 		err = kjson.UnmarshalCaseSensitivePreserveInts(p.Body, &patch)
@@ -212,14 +212,14 @@ func (a attempt) patchStrategically(p Patch, current runtime.Object) (runtime.Ob
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	shown := fmt.Sprintf("%+v", patch)
-	obj, err := a.shownAs().Patches.StrategicMerge(current, patch, asksForComplaints(p.Validation))
+	obj, err := a.shownAs().Patches.StrategicMerge(current, patch, reportsStrictErrors(p.Validation))
 	a.explainMerge(current, patch, obj, nil)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
 		complaints = append(complaints, strict.Errors()...)
 	} else if err != nil {
 		return nil, strategicMergeError(err, shown)
 	}
-	return obj, a.complain(p, complaints, shown)
+	return obj, a.reportDecodingErrors(p, complaints, shown)
 }
 
 // strategicMergeError answers 400 to a malformed patch and 422 to one that does not fit the

@@ -211,7 +211,7 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	// and validates it.
 	committed := false
 	was, sent := a.snapshot(n.Object), a.sentStatus(n.Object)
-	settle, err := a.claim(n.Object, nil)
+	settle, err := a.allocate(n.Object, nil)
 	if err != nil {
 		return Result{}, err
 	}
@@ -246,7 +246,7 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	result, err = a.commitCreate(metadata.GetName(), n.Decoded, admitted.require)
 	committed = err == nil
 	if committed {
-		a.tellDropped(sent, n.Object)
+		a.reportDroppedStatus(sent, n.Object)
 	}
 	return result, err
 }
@@ -334,7 +334,7 @@ func (a attempt) update(e edit) (Result, error) {
 	// and validates it.
 	committed := false
 	was, sent := a.snapshot(obj.Object), a.sentStatus(obj.Object)
-	settle, err := a.claim(obj.Object, current.Object)
+	settle, err := a.allocate(obj.Object, current.Object)
 	if err != nil {
 		return Result{}, err
 	}
@@ -365,7 +365,7 @@ func (a attempt) update(e edit) (Result, error) {
 	is, err := a.put(record, obj, current.Object, admitted.require)
 	committed = err == nil
 	if committed && is.Revision == record.Revision {
-		a.tellDropped(sent, obj.Object)
+		a.reportDroppedStatus(sent, obj.Object)
 	}
 	return a.resultOf(is, obj.Object, err)
 }

@@ -47,9 +47,9 @@ type Request struct {
 	// SkipAdmission leaves out all admission: plugins, policies, webhooks and functions.
 	SkipAdmission bool
 
-	// SettlesLater says that many objects are deleted together: their quotas are measured once,
+	// MeasuresQuotaLater says that many objects are deleted together: their quotas are measured once,
 	// after the last delete, and not updated with each.
-	SettlesLater bool
+	MeasuresQuotaLater bool
 
 	// Explained takes down what the stages of the write find; nil: no explanation is wanted.
 	Explained *explained.Recorder

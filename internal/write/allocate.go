@@ -7,20 +7,20 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// claim allocates what the object needs of the cluster, such as the cluster IP of a
+// allocate allocates what the object needs of the cluster, such as the cluster IP of a
 // Service. The caller calls settle when the write has been committed, or has failed. For a
 // create current is nil.
-func (a attempt) claim(obj, current runtime.Object) (settle func(committed bool), err error) {
-	claims := a.version.Claims
+func (a attempt) allocate(obj, current runtime.Object) (settle func(committed bool), err error) {
+	claims := a.version.Allocator
 	if claims == nil || a.request.Subresource != "" {
 		return func(bool) {}, nil
 	}
-	return claims.Take(a.ctx, obj, current, a.request.isDryRun())
+	return claims.Allocate(a.ctx, obj, current, a.request.isDryRun())
 }
 
-// giveBack frees what a removed object had claimed.
-func (a attempt) giveBack(record store.Record) {
-	claims := a.version.Claims
+// release frees what a removed object had claimed.
+func (a attempt) release(record store.Record) {
+	claims := a.version.Allocator
 	if claims == nil {
 		return
 	}

@@ -8,26 +8,26 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// asksForComplaints reports whether a fieldValidation directive asks for unknown and
+// reportsStrictErrors reports whether a fieldValidation directive asks for unknown and
 // duplicate fields to be reported.
-func asksForComplaints(validation string) bool {
+func reportsStrictErrors(validation string) bool {
 	return validation != metav1.FieldValidationIgnore
 }
 
-// refusesComplaints reports whether it asks for them to be refused.
-func refusesComplaints(validation string) bool {
+// rejectsStrictErrors reports whether it asks for them to be refused.
+func rejectsStrictErrors(validation string) bool {
 	return validation == metav1.FieldValidationStrict
 }
 
-// WarnOf warns of what a strict decoder has found.
-func WarnOf(ctx context.Context, complaint error) {
-	for _, text := range splitYAMLComplaints(complaint.Error()) {
+// WarnStrictErrors warns of what a strict decoder has found.
+func WarnStrictErrors(ctx context.Context, complaint error) {
+	for _, text := range splitYAMLErrors(complaint.Error()) {
 		warning.AddWarning(ctx, "", text)
 	}
 }
 
-// splitYAMLComplaints splits an error of the YAML decoder into its parts.
-func splitYAMLComplaints(text string) []string {
+// splitYAMLErrors splits an error of the YAML decoder into its parts.
+func splitYAMLErrors(text string) []string {
 	const short = "yaml: unmarshal errors:\n"
 	rest, found := strings.CutPrefix(text, "error converting YAML to JSON: "+short)
 	if !found {

@@ -2,9 +2,9 @@ package rest
 
 import "net/http"
 
-// publishTrust has the cluster publish whom it trusts before a request is served, if files that
+// publishClientCAs has the cluster publish whom it trusts before a request is served, if files that
 // say so have changed.
-func (s *Server) publishTrust(next http.Handler) http.Handler {
+func (s *Server) publishClientCAs(next http.Handler) http.Handler {
 	if s.options.AuthenticationInfo == nil {
 		return next
 	}

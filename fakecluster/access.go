@@ -34,11 +34,13 @@ func (c *Cluster) Access(user string) Access {
 }
 
 // needs returns the requests for which the user needs a Role.
-func (a Access) needs() []inspect.AccessRequest { return auth.OwnRights(a.Requests) }
+func (a Access) needs() []inspect.AccessRequest { return auth.OwnRights(auth.WithLists(a.Requests)) }
 
 // Rules returns the fewest rules that allow the verbs and resources of all requests and no
 // others. They are rules for a ClusterRole: they name neither namespaces nor objects. They
-// leave out what every user may do in a new cluster, such as to discover what is served.
+// leave out what every user may do in a new cluster, such as to discover what is served. A
+// request to watch also needs the verb list, which clients send in its place to servers older
+// than 1.32.
 func (a Access) Rules() []rbacv1.PolicyRule { return auth.LeastRules(a.needs()) }
 
 // RoleDiff is the difference between what a user has asked for and what rules allow.
@@ -47,9 +49,7 @@ type RoleDiff struct {
 	// rules do not allow.
 	Missing []rbacv1.PolicyRule
 	// Unused are the parts of the compared rules that the user has never needed. A wildcard is
-	// needed if it has allowed anything. The verb list is needed by everybody who watches:
-	// present clients begin with a watch, but list first where a server cannot stream the
-	// present objects.
+	// needed if it has allowed anything.
 	Unused []rbacv1.PolicyRule
 }
 
@@ -59,61 +59,90 @@ func (a Access) Compare(rules ...rbacv1.PolicyRule) RoleDiff {
 	for i, r := range rules {
 		of[i] = auth.RoleRule{PolicyRule: r}
 	}
-	return a.compare(of)
+	return a.compare(of, false)
 }
 
-func (a Access) compare(rules []auth.RoleRule) RoleDiff {
+func (a Access) compare(rules []auth.RoleRule, tolerateMarkers bool) RoleDiff {
 	needs := a.needs()
-	return RoleDiff{Missing: auth.LeastRules(auth.Missing(needs, rules)), Unused: auth.Unused(needs, rules)}
+	return RoleDiff{Missing: auth.LeastRules(auth.Missing(needs, rules)), Unused: auth.Unused(needs, rules, tolerateMarkers)}
 }
 
 // CompareRoles compares what the user has asked for with the Roles and ClusterRoles in manifest
-// files and folders, as CheckRole does. It is an error if a path cannot be read or has no role.
+// files and folders, which are read as by CheckRole. It is an error if a path cannot be read or does
+// not contain a role.
 func (a Access) CompareRoles(paths ...string) (RoleDiff, error) {
 	rules, err := readRoles(paths)
 	if err != nil {
 		return RoleDiff{}, err
 	}
-	return a.compare(rules), nil
+	return a.compare(rules, false), nil
 }
 
-// String says what is missing and what is never used; it is empty if there is neither.
-func (d RoleDiff) String() string {
+// String returns the missing and the unused rules, as markers for controller-gen and as rules of
+// a Role in YAML. It is empty if there are neither.
+func (d RoleDiff) String() string { return d.missing() + d.unused() }
+
+func (d RoleDiff) missing() string {
+	return listed("missing, as markers for controller-gen:", d.Missing, auth.Marker) + listed("missing, as rules of a role:", d.Missing, auth.YAML)
+}
+
+func (d RoleDiff) unused() string { return listed("never used:", d.Unused, auth.YAML) }
+
+// listed returns a title with the rules below it, or nothing without rules.
+func listed(title string, rules []rbacv1.PolicyRule, format func(rbacv1.PolicyRule) string) string {
+	if len(rules) == 0 {
+		return ""
+	}
 	var b strings.Builder
-	for _, part := range []struct {
-		title string
-		rules []rbacv1.PolicyRule
-	}{{"missing:", d.Missing}, {"never used:", d.Unused}} {
-		if len(part.rules) == 0 {
-			continue
-		}
-		b.WriteString(part.title + "\n")
-		for _, r := range part.rules {
-			b.WriteString("\t" + auth.Compact(r) + "\n")
-		}
+	b.WriteString(title + "\n")
+	for _, r := range rules {
+		b.WriteString("\t" + format(r) + "\n")
 	}
 	return printable.Text(b.String())
 }
 
 // CheckRole fails the test, with t.Errorf, if the Roles and ClusterRoles in manifest files and
-// folders, such as config/rbac, are not those that the user needs for what it has asked for. The
-// message names what is missing and what is never used. Call it when the operator has done
-// everything that it does.
+// folders, such as config/rbac, do not allow everything that the user has asked for. The message
+// contains the missing rules as markers for controller-gen and as YAML, to paste. Call it when the
+// operator has done everything that it does. [Cluster.CheckUnusedRules] checks the opposite.
 //
 // If the manifests have RoleBindings or ClusterRoleBindings, the roles that these refer to are
 // compared, and otherwise all. The rules of a Role allow requests in every namespace, because
 // installing often changes the namespace that the manifest names. They do not allow requests
-// outside of namespaces. A path that cannot be read, or without a role, fails the test with
+// outside of namespaces. A path that cannot be read, or does not contain a role, fails the test with
 // t.Fatalf.
 func (c *Cluster) CheckRole(t testing.TB, user string, paths ...string) {
 	t.Helper()
-	diff, err := c.Access(user).CompareRoles(paths...)
+	diff := c.compareRoles(t, user, paths)
+	if len(diff.Missing) > 0 {
+		t.Errorf("fakecluster: the roles in %s do not allow everything that %s has asked for\n%s", strings.Join(paths, ", "), user, diff.missing())
+	}
+}
+
+// CheckUnusedRules fails the test, with t.Errorf, if the Roles and ClusterRoles in manifest files and
+// folders have rules that the user has never needed. They are read as by CheckRole.
+//
+// It tolerates the verbs that the markers of kubebuilder always include, if the user has needed the
+// resource with another verb: get, list, watch, create, update, patch and delete, of the subresource
+// status get, update and patch, of finalizers update. A wildcard is needed if it has allowed
+// anything. [Access.CompareRoles] tolerates nothing.
+func (c *Cluster) CheckUnusedRules(t testing.TB, user string, paths ...string) {
+	t.Helper()
+	diff := c.compareRoles(t, user, paths)
+	if len(diff.Unused) > 0 {
+		t.Errorf("fakecluster: the roles in %s have rules that %s has never needed\n%s", strings.Join(paths, ", "), user, diff.unused())
+	}
+}
+
+// compareRoles compares the roles in manifests with the requests of the user, and tolerates the verbs
+// of kubebuilder's markers.
+func (c *Cluster) compareRoles(t testing.TB, user string, paths []string) RoleDiff {
+	t.Helper()
+	rules, err := readRoles(paths)
 	if err != nil {
 		t.Fatalf("fakecluster: %v", err)
 	}
-	if len(diff.Missing)+len(diff.Unused) > 0 {
-		t.Errorf("fakecluster: the roles in %s differ from what %s has asked for\n%s", strings.Join(paths, ", "), user, diff)
-	}
+	return c.Access(user).compare(rules, true)
 }
 
 // readRoles reads the rules of the roles in manifests.

@@ -29,7 +29,7 @@
 // other user and [Cluster.ServiceAccountConfig] for a service account. These users may do what the
 // Roles that are bound to them allow, as on a real server with RBAC, so a test can run an operator
 // under the Role that it has in production. [WithAuthorization] turns that off. [Cluster.CheckRole]
-// compares what a user has asked for with the manifests of a Role. A user may impersonate others if a
+// fails a test if the manifests of a Role do not allow everything that a user has asked for. A user may impersonate others if a
 // Role allows it.
 //
 // # What has happened

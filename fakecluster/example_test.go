@@ -320,10 +320,12 @@ func ExampleCluster_Access() {
 	fmt.Print(access.Compare(rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}))
 	// Output:
 	// it needs [] [configmaps] [list]
-	// missing:
-	// 	{APIGroups:[""], Resources:["configmaps"], Verbs:["list"]}
+	// missing, as markers for controller-gen:
+	// 	// +kubebuilder:rbac:groups="",resources=configmaps,verbs=list
+	// missing, as rules of a role:
+	// 	- {apiGroups: [""], resources: ["configmaps"], verbs: ["list"]}
 	// never used:
-	// 	{APIGroups:[""], Resources:["configmaps"], Verbs:["get"]}
+	// 	- {apiGroups: [""], resources: ["configmaps"], verbs: ["get"]}
 }
 
 // The field hostPort of v1beta1 is host and port in v1. A Go function converts between them.

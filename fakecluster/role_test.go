@@ -54,6 +54,16 @@ func (v *verdict) Fatalf(format string, args ...any) {
 
 // checkRole returns what CheckRole reports.
 func checkRole(t *testing.T, c *fakecluster.Cluster, paths ...string) string {
+	return reportOf(t, func(t testing.TB) { c.CheckRole(t, "operator", paths...) })
+}
+
+// checkUnusedRules returns what CheckUnusedRules reports.
+func checkUnusedRules(t *testing.T, c *fakecluster.Cluster, paths ...string) string {
+	return reportOf(t, func(t testing.TB) { c.CheckUnusedRules(t, "operator", paths...) })
+}
+
+// reportOf returns why a check fails its test, or nothing.
+func reportOf(t *testing.T, check func(testing.TB)) string {
 	v := &verdict{TB: t}
 	func() {
 		defer func() {
@@ -61,7 +71,7 @@ func checkRole(t *testing.T, c *fakecluster.Cluster, paths ...string) string {
 				panic(p)
 			}
 		}()
-		c.CheckRole(v, "operator", paths...)
+		check(v)
 	}()
 	return v.text
 }
@@ -94,26 +104,59 @@ func TestTheRoleThatAnOperatorNeeds(t *testing.T) {
 	equal(t, "nothing was refused", checkRole(t, other, "testdata/rbac"), "")
 }
 
-func TestCheckRoleNamesMissingAndUnusedRules(t *testing.T) {
+func TestCheckRoleNamesMissingRules(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
-	operate(t, clientOf(t, c.ConfigFor("operator", "system:masters")))
+	client := clientOf(t, c.ConfigFor("operator", "system:masters"))
+	operate(t, client)
 	equal(t, "the right role", checkRole(t, c, "testdata/rbac"), "")
-	equal(t, "without bindings all roles count", checkRole(t, c, "testdata/rbac/role.yaml"), `fakecluster: the roles in testdata/rbac/role.yaml differ from what operator has asked for
-never used:
-	{APIGroups:["stable.example.com"], Resources:["crontabs"], Verbs:["get"]}
-`)
+	equal(t, "a role with an unused rule", checkRole(t, c, "testdata/rbac/role.yaml"), "")
+
+	w, err := client.AppsV1().Deployments("default").Watch(t.Context(), metav1.ListOptions{})
+	must(t, err)
+	w.Stop()
+	_ = client.Discovery().RESTClient().Get().AbsPath("/metrics").Do(t.Context()).Error()
 	text, err := os.ReadFile("testdata/rbac/role.yaml")
 	must(t, err)
 	edited := filepath.Join(t.TempDir(), "role.yaml")
 	must(t, os.WriteFile(edited, []byte(strings.Replace(string(text), "verbs: [create, get]", "verbs: [get, delete]", 1)), 0o600))
-	equal(t, "one verb is exchanged for another", checkRole(t, c, edited, "testdata/rbac/binding.yaml"), "fakecluster: the roles in "+edited+`, testdata/rbac/binding.yaml differ from what operator has asked for
-missing:
-	{APIGroups:[""], Resources:["configmaps"], Verbs:["create"]}
-never used:
-	{APIGroups:[""], Resources:["configmaps"], Verbs:["delete"]}
+	equal(t, "to paste, and list with watch", checkRole(t, c, edited, "testdata/rbac/binding.yaml"), "fakecluster: the roles in "+edited+`, testdata/rbac/binding.yaml do not allow everything that operator has asked for
+missing, as markers for controller-gen:
+	// +kubebuilder:rbac:groups="",resources=configmaps,verbs=create
+	// +kubebuilder:rbac:urls=/metrics,verbs=get
+	// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch
+missing, as rules of a role:
+	- {apiGroups: [""], resources: ["configmaps"], verbs: ["create"]}
+	- {nonResourceURLs: ["/metrics"], verbs: ["get"]}
+	- {apiGroups: ["apps"], resources: ["deployments"], verbs: ["list", "watch"]}
 `)
 	equal(t, "no role", checkRole(t, c, "testdata/rbac/binding.yaml"), "fakecluster: no role in testdata/rbac/binding.yaml")
 	equal(t, "no file", checkRole(t, c, "testdata/none.yaml"), "fakecluster: role path: stat testdata/none.yaml: no such file or directory")
+}
+
+func TestCheckUnusedRulesToleratesKubebuildersMarkers(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	operate(t, clientOf(t, c.ConfigFor("operator", "system:masters")))
+	equal(t, "the right role", checkUnusedRules(t, c, "testdata/rbac"), "")
+	role := filepath.Join(t.TempDir(), "role.yaml")
+	must(t, os.WriteFile(role, []byte(`apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: manager-role}
+rules:
+- {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, update, patch, delete, deletecollection]}
+- {apiGroups: [""], resources: [configmaps/status], verbs: [get, update, patch]}
+- {apiGroups: [""], resources: [configmaps/finalizers], verbs: [update, patch]}
+- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: ["*"]}
+- {apiGroups: [apps], resources: [deployments], verbs: [get, list, watch]}
+- {nonResourceURLs: [/metrics], verbs: [get]}
+`), 0o600))
+	equal(t, "other verbs and resources", checkUnusedRules(t, c, role), "fakecluster: the roles in "+role+` have rules that operator has never needed
+never used:
+	- {apiGroups: [""], resources: ["configmaps"], verbs: ["deletecollection"]}
+	- {apiGroups: [""], resources: ["configmaps/finalizers"], verbs: ["patch"]}
+	- {nonResourceURLs: ["/metrics"], verbs: ["get"]}
+	- {apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list", "watch"]}
+`)
+	equal(t, "no role", checkUnusedRules(t, c, "testdata/rbac/binding.yaml"), "fakecluster: no role in testdata/rbac/binding.yaml")
 }
 
 func TestARoleAllowsNothingOutsideOfNamespaces(t *testing.T) {
@@ -122,15 +165,15 @@ func TestARoleAllowsNothingOutsideOfNamespaces(t *testing.T) {
 	_, err := client.CoordinationV1().Leases("").List(t.Context(), metav1.ListOptions{})
 	fails(t, "refused", err, `leases.coordination.k8s.io is forbidden: User "operator" cannot list resource "leases" in API group "coordination.k8s.io" at the cluster scope`)
 	got := checkRole(t, c, "testdata/rbac")
-	if want := `missing:
-	{APIGroups:["coordination.k8s.io"], Resources:["leases"], Verbs:["list"]}
+	if want := `missing, as rules of a role:
+	- {apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["list"]}
 `; !strings.Contains(got, want) {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 
 // A cache of client-go begins with a watch here. On a server that cannot stream the present
-// objects it lists them first, so a role of an operator has both verbs.
+// objects it lists them first, so a role of an operator needs both verbs.
 func TestAWatcherNeedsToList(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	client := clientOf(t, c.ConfigFor("operator", "system:masters"))
@@ -141,8 +184,9 @@ func TestAWatcherNeedsToList(t *testing.T) {
 		return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: verbs}
 	}
 	access := c.Access("operator")
+	equal(t, "the rules", access.Rules(), []rbacv1.PolicyRule{rule("list", "watch")})
 	equal(t, "both verbs", access.Compare(rule("list", "watch")).String(), "")
-	equal(t, "watch alone", access.Compare(rule("watch")).String(), "")
+	equal(t, "watch alone", access.Compare(rule("watch")).Missing, []rbacv1.PolicyRule{rule("list")})
 	equal(t, "get is not needed", access.Compare(rule("get", "list", "watch")).Unused, []rbacv1.PolicyRule{rule("get")})
 	equal(t, "list alone", access.Compare(rule("list")).Missing, []rbacv1.PolicyRule{rule("watch")})
 }

@@ -30,7 +30,7 @@ func (s *Server) lacks(user string) (rules []string) {
 		later.Allowed = true
 		return a.Allowed || slices.Contains(all, later)
 	})
-	for _, rule := range auth.LeastRules(refused) {
+	for _, rule := range auth.LeastRules(auth.WithLists(refused)) {
 		rules = append(rules, auth.Compact(rule))
 	}
 	return rules

@@ -20,7 +20,7 @@ import (
 
 // TestLifeOfAWebsite runs the whole operator as it is installed: over sockets, with its webhooks,
 // under its role. Whatever the role does not allow fails a step, and whatever it allows without
-// need fails CheckRole at the end.
+// need fails CheckUnusedRules at the end.
 func TestLifeOfAWebsite(t *testing.T) {
 	c := fakecluster.Start(t, append(installed(t), fakecluster.WithWebhookPaths("config/webhook"))...)
 	hosts := &registry{}
@@ -72,6 +72,7 @@ func TestLifeOfAWebsite(t *testing.T) {
 		until(t, cl, list, child, func(event watch.EventType) bool { return event == watch.Deleted })
 	}
 	c.CheckRole(t, "system:serviceaccount:system:website-operator", "config/rbac")
+	c.CheckUnusedRules(t, "system:serviceaccount:system:website-operator", "config/rbac")
 }
 
 // until watches an object until it is as wanted, and leaves in obj what it is then. It sees every

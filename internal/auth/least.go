@@ -3,6 +3,7 @@ package auth
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -119,24 +120,50 @@ func Missing(requests []inspect.AccessRequest, rules []RoleRule) []inspect.Acces
 	})
 }
 
-// Unused returns the parts of the rules that none of the requests needs. A part is a pair of a
-// resource and a verb; it is needed if a request matches it. A wildcard is needed if any
-// request matches it. A user who watches needs the verb list as well: client-go fills its
-// caches by a watch if the server can stream the present objects, and otherwise lists them
-// first.
-func Unused(requests []inspect.AccessRequest, rules []RoleRule) []rbacv1.PolicyRule {
-	var unused []inspect.AccessRequest
+// WithLists adds a list to each watch among the requests. client-go fills its caches by a watch if
+// the server can stream the present objects, as this one and all since 1.32 can, and otherwise lists
+// them first. So a role for older servers needs both verbs.
+func WithLists(requests []inspect.AccessRequest) []inspect.AccessRequest {
 	requests = slices.Clone(requests)
 	for _, a := range requests {
-		if a.Verb == "watch" {
-			a.Verb = "list"
+		if a.Verb != "watch" {
+			continue
+		}
+		a.Verb = "list"
+		if !slices.ContainsFunc(requests, func(b inspect.AccessRequest) bool { b.Allowed = a.Allowed; return a == b }) {
 			requests = append(requests, a)
 		}
 	}
+	return requests
+}
+
+// customary are the verbs that kubebuilder writes into the markers of every operator: for the
+// objects of a resource, and for its subresources.
+var customary = map[string][]string{
+	"":           {"get", "list", "watch", "create", "update", "patch", "delete"},
+	"status":     {"get", "update", "patch"},
+	"finalizers": {"update"},
+}
+
+// isCustomary reports whether a rule has the unused verb because of kubebuilder's markers: it is one
+// of those that the markers always include, and the requests use the resource with another verb.
+func isCustomary(unused inspect.AccessRequest, requests []inspect.AccessRequest) bool {
+	resource, subresource, _ := strings.Cut(unused.Resource, "/")
+	return slices.Contains(customary[subresource], unused.Verb) && slices.ContainsFunc(requests, func(a inspect.AccessRequest) bool {
+		return a.Path == "" && a.Group == unused.Group && a.Resource == resource
+	})
+}
+
+// Unused returns the parts of the rules that none of the requests needs. A part is a pair of a
+// resource and a verb; it is needed if a request matches it. A wildcard is needed if any
+// request matches it. If the verbs of kubebuilder's markers are tolerated, a part is also needed if
+// the verb is one that the markers always include, and the requests use the resource with another one.
+func Unused(requests []inspect.AccessRequest, rules []RoleRule, tolerateMarkers bool) []rbacv1.PolicyRule {
+	var unused []inspect.AccessRequest
 	for _, r := range rules {
 		for _, verb := range r.Verbs {
 			for _, one := range single(r, verb) {
-				if !slices.ContainsFunc(requests, one.rule.allows) {
+				if !slices.ContainsFunc(requests, one.rule.allows) && !(tolerateMarkers && isCustomary(one.request, requests)) {
 					unused = append(unused, one.request)
 				}
 			}
@@ -171,3 +198,41 @@ func single(r RoleRule, verb string) (parts []part) {
 
 // Compact formats a rule in one line, as upstream does in errors.
 func Compact(r rbacv1.PolicyRule) string { return rbacv1helpers.CompactString(r) }
+
+// YAML formats a rule as an item of the rules of a Role, in one line.
+func YAML(r rbacv1.PolicyRule) string {
+	var fields []string
+	for _, field := range []struct {
+		name   string
+		values []string
+	}{{"apiGroups", r.APIGroups}, {"resources", r.Resources}, {"nonResourceURLs", r.NonResourceURLs}, {"verbs", r.Verbs}} {
+		if len(field.values) == 0 {
+			continue
+		}
+		quoted := make([]string, len(field.values))
+		for i, value := range field.values {
+			quoted[i] = strconv.Quote(value)
+		}
+		fields = append(fields, field.name+": ["+strings.Join(quoted, ", ")+"]")
+	}
+	return "- {" + strings.Join(fields, ", ") + "}"
+}
+
+// Marker formats a rule as a marker from which controller-gen makes the rule.
+func Marker(r rbacv1.PolicyRule) string {
+	var fields []string
+	for _, field := range []struct {
+		name   string
+		values []string
+	}{{"groups", r.APIGroups}, {"resources", r.Resources}, {"urls", r.NonResourceURLs}, {"verbs", r.Verbs}} {
+		if len(field.values) == 0 {
+			continue
+		}
+		text := strings.Join(field.values, ";")
+		if strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789;-./") != "" || text == "" {
+			text = strconv.Quote(text)
+		}
+		fields = append(fields, field.name+"="+text)
+	}
+	return "// +kubebuilder:rbac:" + strings.Join(fields, ",")
+}

@@ -146,7 +146,7 @@ func TestDefinitionsTrustTheServicesThatTheyReferTo(t *testing.T) {
 
 func TestAConversionWithoutItsDefinitionIsRefused(t *testing.T) {
 	convert := fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(parts))
-	equal(t, "no definition", refused(t, convert), "WithConversion: neither WithCRDPaths nor WithObjects brings a definition crontabs.example.com")
+	equal(t, "no definition", refused(t, convert), "WithConversion: neither WithCRDPaths nor WithManifests nor WithObjects brings a definition crontabs.example.com")
 	equal(t, "another version", refused(t, fakecluster.WithLegacyAPIs(), fakecluster.WithCRDPaths(inV1beta1), convert),
 		inV1beta1+": document 1: WithConversion: the definition crontabs.example.com is in apiextensions.k8s.io/v1beta1, not apiextensions.k8s.io/v1")
 	equal(t, "twice", refused(t, fakecluster.WithCRDPaths(withoutWebhook), convert, convert),

@@ -31,31 +31,13 @@ func (c *Cluster) load(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.loadManifests(ctx, false); err != nil {
+	if err := c.loadAdditions(ctx); err != nil {
 		return err
-	}
-	for i, obj := range c.settings.objects {
-		u, err := c.settings.toUnstructured(obj)
-		if err == nil && isDefinition(u.GroupVersionKind()) {
-			err = c.prepareDefinition(u)
-		}
-		if err == nil && isAPIService(u.GroupVersionKind()) {
-			c.services.trustAPIService(u)
-		}
-		if err != nil {
-			return fmt.Errorf("object %d: %w", i, err)
-		}
-		if err := c.create(ctx, u); err != nil {
-			return fmt.Errorf("object %d, %s %q: %w", i, u.GetKind(), u.GetName(), err)
-		}
 	}
 	for _, one := range c.settings.conversions {
 		if !c.converted[one.definition] {
-			return fmt.Errorf("WithConversion: neither WithCRDPaths nor WithObjects brings a definition %s", one.definition)
+			return fmt.Errorf("WithConversion: neither WithCRDPaths nor WithManifests nor WithObjects brings a definition %s", one.definition)
 		}
-	}
-	if err := c.loadManifests(ctx, true); err != nil {
-		return err
 	}
 	// Last, because nothing may call these webhooks while the cluster is loaded: their
 	// servers may not run yet.

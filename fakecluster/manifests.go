@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
@@ -15,9 +16,9 @@ import (
 // WithManifests creates everything in manifest files and folders. The paths are read as those of
 // WithCRDPaths, and the items of a List are created one by one. Objects are created in the order
 // that installing needs, whatever the order of the files: definitions, namespaces, what other
-// objects refer to (classes, service accounts, limits), all others, and last what judges writes or
+// objects refer to (classes, service accounts, limits), all others, and last what admits writes or
 // serves versions (webhooks, policies, APIServices). Objects of the same step are created in the
-// order of the files.
+// order of the options and files. Those of WithObjects are among them.
 //
 // Objects are created after the definitions of WithCRDPaths, as by kubectl: an object without a
 // namespace goes to "default", and a status is ignored. It is an error if a path does not exist, if
@@ -26,7 +27,11 @@ import (
 //
 // Default: none.
 func WithManifests(paths ...string) Option {
-	return func(s *settings) { s.manifests = append(s.manifests, paths...) }
+	return func(s *settings) {
+		for _, path := range paths {
+			s.additions = append(s.additions, addition{manifests: true, path: path})
+		}
+	}
 }
 
 // The steps of installing.
@@ -35,7 +40,7 @@ const (
 	namespacesNext
 	referredTo
 	others
-	judgesLast
+	admissionLast
 )
 
 // stepOf returns the step in which objects of a kind are installed.
@@ -44,7 +49,7 @@ func stepOf(kind schema.GroupKind) int {
 	case "apiextensions.k8s.io":
 		return definitionsFirst
 	case "admissionregistration.k8s.io", "apiregistration.k8s.io":
-		return judgesLast
+		return admissionLast
 	case "scheduling.k8s.io", "node.k8s.io", "storage.k8s.io":
 		return referredTo
 	}
@@ -57,35 +62,73 @@ func stepOf(kind schema.GroupKind) int {
 	return others
 }
 
-// loadManifests creates what is in the manifests up to a step, or what is left after it.
-func (c *Cluster) loadManifests(ctx context.Context, last bool) error {
-	type placed struct {
-		manifest
-		path string
+// addition is what an option adds to a new cluster: the manifests at a path, or an object.
+type addition struct {
+	manifests bool   // else: object
+	path      string // of the manifests
+	object    runtime.Object
+}
+
+// loadAdditions creates the objects and manifests of all options, in the order of the steps.
+func (c *Cluster) loadAdditions(ctx context.Context) error {
+	type creation struct {
+		step   int
+		create func() error
 	}
-	var all []placed
-	for _, path := range c.settings.manifests {
-		if err := eachManifest("manifest path", path, func(m manifest) error {
-			each, err := unfold(m)
-			for _, m := range each {
-				if (stepOf(m.GroupVersionKind().GroupKind()) == judgesLast) == last {
-					all = append(all, placed{m, path})
+	var all []creation
+	objects := 0
+	for _, a := range c.settings.additions {
+		if a.manifests {
+			err := eachManifest("manifest path", a.path, func(m manifest) error {
+				each, err := unfold(m)
+				for _, m := range each {
+					all = append(all, creation{stepOf(m.GroupVersionKind().GroupKind()), func() error {
+						if err := c.createManifest(ctx, m); err != nil {
+							return fmt.Errorf("manifest path %s: %s %q: %w", a.path, m.Kind, m.GetName(), err)
+						}
+						return nil
+					}})
 				}
+				return err
+			})
+			if err != nil {
+				return err
 			}
-			return err
-		}); err != nil {
-			return err
+			continue
 		}
+		number := objects
+		objects++
+		u, err := c.settings.toUnstructured(a.object)
+		if err != nil {
+			return fmt.Errorf("object %d: %w", number, err)
+		}
+		all = append(all, creation{stepOf(u.GroupVersionKind().GroupKind()), func() error {
+			if err := c.createObject(ctx, u); err != nil {
+				return fmt.Errorf("object %d, %s %q: %w", number, u.GetKind(), u.GetName(), err)
+			}
+			return nil
+		}})
 	}
-	slices.SortStableFunc(all, func(a, b placed) int {
-		return cmp.Compare(stepOf(a.GroupVersionKind().GroupKind()), stepOf(b.GroupVersionKind().GroupKind()))
-	})
-	for _, m := range all {
-		if err := c.createManifest(ctx, m.manifest); err != nil {
-			return fmt.Errorf("manifest path %s: %s %q: %w", m.path, m.Kind, m.GetName(), err)
+	slices.SortStableFunc(all, func(a, b creation) int { return cmp.Compare(a.step, b.step) })
+	for _, one := range all {
+		if err := one.create(); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// createObject creates an object of WithObjects.
+func (c *Cluster) createObject(ctx context.Context, u *unstructured.Unstructured) error {
+	switch kind := u.GroupVersionKind(); {
+	case isDefinition(kind):
+		if err := c.prepareDefinition(u); err != nil {
+			return err
+		}
+	case isAPIService(kind):
+		c.services.trustAPIService(u)
+	}
+	return c.create(ctx, u)
 }
 
 // unfold returns the items of a List, or else the manifest itself.

@@ -2,8 +2,10 @@ package fakecluster_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -53,6 +55,43 @@ webhooks:
 	equal(t, "bystanders", len(bystanders.Items), 0)
 }
 
+// Each option brings what one before it needs, and a policy that would refuse all others.
+func TestTheOrderOfOptionsDoesNotMatter(t *testing.T) {
+	folder(t, map[string]string{
+		"rbac.yaml": "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: a, namespace: system}, rules: []}\n",
+		"crd.yaml":  cronTabManifest,
+		"policy.yaml": `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: nobody}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: ["*"], apiVersions: ["*"], operations: [CREATE], resources: ["*"]}]}
+  validations: [{expression: "false"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: nobody}
+spec: {policyName: nobody, validationActions: [Deny]}
+`,
+	})
+	options := []fakecluster.Option{
+		fakecluster.WithManifests("policy.yaml", "rbac.yaml"),
+		fakecluster.WithObjects(cronTab("a"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "a"}}),
+		fakecluster.WithManifests("crd.yaml"),
+		fakecluster.WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "system"}}),
+	}
+	for range 2 {
+		c := fakecluster.Start(t, append(options, fakecluster.InProcess())...)
+		client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+		_, err := client.RbacV1().Roles("system").Get(t.Context(), "a", metav1.GetOptions{})
+		must(t, err)
+		_, err = client.CoreV1().ConfigMaps("system").Get(t.Context(), "a", metav1.GetOptions{})
+		must(t, err)
+		equal(t, "custom objects", len(list(t, c.Dynamic().Resource(cronTabs)).Items), 1)
+		slices.Reverse(options)
+	}
+}
+
 func TestWithManifestsNamesWhatItCannotInstall(t *testing.T) {
 	folder(t, map[string]string{
 		"lost.yaml":    "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: nowhere}}\n",
@@ -66,6 +105,7 @@ func TestWithManifestsNamesWhatItCannotInstall(t *testing.T) {
 		"list.yaml":    `list.yaml: document 1: json: cannot unmarshal number into Go value of type v1.PartialObjectMetadata`,
 		"empty":        `manifest path empty: no manifest in it`,
 		"missing":      `manifest path: stat missing: no such file or directory`,
+		"":             `manifest path: stat : no such file or directory`,
 	} {
 		equal(t, path, refused(t, fakecluster.InProcess(), fakecluster.WithManifests(path)), want)
 	}

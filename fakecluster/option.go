@@ -29,7 +29,7 @@ type Option func(*settings)
 // default of its option.
 type settings struct {
 	crdPaths           []string
-	objects            []runtime.Object
+	additions          []addition // by WithObjects and WithManifests, in the order of the options
 	inProcess          bool
 	tls                bool
 	seed               *uint64
@@ -60,8 +60,7 @@ type settings struct {
 	limits         limits              // no option changes them
 	port           *int                // nil: any
 	middleware     func(http.Handler) http.Handler
-	wrapped        bool // a middleware is given
-	manifests      []string
+	wrapped        bool      // a middleware is given
 	snapshot       io.Reader // nil: none
 	dataFile       *dataFile // nil: the cluster is in memory only
 }
@@ -135,8 +134,12 @@ func WithCRDPaths(paths ...string) Option {
 	return func(s *settings) { s.crdPaths = append(s.crdPaths, paths...) }
 }
 
-// WithObjects creates objects, after the definitions of WithCRDPaths and in the given order.
-// They are created as by a client: defaulted, validated and shown to admission. An object
+// WithObjects creates objects, after the definitions of WithCRDPaths and together with the manifests
+// of WithManifests, in the order that installing needs. So the order of the options does not matter:
+// a namespace from WithObjects exists before the roles from WithManifests are created in it. Objects
+// of the same step of installing are created in the given order.
+//
+// Objects are created as by a client: defaulted, validated and shown to admission. An object
 // without a namespace goes to "default". A status is written through the status subresource
 // if the kind has one. The objects themselves are not changed.
 //
@@ -149,7 +152,11 @@ func WithCRDPaths(paths ...string) Option {
 // kubernetes with its Endpoints, ClusterRoles, Roles and their bindings, FlowSchemas,
 // PriorityClasses and APIServices.
 func WithObjects(objs ...runtime.Object) Option {
-	return func(s *settings) { s.objects = append(s.objects, objs...) }
+	return func(s *settings) {
+		for _, obj := range objs {
+			s.additions = append(s.additions, addition{object: obj})
+		}
+	}
 }
 
 // InProcess makes a cluster without sockets. The transport of its RESTConfig calls the server

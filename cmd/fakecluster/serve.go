@@ -95,7 +95,7 @@ func (f *serving) describe(flags *pflag.FlagSet) {
 	flags.StringVar(&f.snapshot, "snapshot", "", "begin with the cluster in this file, which fakecluster snapshot has written;\nan existing file of --data takes precedence")
 	flags.StringArrayVar(&f.crds, "crds", nil, "a file or folder of CustomResourceDefinitions to begin with; other kinds in it are ignored; may be repeated")
 	flags.StringArrayVar(&f.manifests, "manifests", nil, "a file or folder of manifests to begin with, which are created in the order that installing needs; may be repeated")
-	flags.StringArrayVar(&f.objects, "objects", nil, "a file of manifests to begin with, which are created in its order, with their status; may be repeated")
+	flags.StringArrayVar(&f.objects, "objects", nil, "a file of manifests to begin with, which are created in the order that installing needs, with their status; may be repeated")
 	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act, separated by commas: '*' for all, 'none' for none, or names of\n"+controllerNames())
 	flags.BoolVar(&f.garbage, "garbage-collection", false, "delete dependents with their owners, as the controller garbage-collector-controller does")
 	flags.StringArrayVar(&f.runtimeConfig, "runtime-config", nil, "versions of built-in kinds that are served or not, as resource.k8s.io/v1beta2=true; may be repeated")

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
-	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/flowcontrol"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
 // requestContext is the context of a request, with the state that its filters share. The filters fill
@@ -28,7 +28,7 @@ type requestContext struct {
 	limit     limit
 	entry     *history.Entry         // in the history of requests; nil: none yet
 	struck    *faultinjection.Struck // what goes wrong with it on purpose; nil: no fault was in force
-	explained *explained.Recorder    // nil: the client asks for no explanation
+	explained *observe.Recorder      // nil: the client asks for no explanation
 	flow      flowcontrol.Request    // its execution, if it matches a FlowSchema
 	began     time.Time              // when the server got it
 }
@@ -63,7 +63,7 @@ func (c *requestContext) Value(key any) any {
 		return c
 	case history.Key{}:
 		return c.entry
-	case explained.Key{}:
+	case observe.Key{}:
 		return c.explained
 	}
 	// The context of the limit is one of package context, which looks for it here.

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/inspect"
-	"github.com/fakecluster/fakecluster/internal/explained"
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -49,7 +49,7 @@ func (s *Server) explain(next http.Handler, w http.ResponseWriter, req *http.Req
 		writeError(w, req, apierrors.NewBadRequest(ExplainHeader+": only a create, an update, a patch and a delete of one object are explained"))
 		return
 	}
-	e := &explanation{server: s, to: &explained.Recorder{}}
+	e := &explanation{server: s, to: &observe.Recorder{}}
 	contextOf(req).explained = e.to
 	switch as {
 	case "header":
@@ -82,7 +82,7 @@ var explainable = map[string]bool{"create": true, "update": true, "patch": true,
 
 // explainAccess tells the explanation of a request whether its user may make it.
 func explainAccess(ctx context.Context, allowed bool, reason string) {
-	if to := explained.From(ctx); to != nil {
+	if to := observe.From(ctx); to != nil {
 		to.May(allowed, reason)
 	}
 }
@@ -90,7 +90,7 @@ func explainAccess(ctx context.Context, allowed bool, reason string) {
 // explanation is the explanation of one request.
 type explanation struct {
 	server *Server
-	to     *explained.Recorder
+	to     *observe.Recorder
 }
 
 // end completes the explanation of a request whose answer is known.
@@ -216,15 +216,15 @@ func (r *request) explainBody(v *resource.Version, body []byte, serializer runti
 	if err != nil {
 		return
 	}
-	sent := explained.MapOf(body)
+	sent := observe.MapOf(body)
 	if sent == nil && v.Typed && strings.Contains(r.http.Header.Get("Content-Type"), "protobuf") {
 		if obj, _, err := serializer.Decode(body, nil, nil); err == nil {
-			sent = explained.Map(obj)
+			sent = observe.Map(obj)
 		}
 	} else if sent == nil {
 		if asJSON, err := yaml.YAMLToJSON(body); err == nil {
-			sent = explained.MapOf(asJSON)
+			sent = observe.MapOf(asJSON)
 		}
 	}
-	r.explained.Sent(sent, explained.MapOf(text))
+	r.explained.Sent(sent, observe.MapOf(text))
 }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/controller"
-	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
@@ -130,7 +130,7 @@ func (r *recorded) Flush() {
 func noteFailure(ctx context.Context, status *metav1.Status) {
 	if status != nil && status.Status != metav1.StatusSuccess {
 		history.From(ctx).Fail(status)
-		if to := explained.From(ctx); to != nil {
+		if to := observe.From(ctx); to != nil {
 			to.Fails(status)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -37,7 +37,7 @@ type request struct {
 	struck *faultinjection.Struck
 
 	// explained takes down the explanation that the client asks for; nil: it asks for none.
-	explained *explained.Recorder
+	explained *observe.Recorder
 
 	body     []byte
 	bodyRead bool

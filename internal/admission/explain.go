@@ -2,7 +2,7 @@ package admission
 
 import (
 	"github.com/fakecluster/fakecluster/inspect"
-	"github.com/fakecluster/fakecluster/internal/explained"
+	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
 // The phases of admission, as an explanation names them.
@@ -18,7 +18,7 @@ func (w *Write) Explain(kind, phase, name string, ask func() error) error {
 	}
 	was := w.state()
 	err := ask()
-	s := inspect.AdmissionStep{Kind: kind, Phase: phase, Name: name, Outcome: inspect.Allowed, Changes: explained.Changes(was, w.state())}
+	s := inspect.AdmissionStep{Kind: kind, Phase: phase, Name: name, Outcome: inspect.Allowed, Changes: observe.Changes(was, w.state())}
 	switch {
 	case err != nil:
 		s.Outcome, s.Message = inspect.Denied, err.Error()
@@ -41,5 +41,5 @@ func (w *Write) state() map[string]any {
 	if err != nil {
 		return nil
 	}
-	return explained.Map(versioned)
+	return observe.Map(versioned)
 }

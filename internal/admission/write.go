@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
 
-	"github.com/fakecluster/fakecluster/internal/explained"
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -24,7 +24,7 @@ type Write struct {
 	admission.ObjectInterfaces
 	Cluster Cluster
 	// Explained records the results of plugins; nil: the client has not requested an explanation.
-	Explained *explained.Recorder
+	Explained *observe.Recorder
 
 	audit    *audit.AuditContext
 	ctx      context.Context

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/faults"
-	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
 // callingKey is the key of the name of a webhook in the context of a call.
@@ -106,7 +106,7 @@ func Behind(err error) string {
 func Tell(ctx context.Context, err error) {
 	if fault := Behind(err); fault != "" {
 		history.From(ctx).Struck(fault)
-		explained.From(ctx).Struck(fault)
+		observe.From(ctx).Struck(fault)
 	}
 }
 

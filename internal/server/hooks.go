@@ -16,9 +16,9 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/admission/plugins"
 	"github.com/fakecluster/fakecluster/internal/crd"
-	"github.com/fakecluster/fakecluster/internal/explained"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
 // hooks has the clients that call admission webhooks. Each is made when it is first needed.
@@ -122,7 +122,7 @@ func (c hookCalls) WrappedRoundTripper() http.RoundTripper { return c.to }
 func (c hookCalls) RoundTrip(req *http.Request) (*http.Response, error) {
 	if fault, err := c.faults.FailWebhook(req.Context(), hostOf(req)); err != nil {
 		history.From(req.Context()).Struck(fault)
-		explained.From(req.Context()).Struck(fault)
+		observe.From(req.Context()).Struck(fault)
 		return nil, err
 	}
 	return c.to.RoundTrip(req)

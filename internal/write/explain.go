@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/inspect"
-	"github.com/fakecluster/fakecluster/internal/explained"
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -36,7 +36,7 @@ func shown(v *resource.Version, obj runtime.Object) map[string]any {
 	if err != nil {
 		return nil
 	}
-	return explained.MapOf(text)
+	return observe.MapOf(text)
 }
 
 // explainMerge tells what became of a patch that was merged into an object.
@@ -67,7 +67,7 @@ func (a attempt) explainStrategy(was map[string]any, obj, current runtime.Object
 		return
 	}
 	to.Prepared(was, shown(a.version, obj))
-	j := resource.Validated{Subresource: a.request.Subresource, Object: obj, Old: current, Refused: explained.Refusals(causesOf(err))}
+	j := resource.Validated{Subresource: a.request.Subresource, Object: obj, Old: current, Refused: observe.Refusals(causesOf(err))}
 	if a.version.Explain != nil {
 		a.version.Explain(a.ctx, &j)
 	}

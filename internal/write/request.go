@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
 
-	"github.com/fakecluster/fakecluster/internal/explained"
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -52,7 +52,7 @@ type Request struct {
 	MeasuresQuotaLater bool
 
 	// Explained takes down what the stages of the write find; nil: no explanation is wanted.
-	Explained *explained.Recorder
+	Explained *observe.Recorder
 }
 
 // Options are the options of the client's request. For a delete, admission sees the options

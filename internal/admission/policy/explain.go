@@ -6,7 +6,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/admission"
-	"github.com/fakecluster/fakecluster/internal/explained"
+	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
 // The functions of this file tell the explanation of a write, if somebody wants one, what policies
@@ -81,7 +81,7 @@ func (r *request) explainMutation(i invocation, was, is runtime.Object, failed [
 	s := inspect.AdmissionStep{
 		Kind: inspect.Policy, Phase: admission.Mutating, Name: i.policy.Name, Binding: i.binding.Name, Params: nameOf(i.param),
 		Again: r.GetReinvocationContext().IsReinvoke(), Outcome: inspect.Allowed,
-		Changes: explained.Changes(explained.Map(was), explained.Map(is)),
+		Changes: observe.Changes(observe.Map(was), observe.Map(is)),
 	}
 	switch {
 	case len(failed) > 0:

@@ -8,7 +8,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/admission"
-	"github.com/fakecluster/fakecluster/internal/explained"
+	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
 // step is what an explanation says of a call.
@@ -27,7 +27,7 @@ func (c call) step(of inspect.WebhookCall) inspect.AdmissionStep {
 		}
 	}
 	if c.changed {
-		s.Changes = explained.Changes(explained.Map(c.was), explained.Map(c.is))
+		s.Changes = observe.Changes(observe.Map(c.was), observe.Map(c.is))
 	}
 	return s
 }

@@ -1,4 +1,4 @@
-package explained
+package observe
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-// Package explained takes down the explanation of one write while the write goes through its
+// Package observe takes down the explanation of one write while the write goes through its
 // stages.
 //
 // A Recorder belongs to one request whose client has asked for an explanation. It travels with the
@@ -8,4 +8,4 @@
 // changes the outcome of the write.
 //
 // The types of an explanation are in package inspect, which users see.
-package explained
+package observe

@@ -37,16 +37,10 @@ type admissionFunctions struct{ Admission }
 
 // Mutate implements restadmission.Plugin.
 func (j admissionFunctions) Mutate(ctx context.Context, w *restadmission.Write) error {
-	if w.Explained == nil {
-		return j.Admission.Mutate(ctx, w)
-	}
 	return w.Explain(inspect.Function, restadmission.Mutating, "", func() error { return j.Admission.Mutate(ctx, w) })
 }
 
 // Validate implements restadmission.Plugin.
 func (j admissionFunctions) Validate(ctx context.Context, w *restadmission.Write) error {
-	if w.Explained == nil {
-		return j.Admission.Validate(ctx, w)
-	}
 	return w.Explain(inspect.Function, restadmission.Validating, "", func() error { return j.Admission.Validate(ctx, w) })
 }

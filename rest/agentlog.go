@@ -18,6 +18,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
@@ -38,13 +39,13 @@ func (l agentLog) Write(ctx context.Context, by controller.Identity, verb string
 		noteResult(entry, result, err)
 		err = shown.Error(err) // which may be told in the log of a test
 	}()
-	return l.audited(history.With(ctx, entry), by, verb, w, run)
+	return l.audited(observe.With(ctx, &observe.Request{Entry: entry}), by, verb, w, run)
 }
 
 // Stage implements server.Log.
 func (l agentLog) Stage(ctx context.Context, by controller.Identity, verb string, w write.Request) (context.Context, func(func() (write.Result, error))) {
 	entry := l.history.Prepare(ofController(ctx, by, verb, w))
-	ctx = history.With(ctx, entry)
+	ctx = observe.With(ctx, &observe.Request{Entry: entry})
 	return ctx, func(result func() (write.Result, error)) {
 		noteResult(entry, write.Result{}, nil)
 		// An error could only be about the event: the write has been committed.

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/klog/v2"
 
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -157,7 +158,7 @@ func (a *auditedAnswer) hasObject() bool {
 // any in the event if the request has one.
 func setAuditObject(ctx context.Context, obj runtime.Object) {
 	status, _ := obj.(*metav1.Status)
-	noteFailure(ctx, status)
+	observe.From(ctx).Failed(status)
 	a := answerFrom(ctx)
 	if a == nil {
 		return

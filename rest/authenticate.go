@@ -26,7 +26,7 @@ func authenticate(users *auth.Authenticator) filter {
 			}
 			logUser(req, by)
 			c := contextOf(req)
-			c.entry.By(by.GetName())
+			c.observe.User(by.GetName())
 			c.user = by
 			next.ServeHTTP(w, req.WithContext(apirequest.WithUser(req.Context(), by)))
 		})

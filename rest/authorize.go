@@ -14,7 +14,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
-	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
 // authorize refuses what the user of a request may not do.
@@ -28,7 +28,7 @@ func (s *Server) authorize(next http.Handler) http.Handler {
 			return
 		}
 		if by != nil {
-			history.From(ctx).By(by.GetName()) // who may be impersonated
+			observe.From(ctx).User(by.GetName()) // who may be impersonated
 		}
 		attributes, err := filters.GetAuthorizerAttributes(ctx)
 		if err == nil {
@@ -51,7 +51,7 @@ func (s *Server) decide(ctx context.Context, a authorizer.Attributes, tell bool)
 	decision, reason, err := s.cluster.Authorizer.Authorize(ctx, a)
 	apirequest.TrackAuthorizationLatency(ctx, time.Since(began))
 	if tell {
-		explainAccess(ctx, decision == authorizer.DecisionAllow, reason)
+		observe.From(ctx).Decision(decision == authorizer.DecisionAllow, reason)
 	}
 	s.access.Note(a, decision == authorizer.DecisionAllow)
 	switch {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
@@ -42,7 +43,7 @@ func (r *request) readBody() ([]byte, error) {
 		_ = connection.SetReadDeadline(deadline)
 	}
 	_, err := read.ReadFrom(limited)
-	contextOf(r.http).entry.Sends(read.Bytes())
+	observe.From(r.ctx).Body(read.Bytes())
 	if err == nil { // otherwise net/http reads on to the end of the body
 		_ = connection.SetReadDeadline(time.Time{})
 	}
@@ -97,9 +98,7 @@ func (r *request) decode(v *resource.Version, fieldValidation string, also ...sc
 		serializer = info.Serializer
 	}
 	obj, kind, err := v.Codec.Decode(body, serializer)
-	if r.explained != nil && obj.Object != nil {
-		r.explainBody(v, body, info.Serializer, obj.Object)
-	}
+	observe.From(r.ctx).Decoded(v, body, r.http.Header.Get("Content-Type"), info.Serializer, obj.Object)
 	if err != nil {
 		strict, isStrict := runtime.AsStrictDecodingError(err)
 		if !isStrict || obj.Object == nil || fieldValidation == metav1.FieldValidationStrict {

@@ -131,7 +131,7 @@ func (r *request) leave(c *computation) bool {
 	}
 	known := contextOf(r.http)
 	known.warnings.end()
-	c.of, c.shown = printable.Text(r.String()), known.entry.Shown()
+	c.of, c.shown = printable.Text(r.String()), known.observe.Shown()
 	if all.late == nil {
 		all.late = map[*computation]bool{}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/flowcontrol"
-	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
@@ -22,15 +21,14 @@ import (
 type requestContext struct {
 	context.Context // of the connection
 
-	user      user.Info // who was authenticated, before any impersonation; nil: nobody yet
-	warnings  warnings
-	longest   time.Duration // what a request may take
-	limit     limit
-	entry     *history.Entry         // in the history of requests; nil: none yet
-	struck    *faultinjection.Struck // what goes wrong with it on purpose; nil: no fault was in force
-	explained *observe.Recorder      // nil: the client asks for no explanation
-	flow      flowcontrol.Request    // its execution, if it matches a FlowSchema
-	began     time.Time              // when the server got it
+	user     user.Info // who was authenticated, before any impersonation; nil: nobody yet
+	warnings warnings
+	longest  time.Duration // what a request may take
+	limit    limit
+	observe  observe.Request        // takes the events of its stages
+	struck   *faultinjection.Struck // what goes wrong with it on purpose; nil: no fault was in force
+	flow     flowcontrol.Request    // its execution, if it matches a FlowSchema
+	began    time.Time              // when the server got it
 }
 
 // requestContextKey is the key of a requestContext in itself, and so in every context that is
@@ -48,7 +46,7 @@ func giveContext(cluster builtin.Cluster) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			c := &requestContext{began: time.Now()}
-			c.warnings.header = w.Header()
+			c.warnings.header, c.warnings.observe = w.Header(), &c.observe
 			c.Context = warning.WithWarningRecorder(builtin.WithCluster(req.Context(), cluster), &c.warnings)
 			defer c.limit.end()
 			next.ServeHTTP(w, req.WithContext(c))
@@ -61,10 +59,8 @@ func (c *requestContext) Value(key any) any {
 	switch key {
 	case requestContextKey{}:
 		return c
-	case history.Key{}:
-		return c.entry
 	case observe.Key{}:
-		return c.explained
+		return &c.observe
 	}
 	// The context of the limit is one of package context, which looks for it here.
 	if limited := c.limit.made(); limited != nil {

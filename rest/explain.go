@@ -1,7 +1,7 @@
 package rest
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,14 +9,10 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/observe"
-	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // ExplainHeader is the header by which a client asks for the explanation of a write. With the value
@@ -49,15 +45,14 @@ func (s *Server) explain(next http.Handler, w http.ResponseWriter, req *http.Req
 		writeError(w, req, apierrors.NewBadRequest(ExplainHeader+": only a create, an update, a patch and a delete of one object are explained"))
 		return
 	}
-	e := &explanation{server: s, to: &observe.Recorder{}}
-	contextOf(req).explained = e.to
+	contextOf(req).observe.Explain()
 	switch as {
 	case "header":
-		next.ServeHTTP(&inHeader{ResponseWriter: w, of: e, req: req}, req)
+		next.ServeHTTP(&inHeader{ResponseWriter: w, server: s, req: req}, req)
 	case "json", "text":
 		kept := &keptAnswer{header: w.Header()}
 		next.ServeHTTP(kept, req)
-		is := e.end(req, kept.code, w.Header())
+		is := s.explanation(req, kept.code, w.Header())
 		text, mediaType := []byte(is.String()), "text/plain; charset=utf-8"
 		if as == "json" {
 			var err error
@@ -80,21 +75,8 @@ func (s *Server) explain(next http.Handler, w http.ResponseWriter, req *http.Req
 // explainable are the verbs that write one object.
 var explainable = map[string]bool{"create": true, "update": true, "patch": true, "delete": true}
 
-// explainAccess tells the explanation of a request whether its user may make it.
-func explainAccess(ctx context.Context, allowed bool, reason string) {
-	if to := observe.From(ctx); to != nil {
-		to.May(allowed, reason)
-	}
-}
-
-// explanation is the explanation of one request.
-type explanation struct {
-	server *Server
-	to     *observe.Recorder
-}
-
-// end completes the explanation of a request whose answer is known.
-func (e *explanation) end(req *http.Request, code int, header http.Header) inspect.Explanation {
+// explanation returns the explanation of a request whose response is known.
+func (s *Server) explanation(req *http.Request, code int, header http.Header) inspect.Explanation {
 	c, info := contextOf(req), infoOf(req)
 	q := inspect.ExplainedRequest{UserAgent: req.UserAgent(), Verb: info.Verb, Version: info.APIVersion}
 	if c.user != nil {
@@ -103,22 +85,20 @@ func (e *explanation) end(req *http.Request, code int, header http.Header) inspe
 	if info.Verb == "patch" {
 		q.Patch = patchWord(req.Header.Get("Content-Type"))
 	}
-	e.to.Asks(q, func(name string) string {
-		if info.Name != "" {
-			name = info.Name
-		}
-		return inspect.ObjectName(info.APIGroup, info.Resource, info.Subresource, info.Namespace, name)
-	})
 	parsed, _ := utilnet.ParseWarningHeaders(header["Warning"])
 	var warnings []string
 	for _, w := range parsed {
 		warnings = append(warnings, w.Text)
 	}
-	e.to.Answers(code, warnings)
-	if revision, ok := e.to.WroteOver(); ok {
-		e.to.Since(e.server.since(info.APIGroup, info.Resource, info.APIVersion, info.Namespace, info.Name, revision))
-	}
-	return e.to.Explanation(c.entry.Shown())
+	return c.observe.Explanation(observe.Response{
+		Request: q, Code: code, Warnings: warnings,
+		Object: func(name string) string {
+			return inspect.ObjectName(info.APIGroup, info.Resource, info.Subresource, info.Namespace, cmp.Or(info.Name, name))
+		},
+		Since: func(revision int64) []inspect.InterveningWrite {
+			return s.since(info.APIGroup, info.Resource, info.APIVersion, info.Namespace, info.Name, revision)
+		},
+	})
 }
 
 // since returns the writes of an object after a revision, as far as they are known.
@@ -155,7 +135,7 @@ func (s *Server) since(group, plural, version, namespace, name string, revision 
 // inHeader is an answer that has the explanation in its header.
 type inHeader struct {
 	http.ResponseWriter
-	of      *explanation
+	server  *Server
 	req     *http.Request
 	written bool
 }
@@ -167,7 +147,7 @@ func (a *inHeader) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 func (a *inHeader) WriteHeader(code int) {
 	if !a.written && code >= http.StatusOK {
 		a.written = true
-		is := a.of.end(a.req, code, a.Header())
+		is := a.server.explanation(a.req, code, a.Header())
 		text, err := json.Marshal(is)
 		if err == nil && len(text) > maxExplanationHeader {
 			text, err = json.Marshal(inspect.Explanation{
@@ -205,26 +185,4 @@ func ascii(text string) string {
 		}
 	}
 	return b.String()
-}
-
-// explainBody tells the explanation of the request how its body was read.
-func (r *request) explainBody(v *resource.Version, body []byte, serializer runtime.Serializer, read runtime.Object) {
-	if metadata, err := meta.Accessor(read); err == nil {
-		r.explained.Named(metadata.GetName())
-	}
-	text, err := v.Codec.Encode(read)
-	if err != nil {
-		return
-	}
-	sent := observe.MapOf(body)
-	if sent == nil && v.Typed && strings.Contains(r.http.Header.Get("Content-Type"), "protobuf") {
-		if obj, _, err := serializer.Decode(body, nil, nil); err == nil {
-			sent = observe.Map(obj)
-		}
-	} else if sent == nil {
-		if asJSON, err := yaml.YAMLToJSON(body); err == nil {
-			sent = observe.MapOf(asJSON)
-		}
-	}
-	r.explained.Sent(sent, observe.MapOf(text))
 }

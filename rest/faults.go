@@ -76,14 +76,7 @@ func (s *Server) injectFaults(next http.Handler) http.Handler {
 		}
 		struck := s.faults.Strike(asFaultsSee(w, req))
 		defer struck.Done()
-		entry := contextOf(req).entry
-		struck.Tell = entry.Struck
-		if to := contextOf(req).explained; to != nil {
-			struck.Tell = func(what string) {
-				entry.Struck(what)
-				to.Struck(what)
-			}
-		}
+		struck.Tell = contextOf(req).observe.Fault
 		if struck.Latency > 0 {
 			struck.Tell(fmt.Sprintf("latency of %v", struck.Latency))
 		}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fakecluster/fakecluster/inspect"
@@ -31,9 +30,9 @@ func record(in *history.Recorder) filter {
 			if info.Verb == "patch" {
 				q.Patch = patchWord(req.Header.Get("Content-Type"))
 			}
-			r := &recorded{ResponseWriter: w, entry: in.Begin(q, len(req.Method)+len(req.RequestURI)), streams: info.IsResourceRequest && info.Verb == "watch"}
 			c := contextOf(req)
-			c.entry, c.warnings.entry = r.entry, r.entry
+			c.observe.Entry = in.Begin(q, len(req.Method)+len(req.RequestURI))
+			r := &recorded{ResponseWriter: w, observe: &c.observe, streams: info.IsResourceRequest && info.Verb == "watch"}
 			defer r.end()
 			next.ServeHTTP(r, req)
 			r.begin(http.StatusOK) // as net/http does
@@ -53,36 +52,36 @@ func patchWord(contentType string) string {
 	return patchWords[types.PatchType(strings.TrimSpace(media))]
 }
 
-// recorded is an answer that tells the history what it says.
+// recorded is a response whose code and size are observed.
 type recorded struct {
 	http.ResponseWriter
-	entry   *history.Entry
+	observe *observe.Request
 	streams bool
 	code    int
-	sent    int // bytes that the history does not know of
+	sent    int // bytes that have not been reported
 }
 
 // Unwrap is for http.ResponseController.
 func (r *recorded) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// begin tells the code of the answer before the client can know it.
+// begin reports the code of the response before the client can know it.
 func (r *recorded) begin(code int) {
 	if r.code == 0 && code >= http.StatusOK {
 		r.code = code
-		r.entry.Answer(code, r.streams)
+		r.observe.Responded(code, r.streams)
 	}
 }
 
-// end tells that nothing follows, or that the handler has panicked.
+// end reports that nothing follows, or that the handler has panicked.
 func (r *recorded) end() {
 	p := recover()
 	if p != nil && p != http.ErrAbortHandler {
 		what := fmt.Sprint(p)
-		if shown := r.entry.Panic(what); shown != what {
+		if shown := r.observe.Panic(what); shown != what {
 			p = shown // for the log
 		}
 	}
-	r.entry.EndAfter(r.sent)
+	r.observe.EndAfter(r.sent)
 	if p != nil {
 		panic(p)
 	}
@@ -90,7 +89,7 @@ func (r *recorded) end() {
 
 func (r *recorded) noteSent() {
 	if r.sent > 0 {
-		r.entry.Sent(r.sent, 0)
+		r.observe.Sent(r.sent, 0)
 		r.sent = 0
 	}
 }
@@ -126,22 +125,12 @@ func (r *recorded) Flush() {
 	_ = http.NewResponseController(r.ResponseWriter).Flush() // the client may have gone
 }
 
-// noteFailure tells the history of a request what its answer says of a failure.
-func noteFailure(ctx context.Context, status *metav1.Status) {
-	if status != nil && status.Status != metav1.StatusSuccess {
-		history.From(ctx).Fail(status)
-		if to := observe.From(ctx); to != nil {
-			to.Fails(status)
-		}
-	}
-}
-
 // ofController is what the history says of a write of one of the server's own controllers, which a
 // request has caused.
 func ofController(ctx context.Context, by controller.Identity, verb string, w write.Request) inspect.Request {
 	of := w.Version.Resource
 	q := inspect.Request{
-		Cause: history.From(ctx).Number(), User: by.User().GetName(), UserAgent: by.UserAgent(), Verb: verb,
+		Cause: observe.From(ctx).Number(), User: by.User().GetName(), UserAgent: by.UserAgent(), Verb: verb,
 		Group: of.Group, Version: w.Version.Name, Resource: of.Names.Plural, Subresource: w.Subresource, Namespace: w.Namespace, Name: w.Name,
 	}
 	switch change := w.Change.(type) {
@@ -163,12 +152,12 @@ func noteResult(e *history.Entry, result write.Result, err error) {
 		code = http.StatusNotFound
 	} else if err != nil {
 		if fault := faultinjection.Behind(err); fault != "" {
-			e.Struck(fault)
+			e.Fault(fault)
 		}
 		status := toStatus(err)
 		code = int(status.Code)
-		e.Fail(status)
+		e.Failed(status)
 	}
-	e.Answer(code, false)
+	e.Responded(code, false)
 	e.End()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
 // BenchmarkRecord measures what the history adds to a request that passes the filter, with a user, a
@@ -20,10 +21,10 @@ func BenchmarkRecord(b *testing.B) {
 	revision := int64(1)
 	in := history.New(nil, func() int64 { return revision - 100_000 }) // as the store does
 	of := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		entry := history.From(req.Context())
-		entry.By("jane")
+		o := observe.From(req.Context())
+		o.User("jane")
 		revision++
-		entry.Made(revision)
+		o.Committed(revision)
 		answer(w, req)
 	})
 	idle := &Server{faults: &faultinjection.Engine{}}

@@ -7,7 +7,6 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
-	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -35,9 +34,6 @@ type request struct {
 	form     view.Form // of the answer
 	// struck is what faults do to the request; nil: nothing.
 	struck *faultinjection.Struck
-
-	// explained takes down the explanation that the client asks for; nil: it asks for none.
-	explained *observe.Recorder
 
 	body     []byte
 	bodyRead bool

@@ -68,8 +68,7 @@ func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.counted = counted{ResponseWriter: w, of: r, by: s.counts}
 	r.w = &r.counted
 	defer func() { r.counted.count.end(req) }()
-	known := contextOf(req)
-	r.struck, r.explained = known.struck, known.explained
+	r.struck = contextOf(req).struck
 	err := s.serve(r)
 	if storage.IsTooLargeResourceVersion(err) && r.awaitRevision(err) {
 		err = s.serve(r)

@@ -45,7 +45,7 @@ func toStatus(err error) *metav1.Status {
 // writeError answers with the Status of an error, in the media type that the
 // client accepts.
 func writeError(w http.ResponseWriter, req *http.Request, err error) {
-	faultinjection.Tell(req.Context(), err)
+	faultinjection.Observe(req.Context(), err)
 	if errors.Is(err, errUnknownPath) {
 		http.NotFound(w, req)
 		return

@@ -7,7 +7,7 @@ import (
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
 // The limits on the warnings of one answer, in runes: on all together, and on each one if
@@ -19,8 +19,8 @@ const (
 
 // warnings puts warnings into the header of one answer, each text once.
 type warnings struct {
-	header http.Header
-	entry  *history.Entry // of the request in the history; nil: it has none
+	header  http.Header
+	observe *observe.Request
 
 	mu      sync.Mutex
 	seen    map[string]bool
@@ -44,7 +44,7 @@ func (w *warnings) AddWarning(agent, text string) {
 	}
 	w.seen[text] = true
 	w.given = append(w.given, given{agent, text})
-	w.entry.Warn(text)
+	w.observe.Warning(text)
 	if w.cutting || w.runes+utf8.RuneCountInString(text) <= maxWarnings {
 		w.put(agent, text)
 		return

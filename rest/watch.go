@@ -16,7 +16,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
-	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -93,7 +93,7 @@ func (w watches) watch(r *request) error {
 	}
 	defer end()
 	events = view.NewEvents(shown, w.shared, info)
-	stream := &watchStream{r: r, selector: sel, options: options, events: events, out: framesOf(r.w, r.http, options), faults: w.faults, entry: history.From(r.ctx)}
+	stream := &watchStream{r: r, selector: sel, options: options, events: events, out: framesOf(r.w, r.http, options), faults: w.faults, observe: observe.From(r.ctx)}
 	ctx, stop := w.untilWatchEnds(r.ctx, options)
 	defer stop()
 	if wsstream.IsWebSocketRequest(r.http) {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
-	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
@@ -29,7 +29,7 @@ type watchStream struct {
 	events   *view.Events
 	out      frames
 	buffer   []byte // of the frame that is written, used again for the next
-	entry    *history.Entry
+	observe  *observe.Request
 
 	changes *faultinjection.Watch
 	after   int64 // changes up to this revision are not sent
@@ -45,14 +45,14 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 	if s.changes != nil {
 		defer s.changes.End()
 	}
-	s.entry.Reached(store.FirstRevision) // until it knows better
+	s.observe.Reached(store.FirstRevision) // until it knows better
 	s.out.begin(s.events.MediaType())
 	if ctx.Err() != nil {
 		return // a negative timeoutSeconds: no events, and no error either
 	}
 	if err == nil {
 		err = s.sendInitial(ctx, initial)
-		faultinjection.Tell(ctx, err)
+		faultinjection.Observe(ctx, err)
 		var corrupt *resource.CorruptError
 		if errors.As(err, &corrupt) {
 			return // a real server, whose cache cannot begin, says nothing
@@ -60,7 +60,7 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 	}
 	if err == nil {
 		err = s.follow(ctx)
-		faultinjection.Tell(ctx, err)
+		faultinjection.Observe(ctx, err)
 	}
 	s.dropped = errors.Is(err, faultinjection.ErrDropped)
 	ends := s.dropped || errors.As(err, &view.UnshownError{}) // a real server says nothing of the latter
@@ -112,7 +112,7 @@ func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 		}
 	}
 	s.changes = s.faults.Watch(asFaultsSee(s.r.w, s.r.http), faultinjection.Source{
-		Cursor: changes, Definition: definition, Ends: s.redefines, Shows: s.shown, Tell: s.entry.Struck,
+		Cursor: changes, Definition: definition, Ends: s.redefines, Shows: s.shown, Tell: s.observe.Fault,
 	})
 	contextOf(s.r.http).flow.End()
 	return initial, nil
@@ -191,7 +191,7 @@ func (s *watchStream) follow(ctx context.Context) error {
 		if s.changes.Over() {
 			return nil
 		}
-		s.entry.Reached(s.changes.Revision())
+		s.observe.Reached(s.changes.Revision())
 		select {
 		case <-changed:
 		case <-s.changes.Wake():
@@ -318,7 +318,7 @@ func (s *watchStream) send(ctx context.Context, kind watch.EventType, record sto
 // has the event before the client does.
 func (s *watchStream) deliver(frame []byte, err error) error {
 	if err == nil {
-		s.entry.Sent(0, 1)
+		s.observe.Sent(0, 1)
 	}
 	return s.write(frame, err)
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
 	"github.com/fakecluster/fakecluster/internal/aggregation"
-	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
 // overWebSocket runs a watch whose client asks for a WebSocket, as a browser does. Each event is
@@ -31,19 +31,19 @@ func overWebSocket(ctx context.Context, r *request, info runtime.SerializerInfo,
 			wsstream.IgnoreReceives(ws, 0)
 			cancel()
 		}()
-		run(ctx, messages{ws, info.EncodesAsText, contextOf(r.http).entry})
+		run(ctx, messages{ws, info.EncodesAsText, &contextOf(r.http).observe})
 	}).ServeHTTP(w, r.http)
 	return nil
 }
 
 // messages writes the frames of a watch over a WebSocket, each as a message.
 type messages struct {
-	ws    *websocket.Conn
-	text  bool
-	entry *history.Entry
+	ws      *websocket.Conn
+	text    bool
+	observe *observe.Request
 }
 
-func (m messages) begin(string) { m.entry.Answer(http.StatusSwitchingProtocols, true) }
+func (m messages) begin(string) { m.observe.Responded(http.StatusSwitchingProtocols, true) }
 
 // lengthOfFrame is the number of bytes with which a binary frame states its length. A message of
 // a WebSocket does not need them.

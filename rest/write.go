@@ -17,7 +17,7 @@ func (r *request) write(change write.Change, options write.Options) write.Reques
 	return write.Request{
 		Version: r.version, Namespace: r.namespace(), Name: r.info.Name, Subresource: r.info.Subresource,
 		Change: change, Manager: managerOf(options.FieldManager, r.http.UserAgent()),
-		Options: options, Refuse: r.refusal(), Explained: r.explained,
+		Options: options, Refuse: r.refusal(),
 	}
 }
 

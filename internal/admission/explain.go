@@ -11,13 +11,13 @@ const (
 	Validating = "validating"
 )
 
-// Explain asks a plugin, and takes down what it has changed or refused, if somebody wants to know.
-func (w *Write) Explain(kind, phase, name string, ask func() error) error {
-	if w.Explained == nil {
-		return ask()
+// Explain calls a plugin, and adds what it has changed or denied to the explanation, if the client has requested one.
+func (w *Write) Explain(kind, phase, name string, call func() error) error {
+	if !w.Observe.Explains() {
+		return call()
 	}
 	was := w.state()
-	err := ask()
+	err := call()
 	s := inspect.AdmissionStep{Kind: kind, Phase: phase, Name: name, Outcome: inspect.Allowed, Changes: observe.Changes(was, w.state())}
 	switch {
 	case err != nil:
@@ -26,7 +26,7 @@ func (w *Write) Explain(kind, phase, name string, ask func() error) error {
 		s.Outcome = inspect.Changed
 	}
 	if s.Outcome != inspect.Allowed || kind != inspect.Plugin {
-		w.Explained.Step(s)
+		w.Observe.Step(s)
 	}
 	return err
 }

@@ -21,7 +21,7 @@ type objects struct {
 // because the error is replaced or ignored before it reaches the response.
 func (o objects) Convert(in, out, with any) error {
 	err := o.Objects.Convert(in, out, with)
-	faultinjection.Tell(o.ctx, err)
+	faultinjection.Observe(o.ctx, err)
 	return err
 }
 

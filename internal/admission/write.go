@@ -23,8 +23,8 @@ type Write struct {
 	admission.Attributes
 	admission.ObjectInterfaces
 	Cluster Cluster
-	// Explained records the results of plugins; nil: the client has not requested an explanation.
-	Explained *observe.Recorder
+	// Observe takes the results of plugins.
+	Observe *observe.Request
 
 	audit    *audit.AuditContext
 	ctx      context.Context
@@ -55,7 +55,7 @@ type Cluster interface {
 // NewWrite returns the Write of an object in a version. For a subresource that shows the object
 // as another kind, such as scale, it is the version of that kind.
 func NewWrite(ctx context.Context, a admission.Attributes, v *resource.Version, c Cluster) *Write {
-	return &Write{Attributes: a, ObjectInterfaces: objects{v.Codec.Objects(), c, ctx}, Cluster: c, audit: audit.AuditContextFrom(ctx), ctx: ctx}
+	return &Write{Attributes: a, ObjectInterfaces: objects{v.Codec.Objects(), c, ctx}, Cluster: c, Observe: observe.From(ctx), audit: audit.AuditContextFrom(ctx), ctx: ctx}
 }
 
 // Replace sets the object of the write to one that a plugin has changed, in any version.
@@ -84,7 +84,7 @@ func (w *Write) AddAnnotationWithLevel(key, value string, level auditinternal.Le
 	if err := w.Attributes.AddAnnotationWithLevel(key, value, level); err != nil {
 		return err
 	}
-	w.Explained.Annotate(key, value)
+	w.Observe.Annotation(key, value)
 	if w.audit != nil && w.audit.GetEventLevel().GreaterOrEqual(level) {
 		audit.AddAuditAnnotation(w.ctx, key, value)
 	}

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/faults"
-	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
@@ -101,12 +100,10 @@ func Behind(err error) string {
 	return ""
 }
 
-// Tell tells the history and the explanation of the request in a context which fault is behind an error,
-// if one is.
-func Tell(ctx context.Context, err error) {
+// Observe reports the fault behind an error to the observer of the request; no fault: it does nothing.
+func Observe(ctx context.Context, err error) {
 	if fault := Behind(err); fault != "" {
-		history.From(ctx).Struck(fault)
-		observe.From(ctx).Struck(fault)
+		observe.From(ctx).Fault(fault)
 	}
 }
 

@@ -2,9 +2,8 @@
 // and who has made which revision of which object.
 //
 // A [Recorder] belongs to one server and is always on. An [Entry] is a request from its
-// beginning to its end. It travels in the context of the request ([With]), so that whoever
-// learns something about the request can tell it ([From]): the filter that authenticates tells
-// the user, the commit of a write the revision. The server's own controllers have entries of their
+// beginning to its end. It is a subscriber of package observe, whose value travels in the context of the
+// request and takes the events of its stages. The server's own controllers have entries of their
 // own, which name the request that caused them.
 //
 // # Bounds

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"time"
@@ -61,8 +60,8 @@ func bounded(name string) string {
 	return strings.Clone(strings.ToValidUTF8(name[:maxName], ""))
 }
 
-// By says who makes the request.
-func (e *Entry) By(user string) {
+// User sets who makes the request.
+func (e *Entry) User(user string) {
 	if e != nil {
 		e.of.mu.Lock()
 		e.is.User = bounded(user)
@@ -70,8 +69,8 @@ func (e *Entry) By(user string) {
 	}
 }
 
-// Sends says what the body of the request is. The caller does not change the body until the request ends.
-func (e *Entry) Sends(body []byte) {
+// Body sets the body of the request. The caller does not change the body until the request ends.
+func (e *Entry) Body(body []byte) {
 	if e != nil {
 		e.of.mu.Lock()
 		e.body = body
@@ -79,11 +78,10 @@ func (e *Entry) Sends(body []byte) {
 	}
 }
 
-// HoldsSecret says that the texts about a request may contain values of a Secret, although the request is not
-// for one.
-func HoldsSecret(ctx context.Context) {
-	redact.Mark(ctx)
-	if e := From(ctx); e != nil {
+// HoldsSecret records that the texts about the request may contain values of a Secret, although the request is
+// not for one.
+func (e *Entry) HoldsSecret() {
+	if e != nil {
 		e.of.mu.Lock()
 		e.secret = true
 		e.of.mu.Unlock()
@@ -114,8 +112,8 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:maxMessage], "") + "…"
 }
 
-// Fail says what the answer says of a failure, before the answer begins.
-func (e *Entry) Fail(status *metav1.Status) {
+// Failed records the Status of a failure, before the response begins.
+func (e *Entry) Failed(status *metav1.Status) {
 	if e == nil {
 		return
 	}
@@ -127,9 +125,9 @@ func (e *Entry) Fail(status *metav1.Status) {
 	e.setText(&e.is.Message, message)
 }
 
-// Struck says which fault has struck the request. A request is struck by several, and by each of them
+// Fault records a fault that has struck the request. A request is struck by several, and by each of them
 // several times, if it calls webhooks.
-func (e *Entry) Struck(fault string) {
+func (e *Entry) Fault(fault string) {
 	if e == nil {
 		return
 	}
@@ -147,10 +145,10 @@ func (e *Entry) Struck(fault string) {
 // Panicked is the Reason of a request whose handler has panicked.
 const Panicked = "Panic"
 
-// Panic says that the handler of the request has panicked, and returns what may be shown of the reason.
+// Panic records that the handler of the request has panicked, and returns what may be shown of the reason.
 func (e *Entry) Panic(what string) string {
-	e.Fail(&metav1.Status{Reason: Panicked, Message: what})
-	e.Answer(500, false)
+	e.Failed(&metav1.Status{Reason: Panicked, Message: what})
+	e.Responded(500, false)
 	return e.Shown().Text(what)
 }
 
@@ -164,8 +162,8 @@ func (e *Entry) setText(text *string, to string) {
 	}
 }
 
-// Answer says that the answer begins. A request that streams goes on.
-func (e *Entry) Answer(code int, streams bool) {
+// Responded records the code of the response, before the response begins. A request that streams goes on.
+func (e *Entry) Responded(code int, streams bool) {
 	if e == nil {
 		return
 	}
@@ -182,8 +180,8 @@ func (e *Entry) Answer(code int, streams bool) {
 	}
 }
 
-// Repeat says that a write would have changed nothing.
-func (e *Entry) Repeat() {
+// Unchanged records that a write would have changed nothing.
+func (e *Entry) Unchanged() {
 	if e != nil {
 		e.of.mu.Lock()
 		e.is.Repeats = e.is.Revisions == 0
@@ -191,8 +189,8 @@ func (e *Entry) Repeat() {
 	}
 }
 
-// Made says that the request makes a revision.
-func (e *Entry) Made(revision int64) {
+// Committed records a revision that the request makes, before anybody can read it.
+func (e *Entry) Committed(revision int64) {
 	if e == nil {
 		return
 	}
@@ -209,8 +207,8 @@ func (e *Entry) Made(revision int64) {
 	}, r.oldest())
 }
 
-// Called says that the request has had a webhook called.
-func (e *Entry) Called(c inspect.WebhookCall) {
+// Webhook records a call of a webhook for the request.
+func (e *Entry) Webhook(c inspect.WebhookCall) {
 	if e == nil {
 		return
 	}
@@ -227,8 +225,8 @@ func (e *Entry) Called(c inspect.WebhookCall) {
 	}
 }
 
-// Warn says that the answer has a warning.
-func (e *Entry) Warn(text string) {
+// Warning records a warning in the response.
+func (e *Entry) Warning(text string) {
 	if e == nil {
 		return
 	}
@@ -242,8 +240,8 @@ func (e *Entry) Warn(text string) {
 	}
 }
 
-// DropsStatus says that a write carried a status that its kind does not take there.
-func (e *Entry) DropsStatus() {
+// DroppedStatus records that a write carried a status that its kind does not take there.
+func (e *Entry) DroppedStatus() {
 	if e != nil {
 		e.of.mu.Lock()
 		e.is.DropsStatus = true
@@ -251,8 +249,8 @@ func (e *Entry) DropsStatus() {
 	}
 }
 
-// Overtaken says that another write came first: the client has read one revision of the object, and there
-// is another.
+// Overtaken records that another write came first: the client has read one revision of the object, and the
+// object has another.
 func (e *Entry) Overtaken(read, found int64) {
 	if e != nil {
 		e.of.mu.Lock()
@@ -261,7 +259,7 @@ func (e *Entry) Overtaken(read, found int64) {
 	}
 }
 
-// Sent says that bytes of the answer have been sent, with so many events of a watch.
+// Sent counts bytes of the response that have been sent, and events of a watch.
 func (e *Entry) Sent(bytes, events int) {
 	if e != nil {
 		e.of.mu.Lock()
@@ -271,10 +269,10 @@ func (e *Entry) Sent(bytes, events int) {
 	}
 }
 
-// End says that nothing more happens for the request, and counts it.
+// End records that nothing more happens for the request, and counts it.
 func (e *Entry) End() { e.EndAfter(0) }
 
-// EndAfter is Sent and End at once: so many more bytes of the answer have been sent.
+// EndAfter is Sent and End at once.
 func (e *Entry) EndAfter(bytes int) {
 	if e == nil {
 		return
@@ -313,18 +311,4 @@ func (e *Entry) Number() int64 {
 	e.of.mu.Lock()
 	defer e.of.mu.Unlock()
 	return e.is.Number
-}
-
-// Key is the key of an Entry in the context of its request.
-type Key struct{}
-
-// With returns a context of a request with its entry.
-func With(ctx context.Context, e *Entry) context.Context {
-	return context.WithValue(ctx, Key{}, e)
-}
-
-// From returns the entry of a request; nil if there is none.
-func From(ctx context.Context) *Entry {
-	e, _ := ctx.Value(Key{}).(*Entry)
-	return e
 }

@@ -20,9 +20,9 @@ func TestStatsCountEveryRequestOnce(t *testing.T) {
 	r := New(nil, everything)
 	one := func(agent string) {
 		e := r.Begin(inspect.Request{Verb: "update", Resource: "websites", UserAgent: agent, Received: 3}, 0)
-		e.Made(7)
+		e.Committed(7)
 		e.Sent(5, 0)
-		e.Answer(200, false)
+		e.Responded(200, false)
 		e.End()
 		e.End() // a second end is none
 	}
@@ -55,14 +55,14 @@ func TestWhatIsForgottenIsNeitherKnownNorCounted(t *testing.T) {
 	watch := r.Begin(inspect.Request{Verb: "watch", Received: 1, Path: "/watch"}, 0)
 	watch.Sent(100, 10)
 	answered := r.Begin(inspect.Request{Verb: "list"}, 0) // whose client has the answer before it ends
-	answered.Answer(200, false)
+	answered.Responded(200, false)
 	slow := r.Begin(inspect.Request{Verb: "deletecollection"}, 0)
-	slow.Made(7)
+	slow.Committed(7)
 
 	r.Forget()
 	answered.End()
 	watch.Sent(5, 1)
-	slow.Made(8)
+	slow.Committed(8)
 	slow.End()
 	r.Begin(inspect.Request{Verb: "get"}, 0).End()
 
@@ -100,8 +100,8 @@ func TestAWriteThatMayNotHappenIsRecordedWithItsFirstRevision(t *testing.T) {
 	if len(r.Requests()) != 0 {
 		t.Error("it is there before")
 	}
-	e.Made(5)
-	e.Answer(200, false)
+	e.Committed(5)
+	e.Responded(200, false)
 	e.End()
 	if all := r.Requests(); len(all) != 1 || all[0].Revision != 5 || all[0].Number != 1 {
 		t.Errorf("%+v", all)
@@ -116,7 +116,7 @@ func TestWritersAreKnownAsLongAsTheirRevisions(t *testing.T) {
 	r := New(nil, func() int64 { return oldest })
 	for i := int64(2); i <= 3*chunk; i++ {
 		e := r.Begin(inspect.Request{Verb: "update", User: fmt.Sprint("user-", i)}, 0)
-		e.Made(i)
+		e.Committed(i)
 		e.End()
 		oldest = max(1, i-chunk)
 	}
@@ -131,7 +131,7 @@ func TestWritersAreKnownAsLongAsTheirRevisions(t *testing.T) {
 	}
 	fork := r.Fork(2*chunk+10, everything)
 	e := r.Begin(inspect.Request{Verb: "update", User: "origin"}, 0)
-	e.Made(2*chunk + 11)
+	e.Committed(2*chunk + 11)
 	if by, ok := fork.Writer(2*chunk + 10); !ok || by.Request != 0 {
 		t.Errorf("before the fork: %+v", by)
 	}
@@ -144,8 +144,8 @@ func TestTextsAreBounded(t *testing.T) {
 	r := New(nil, everything)
 	for range 50 {
 		e := r.Begin(inspect.Request{Path: strings.Repeat("x", 1<<20)}, 0)
-		e.Fail(&metav1.Status{Reason: "Invalid", Message: strings.Repeat("y", 1<<20)})
-		e.Called(inspect.WebhookCall{Message: strings.Repeat("z", 1<<20)})
+		e.Failed(&metav1.Status{Reason: "Invalid", Message: strings.Repeat("y", 1<<20)})
+		e.Webhook(inspect.WebhookCall{Message: strings.Repeat("z", 1<<20)})
 		e.End()
 	}
 	total := 0
@@ -162,8 +162,8 @@ func TestNamesAreBounded(t *testing.T) {
 	r := New(nil, everything)
 	long := strings.Repeat("ä", 1<<20)
 	e := r.Begin(inspect.Request{Verb: long, Resource: long, Group: long, Subresource: long, UserAgent: long}, 0)
-	e.By(long)
-	e.Fail(&metav1.Status{Reason: "Invalid", Message: long})
+	e.User(long)
+	e.Failed(&metav1.Status{Reason: "Invalid", Message: long})
 	e.End()
 	for of := range r.Stats() {
 		if n := len(of.User) + len(of.UserAgent) + len(of.Verb) + len(of.Group) + len(of.Resource) + len(of.Subresource); n > 6*maxName {
@@ -183,12 +183,12 @@ func TestSeveralGoroutinesTellOfRequests(t *testing.T) {
 		all.Go(func() {
 			for j := range 500 {
 				e := r.Begin(inspect.Request{Verb: "get"}, 0)
-				e.By("jane")
-				e.Called(inspect.WebhookCall{Outcome: "allowed"})
-				e.Fail(&metav1.Status{Reason: "NotFound", Message: "gone"})
-				e.Answer(404, j%2 == 0)
+				e.User("jane")
+				e.Webhook(inspect.WebhookCall{Outcome: "allowed"})
+				e.Failed(&metav1.Status{Reason: "NotFound", Message: "gone"})
+				e.Responded(404, j%2 == 0)
 				if i == 0 {
-					e.Made(int64(j + 2))
+					e.Committed(int64(j + 2))
 				}
 				e.End()
 			}
@@ -205,12 +205,12 @@ func TestSeveralGoroutinesTellOfRequests(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 	var none *Entry // a request without a history
-	none.By("")
-	none.Fail(&metav1.Status{})
-	none.Answer(1, false)
-	none.Repeat()
-	none.Made(1)
-	none.Called(inspect.WebhookCall{})
+	none.User("")
+	none.Failed(&metav1.Status{})
+	none.Responded(1, false)
+	none.Unchanged()
+	none.Committed(1)
+	none.Webhook(inspect.WebhookCall{})
 	none.Sent(1, 1)
 	none.End()
 	if none.Number() != 0 {
@@ -243,7 +243,7 @@ func TestTheBytesAreThoseOfTheTexts(t *testing.T) {
 		r.Begin(inspect.Request{Path: strings.Repeat("x", 100_000)}, 0).End()
 	}
 	r.Begin(inspect.Request{Path: strings.Repeat("x", MaxBytes-r.bytes-10)}, 0).End()
-	oldest.Fail(&metav1.Status{Reason: "Invalid", Message: strings.Repeat("y", maxMessage)})
+	oldest.Failed(&metav1.Status{Reason: "Invalid", Message: strings.Repeat("y", maxMessage)})
 	total := 0
 	all := r.Requests()
 	for i := range all {

@@ -45,7 +45,7 @@ func (r *Recorder) wake() {
 	}
 }
 
-// Reached says that a watch has delivered everything up to a revision.
+// Reached records that a watch has delivered everything up to a revision.
 func (e *Entry) Reached(revision int64) {
 	if e == nil {
 		return

@@ -1,16 +1,25 @@
 package observe
 
-import "testing"
+import (
+	"testing"
 
-// BenchmarkNobodyAsks measures what a write pays for explanations that nobody has asked for: the calls
-// of a Recorder that is nil, as many as a create makes.
-func BenchmarkNobodyAsks(b *testing.B) {
-	var r *Recorder
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// BenchmarkUnobserved measures what a write pays for the explanation and the audit event that it does not have:
+// the calls that a create makes.
+func BenchmarkUnobserved(b *testing.B) {
+	r, v := &Request{}, &resource.Version{}
 	b.ReportAllocs()
 	for b.Loop() {
-		r.May(true, "")
-		r.Named("blog")
-		r.Writes("kubectl", false)
-		r.Attempt()
+		r.Decision(true, "")
+		r.Decoded(v, nil, "", nil, nil)
+		w := r.Write(v, "", false)
+		w.Attempt("kubectl")
+		w.Preparing(nil)
+		w.Prepared(b.Context(), nil, nil, nil)
+		w.Changed(nil, nil)
+		w.Committed(1)
+		w.Created(nil)
 	}
 }

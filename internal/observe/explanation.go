@@ -1,162 +1,68 @@
 package observe
 
 import (
-	"context"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fakecluster/fakecluster/inspect"
-	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
-// Recorder takes down the explanation of one write. Its methods may be called by several
-// goroutines, and a nil Recorder ignores them.
-type Recorder struct {
+// explanation is the explanation of a request, as far as the request has come.
+type explanation struct {
 	mu     sync.Mutex
 	is     inspect.Explanation
-	failed *metav1.Status // what the answer says of a failure; nil: it says none
+	failed *metav1.Status // of the response; nil: it is not a failure
 }
 
-// Key is the key of a Recorder in the context of its request.
-type Key struct{}
-
-// From returns what takes down the explanation of a request; nil: nothing does.
-func From(ctx context.Context) *Recorder {
-	r, _ := ctx.Value(Key{}).(*Recorder)
-	return r
+// note changes the explanation.
+func (e *explanation) note(change func(*inspect.Explanation)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	change(&e.is)
 }
 
-// note changes the explanation. Methods that are called for every write do not use it, because what
-// the function needs is allocated even if there is no Recorder.
-func (r *Recorder) note(change func(*inspect.Explanation)) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	change(&r.is)
-}
-
-// Explanation returns what has been taken down, as far as it may be shown of the request.
-func (r *Recorder) Explanation(of redact.Request) inspect.Explanation {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	e := of.Explanation(r.is)
-	if r.failed != nil {
-		e.Answer.Reason, e.Answer.Message = of.Status(r.failed)
-	}
-	return e
-}
-
-// WroteOver returns the resourceVersion of a client that has written over a later revision; ok is false if it has not.
-func (r *Recorder) WroteOver() (revision int64, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.is.Overtaken == nil {
-		return 0, false
-	}
-	return r.is.Overtaken.Sent, true
-}
-
-// Asks says what the request is; name names the object that it is for, if that is known.
-func (r *Recorder) Asks(q inspect.ExplainedRequest, name func(of string) string) {
-	r.note(func(e *inspect.Explanation) {
-		q.Manager, q.DryRun, q.Object = e.Request.Manager, e.Request.DryRun, name(e.Request.Object)
-		e.Request = q
-	})
-}
-
-// Named says what the name of a new object is.
-func (r *Recorder) Named(name string) {
-	r.note(func(e *inspect.Explanation) {
+// named sets the name of the object; empty: it is not known.
+func (e *explanation) named(name string) {
+	e.note(func(is *inspect.Explanation) {
 		if name != "" {
-			e.Request.Object = name
+			is.Request.Object = name
 		}
 	})
 }
 
-// Writes says which manager writes, and whether it is a dry run.
-func (r *Recorder) Writes(manager string, dryRun bool) {
-	r.note(func(e *inspect.Explanation) { e.Request.Manager, e.Request.DryRun = manager, dryRun })
+// Response is what an explanation takes from the request and its response.
+type Response struct {
+	Request  inspect.ExplainedRequest
+	Code     int
+	Warnings []string
+	// Object returns how the explanation names the object. It gets the name that the request has set in a
+	// body; empty: none.
+	Object func(name string) string
+	// Since returns the writes of the object after a revision.
+	Since func(revision int64) []inspect.InterveningWrite
 }
 
-// May reports whether the user may make the request. The last decision counts.
-func (r *Recorder) May(allowed bool, reason string) {
-	r.note(func(e *inspect.Explanation) { e.Access = &inspect.Access{Allowed: allowed, Reason: reason} })
-}
-
-// Struck says what a fault on purpose does to the request.
-func (r *Recorder) Struck(what string) {
-	r.note(func(e *inspect.Explanation) {
-		if e.Fault != "" {
-			what = e.Fault + ", " + what
-		}
-		e.Fault = what
+// Explanation returns the explanation of a request that has one, without what may not be shown of the request.
+func (r *Request) Explanation(of Response) inspect.Explanation {
+	e := r.explanation
+	var overtaken *inspect.Overtaken
+	e.note(func(is *inspect.Explanation) {
+		q := of.Request
+		q.Manager, q.DryRun, q.Object = is.Request.Manager, is.Request.DryRun, of.Object(is.Request.Object)
+		is.Request, is.Answer.Code, is.Warnings = q, of.Code, of.Warnings
+		overtaken = is.Overtaken
 	})
-}
-
-// Attempt says that an attempt at the write begins. What the last one found counts no more.
-func (r *Recorder) Attempt() {
-	r.note(func(e *inspect.Explanation) {
-		*e = inspect.Explanation{Request: e.Request, Access: e.Access, Fault: e.Fault, Attempts: e.Attempts + 1}
-	})
-}
-
-// Step says what somebody has said in admission.
-func (r *Recorder) Step(s inspect.AdmissionStep) {
-	if r == nil {
-		return
+	if overtaken != nil {
+		by := of.Since(overtaken.Sent)
+		e.note(func(is *inspect.Explanation) { is.Overtaken.By = by })
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.is.Admission = append(r.is.Admission, s)
-}
-
-// Annotate says what the audit event of the request is told.
-func (r *Recorder) Annotate(key, value string) {
-	if r == nil {
-		return
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	shown := r.Shown()
+	is := shown.Explanation(e.is)
+	if e.failed != nil {
+		is.Answer.Reason, is.Answer.Message = shown.Status(e.failed)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.is.Annotations == nil {
-		r.is.Annotations = map[string]string{}
-	}
-	r.is.Annotations[key] = value
-}
-
-// Prepared says what the kind itself has changed of the object.
-func (r *Recorder) Prepared(was, is map[string]any) {
-	changes := changesOf(was, is)
-	r.note(func(e *inspect.Explanation) { e.Prepared = append(e.Prepared, changes...) })
-}
-
-// Judged says what is wrong with the object, what would be if it had changed, and what the rules
-// have cost.
-func (r *Recorder) Judged(refused, ratcheted []inspect.FieldError, rules []inspect.CELRule) {
-	r.note(func(e *inspect.Explanation) { e.Refused, e.Ratcheted, e.Rules = refused, ratcheted, rules })
-}
-
-// Overtaken says that the object has been written since the client read it.
-func (r *Recorder) Overtaken(sent, is int64) {
-	r.note(func(e *inspect.Explanation) { e.Overtaken = &inspect.Overtaken{Sent: sent, Is: is} })
-}
-
-// Since says who has written it since then; it follows Overtaken.
-func (r *Recorder) Since(by []inspect.InterveningWrite) {
-	r.note(func(e *inspect.Explanation) { e.Overtaken.By = by })
-}
-
-// Unchanged says that nothing is written.
-func (r *Recorder) Unchanged() { r.note(func(e *inspect.Explanation) { e.Unchanged = true }) }
-
-// Fails says what the answer says of a failure.
-func (r *Recorder) Fails(status *metav1.Status) {
-	r.note(func(*inspect.Explanation) { r.failed = status })
-}
-
-// Answers says what the client gets.
-func (r *Recorder) Answers(code int, warnings []string) {
-	r.note(func(e *inspect.Explanation) { e.Answer.Code, e.Warnings = code, warnings })
+	return is
 }

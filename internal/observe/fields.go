@@ -29,11 +29,11 @@ func Map(obj runtime.Object) map[string]any {
 	if err != nil {
 		return nil
 	}
-	return MapOf(text)
+	return mapOf(text)
 }
 
-// MapOf reads an object in JSON.
-func MapOf(text []byte) map[string]any {
+// mapOf reads an object in JSON.
+func mapOf(text []byte) map[string]any {
 	var m map[string]any
 	if utiljson.Unmarshal(text, &m) != nil {
 		return nil
@@ -41,46 +41,31 @@ func MapOf(text []byte) map[string]any {
 	return m
 }
 
-// Encoder encodes objects as JSON of a version.
-type Encoder interface {
-	Encode(obj runtime.Object) ([]byte, error)
-}
-
-// Read is Sent for an object that was sent as JSON.
-func (r *Recorder) Read(sent []byte, of Encoder, read runtime.Object) {
-	if r == nil || read == nil {
-		return
-	}
-	if text, err := of.Encode(read); err == nil {
-		r.Sent(MapOf(sent), MapOf(text))
-	}
-}
-
-// Sent says how the object that the client has sent was read: what is not in it any more was
-// pruned, and what was not in it is a default.
-func (r *Recorder) Sent(sent, read map[string]any) {
-	if r == nil || sent == nil || read == nil {
+// read says how the object that the client has sent was read: what is no longer in it was pruned, and what
+// was not in it is a default.
+func (e *explanation) read(sent, read map[string]any) {
+	if sent == nil || read == nil {
 		return
 	}
 	for _, c := range history.Diff(sent, read) {
 		switch {
 		case c.Is == nil:
-			r.pruned(c.Path, c.Was)
+			e.pruned(c.Path, c.Was)
 		case c.Was == nil:
-			r.defaulted(c.Path, c.Is)
+			e.defaulted(c.Path, c.Is)
 		default:
-			r.note(func(e *inspect.Explanation) {
-				e.Read = append(e.Read, inspect.FieldChange{Path: c.Path, Was: c.Was, Is: c.Is})
+			e.note(func(is *inspect.Explanation) {
+				is.Read = append(is.Read, inspect.FieldChange{Path: c.Path, Was: c.Was, Is: c.Is})
 			})
 		}
 	}
 }
 
-// Merged says what became of a patch that names only the fields that it sets, as the configuration
+// merged says what became of a patch that names only the fields that it sets, as the configuration
 // of an apply: what is in neither the patch nor the former state is a default, and what is in the
 // patch only was pruned.
-func (r *Recorder) Merged(was, patch, is map[string]any) {
-	if r == nil || is == nil {
+func (e *explanation) merged(was, patch, is map[string]any) {
+	if is == nil {
 		return
 	}
 	for _, c := range history.Diff(was, is) {
@@ -89,15 +74,15 @@ func (r *Recorder) Merged(was, patch, is map[string]any) {
 		}
 		for _, v := range leaves(c.Path, c.Is) {
 			if !byServer[v.Path] && !strings.HasPrefix(v.Path, "metadata.managedFields") && !names(patch, v.Path) {
-				r.defaulted(v.Path, v.Value)
+				e.defaulted(v.Path, v.Value)
 			}
 		}
 	}
-	r.lost("", patch, is)
+	e.lost("", patch, is)
 }
 
 // lost finds the fields of a patch that are not in the object.
-func (r *Recorder) lost(path string, patch, is map[string]any) {
+func (e *explanation) lost(path string, patch, is map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(patch)) {
 		value := patch[name]
 		if value == nil || strings.HasPrefix(name, "$") {
@@ -107,10 +92,10 @@ func (r *Recorder) lost(path string, patch, is map[string]any) {
 		below, isMap := value.(map[string]any)
 		switch now, ok := is[name]; {
 		case !ok && !(isMap && len(leaves(at, below)) == 0):
-			r.pruned(at, value)
+			e.pruned(at, value)
 		case isMap:
 			if now, ok := now.(map[string]any); ok {
-				r.lost(at, below, now)
+				e.lost(at, below, now)
 			}
 		}
 	}
@@ -133,15 +118,15 @@ func names(patch map[string]any, path string) bool {
 	return false
 }
 
-func (r *Recorder) pruned(path string, value any) {
-	r.note(func(e *inspect.Explanation) {
-		e.Pruned = append(e.Pruned, inspect.FieldValue{Path: path, Value: value})
+func (e *explanation) pruned(path string, value any) {
+	e.note(func(is *inspect.Explanation) {
+		is.Pruned = append(is.Pruned, inspect.FieldValue{Path: path, Value: value})
 	})
 }
 
-func (r *Recorder) defaulted(path string, value any) {
+func (e *explanation) defaulted(path string, value any) {
 	values := leaves(path, value)
-	r.note(func(e *inspect.Explanation) { e.Defaulted = append(e.Defaulted, values...) })
+	e.note(func(is *inspect.Explanation) { is.Defaulted = append(is.Defaulted, values...) })
 }
 
 // leaves are the fields of a value that are no maps. Empty maps, which objects of Go types have
@@ -164,8 +149,8 @@ func leaves(path string, value any) []inspect.FieldValue {
 // join adds the name of a field to a path, as package history does.
 func join(path, name string) string { return history.Join(path, name) }
 
-// changesOf returns what differs between two states of an object.
-func changesOf(was, is map[string]any) []inspect.FieldChange {
+// Changes returns what differs between two states of an object.
+func Changes(was, is map[string]any) []inspect.FieldChange {
 	var all []inspect.FieldChange
 	for _, c := range history.Diff(was, is) {
 		if strings.HasPrefix(c.Path, "metadata.managedFields") {
@@ -185,9 +170,6 @@ func changesOf(was, is map[string]any) []inspect.FieldChange {
 	return all
 }
 
-// Changes returns what differs between two states of an object.
-func Changes(was, is map[string]any) []inspect.FieldChange { return changesOf(was, is) }
-
 // byServer are the fields that need no mention: the server makes them, or they are in
 // the request.
 var byServer = map[string]bool{
@@ -195,13 +177,10 @@ var byServer = map[string]bool{
 	"metadata.creationTimestamp": true, "metadata.generation": true, "metadata.resourceVersion": true,
 }
 
-// Changed says what the write makes of the object, and who owns the fields.
-func (r *Recorder) Changed(was, is map[string]any) {
-	if r == nil {
-		return
-	}
+// changed says what the write makes of the object, and who owns the fields.
+func (e *explanation) changed(was, is map[string]any) {
 	before, after := ownersOf(was), ownersOf(is)
-	changes := slices.DeleteFunc(changesOf(was, is), func(c inspect.FieldChange) bool {
+	changes := slices.DeleteFunc(Changes(was, is), func(c inspect.FieldChange) bool {
 		return byServer[c.Path] || strings.HasPrefix(c.Path, "metadata.managedFields")
 	})
 	for i := range changes {
@@ -209,8 +188,8 @@ func (r *Recorder) Changed(was, is map[string]any) {
 		c.OwnersBefore, c.Owners = before.of(c.Path), after.of(c.Path)
 	}
 	name, _, _ := unstructured.NestedString(is, "metadata", "name")
-	r.Named(name)
-	r.note(func(e *inspect.Explanation) { e.Changes = changes })
+	e.named(name)
+	e.note(func(is *inspect.Explanation) { is.Changes = changes })
 }
 
 // owners are the fields that managers own, by their paths.
@@ -260,7 +239,7 @@ func (o owners) read(path, manager string, fields map[string]any) {
 
 // keys shows the keys of an item as package history does.
 func keys(text string) string {
-	m := MapOf([]byte(text))
+	m := mapOf([]byte(text))
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		parts = append(parts, fmt.Sprintf("%s=%v", name, m[name]))
@@ -297,8 +276,8 @@ func isBelow(path, of string) bool {
 	return ok && rest != "" && (rest[0] == '.' || rest[0] == '[')
 }
 
-// Conflicts says which fields an apply may not change, by the causes of its refusal.
-func (r *Recorder) Conflicts(causes []metav1.StatusCause) {
+// conflicts says which fields an apply may not change, by the causes of its refusal.
+func (e *explanation) conflicts(causes []metav1.StatusCause) {
 	for _, c := range causes {
 		if c.Type != metav1.CauseTypeFieldManagerConflict {
 			continue
@@ -310,14 +289,14 @@ func (r *Recorder) Conflicts(causes []metav1.StatusCause) {
 				manager = name
 			}
 		}
-		r.note(func(e *inspect.Explanation) {
-			e.Conflicts = append(e.Conflicts, inspect.FieldConflict{Path: strings.TrimPrefix(c.Field, "."), Manager: manager, Owner: owner})
+		e.note(func(is *inspect.Explanation) {
+			is.Conflicts = append(is.Conflicts, inspect.FieldConflict{Path: strings.TrimPrefix(c.Field, "."), Manager: manager, Owner: owner})
 		})
 	}
 }
 
-// Refusals returns the causes of a refusal, field by field.
-func Refusals(causes []metav1.StatusCause) []inspect.FieldError {
+// refusals returns the causes of a refusal, field by field.
+func refusals(causes []metav1.StatusCause) []inspect.FieldError {
 	var all []inspect.FieldError
 	for _, c := range causes {
 		all = append(all, inspect.FieldError{Path: strings.TrimPrefix(c.Field, "<nil>"), Type: string(c.Type), Message: c.Message})

@@ -17,7 +17,6 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission/plugins"
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
-	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
@@ -121,8 +120,7 @@ func (c hookCalls) WrappedRoundTripper() http.RoundTripper { return c.to }
 // RoundTrip implements http.RoundTripper.
 func (c hookCalls) RoundTrip(req *http.Request) (*http.Response, error) {
 	if fault, err := c.faults.FailWebhook(req.Context(), hostOf(req)); err != nil {
-		history.From(req.Context()).Struck(fault)
-		observe.From(req.Context()).Struck(fault)
+		observe.From(req.Context()).Fault(fault)
 		return nil, err
 	}
 	return c.to.RoundTrip(req)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
@@ -111,14 +112,14 @@ func (k forKinds) Drop(ctx context.Context, of schema.GroupResource, namespace, 
 }
 
 // direct carries out a write that is a part of a client's request, and returns a copy of the
-// object.
+// object. The explanation of the request is about the request itself only.
 func (k forKinds) direct(ctx context.Context, of schema.GroupResource, namespace, name string, change write.Change) (runtime.Object, error) {
 	res, err := k.resource(of)
 	if err != nil {
 		return nil, err
 	}
 	v := written(res)
-	result, err := k.own.pipeline.Run(ctx, write.Request{Version: v, Namespace: namespace, Name: name, Change: change})
+	result, err := k.own.pipeline.Run(observe.Unexplained(ctx), write.Request{Version: v, Namespace: namespace, Name: name, Change: change})
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (a attempt) mutatingAdmission(operation admission.Operation, obj, old runti
 	out := admitted{require: a.unlessRedefined()}
 	namespace, err := a.namespaceLifecycle(operation, obj, old)
 	if err != nil {
-		a.explainPlugin("NamespaceLifecycle", err)
+		a.observe.Denied("NamespaceLifecycle", err)
 		return admitted{}, err
 	}
 	if namespace.Key != "" && operation == admission.Create {
@@ -146,9 +146,7 @@ func (a attempt) admissionWrite(operation admission.Operation, obj, old runtime.
 		namespace = a.name
 	}
 	as := a.shownAs()
-	w := restadmission.NewWrite(a.ctx, a.attributes(operation, obj, old, as.Kind(), namespace, a.operationOptions(operation)), as, a.p.Cluster)
-	w.Explained = a.request.Explained
-	return w
+	return restadmission.NewWrite(a.ctx, a.attributes(operation, obj, old, as.Kind(), namespace, a.operationOptions(operation)), as, a.p.Cluster)
 }
 
 // attributes describe the write to admission.

@@ -55,7 +55,7 @@ func (a attempt) merge(change Apply, into resource.Decoded) (resource.Decoded, e
 		return resource.Decoded{}, err
 	}
 	obj, err := a.applyFields(into, configuration, change.Force)
-	a.explainMerge(into.Object, configuration.Object, obj.Object, err)
+	a.observe.Merged(a.shownAs(), into.Object, configuration.Object, obj.Object, err)
 	if err != nil {
 		return resource.Decoded{}, err
 	}

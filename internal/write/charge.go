@@ -76,7 +76,7 @@ func (a attempt) charge(u use) (Charge, error) {
 	for range maxAttempts {
 		c, err := a.p.Quota.Charge(a.ctx, of)
 		if err != nil {
-			a.explainPlugin("ResourceQuota", err)
+			a.observe.Denied("ResourceQuota", err)
 		}
 		if !errors.Is(err, ErrObsolete) { // a quota has changed since it was read
 			return c, err

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
@@ -76,6 +75,7 @@ func (a attempt) commitCreate(name string, obj resource.Decoded, require []store
 	if err != nil {
 		return Result{}, err
 	}
+	a.observe.Created(obj.Object)
 	a.remember(record, obj, encoded.Stored)
 	a.committed(charged.noted(Commit{Name: name, Record: record}))
 	result, err := a.result(record, obj.Object)
@@ -123,12 +123,9 @@ func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.
 	}
 	same := text == record.Value && encoded.Filled == resource.Filled(record)
 	if same {
-		a.request.Explained.Unchanged()
+		a.observe.Unchanged(obj.Object)
 	}
 	if a.request.isDryRun() || same {
-		if !a.request.isDryRun() {
-			history.From(a.ctx).Repeat()
-		}
 		unchanged := record
 		unchanged.Value, unchanged.Tag = text, a.version.Resource.Storage.Identity
 		return unchanged, nil
@@ -194,7 +191,7 @@ func (a attempt) discard(record store.Record, require []store.Precondition) (sto
 	gone, charged, err := a.commitCharged(uses, charged, func(c Charge) (store.Record, error) {
 		return a.p.Store.Delete(record.Key, record.Revision, c.commitWith(store.Write{
 			Make: func(revision int64) string {
-				history.From(a.ctx).Made(revision)
+				a.observe.Committed(revision)
 				return view.WithResourceVersion(record.Value, revision)
 			},
 			Tag:     record.Tag,
@@ -235,7 +232,7 @@ func (a attempt) encode(obj resource.Decoded, revision int64) (text string, enco
 func (a attempt) toStore(text string, filled bool, require []store.Precondition) store.Write {
 	return store.Write{
 		Make: func(revision int64) string {
-			history.From(a.ctx).Made(revision)
+			a.observe.Committed(revision)
 			return view.WithResourceVersion(text, revision)
 		},
 		Tag:     a.version.Resource.Storage.Tag(filled),

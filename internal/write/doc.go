@@ -70,12 +70,10 @@
 // status. So no stage asks again, and the next write begins with the facts that this one
 // has found out.
 //
-// # What is told
+// # Observers
 //
-// A write tells the entry of its request in the history (history.From) which revision it makes, or
-// why it makes none, and that it dropped a status (droppedstatus.go). It tells the explanation that
-// a client has asked for what its stages find (explain.go). Neither changes what becomes of the
-// write.
+// The stages report what they find to the observer of the request (observe.Write), which is in the context. It
+// does not change what becomes of the write.
 //
 // # Locks
 //

@@ -55,7 +55,7 @@ func (a attempt) checkPatched(obj runtime.Object) error {
 // patchJSON applies a JSON patch or a merge patch to the JSON of the object.
 func (a attempt) patchJSON(p Patch, current resource.Decoded) (resource.Decoded, error) {
 	version := a.shownAs()
-	if p.Type == types.MergePatchType && version.Patches.Merge != nil && a.request.Explained == nil {
+	if p.Type == types.MergePatchType && version.Patches.Merge != nil && !a.observe.Explains() {
 		if obj, ok := mergeObjects(p, version, current); ok {
 			return obj, nil
 		}
@@ -80,7 +80,7 @@ func (a attempt) patchJSON(p Patch, current resource.Decoded) (resource.Decoded,
 		serializer = info.StrictSerializer
 	}
 	obj, err := version.Codec.DecodePatched(after, serializer)
-	a.request.Explained.Read(after, version.Codec, obj.Object)
+	a.observe.Patched(version, after, obj.Object)
 	if err != nil {
 		strict, ok := runtime.AsStrictDecodingError(err)
 		if !ok || obj.Object == nil {
@@ -213,7 +213,7 @@ func (a attempt) patchStrategically(p Patch, current runtime.Object) (runtime.Ob
 	}
 	shown := fmt.Sprintf("%+v", patch)
 	obj, err := a.shownAs().Patches.StrategicMerge(current, patch, reportsStrictErrors(p.Validation))
-	a.explainMerge(current, patch, obj, nil)
+	a.observe.Merged(a.shownAs(), current, patch, obj, nil)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
 		complaints = append(complaints, strict.Errors()...)
 	} else if err != nil {

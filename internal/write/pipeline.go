@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -73,12 +74,15 @@ type attempt struct {
 	// unmanaged says that the object is stored without its managedFields, because with them it
 	// is too large.
 	unmanaged bool
+	// observe takes what the stages find.
+	observe *observe.Write
 	// stage takes an update in place of the store; nil: the store takes it.
 	stage func(store.Update)
 }
 
 func (p *Pipeline) attempt(ctx context.Context, r *Request, v *resource.Version) attempt {
-	a := attempt{p: p, request: r, ctx: ctx, chain: p.Chain(), version: v, name: r.Name}
+	a := attempt{p: p, request: r, ctx: ctx, chain: p.Chain(), version: v, name: r.Name,
+		observe: observe.From(ctx).Write(v, r.Subresource, r.isDryRun())}
 	if r.SkipAdmission {
 		a.chain = &restadmission.Chain{}
 	}
@@ -90,7 +94,7 @@ func (p *Pipeline) attempt(ctx context.Context, r *Request, v *resource.Version)
 
 // run makes the attempt.
 func (a attempt) run() (Result, error) {
-	a.explainAttempt()
+	a.observe.Attempt(a.request.Manager)
 	switch change := a.request.Change.(type) {
 	case Create:
 		obj, err := change.Object(a.version)
@@ -210,14 +214,14 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	// What the object claims of the cluster, then the kind's strategy, which prepares the object
 	// and validates it.
 	committed := false
-	was, sent := a.snapshot(n.Object), a.sentStatus(n.Object)
+	a.observe.Preparing(n.Object)
 	settle, err := a.allocate(n.Object, nil)
 	if err != nil {
 		return Result{}, err
 	}
 	defer func() { settle(committed) }()
 	err = a.prepareAndValidateCreate(&n.Decoded)
-	a.explainStrategy(was, n.Object, nil, err)
+	a.observe.Prepared(a.ctx, n.Object, nil, err)
 	if err != nil {
 		return Result{}, err
 	}
@@ -242,12 +246,9 @@ func (a attempt) create(n newObject) (result Result, err error) {
 			return Result{}, storage.ErrResourceVersionSetOnCreate
 		}
 	}
-	a.explainChange(nil, n.Object)
+	a.observe.Changed(n.Object, nil)
 	result, err = a.commitCreate(metadata.GetName(), n.Decoded, admitted.require)
 	committed = err == nil
-	if committed {
-		a.reportDroppedStatus(sent, n.Object)
-	}
 	return result, err
 }
 
@@ -333,14 +334,14 @@ func (a attempt) update(e edit) (Result, error) {
 	// What the object claims of the cluster, then the kind's strategy, which prepares the object
 	// and validates it.
 	committed := false
-	was, sent := a.snapshot(obj.Object), a.sentStatus(obj.Object)
+	a.observe.Preparing(obj.Object)
 	settle, err := a.allocate(obj.Object, current.Object)
 	if err != nil {
 		return Result{}, err
 	}
 	defer func() { settle(committed) }()
 	err = a.prepareAndValidateUpdate(&obj, current)
-	a.explainStrategy(was, obj.Object, current.Object, err)
+	a.observe.Prepared(a.ctx, obj.Object, current.Object, err)
 	if err != nil {
 		return Result{}, err
 	}
@@ -358,14 +359,11 @@ func (a attempt) update(e edit) (Result, error) {
 
 	// The commit. It is a delete if the update takes the last finalizer of an object that is being
 	// deleted.
-	a.explainChange(current.Object, obj.Object)
+	a.observe.Changed(obj.Object, current.Object)
 	if a.completesDeletion(obj.Object, current.Object) {
 		return a.commitDelete(record, obj.Object, admitted.require)
 	}
 	is, err := a.put(record, obj, current.Object, admitted.require)
 	committed = err == nil
-	if committed && is.Revision == record.Revision {
-		a.reportDroppedStatus(sent, obj.Object)
-	}
 	return a.resultOf(is, obj.Object, err)
 }

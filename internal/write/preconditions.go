@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/storage"
 
-	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -73,8 +72,7 @@ func (a attempt) checkResourceVersion(obj runtime.Object, record store.Record) e
 	case seen == uint64(record.Revision):
 		return nil
 	case seen != 0:
-		a.request.Explained.Overtaken(int64(seen), record.Revision)
-		history.From(a.ctx).Overtaken(int64(seen), record.Revision)
+		a.observe.Overtaken(int64(seen), record.Revision)
 		return apierrors.NewConflict(gr, a.request.Name, errModified)
 	case a.updateStrategy().AllowUnconditionalUpdate(a.ctx):
 		return versioner.UpdateObject(obj, uint64(record.Revision))

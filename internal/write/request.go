@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
 
-	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -50,9 +49,6 @@ type Request struct {
 	// MeasuresQuotaLater says that many objects are deleted together: their quotas are measured once,
 	// after the last delete, and not updated with each.
 	MeasuresQuotaLater bool
-
-	// Explained takes down what the stages of the write find; nil: no explanation is wanted.
-	Explained *observe.Recorder
 }
 
 // Options are the options of the client's request. For a delete, admission sees the options

@@ -48,16 +48,10 @@ func (p *plugin) appliesTo(r *resource.Resource) bool {
 }
 
 func (m mutating) admit(ctx context.Context, w *admission.Write) error {
-	if w.Explained == nil {
-		return m.Admit(ctx, w, w)
-	}
 	return w.Explain(inspect.Plugin, admission.Mutating, m.name, func() error { return m.Admit(ctx, w, w) })
 }
 
 func (v validating) validate(ctx context.Context, w *admission.Write) error {
-	if w.Explained == nil {
-		return v.Validate(ctx, w, w)
-	}
 	return w.Explain(inspect.Plugin, admission.Validating, v.name, func() error { return v.Validate(ctx, w, w) })
 }
 

@@ -9,20 +9,20 @@ import (
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
-// The functions of this file tell the explanation of a write, if somebody wants one, what policies
-// have said.
+// The functions of this file add the results of policies to the explanation of a write, if the client has
+// requested one.
 
-// explainSkipped tells that a policy was not evaluated.
+// explainSkipped reports that a policy was not evaluated.
 func (r *request) explainSkipped(policy, binding, phase, why string) {
-	if r.Explained != nil {
-		r.Explained.Step(inspect.AdmissionStep{Kind: inspect.Policy, Phase: phase, Name: policy, Binding: binding, Outcome: inspect.Skipped, Message: why})
+	if r.Observe.Explains() {
+		r.Observe.Step(inspect.AdmissionStep{Kind: inspect.Policy, Phase: phase, Name: policy, Binding: binding, Outcome: inspect.Skipped, Message: why})
 	}
 }
 
-// explainFailed tells that a policy could not be evaluated.
+// explainFailed reports that a policy could not be evaluated.
 func (r *request) explainFailed(policy, binding, phase string, err error) {
-	if r.Explained != nil {
-		r.Explained.Step(inspect.AdmissionStep{Kind: inspect.Policy, Phase: phase, Name: policy, Binding: binding, Outcome: inspect.Failed, Message: err.Error()})
+	if r.Observe.Explains() {
+		r.Observe.Step(inspect.AdmissionStep{Kind: inspect.Policy, Phase: phase, Name: policy, Binding: binding, Outcome: inspect.Failed, Message: err.Error()})
 	}
 }
 
@@ -34,9 +34,9 @@ func (r *request) explainMisconfigured(p *validatingPolicy, b *validatingBinding
 	r.explainFailed(p.Name, name, admission.Validating, err)
 }
 
-// explainResult tells what a ValidatingAdmissionPolicy has found with one binding and parameter.
+// explainResult reports what a ValidatingAdmissionPolicy has found with one binding and parameter.
 func (r *request) explainResult(p *validatingPolicy, b *validatingBinding, param runtime.Object, of result) {
-	if r.Explained == nil {
+	if !r.Observe.Explains() {
 		return
 	}
 	s := inspect.AdmissionStep{
@@ -70,12 +70,12 @@ func (r *request) explainResult(p *validatingPolicy, b *validatingBinding, param
 	for _, action := range b.Spec.ValidationActions {
 		s.Actions = append(s.Actions, string(action))
 	}
-	r.Explained.Step(s)
+	r.Observe.Step(s)
 }
 
-// explainMutation tells what a MutatingAdmissionPolicy has made of an object.
+// explainMutation reports what a MutatingAdmissionPolicy has made of an object.
 func (r *request) explainMutation(i invocation, was, is runtime.Object, failed []mutationError) {
-	if r.Explained == nil {
+	if !r.Observe.Explains() {
 		return
 	}
 	s := inspect.AdmissionStep{
@@ -89,7 +89,7 @@ func (r *request) explainMutation(i invocation, was, is runtime.Object, failed [
 	case len(s.Changes) > 0:
 		s.Outcome = inspect.Changed
 	}
-	r.Explained.Step(s)
+	r.Observe.Step(s)
 }
 
 // nameOf names a parameter; empty: there is none.

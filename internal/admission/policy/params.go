@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -79,7 +78,7 @@ func paramsOf(ctx context.Context, kind *admissionregistrationv1.ParamKind, v *r
 		return nil, errors.New("no params found for policy binding with `Deny` parameterNotFoundAction")
 	}
 	if len(found) > 0 && v.Resource.Group == "" && v.Resource.Names.Plural == "secrets" {
-		history.HoldsSecret(ctx) // a message may say what the parameter has
+		r.Observe.HoldsSecret(ctx) // a message may say what the parameter has
 	}
 	for i, obj := range found {
 		if found[i], err = asMap(obj, v.Kind()); err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
-	"github.com/fakecluster/fakecluster/internal/history"
 )
 
 // call calls the webhook and returns its response, and an error if the webhook rejects the
@@ -112,7 +111,7 @@ type call struct {
 }
 
 // record adds the result of a call to the history of the request and to its explanation.
-func (w *webhook) record(ctx context.Context, write *admission.Write, made call, err error) {
+func (w *webhook) record(write *admission.Write, made call, err error) {
 	c := inspect.WebhookCall{Webhook: w.Name, Configuration: w.configuration, Outcome: "allowed", Latency: time.Since(made.began)}
 	var failed *webhookutil.ErrCallingWebhook
 	switch {
@@ -123,10 +122,7 @@ func (w *webhook) record(ctx context.Context, write *admission.Write, made call,
 	case made.changed:
 		c.Outcome = "changed"
 	}
-	history.From(ctx).Called(c)
-	if write.Explained != nil {
-		write.Explained.Step(made.step(c))
-	}
+	write.Observe.Webhook(c, func() inspect.AdmissionStep { return made.step(c) })
 }
 
 func (w *webhook) failed(reason error) error {

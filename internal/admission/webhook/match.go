@@ -32,8 +32,8 @@ type versions interface {
 // webhook does not match it.
 func (w *webhook) match(ctx context.Context, write *admission.Write, attr upstream.Attributes, v versions, phase string) (*invocation, error) {
 	to, why, err := w.matches(ctx, write, attr, v)
-	if to == nil && err == nil && write.Explained != nil {
-		write.Explained.Step(w.notCalled(attr, phase, why))
+	if to == nil && err == nil && write.Observe.Explains() {
+		write.Observe.Step(w.notCalled(attr, phase, why))
 	}
 	return to, err
 }

@@ -107,7 +107,7 @@ func (m *mutation) call(ctx context.Context, hook *webhook, attr *upstream.Versi
 	defer func() {
 		note.mutated(changed)
 		c.is, c.changed = attr.VersionedObject.Object(), changed
-		hook.record(ctx, m.write, c, err)
+		hook.record(m.write, c, err)
 	}()
 	resp, err := hook.call(ctx, m.write, attr, to, true)
 	c.response = resp

@@ -98,7 +98,7 @@ func (c *validation) do(ctx context.Context, write *admission.Write) {
 	made := call{began: time.Now(), validates: true}
 	var err error
 	made.response, err = c.hook.call(ctx, write, c.attr, c.to, false)
-	c.hook.record(ctx, write, made, err)
+	c.hook.record(write, made, err)
 	if err == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package write
+package observe
 
 import (
 	"reflect"
@@ -6,24 +6,22 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/fakecluster/fakecluster/internal/history"
 )
 
 // sentStatus returns the status that a write of the object itself carries, if the kind has a subresource
 // for it, before the strategy of the kind has dropped it; nil: it carries none, or the history does
 // not record the write.
-func (a attempt) sentStatus(obj runtime.Object) any {
-	if history.From(a.ctx) == nil || a.request.Subresource != "" || a.version.Subresource["status"] == nil || a.request.isDryRun() {
+func (w *Write) sentStatus(obj runtime.Object) any {
+	if w.Entry == nil || w.subresource != "" || w.version.Subresource["status"] == nil || w.dryRun {
 		return nil
 	}
-	return a.statusOf(obj)
+	return w.statusOf(obj)
 }
 
 // statusOf returns a copy of the status as far as the strategies of the kinds alter it; nil: the object
 // has none.
-func (a attempt) statusOf(obj runtime.Object) any {
-	if !a.version.Typed {
+func (w *Write) statusOf(obj runtime.Object) any {
+	if !w.version.Typed {
 		return obj.(*unstructured.Unstructured).Object["status"]
 	}
 	if v := reflect.Indirect(reflect.ValueOf(obj)); v.Kind() == reflect.Struct {
@@ -34,15 +32,14 @@ func (a attempt) statusOf(obj runtime.Object) any {
 	return nil
 }
 
-// reportDroppedStatus tells that the status that was sent is not that of the object. Clients in Go send the zero
+// compareStatus reports that the status that was sent is not that of the object. Clients in Go send the zero
 // values of a status that they have not set, which do not count.
-func (a attempt) reportDroppedStatus(sent any, obj runtime.Object) {
-	if sent == nil {
+func (w *Write) compareStatus(obj runtime.Object) {
+	if w.status == nil {
 		return
 	}
-	is := a.statusOf(obj)
-	if sent = withoutZeros(sent); sent != nil && !equality.Semantic.DeepEqual(sent, withoutZeros(is)) {
-		history.From(a.ctx).DropsStatus()
+	if sent := withoutZeros(w.status); sent != nil && !equality.Semantic.DeepEqual(sent, withoutZeros(w.statusOf(obj))) {
+		w.DroppedStatus()
 	}
 }
 

@@ -1,0 +1,128 @@
+package observe
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/redact"
+)
+
+// Request observes one request. The zero value observes nothing.
+type Request struct {
+	// Entry is the request in the history; nil: the history does not have the request.
+	*history.Entry
+
+	explanation *explanation // nil: the client has not requested one
+}
+
+// Key is the key of a *Request in the context of its request.
+type Key struct{}
+
+// nobody observes nothing.
+var nobody = &Request{}
+
+// With returns a context of a request that r observes.
+func With(ctx context.Context, r *Request) context.Context { return context.WithValue(ctx, Key{}, r) }
+
+// From returns what observes a request. It is not nil.
+func From(ctx context.Context) *Request {
+	if r, ok := ctx.Value(Key{}).(*Request); ok {
+		return r
+	}
+	return nobody
+}
+
+// Unexplained returns a context for a write that is a part of the request, but not of its explanation.
+func Unexplained(ctx context.Context) context.Context {
+	r := From(ctx)
+	if !r.Explains() {
+		return ctx
+	}
+	without := *r
+	without.explanation = nil
+	return With(ctx, &without)
+}
+
+// Explain adds an explanation to what observes the request. It must be called before the stages that the
+// explanation is about.
+func (r *Request) Explain() { r.explanation = &explanation{} }
+
+// Explains reports whether the client has requested an explanation.
+func (r *Request) Explains() bool { return r.explanation != nil }
+
+// Decision reports whether the user may make the request, and why. The last decision counts.
+func (r *Request) Decision(allowed bool, reason string) {
+	if e := r.explanation; e != nil {
+		e.note(func(is *inspect.Explanation) { is.Access = &inspect.Access{Allowed: allowed, Reason: reason} })
+	}
+}
+
+// Fault reports that a fault has struck the request, such as "latency of 1s".
+func (r *Request) Fault(what string) {
+	r.Entry.Fault(what)
+	if e := r.explanation; e != nil {
+		e.note(func(is *inspect.Explanation) {
+			if is.Fault != "" {
+				what = is.Fault + ", " + what
+			}
+			is.Fault = what
+		})
+	}
+}
+
+// HoldsSecret reports that the texts about the request may contain values of a Secret, although the request
+// is not for one.
+func (r *Request) HoldsSecret(ctx context.Context) {
+	redact.Mark(ctx)
+	r.Entry.HoldsSecret()
+}
+
+// Webhook reports a call of an admission webhook. Step makes what the explanation says of it.
+func (r *Request) Webhook(c inspect.WebhookCall, step func() inspect.AdmissionStep) {
+	r.Entry.Webhook(c)
+	if r.Explains() {
+		r.Step(step())
+	}
+}
+
+// Step reports the result of one participant in admission to the explanation.
+func (r *Request) Step(s inspect.AdmissionStep) {
+	if e := r.explanation; e != nil {
+		e.note(func(is *inspect.Explanation) { is.Admission = append(is.Admission, s) })
+	}
+}
+
+// Annotation reports an annotation that admission adds to the audit event of the request.
+func (r *Request) Annotation(key, value string) {
+	if e := r.explanation; e != nil {
+		e.note(func(is *inspect.Explanation) {
+			if is.Annotations == nil {
+				is.Annotations = map[string]string{}
+			}
+			is.Annotations[key] = value
+		})
+	}
+}
+
+// Overtaken reports that another write came first: the client has read one revision of the object, and the
+// object has another.
+func (r *Request) Overtaken(read, found int64) {
+	r.Entry.Overtaken(read, found)
+	if e := r.explanation; e != nil {
+		e.note(func(is *inspect.Explanation) { is.Overtaken = &inspect.Overtaken{Sent: read, Is: found} })
+	}
+}
+
+// Failed reports the Status of a response, before the response begins. A Status of success is not reported.
+func (r *Request) Failed(status *metav1.Status) {
+	if status == nil || status.Status == metav1.StatusSuccess {
+		return
+	}
+	r.Entry.Failed(status)
+	if e := r.explanation; e != nil {
+		e.note(func(*inspect.Explanation) { e.failed = status })
+	}
+}

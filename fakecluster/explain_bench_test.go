@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkExplain is an explanation of a create, beside the create that it explains, as a dry run too:
-// what the explanation adds is explained-ns/op. BenchmarkNobodyAsks and BenchmarkRecord have what
+// what the explanation adds is explained-ns/op. BenchmarkUnobserved and BenchmarkRecord have what
 // explanations cost when none is requested.
 func BenchmarkExplain(b *testing.B) {
 	s := newBench(b, 1, fakecluster.InProcess())

@@ -33,21 +33,21 @@ type agentLog struct {
 // Write implements server.Log.
 func (l agentLog) Write(ctx context.Context, by controller.Identity, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
-	entry := l.history.Begin(ofController(ctx, by, verb, w), 0)
+	o := &observe.Request{Entry: l.history.Begin(ofController(ctx, by, verb, w), 0)}
 	defer func() {
-		shown := entry.Shown()
-		noteResult(entry, result, err)
+		shown := o.Shown()
+		noteResult(o, result, err)
 		err = shown.Error(err) // which may be told in the log of a test
 	}()
-	return l.audited(observe.With(ctx, &observe.Request{Entry: entry}), by, verb, w, run)
+	return l.audited(observe.With(ctx, o), by, verb, w, run)
 }
 
 // Stage implements server.Log.
 func (l agentLog) Stage(ctx context.Context, by controller.Identity, verb string, w write.Request) (context.Context, func(func() (write.Result, error))) {
-	entry := l.history.Prepare(ofController(ctx, by, verb, w))
-	ctx = observe.With(ctx, &observe.Request{Entry: entry})
+	o := &observe.Request{Entry: l.history.Prepare(ofController(ctx, by, verb, w))}
+	ctx = observe.With(ctx, o)
 	return ctx, func(result func() (write.Result, error)) {
-		noteResult(entry, write.Result{}, nil)
+		noteResult(o, write.Result{}, nil)
 		// An error could only be about the event: the write has been committed.
 		_, _ = l.audited(ctx, by, verb, w, func(context.Context) (write.Result, error) { return result() })
 	}
@@ -60,9 +60,10 @@ func (l agentLog) audited(ctx context.Context, by controller.Identity, verb stri
 	if l.trail == nil {
 		return run(ctx)
 	}
-	received := l.now()
-	ctx = l.trail.newEvent(ctx, "")
-	logController(ctx, received, by.UserAgent(), verb, w)
+	o := observe.From(ctx)
+	ctx = o.Audit(ctx, l.event(by, verb, w))
+	o.User(by.User())
+	o.Exempt()
 	defer func() {
 		if p := recover(); p != nil {
 			logPanic(ctx, p)
@@ -71,12 +72,12 @@ func (l agentLog) audited(ctx context.Context, by controller.Identity, verb stri
 		logResult(ctx, w, result, err)
 		audit.AuditContextFrom(ctx).ProcessEventStage(ctx, auditinternal.StageResponseComplete)
 	}()
-	logChange(ctx, w)
+	observeChange(o, w)
 	return run(ctx)
 }
 
-// logController says in an event which controller asks for what.
-func logController(ctx context.Context, received time.Time, userAgent, verb string, w write.Request) {
+// event returns the event of a request that a controller would send for a write.
+func (l agentLog) event(by controller.Identity, verb string, w write.Request) observe.Event {
 	gv := w.Version.GroupVersion()
 	path := "/apis/" + gv.String()
 	if gv.Group == "" {
@@ -92,33 +93,36 @@ func logController(ctx context.Context, received time.Time, userAgent, verb stri
 	if w.Subresource != "" {
 		path += "/" + w.Subresource
 	}
-	by, _ := apirequest.UserFrom(ctx)
-	logRequest(ctx, &http.Request{URL: &url.URL{Path: path}, Header: http.Header{"User-Agent": {userAgent}}}, &apirequest.RequestInfo{
-		IsResourceRequest: true, Verb: verb, Namespace: w.Namespace, APIGroup: gv.Group, APIVersion: gv.Version,
-		Resource: w.Version.Resource.Names.Plural, Subresource: w.Subresource, Name: w.Name,
-	}, received, by)
-	logDecision(ctx, "allow", "")
+	return observe.Event{
+		Sink: l.trail, Level: l.trail.level, Received: l.now(),
+		Request: &http.Request{URL: &url.URL{Path: path}, Header: http.Header{"User-Agent": {by.UserAgent()}}},
+		Info: &apirequest.RequestInfo{
+			IsResourceRequest: true, Verb: verb, Namespace: w.Namespace, APIGroup: gv.Group, APIVersion: gv.Version,
+			Resource: w.Version.Resource.Names.Plural, Subresource: w.Subresource, Name: w.Name,
+		},
+	}
 }
 
-// logChange puts into an event what a controller would send: the object, the patch, the
-// apply configuration or the options of the delete.
-func logChange(ctx context.Context, w write.Request) {
+// observeChange reports what a controller would send: the object, the patch, the apply configuration or the
+// options of the delete.
+func observeChange(o *observe.Request, w write.Request) {
 	gvr := w.Version.GroupVersionResource()
+	source := func(of write.Source) {
+		if obj, err := of(w.Version); err == nil { // the write fails with the error
+			o.Object(obj.Object, w.Version.GroupVersion(), gvr, w.Subresource, w.Version.Serializer)
+		}
+	}
 	switch change := w.Change.(type) {
 	case write.Create:
-		if obj, err := change.Object(w.Version); err == nil { // as below
-			audit.LogRequestObject(ctx, obj.Object, w.Version.GroupVersion(), gvr, w.Subresource, w.Version.Serializer)
-		}
+		source(change.Object)
 	case write.Replace:
-		if obj, err := change.Object(w.Version); err == nil { // the write fails with the error
-			audit.LogRequestObject(ctx, obj.Object, w.Version.GroupVersion(), gvr, w.Subresource, w.Version.Serializer)
-		}
+		source(change.Object)
 	case write.Apply:
-		audit.LogRequestPatch(ctx, change.Body)
+		o.Patch(change.Body)
 	case write.Patch:
-		audit.LogRequestPatch(ctx, change.Body)
+		o.Patch(change.Body)
 	case write.Delete:
-		audit.LogRequestObject(ctx, change.Options, corev1.SchemeGroupVersion, gvr, w.Subresource, metainternalversionscheme.Codecs)
+		o.Object(change.Options, corev1.SchemeGroupVersion, gvr, w.Subresource, metainternalversionscheme.Codecs)
 	}
 }
 

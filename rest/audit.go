@@ -12,19 +12,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/audit"
-	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/internal/observe"
-	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // audit records an event of each request in the trail. It holds the answer back until the
@@ -37,16 +31,14 @@ func (t *auditSink) audit(now func() time.Time) filter {
 			return next
 		}
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			ctx := t.newEvent(req.Context(), types.UID(req.Header.Get("Audit-Id")))
-			event := audit.AuditContextFrom(ctx)
-			began := now()
+			c, info, began := contextOf(req), infoOf(req), now()
+			ctx := c.observe.Audit(req.Context(), observe.Event{Sink: t, Level: t.level, Request: req, Info: info, Received: began})
 			ctx = apirequest.WithLatencyTrackers(apirequest.WithReceivedTimestamp(ctx, began))
+			event := audit.AuditContextFrom(ctx)
 			w.Header().Set("Audit-Id", string(event.AuditID()))
-			logUser(req.WithContext(ctx), nil)
-
-			info := infoOf(req)
 			a := &auditedAnswer{ResponseWriter: w, ctx: ctx, event: event, streams: info.IsResourceRequest && info.Verb == "watch"}
-			req = req.WithContext(context.WithValue(ctx, answerKey{}, a))
+			c.audited = a
+			req = req.WithContext(ctx)
 			defer func() {
 				if p := recover(); p != nil {
 					logPanic(ctx, p)
@@ -57,60 +49,6 @@ func (t *auditSink) audit(now func() time.Time) filter {
 			}()
 			next.ServeHTTP(a, req)
 		})
-	}
-}
-
-// newEvent puts a new event into a context that has none. Without an id it makes one.
-func (t *auditSink) newEvent(ctx context.Context, id types.UID) context.Context {
-	if id == "" {
-		id = uuid.NewUUID()
-	}
-	ctx = audit.WithAuditContext(ctx)
-	if err := audit.AuditContextFrom(ctx).Init(audit.RequestAuditConfig{Level: t.level}, t); err != nil {
-		panic(err) // it is new
-	}
-	audit.WithAuditID(ctx, id)
-	return ctx
-}
-
-// logUser says in the event of a request, if it has one, who makes the request; nil: a user
-// that is not known yet.
-func logUser(req *http.Request, by user.Info) {
-	if ctx := req.Context(); audit.AuditContextFrom(ctx) != nil {
-		received, _ := apirequest.ReceivedTimestampFrom(ctx)
-		logRequest(ctx, req, infoOf(req), received, by)
-	}
-}
-
-// logRequest says in an event who asks for what.
-func logRequest(ctx context.Context, req *http.Request, info *apirequest.RequestInfo, received time.Time, by user.Info) {
-	audit.LogRequestMetadata(ctx, req, received, authorizer.AttributesRecord{
-		User: by, Verb: info.Verb, Namespace: info.Namespace, APIGroup: info.APIGroup, APIVersion: info.APIVersion,
-		Resource: info.Resource, Subresource: info.Subresource, Name: info.Name, ResourceRequest: info.IsResourceRequest, Path: req.URL.Path,
-	})
-}
-
-// logDeprecation says in the event of a request that the requested version is deprecated.
-func logDeprecation(ctx context.Context, v *resource.Version) {
-	if len(v.Warnings) == 0 {
-		return
-	}
-	audit.AddAuditAnnotation(ctx, "k8s.io/deprecated", "true")
-	if v.RemovedRelease != "" {
-		audit.AddAuditAnnotation(ctx, "k8s.io/removed-release", v.RemovedRelease)
-	}
-}
-
-// logObject puts what was sent into the event of a request, encoded in a version that the
-// serializer knows.
-func logObject(r *request, obj runtime.Object, gv schema.GroupVersion, serializer runtime.NegotiatedSerializer) {
-	audit.LogRequestObject(r.ctx, obj, gv, r.version.GroupVersionResource(), r.info.Subresource, serializer)
-}
-
-// logPatch puts a patch that was sent into the event of a request.
-func logPatch(r *request, patch []byte) {
-	if audit.AuditContextFrom(r.ctx) != nil {
-		audit.LogRequestPatch(r.ctx, patch)
 	}
 }
 
@@ -139,14 +77,13 @@ type auditedAnswer struct {
 	object string
 }
 
-// answerKey is the key of the auditedAnswer in the context of a request that has an event.
-// Whatever wraps the ResponseWriter on the way, the answer is found there.
-type answerKey struct{}
-
-// answerFrom returns the answer of a request; nil: the request has no event.
+// answerFrom returns the answer of a request; nil: the request has no event. Whatever wraps the ResponseWriter on the
+// way, the answer is found there.
 func answerFrom(ctx context.Context) *auditedAnswer {
-	a, _ := ctx.Value(answerKey{}).(*auditedAnswer)
-	return a
+	if c, ok := ctx.Value(requestContextKey{}).(*requestContext); ok {
+		return c.audited
+	}
+	return nil
 }
 
 // hasObject reports whether the event of a request has the object in the answer.

@@ -24,9 +24,8 @@ func authenticate(users *auth.Authenticator) filter {
 				writeError(w, req, apierrors.NewUnauthorized("Unauthorized"))
 				return
 			}
-			logUser(req, by)
 			c := contextOf(req)
-			c.observe.User(by.GetName())
+			c.observe.User(by)
 			c.user = by
 			next.ServeHTTP(w, req.WithContext(apirequest.WithUser(req.Context(), by)))
 		})

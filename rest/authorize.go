@@ -7,7 +7,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/filters"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
@@ -21,18 +20,21 @@ import (
 func (s *Server) authorize(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx := req.Context()
+		observed := observe.From(ctx)
 		by, _ := apirequest.UserFrom(ctx)
 		if by == auth.Admin {
-			logDecision(ctx, "allow", "")
+			observed.Exempt()
 			next.ServeHTTP(w, req)
 			return
 		}
 		if by != nil {
-			observe.From(ctx).User(by.GetName()) // who may be impersonated
+			observed.Impersonated(by)
 		}
 		attributes, err := filters.GetAuthorizerAttributes(ctx)
 		if err == nil {
-			err = s.decide(ctx, attributes, true)
+			d := s.decide(ctx, attributes)
+			observed.Decision(d.allowed, d.reason, d.err)
+			err = d.refusal()
 		}
 		if err != nil {
 			w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -43,40 +45,33 @@ func (s *Server) authorize(next http.Handler) http.Handler {
 	})
 }
 
-// decide decides whether the user of a request may do something, and records that the user
-// asked for it. The error is the answer of a real server. With tell, the audit event of the
-// request says what was decided.
-func (s *Server) decide(ctx context.Context, a authorizer.Attributes, tell bool) error {
-	began := time.Now()
-	decision, reason, err := s.cluster.Authorizer.Authorize(ctx, a)
-	apirequest.TrackAuthorizationLatency(ctx, time.Since(began))
-	if tell {
-		observe.From(ctx).Decision(decision == authorizer.DecisionAllow, reason)
-	}
-	s.access.Note(a, decision == authorizer.DecisionAllow)
-	switch {
-	case decision == authorizer.DecisionAllow:
-		if tell {
-			logDecision(ctx, "allow", reason)
-		}
-		return nil
-	case err != nil:
-		if tell {
-			audit.AddAuditAnnotation(ctx, "authorization.k8s.io/reason", "internal error")
-		}
-		return apierrors.NewInternalError(err)
-	}
-	if tell {
-		logDecision(ctx, "forbid", reason)
-	}
-	return responsewriters.ForbiddenStatusError(a, reason)
+// decision is what the authorizer decides about a request.
+type decision struct {
+	of      authorizer.Attributes
+	allowed bool
+	reason  string
+	err     error
 }
 
-// logDecision says in the event of a request, if it has one, whether its user may make it.
-func logDecision(ctx context.Context, decision, reason string) {
-	if audit.AuditContextFrom(ctx) != nil {
-		audit.AddAuditAnnotations(ctx, "authorization.k8s.io/decision", decision, "authorization.k8s.io/reason", reason)
+// decide decides whether the user of a request may do something, and records that the user requested it.
+func (s *Server) decide(ctx context.Context, a authorizer.Attributes) decision {
+	began := time.Now()
+	is, reason, err := s.cluster.Authorizer.Authorize(ctx, a)
+	apirequest.TrackAuthorizationLatency(ctx, time.Since(began))
+	allowed := is == authorizer.DecisionAllow
+	s.access.Note(a, allowed)
+	return decision{a, allowed, reason, err}
+}
+
+// refusal returns the response of a real server to what is not allowed, or nil.
+func (d decision) refusal() error {
+	switch {
+	case d.allowed:
+		return nil
+	case d.err != nil:
+		return apierrors.NewInternalError(d.err)
 	}
+	return responsewriters.ForbiddenStatusError(d.of, d.reason)
 }
 
 // mayCreate decides whether an update or an apply may create the object. The filter has only
@@ -93,5 +88,5 @@ func (s *Server) mayCreate(ctx context.Context, of schema.GroupVersionResource, 
 	return s.decide(ctx, authorizer.AttributesRecord{
 		User: by, Verb: "create", ResourceRequest: true, Path: path,
 		APIGroup: of.Group, APIVersion: of.Version, Resource: of.Resource, Namespace: namespace, Name: name,
-	}, false)
+	}).refusal()
 }

@@ -98,7 +98,8 @@ func (r *request) decode(v *resource.Version, fieldValidation string, also ...sc
 		serializer = info.Serializer
 	}
 	obj, kind, err := v.Codec.Decode(body, serializer)
-	observe.From(r.ctx).Decoded(v, body, r.http.Header.Get("Content-Type"), info.Serializer, obj.Object)
+	observed := observe.From(r.ctx)
+	observed.Decoded(v, body, r.http.Header.Get("Content-Type"), info.Serializer, obj.Object)
 	if err != nil {
 		strict, isStrict := runtime.AsStrictDecodingError(err)
 		if !isStrict || obj.Object == nil || fieldValidation == metav1.FieldValidationStrict {
@@ -112,7 +113,7 @@ func (r *request) decode(v *resource.Version, fieldValidation string, also ...sc
 		return resource.Decoded{}, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
 			kind.GroupVersion(), v.GroupVersion()))
 	}
-	logObject(r, obj.Object, v.GroupVersion(), v.Serializer)
+	observed.Object(obj.Object, v.GroupVersion(), r.version.GroupVersionResource(), r.info.Subresource, v.Serializer)
 	return obj, nil
 }
 

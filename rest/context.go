@@ -26,6 +26,7 @@ type requestContext struct {
 	longest  time.Duration // what a request may take
 	limit    limit
 	observe  observe.Request        // takes the events of its stages
+	audited  *auditedAnswer         // nil: requests are not audited
 	struck   *faultinjection.Struck // what goes wrong with it on purpose; nil: no fault was in force
 	flow     flowcontrol.Request    // its execution, if it matches a FlowSchema
 	began    time.Time              // when the server got it

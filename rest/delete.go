@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"k8s.io/apiserver/pkg/warning"
 
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
@@ -91,7 +92,7 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 		if err != nil {
 			return nil, err
 		}
-		logObject(r, options, sent.GroupVersion(), metainternalversionscheme.Codecs)
+		observe.From(r.ctx).Object(options, sent.GroupVersion(), r.version.GroupVersionResource(), r.info.Subresource, metainternalversionscheme.Codecs)
 	}
 	if errs := metav1validation.ValidateDeleteOptions(options); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)

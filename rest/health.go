@@ -101,8 +101,7 @@ func (s *Server) answerHealth(counts *requestCounts) filter {
 				next.ServeHTTP(w, req)
 				return
 			}
-			logUser(req, auth.Anonymous)
-			logDecision(req.Context(), "allow", "")
+			contextOf(req).observe.Unauthenticated(auth.Anonymous)
 			defer s.beginFlow(w, req, auth.Anonymous).End()
 			counts.health(w, req)
 		})

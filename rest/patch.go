@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
@@ -29,7 +30,7 @@ func patch(r *request) error {
 	if err != nil {
 		return err
 	}
-	logPatch(r, body)
+	observe.From(r.ctx).Patch(body)
 	options := &metav1.PatchOptions{}
 	if err := r.parseQuery(options); err != nil {
 		return err

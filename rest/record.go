@@ -142,8 +142,8 @@ func ofController(ctx context.Context, by controller.Identity, verb string, w wr
 	return q
 }
 
-// noteResult tells the history what became of a write of one of the server's own controllers.
-func noteResult(e *history.Entry, result write.Result, err error) {
+// noteResult reports what became of a write of one of the server's own controllers.
+func noteResult(o *observe.Request, result write.Result, err error) {
 	code := http.StatusOK
 	if result.Created {
 		code = http.StatusCreated
@@ -152,12 +152,12 @@ func noteResult(e *history.Entry, result write.Result, err error) {
 		code = http.StatusNotFound
 	} else if err != nil {
 		if fault := faultinjection.Behind(err); fault != "" {
-			e.Fault(fault)
+			o.Fault(fault)
 		}
 		status := toStatus(err)
 		code = int(status.Code)
-		e.Failed(status)
+		o.Failed(status)
 	}
-	e.Responded(code, false)
-	e.End()
+	o.Responded(code, false)
+	o.End()
 }

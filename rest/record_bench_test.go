@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"k8s.io/apiserver/pkg/authentication/user"
+
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/observe"
@@ -22,7 +24,7 @@ func BenchmarkRecord(b *testing.B) {
 	in := history.New(nil, func() int64 { return revision - 100_000 }) // as the store does
 	of := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		o := observe.From(req.Context())
-		o.User("jane")
+		o.User(&user.DefaultInfo{Name: "jane"})
 		revision++
 		o.Committed(revision)
 		answer(w, req)

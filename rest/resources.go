@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/warning"
 
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
@@ -121,7 +122,7 @@ func (s resources) serve(r *request) error {
 
 // deprecated tells the client, and the audit trail, that the version is deprecated.
 func (r *request) deprecated() {
-	logDeprecation(r.ctx, r.version)
+	observe.From(r.ctx).Deprecated(r.version)
 	for _, text := range r.version.Warnings {
 		warning.AddWarning(r.ctx, "", text)
 	}

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
-	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
@@ -26,8 +25,6 @@ type Write struct {
 	// Observe takes the results of plugins.
 	Observe *observe.Request
 
-	audit    *audit.AuditContext
-	ctx      context.Context
 	replaced bool
 }
 
@@ -55,7 +52,7 @@ type Cluster interface {
 // NewWrite returns the Write of an object in a version. For a subresource that shows the object
 // as another kind, such as scale, it is the version of that kind.
 func NewWrite(ctx context.Context, a admission.Attributes, v *resource.Version, c Cluster) *Write {
-	return &Write{Attributes: a, ObjectInterfaces: objects{v.Codec.Objects(), c, ctx}, Cluster: c, Observe: observe.From(ctx), audit: audit.AuditContextFrom(ctx), ctx: ctx}
+	return &Write{Attributes: a, ObjectInterfaces: objects{v.Codec.Objects(), c, ctx}, Cluster: c, Observe: observe.From(ctx)}
 }
 
 // Replace sets the object of the write to one that a plugin has changed, in any version.
@@ -84,9 +81,6 @@ func (w *Write) AddAnnotationWithLevel(key, value string, level auditinternal.Le
 	if err := w.Attributes.AddAnnotationWithLevel(key, value, level); err != nil {
 		return err
 	}
-	w.Observe.Annotation(key, value)
-	if w.audit != nil && w.audit.GetEventLevel().GreaterOrEqual(level) {
-		audit.AddAuditAnnotation(w.ctx, key, value)
-	}
+	w.Observe.Annotation(key, value, level)
 	return nil
 }

@@ -12,7 +12,7 @@ func BenchmarkUnobserved(b *testing.B) {
 	r, v := &Request{}, &resource.Version{}
 	b.ReportAllocs()
 	for b.Loop() {
-		r.Decision(true, "")
+		r.Decision(true, "", nil)
 		r.Decoded(v, nil, "", nil, nil)
 		w := r.Write(v, "", false)
 		w.Attempt("kubectl")

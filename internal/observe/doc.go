@@ -4,24 +4,27 @@
 // in the context ([From]), and each stage calls the method that is named after the stage. The Request passes
 // the event on to its subscribers:
 //
-//	stage             where it is called            history  explanation  audit event
-//	User              authenticate, impersonate     x        x            x
-//	Decision          authorize                              x            x
-//	Fault             faults, calls of webhooks     x        x
-//	Body, Decoded     reading the body              x        x            x
-//	Attempt           write.Pipeline.Run                     x
-//	Merged, Patched   patch, apply                           x
-//	Webhook           calls of webhooks             x        x
-//	Step, Denied      admission                              x
-//	Annotation        admission                              x            x
-//	Prepared          the strategy of the kind               x
-//	Overtaken         the resourceVersion           x        x
-//	Changed           before the commit                      x
-//	Unchanged         instead of a commit           x        x
-//	Committed         the commit, at a revision     x
-//	Warning           any stage                     x
-//	Failed            the response                  x        x            x
-//	Responded, End    the response                  x        x            x
+//	stage               where it is called                 history  explanation  audit event
+//	User, Impersonated  authenticate, authorize            x        x            x
+//	Decision            authorize                                   x            x
+//	Fault               faults, calls of webhooks          x        x
+//	Deprecated          the version is found                                     x
+//	Body, Decoded       the body is read                   x        x
+//	Object, Patch       the body is accepted                                     x
+//	Attempt             write.Pipeline.Run                          x
+//	Merged, Patched     patch, apply                                x
+//	Webhook             admission                          x        x
+//	Step, Denied        admission                                   x
+//	Annotation          admission                                   x            x
+//	Overtaken           the resourceVersion is checked     x        x
+//	Preparing, Prepared the strategy of the kind                    x
+//	Changed             before the commit                           x
+//	Unchanged           instead of a commit                x        x
+//	Committed           the commit, at a revision          x
+//	Created             after the commit                   x
+//	Warning             any stage                          x
+//	Failed              an error becomes the response      x        x
+//	Responded, End      the response                       x
 //
 // A method with one subscriber that is always the history is a method of [history.Entry], which a Request
 // embeds. Findings and the report of a test read the history later. A stage that a request does not reach

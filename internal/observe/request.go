@@ -4,6 +4,9 @@ import (
 	"context"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/history"
@@ -16,6 +19,7 @@ type Request struct {
 	*history.Entry
 
 	explanation *explanation // nil: the client has not requested one
+	event       *Event       // nil: requests are not audited
 }
 
 // Key is the key of a *Request in the context of its request.
@@ -53,10 +57,32 @@ func (r *Request) Explain() { r.explanation = &explanation{} }
 // Explains reports whether the client has requested an explanation.
 func (r *Request) Explains() bool { return r.explanation != nil }
 
-// Decision reports whether the user may make the request, and why. The last decision counts.
-func (r *Request) Decision(allowed bool, reason string) {
+// User reports who makes the request.
+func (r *Request) User(by user.Info) {
+	r.Entry.User(by.GetName())
+	if r.event != nil {
+		r.event.requestedBy(by)
+	}
+}
+
+// Impersonated reports as whom the user makes the request. Upstream's filter adds it to the audit event.
+func (r *Request) Impersonated(as user.Info) { r.Entry.User(as.GetName()) }
+
+// Decision reports whether the user may make the request, and why, or the error of the authorizer. The last
+// decision counts.
+func (r *Request) Decision(allowed bool, reason string, err error) {
 	if e := r.explanation; e != nil {
 		e.note(func(is *inspect.Explanation) { is.Access = &inspect.Access{Allowed: allowed, Reason: reason} })
+	}
+	if r.event != nil {
+		r.event.decided(allowed, reason, err)
+	}
+}
+
+// Exempt reports that the request is allowed without a decision of the authorizer.
+func (r *Request) Exempt() {
+	if r.event != nil {
+		r.event.decided(true, "", nil)
 	}
 }
 
@@ -95,8 +121,8 @@ func (r *Request) Step(s inspect.AdmissionStep) {
 	}
 }
 
-// Annotation reports an annotation that admission adds to the audit event of the request.
-func (r *Request) Annotation(key, value string) {
+// Annotation reports an annotation that admission adds to an audit event of at least the level.
+func (r *Request) Annotation(key, value string, level auditinternal.Level) {
 	if e := r.explanation; e != nil {
 		e.note(func(is *inspect.Explanation) {
 			if is.Annotations == nil {
@@ -104,6 +130,9 @@ func (r *Request) Annotation(key, value string) {
 			}
 			is.Annotations[key] = value
 		})
+	}
+	if r.event != nil && r.event.Level.GreaterOrEqual(level) {
+		audit.AddAuditAnnotation(r.event.ctx, key, value)
 	}
 }
 

@@ -1,0 +1,104 @@
+package observe
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// Event is an audit event to make of a request.
+type Event struct {
+	// Sink takes the event when the request reaches a stage of auditing.
+	Sink  audit.Sink
+	Level auditinternal.Level
+	// Request has the header Audit-Id if the client has chosen the ID of the event.
+	Request  *http.Request
+	Info     *apirequest.RequestInfo
+	Received time.Time
+
+	ctx context.Context // has the event, where upstream's code finds it
+}
+
+// Audit adds an audit event to what observes the request, and returns the context that has the event. It must be
+// called before the stages that the event is about.
+func (r *Request) Audit(ctx context.Context, e Event) context.Context {
+	e.ctx = audit.WithAuditContext(ctx)
+	if err := audit.AuditContextFrom(e.ctx).Init(audit.RequestAuditConfig{Level: e.Level}, e.Sink); err != nil {
+		panic(err) // it is new
+	}
+	id := types.UID(e.Request.Header.Get("Audit-Id"))
+	if id == "" {
+		id = uuid.NewUUID()
+	}
+	audit.WithAuditID(e.ctx, id)
+	e.requestedBy(nil)
+	r.event = &e
+	return e.ctx
+}
+
+// requestedBy adds the request and its user to the event; nil: the user is not authenticated yet.
+func (e *Event) requestedBy(by user.Info) {
+	audit.LogRequestMetadata(e.ctx, e.Request, e.Received, authorizer.AttributesRecord{
+		User: by, Verb: e.Info.Verb, Namespace: e.Info.Namespace, APIGroup: e.Info.APIGroup, APIVersion: e.Info.APIVersion,
+		Resource: e.Info.Resource, Subresource: e.Info.Subresource, Name: e.Info.Name, ResourceRequest: e.Info.IsResourceRequest, Path: e.Request.URL.Path,
+	})
+}
+
+// decided adds the decision of the authorizer to the event.
+func (e *Event) decided(allowed bool, reason string, err error) {
+	decision := "forbid"
+	switch {
+	case allowed:
+		decision = "allow"
+	case err != nil:
+		audit.AddAuditAnnotation(e.ctx, "authorization.k8s.io/reason", "internal error")
+		return
+	}
+	audit.AddAuditAnnotations(e.ctx, "authorization.k8s.io/decision", decision, "authorization.k8s.io/reason", reason)
+}
+
+// Unauthenticated reports that the request is served without authentication, as that of a user.
+func (r *Request) Unauthenticated(as user.Info) {
+	if r.event != nil {
+		r.event.requestedBy(as)
+		r.Exempt()
+	}
+}
+
+// Deprecated reports that the version of the request is deprecated, if it is.
+func (r *Request) Deprecated(v *resource.Version) {
+	if r.event == nil || len(v.Warnings) == 0 {
+		return
+	}
+	audit.AddAuditAnnotation(r.event.ctx, "k8s.io/deprecated", "true")
+	if v.RemovedRelease != "" {
+		audit.AddAuditAnnotation(r.event.ctx, "k8s.io/removed-release", v.RemovedRelease)
+	}
+}
+
+// Object reports the object that was sent for a resource or subresource, in a version that the serializer
+// encodes.
+func (r *Request) Object(obj runtime.Object, gv schema.GroupVersion, of schema.GroupVersionResource, subresource string, serializer runtime.NegotiatedSerializer) {
+	if r.event != nil {
+		audit.LogRequestObject(r.event.ctx, obj, gv, of, subresource, serializer)
+	}
+}
+
+// Patch reports the patch that was sent.
+func (r *Request) Patch(patch []byte) {
+	if r.event != nil {
+		audit.LogRequestPatch(r.event.ctx, patch)
+	}
+}

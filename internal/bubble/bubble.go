@@ -1,5 +1,3 @@
-// Package bubble reports whether code runs in a testing/synctest bubble, where sockets do not count as
-// blocked and time passes only when all goroutines wait.
 package bubble
 
 import "time"

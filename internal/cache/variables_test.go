@@ -19,9 +19,11 @@ import (
 // lists them. CONTRIBUTING says why these settings of libraries are needed.
 func TestNoPackageVariableChanges(t *testing.T) {
 	want := []string{
+		"clientgo sets utilruntime.ErrorHandlers",        // when the process starts
 		"cmd/fakecluster sets utilruntime.ErrorHandlers", // in its own process
 		"fakecluster sets tested",                        // the clusters whose tests run, which log a panic
 		"fakecluster sets utilruntime.PanicHandlers",     // when the process starts
+		"internal/bubble sets watched",                   // the bubbles whose time is checked
 		"internal/builtin sets podstorage.EvictionsRetry",
 		"internal/testing/seedtest has seeded, a sync.Map", // of tests
 		"internal/write sets jsonpatch.AccumulatedCopySizeLimit",

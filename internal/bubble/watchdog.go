@@ -1,0 +1,170 @@
+package bubble
+
+import (
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	// checkPeriod is the real time between two checks.
+	checkPeriod = time.Second
+	// enoughChecks is how many checks in a row have to find the same goroutine.
+	enoughChecks = 3
+)
+
+// Blocked is a goroutine of a bubble that waits for something outside of the bubble.
+type Blocked struct {
+	// Stack is its stack, as runtime.Stack writes it, without the duration of its waiting.
+	Stack string
+
+	number string
+}
+
+// watch is a bubble that is watched.
+type watch struct {
+	bubble  string
+	blocked func(Blocked)
+	last    Blocked
+	checks  int // in a row that found last
+}
+
+// watches are the watched bubbles of the process.
+type watches struct {
+	mu  sync.Mutex
+	all []*watch
+}
+
+var watched watches
+
+func init() {
+	if testing.Testing() {
+		checkForever()
+	}
+}
+
+// checkForever checks the watched bubbles every second. It must run outside of bubbles.
+func checkForever() {
+	time.AfterFunc(checkPeriod, func() {
+		Check()
+		checkForever()
+	})
+}
+
+// Watch watches the bubble of the caller until stop is called. blocked is called at most once, outside of the
+// bubble, if the bubble's time does not advance: three checks in a row find the same goroutine waiting in the same place for
+// something outside of the bubble, and no goroutine of the bubble that runs. If a bubble is watched several times,
+// only the first function is called. Outside of a bubble, Watch does nothing.
+//
+// Bubbles are checked in test binaries, every second of real time.
+func Watch(blocked func(Blocked)) (stop func()) {
+	if !Inside() {
+		return func() {}
+	}
+	header := goroutineHeader.FindStringSubmatch(stacks(false))
+	if header == nil {
+		return func() {} // the format of stacks has changed
+	}
+	w := &watch{bubble: header[3], blocked: blocked}
+	watched.mu.Lock()
+	defer watched.mu.Unlock()
+	watched.all = append(watched.all, w)
+	return func() {
+		watched.mu.Lock()
+		defer watched.mu.Unlock()
+		watched.all = slices.DeleteFunc(watched.all, func(other *watch) bool { return other == w })
+	}
+}
+
+// Check checks all watched bubbles now. It is for tests, which cannot wait for the next check.
+func Check() {
+	watched.mu.Lock()
+	old := false // a bubble is there since the last check
+	for _, w := range watched.all {
+		old = old || w.checks > 0
+		w.checks = max(w.checks, 1)
+	}
+	watched.mu.Unlock()
+	if !old {
+		return
+	}
+	for _, report := range watched.check(stacks(true)) {
+		report()
+	}
+}
+
+// check compares the stacks of all goroutines with those of the last check, and returns what to call.
+func (ws *watches) check(all string) (reports []func()) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	var reported []string
+	for _, w := range slices.Clone(ws.all) {
+		if slices.Contains(reported, w.bubble) {
+			ws.all = slices.DeleteFunc(ws.all, func(other *watch) bool { return other == w })
+			continue
+		}
+		now := blockedOutside(all, w.bubble)
+		switch {
+		case now == Blocked{} || now != w.last:
+			w.last, w.checks = now, 1
+			continue
+		}
+		if w.checks++; w.checks < enoughChecks {
+			continue
+		}
+		reported = append(reported, w.bubble)
+		reports = append(reports, func() { w.blocked(now) })
+		ws.all = slices.DeleteFunc(ws.all, func(other *watch) bool { return other == w })
+	}
+	return reports
+}
+
+// goroutineHeader finds the number, the state and the bubble of a goroutine, in the first line of its stack.
+var goroutineHeader = regexp.MustCompile(`^goroutine (\d+) (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[([^\]]*), synctest bubble (\d+)\]:`)
+
+// blockedOutside returns a goroutine of a bubble whose waiting stops the time of the bubble. It returns none if another
+// goroutine of the bubble runs, helps the garbage collector, or waits for a lock: the owner of the lock runs, perhaps in
+// another bubble.
+func blockedOutside(all, bubble string) (found Blocked) {
+	for stack := range strings.SplitSeq(all, "\n\n") {
+		header := goroutineHeader.FindStringSubmatch(stack)
+		if header == nil || header[3] != bubble {
+			continue
+		}
+		switch state, since, _ := strings.Cut(header[2], ", "); {
+		case strings.HasSuffix(state, "(durable)"):
+		case state == "syscall" && strings.Contains(stack, "\nos/signal.signal_recv("): // it waits for signals
+			if found.number == "" {
+				found = blockedAt(header[1], stack, since)
+			}
+		case state == "running" || state == "runnable" || state == "syscall" || state == "semacquire" || state == "preempted" || state == "copystack",
+			strings.HasPrefix(state, "sync."), strings.HasPrefix(state, "GC "):
+			return Blocked{}
+		case found.number == "":
+			found = blockedAt(header[1], stack, since)
+		}
+	}
+	return found
+}
+
+// blockedAt returns a goroutine without the duration of its waiting.
+func blockedAt(number, stack, since string) Blocked {
+	if since != "" {
+		stack = strings.Replace(stack, ", "+since, "", 1)
+	}
+	return Blocked{strings.TrimSpace(stack), number}
+}
+
+// stacks returns the stack of this goroutine, or of all.
+func stacks(all bool) string {
+	for size := 64 << 10; ; size *= 2 {
+		text := make([]byte, size)
+		if n := runtime.Stack(text, all); n < size {
+			return string(text[:n])
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package bubble
+
+import (
+	"net"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A goroutine that listens stops the time of its bubble. A check outside finds it, and reports it once.
+func TestABubbleWhoseTimeStandsStillIsReported(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reports, second atomic.Int32
+	var found Blocked
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for reports.Load() == 0 {
+			Check() // in place of the timer of the process
+			runtime.Gosched()
+		}
+		listener.Close()
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		stop := Watch(func(b Blocked) {
+			found = b
+			reports.Add(1)
+		})
+		defer stop()
+		defer Watch(func(Blocked) { second.Add(1) })()
+		go listener.Accept()
+		time.Sleep(time.Hour)
+	})
+	<-ended
+	if reports.Load() != 1 || second.Load() != 0 {
+		t.Errorf("%d and %d reports, want 1 and 0", reports.Load(), second.Load())
+	}
+	if !strings.Contains(found.Stack, "net.(*TCPListener).Accept") {
+		t.Errorf("it waits at %s", found.Stack)
+	}
+	const want = "time in the synctest bubble stands still, because a server listens on a socket: start it before synctest.Test, or serve its handler with fakecluster.WithService"
+	if got := found.Mistake(); got != want {
+		t.Errorf("mistake: %s\nwant: %s", got, want)
+	}
+	if len(watched.all) != 0 {
+		t.Errorf("watched afterwards: %v", watched.all)
+	}
+}
+
+// A bubble at work is not reported, however often it is checked.
+func TestABubbleAtWorkIsNotReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		defer Watch(func(b Blocked) { t.Error(b.Stack) })()
+		go time.Sleep(time.Second)
+		for range 2 * enoughChecks {
+			Check()
+			time.Sleep(time.Second)
+		}
+	})
+	if stop := Watch(nil); len(watched.all) != 0 {
+		t.Error("a goroutine outside of bubbles is watched")
+	} else {
+		stop()
+	}
+}
+
+// What keeps the time of a bubble from passing, in the words of Go's stacks.
+func TestTheGoroutineThatBlocksABubbleIsFound(t *testing.T) {
+	const (
+		socket  = "goroutine 7 [IO wait, 2 minutes, synctest bubble 3]:\nnet.(*TCPListener).Accept()"
+		other   = "goroutine 8 [IO wait, synctest bubble 33]:\nnet.(*TCPListener).Accept()"
+		outside = "goroutine 9 [IO wait]:\nnet.(*TCPListener).Accept()"
+		durable = "goroutine 10 [select (durable), synctest bubble 3]:\nmain.main()"
+		runs    = "goroutine 11 [runnable, locked to thread, synctest bubble 3]:\nmain.main()"
+		locked  = "goroutine 13 [sync.Mutex.Lock, synctest bubble 3]:\nsync.(*Mutex).Lock()"
+		assists = "goroutine 14 [GC assist wait, synctest bubble 3]:\nmain.main()"
+		writes  = "goroutine 12 [syscall, synctest bubble 3]:\nsyscall.Write()"
+		signals = "goroutine 15 [syscall, synctest bubble 3]:\nos/signal.signal_recv()"
+	)
+	for _, test := range []struct {
+		rule, goroutine string
+		stacks          []string
+	}{
+		{"a socket does", "7", []string{other, outside, durable, socket}},
+		{"also if it began just now", "7", []string{strings.Replace(socket, ", 2 minutes", "", 1)}},
+		{"waiting for signals does", "15", []string{durable, signals}},
+		{"time passes in a moment if another goroutine runs", "", []string{socket, runs}},
+		{"or writes to the log", "", []string{socket, writes}},
+		{"or helps the garbage collector", "", []string{socket, assists}},
+		{"or waits for a lock, which another goroutine releases", "", []string{socket, locked}},
+		{"a durable wait does not", "", []string{durable, other, outside}},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			got := blockedOutside(strings.Join(test.stacks, "\n\n"), "3")
+			if got.number != test.goroutine {
+				t.Errorf("goroutine %q waits, want %q", got.number, test.goroutine)
+			} else if test.goroutine == "7" && !strings.HasPrefix(got.Stack, "goroutine 7 [IO wait, synctest bubble 3]:\n") {
+				t.Errorf("it waits at %s", got.Stack)
+			}
+		})
+	}
+}
+
+// Each usual mistake has its sentence, with the line to write instead.
+func TestTheMistakeOfABlockedBubble(t *testing.T) {
+	for _, test := range []struct{ rule, stack, want string }{
+		{"metrics", "[IO wait, synctest bubble 1]:\nnet.(*TCPListener).Accept(0x1)\nsigs.k8s.io/controller-runtime/pkg/metrics/server.(*defaultServer).Start(0x2)",
+			`a manager serves metrics on a socket: write ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}}`},
+		{"probes", "[IO wait, synctest bubble 1]:\nnet.(*TCPListener).Accept(0x1)\nsigs.k8s.io/controller-runtime/pkg/manager.(*Server).serve(0x2)",
+			`a manager serves health probes or profiles on a socket: write ctrl.Options{HealthProbeBindAddress: "0", PprofBindAddress: "0"}`},
+		{"webhooks", "[IO wait, synctest bubble 1]:\nnet.(*TCPListener).Accept(0x1)\nsigs.k8s.io/controller-runtime/pkg/webhook.(*DefaultServer).Start(0x2)",
+			`a manager serves webhooks on a socket: write fakecluster.WithService(namespace, name, 443, mgr.GetWebhookServer().WebhookMux()), and replace the server by one whose Start waits for its context`},
+		{"signals", "[syscall, synctest bubble 1]:\nos/signal.signal_recv()",
+			`the first signal.Notify of the process, such as that of ctrl.SetupSignalHandler(), is in the bubble: write mgr.Start(ctx) with a context of the test, or call it before synctest.Test`},
+		{"a client", "[IO wait, synctest bubble 1]:\nnet/http.(*persistConn).Read()",
+			`an HTTP client has a connection to a server: write fakecluster.Start(t, fakecluster.InProcess()) in the bubble, and use its RESTConfig()`},
+		{"a channel", "[chan receive, synctest bubble 1]:\nmain.main()",
+			`a goroutine waits for a channel that was created outside of the bubble: create it in the function of synctest.Test`},
+		{"another reason", "[finalizer wait, synctest bubble 1]:\nmain.main()",
+			`a goroutine waits for something outside of the bubble: create everything that it waits for in the function of synctest.Test`},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			if got := (Blocked{Stack: "goroutine 1 " + test.stack}).Mistake(); got != "time in the synctest bubble stands still, because "+test.want {
+				t.Error(got)
+			}
+		})
+	}
+}

@@ -54,11 +54,7 @@
 // client-go's reflectors, informers and workqueues run in a bubble unchanged.
 // Make them there, with everything they need: stop channels, contexts, queues,
 // event broadcasters. One function of client-go is shared by the process and depends on the time:
-// k8s.io/apimachinery/pkg/util/runtime.HandleError stores when it was last
-// called, and sleeps until a millisecond later. A bubble's clock begins in the
-// year 2000, so the first error that is handled in a bubble after one outside
-// (or in a bubble that got further) sleeps through all of that difference, which
-// looks like an informer that stands still for 26 years of virtual time. A
-// test binary that meets both takes that handler, the last of
-// runtime.ErrorHandlers, out before it runs its tests.
+// k8s.io/apimachinery/pkg/util/runtime.HandleError sleeps until a millisecond has passed since its
+// last call, also if that call had another clock. This package wraps the error handler that
+// sleeps, so that it does nothing in bubbles.
 package clientgo

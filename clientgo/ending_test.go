@@ -19,7 +19,7 @@ import (
 func TestCancellingTheRequestEndsBothSides(t *testing.T) {
 	cause := errors.New("the test had enough")
 	t.Run("before the header", func(t *testing.T) {
-		bubble(t, func(w http.ResponseWriter, r *http.Request) {
+		inBubble(t, func(w http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done()
 			if err := context.Cause(r.Context()); err != context.Canceled {
 				t.Errorf("the handler's context ends with %v", err)
@@ -33,7 +33,7 @@ func TestCancellingTheRequestEndsBothSides(t *testing.T) {
 		})
 	})
 	t.Run("during a read", func(t *testing.T) {
-		bubble(t, untilGone, func(t *testing.T, tr *Transport) {
+		inBubble(t, untilGone, func(t *testing.T, tr *Transport) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			resp := open(t, tr, ctx)
@@ -42,7 +42,7 @@ func TestCancellingTheRequestEndsBothSides(t *testing.T) {
 		})
 	})
 	t.Run("what is buffered is not delivered after it", func(t *testing.T) {
-		bubble(t, func(w http.ResponseWriter, r *http.Request) {
+		inBubble(t, func(w http.ResponseWriter, r *http.Request) {
 			io.WriteString(w, "complete")
 		}, func(t *testing.T, tr *Transport) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -52,7 +52,7 @@ func TestCancellingTheRequestEndsBothSides(t *testing.T) {
 		})
 	})
 	t.Run("it was cancelled already", func(t *testing.T) {
-		bubble(t, func(http.ResponseWriter, *http.Request) {
+		inBubble(t, func(http.ResponseWriter, *http.Request) {
 			t.Error("the handler is called")
 		}, func(t *testing.T, tr *Transport) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -64,7 +64,7 @@ func TestCancellingTheRequestEndsBothSides(t *testing.T) {
 	})
 	t.Run("while the handler waits for the client's body", func(t *testing.T) {
 		var got error
-		bubble(t, func(w http.ResponseWriter, r *http.Request) {
+		inBubble(t, func(w http.ResponseWriter, r *http.Request) {
 			_, got = r.Body.Read(make([]byte, 1))
 		}, func(t *testing.T, tr *Transport) {
 			body, send := io.Pipe()
@@ -84,7 +84,7 @@ func TestCancellingTheRequestEndsBothSides(t *testing.T) {
 
 func TestClosingTheBodyEarlyCancelsTheHandlerAndWaitsForNothing(t *testing.T) {
 	var ended atomic.Bool
-	bubble(t, func(w http.ResponseWriter, r *http.Request) {
+	inBubble(t, func(w http.ResponseWriter, r *http.Request) {
 		untilGone(w, r)
 		time.Sleep(time.Hour)
 		ended.Store(true)
@@ -105,7 +105,7 @@ func TestClosingTheBodyEarlyCancelsTheHandlerAndWaitsForNothing(t *testing.T) {
 
 func TestHandlersContextEndsWhenItReturns(t *testing.T) {
 	var ctx context.Context
-	bubble(t, func(w http.ResponseWriter, r *http.Request) { ctx = r.Context() }, func(t *testing.T, tr *Transport) {
+	inBubble(t, func(w http.ResponseWriter, r *http.Request) { ctx = r.Context() }, func(t *testing.T, tr *Transport) {
 		open(t, tr, t.Context())
 		if ctx.Err() != context.Canceled {
 			t.Errorf("its error is %v", ctx.Err())
@@ -154,7 +154,7 @@ func TestCloseEndsOpenStreamsAndWaitsForTheirHandlers(t *testing.T) {
 }
 
 func TestCloseInterruptsARequestWithoutHeader(t *testing.T) {
-	bubble(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(t *testing.T, tr *Transport) {
+	inBubble(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(t *testing.T, tr *Transport) {
 		go func() {
 			time.Sleep(time.Minute)
 			tr.Close()
@@ -189,7 +189,7 @@ func TestHandlerThatDoesNotReturnFailsItsExchangeAlone(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				logged.Reset()
-				bubble(t, func(w http.ResponseWriter, r *http.Request) {
+				inBubble(t, func(w http.ResponseWriter, r *http.Request) {
 					io.WriteString(w, "begun")
 					if flush {
 						w.(http.Flusher).Flush()

@@ -51,7 +51,7 @@ func TestRequestBodyIsClosedOnce(t *testing.T) {
 		{"when the handler panics", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, strings.NewReader("x"), 1, "unexpected EOF"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			bubble(t, c.handler, func(t *testing.T, tr *Transport) {
+			inBubble(t, c.handler, func(t *testing.T, tr *Transport) {
 				body := &tracked{Reader: c.body}
 				req := newRequest(t, t.Context(), "POST", body)
 				req.ContentLength = c.length
@@ -102,7 +102,7 @@ func TestRequestThatCannotBeSentIsRefused(t *testing.T) {
 			`clientgo: invalid header field value for "Authorization"`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			bubble(t, func(http.ResponseWriter, *http.Request) { t.Error("the handler is called") }, func(t *testing.T, tr *Transport) {
+			inBubble(t, func(http.ResponseWriter, *http.Request) { t.Error("the handler is called") }, func(t *testing.T, tr *Transport) {
 				body := &tracked{Reader: strings.NewReader("x")}
 				req := newRequest(t, t.Context(), "POST", body)
 				c.spoil(req)

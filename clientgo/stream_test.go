@@ -16,7 +16,7 @@ import (
 )
 
 func TestHeaderLeavesWithTheFirstFlush(t *testing.T) {
-	bubble(t, func(w http.ResponseWriter, r *http.Request) {
+	inBubble(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		w.Header().Set("Too", "late")
 		w.(http.Flusher).Flush()
@@ -40,7 +40,7 @@ func TestHeaderWaitsWhileLittleIsWrittenAndNothingFlushed(t *testing.T) {
 		{"one more releases them", heldBack + 1, true},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			bubble(t, func(w http.ResponseWriter, r *http.Request) {
+			inBubble(t, func(w http.ResponseWriter, r *http.Request) {
 				io.WriteString(w, strings.Repeat("x", c.bytes))
 				<-r.Context().Done()
 			}, func(t *testing.T, tr *Transport) {
@@ -62,7 +62,7 @@ func TestHeaderWaitsWhileLittleIsWrittenAndNothingFlushed(t *testing.T) {
 }
 
 func TestEveryWriteAfterTheHeaderIsSeenAtOnce(t *testing.T) {
-	bubble(t, func(w http.ResponseWriter, r *http.Request) {
+	inBubble(t, func(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 		for _, s := range []string{"one", "two", "three"} {
 			time.Sleep(time.Hour)
@@ -83,7 +83,7 @@ func TestEveryWriteAfterTheHeaderIsSeenAtOnce(t *testing.T) {
 }
 
 func TestBothBodiesStreamAtTheSameTime(t *testing.T) {
-	bubble(t, func(w http.ResponseWriter, r *http.Request) {
+	inBubble(t, func(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
 		for lines := bufio.NewScanner(r.Body); lines.Scan(); {
 			io.WriteString(w, "echo "+lines.Text()+"\n")
@@ -125,7 +125,7 @@ func TestWriterFarAheadBlocksUntilItsClientReads(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			written, failed = 0, nil
-			bubble(t, h, func(t *testing.T, tr *Transport) {
+			inBubble(t, h, func(t *testing.T, tr *Transport) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				resp := open(t, tr, ctx)
@@ -159,7 +159,7 @@ func TestWriterFarAheadBlocksUntilItsClientReads(t *testing.T) {
 
 func TestConcurrentWritesOfOneHandlerArriveWhole(t *testing.T) {
 	const writers, size = 4, 3 * lentAtOnce
-	bubble(t, func(w http.ResponseWriter, r *http.Request) {
+	inBubble(t, func(w http.ResponseWriter, r *http.Request) {
 		var all sync.WaitGroup
 		for i := range writers {
 			all.Go(func() { w.Write(bytes.Repeat([]byte{byte('a' + i)}, size)) })
@@ -180,7 +180,7 @@ func TestConcurrentWritesOfOneHandlerArriveWhole(t *testing.T) {
 
 func TestWriteLargerThanTheBufferArrivesWhole(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 1<<16)
-	bubble(t, func(w http.ResponseWriter, r *http.Request) {
+	inBubble(t, func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "head ")
 		if n, err := io.WriteString(w, big); n != len(big) || err != nil {
 			t.Errorf("wrote %d, %v", n, err)
@@ -196,7 +196,7 @@ func TestWriteLargerThanTheBufferArrivesWhole(t *testing.T) {
 }
 
 func TestResponseControllerFlushesAndHasNoDeadlines(t *testing.T) {
-	bubble(t, func(w http.ResponseWriter, r *http.Request) {
+	inBubble(t, func(w http.ResponseWriter, r *http.Request) {
 		c := http.NewResponseController(w)
 		if err := c.Flush(); err != nil {
 			t.Errorf("Flush: %v", err)
@@ -225,7 +225,7 @@ func TestResponseControllerFlushesAndHasNoDeadlines(t *testing.T) {
 
 func TestWriterIsDeadAfterTheHandlerReturned(t *testing.T) {
 	var kept http.ResponseWriter
-	bubble(t, func(w http.ResponseWriter, r *http.Request) { kept = w }, func(t *testing.T, tr *Transport) {
+	inBubble(t, func(w http.ResponseWriter, r *http.Request) { kept = w }, func(t *testing.T, tr *Transport) {
 		open(t, tr, t.Context())
 		if _, err := kept.Write([]byte("x")); err != errAfterTheAnswer {
 			t.Errorf("Write: %v", err)

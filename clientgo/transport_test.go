@@ -46,9 +46,9 @@ func wantReadError(t *testing.T, r io.Reader, want error) {
 	}
 }
 
-// bubble runs f in a bubble with a transport that is closed at the end. Being in a
+// inBubble runs f in a bubble with a transport that is closed at the end. Being in a
 // bubble, the test fails if anything is left waiting.
-func bubble(t *testing.T, h http.HandlerFunc, f func(t *testing.T, tr *Transport)) {
+func inBubble(t *testing.T, h http.HandlerFunc, f func(t *testing.T, tr *Transport)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		tr := InProcess(h)
@@ -67,7 +67,7 @@ func untilGone(w http.ResponseWriter, r *http.Request) {
 
 func TestHandlersContextInheritsNeitherValuesNorDeadline(t *testing.T) {
 	type key struct{}
-	bubble(t, func(w http.ResponseWriter, r *http.Request) {
+	inBubble(t, func(w http.ResponseWriter, r *http.Request) {
 		if v := r.Context().Value(key{}); v != nil {
 			t.Errorf("value %v", v)
 		}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientrest "k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
@@ -16,10 +15,6 @@ import (
 
 // TestMain fails the package if a test left a goroutine behind.
 func TestMain(m *testing.M) {
-	// The last handler sleeps by a clock that does not survive the way into a
-	// bubble: see the documentation of package clientgo.
-	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:len(utilruntime.ErrorHandlers)-1]
-
 	klog.SetLogger(logr.Discard()) // reflectors complain of what the tests do to them
 	clientrest.SetDefaultWarningHandler(clientrest.NoWarnings{})
 

@@ -37,9 +37,7 @@ type runOptions struct {
 //
 // A goroutine that waits for a socket stops the time of the bubble. If two checks, five seconds
 // apart, find such a goroutine, the test panics with its stack. The controller must not use leader
-// election, because that writes all the time. If code outside of bubbles has reported errors to
-// client-go before, remove the last of utilruntime.ErrorHandlers in TestMain: it uses real time, and
-// would sleep for decades in a bubble.
+// election, because that writes all the time.
 //
 // Default: none.
 func WithController(run func(ctx context.Context, cfg *rest.Config) error) RunOption {

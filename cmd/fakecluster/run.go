@@ -123,7 +123,7 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	// Libraries log refused requests. A scenario has the refusals that it expects, so the
-	// log is dropped. The last error handler of client-go goes by real time, even in a bubble.
+	// log is dropped.
 	klog.SetLogger(logr.Discard())
 	utilruntime.ErrorHandlers = nil
 	debug.SetGCPercent(gcPercent)

@@ -27,15 +27,6 @@ package website_test
 // After a write alone, Wait is enough: the watch, the queue and the reconciler need no timer.
 // But a write may meet a Conflict with one of the reconciler's, so a test that does not
 // know sleeps. Only a test that tells seconds apart has a reason not to.
-//
-// # What keeps real time
-//
-// One thing does: utilruntime.HandleError of k8s.io/apimachinery, which client-go reports its
-// errors to, remembers for the whole process when it was called last, and sleeps until a
-// millisecond after that. A bubble begins in the year 2000. If an error was reported outside
-// of bubbles before, the first one in a bubble sleeps for decades, and all timers of the
-// bubble go off meanwhile. TestMain takes that handler away. All other timers of client-go and
-// controller-runtime are made where they are used, and so are the bubble's.
 
 import (
 	"errors"

@@ -22,6 +22,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/clientgo"
 	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/bubble"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -51,6 +52,7 @@ type Cluster struct {
 	wrong     []error // faults that could not be injected
 
 	test testing.TB // that the cluster ends with; nil: none
+	home home
 }
 
 // Start runs a cluster until the test and its subtests are complete. If the test fails, its log says
@@ -96,7 +98,7 @@ func New(opts ...Option) (*Cluster, error) {
 	for _, one := range s.conversions {
 		s.services = append(s.services, one.service())
 	}
-	c := &Cluster{settings: s, converted: map[string]bool{}}
+	c := &Cluster{settings: s, converted: map[string]bool{}, home: home{inBubble: bubble.Inside()}}
 	err := c.openStore()
 	if err != nil {
 		return nil, err
@@ -136,6 +138,7 @@ func New(opts ...Option) (*Cluster, error) {
 		return nil, err
 	}
 	c.server.RestartRequests() // without what the options have asked for
+	c.watchBubble()
 	return c, nil
 }
 
@@ -149,8 +152,8 @@ func (c *Cluster) open() (err error) {
 	if err != nil {
 		return err
 	}
-	c.transport = clientgo.InProcess(handler)
-	c.access = clientgo.Access{Token: c.token, Transport: c.transport}
+	c.transport = clientgo.InProcess(c.endEndless(handler))
+	c.access = clientgo.Access{Token: c.token, Transport: c.atHome(c.transport)}
 	if !c.settings.inProcess {
 		if c.access, err = c.listen(c.settings.tls, c.settings.flags.Serving.Address); err != nil {
 			return err
@@ -159,7 +162,7 @@ func (c *Cluster) open() (err error) {
 	if c.settings.tls {
 		c.secure = &c.access
 	}
-	c.clients, err = clientgo.NewClients(c.access.RESTConfig())
+	c.clients, err = clientgo.NewClients(c.RESTConfig())
 	return err
 }
 
@@ -201,6 +204,9 @@ func (c *Cluster) Close() error {
 	c.closed = true
 	listeners, errs := c.listeners, c.wrong
 	c.mu.Unlock()
+	if c.home.stop != nil {
+		c.home.stop()
+	}
 
 	c.server.OnUnsupported(nil)
 	c.server.Close()
@@ -244,6 +250,9 @@ func (c *Cluster) Fork(t testing.TB) *Cluster {
 // NewFork is Fork for programs, examples and TestMain: the copy runs until its Close. It fails if
 // the cluster is closed. After an error nothing is left to close.
 func (c *Cluster) NewFork() (*Cluster, error) {
+	if bubble.Inside() && !c.settings.inProcess {
+		return nil, fmt.Errorf("forking: %w", errForkInBubble)
+	}
 	forked, err := c.store.Fork()
 	if err != nil {
 		return nil, fmt.Errorf("forking: %w", err)
@@ -261,18 +270,25 @@ func (c *Cluster) NewFork() (*Cluster, error) {
 	}
 	settings := c.settings
 	settings.flags.Serving.Address = "" // which the other one listens on
-	f := &Cluster{settings: settings, token: c.token, accountKey: c.accountKey, store: forked, server: server, services: services}
+	f := &Cluster{settings: settings, token: c.token, accountKey: c.accountKey, store: forked, server: server, services: services, home: home{inBubble: bubble.Inside()}}
 	if err := f.open(); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("forking: %w", err)
 	}
+	f.watchBubble()
 	return f, nil
 }
 
 // RESTConfig returns a client-go configuration for the cluster, a new one at each call. Its
 // user is kubernetes-admin of the group system:masters, who may do everything. It has no rate
 // limit (QPS is -1).
-func (c *Cluster) RESTConfig() *clientrest.Config { return c.access.RESTConfig() }
+func (c *Cluster) RESTConfig() *clientrest.Config {
+	cfg := c.access.RESTConfig()
+	if cfg.Transport == nil { // client-go makes it
+		cfg.Wrap(c.atHome)
+	}
+	return cfg
+}
 
 // URL returns the address of the cluster, such as http://127.0.0.1:34567. A request without
 // credentials of the cluster is answered with 401. A cluster that is InProcess has no
@@ -292,6 +308,9 @@ func (c *Cluster) Kubeconfig() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.secure == nil {
+		if bubble.Inside() {
+			return nil, fmt.Errorf("kubeconfig: %w", errKubeconfigInBubble)
+		}
 		if c.closed {
 			return nil, errors.New("kubeconfig: the cluster is closed")
 		}

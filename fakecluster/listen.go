@@ -88,7 +88,7 @@ func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
 		listener.Start()
 		// Without a transport of its own, client-go shares one among all clusters of the
 		// process, which keeps two idle connections for each host.
-		access.Transport = &http.Transport{MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: idleTimeout}
+		access.Transport = c.atHome(&http.Transport{MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: idleTimeout})
 	}
 	access.URL = listener.URL
 	c.listeners = append(c.listeners, listener)

@@ -115,6 +115,9 @@ func (s *settings) check() error {
 		return errors.New("WithWebhookPaths does not work in a testing/synctest bubble: the test's webhook server listens on a socket, and for sockets the bubble's time stands still; " +
 			"use WithService with the handler of the server, such as the WebhookMux of controller-runtime's, and WithObjects with the configurations")
 	}
+	if !s.inProcess && bubble.Inside() {
+		return errSocketInBubble
+	}
 	return s.checkControllers()
 }
 

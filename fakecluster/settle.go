@@ -24,6 +24,9 @@ const (
 // object, who writes it, and what the last write changed. It fails with what is left to do if ctx ends,
 // or if that takes more than ten minutes. Settle waits for events; it does not poll.
 func (c *Cluster) Settle(ctx context.Context) error {
+	if err := c.checkPlace(); err != nil {
+		return err
+	}
 	if bubble.Inside() {
 		return c.server.Settle(ctx, quietInBubble)
 	}

@@ -56,7 +56,7 @@ func WithAuthorizer(a authorizer.Authorizer) Option {
 // The user is known by a bearer token or, with WithTLS, by a client certificate. Neither
 // expires. They are also good for forks of the cluster, and for no other cluster.
 func (c *Cluster) ConfigFor(user string, groups ...string) *clientrest.Config {
-	cfg := c.access.RESTConfig()
+	cfg := c.RESTConfig()
 	if c.settings.tls {
 		// A name that cannot stand in a certificate comes with a token.
 		if certificate, key, err := c.server.CertificateFor(user, groups...); err == nil {
@@ -77,7 +77,7 @@ func (c *Cluster) ConfigFor(user string, groups ...string) *clientrest.Config {
 // For a token like that of a Pod, which is a JSON Web Token and expires, create the
 // subresource token of the ServiceAccount.
 func (c *Cluster) ServiceAccountConfig(namespace, name string) *clientrest.Config {
-	cfg := c.access.RESTConfig()
+	cfg := c.RESTConfig()
 	cfg.BearerToken = c.server.TokenForServiceAccount(namespace, name)
 	return cfg
 }

@@ -32,8 +32,7 @@ func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
 		state, changed := s.history.State()
 		if state.Revision-looked >= lookEvery {
 			looked = state.Revision
-			of := findings.Source{Store: s.cluster.Store, History: s.history, Registry: s.cluster.Registry(), Since: first}
-			if loop, ok := findings.Loop(of, loopWrites); ok {
+			if loop, ok := s.endlessWrites(first, loopWrites); ok {
 				return fmt.Errorf("the cluster does not settle: %s", loop)
 			}
 		}
@@ -57,6 +56,15 @@ func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
 			return fmt.Errorf("the cluster has not settled: %w: %s", context.Cause(ctx), strings.Join(left, "; "))
 		}
 	}
+}
+
+// EndlessWrites returns the object that was written most often with no pause of a second, if that was at least so often: who
+// has written it, and what the last write changed.
+func (s *Server) EndlessWrites(atLeast int) (string, bool) { return s.endlessWrites(0, atLeast) }
+
+func (s *Server) endlessWrites(since int64, atLeast int) (string, bool) {
+	of := findings.Source{Store: s.cluster.Store, History: s.history, Registry: s.cluster.Registry(), Since: since}
+	return findings.Loop(of, atLeast)
 }
 
 // passes lets time pass, and reports whether it has passed without a change.

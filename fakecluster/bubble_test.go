@@ -1,0 +1,194 @@
+package fakecluster_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	clientrest "k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+const (
+	startInBubble = "a cluster in a synctest bubble must be in process, because time stands still while a goroutine waits for a socket: write fakecluster.Start(t, fakecluster.InProcess())"
+	forkInBubble  = "forking: the cluster has a socket, so its fork cannot run in a synctest bubble: " +
+		"write base := fakecluster.Start(t, fakecluster.InProcess()) outside of the bubble, and base.Fork(t) inside"
+	usedInBubble = "fakecluster: the cluster was started outside of the synctest bubble that uses it: " +
+		"write c := base.Fork(t) in the bubble, where base is a cluster with InProcess(), and use the clients of c"
+	usedOutside = "fakecluster: the cluster was started in a synctest bubble and is used outside of it: " +
+		"use the cluster in the function of synctest.Test, or start it with InProcess() outside and write c := base.Fork(t) in the bubble"
+)
+
+// reporting is a test that records its failures.
+type reporting struct {
+	testing.TB
+	errors []string
+}
+
+func (r *reporting) Errorf(format string, args ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+func (r *reporting) Failed() bool { return false }
+
+func mapsOf(cfg *clientrest.Config) typedcorev1.ConfigMapInterface {
+	return kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("default")
+}
+
+func TestAClusterInABubbleNeedsInProcess(t *testing.T) {
+	socket := fakecluster.Start(t)
+	synctest.Test(t, func(t *testing.T) {
+		equal(t, "Start", fatal(t, func(t testing.TB) { fakecluster.Start(t) }), "fakecluster: "+startInBubble)
+		_, err := fakecluster.New(fakecluster.WithTLS())
+		fails(t, "New", err, startInBubble)
+		equal(t, "Fork", fatal(t, func(t testing.TB) { socket.Fork(t) }), "fakecluster: "+forkInBubble)
+		_, err = socket.NewFork()
+		fails(t, "NewFork", err, forkInBubble)
+		_, err = fakecluster.Start(t, fakecluster.InProcess()).Kubeconfig()
+		fails(t, "Kubeconfig", err, "kubeconfig: a cluster in a synctest bubble has no socket for other processes: call Kubeconfig for a cluster that was started outside of bubbles")
+	})
+}
+
+// A cluster belongs to the bubble in which it was started. The error reaches the client, and the test once.
+func TestAClusterIsNotUsedFromTheOtherSideOfABubble(t *testing.T) {
+	for name, options := range map[string][]fakecluster.Option{"in process": {fakecluster.InProcess()}, "a socket": nil, "TLS": {fakecluster.WithTLS()}} {
+		t.Run(name, func(t *testing.T) {
+			of := &reporting{TB: t}
+			c := fakecluster.Start(of, options...)
+			before := mapsOf(c.RESTConfig())
+			synctest.Test(t, func(t *testing.T) {
+				for _, maps := range []typedcorev1.ConfigMapInterface{before, mapsOf(c.RESTConfig()), mapsOf(c.ConfigFor("jane"))} {
+					_, err := maps.Watch(t.Context(), metav1.ListOptions{})
+					if err == nil || !strings.HasSuffix(err.Error(), ": "+usedInBubble) {
+						t.Errorf("error: %v", err)
+					}
+				}
+			})
+			equal(t, "failures of the test", of.errors, []string{usedInBubble})
+			_, err := before.List(t.Context(), metav1.ListOptions{})
+			must(t, err)
+		})
+	}
+	t.Run("from outside", func(t *testing.T) {
+		use, used := make(chan *fakecluster.Cluster), make(chan error)
+		go func() {
+			_, err := mapsOf((<-use).RESTConfig()).List(t.Context(), metav1.ListOptions{})
+			used <- err
+		}()
+		synctest.Test(t, func(t *testing.T) {
+			of := &reporting{TB: t}
+			use <- fakecluster.Start(of, fakecluster.InProcess())
+			if err := <-used; err == nil || !strings.HasSuffix(err.Error(), ": "+usedOutside) {
+				t.Errorf("error: %v", err)
+			}
+			equal(t, "failures of the test", of.errors, []string{usedOutside})
+		})
+	})
+}
+
+// A controller that writes without end never lets the time of the bubble advance. It is refused, and the sleep of the test ends.
+func TestEndlessWritesInABubbleFailTheTest(t *testing.T) {
+	const advice = ". Write only what has changed: if !equality.Semantic.DeepEqual(before, after) { … }"
+	for _, test := range []struct {
+		rule, want string
+		write      func(maps typedcorev1.ConfigMapInterface, of *corev1.ConfigMap) (*corev1.ConfigMap, error)
+	}{
+		{"writes that change something", "time in the synctest bubble stands still, because of endless writes to configmaps default/a: 2001 writes in a row by operator update (2000), operator create (1); " +
+			`the last: data.a: "N" → "N"` + advice, func(maps typedcorev1.ConfigMapInterface, of *corev1.ConfigMap) (*corev1.ConfigMap, error) {
+			of.Data = map[string]string{"a": of.ResourceVersion}
+			return maps.Update(context.Background(), of, metav1.UpdateOptions{})
+		}},
+		{"writes that change nothing", "time in the synctest bubble stands still, because of endless writes to PUT /api/v1/namespaces/default/configmaps/a from operator (2001 times)" + advice,
+			func(maps typedcorev1.ConfigMapInterface, of *corev1.ConfigMap) (*corev1.ConfigMap, error) {
+				return maps.Update(context.Background(), of, metav1.UpdateOptions{})
+			}},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				of := &reporting{TB: t}
+				c := fakecluster.Start(of, fakecluster.InProcess())
+				cfg := c.RESTConfig()
+				cfg.UserAgent = "operator"
+				maps := mapsOf(cfg)
+				obj, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+				must(t, err)
+				ended := make(chan error)
+				go func() {
+					for {
+						got, err := test.write(maps, obj)
+						if err != nil {
+							ended <- err
+							return
+						}
+						obj = got
+					}
+				}()
+				time.Sleep(time.Minute)
+				err = <-ended
+				number := regexp.MustCompile(`"\d+"`)
+				fails(t, "the controller", fmt.Errorf("%s", number.ReplaceAllString(err.Error(), `"N"`)), "Internal error occurred: fakecluster: "+test.want)
+				equal(t, "failures of the test", number.ReplaceAllString(strings.Join(of.errors, "\n"), `"N"`), "fakecluster: "+test.want)
+				_, err = maps.Get(t.Context(), "a", metav1.GetOptions{})
+				must(t, err)
+			})
+		})
+	}
+	t.Run("without a test, Close returns it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c, err := fakecluster.New(fakecluster.InProcess())
+			must(t, err)
+			for err == nil {
+				err = mapsOf(c.RESTConfig()).Delete(t.Context(), "a", metav1.DeleteOptions{})
+				if err != nil && strings.HasSuffix(err.Error(), "not found") {
+					err = nil
+				}
+			}
+			err = c.Close()
+			if err == nil || !strings.Contains(err.Error(), "endless writes to DELETE /api/v1/namespaces/default/configmaps/a from fakecluster.test (2001 times)") {
+				t.Errorf("error of Close: %v", err)
+			}
+		})
+	})
+}
+
+// stoodStill is the name of a test that hangs, which another one runs in a process of its own.
+const stoodStill = "FAKECLUSTER_TEST_STANDS_STILL"
+
+func TestTimeStandsStill(t *testing.T) {
+	if os.Getenv(stoodStill) == "" {
+		t.Skip("TestATestWhoseTimeStandsStillFails runs it in another process")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		fakecluster.Start(t, fakecluster.InProcess())
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		must(t, err)
+		go listener.Accept()
+		time.Sleep(time.Hour)
+	})
+}
+
+// Nothing in a bubble can find that its time stands still, so a check outside ends the process.
+func TestATestWhoseTimeStandsStillFails(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTimeStandsStill$", "-test.timeout=5m")
+	cmd.Env = append(os.Environ(), stoodStill+"=1")
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Fatalf("it passes:\n%s", out)
+	}
+	const want = "panic: TestTimeStandsStill: time in the synctest bubble stands still, because a server listens on a socket: " +
+		"start it before synctest.Test, or serve its handler with fakecluster.WithService. The goroutine that waits:"
+	if text := string(out); !strings.Contains(text, want) || !strings.Contains(text, "bubble_test.go") {
+		t.Errorf("output:\n%s\nwant: %s", text, want)
+	}
+}

@@ -1,0 +1,118 @@
+package fakecluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/fakecluster/fakecluster/inspect"
+)
+
+// How many requests may come while the time of a bubble stands still. A controller that writes without end never waits, so
+// that the sleep of its test never ends.
+const (
+	maxObjectWrites = 2_000   // of one object
+	maxWrites       = 20_000  // of all objects
+	maxRequests     = 100_000 // reads and writes
+	// endlessPause is how long each later request takes, so that time passes and the test can end.
+	endlessPause = time.Second
+)
+
+// standstill counts the requests since the time of a bubble has last advanced.
+type standstill struct {
+	mu       sync.Mutex
+	at       time.Time
+	requests int
+	writes   int
+	objects  map[string]int // writes of objects, by their path
+	mistake  error          // nil: there is none
+}
+
+// count counts a request, and returns the mistake once there are too many, whether it was found now, and where.
+func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first bool) {
+	write := req.Method != http.MethodGet && req.Method != http.MethodHead
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mistake != nil {
+		return s.mistake, false
+	}
+	if !now.Equal(s.at) {
+		s.at, s.requests, s.writes = now, 0, 0
+		clear(s.objects)
+	}
+	s.requests++
+	object := 0
+	if write {
+		s.writes++
+		if req.Method != http.MethodPost { // a test may create many objects
+			s.objects[req.URL.Path]++
+			object = s.objects[req.URL.Path]
+		}
+	}
+	last := fmt.Sprintf("%s %s from %s", req.Method, req.URL.Path, inspect.ClientName("", req.UserAgent()))
+	const still = "time in the synctest bubble stands still, because "
+	switch {
+	case object > maxObjectWrites:
+		endless, found := c.server.EndlessWrites(maxObjectWrites / 2)
+		if !found { // they were refused, or changed nothing
+			endless = fmt.Sprintf("%s (%d times)", last, object)
+		}
+		s.mistake = fmt.Errorf(still+"of endless writes to %s. Write only what has changed: if !equality.Semantic.DeepEqual(before, after) { … }", endless)
+	case s.writes > maxWrites:
+		s.mistake = fmt.Errorf(still+"%d writes came at the same moment, the last of them %s. If this is on purpose, write time.Sleep(time.Millisecond) between them", s.writes, last)
+	case s.requests > maxRequests:
+		s.mistake = fmt.Errorf(still+"%d requests came at the same moment, the last of them %s. Write time.Sleep(time.Millisecond) between two reads of a loop", s.requests, last)
+	}
+	return s.mistake, s.mistake != nil
+}
+
+// endEndless returns a handler that ends endless requests in a bubble: it fails the test, refuses all later writes, and lets a
+// second pass in each later request, so that the test goes on.
+func (c *Cluster) endEndless(next http.Handler) http.Handler {
+	if !c.home.inBubble {
+		return next
+	}
+	counts := &standstill{objects: map[string]int{}}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		mistake, first := counts.count(c, req)
+		if mistake == nil {
+			next.ServeHTTP(w, req)
+			return
+		}
+		if first {
+			c.fail(mistake)
+		}
+		pause := time.NewTimer(endlessPause)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-req.Context().Done():
+			return
+		}
+		if req.Method == http.MethodGet || req.Method == http.MethodHead {
+			next.ServeHTTP(w, req)
+			return
+		}
+		status := apierrors.NewInternalError(fmt.Errorf("fakecluster: %w", mistake)).Status()
+		status.APIVersion, status.Kind = "v1", "Status"
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusInternalServerError)
+		_ = json.NewEncoder(w).Encode(status)
+	})
+}
+
+// fail fails the test of the cluster. Without a test, Close returns the error.
+func (c *Cluster) fail(err error) {
+	if c.test != nil {
+		c.test.Errorf("fakecluster: %v", err)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wrong = append(c.wrong, err)
+}

@@ -35,9 +35,8 @@ type runOptions struct {
 //		Controller: config.Controller{SkipNameValidation: new(true)}, // each scenario has a controller of the same name
 //	}
 //
-// A goroutine that waits for a socket stops the time of the bubble. If two checks, five seconds
-// apart, find such a goroutine, the test panics with its stack. The controller must not use leader
-// election, because that writes all the time.
+// A goroutine that waits for a socket stops the time of the bubble: after three seconds the test panics with the mistake
+// and the stack of that goroutine. The controller must not use leader election, because that writes all the time.
 //
 // Default: none.
 func WithController(run func(ctx context.Context, cfg *rest.Config) error) RunOption {
@@ -84,8 +83,8 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 		if !o.realTime {
 			with.Bubble = player.Bubble(t)
 		}
-		stuck := func(stack string) { panic(player.StallMessage(s, stack)) }
-		result := player.PlaySupervised(with, player.StallCheckPeriod, stuck, func(with player.Player) player.Result { return with.Play(t.Context(), s, bases[s.Cases]) })
+		with = player.Supervised(with, s, func(message string) { panic(message) })
+		result := with.Play(t.Context(), s, bases[s.Cases])
 		switch {
 		case result.Failure != nil:
 			t.Error(result.Failure)

@@ -1,0 +1,335 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	"k8s.io/kubernetes/pkg/kubelet/events"
+	"k8s.io/kubernetes/pkg/kubelet/util/format"
+)
+
+// pass is one SyncPod of the kubelet: it ends some containers, then starts others one after the other. The status
+// of the pod is written when it is over.
+type pass struct {
+	kills  []*container
+	starts []*corev1.Container
+	stage  stage
+	until  time.Time // when the stage of the first start is over
+	began  time.Time
+	retry  time.Time // when to try again what has failed
+}
+
+// stage is how far the start of a container is.
+type stage int
+
+const (
+	stageBegin stage = iota
+	stagePull
+	stageStart
+)
+
+// begin decides what to end and to start. It reports whether there is something to do now.
+func (p *pod) begin(ctx context.Context, now time.Time) bool {
+	run := &pass{}
+	p.ephemerals(run)
+	initialized, failed := p.initActions(run)
+	if failed {
+		return false
+	}
+	if initialized && p.mainActions(run) {
+		p.killing = true
+		return true
+	}
+	if len(run.kills)+len(run.starts) == 0 {
+		return false
+	}
+	for _, c := range run.kills {
+		c.begin(ctx, p, c.killGrace(p.api), c.killMessage(p.api), now)
+	}
+	p.pass = run
+	return true
+}
+
+func (p *pod) ephemerals(run *pass) {
+	for i := range p.api.Spec.EphemeralContainers {
+		spec := (*corev1.Container)(&p.api.Spec.EphemeralContainers[i].EphemeralContainerCommon)
+		if p.latest(spec.Name) == nil {
+			run.starts = append(run.starts, spec)
+		}
+	}
+}
+
+// initActions decides about init containers, the last one first, as the kubelet does. It returns whether main
+// containers may start, and whether the pod has failed.
+func (p *pod) initActions(run *pass) (initialized, failed bool) {
+	specs := p.api.Spec.InitContainers
+	if len(specs) == 0 {
+		return true, false
+	}
+	runtime := p.runtimeStatus()
+	initialized = kubecontainer.HasAnyActiveRegularContainerStarted(&p.api.Spec, runtime)
+	before := initialized
+	var starts []*corev1.Container
+	for i := len(specs) - 1; i >= 0; i-- {
+		spec := &specs[i]
+		sidecar := podutil.IsRestartableInitContainer(spec)
+		c := p.latest(spec.Name)
+		if c == nil {
+			if before && sidecar {
+				starts = append(starts, spec)
+			}
+			continue
+		}
+		if before && !sidecar {
+			continue
+		}
+		next := func() {
+			if i == len(specs)-1 {
+				initialized = true
+			} else if !before {
+				starts = append(starts, &specs[i+1])
+			}
+		}
+		switch {
+		case c.running() && !sidecar:
+		case c.running() && c.prober(Startup).failed():
+			run.kills, starts = append(run.kills, c), append(starts, spec)
+		case c.running() && !c.started():
+		case c.running():
+			next()
+			if c.changed(spec) || c.prober(Liveness).failed() {
+				run.kills, starts = append(run.kills, c), append(starts, spec)
+			}
+		case sidecar:
+			starts = append(starts, spec)
+		case c.exit.Code != 0:
+			if !kubecontainer.ShouldContainerBeRestarted(p.node.logger, spec, p.api, runtime) {
+				return false, true
+			}
+			starts = append(starts, spec)
+		default:
+			next()
+		}
+		before = true
+	}
+	if !before {
+		starts = append(starts, &specs[0])
+	}
+	// They were found from the last to the first.
+	for i := len(starts) - 1; i >= 0; i-- {
+		run.starts = append(run.starts, starts[i])
+	}
+	return initialized, false
+}
+
+// mainActions decides about main containers. It reports whether all of them are done for good while sidecars run.
+func (p *pod) mainActions(run *pass) (done bool) {
+	runtime := p.runtimeStatus()
+	keep, start := 0, 0
+	for i := range p.api.Spec.Containers {
+		spec := &p.api.Spec.Containers[i]
+		c := p.latest(spec.Name)
+		switch {
+		case c == nil || !c.running():
+			if kubecontainer.ShouldContainerBeRestarted(p.node.logger, spec, p.api, runtime) {
+				run.starts = append(run.starts, spec)
+				start++
+			}
+		case c.changed(spec), c.prober(Liveness).failed(), c.prober(Startup).failed():
+			run.kills = append(run.kills, c)
+			if c.restarts(p.api) {
+				run.starts = append(run.starts, spec)
+				start++
+			}
+		default:
+			keep++
+		}
+	}
+	return keep == 0 && start == 0 && len(run.kills) == 0 && len(p.running()) > 0
+}
+
+// changed reports whether the container runs another image than its spec says.
+func (c *container) changed(spec *corev1.Container) bool {
+	return c.spec.Image != spec.Image
+}
+
+// restarts reports whether a container that is killed by the kubelet starts again.
+func (c *container) restarts(pod *corev1.Pod) bool {
+	if spec := kubecontainer.GetContainerSpec(pod, c.spec.Name); spec != nil && c.changed(spec) || c.kind == Sidecar {
+		return true
+	}
+	if c.spec.RestartPolicy != nil {
+		return *c.spec.RestartPolicy != corev1.ContainerRestartPolicyNever
+	}
+	return pod.Spec.RestartPolicy != corev1.RestartPolicyNever
+}
+
+func (c *container) killMessage(pod *corev1.Pod) string {
+	subject := "Container "
+	if c.kind == Sidecar {
+		subject = "Init container "
+	}
+	message := subject + c.spec.Name + " failed liveness probe"
+	if spec := kubecontainer.GetContainerSpec(pod, c.spec.Name); spec != nil && c.changed(spec) {
+		message = subject + c.spec.Name + " definition changed"
+	} else if c.prober(Startup).failed() {
+		message = subject + c.spec.Name + " failed startup probe"
+	}
+	if c.kind == Main && c.restarts(pod) {
+		message += ", will be restarted"
+	}
+	return message
+}
+
+func (c *container) killGrace(pod *corev1.Pod) int64 {
+	switch {
+	case c.prober(Startup).failed():
+		return terminationGrace(pod, c.spec.StartupProbe)
+	case c.prober(Liveness).failed():
+		return terminationGrace(pod, c.spec.LivenessProbe)
+	}
+	return terminationGrace(pod, nil)
+}
+
+// advance goes on with the pass. It reports whether it is over.
+func (p *pod) advance(ctx context.Context, now time.Time) bool {
+	for _, c := range p.pass.kills {
+		c.advance(now, true)
+		if c.running() {
+			return false
+		}
+	}
+	for len(p.pass.starts) > 0 {
+		if now.Before(p.pass.until) {
+			return false
+		}
+		spec := p.pass.starts[0]
+		done, failed := p.start(ctx, spec, now)
+		if failed != nil {
+			p.reasons[spec.Name] = *failed
+			done = true
+		}
+		if !done {
+			continue
+		}
+		p.pass.starts, p.pass.stage, p.pass.until = p.pass.starts[1:], stageBegin, time.Time{}
+		if failed != nil && kindOf(p.api, spec.Name) == Init {
+			break
+		}
+	}
+	p.again, p.pass = p.pass.retry, nil
+	return true
+}
+
+// start does the next stage of the start of a container. It reports whether the container runs, or why it does not.
+func (p *pod) start(ctx context.Context, spec *corev1.Container, now time.Time) (done bool, failed *reason) {
+	run := p.pass
+	switch run.stage {
+	case stageBegin:
+		if failed := p.backOff(ctx, spec, now); failed != nil {
+			return false, failed
+		}
+		kind, attempt := kindOf(p.api, spec.Name), 0
+		if c := p.latest(spec.Name); c != nil {
+			attempt = c.attempt + 1
+		}
+		p.plans[spec.Name] = planFor(p.node.agent.config.Seed, p.node.agent.behaviors.of(p.api, spec), p.api, spec, kind, attempt)
+		delay, failed := p.pull(ctx, spec, now)
+		if failed != nil {
+			return false, failed
+		}
+		run.stage, run.until, run.began = stagePull, now.Add(delay), now
+	case stagePull:
+		if failed := p.pulled(ctx, spec, now); failed != nil {
+			return false, failed
+		}
+		if err := p.configured(ctx, spec); err != nil {
+			p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %v", err)
+			run.again(now.Add(retryPeriod))
+			return false, &reason{"CreateContainerConfigError", err.Error()}
+		}
+		run.stage, run.until = stageStart, now.Add(p.plans[spec.Name].startDelay)
+	case stageStart:
+		if failed := p.run(ctx, spec, now); failed != nil {
+			return false, failed
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// run creates the container, and starts it.
+func (p *pod) run(ctx context.Context, spec *corev1.Container, now time.Time) *reason {
+	plan := p.plans[spec.Name]
+	kind, attempt := kindOf(p.api, spec.Name), 0
+	if c := p.latest(spec.Name); c != nil {
+		attempt = c.attempt + 1
+	}
+	p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, events.CreatedContainer, "Container created")
+	if plan.startError != "" {
+		p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToStartContainer, "Error: %s", plan.startError)
+		p.pass.again(now.Add(retryPeriod))
+		return &reason{"RunContainerError", plan.startError}
+	}
+	p.put(p.container(spec, kind, attempt, now))
+	p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, events.StartedContainer, "Container started")
+	delete(p.reasons, spec.Name)
+	p.dirty = true
+	return nil
+}
+
+// container returns a start of a container, whose process runs.
+func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int, startedAt time.Time) *container {
+	c := &container{
+		spec: spec, kind: kind, attempt: attempt, startedAt: startedAt,
+		id: digest(p.node.agent.config.Seed, p.api.UID, spec.Name, attempt),
+	}
+	uid := p.api.UID
+	c.process = p.node.agent.start(Container{
+		Pod: p.api, Spec: spec, Kind: kind, Attempt: attempt, StartedAt: startedAt,
+		Changed: func() { p.node.enqueue(uid) },
+	})
+	if kind == Main || kind == Sidecar {
+		c.probes = newProbers(spec, startedAt)
+	}
+	return c
+}
+
+// put makes the container the latest start, and keeps one that was before.
+func (p *pod) put(c *container) {
+	runs := append([]*container{c}, p.runs[c.spec.Name]...)
+	p.runs[c.spec.Name] = runs[:min(len(runs), 2)]
+}
+
+// again asks for another pass not later than at a time.
+func (run *pass) again(at time.Time) {
+	if run.retry.IsZero() || at.Before(run.retry) {
+		run.retry = at
+	}
+}
+
+// backOff returns why a container that has ended does not start again yet.
+func (p *pod) backOff(ctx context.Context, spec *corev1.Container, now time.Time) *reason {
+	c := p.latest(spec.Name)
+	if c == nil || c.running() {
+		return nil
+	}
+	key := string(p.api.UID) + "/" + spec.Name + "/" + spec.Image
+	if !p.node.backOff.IsInBackOffSince(key, c.exit.At) {
+		p.node.backOff.Next(key, c.exit.At)
+		return nil
+	}
+	p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.BackOffStartContainer,
+		"Back-off restarting failed container %s in pod %s", spec.Name, format.Pod(p.api))
+	delay := p.node.backOff.Get(key)
+	at := c.exit.At.Add(delay)
+	if resync := now.Add(resyncPeriod); at.After(resync) {
+		at = resync
+	}
+	p.pass.again(at)
+	return &reason{"CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", delay, spec.Name, format.Pod(p.api))}
+}

@@ -1,0 +1,169 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	v1helper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
+	v1qos "k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
+	"k8s.io/kubernetes/pkg/features"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
+)
+
+// admit checks whether the node takes the pod, as the kubelet's predicates do. It rejects the pod for good, or has
+// it go on. The kubelet's own handler is not used, because it compares with the operating system of the process.
+func (p *pod) admit(ctx context.Context, now time.Time) bool {
+	if p.adopt() {
+		return true
+	}
+	node := p.node.object()
+	if node == nil {
+		return false // the object arrives with the informer, which enqueues the pod again
+	}
+	why := rejection(ctx, p.node, p.api, node)
+	if why == nil {
+		p.admitted = true
+		return true
+	}
+	p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, why.reason, "%s", why.message)
+	p.publish(ctx, corev1.PodStatus{
+		QOSClass: v1qos.GetPodQOS(p.api), Phase: corev1.PodFailed, Reason: why.reason, Message: "Pod was rejected: " + why.message,
+		Conditions: p.api.Status.Conditions,
+	}, now)
+	p.admitted, p.completed, p.rejected = true, true, true
+	p.ending = &ending{}
+	return false
+}
+
+// rejection returns why the node does not take the pod.
+func rejection(ctx context.Context, n *node, pod *corev1.Pod, object *corev1.Node) *reason {
+	if os, ok := pod.Labels[corev1.LabelOSStable]; ok && os != object.Labels[corev1.LabelOSStable] {
+		return &reason{"PodOSSelectorNodeLabelDoesNotMatch", "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"}
+	}
+	if pod.Spec.OS != nil && string(pod.Spec.OS.Name) != object.Status.NodeInfo.OperatingSystem {
+		return &reason{"PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"}
+	}
+	info := framework.NewNodeInfo(n.others(pod)...)
+	info.SetNode(object)
+	results := scheduler.AdmissionCheck(withoutClusterResources(pod, info), info, true)
+	if len(results) > 0 {
+		r := results[0]
+		if i := r.InsufficientResource; i != nil {
+			return &reason{"OutOf" + string(i.ResourceName), fmt.Sprintf("Node didn't have enough resource: %s, requested: %d, used: %d, capacity: %d",
+				i.ResourceName, i.Requested, i.Used, i.Capacity)}
+		}
+		return &reason{r.Name, fmt.Sprintf("Predicate %s failed: %s", r.Name, r.Reason)}
+	}
+	noExecute := func(t *corev1.Taint) bool { return t.Effect == corev1.TaintEffectNoExecute }
+	if _, bad := corev1helpers.FindMatchingUntoleratedTaint(n.logger, object.Spec.Taints, pod.Spec.Tolerations, noExecute,
+		utilfeature.DefaultFeatureGate.Enabled(features.TaintTolerationComparisonOperators)); bad {
+		return &reason{tainttoleration.Name, fmt.Sprintf("Predicate %s failed: %s", tainttoleration.Name, tainttoleration.ErrReasonNotMatch)}
+	}
+	return nil
+}
+
+// withoutClusterResources returns the pod without requests of extended resources that the node does not have. They
+// belong to the cluster, and the scheduler has counted them.
+func withoutClusterResources(pod *corev1.Pod, info *framework.NodeInfo) *corev1.Pod {
+	pod = pod.DeepCopy()
+	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range containers {
+			for name := range containers[i].Resources.Requests {
+				if _, has := info.Allocatable.ScalarResources[name]; v1helper.IsExtendedResourceName(name) && !has {
+					delete(containers[i].Resources.Requests, name)
+				}
+			}
+		}
+	}
+	return pod
+}
+
+// adopt takes over a pod that another agent has run: the status says which containers run, and since when. It
+// reports whether there was something to take over.
+func (p *pod) adopt() bool {
+	s := &p.api.Status
+	adopted := false
+	for _, statuses := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
+		for i := range statuses {
+			adopted = p.adoptContainer(&statuses[i]) || adopted
+		}
+	}
+	if !adopted || podutil.IsPodPhaseTerminal(s.Phase) {
+		return false
+	}
+	p.admitted, p.mounted, p.sandbox.ready = true, true, true
+	for _, ip := range s.PodIPs {
+		if ip.IP != p.node.ip {
+			p.ips = append(p.ips, ip.IP)
+			p.node.taken[ip.IP] = p.api.UID
+		}
+	}
+	return true
+}
+
+func (p *pod) adoptContainer(s *corev1.ContainerStatus) bool {
+	spec := p.specOf(s.Name)
+	if spec == nil {
+		return false
+	}
+	kind := kindOf(p.api, s.Name)
+	dead := func(t *corev1.ContainerStateTerminated, attempt int) {
+		p.put(&container{
+			spec: spec, kind: kind, attempt: attempt, id: trimID(t.ContainerID), startedAt: t.StartedAt.Time,
+			exit: &Exit{At: t.FinishedAt.Time, Code: t.ExitCode, Reason: t.Reason, Message: t.Message},
+		})
+	}
+	attempt := int(s.RestartCount)
+	if t := s.LastTerminationState.Terminated; t != nil {
+		if s.State.Waiting != nil {
+			dead(t, attempt)
+		} else {
+			dead(t, attempt-1)
+		}
+	}
+	switch {
+	case s.State.Running != nil:
+		plan := planFor(p.node.agent.config.Seed, p.node.agent.behaviors.of(p.api, spec), p.api, spec, kind, attempt)
+		p.plans[spec.Name] = plan
+		c := p.container(spec, kind, attempt, s.State.Running.StartedAt.Time)
+		c.id = trimID(s.ContainerID)
+		for _, probe := range c.probes {
+			if s.Started != nil && *s.Started && probe.kind == Startup {
+				probe.result, probe.held = true, true
+			}
+			if probe.kind == Readiness {
+				probe.result, probe.last, probe.run = s.Ready, s.Ready, int(probe.spec.SuccessThreshold)
+			}
+		}
+		p.put(c)
+	case s.State.Terminated != nil:
+		dead(s.State.Terminated, attempt)
+	}
+	return p.latest(spec.Name) != nil
+}
+
+// specOf returns the container of the pod with this name.
+func (p *pod) specOf(name string) *corev1.Container {
+	var found *corev1.Container
+	podutil.VisitContainers(&p.api.Spec, podutil.AllContainers, func(c *corev1.Container, _ podutil.ContainerType) bool {
+		if c.Name == name {
+			found = c
+		}
+		return found == nil
+	})
+	return found
+}
+
+func trimID(id string) string {
+	if len(id) > len("containerd://") {
+		return id[len("containerd://"):]
+	}
+	return id
+}

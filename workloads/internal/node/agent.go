@@ -1,0 +1,194 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Config is what Start needs.
+type Config struct {
+	// Nodes are the nodes. What their specification leaves out is set by Start: see [Nodes].
+	Nodes []*corev1.Node
+	// Behaviors say what containers do. The first one that matches a container applies to it.
+	Behaviors []Behavior
+	// Runtimes start containers. The first one that has the image does. Default: all containers follow behaviors.
+	Runtimes []Runtime
+	// Seed determines all random delays.
+	Seed uint64
+	// Client returns a client that acts as a user.
+	Client func(user string, groups ...string) (kubernetes.Interface, error)
+	// Informers are shared with other programs of the cluster. The caller starts them after Start has returned.
+	Informers informers.SharedInformerFactory
+	// Report is called with problems that leave a node or a pod without what it should be, such as a Node object that
+	// the server rejects. It may be called by several goroutines.
+	Report func(error)
+}
+
+// Agent runs nodes.
+type Agent struct {
+	config    Config
+	nodes     []*node
+	byName    map[string]*node
+	lister    corelisters.NodeLister
+	behaviors *behaviors
+	wait      sync.WaitGroup
+}
+
+// Start registers the nodes and runs their pods until ctx is done. It returns an error at once if a node or a
+// behavior is impossible.
+func Start(ctx context.Context, config Config) (*Agent, error) {
+	specs, err := complete(config.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	a := &Agent{config: config, byName: map[string]*node{}, lister: config.Informers.Core().V1().Nodes().Lister()}
+	if a.behaviors, err = newBehaviors(config.Behaviors); err != nil {
+		return nil, err
+	}
+	network := newNetwork(specs)
+	for i, spec := range specs {
+		client, err := config.Client("system:node:"+spec.Name, "system:nodes")
+		if err != nil {
+			return nil, fmt.Errorf("a client for node %s: %w", spec.Name, err)
+		}
+		n := newNode(ctx, a, spec, client, network.subnet(i))
+		a.nodes = append(a.nodes, n)
+		a.byName[spec.Name] = n
+	}
+	if err := a.follow(); err != nil {
+		return nil, err
+	}
+	for _, n := range a.nodes {
+		a.wait.Go(func() { n.run(ctx) })
+	}
+	a.wait.Go(func() { a.heartbeats(ctx) })
+	return a, nil
+}
+
+// Wait returns when the context of Start is done and nothing of the agent runs any more.
+func (a *Agent) Wait() {
+	a.wait.Wait()
+}
+
+// Unmatched returns the behaviors that have not applied to any container.
+func (a *Agent) Unmatched() []Behavior {
+	return a.behaviors.unmatched()
+}
+
+// follow hands the changes of pods and nodes to the nodes that they concern.
+func (a *Agent) follow() error {
+	_, err := a.config.Informers.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { a.pod(object, false) },
+		UpdateFunc: func(_, object any) { a.pod(object, false) },
+		DeleteFunc: func(object any) { a.pod(object, true) },
+	})
+	if err != nil {
+		return fmt.Errorf("follow pods: %w", err)
+	}
+	_, err = a.config.Informers.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { a.node(object) },
+		DeleteFunc: func(object any) { a.node(object) },
+	})
+	if err != nil {
+		return fmt.Errorf("follow nodes: %w", err)
+	}
+	return nil
+}
+
+func (a *Agent) pod(object any, gone bool) {
+	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = unknown.Obj
+	}
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	if n := a.byName[pod.Spec.NodeName]; n != nil {
+		n.podChanged(pod, gone)
+	}
+}
+
+func (a *Agent) node(object any) {
+	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = unknown.Obj
+	}
+	if object, ok := object.(*corev1.Node); ok {
+		if n := a.byName[object.Name]; n != nil {
+			n.enqueueAll()
+		}
+	}
+}
+
+// start starts the process of a container.
+func (a *Agent) start(c Container) Process {
+	for _, r := range a.config.Runtimes {
+		if p := r.Start(c); p != nil {
+			return p
+		}
+	}
+	plan := planFor(a.config.Seed, a.behaviors.of(c.Pod, c.Spec), c.Pod, c.Spec, c.Kind, c.Attempt)
+	return startSimulated(plan, c.StartedAt)
+}
+
+// Node returns a node, and an error that lists the nodes that exist if it does not.
+func (a *Agent) Node(name string) (*Node, error) {
+	if n := a.byName[name]; n != nil {
+		return &Node{n}, nil
+	}
+	names := make([]string, 0, len(a.nodes))
+	for _, n := range a.nodes {
+		names = append(names, n.name)
+	}
+	return nil, fmt.Errorf("node %q does not exist; the nodes are %v", name, names)
+}
+
+// behaviors are the behaviors of an agent, and which of them have applied.
+type behaviors struct {
+	list []Behavior
+	mu   sync.Mutex
+	used []bool
+}
+
+func newBehaviors(list []Behavior) (*behaviors, error) {
+	var errs []error
+	for i := range list {
+		if err := list[i].validate(); err != nil {
+			errs = append(errs, fmt.Errorf("the behavior of %s: %w", list[i], err))
+		}
+	}
+	return &behaviors{list: slices.Clone(list), used: make([]bool, len(list))}, errors.Join(errs...)
+}
+
+// of returns the behavior that applies to a container, and nil if none does.
+func (b *behaviors) of(pod *corev1.Pod, spec *corev1.Container) *Behavior {
+	for i := range b.list {
+		if b.list[i].matches(pod, spec) {
+			b.mu.Lock()
+			b.used[i] = true
+			b.mu.Unlock()
+			return &b.list[i]
+		}
+	}
+	return nil
+}
+
+func (b *behaviors) unmatched() []Behavior {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var unmatched []Behavior
+	for i, used := range b.used {
+		if !used {
+			unmatched = append(unmatched, b.list[i])
+		}
+	}
+	return unmatched
+}

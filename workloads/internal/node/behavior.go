@@ -1,0 +1,251 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+// Behavior is what the containers of some pods do. The first part of the fields selects containers: all of them
+// that are set have to match. Without any of them a behavior applies to every container. If several behaviors match
+// a container, the first one applies.
+//
+// In data, durations are strings such as "1m30s".
+type Behavior struct {
+	// Image selects by image: "nginx:1.27", without a tag "nginx" for all of its tags, or a pattern of path.Match
+	// such as "ghcr.io/acme/*".
+	Image string `json:"image,omitempty"`
+	// Namespace selects by the namespace of the pod.
+	Namespace string `json:"namespace,omitempty"`
+	// Name selects by the name of the pod. It may be a pattern of path.Match, such as "web-*".
+	Name string `json:"name,omitempty"`
+	// Container selects by the name of the container. It may be a pattern of path.Match.
+	Container string `json:"container,omitempty"`
+	// Owner selects by the object that owns the pod, as "Kind/name", such as "StatefulSet/db" or "Job/*". Pods of a
+	// Deployment match "Deployment/NAME" although a ReplicaSet owns them, and those of a CronJob "CronJob/NAME".
+	Owner string `json:"owner,omitempty"`
+	// Labels selects by labels of the pod, all of which have to match.
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// PullDelay is how long the image is pulled. Default: 100 to 300 milliseconds. An image that is on the node is not
+	// pulled again, unless the pull policy is Always.
+	PullDelay time.Duration `json:"-"`
+	// PullError fails each pull with this text: the container waits with ErrImagePull and ImagePullBackOff.
+	PullError string `json:"pullError,omitempty"`
+	// StartDelay is how long it takes to create and start the container. Default: 50 to 150 milliseconds.
+	StartDelay time.Duration `json:"-"`
+	// StartError fails each start with this text: the container waits with RunContainerError.
+	StartError string `json:"startError,omitempty"`
+	// ReadyDelay is the time from the start of the container until its startup and readiness probes pass. It delays
+	// readiness also if the container does not have such probes.
+	ReadyDelay time.Duration `json:"-"`
+	// NeverReady has readiness probes fail. The container does not become ready, with and without a probe.
+	NeverReady bool `json:"neverReady,omitempty"`
+	// UnhealthyAfter is the time from the start of the container after which liveness probes fail. Default: never.
+	UnhealthyAfter time.Duration `json:"-"`
+	// Jitter varies PullDelay, StartDelay, ReadyDelay, RunTime and UnhealthyAfter by up to this share of them, in both
+	// directions: with 0.2, one second is between 0.8 and 1.2 seconds. It has to be between 0 and 1.
+	Jitter float64 `json:"jitter,omitempty"`
+
+	// RunTime is the time from the start of the container until it exits. Default: a container exits if ExitCode or
+	// OOMKilled is set, if its command is one of true, false, exit and sleep, or if the restart policy of the pod
+	// is Never or OnFailure. Otherwise it runs until the pod is deleted.
+	RunTime time.Duration `json:"-"`
+	// ExitCode is the exit code after RunTime. Default: that of the command, or 0.
+	ExitCode *int32 `json:"exitCode,omitempty"`
+	// OOMKilled ends the container after RunTime with exit code 137 and the reason OOMKilled.
+	OOMKilled bool `json:"oomKilled,omitempty"`
+	// Failures limits how often the container ends as ExitCode, OOMKilled or UnhealthyAfter says. After that many
+	// restarts it is healthy. Default: no limit.
+	Failures int `json:"failures,omitempty"`
+	// Message is the termination message.
+	Message string `json:"message,omitempty"`
+	// Forever keeps the container running although its command or restart policy would end it.
+	Forever bool `json:"forever,omitempty"`
+
+	// TerminationDelay is the time from SIGTERM until the container exits. If it is longer than the grace period,
+	// the container is killed and exits with 137.
+	TerminationDelay time.Duration `json:"-"`
+	// TerminationExitCode is the exit code after SIGTERM. Default: 0.
+	TerminationExitCode int32 `json:"terminationExitCode,omitempty"`
+
+	// Usage is what the container uses while it runs: cpu and memory. Default: none.
+	Usage corev1.ResourceList `json:"usage,omitempty"`
+}
+
+// behaviorData is a Behavior as data. The fields of durations hide those of the embedded value.
+type behaviorData struct {
+	*plainBehavior
+	PullDelay        *metav1.Duration `json:"pullDelay,omitempty"`
+	StartDelay       *metav1.Duration `json:"startDelay,omitempty"`
+	ReadyDelay       *metav1.Duration `json:"readyDelay,omitempty"`
+	UnhealthyAfter   *metav1.Duration `json:"unhealthyAfter,omitempty"`
+	RunTime          *metav1.Duration `json:"runTime,omitempty"`
+	TerminationDelay *metav1.Duration `json:"terminationDelay,omitempty"`
+}
+
+type plainBehavior Behavior
+
+func (b *Behavior) durations(d *behaviorData) map[*time.Duration]**metav1.Duration {
+	return map[*time.Duration]**metav1.Duration{
+		&b.PullDelay:        &d.PullDelay,
+		&b.StartDelay:       &d.StartDelay,
+		&b.ReadyDelay:       &d.ReadyDelay,
+		&b.UnhealthyAfter:   &d.UnhealthyAfter,
+		&b.RunTime:          &d.RunTime,
+		&b.TerminationDelay: &d.TerminationDelay,
+	}
+}
+
+// MarshalJSON writes durations as strings.
+func (b Behavior) MarshalJSON() ([]byte, error) {
+	d := behaviorData{plainBehavior: (*plainBehavior)(&b)}
+	for value, data := range b.durations(&d) {
+		if *value != 0 {
+			*data = &metav1.Duration{Duration: *value}
+		}
+	}
+	return json.Marshal(d)
+}
+
+// UnmarshalJSON reads durations from strings. Unknown fields are an error.
+func (b *Behavior) UnmarshalJSON(data []byte) error {
+	d := behaviorData{plainBehavior: (*plainBehavior)(b)}
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&d); err != nil {
+		return err
+	}
+	for value, data := range b.durations(&d) {
+		if *data != nil {
+			*value = (*data).Duration
+		}
+	}
+	return nil
+}
+
+// String describes the selection of the behavior.
+func (b Behavior) String() string {
+	var parts []string
+	for _, part := range []struct{ name, value string }{
+		{"image", b.Image}, {"namespace", b.Namespace}, {"name", b.Name}, {"container", b.Container}, {"owner", b.Owner},
+	} {
+		if part.value != "" {
+			parts = append(parts, part.name+" "+part.value)
+		}
+	}
+	if len(b.Labels) > 0 {
+		parts = append(parts, "labels "+metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: b.Labels}))
+	}
+	if len(parts) == 0 {
+		return "every container"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// validate returns what is wrong with the behavior.
+func (b *Behavior) validate() error {
+	for _, pattern := range []struct{ field, value string }{
+		{"Image", b.Image}, {"Name", b.Name}, {"Container", b.Container}, {"Owner", b.Owner},
+	} {
+		if _, err := path.Match(pattern.value, ""); err != nil {
+			return fmt.Errorf("%s %q is not a pattern of path.Match: %w", pattern.field, pattern.value, err)
+		}
+	}
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{
+		{"PullDelay", b.PullDelay}, {"StartDelay", b.StartDelay}, {"ReadyDelay", b.ReadyDelay}, {"RunTime", b.RunTime},
+		{"UnhealthyAfter", b.UnhealthyAfter}, {"TerminationDelay", b.TerminationDelay},
+	} {
+		if d.value < 0 {
+			return fmt.Errorf("%s %s is negative", d.field, d.value)
+		}
+	}
+	switch {
+	case b.Owner != "" && strings.Count(b.Owner, "/") != 1:
+		return fmt.Errorf(`Owner %q has to be "Kind/name", such as "Deployment/web"`, b.Owner)
+	case b.Jitter < 0 || b.Jitter > 1:
+		return fmt.Errorf("Jitter %v is not between 0 and 1", b.Jitter)
+	case b.Failures < 0:
+		return fmt.Errorf("Failures %d is negative", b.Failures)
+	case b.Failures > 0 && !b.fails():
+		return errors.New("Failures limits failures, but neither ExitCode, OOMKilled nor UnhealthyAfter is set")
+	case b.Forever && (b.RunTime > 0 || b.ExitCode != nil || b.OOMKilled):
+		return errors.New("Forever excludes RunTime, ExitCode and OOMKilled")
+	case b.ExitCode != nil && (*b.ExitCode < 0 || *b.ExitCode > 255):
+		return fmt.Errorf("ExitCode %d is not between 0 and 255", *b.ExitCode)
+	case b.ExitCode != nil && b.OOMKilled:
+		return errors.New("OOMKilled has exit code 137, and excludes ExitCode")
+	case b.NeverReady && b.ReadyDelay > 0:
+		return errors.New("NeverReady excludes ReadyDelay")
+	}
+	return nil
+}
+
+func (b *Behavior) fails() bool {
+	return b.OOMKilled || b.UnhealthyAfter > 0 || ptr.Deref(b.ExitCode, 0) != 0
+}
+
+// matches reports whether the behavior applies to the container.
+func (b *Behavior) matches(pod *corev1.Pod, container *corev1.Container) bool {
+	if !matchesImage(b.Image, container.Image) ||
+		b.Namespace != "" && b.Namespace != pod.Namespace ||
+		!matchesPattern(b.Name, pod.Name) ||
+		!matchesPattern(b.Container, container.Name) ||
+		b.Owner != "" && !ownedBy(pod, b.Owner) {
+		return false
+	}
+	for key, value := range b.Labels {
+		if have, ok := pod.Labels[key]; !ok || have != value {
+			return false
+		}
+	}
+	return true
+}
+
+func matchesPattern(pattern, value string) bool {
+	if pattern == "" {
+		return true
+	}
+	ok, _ := path.Match(pattern, value)
+	return ok
+}
+
+// matchesImage compares an image with a pattern that may lack the tag.
+func matchesImage(pattern, image string) bool {
+	return matchesPattern(pattern, image) || matchesPattern(pattern, repository(image))
+}
+
+// repository returns an image without tag and digest.
+func repository(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
+		image = image[:i]
+	}
+	return image
+}
+
+// ownedBy reports whether the pod has the owner. Pods are named after their ReplicaSet and Job, and these after
+// their Deployment and CronJob.
+func ownedBy(pod *corev1.Pod, owner string) bool {
+	kind, name, _ := strings.Cut(owner, "/")
+	between := map[string]string{"Deployment": "ReplicaSet", "CronJob": "Job"}[kind]
+	for _, ref := range pod.OwnerReferences {
+		if ref.Kind == kind && matchesPattern(name, ref.Name) {
+			return true
+		}
+		if i := strings.LastIndexByte(ref.Name, '-'); ref.Kind == between && i > 0 && matchesPattern(name, ref.Name[:i]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,142 @@
+package node
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+func TestBehaviorsSelectContainers(t *testing.T) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "web-7d9f-x2x", Labels: map[string]string{"app": "web", "tier": "front"},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web-7d9f"}},
+		},
+	}
+	container := &corev1.Container{Name: "server", Image: "ghcr.io/acme/web:v1"}
+	for _, test := range []struct {
+		name     string
+		behavior Behavior
+		want     bool
+	}{
+		{"nothing is selected: every container", Behavior{}, true},
+		{"image with its tag", Behavior{Image: "ghcr.io/acme/web:v1"}, true},
+		{"image without a tag", Behavior{Image: "ghcr.io/acme/web"}, true},
+		{"image with another tag", Behavior{Image: "ghcr.io/acme/web:v2"}, false},
+		{"pattern of an image", Behavior{Image: "ghcr.io/acme/*"}, true},
+		{"namespace", Behavior{Namespace: "shop"}, true},
+		{"another namespace", Behavior{Namespace: "default"}, false},
+		{"pattern of a name", Behavior{Name: "web-*"}, true},
+		{"another container", Behavior{Container: "proxy"}, false},
+		{"owner", Behavior{Owner: "ReplicaSet/web-7d9f"}, true},
+		{"owner of the owner", Behavior{Owner: "Deployment/web"}, true},
+		{"another owner", Behavior{Owner: "Deployment/db"}, false},
+		{"owner of another kind", Behavior{Owner: "StatefulSet/web"}, false},
+		{"all labels", Behavior{Labels: map[string]string{"app": "web", "tier": "front"}}, true},
+		{"not all labels", Behavior{Labels: map[string]string{"app": "web", "tier": "back"}}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := test.behavior.matches(pod, container); got != test.want {
+				t.Errorf("matches %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+func TestImpossibleBehaviorsAreRejected(t *testing.T) {
+	for _, test := range []struct {
+		behavior Behavior
+		want     string
+	}{
+		{Behavior{Name: "["}, `the behavior of name [: Name "[" is not a pattern of path.Match: syntax error in pattern`},
+		{Behavior{RunTime: -1}, "the behavior of every container: RunTime -1ns is negative"},
+		{Behavior{Owner: "web"}, `the behavior of owner web: Owner "web" has to be "Kind/name", such as "Deployment/web"`},
+		{Behavior{Image: "a", Jitter: 2}, "the behavior of image a: Jitter 2 is not between 0 and 1"},
+		{Behavior{Failures: 1}, "the behavior of every container: Failures limits failures, but neither ExitCode, OOMKilled nor UnhealthyAfter is set"},
+		{Behavior{Forever: true, RunTime: 1}, "the behavior of every container: Forever excludes RunTime, ExitCode and OOMKilled"},
+		{Behavior{ExitCode: ptr.To(int32(256))}, "the behavior of every container: ExitCode 256 is not between 0 and 255"},
+	} {
+		if _, err := newBehaviors([]Behavior{test.behavior}); err == nil || err.Error() != test.want {
+			t.Errorf("error %v, want %s", err, test.want)
+		}
+	}
+}
+
+func TestBehaviorsAreData(t *testing.T) {
+	const data = `{"image":"web","exitCode":1,"failures":2,"readyDelay":"1m30s","usage":{"cpu":"100m"}}`
+	var b Behavior
+	if err := json.Unmarshal([]byte(data), &b); err != nil {
+		t.Fatal(err)
+	}
+	if b.ReadyDelay != 90*time.Second || b.Failures != 2 || *b.ExitCode != 1 || b.Usage.Cpu().String() != "100m" {
+		t.Errorf("read %+v", b)
+	}
+	written, err := json.Marshal(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want any
+	if json.Unmarshal(written, &got) != nil || json.Unmarshal([]byte(data), &want) != nil || !cmp.Equal(want, got) {
+		t.Errorf("written as %s, want the fields of %s", written, data)
+	}
+	if err := json.Unmarshal([]byte(`{"exitcode":1,"crash":true}`), &b); err == nil {
+		t.Error("an unknown field is accepted")
+	}
+}
+
+func TestCommandsAreUnderstood(t *testing.T) {
+	for _, test := range []struct {
+		words []string
+		want  command
+		ok    bool
+	}{
+		{nil, command{}, false},
+		{[]string{"nginx"}, command{}, false},
+		{[]string{"/bin/true"}, command{}, true},
+		{[]string{"false"}, command{code: 1}, true},
+		{[]string{"exit", "3"}, command{code: 3}, true},
+		{[]string{"sleep", "5"}, command{runTime: 5 * time.Second}, true},
+		{[]string{"sleep", "1.5m"}, command{runTime: 90 * time.Second}, true},
+		{[]string{"sleep", "infinity"}, command{forever: true}, true},
+		{[]string{"sleep", "soon"}, command{}, false},
+		{[]string{"sh", "-c", "exit 7"}, command{code: 7}, true},
+		{[]string{"/bin/sh", "-ec", "sleep 2; echo done && exit 4"}, command{runTime: 2 * time.Second, code: 4}, true},
+		{[]string{"sh", "-c", "false || exit 2"}, command{code: 2}, true},
+		{[]string{"sh", "-c", "false && exit 2"}, command{code: 1}, true},
+		{[]string{"sh", "-c", "true\nsleep 1\nsleep 1"}, command{runTime: 2 * time.Second}, true},
+		{[]string{"sh", "-c", "while true; do sleep 1; done"}, command{forever: true}, true},
+		{[]string{"sh", "-c", "echo a > /data/b"}, command{}, false},
+		{[]string{"sh", "-c", "nginx; exit 1"}, command{}, false},
+		{[]string{"tail", "-f", "/dev/null"}, command{forever: true}, true},
+	} {
+		got, ok := parseCommand(&corev1.Container{Command: test.words})
+		if got != test.want && ok || ok != test.ok {
+			t.Errorf("%q is %+v, %t; want %+v, %t", test.words, got, ok, test.want, test.ok)
+		}
+	}
+}
+
+func TestJitterFollowsFromTheSeed(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}
+	c := &corev1.Container{Name: "c"}
+	b := &Behavior{ReadyDelay: time.Second, Jitter: 0.5}
+	seen := map[time.Duration]bool{}
+	for seed := range uint64(20) {
+		p := planFor(seed, b, pod, c, Main, 0)
+		if p.readyAfter != planFor(seed, b, pod, c, Main, 0).readyAfter {
+			t.Errorf("seed %d leads to two delays", seed)
+		}
+		if p.readyAfter < 500*time.Millisecond || p.readyAfter > 1500*time.Millisecond {
+			t.Errorf("seed %d leads to %s, not between 0.5s and 1.5s", seed, p.readyAfter)
+		}
+		seen[p.readyAfter] = true
+	}
+	if len(seen) < 15 {
+		t.Errorf("20 seeds lead to %d delays", len(seen))
+	}
+}

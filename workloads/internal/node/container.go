@@ -1,0 +1,228 @@
+package node
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/distribution/reference"
+	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	"k8s.io/kubernetes/pkg/kubelet/events"
+	"k8s.io/utils/ptr"
+)
+
+// minimumGrace is the time that the kubelet leaves to a container at least before it sends SIGKILL.
+const minimumGrace = 2
+
+// container is one start of a container of a pod, until the next one.
+type container struct {
+	spec      *corev1.Container
+	kind      ContainerKind
+	attempt   int
+	id        string
+	startedAt time.Time
+	process   Process
+	exit      *Exit // nil: it runs
+	probes    []*prober
+	stop      *stop // nil: it is not to end
+}
+
+// stop is the way of a running container to its end.
+type stop struct {
+	since    time.Time
+	grace    int64     // seconds
+	preStop  time.Time // when the preStop hook is done
+	signaled time.Time // when SIGTERM was sent, and zero before
+	killAt   time.Time // when SIGKILL follows
+	message  string
+}
+
+func (c *container) running() bool {
+	return c.exit == nil
+}
+
+// kindOf returns the list of the spec that a container is in.
+func kindOf(pod *corev1.Pod, name string) ContainerKind {
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; c.Name == name {
+			if podutil.IsRestartableInitContainer(c) {
+				return Sidecar
+			}
+			return Init
+		}
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		if pod.Spec.EphemeralContainers[i].Name == name {
+			return Ephemeral
+		}
+	}
+	return Main
+}
+
+// observe takes over how the process has ended.
+func (c *container) observe(now time.Time) (changed bool) {
+	if c.exit != nil {
+		return false
+	}
+	c.exit = c.process.Exit(now)
+	return c.exit != nil
+}
+
+// status returns the container as the kubelet's functions see containers.
+func (c *container) status() *kubecontainer.Status {
+	s := &kubecontainer.Status{
+		ID:           kubecontainer.ContainerID{Type: "containerd", ID: c.id},
+		Name:         c.spec.Name,
+		State:        kubecontainer.ContainerStateRunning,
+		CreatedAt:    c.startedAt,
+		StartedAt:    c.startedAt,
+		Image:        imageName(c.spec.Image),
+		ImageRef:     imageRef(c.spec.Image),
+		RestartCount: c.attempt,
+	}
+	if c.exit != nil {
+		s.State = kubecontainer.ContainerStateExited
+		s.FinishedAt = c.exit.At
+		s.ExitCode = int(c.exit.Code)
+		s.Reason = c.exit.Reason
+		s.Message = c.exit.Message
+	}
+	return s
+}
+
+// begin records that the container is to end. grace is in seconds.
+func (c *container) begin(ctx context.Context, p *pod, grace int64, message string, now time.Time) {
+	if !c.running() {
+		return
+	}
+	if c.stop != nil {
+		// A later request can only shorten the grace period.
+		if left := grace + int64(now.Sub(c.stop.since).Seconds()); left < c.stop.grace {
+			c.stop.grace = left
+			if at := now.Add(time.Duration(max(grace, minimumGrace)) * time.Second); !c.stop.signaled.IsZero() && at.Before(c.stop.killAt) {
+				c.stop.killAt = at
+			}
+		}
+		return
+	}
+	if message == "" {
+		message = "Stopping container " + c.spec.Name
+	}
+	p.node.events.container(ctx, p.api, c.spec, corev1.EventTypeNormal, events.KillingContainer, "%s", message)
+	c.stop = &stop{since: now, grace: grace, preStop: now.Add(preStopTime(c.spec, grace)), message: message}
+}
+
+// preStopTime is how long a preStop hook takes. Without code only sleeping takes time.
+func preStopTime(spec *corev1.Container, grace int64) time.Duration {
+	if spec.Lifecycle == nil || spec.Lifecycle.PreStop == nil || spec.Lifecycle.PreStop.Sleep == nil {
+		return 0
+	}
+	return time.Duration(min(grace, spec.Lifecycle.PreStop.Sleep.Seconds)) * time.Second
+}
+
+// advance sends the signals that are due. turn reports whether the containers that have to end before this one have
+// ended.
+func (c *container) advance(now time.Time, turn bool) {
+	if c.stop == nil || !c.running() {
+		return
+	}
+	s := c.stop
+	if s.signaled.IsZero() {
+		graceEnd := s.since.Add(time.Duration(s.grace) * time.Second)
+		if now.Before(s.preStop) || !turn && now.Before(graceEnd) {
+			return
+		}
+		// The kubelet counts the time that has passed in whole seconds.
+		left := max(s.grace-int64(now.Sub(s.since).Seconds()), minimumGrace)
+		s.signaled, s.killAt = now, now.Add(time.Duration(left)*time.Second)
+		c.process.Terminate(now)
+	}
+	if !now.Before(s.killAt) && c.process.Exit(now) == nil {
+		c.process.Kill(now)
+	}
+	c.observe(now)
+}
+
+// next returns when the container has to be looked at again.
+func (c *container) next(now time.Time) time.Time {
+	if !c.running() {
+		return time.Time{}
+	}
+	next := c.process.Next(now)
+	if s := c.stop; s != nil {
+		if s.signaled.IsZero() {
+			next = earlier(next, s.preStop, now)
+			next = earlier(next, s.since.Add(time.Duration(s.grace)*time.Second), now)
+		} else {
+			next = earlier(next, s.killAt, now)
+		}
+		return next
+	}
+	for _, probe := range c.probes {
+		next = earlier(next, probe.next(c, now), now)
+	}
+	return next
+}
+
+// terminationGrace returns the seconds that a container has to end, by who ends it.
+func terminationGrace(pod *corev1.Pod, probe *corev1.Probe) int64 {
+	switch {
+	case pod.DeletionGracePeriodSeconds != nil:
+		return *pod.DeletionGracePeriodSeconds
+	case pod.Spec.TerminationGracePeriodSeconds == nil:
+		return minimumGrace
+	case probe != nil && probe.TerminationGracePeriodSeconds != nil:
+		return *probe.TerminationGracePeriodSeconds
+	}
+	return *pod.Spec.TerminationGracePeriodSeconds
+}
+
+// digest returns 64 hexadecimal digits that follow from the parts.
+func digest(parts ...any) string {
+	sum := sha256.Sum256(fmt.Appendln(nil, parts...))
+	return hex.EncodeToString(sum[:])
+}
+
+// imageName returns the image as container runtimes report it, with registry and tag.
+func imageName(image string) string {
+	named, err := reference.ParseDockerRef(image)
+	if err != nil {
+		return image
+	}
+	return named.String()
+}
+
+// imageRef returns the image with a digest.
+func imageRef(image string) string {
+	named, err := reference.ParseDockerRef(image)
+	if err != nil {
+		return image
+	}
+	if digested, ok := named.(reference.Digested); ok {
+		return reference.TrimNamed(named).String() + "@" + digested.Digest().String()
+	}
+	return reference.TrimNamed(named).String() + "@sha256:" + digest(named.String())
+}
+
+// linuxUser returns the user that the first process of a container has.
+func linuxUser(pod *corev1.Pod, spec *corev1.Container) *corev1.ContainerUser {
+	user := &corev1.LinuxContainerUser{SupplementalGroups: []int64{}}
+	if s := pod.Spec.SecurityContext; s != nil {
+		user.UID, user.GID = ptr.Deref(s.RunAsUser, 0), ptr.Deref(s.RunAsGroup, 0)
+	}
+	if s := spec.SecurityContext; s != nil {
+		user.UID, user.GID = ptr.Deref(s.RunAsUser, user.UID), ptr.Deref(s.RunAsGroup, user.GID)
+	}
+	user.SupplementalGroups = append(user.SupplementalGroups, user.GID)
+	if s := pod.Spec.SecurityContext; s != nil {
+		user.SupplementalGroups = append(user.SupplementalGroups, s.SupplementalGroups...)
+		if s.FSGroup != nil {
+			user.SupplementalGroups = append(user.SupplementalGroups, *s.FSGroup)
+		}
+	}
+	return &corev1.ContainerUser{Linux: user}
+}

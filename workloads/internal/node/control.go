@@ -1,0 +1,62 @@
+package node
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Node is a handle of a node, for what happens to nodes in real clusters. Its methods are safe for concurrent use.
+type Node struct{ node *node }
+
+// Name returns the name of the node.
+func (n *Node) Name() string { return n.node.name }
+
+// StopHeartbeats stops the kubelet of the node: it does not renew the Lease, and does nothing for its pods. Containers run on.
+// After 50 seconds the node lifecycle controller sets the node's condition Ready to Unknown and taints it, and 300
+// seconds later pods that do not tolerate that are deleted; they remain Terminating until the node is back.
+// The Lease is renewed once more, so that the time begins now.
+func (n *Node) StopHeartbeats(ctx context.Context) error {
+	if !n.node.beats() {
+		return nil
+	}
+	err := n.node.renew(ctx)
+	n.node.mu.Lock()
+	n.node.stopped = true
+	n.node.mu.Unlock()
+	return err
+}
+
+// ResumeHeartbeats starts the kubelet of the node again: it writes its Lease and status, and does what there is to do
+// for its pods.
+func (n *Node) ResumeHeartbeats(ctx context.Context) error {
+	n.node.mu.Lock()
+	was := n.node.stopped
+	n.node.stopped = false
+	n.node.mu.Unlock()
+	if !was {
+		return nil
+	}
+	defer n.node.wake()
+	if err := n.node.renew(ctx); err != nil {
+		return err
+	}
+	return n.node.writeStatus(ctx)
+}
+
+// SetPressure sets or clears a condition: MemoryPressure, DiskPressure or PIDPressure. The node lifecycle controller
+// taints the node accordingly. The node does not evict pods because of it.
+func (n *Node) SetPressure(ctx context.Context, kind corev1.NodeConditionType, on bool) error {
+	for _, p := range pressures {
+		if p.kind != kind {
+			continue
+		}
+		n.node.mu.Lock()
+		n.node.pressure[kind] = on
+		n.node.mu.Unlock()
+		return n.node.writeStatus(ctx)
+	}
+	return fmt.Errorf("condition %s of node %s cannot be set: use %s, %s or %s", kind, n.node.name,
+		corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure)
+}

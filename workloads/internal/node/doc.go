@@ -1,0 +1,29 @@
+// Package node runs the nodes of a living cluster: it registers Node objects, renews their Leases, and runs the pods
+// that are bound to them as a kubelet would, without code in the containers.
+//
+// The package is made of the parts of the kubelet that are exported (conditions, restart rules, event reasons,
+// back-off, the event correlator) and of our own state machine in place of the kubelet's workers, which poll.
+//
+// # Data flow
+//
+// The pod informer hands each change to the node that the pod is bound to. A node has one goroutine. It keeps a set of
+// pods that have something to do, and syncs one at a time: see pod.sync, which reads from top to bottom in the order of
+// the kubelet's SyncPod. A pod has at most one timer, for the next moment at which something happens by itself: a
+// container starts or exits, a probe is due, a back-off ends. A pod that just runs has none, and costs nothing.
+//
+// What a container does is a [Process]. The processes of this package follow a [Behavior]. Other runtimes implement
+// [Runtime], for example containers that are Go functions.
+//
+// # What always holds
+//
+//   - A node writes with its own credentials, as user system:node:NAME of the group system:nodes.
+//   - Writes of one pod are in the order of the kubelet: a status first, then the events of the containers that start.
+//   - Random delays follow from the seed and the names of the pod and the container, not from the order of
+//     goroutines.
+//   - All goroutines and timers end when the context of [Start] is done.
+//
+// # Locks
+//
+// node.mu guards the set of pods with something to do and the switches that users turn. It is never held during
+// a request. Everything else of a node and its pods belongs to the goroutine of the node.
+package node

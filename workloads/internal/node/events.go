@@ -1,0 +1,100 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/tools/record/util"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	"k8s.io/utils/clock"
+)
+
+// recorder writes the Events of a node at once, without the goroutines of a broadcaster. Upstream's correlator
+// counts repeated events, aggregates similar ones and drops floods, as in a kubelet.
+type recorder struct {
+	node       string
+	client     kubernetes.Interface
+	correlator *record.EventCorrelator
+	last       time.Time
+}
+
+func newRecorder(node string, client kubernetes.Interface) *recorder {
+	return &recorder{node: node, client: client, correlator: record.NewEventCorrelator(clock.RealClock{})}
+}
+
+// pod records an event about a pod.
+func (r *recorder) pod(ctx context.Context, pod *corev1.Pod, eventType, reason, format string, args ...any) {
+	r.event(ctx, podReference(pod, ""), eventType, reason, fmt.Sprintf(format, args...))
+}
+
+// container records an event about a container of a pod.
+func (r *recorder) container(ctx context.Context, pod *corev1.Pod, container *corev1.Container, eventType, reason, format string, args ...any) {
+	ref, err := kubecontainer.GenerateContainerRef(pod, container)
+	if err != nil {
+		ref = podReference(pod, "")
+	}
+	r.event(ctx, ref, eventType, reason, fmt.Sprintf(format, args...))
+}
+
+// self records an event about the node. A kubelet refers to its node by name in place of the uid.
+func (r *recorder) self(ctx context.Context, eventType, reason, format string, args ...any) {
+	ref := &corev1.ObjectReference{Kind: "Node", Name: r.node, UID: types.UID(r.node)}
+	r.event(ctx, ref, eventType, reason, fmt.Sprintf(format, args...))
+}
+
+func podReference(pod *corev1.Pod, fieldPath string) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
+		ResourceVersion: pod.ResourceVersion, FieldPath: fieldPath,
+	}
+}
+
+func (r *recorder) event(ctx context.Context, ref *corev1.ObjectReference, eventType, reason, message string) {
+	// The name contains the time, and virtual time stands still between two events of one sync.
+	now := time.Now()
+	named := now
+	if !named.After(r.last) {
+		named = r.last.Add(1)
+	}
+	r.last = named
+	namespace := ref.Namespace
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	event := &corev1.Event{
+		ObjectMeta:          metav1.ObjectMeta{Name: util.GenerateEventName(ref.Name, named.UnixNano()), Namespace: namespace},
+		InvolvedObject:      *ref,
+		Reason:              reason,
+		Message:             message,
+		FirstTimestamp:      metav1.NewTime(now),
+		LastTimestamp:       metav1.NewTime(now),
+		Count:               1,
+		Type:                eventType,
+		Source:              corev1.EventSource{Component: "kubelet", Host: r.node},
+		ReportingController: "kubelet",
+		ReportingInstance:   r.node,
+	}
+	result, err := r.correlator.EventCorrelate(event)
+	if err != nil || result.Skip {
+		return
+	}
+	var written *corev1.Event
+	if result.Event.Count > 1 {
+		written, err = r.client.CoreV1().Events(namespace).Patch(ctx, result.Event.Name, types.StrategicMergePatchType, result.Patch, metav1.PatchOptions{})
+	}
+	if result.Event.Count == 1 || apierrors.IsNotFound(err) {
+		result.Event.ResourceVersion = ""
+		written, err = r.client.CoreV1().Events(namespace).Create(ctx, result.Event, metav1.CreateOptions{})
+	}
+	// An event that is lost does not change what the pod does. A kubelet retries only if the server does not respond.
+	if err == nil {
+		r.correlator.UpdateState(written)
+	}
+}

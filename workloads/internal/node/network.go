@@ -1,0 +1,68 @@
+package node
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// network divides 10.244.0.0/14 among the nodes. Each gets as many addresses as its pods need, and at least 256.
+type network struct {
+	bits int // of a subnet's prefix
+}
+
+// podNetwork begins where that of kind does.
+var podNetwork = netip.MustParseAddr("10.244.0.0")
+
+func newNetwork(specs []*corev1.Node) network {
+	pods := int64(0)
+	for _, spec := range specs {
+		pods = max(pods, spec.Status.Capacity.Pods().Value())
+	}
+	bits := 24
+	for bits > 14 && pods+2 > 1<<(32-bits) {
+		bits--
+	}
+	return network{bits: bits}
+}
+
+// subnet are the addresses of the pods of a node.
+type subnet struct {
+	prefix netip.Prefix
+	last   uint32 // the address that was given last, counted from the start
+}
+
+func (n network) subnet(i int) subnet {
+	return subnet{prefix: netip.PrefixFrom(add(podNetwork, uint32(i)<<(32-n.bits)), n.bits)}
+}
+
+func add(a netip.Addr, n uint32) netip.Addr {
+	bytes := a.As4()
+	binary.BigEndian.PutUint32(bytes[:], binary.BigEndian.Uint32(bytes[:])+n)
+	return netip.AddrFrom4(bytes)
+}
+
+// allocate returns an address for a pod. Addresses are given in turn, so that one is not used again soon.
+func (n *node) allocate(p *pod) string {
+	size := uint32(1) << (32 - n.subnet.prefix.Bits())
+	for range size {
+		n.subnet.last = n.subnet.last%(size-2) + 1
+		ip := add(n.subnet.prefix.Addr(), n.subnet.last).String()
+		if _, taken := n.taken[ip]; !taken {
+			n.taken[ip] = p.api.UID
+			return ip
+		}
+	}
+	// Nodes take fewer pods than there are addresses, except for pods of the host's network, which have none.
+	return add(n.subnet.prefix.Addr(), size-1).String()
+}
+
+// release gives the addresses of a pod back. Its status keeps them.
+func (n *node) release(p *pod) {
+	for _, ip := range p.ips {
+		if n.taken[ip] == p.api.UID {
+			delete(n.taken, ip)
+		}
+	}
+}

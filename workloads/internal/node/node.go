@@ -1,0 +1,189 @@
+package node
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/klog/v2"
+)
+
+// node is a node and its pods.
+type node struct {
+	agent   *Agent
+	name    string
+	ip      string
+	spec    *corev1.Node // as it is registered
+	client  kubernetes.Interface
+	events  *recorder
+	backOff *flowcontrol.Backoff // of containers that have ended
+	logger  klog.Logger
+
+	// Of the goroutine of the node.
+	pods   map[types.UID]*pod
+	images map[string]bool // pulled
+	subnet subnet
+	taken  map[string]types.UID // addresses
+
+	mu         sync.Mutex
+	work       chan struct{} // has room for one: there is work
+	queue      []types.UID
+	queued     map[types.UID]bool
+	all        bool // all pods have something to do
+	arrived    map[types.UID]arrival
+	stopped    bool // by StopHeartbeats
+	registered bool
+	pressure   map[corev1.NodeConditionType]bool
+	lease      lease
+}
+
+// arrival is a change of a pod that the goroutine of the node has not taken over yet.
+type arrival struct {
+	pod  *corev1.Pod
+	gone bool
+}
+
+func newNode(ctx context.Context, a *Agent, spec *corev1.Node, client kubernetes.Interface, addresses subnet) *node {
+	return &node{
+		agent: a, name: spec.Name, ip: internalIP(spec), spec: spec, client: client, subnet: addresses,
+		events:  newRecorder(spec.Name, client),
+		backOff: flowcontrol.NewBackOff(10*time.Second, 300*time.Second),
+		logger:  klog.FromContext(ctx).WithValues("node", spec.Name),
+		pods:    map[types.UID]*pod{}, images: map[string]bool{}, taken: map[string]types.UID{},
+		work: make(chan struct{}, 1), queued: map[types.UID]bool{}, arrived: map[types.UID]arrival{},
+		pressure: map[corev1.NodeConditionType]bool{},
+	}
+}
+
+// run registers the node, and syncs pods until ctx is done.
+func (n *node) run(ctx context.Context) {
+	defer n.end()
+	n.register(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.work:
+		}
+		for {
+			p := n.next()
+			if p == nil {
+				break
+			}
+			p.sync(ctx)
+		}
+	}
+}
+
+// end stops the timers.
+func (n *node) end() {
+	for _, p := range n.pods {
+		if p.timer != nil {
+			p.timer.Stop()
+		}
+	}
+}
+
+// next returns a pod that has something to do, and nil if there is none. A node that is stopped does nothing.
+func (n *node) next() *pod {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.all && !n.stopped {
+		n.all = false
+		for _, uid := range slices.Sorted(maps.Keys(n.pods)) {
+			if !n.queued[uid] {
+				n.queued[uid] = true
+				n.queue = append(n.queue, uid)
+			}
+		}
+	}
+	for len(n.queue) > 0 && !n.stopped {
+		uid := n.queue[0]
+		n.queue = n.queue[1:]
+		delete(n.queued, uid)
+		change, changed := n.arrived[uid]
+		delete(n.arrived, uid)
+		p := n.pods[uid]
+		if p == nil {
+			if !changed || change.gone {
+				continue
+			}
+			p = newPod(n, change.pod)
+			n.pods[uid] = p
+		}
+		if changed {
+			p.seen(change.pod)
+			p.gone = p.gone || change.gone
+		}
+		return p
+	}
+	return nil
+}
+
+// podChanged notes a change of a pod. It is called by the informer.
+func (n *node) podChanged(pod *corev1.Pod, gone bool) {
+	n.mu.Lock()
+	n.arrived[pod.UID] = arrival{pod: pod, gone: gone || n.arrived[pod.UID].gone}
+	n.mu.Unlock()
+	n.enqueue(pod.UID)
+}
+
+// enqueue has a pod synced.
+func (n *node) enqueue(uid types.UID) {
+	n.mu.Lock()
+	if !n.queued[uid] {
+		n.queued[uid] = true
+		n.queue = append(n.queue, uid)
+	}
+	n.mu.Unlock()
+	n.wake()
+}
+
+// enqueueAll has all pods synced, because the Node object is there or gone.
+func (n *node) enqueueAll() {
+	n.mu.Lock()
+	n.all = true
+	n.mu.Unlock()
+	n.wake()
+}
+
+func (n *node) wake() {
+	select {
+	case n.work <- struct{}{}:
+	default:
+	}
+}
+
+// forget drops a pod that is over.
+func (n *node) forget(p *pod) {
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	delete(n.pods, p.api.UID)
+}
+
+// others returns the pods that count when another one is admitted.
+func (n *node) others(than *corev1.Pod) []*corev1.Pod {
+	var others []*corev1.Pod
+	for uid, p := range n.pods {
+		if uid != than.UID && p.admitted && !p.completed {
+			others = append(others, p.api)
+		}
+	}
+	return others
+}
+
+// object returns the Node object, and nil if it is not there.
+func (n *node) object() *corev1.Node {
+	object, err := n.agent.lister.Get(n.name)
+	if err != nil {
+		return nil
+	}
+	return object
+}

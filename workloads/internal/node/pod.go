@@ -1,0 +1,448 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/client-go/kubernetes"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	utilpod "k8s.io/kubernetes/pkg/util/pod"
+)
+
+const (
+	// retryPeriod is when the kubelet syncs a pod again after an error.
+	retryPeriod = 10 * time.Second
+	// resyncPeriod is how long the kubelet waits at most for the end of a back-off before it records it again.
+	resyncPeriod = time.Minute
+)
+
+// pod is the state machine of a pod on a node. It belongs to the goroutine of the node.
+type pod struct {
+	node *node
+	api  *corev1.Pod // the newest version that is there; read-only
+	gone bool        // the object is deleted
+
+	status    corev1.PodStatus // the newest status of ours
+	unwritten bool             // status is not written yet
+
+	admitted  bool
+	mounted   bool
+	mount     retry // of volumes
+	sandbox   sandbox
+	ips       []string
+	runs      map[string][]*container // by name: the latest start, and the one before
+	plans     map[string]plan         // by name: of the next start
+	reasons   map[string]reason       // by name: why the container does not start
+	pulls     map[string]*retry       // by image: back-off after failed pulls
+	pass      *pass                   // containers that are being started
+	killing   bool                    // all containers are ending, because the pod has nothing else to do
+	again     time.Time               // when to look again for what to start
+	dirty     bool                    // something has changed since then
+	failure   *reason                 // why the kubelet ends the pod
+	ending    *ending
+	completed bool // all containers have ended, and the sandbox is stopped
+	rejected  bool // the node has not taken it
+	deleted   bool // we have deleted the object
+	finished  bool // there is nothing left to do
+
+	timer *time.Timer
+}
+
+// sandbox is what the containers of a pod share, above all the network.
+type sandbox struct {
+	readyAt time.Time // zero: it does not exist
+	ready   bool
+	stopped bool
+}
+
+func (s sandbox) exists() bool { return s.ready }
+
+// reason is a reason and a message as in statuses.
+type reason struct{ reason, message string }
+
+// ending is the end of a pod.
+type ending struct {
+	grace int64 // seconds
+}
+
+func newPod(n *node, api *corev1.Pod) *pod {
+	return &pod{
+		node: n, api: api, status: *api.Status.DeepCopy(),
+		runs: map[string][]*container{}, plans: map[string]plan{}, reasons: map[string]reason{}, pulls: map[string]*retry{},
+		dirty: true,
+	}
+}
+
+func (p *pod) key() string { return p.api.Namespace + "/" + p.api.Name }
+
+// latest returns the latest start of a container, and previous the one before.
+func (p *pod) latest(name string) *container {
+	if runs := p.runs[name]; len(runs) > 0 {
+		return runs[0]
+	}
+	return nil
+}
+
+func (p *pod) previous(name string) *container {
+	if runs := p.runs[name]; len(runs) > 1 {
+		return runs[1]
+	}
+	return nil
+}
+
+// completedInit reports whether the container is an init container that has succeeded.
+func (p *pod) completedInit(name string) bool {
+	c := p.latest(name)
+	return c != nil && c.kind == Init && !c.running() && c.exit.Code == 0
+}
+
+// running returns the containers that run.
+func (p *pod) running() []*container {
+	var running []*container
+	for _, runs := range p.runs {
+		if runs[0].running() {
+			running = append(running, runs[0])
+		}
+	}
+	return running
+}
+
+// seen takes over a new version of the object.
+func (p *pod) seen(api *corev1.Pod) {
+	if !newer(api, p.api) {
+		return
+	}
+	if api.Generation != p.api.Generation {
+		p.dirty = true
+	}
+	p.api = api
+}
+
+// newer reports whether a is a later version of the object than b.
+func newer(a, b *corev1.Pod) bool {
+	x, _ := strconv.ParseUint(a.ResourceVersion, 10, 64)
+	y, _ := strconv.ParseUint(b.ResourceVersion, 10, 64)
+	return x > y
+}
+
+// sync does what is due. It follows the kubelet: the status of what runs first, then volumes, the sandbox, and the
+// containers that have to start or end.
+func (p *pod) sync(ctx context.Context) {
+	for ctx.Err() == nil {
+		now := time.Now()
+		if !p.step(ctx, now) {
+			p.schedule(now)
+			return
+		}
+	}
+}
+
+// step does one round, and reports whether another one has to follow at once.
+func (p *pod) step(ctx context.Context, now time.Time) bool {
+	if p.finished {
+		return false
+	}
+	p.observe(ctx, now)
+	if p.ending == nil {
+		p.mustEnd(ctx, now)
+	}
+	if p.ending != nil {
+		return p.end(ctx, now)
+	}
+	if !p.admitted {
+		return p.admit(ctx, now)
+	}
+	if p.pass != nil {
+		return p.advance(ctx, now)
+	}
+	if p.killing {
+		return p.kill(ctx, now)
+	}
+	s := p.generate(now, false)
+	if podutil.IsPodPhaseTerminal(s.Phase) {
+		p.ending = &ending{grace: terminationGrace(p.api, nil)}
+		return true
+	}
+	p.publish(ctx, s, now)
+	if !p.mountVolumes(ctx, now) || !p.startSandbox(ctx, now) {
+		return false
+	}
+	if now.Before(p.again) && !p.dirty {
+		return false
+	}
+	p.again, p.dirty = time.Time{}, false
+	return p.begin(ctx, now)
+}
+
+// observe takes over what has happened in the containers.
+func (p *pod) observe(ctx context.Context, now time.Time) {
+	for _, name := range p.names() {
+		c := p.latest(name)
+		if c == nil {
+			continue
+		}
+		if c.observe(now) {
+			p.dirty = true
+			continue
+		}
+		if p.ending == nil && c.probe(ctx, p, now) {
+			p.dirty = true
+		}
+	}
+}
+
+// names returns the names of all containers, in the order of the spec: init, main, ephemeral.
+func (p *pod) names() []string {
+	spec := &p.api.Spec
+	names := make([]string, 0, len(spec.InitContainers)+len(spec.Containers)+len(spec.EphemeralContainers))
+	for i := range spec.InitContainers {
+		names = append(names, spec.InitContainers[i].Name)
+	}
+	for i := range spec.Containers {
+		names = append(names, spec.Containers[i].Name)
+	}
+	for i := range spec.EphemeralContainers {
+		names = append(names, spec.EphemeralContainers[i].Name)
+	}
+	return names
+}
+
+// mustEnd begins the end of the pod if it is deleted, or past its deadline.
+func (p *pod) mustEnd(ctx context.Context, now time.Time) {
+	switch {
+	case p.gone:
+		// Without the object, the kubelet does not give a grace period.
+		p.ending = &ending{grace: 1}
+	case p.api.DeletionTimestamp != nil:
+		p.ending = &ending{grace: terminationGrace(p.api, nil)}
+	case podutil.IsPodPhaseTerminal(p.api.Status.Phase):
+		p.ending = &ending{grace: terminationGrace(p.api, nil)}
+	case !p.deadline().IsZero() && !now.Before(p.deadline()):
+		p.failure = &reason{"DeadlineExceeded", "Pod was active on the node longer than the specified deadline"}
+		p.node.events.pod(ctx, p.api, corev1.EventTypeNormal, p.failure.reason, "%s", p.failure.message)
+		p.ending = &ending{grace: terminationGrace(p.api, nil)}
+	}
+}
+
+// deadline returns when spec.activeDeadlineSeconds ends, and zero if it is not set.
+func (p *pod) deadline() time.Time {
+	if p.api.Spec.ActiveDeadlineSeconds == nil || p.status.StartTime == nil {
+		return time.Time{}
+	}
+	return p.status.StartTime.Add(time.Duration(*p.api.Spec.ActiveDeadlineSeconds) * time.Second)
+}
+
+// end stops all containers, writes the last status, and deletes the object if that was asked for.
+func (p *pod) end(ctx context.Context, now time.Time) bool {
+	if p.completed {
+		return p.finish(ctx, now)
+	}
+	p.pass = nil
+	if p.api.DeletionGracePeriodSeconds != nil && !p.gone {
+		p.ending.grace = min(p.ending.grace, *p.api.DeletionGracePeriodSeconds)
+	}
+	if len(p.running()) > 0 {
+		if !p.gone {
+			// The status of containers that are ending is written before they get a signal. The phase stays until all
+			// have ended.
+			s := p.generate(now, false)
+			if podutil.IsPodPhaseTerminal(s.Phase) {
+				s.Phase, s.Reason, s.Message = p.status.Phase, p.status.Reason, p.status.Message
+			}
+			p.publish(ctx, s, now)
+		}
+		p.stopAll(ctx, p.ending.grace, now)
+		return len(p.running()) == 0
+	}
+	p.completed = true
+	p.sandbox.stopped = true
+	p.node.release(p)
+	return true
+}
+
+// finish writes the last status, and deletes the object.
+func (p *pod) finish(ctx context.Context, now time.Time) bool {
+	if p.gone {
+		p.finished = true
+		p.node.forget(p)
+		return false
+	}
+	if p.deleted || p.again.After(now) && !p.dirty {
+		return false
+	}
+	p.again, p.dirty = time.Time{}, false
+	if p.rejected {
+		p.publish(ctx, p.status, now)
+		return false
+	}
+	s := p.generate(now, true)
+	if !podutil.IsPodPhaseTerminal(s.Phase) {
+		s.Phase = corev1.PodFailed // as TerminatePod of the kubelet: it did not start
+	}
+	p.publish(ctx, s, now)
+	if p.api.DeletionTimestamp == nil || p.unwritten || p.gone {
+		return false
+	}
+	uid := p.api.UID
+	err := p.node.client.CoreV1().Pods(p.api.Namespace).Delete(ctx, p.api.Name, metav1.DeleteOptions{
+		GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{UID: &uid},
+	})
+	if p.deleted = err == nil || isGone(err); !p.deleted {
+		p.again = now.Add(retryPeriod)
+	}
+	return false
+}
+
+// kill stops the containers that are left when the pod has nothing else to do, which are sidecars.
+func (p *pod) kill(ctx context.Context, now time.Time) bool {
+	p.stopAll(ctx, terminationGrace(p.api, nil), now)
+	if len(p.running()) > 0 {
+		return false
+	}
+	p.killing, p.sandbox.stopped = false, true
+	return true
+}
+
+// stopAll ends all containers: sidecars after the main containers, in the reverse order of their starts.
+func (p *pod) stopAll(ctx context.Context, grace int64, now time.Time) {
+	for _, name := range p.names() {
+		if c := p.latest(name); c != nil {
+			c.begin(ctx, p, grace, "", now)
+		}
+	}
+	// A container that ends may be the one that another one waits for.
+	for before := -1; before != len(p.running()); {
+		before = len(p.running())
+		for _, c := range p.running() {
+			c.advance(now, p.turn(c))
+		}
+	}
+}
+
+// turn reports whether the containers that have to end before this one have ended.
+func (p *pod) turn(c *container) bool {
+	if c.kind != Sidecar {
+		return true
+	}
+	later := false
+	for i := range p.api.Spec.InitContainers {
+		name := p.api.Spec.InitContainers[i].Name
+		other := p.latest(name)
+		if later && other != nil && other.kind == Sidecar && other.running() {
+			return false
+		}
+		later = later || name == c.spec.Name
+	}
+	for i := range p.api.Spec.Containers {
+		if other := p.latest(p.api.Spec.Containers[i].Name); other != nil && other.running() {
+			return false
+		}
+	}
+	return true
+}
+
+// startSandbox creates the sandbox, and reports whether it is ready.
+func (p *pod) startSandbox(ctx context.Context, now time.Time) bool {
+	s := &p.sandbox
+	if s.ready {
+		return true
+	}
+	if s.readyAt.IsZero() {
+		s.readyAt = now.Add(p.jitter().between("sandbox", 50*time.Millisecond, 150*time.Millisecond))
+		return false
+	}
+	if now.Before(s.readyAt) {
+		return false
+	}
+	s.ready = true
+	if !kubecontainer.IsHostNetworkPod(p.api) {
+		p.ips = []string{p.node.allocate(p)}
+	}
+	// The kubelet reports at once that containers can start. The addresses follow with the next status.
+	status := *p.status.DeepCopy()
+	status.Conditions = utilpod.ReplaceOrAppendPodCondition(status.Conditions, &corev1.PodCondition{
+		Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue,
+		ObservedGeneration: podutil.CalculatePodConditionObservedGeneration(&status, p.api.Generation, corev1.PodReadyToStartContainers),
+	})
+	p.publish(ctx, status, now)
+	return true
+}
+
+func (p *pod) jitter() jitter {
+	return jitter{seed: p.node.agent.config.Seed, key: p.key()}
+}
+
+// publish writes a status if it has changed. If the write fails, it is repeated later.
+func (p *pod) publish(ctx context.Context, s corev1.PodStatus, now time.Time) {
+	normalize(&s, &p.status, now)
+	s.ObservedGeneration = podutil.CalculatePodStatusObservedGeneration(p.api)
+	if !p.unwritten && apiequality.Semantic.DeepEqual(s, p.status) {
+		return
+	}
+	p.status, p.unwritten = s, true
+	written, err := patchStatus(ctx, p.node.client, p.api, s)
+	switch {
+	case err == nil:
+		p.unwritten = false
+		p.seen(written)
+	case isGone(err):
+		p.unwritten = false
+	default:
+		p.again = now.Add(retryPeriod)
+		p.node.logger.V(2).Info("The status of a pod is not written, and will be again", "pod", p.key(), "err", err)
+	}
+}
+
+// patchStatus writes a status with a strategic merge patch, as a kubelet, which leaves conditions of others alone. It
+// returns the pod as it was if the patch would be empty.
+func patchStatus(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, status corev1.PodStatus) (*corev1.Pod, error) {
+	before, err := json.Marshal(corev1.Pod{Status: pod.Status})
+	if err != nil {
+		return nil, err
+	}
+	// The uid is a precondition.
+	after, err := json.Marshal(corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: pod.UID}, Status: status})
+	if err != nil {
+		return nil, err
+	}
+	patch, err := strategicpatch.CreateTwoWayMergePatch(before, after, corev1.Pod{})
+	if err != nil {
+		return nil, err
+	}
+	if string(patch) == fmt.Sprintf(`{"metadata":{"uid":%q}}`, pod.UID) {
+		return pod, nil
+	}
+	return client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+}
+
+// schedule sets the timer for the next moment at which something happens by itself.
+func (p *pod) schedule(now time.Time) {
+	var next time.Time
+	for _, runs := range p.runs {
+		next = earlier(next, runs[0].next(now), now)
+	}
+	next = earlier(next, p.again, now)
+	next = earlier(next, p.mount.at, now)
+	next = earlier(next, p.sandbox.readyAt, now)
+	next = earlier(next, p.deadline(), now)
+	if p.pass != nil {
+		next = earlier(next, p.pass.until, now)
+	}
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	if p.finished || next.IsZero() {
+		return
+	}
+	uid := p.api.UID
+	p.timer = time.AfterFunc(next.Sub(now), func() { p.node.enqueue(uid) })
+}

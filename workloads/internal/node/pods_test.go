@@ -1,0 +1,232 @@
+package node_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/node"
+)
+
+// slow makes the time of each stage visible in whole seconds.
+var slow = node.Behavior{PullDelay: time.Second, StartDelay: time.Second}
+
+func behave(f func(b *node.Behavior)) []node.Behavior {
+	b := slow
+	f(&b)
+	return []node.Behavior{b}
+}
+
+func always(name string) corev1.Container {
+	return corev1.Container{Name: name, Image: name + ":1", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)}
+}
+
+func TestPodsRunAsOnAKubelet(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		behaviors []node.Behavior
+		pod       func(*corev1.Pod)
+		after     time.Duration // until the pod is deleted, if deleted is set
+		deleted   bool
+		until     time.Duration
+	}{
+		{
+			name:      "a container starts, becomes ready and runs until the pod is deleted",
+			behaviors: []node.Behavior{slow},
+			after:     time.Hour, deleted: true, until: time.Second,
+		},
+		{
+			name:      "a container that exits restarts at once, and then after 10, 20 and 40 seconds",
+			behaviors: behave(func(b *node.Behavior) { b.ExitCode, b.RunTime = ptr.To(int32(3)), time.Second }),
+			until:     90 * time.Second,
+		},
+		{
+			name:      "a pod that does not restart fails with its container",
+			behaviors: behave(func(b *node.Behavior) { b.OOMKilled, b.RunTime, b.Message = true, 5*time.Second, "no memory" }),
+			pod:       func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever },
+			until:     time.Minute,
+		},
+		{
+			name:      "a pod that restarts on failure completes",
+			behaviors: behave(func(b *node.Behavior) { b.ExitCode, b.Failures = ptr.To(int32(1)), 1 }),
+			pod:       func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure },
+			until:     time.Minute,
+		},
+		{
+			name:      "an image that cannot be pulled is pulled again with back-off",
+			behaviors: behave(func(b *node.Behavior) { b.PullError = "not found" }),
+			until:     40 * time.Second,
+		},
+		{
+			name:      "readiness waits for the probe",
+			behaviors: behave(func(b *node.Behavior) { b.ReadyDelay = 12 * time.Second }),
+			pod: func(p *corev1.Pod) {
+				p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{PeriodSeconds: 5, ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"x"}}}}
+			},
+			until: time.Minute,
+		},
+		{
+			name:      "a container that fails its liveness probe is restarted",
+			behaviors: behave(func(b *node.Behavior) { b.UnhealthyAfter, b.Failures = 10*time.Second, 1 }),
+			pod: func(p *corev1.Pod) {
+				p.Spec.Containers[0].LivenessProbe = &corev1.Probe{PeriodSeconds: 5, FailureThreshold: 2, ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"x"}}}}
+			},
+			until: time.Minute,
+		},
+		{
+			name:      "a container that ignores SIGTERM is killed after the grace period",
+			behaviors: behave(func(b *node.Behavior) { b.TerminationDelay = time.Minute }),
+			pod:       func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = ptr.To(int64(5)) },
+			after:     10 * time.Second, deleted: true, until: time.Minute,
+		},
+		{
+			name:      "init containers run one after the other before the others",
+			behaviors: []node.Behavior{{Container: "c", PullDelay: time.Second, StartDelay: time.Second}, slow},
+			pod: func(p *corev1.Pod) {
+				p.Spec.InitContainers = []corev1.Container{{Name: "i1", Image: "i1:1"}, {Name: "i2", Image: "i2:1"}}
+			},
+			until: time.Minute,
+		},
+		{
+			name:      "an init container that fails fails a pod that does not restart",
+			behaviors: []node.Behavior{{Container: "i1", PullDelay: time.Second, StartDelay: time.Second, ExitCode: ptr.To(int32(2))}},
+			pod: func(p *corev1.Pod) {
+				p.Spec.RestartPolicy = corev1.RestartPolicyNever
+				p.Spec.InitContainers = []corev1.Container{{Name: "i1", Image: "i1:1"}}
+			},
+			until: time.Minute,
+		},
+		{
+			name:      "sidecars start in order before the others, and end after them in reverse order",
+			behaviors: behave(func(b *node.Behavior) { b.TerminationDelay = 2 * time.Second }),
+			pod: func(p *corev1.Pod) {
+				p.Spec.InitContainers = []corev1.Container{always("s1"), always("s2")}
+			},
+			after: 20 * time.Second, deleted: true, until: time.Minute,
+		},
+		{
+			name:      "a pod completes although its sidecar runs forever",
+			behaviors: []node.Behavior{{Container: "c", RunTime: 10 * time.Second, PullDelay: time.Second, StartDelay: time.Second}, slow},
+			pod: func(p *corev1.Pod) {
+				p.Spec.RestartPolicy = corev1.RestartPolicyNever
+				p.Spec.InitContainers = []corev1.Container{always("s1")}
+			},
+			until: time.Minute,
+		},
+		{
+			name:      "a pod fails after its deadline",
+			behaviors: []node.Behavior{slow},
+			pod:       func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To(int64(30)) },
+			until:     time.Minute,
+		},
+		{
+			name:  "commands give exit codes and run times",
+			until: time.Minute,
+			pod: func(p *corev1.Pod) {
+				p.Spec.RestartPolicy = corev1.RestartPolicyNever
+				p.Spec.Containers = []corev1.Container{
+					{Name: "a", Image: "busybox:1", Command: []string{"sh", "-c", "sleep 5; exit 7"}},
+					{Name: "b", Image: "busybox:1", Command: []string{"sleep", "10"}},
+					{Name: "c", Image: "busybox:1", Args: []string{"false"}},
+				}
+			},
+		},
+		{
+			name:  "a node takes no pod that does not fit",
+			until: time.Second,
+			pod: func(p *corev1.Pod) {
+				p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("9")}
+			},
+		},
+		{
+			name:  "a node takes no pod whose node selector it does not match",
+			until: time.Second,
+			pod:   func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"disk": "ssd"} },
+		},
+		{
+			name:      "an image that is there is not pulled",
+			behaviors: []node.Behavior{slow},
+			until:     time.Minute,
+			pod: func(p *corev1.Pod) {
+				p.Spec.Containers = []corev1.Container{{Name: "a", Image: "web:1"}, {Name: "b", Image: "web:1"}}
+			},
+		},
+		{
+			name:      "a container is not created without the ConfigMap of its environment",
+			behaviors: []node.Behavior{slow},
+			until:     15 * time.Second,
+			pod: func(p *corev1.Pod) {
+				p.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
+			},
+		},
+		{
+			name:      "a pod waits for the Secret of its volume",
+			behaviors: []node.Behavior{slow},
+			until:     5 * time.Second,
+			pod: func(p *corev1.Pod) {
+				p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "keys"}}}}
+			},
+		},
+		{
+			name:      "readiness gates are left to their owners",
+			behaviors: []node.Behavior{slow},
+			until:     10 * time.Second,
+			pod: func(p *corev1.Pod) {
+				p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "acme.com/gate"}}
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, node.Config{Behaviors: test.behaviors})
+				synctest.Wait()
+				lines := w.watch()
+				var change []func(*corev1.Pod)
+				if test.pod != nil {
+					change = append(change, test.pod)
+				}
+				uid := string(w.create("p", change...).UID)
+				if test.deleted {
+					time.Sleep(test.after)
+					w.delete("p")
+				}
+				time.Sleep(test.until)
+				got := append(lines("p"), w.events("p")...)
+				golden(t, strings.ReplaceAll(strings.Join(got, "\n"), uid, "UID")+"\n")
+			})
+		})
+	}
+}
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden compares with the file of the test.
+func golden(t *testing.T, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", strings.ReplaceAll(t.Name(), "/", string(filepath.Separator))+".txt")
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}

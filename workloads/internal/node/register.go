@@ -1,0 +1,112 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"encoding/json"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+)
+
+// register creates the Node object with its status, or brings an existing one up to date. Its conditions make
+// the node lifecycle controller take off the taint that admission gives to a new node.
+func (n *node) register(ctx context.Context) {
+	object := n.spec.DeepCopy()
+	n.setConditions(&object.Status, time.Now())
+	_, err := n.client.CoreV1().Nodes().Create(ctx, object, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		err = n.writeStatus(ctx)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		n.agent.config.Report(fmt.Errorf("node %s does not exist, because it cannot be registered: %w", n.name, err))
+		return
+	}
+	if err := n.renew(ctx); err != nil && ctx.Err() == nil {
+		n.agent.config.Report(fmt.Errorf("node %s becomes NotReady, because its Lease cannot be written: %w", n.name, err))
+	}
+	n.mu.Lock()
+	n.registered = true
+	n.mu.Unlock()
+	n.events.self(ctx, corev1.EventTypeNormal, "Starting", "Starting kubelet.")
+}
+
+// writeStatus patches the status of the Node object, as a kubelet does every five minutes and after each change.
+func (n *node) writeStatus(ctx context.Context) error {
+	current, err := n.client.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	status := n.spec.Status.DeepCopy()
+	status.Conditions = current.Status.DeepCopy().Conditions
+	status.VolumesAttached, status.VolumesInUse = current.Status.VolumesAttached, current.Status.VolumesInUse
+	n.setConditions(status, time.Now())
+	before, err := json.Marshal(corev1.Node{Status: current.Status})
+	if err != nil {
+		return err
+	}
+	after, err := json.Marshal(corev1.Node{Status: *status})
+	if err != nil {
+		return err
+	}
+	patch, err := strategicpatch.CreateTwoWayMergePatch(before, after, corev1.Node{})
+	if err != nil {
+		return err
+	}
+	_, err = n.client.CoreV1().Nodes().Patch(ctx, n.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	return err
+}
+
+// condition is a condition of a node in its two states.
+type condition struct {
+	kind    corev1.NodeConditionType
+	healthy reason
+	ill     reason
+}
+
+var pressures = []condition{
+	{corev1.NodeMemoryPressure, reason{"KubeletHasSufficientMemory", "kubelet has sufficient memory available"},
+		reason{"KubeletHasInsufficientMemory", "kubelet has insufficient memory available"}},
+	{corev1.NodeDiskPressure, reason{"KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
+		reason{"KubeletHasDiskPressure", "kubelet has disk pressure"}},
+	{corev1.NodePIDPressure, reason{"KubeletHasSufficientPID", "kubelet has sufficient PID available"},
+		reason{"KubeletHasInsufficientPID", "kubelet has insufficient PID available"}},
+}
+
+// setConditions writes the conditions in the order of the kubelet.
+func (n *node) setConditions(s *corev1.NodeStatus, now time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range pressures {
+		why, value := p.healthy, corev1.ConditionFalse
+		if n.pressure[p.kind] {
+			why, value = p.ill, corev1.ConditionTrue
+		}
+		setCondition(s, p.kind, value, why, now)
+	}
+	setCondition(s, corev1.NodeReady, corev1.ConditionTrue, reason{"KubeletReady", "kubelet is posting ready status"}, now)
+}
+
+func setCondition(s *corev1.NodeStatus, kind corev1.NodeConditionType, value corev1.ConditionStatus, why reason, now time.Time) {
+	at := metav1.NewTime(now)
+	c := corev1.NodeCondition{
+		Type: kind, Status: value, Reason: why.reason, Message: why.message, LastHeartbeatTime: at, LastTransitionTime: at,
+	}
+	for i := range s.Conditions {
+		if s.Conditions[i].Type == kind {
+			if s.Conditions[i].Status == value {
+				c.LastTransitionTime = s.Conditions[i].LastTransitionTime
+			}
+			s.Conditions[i] = c
+			return
+		}
+	}
+	s.Conditions = append(s.Conditions, c)
+}

@@ -1,0 +1,207 @@
+package node
+
+import (
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+// defaultRunTime is how long a container runs that completes without a behavior or command that says more.
+const defaultRunTime = time.Second
+
+// plan is what one start of a container will do: its behavior with all random choices made.
+type plan struct {
+	pullDelay, startDelay time.Duration
+	pullError, startError string
+
+	readyAfter     time.Duration
+	neverReady     bool
+	unhealthyAfter time.Duration // zero: never
+
+	exits   bool
+	runTime time.Duration
+	exit    Exit
+
+	terminationDelay time.Duration
+	terminationCode  int32
+	message          string
+}
+
+// planFor makes the plan for a start. The same arguments lead to the same plan.
+func planFor(seed uint64, b *Behavior, pod *corev1.Pod, container *corev1.Container, kind ContainerKind, attempt int) plan {
+	vary := jitter{seed: seed, key: pod.Namespace + "/" + pod.Name + "/" + container.Name + "/" + strconv.Itoa(attempt)}
+	if b == nil {
+		b = &Behavior{}
+	}
+	of := func(what string, d time.Duration) time.Duration {
+		return vary.around(what, d, b.Jitter)
+	}
+	p := plan{
+		pullDelay:        of("pull", b.PullDelay),
+		pullError:        b.PullError,
+		startDelay:       of("start", b.StartDelay),
+		startError:       b.StartError,
+		readyAfter:       of("ready", b.ReadyDelay),
+		neverReady:       b.NeverReady,
+		unhealthyAfter:   of("unhealthy", b.UnhealthyAfter),
+		terminationDelay: b.TerminationDelay,
+		terminationCode:  b.TerminationExitCode,
+		message:          b.Message,
+	}
+	if b.PullDelay == 0 {
+		p.pullDelay = vary.between("pull", 100*time.Millisecond, 300*time.Millisecond)
+	}
+	if b.StartDelay == 0 {
+		p.startDelay = vary.between("start", 50*time.Millisecond, 150*time.Millisecond)
+	}
+
+	healed := b.Failures > 0 && attempt >= b.Failures
+	if healed {
+		p.unhealthyAfter = 0
+	}
+	p.runTime = of("run", b.RunTime)
+	line, understood := parseCommand(container)
+	switch {
+	case b.Forever:
+	case !healed && b.OOMKilled:
+		p.exits, p.exit = true, Exit{Code: 137, Reason: "OOMKilled"}
+	case !healed && b.ExitCode != nil:
+		p.exits, p.exit.Code = true, *b.ExitCode
+	case !healed && b.RunTime > 0:
+		p.exits, p.exit.Code = true, line.code
+	case understood:
+		p.exits, p.runTime, p.exit.Code = !line.forever, line.runTime, line.code
+	case kind == Init, kind == Main && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways && !pauses(container):
+		p.exits, p.runTime = true, defaultRunTime
+	}
+	if p.exit.Reason == "" {
+		p.exit.Reason = reasonOf(p.exit.Code)
+	}
+	p.exit.Message = b.Message
+	return p
+}
+
+// reasonOf returns the reason that container runtimes give to an exit code.
+func reasonOf(code int32) string {
+	if code == 0 {
+		return "Completed"
+	}
+	return "Error"
+}
+
+// pauses reports whether the image is the one that does nothing until it is stopped.
+func pauses(container *corev1.Container) bool {
+	image := repository(container.Image)
+	return image[strings.LastIndexByte(image, '/')+1:] == "pause"
+}
+
+// simulated is a process that follows a plan.
+type simulated struct {
+	plan
+	startedAt time.Time
+	signal    *Exit // how the process ends after a signal
+}
+
+func startSimulated(p plan, startedAt time.Time) *simulated {
+	return &simulated{plan: p, startedAt: startedAt}
+}
+
+func (s *simulated) Exit(now time.Time) *Exit {
+	end := s.signal
+	if s.exits {
+		planned := s.exit
+		planned.At = s.startedAt.Add(s.runTime)
+		if end == nil || planned.At.Before(end.At) {
+			end = &planned
+		}
+	}
+	if end == nil || end.At.After(now) {
+		return nil
+	}
+	return end
+}
+
+func (s *simulated) Probe(kind ProbeKind, now time.Time) (bool, string) {
+	age := now.Sub(s.startedAt)
+	switch {
+	case kind == Liveness:
+		return s.unhealthyAfter == 0 || age < s.unhealthyAfter, "the behavior of the container is unhealthy"
+	case kind == Startup:
+		return age >= s.readyAfter, "the behavior of the container is not started"
+	}
+	return !s.neverReady && age >= s.readyAfter, "the behavior of the container is not ready"
+}
+
+func (s *simulated) Next(now time.Time) time.Time {
+	next := time.Time{}
+	for _, t := range []time.Time{s.startedAt.Add(s.readyAfter), s.startedAt.Add(s.unhealthyAfter)} {
+		next = earlier(next, t, now)
+	}
+	if s.exits {
+		next = earlier(next, s.startedAt.Add(s.runTime), now)
+	}
+	if s.signal != nil {
+		next = earlier(next, s.signal.At, now)
+	}
+	return next
+}
+
+func (s *simulated) Steady() bool { return true }
+
+func (s *simulated) Terminate(now time.Time) {
+	if s.signal == nil {
+		s.signal = &Exit{At: now.Add(s.terminationDelay), Code: s.terminationCode, Reason: reasonOf(s.terminationCode), Message: s.message}
+	}
+}
+
+func (s *simulated) Kill(now time.Time) {
+	if s.signal == nil || s.signal.At.After(now) {
+		s.signal = &Exit{At: now, Code: 137, Reason: "Error", Message: s.message}
+	}
+}
+
+// earlier returns the earlier one of two times, where zero times and times that have passed do not count.
+func earlier(a, b, now time.Time) time.Time {
+	if b.IsZero() || !b.After(now) {
+		return a
+	}
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// jitter draws random durations that follow from the seed and a key.
+type jitter struct {
+	seed uint64
+	key  string
+}
+
+// share returns a number from 0 to below 1.
+func (j jitter) share(what string) float64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(strconv.FormatUint(j.seed, 16) + "/" + j.key + "/" + what))
+	// The finalizer of splitmix64 spreads the changes of the last bytes over all bits.
+	x := h.Sum64()
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9
+	x = (x ^ (x >> 27)) * 0x94d049bb133111eb
+	return float64((x^(x>>31))>>11) / (1 << 53)
+}
+
+// between returns a duration in whole milliseconds.
+func (j jitter) between(what string, low, high time.Duration) time.Duration {
+	return (low + time.Duration(j.share(what)*float64(high-low))).Truncate(time.Millisecond)
+}
+
+func (j jitter) around(what string, d time.Duration, share float64) time.Duration {
+	return d + time.Duration((2*j.share(what)-1)*share*float64(d))
+}
+
+// usage returns what a running container uses.
+func (b *Behavior) usage() corev1.ResourceList {
+	return ptr.Deref(b, Behavior{}).Usage
+}

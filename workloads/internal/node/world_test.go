@@ -1,0 +1,185 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/workloads/internal/node"
+)
+
+// world is a cluster with nodes, and without controllers and a scheduler.
+type world struct {
+	*testing.T
+	cluster *fakecluster.Cluster
+	admin   kubernetes.Interface
+	agent   *node.Agent
+}
+
+// newWorld starts a cluster in the bubble of the test, with one node n1 unless the configuration says otherwise.
+func newWorld(t *testing.T, config node.Config) *world {
+	t.Helper()
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--authorization-mode=Node,RBAC"))
+	w := &world{T: t, cluster: c}
+	var err error
+	if w.admin, err = kubernetes.NewForConfig(c.RESTConfig()); err != nil {
+		t.Fatal(err)
+	}
+	if config.Nodes == nil {
+		config.Nodes = node.Nodes(1)
+	}
+	config.Client = func(user string, groups ...string) (kubernetes.Interface, error) {
+		return kubernetes.NewForConfig(c.ConfigFor(user, groups...))
+	}
+	config.Report = func(err error) { t.Error(err) }
+	config.Informers = informers.NewSharedInformerFactory(w.admin, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	if w.agent, err = node.Start(ctx, config); err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	config.Informers.Start(ctx.Done())
+	t.Cleanup(func() {
+		cancel()
+		w.agent.Wait()
+		config.Informers.Shutdown()
+	})
+	return w
+}
+
+// create creates a pod on n1, with the one container c of the image web unless it says otherwise.
+func (w *world) create(name string, change ...func(*corev1.Pod)) *corev1.Pod {
+	w.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec: corev1.PodSpec{
+			NodeName: "n1", AutomountServiceAccountToken: new(bool),
+			Containers: []corev1.Container{{Name: "c", Image: "web:1"}},
+		},
+	}
+	for _, f := range change {
+		f(pod)
+	}
+	created, err := w.admin.CoreV1().Pods("default").Create(w.Context(), pod, metav1.CreateOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return created
+}
+
+func (w *world) delete(name string) {
+	w.Helper()
+	if err := w.admin.CoreV1().Pods("default").Delete(w.Context(), name, metav1.DeleteOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) pod(name string) *corev1.Pod {
+	w.Helper()
+	pod, err := w.admin.CoreV1().Pods("default").Get(w.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return pod
+}
+
+// watch records the statuses of all pods from now on. The function that it returns gives the lines of one pod, each as
+// "2s Running Ready=True c=running", with the restarts of a container behind it as "c=running/1".
+func (w *world) watch() func(name string) []string {
+	w.Helper()
+	watcher, err := w.admin.CoreV1().Pods("").Watch(w.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	began, lines := time.Now(), map[string][]string{}
+	var done sync.WaitGroup
+	var mu sync.Mutex
+	done.Go(func() {
+		for e := range watcher.ResultChan() {
+			pod, ok := e.Object.(*corev1.Pod)
+			if !ok {
+				continue
+			}
+			line := describe(pod)
+			if e.Type == watch.Deleted {
+				line = "deleted"
+			}
+			mu.Lock()
+			if have := lines[pod.Name]; len(have) == 0 || !strings.HasSuffix(have[len(have)-1], " "+line) {
+				lines[pod.Name] = append(have, fmt.Sprintf("%s %s", time.Since(began).Truncate(time.Second), line))
+			}
+			mu.Unlock()
+		}
+	})
+	w.Cleanup(func() { watcher.Stop(); done.Wait() })
+	return func(name string) []string {
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		return lines[name]
+	}
+}
+
+// describe returns what the tests compare of a status.
+func describe(pod *corev1.Pod) string {
+	s := &pod.Status
+	parts := []string{string(s.Phase)}
+	if s.Reason != "" {
+		parts[0] += "(" + s.Reason + ")"
+	}
+	for _, c := range s.Conditions {
+		if c.Type == corev1.PodReady {
+			part := "Ready=" + string(c.Status)
+			if c.Reason != "" && c.Reason != "ContainersNotReady" {
+				part += "(" + c.Reason + ")"
+			}
+			parts = append(parts, part)
+		}
+	}
+	for _, c := range append(append([]corev1.ContainerStatus(nil), s.InitContainerStatuses...), s.ContainerStatuses...) {
+		part := c.Name + "="
+		switch {
+		case c.State.Running != nil:
+			part += "running"
+		case c.State.Terminated != nil:
+			part += fmt.Sprintf("%s(%d)", c.State.Terminated.Reason, c.State.Terminated.ExitCode)
+		case c.State.Waiting != nil:
+			part += c.State.Waiting.Reason
+		}
+		if c.RestartCount > 0 {
+			part += fmt.Sprintf("/%d", c.RestartCount)
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, " ")
+}
+
+// events returns the events about an object, each as "Warning Reason: message", with "(x3)" behind it if it was
+// counted.
+func (w *world) events(name string) []string {
+	w.Helper()
+	list, err := w.admin.CoreV1().Events("").List(w.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
+	if err != nil {
+		w.Fatal(err)
+	}
+	var lines []string
+	for _, e := range list.Items {
+		line := fmt.Sprintf("%s %s: %s", e.Type, e.Reason, e.Message)
+		if e.Count > 1 {
+			line += fmt.Sprintf(" (x%d)", e.Count)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -18,6 +18,7 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/clientgo"
@@ -44,6 +45,7 @@ type Cluster struct {
 	transport *clientgo.Transport
 	access    clientgo.Access
 	clients   *clientgo.Clients
+	clientset func() *kubernetes.Clientset
 
 	mu        sync.Mutex
 	listeners []*httptest.Server
@@ -162,6 +164,7 @@ func (c *Cluster) open() (err error) {
 	if c.settings.tls {
 		c.secure = &c.access
 	}
+	c.clientset = sync.OnceValue(func() *kubernetes.Clientset { return kubernetes.NewForConfigOrDie(c.RESTConfig()) })
 	c.clients, err = clientgo.NewClients(c.RESTConfig())
 	return err
 }
@@ -325,6 +328,10 @@ func (c *Cluster) Kubeconfig() ([]byte, error) {
 
 // Dynamic returns a client for unstructured objects of any kind.
 func (c *Cluster) Dynamic() dynamic.Interface { return c.clients.Dynamic }
+
+// Clientset returns a client for the typed objects of Kubernetes' own kinds, with the user of RESTConfig.
+// It is made at the first call.
+func (c *Cluster) Clientset() kubernetes.Interface { return c.clientset() }
 
 // Discovery returns a client that asks the server for the groups, versions and resources that
 // it serves. It has no cache.

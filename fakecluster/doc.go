@@ -46,7 +46,8 @@
 // a browser shows: a timeline of requests, and objects with their revisions and Events. A relative folder
 // is one of the package's own, because go test runs each package in its folder.
 //
-// [Cluster.Settle] waits until clients have nothing more to do, [Cluster.Stats] counts what they have
+// [Cluster.WaitFor] waits until an object meets a condition: one in its status, a Go function, or an
+// expression in CEL. [Cluster.Settle] waits until clients have nothing more to do, [Cluster.Stats] counts what they have
 // asked for, and [Cluster.CheckBudget] fails a test if that was too much.
 //
 // # Faults

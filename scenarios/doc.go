@@ -260,6 +260,9 @@
 //   - warnings: the texts of the warnings, in order; [] requires that there are none.
 //   - table: the output of kubectl get, or wide: the output with -o wide.
 //   - that: conditions that must be true.
+//   - condition: TYPE or TYPE=STATUS: a condition that the status of the object must have, such as
+//     Available or Degraded=False. As with kubectl wait, a condition that was set for an older
+//     generation does not count. With eventually, the step waits for it.
 //
 // A step without error must succeed, even if it does not have expect. A step with error must fail.
 //

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+	"github.com/fakecluster/fakecluster/internal/statuscondition"
 )
 
 // evaluate returns how an answer differs from the expectation: a message, and a diff if there is one. Both are
@@ -56,6 +57,12 @@ func evaluate(e syntax.Expectation, a Answer, answers map[string]Answer) (messag
 	}
 	if e.Rows != nil && !compare("table", e.Rows, Printed(a.Body, e.Wide)) {
 		return message, difference
+	}
+	if c := e.StatusCondition; c != nil && !e.HasError {
+		object, _ := a.redactedBody().(map[string]any)
+		if unmet := statuscondition.Unmet(object, c.Type, c.Status); unmet != "" {
+			return fmt.Sprintf("%s: %s", c.Pos, unmet), ""
+		}
 	}
 	for _, c := range e.That {
 		if failed := EvaluateCondition(c, a, answers); failed != "" {

@@ -81,11 +81,32 @@ func makes(after time.Duration, name string) Controller {
 	}
 }
 
+// available sets the condition Available of the Deployment a after a time.
+func available(after time.Duration) Controller {
+	return func(ctx context.Context, cfg *rest.Config) error {
+		clients, err := kubernetes.NewForConfig(cfg)
+		if err != nil {
+			return err
+		}
+		if sleep(ctx, after) {
+			if _, err := clients.AppsV1().Deployments("default").Patch(ctx, "a", types.MergePatchType,
+				[]byte(`{"status": {"conditions": [{"type": "Available", "status": "True"}]}}`), metav1.PatchOptions{}, "status"); err != nil {
+				return err
+			}
+		}
+		<-ctx.Done()
+		return nil
+	}
+}
+
 // What steps that wait find, with a controller beside them. All of it is in virtual time.
 func TestWaiting(t *testing.T) {
 	const (
 		get        = "- get: {apiVersion: v1, kind: ConfigMap, name: a}\n"
 		watchesEnd = "- fault: {verb: watch, resource: configmaps, effect: expireWatch}\n"
+		deployment = "- create: {apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {selector: {matchLabels: {app: a}},\n" +
+			"    template: {metadata: {labels: {app: a}},\n      spec: {containers: [{name: a, image: a}]}}}}\n"
+		getDeployment = "- get: {apiVersion: apps/v1, kind: Deployment, name: a}\n"
 	)
 	tests := []struct {
 		rule       string
@@ -95,6 +116,11 @@ func TestWaiting(t *testing.T) {
 	}{
 		{"what a controller does comes true", counts(time.Minute, 5), get + "  eventually: 1h\n  expect: {data: {n: '5'}}\n", ""},
 		{"what is true for a moment has been true", counts(0, 500), get + "  eventually: 1h\n  expect: {data: {n: '250'}}\n", ""},
+		{"a condition comes true", available(time.Minute), deployment + getDeployment + "  eventually: 1h\n  condition: Available\n" + getDeployment + "  condition: Available=True\n", ""},
+		{"a condition does not come true", available(time.Minute), deployment + getDeployment + "  eventually: 30s\n  condition: Available\n",
+			"f.yaml:8: step 2: get deployments.apps default/a: not true after 30s: f.yaml:10: the object does not have the condition Available, or any other\n    no changes meanwhile"},
+		{"a condition has another status", available(time.Second), deployment + getDeployment + "  eventually: 1h\n  condition: Available\n" + getDeployment + "  condition: Available=False\n",
+			"f.yaml:11: step 3: get deployments.apps default/a: f.yaml:12: the condition Available is True, not False"},
 		{"a number of objects comes true", counts(time.Minute, 5), "- count: {apiVersion: v1, kind: ConfigMap}\n  options: {labelSelector: none}\n  eventually: 1m\n  expect: 1\n",
 			"f.yaml:5: step 1: count configmaps: not true after 1m0s: unexpected answer (-want +got):\n" +
 				"      int64(\n    - \t1,\n    + \t0,\n      )\n    no changes meanwhile"},

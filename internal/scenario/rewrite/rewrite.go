@@ -9,6 +9,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/scenario/player"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+	"github.com/fakecluster/fakecluster/internal/statuscondition"
 )
 
 // Rewriter makes the expectations of a step say what the cluster has answered. It changes only
@@ -106,6 +107,12 @@ func (r *Rewriter) rewrite(a player.Answer) {
 		r.InTable = true
 		r.value(at(name), e.Rows, player.Printed(a.Body, e.Wide))
 		r.InTable = false
+	}
+	if c := e.StatusCondition; c != nil {
+		object, _ := a.Body.(map[string]any)
+		if statuscondition.Unmet(object, c.Type, c.Status) != "" {
+			r.rejections = append(r.rejections, "condition is not rewritten")
+		}
 	}
 	for _, c := range e.That {
 		if text := player.EvaluateCondition(c, a, r.answers); text != "" {

@@ -112,6 +112,7 @@ func TestUpdateReportsWhatItCannotRewrite(t *testing.T) {
 	const get = "- get: {apiVersion: v1, kind: ConfigMap, name: a}\n"
 	const says = "the expectation cannot be rewritten: "
 	for _, test := range []struct{ rule, text, want string }{
+		{"a condition of the status", create + get + "  condition: Ready\n", says + "condition is not rewritten"},
 		{"a condition", create + get + "  that: [answer.data.x == '2']\n", says + "conditions (that) are not rewritten"},
 		{"another answer", create + get + "  expect: {metadata: {name: !from a.data.x }}\n", says + "6:29: the value is computed from other answers"},
 		{"an alias", create + get + "  expect: {data: &b {x: \"2\"}}\n- get: {apiVersion: v1, kind: ConfigMap, name: a}\n  expect: {data: *b}\n", says + "6:18: the value has an anchor or is an alias"},

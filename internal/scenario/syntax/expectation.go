@@ -25,6 +25,14 @@ type Expectation struct {
 	Rows any
 	Wide bool
 	That []Condition
+	// StatusCondition is the condition that the object must have in its status, or nil.
+	StatusCondition *StatusCondition
+}
+
+// StatusCondition is a condition in the status of an object: TYPE, or TYPE=STATUS.
+type StatusCondition struct {
+	Pos          Position
+	Type, Status string
 }
 
 // expectations returns the readers of the fields with the expectations of a step.
@@ -78,8 +86,31 @@ func (p *parser) expectations(e *Expectation) map[string]func(*yaml.Node) {
 		"table": table(false),
 		"wide":  table(true),
 		"that":  func(n *yaml.Node) { e.That = p.conditions(n) },
+		"condition": func(n *yaml.Node) {
+			if p.isLeftOut(n) {
+				return
+			}
+			if text := p.text(n); text != "" {
+				e.StatusCondition = p.statusCondition(n, text)
+			}
+		},
 	}
 }
+
+// statusCondition reads TYPE or TYPE=STATUS. The default status is True.
+func (p *parser) statusCondition(n *yaml.Node, text string) *StatusCondition {
+	conditionType, status, has := strings.Cut(text, "=")
+	if !has {
+		status = "True"
+	}
+	if conditionType == "" || !slices.Contains(conditionStatuses, status) {
+		p.mistake(n, "condition takes TYPE or TYPE=STATUS, where STATUS is %s, and not %q", strings.Join(conditionStatuses, ", "), text)
+	}
+	return &StatusCondition{p.at(n), conditionType, status}
+}
+
+// conditionStatuses are the statuses that a condition can have.
+var conditionStatuses = []string{"True", "False", "Unknown"}
 
 // list reads a list, which may contain marks.
 func (p *parser) list(n *yaml.Node, what, of string) any {
@@ -183,5 +214,5 @@ func IsMark(tree any) bool {
 
 // hasChecks reports whether the expectation checks more than the success of the request.
 func (e Expectation) hasChecks() bool {
-	return e.HasWant || e.HasError || e.Code != nil || e.Warnings != nil || e.Rows != nil || e.That != nil
+	return e.HasWant || e.HasError || e.Code != nil || e.Warnings != nil || e.Rows != nil || e.That != nil || e.StatusCondition != nil
 }

@@ -420,6 +420,14 @@ func (p *parser) checkCombinations(n *yaml.Node, s *Step, given map[*RequestFiel
 		}
 		s.AsTable = true
 	}
+	if n := field(n, "condition"); n != nil && s.StatusCondition != nil {
+		if s.HasError && !IsMark(s.Error) {
+			p.mistake(n, "a step cannot have both condition and error")
+		}
+		if s.Verb.answer != objectAnswer || s.Verb.Name == "list" {
+			p.mistake(n, "the answer to %s is not one object, so it does not have a condition; use that", s.Verb.Name)
+		}
+	}
 	if n := field(n, "expect"); n != nil && s.answersObject() {
 		switch s.Want.(type) {
 		case []any, Unordered, string, bool, int64, float64:

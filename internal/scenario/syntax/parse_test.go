@@ -16,7 +16,7 @@ func TestMistakes(t *testing.T) {
 	const head = "scenario: s\nsteps:\n"
 	const get = "- get: {path: /x}\n"
 	const hook = "scenario: s\nwebhooks:\n- name: w\n  service: {namespace: d, name: x}\n  response: {}\n"
-	const fields = "absent, advance, apply, as, body, calls, code, compact, consistently, count, create, delete, deletecollection, error, events, eventually, evict, expect, fault, finalize, " +
+	const fields = "absent, advance, apply, as, body, calls, code, compact, condition, consistently, count, create, delete, deletecollection, error, events, eventually, evict, expect, fault, finalize, " +
 		"get, headers, list, log, name, options, patch, scale, settle, status, subresource, table, that, to, type, update, warnings, watch, webhook, wide"
 	tests := []struct {
 		rule, text string
@@ -160,6 +160,12 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:5: not CEL: mine.x: undeclared reference to 'mine' (in container ''); the name is captured later, on line 4`}},
 		{"a condition is true or false", head + get + "  that: [size(answer)]\n", []string{
 			`f.yaml:4: a condition must be true or false, but size(answer) is of type int`}},
+		{"a condition of the status has one of three", head + get + "  condition: Ready=true\n", []string{
+			`f.yaml:4: condition takes TYPE or TYPE=STATUS, where STATUS is True, False, Unknown, and not "Ready=true"`}},
+		{"an error does not have a condition", head + get + "  condition: Ready\n  error: {code: 404}\n", []string{
+			`f.yaml:4: a step cannot have both condition and error`}},
+		{"a list does not have a condition", head + "- list: {path: /x}\n  condition: Ready\n", []string{
+			`f.yaml:4: the answer to list is not one object, so it does not have a condition; use that`}},
 		{"conditions are a list", head + get + "  that: answer.x\n", []string{
 			`f.yaml:4: that takes a list`}},
 		{"unordered takes a list", head + get + "  expect: !unordered {}\n", []string{

@@ -60,6 +60,7 @@ var expectationFields = []fieldDoc{
 	{"table", "LIST", "What kubectl get prints."},
 	{"wide", "LIST", "What kubectl get -o wide prints."},
 	{"that", "TEXTS", "Conditions in CEL that must be true."},
+	{"condition", "TEXT", "TYPE or TYPE=STATUS: a condition that the status of the object must have."},
 }
 
 type jsonSchema = map[string]any

@@ -1,0 +1,47 @@
+package rest
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// FollowObject calls look with an object as it is now, and then with each state that it gets, in the
+// version of the kind, until look returns true. The state is nil while the object does not exist. It
+// reads the history of the store, so that no fault or hold affects it, and no state is left out. It
+// fails when ctx ends, with its error, or if the cluster does not serve the kind.
+func (s *Server) FollowObject(ctx context.Context, kind schema.GroupVersionKind, namespace, name string, look func(map[string]any) bool) error {
+	_, key, err := s.named(kind, namespace, name)
+	if err != nil {
+		return err
+	}
+	changes, err := s.cluster.Store.Watch(key, 0)
+	if err != nil {
+		return err
+	}
+	state := func(revision int64) (done bool, err error) {
+		object, err := s.ObjectAt(kind, namespace, name, revision)
+		if apierrors.IsNotFound(err) {
+			object, err = nil, nil
+		}
+		return err == nil && look(object), err
+	}
+	if done, err := state(changes.Revision()); done || err != nil {
+		return err
+	}
+	for {
+		events, err := changes.Next(ctx)
+		if err != nil {
+			return err
+		}
+		for _, event := range events {
+			if event.Record.Key != key { // it only begins with the key
+				continue
+			}
+			if done, err := state(event.Record.Revision); done || err != nil {
+				return err
+			}
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -124,7 +123,6 @@ func New(opts ...Option) (*Cluster, error) {
 		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
 		Users: users, AuthenticationInfo: s.flags.AuthenticationInfo, Authorizer: s.authorizer, Accounts: accounts, Network: s.flags.Network, AuditLog: s.flags.AuditLog,
 		Flags: s.commandLine, WithoutProfiling: s.flags.WithoutProfiling,
-		VerifyMemory: os.Getenv(verifyMemory) == "1",
 	})
 	if err != nil {
 		c.services.close()
@@ -143,10 +141,6 @@ func New(opts ...Option) (*Cluster, error) {
 	c.watchBubble()
 	return c, nil
 }
-
-// verifyMemory is an environment variable for the tests of fakecluster itself. With it,
-// clusters check that nothing alters the decoded objects that they keep.
-const verifyMemory = "FAKECLUSTER_VERIFY_MEMORY"
 
 // open makes the listener or the transport of the clients, and the clients.
 func (c *Cluster) open() (err error) {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fakecluster/fakecluster/internal/testing/memorytest"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -52,7 +51,7 @@ func start(t testing.TB, change ...func(*rest.Options, *store.Options)) *cluster
 // startInProcess makes a cluster that only serve can reach.
 func startInProcess(t testing.TB, change ...func(*rest.Options, *store.Options)) *cluster {
 	t.Helper()
-	options, storeOptions := rest.Options{Token: token, VerifyMemory: memorytest.Wanted()}, store.Options{}
+	options, storeOptions := rest.Options{Token: token}, store.Options{}
 	options.Controllers = []string{"namespace-controller", "storage-version-migrator-controller", "validatingadmissionpolicy-status-controller"}
 	for _, f := range change {
 		f(&options, &storeOptions)

@@ -66,9 +66,6 @@ type Options struct {
 	// AdmissionConfigFile configures plugins, as the file of kube-apiserver's flag
 	// --admission-control-config-file does; empty: none.
 	AdmissionConfigFile string
-	// VerifyMemory makes the server check that nothing alters the decoded objects that it
-	// keeps. It is for the tests of fakecluster itself: requests take several times as long.
-	VerifyMemory bool
 	// LegacyAPIs serves versions that a server of this release no longer serves, as the
 	// last releases that had them did.
 	LegacyAPIs bool
@@ -181,7 +178,7 @@ func newServer(s *store.Store, o Options, requests *history.Recorder) *Server {
 func (o Options) ofCluster() server.Options {
 	of := server.Options{
 		Token: o.Token, Users: auth.Options(o.Users), AuthenticationInfo: o.AuthenticationInfo, Accounts: auth.IssuerOptions(o.Accounts),
-		Authorizer: o.Authorizer, Now: o.Now, Seed: o.Seed, VerifyMemory: o.VerifyMemory,
+		Authorizer: o.Authorizer, Now: o.Now, Seed: o.Seed,
 		LegacyAPIs: o.LegacyAPIs, RuntimeConfig: o.RuntimeConfig, Network: builtin.Network(o.Network), Controllers: o.Controllers,
 		EnableAdmissionPlugins: o.EnableAdmissionPlugins, DisableAdmissionPlugins: o.DisableAdmissionPlugins,
 		AdmissionConfigFile: o.AdmissionConfigFile,

@@ -47,21 +47,11 @@ type Users struct {
 type Modes struct{ are *auth.Modes }
 
 // ModeOptions say who decides what users may do, in the words of the flags of kube-apiserver.
-type ModeOptions struct {
-	Modes []string // --authorization-mode; none: RBAC
-
-	PolicyFile string // --authorization-policy-file, of the mode ABAC
-
-	// The flags --authorization-webhook-*, of the mode Webhook.
-	WebhookConfigFile, WebhookVersion string
-	AuthorizedTTL, UnauthorizedTTL    time.Duration
-
-	ConfigFile string // --authorization-config, in place of the modes
-}
+type ModeOptions = auth.ModeOptions
 
 // NewModes reads the files that the options name. The errors are those of kube-apiserver.
 func NewModes(o ModeOptions) (*Modes, error) {
-	are, err := auth.NewModes(auth.ModeOptions(o))
+	are, err := auth.NewModes(o)
 	if err != nil {
 		return nil, err
 	}

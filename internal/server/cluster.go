@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -40,7 +41,6 @@ type Options struct {
 	Now                func() time.Time
 	Seed               *uint64
 	Functions          admission.Plugin // called for each write; nil: none
-	VerifyMemory       bool
 	LegacyAPIs         bool
 	RuntimeConfig      []string
 	Network            builtin.Network
@@ -163,10 +163,14 @@ func (c *Cluster) Fork(forked *store.Store, host Host) (*Cluster, error) {
 	return assemble(forked, c.options, host, c.builtin, c.Writes.Random.Fork(), c.Tokens, c.rules)
 }
 
+// verifyMemory is an environment variable for the tests of fakecluster. If it is 1, servers check that nothing
+// alters the decoded objects that they keep, and requests take several times as long.
+const verifyMemory = "FAKECLUSTER_VERIFY_MEMORY"
+
 // assemble puts the parts of a cluster together. The registry and the chain are empty.
 func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *write.Random, tokens *auth.Issuer, origin *auth.Rules) (*Cluster, error) {
 	now := func() metav1.Time { return metav1.NewTime(o.Now()) }
-	memory := resource.NewMemory(o.VerifyMemory)
+	memory := resource.NewMemory(os.Getenv(verifyMemory) == "1")
 	outside := crd.Outside{Services: host.Services, Closing: host.Closing, Fails: host.Faults.FailConversion}
 	c := &Cluster{
 		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s), options: o, builtin: kinds, rules: auth.NewRules(s, builtin.KeyPrefix, origin),

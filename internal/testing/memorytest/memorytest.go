@@ -1,6 +1,5 @@
-// Package memorytest has the clusters of tests prove that nothing alters the decoded
-// objects that they keep. Tests that make servers enable it by an option, which is
-// [Wanted]. Tests that start clusters by package fakecluster set it for all of them:
+// Package memorytest makes the servers of tests check that nothing alters the decoded
+// objects that they keep. Tests that start servers enable it for all of them:
 //
 //	func TestMain(m *testing.M) {
 //		memorytest.Verify()
@@ -13,8 +12,7 @@ import (
 	"os"
 )
 
-// Variable is the environment variable that makes package fakecluster have its
-// clusters verify what they keep.
+// Variable is the environment variable that makes servers verify what they keep.
 const Variable = "FAKECLUSTER_VERIFY_MEMORY"
 
 // Wanted reports whether the memories of a test are to verify each answer. Those of
@@ -27,8 +25,7 @@ func Wanted() bool {
 	return bench == nil || bench.Value.String() == ""
 }
 
-// Verify has each cluster that package fakecluster makes from now on verify what it keeps,
-// if that is wanted. A request that meets an altered object fails.
+// Verify makes each server that starts from now on verify what it keeps, if that is wanted. A request that meets an altered object fails.
 func Verify() {
 	if Wanted() {
 		_ = os.Setenv(Variable, "1") // it fails only for names that cannot be

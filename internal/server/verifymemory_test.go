@@ -1,4 +1,4 @@
-package fakecluster
+package server
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 )
 
 // If the two had different names, no test would notice an object that a write altered.
-func TestClustersReadTheVerifyVariable(t *testing.T) {
+func TestServersReadTheVerifyVariable(t *testing.T) {
 	if verifyMemory != memorytest.Variable {
 		t.Errorf("%s is set and %s is read", memorytest.Variable, verifyMemory)
 	}

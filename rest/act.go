@@ -11,8 +11,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// action returns the action that the request asks for, or nil if a create stores its
-// object.
+// action returns the action of the request, or nil if a create stores its object.
 func (r *request) action() *resource.Action {
 	if s := r.version.Subresource[r.info.Subresource]; s != nil {
 		return s.Action

@@ -10,18 +10,18 @@ import (
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 )
 
-// Admission judges each write, in two phases. An error refuses the write and is the answer of
+// Admission admits or denies each write, in two phases. An error denies the write and is the response to
 // the request. Several goroutines may call it, one for each write in progress.
 type Admission interface {
-	// Mutate may replace the object, and may refuse the write. It is called twice if a
-	// webhook, a policy or Mutate itself asks to be reinvoked.
+	// Mutate may replace the object, and may deny the write. It is called twice if a
+	// webhook, a policy or Mutate itself requests to be reinvoked.
 	Mutate(ctx context.Context, w AdmissionWrite) error
-	// Validate may refuse the write.
+	// Validate may deny the write.
 	Validate(ctx context.Context, w AdmissionWrite) error
 }
 
-// AdmissionWrite is a write that an [Admission] judges. Its attributes say who wants to do
-// what to which object. The objects may be shared and must not be altered. They are of the
+// AdmissionWrite is a write that is passed to an [Admission]. Its attributes are the user, the operation and the
+// object. The objects may be shared and must not be altered. They are of the
 // type that the server works with; the ObjectInterfaces convert them to the version of the
 // request.
 type AdmissionWrite interface {

@@ -22,10 +22,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// agentLog implements server.Log: the writes of the server's own controllers are in the history
-// and in the audit trail, like requests of clients.
+// agentLog implements server.Log: it observes the writes of the server's own controllers like the requests of
+// clients.
 type agentLog struct {
-	trail   *auditSink // nil: none is kept
+	audit   *auditSink // nil: requests are not audited
 	history *history.Recorder
 	now     func() time.Time
 }
@@ -37,7 +37,7 @@ func (l agentLog) Write(ctx context.Context, by controller.Identity, verb string
 	defer func() {
 		shown := o.Shown()
 		noteResult(o, result, err)
-		err = shown.Error(err) // which may be told in the log of a test
+		err = shown.Error(err) // which may be in the log of a test
 	}()
 	return l.audited(observe.With(ctx, o), by, verb, w, run)
 }
@@ -57,7 +57,7 @@ func (l agentLog) Stage(ctx context.Context, by controller.Identity, verb string
 // is what the request would have that a real controller sends.
 func (l agentLog) audited(ctx context.Context, by controller.Identity, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
-	if l.trail == nil {
+	if l.audit == nil {
 		return run(ctx)
 	}
 	o := observe.From(ctx)
@@ -94,7 +94,7 @@ func (l agentLog) event(by controller.Identity, verb string, w write.Request) ob
 		path += "/" + w.Subresource
 	}
 	return observe.Event{
-		Sink: l.trail, Level: l.trail.level, Received: l.now(),
+		Sink: l.audit, Level: l.audit.level, Received: l.now(),
 		Request: &http.Request{URL: &url.URL{Path: path}, Header: http.Header{"User-Agent": {by.UserAgent()}}},
 		Info: &apirequest.RequestInfo{
 			IsResourceRequest: true, Verb: verb, Namespace: w.Namespace, APIGroup: gv.Group, APIVersion: gv.Version,

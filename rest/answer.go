@@ -15,7 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/view"
 )
 
-// view makes the View that shows objects as the client asked for them. As on a real server,
+// view makes the View that shows objects in the form that the client requests. As on a real server,
 // this comes after the object has been read, so that errors in the options of a Table come
 // last.
 func (r *request) view() (*view.View, error) {

@@ -21,7 +21,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
-// audit records an event of each request in the trail. It holds the answer back until the
+// audit records an event of each request in the sink. It holds the answer back until the
 // event is there, so that a client that has read an answer finds its event. The answer to a
 // watch cannot be held back; its first event is there before the header of the answer
 // leaves.
@@ -72,7 +72,7 @@ type auditedAnswer struct {
 	code    int // 0: nothing has been answered yet
 	body    bytes.Buffer
 
-	// status is the Status in the answer, and object the answer in JSON, if they are known.
+	// status is the Status in the answer, and object the answer in JSON, if it has them.
 	status *metav1.Status
 	object string
 }

@@ -11,13 +11,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// A trail keeps the newest events, up to this number and this size of the objects in them.
+// A sink keeps the newest events, up to this number and this size of the objects in them.
 const (
 	maxAuditEvents = 10_000
 	maxAuditBytes  = 64 << 20
 )
 
-// auditSink is the audit trail of a server: what upstream's audit filter would write to its
+// auditSink has the audit events of a server: what upstream's audit filter would write to its
 // log, with one level for all requests and without the stage RequestReceived.
 type auditSink struct {
 	level auditinternal.Level
@@ -30,8 +30,8 @@ type auditSink struct {
 	bytes  int // of the objects in them
 }
 
-// newAuditSink makes a trail, or returns nil if neither a trail nor a log is wanted. Events for a log
-// have the highest level, because its policy is applied only when the request is known.
+// newAuditSink returns a sink, or nil if neither events nor a log are configured. Events for a log
+// have the highest level, because its policy is applied only when the request is complete.
 func newAuditSink(level auditinternal.Level, log *AuditLog, now func() time.Time) *auditSink {
 	if level == "" {
 		level = auditinternal.LevelNone
@@ -46,14 +46,14 @@ func newAuditSink(level auditinternal.Level, log *AuditLog, now func() time.Time
 	return t
 }
 
-// AuditEvents returns the newest events of the audit trail: up to 10,000, with up to 64 MiB
+// AuditEvents returns the newest audit events: up to 10,000, with up to 64 MiB
 // of objects. They are in the order in which the requests were answered. The event of a
 // request is there before its answer leaves the server.
 func (s *Server) AuditEvents() []auditv1.Event {
-	if s.trail == nil || !s.trail.keeps {
+	if s.audit == nil || !s.audit.keeps {
 		return nil
 	}
-	return s.trail.list()
+	return s.audit.list()
 }
 
 func (t *auditSink) list() []auditv1.Event {

@@ -32,7 +32,7 @@ type AuditLog struct {
 }
 
 // auditLog writes events. Unlike a real server it applies the policy when it writes an event,
-// because the event of a request begins before its user is known.
+// because the event of a request begins before its user is authenticated.
 type auditLog struct {
 	policy audit.PolicyRuleEvaluator
 
@@ -103,7 +103,7 @@ func (l *auditLog) line(e *auditinternal.Event) error {
 	return nil
 }
 
-// attributesOf returns the attributes of a request by which a policy judges it.
+// attributesOf returns the attributes of a request that a policy matches.
 func attributesOf(e *auditinternal.Event) authorizer.Attributes {
 	path, _, _ := strings.Cut(e.RequestURI, "?")
 	a := authorizer.AttributesRecord{

@@ -11,8 +11,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth"
 )
 
-// authenticate puts the user of a request into its context, and refuses requests without a
-// known user. A real server accepts requests without credentials as those of system:anonymous,
+// authenticate puts the user of a request into its context, and rejects requests without a
+// user. A real server accepts requests without credentials as those of system:anonymous,
 // unless its flag --anonymous-auth is false.
 func authenticate(users *auth.Authenticator) filter {
 	return func(next http.Handler) http.Handler {
@@ -32,8 +32,8 @@ func authenticate(users *auth.Authenticator) filter {
 	}
 }
 
-// trackAuthentication begins to measure how long the authentication of a request takes, if its audit
-// event wants to say so, and returns the function that ends it.
+// trackAuthentication begins to measure how long the authentication of a request takes, if it has an audit
+// event, and returns the function that ends it.
 func trackAuthentication(ctx context.Context) (done func()) {
 	if _, tracked := apirequest.LatencyTrackersFrom(ctx); !tracked {
 		return func() {}

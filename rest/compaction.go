@@ -11,7 +11,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// compaction makes old lists expire, as the compactions do that kube-apiserver asks etcd for
+// compaction makes old lists expire, as the compactions of etcd by kube-apiserver do
 // (k8s.io/apiserver/pkg/storage/etcd3/compact.go): at the end of each interval, lists of before its beginning
 // become too old. A watch from before goes on, as from the cache of a real server: it ends only where the history
 // of the store does. Between two compactions nothing runs; there is a timer alone.

@@ -129,9 +129,9 @@ func (r *request) leave(c *computation) bool {
 		return false
 	default:
 	}
-	known := contextOf(r.http)
-	known.warnings.end()
-	c.of, c.shown = printable.Text(r.String()), known.observe.Shown()
+	of := contextOf(r.http)
+	of.warnings.end()
+	c.of, c.shown = printable.Text(r.String()), of.observe.Shown()
 	if all.late == nil {
 		all.late = map[*computation]bool{}
 	}
@@ -193,10 +193,10 @@ func (s *Server) Drain(longest time.Duration) error {
 
 // String names the request: "kubectl strategic patch of pods default/web".
 func (r *request) String() string {
-	known := contextOf(r.http)
+	of := contextOf(r.http)
 	user := ""
-	if known.user != nil {
-		user = known.user.GetName()
+	if of.user != nil {
+		user = of.user.GetName()
 	}
 	verb := r.info.Verb
 	if verb == "patch" {

@@ -27,7 +27,7 @@ const (
 // the answer together with the request; here the answer may be the one that says so.
 const answerGrace = 2 * time.Second
 
-// isLongRunning reports whether a request has no time limit: watches, and connections to what
+// isLongRunning reports whether a request does not have a time limit: watches, and connections to what
 // runs in a cluster. The lists are kube-apiserver's.
 var isLongRunning = genericfilters.BasicLongRunningRequestCheck(
 	sets.NewString("watch", "proxy"), sets.NewString("attach", "exec", "proxy", "log", "portforward"))

@@ -52,7 +52,7 @@ func (d deletes) deleteOne(r *request) error {
 	if err != nil {
 		return err
 	}
-	// The client has asked for a form of the object, such as a Table. The Status comes as it
+	// The client requests a form of the object, such as a Table. The Status comes as it
 	// is, in that media type.
 	encodeObject(r.w, r.http, http.StatusOK, status, r.form.Accepted.MediaType)
 	return nil

@@ -24,7 +24,7 @@ func ignoresReadErrors(options *metav1.DeleteOptions) bool {
 	return ignore != nil && *ignore
 }
 
-// deleteUnreadable removes an object that cannot be read, for a client that asks to ignore errors in reading
+// deleteUnreadable removes an object that cannot be read, for a client that requests to ignore errors in reading
 // it, whatever that breaks.
 func (d deletes) deleteUnreadable(r *request, options *metav1.DeleteOptions) error {
 	if audit.AuditContextFrom(r.ctx) != nil {
@@ -55,12 +55,12 @@ func (s *Server) mayIgnoreReadErrors(r *request, options *metav1.DeleteOptions) 
 	}
 	kind := r.version.GroupVersion().WithKind(r.version.Resource.Names.Kind)
 	of := admission.NewAttributesRecord(nil, nil, kind, r.info.Namespace, r.info.Name, r.version.GroupVersionResource(), r.info.Subresource, admission.Delete, options, len(options.DryRun) > 0, by)
-	asked := authorizer.AttributesRecord{
+	attributes := authorizer.AttributesRecord{
 		User: by, Verb: ignoreReadErrors, ResourceRequest: true, Namespace: r.info.Namespace, Name: r.info.Name,
 		APIGroup: r.info.APIGroup, APIVersion: r.info.APIVersion, Resource: r.info.Resource,
 	}
-	decision, reason, err := s.cluster.Authorizer.Authorize(r.ctx, asked)
-	s.access.Note(asked, decision == authorizer.DecisionAllow)
+	decision, reason, err := s.cluster.Authorizer.Authorize(r.ctx, attributes)
+	s.access.Note(attributes, decision == authorizer.DecisionAllow)
 	switch {
 	case err != nil:
 		return admission.NewForbidden(of, fmt.Errorf("error while checking permission for %q, %w", ignoreReadErrors, err))

@@ -9,7 +9,7 @@
 //     once closed, forbid caching, demand HTTPS, context, path, history, audit, time limit,
 //     allowed origins, health, authentication, explanation, impersonation, faults, authorization.
 //     Each is a function in a file of its own.
-//   - paths.go tells resources from other paths (discovery, OpenAPI, the version).
+//   - paths.go separates resources from other paths (discovery, OpenAPI, the version).
 //   - resources.go finds what the path names in the registry, and its verb.
 //   - create.go reads the options. write.go makes a write.Request of them and hands it to package
 //     write, whose doc.go says how to read on. The pipeline calls back for the object in the
@@ -21,16 +21,21 @@
 // status.go is the one place where an error becomes a Status. unknown.go has the answers to
 // requests that find nothing.
 //
-// What is behind HTTP is in package cluster: the kinds that are served, admission, and the server's
+// What is behind HTTP is in package internal/server: the kinds that are served, admission, and the server's
 // own controllers. They make the same writes as the verbs, in the call of the write that they follow
-// from, before its answer leaves: a Server has no goroutine of its own. agentlog.go puts these
-// writes into the history and the audit trail, like requests.
+// from, before its answer leaves: a Server has no goroutine of its own. agentlog.go observes
+// these writes like requests.
+//
+// Filters and verbs report each stage of a request to its observe.Request, which is in the context. The package
+// internal/observe lists the stages. The history, the explanation and the audit event take them from there.
+// Only metrics.go counts the responses itself, because it counts what a handler responds, and a fault may
+// withhold that from the client.
 //
 // # Invariants
 //
 //   - A request sees one resource.Registry from its start to its end, unless its write is
 //     tried again because the definition of the kind has changed.
-//   - A verb never asks whether a kind is built in. What differs is in fields of
+//   - A verb does not depend on whether a kind is built in. What differs is in fields of
 //     resource.Resource and resource.Version.
 //   - A verb that returns an error has sent no part of an answer: the caller answers with
 //     the Status of the error. The store may have changed all the same, for example if
@@ -45,7 +50,7 @@
 // # Locks
 //
 // No lock is held while a request is processed, while a webhook is called or while an answer
-// is written. The mutexes, such as those of the trail, of warnings and of counters, are held for a
-// few statements each, and never two at a time. The messages about gaps and the audit log are written
-// under a mutex each.
+// is written. The mutexes, such as those of audit events, of warnings and of counters, are held for a
+// few statements each, and never two at a time. The messages about unsupported requests and the audit log are
+// written under a mutex each.
 package rest

@@ -15,7 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
-// ExplainHeader is the header by which a client asks for the explanation of a write. With the value
+// ExplainHeader is the header by which a client requests the explanation of a write. With the value
 // text or json, the explanation is the body of the answer, in place of the object or the Status; the
 // code of the answer stays. With the value header, the answer is as always, and has the explanation
 // as JSON in its header ExplanationHeader. The write is made as without it; ?dryRun=All makes it a
@@ -29,7 +29,7 @@ const (
 // read: curl to 100 KiB.
 const maxExplanationHeader = 64 << 10
 
-// explainWrites explains the writes whose clients ask for it.
+// explainWrites explains the writes whose clients request it.
 func (s *Server) explainWrites(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if as := req.Header[ExplainHeader]; len(as) > 0 {
@@ -75,7 +75,7 @@ func (s *Server) explain(next http.Handler, w http.ResponseWriter, req *http.Req
 // explainable are the verbs that write one object.
 var explainable = map[string]bool{"create": true, "update": true, "patch": true, "delete": true}
 
-// explanation returns the explanation of a request whose response is known.
+// explanation returns the explanation of a request whose response is complete.
 func (s *Server) explanation(req *http.Request, code int, header http.Header) inspect.Explanation {
 	c, info := contextOf(req), infoOf(req)
 	q := inspect.ExplainedRequest{UserAgent: req.UserAgent(), Verb: info.Verb, Version: info.APIVersion}
@@ -101,7 +101,7 @@ func (s *Server) explanation(req *http.Request, code int, header http.Header) in
 	})
 }
 
-// since returns the writes of an object after a revision, as far as they are known.
+// since returns the writes of an object after a revision, as far as the history reaches.
 func (s *Server) since(group, plural, version, namespace, name string, revision int64) []inspect.InterveningWrite {
 	of := s.cluster.Registry().Resource(group, plural)
 	if of == nil {
@@ -111,12 +111,12 @@ func (s *Server) since(group, plural, version, namespace, name string, revision 
 	if v == nil {
 		return nil
 	}
-	known, err := s.ObjectHistory(v.Kind(), namespace, name)
+	all, err := s.ObjectHistory(v.Kind(), namespace, name)
 	if err != nil {
 		return nil // the definition has gone
 	}
-	var all []inspect.InterveningWrite
-	for _, r := range known {
+	var since []inspect.InterveningWrite
+	for _, r := range all {
 		if r.Revision <= revision {
 			continue
 		}
@@ -127,9 +127,9 @@ func (s *Server) since(group, plural, version, namespace, name string, revision 
 		if r.Subresource != "" {
 			write.Verb += " " + r.Subresource
 		}
-		all = append(all, write)
+		since = append(since, write)
 	}
-	return all
+	return since
 }
 
 // inHeader is an answer that has the explanation in its header.

@@ -132,7 +132,7 @@ func (s *Server) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// keptAnswer is an answer that is written when it is known whether the client gets it.
+// keptAnswer is a response that is held back until it is decided whether the client gets it.
 type keptAnswer struct {
 	header http.Header
 	code   int
@@ -196,7 +196,7 @@ func dryRunOfDelete(w http.ResponseWriter, req *http.Request, inQuery bool) bool
 	return err == nil && dryrun.IsDryRun(options.DryRun)
 }
 
-// dryRunOfEviction reports whether the options of the delete that an eviction asks for make it a dry run.
+// dryRunOfEviction reports whether the delete options of an eviction make it a dry run.
 func dryRunOfEviction(w http.ResponseWriter, req *http.Request) bool {
 	body, err := peek(w, req)
 	if err != nil {
@@ -252,8 +252,8 @@ func (f failing) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// asOf returns the revision as of which a read is answered that asks for a resourceVersion; 0: the
-// newest. A read that asks for a revision at least gets no older one. A read that would be
+// asOf returns the revision as of which a read with a resourceVersion is answered; 0: the
+// newest. A read with a minimum revision gets no older one. A read that would be
 // answered from the present anyway has not been struck.
 func (r *request) asOf(resourceVersion string) int64 {
 	lag := r.struck.Lag()
@@ -274,7 +274,7 @@ func (r *request) asOf(resourceVersion string) int64 {
 }
 
 // listAsOf makes the options of a list those of a list of the past, if the read is stale. A list
-// that asks for exactly one state is never stale.
+// of exactly one state is never stale.
 func (r *request) listAsOf(o *internalversion.ListOptions) {
 	if o.Continue != "" || o.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
 		return
@@ -321,14 +321,14 @@ func (s *Server) validateFault(of schema.GroupResource, subresource, verb string
 	}
 	verbs := res.Verbs
 	if subresource != "" {
-		known, ok := subresourceVerbsOf(res, subresource)
+		its, ok := subresourceVerbsOf(res, subresource)
 		if !ok && subresource != faults.AnySubresource {
 			return fmt.Errorf("%s has no subresource %q", of, subresource)
 		}
 		if subresource == faults.AnySubresource {
-			known = append(slices.Clone(verbs), known...)
+			its = append(slices.Clone(verbs), its...)
 		}
-		verbs = known
+		verbs = its
 	}
 	if verb != "" && !slices.Contains(verbs, verb) {
 		what := of.String()

@@ -13,7 +13,7 @@ type filter func(next http.Handler) http.Handler
 // order. No other code of the package wraps a handler.
 //
 // The order of those that can refuse a request is that of a real server: it limits the time before
-// it asks who the user is, so a timeout that cannot be read is refused whoever sends it.
+// it authenticates the user, so a timeout that cannot be parsed is rejected for any user.
 func (s *Server) filters(counts *requestCounts) []filter {
 	return []filter{
 		RecoverPanics,
@@ -24,7 +24,7 @@ func (s *Server) filters(counts *requestCounts) []filter {
 		parsePath,
 		record(s.history),
 		checkClock(s.options.Now),
-		s.trail.audit(s.options.Now),
+		s.audit.audit(s.options.Now),
 		limitTime(cmp.Or(s.options.RequestTimeout, requestTimeout)),
 		allowOrigins(s.options.AllowedOrigins),
 		s.publishClientCAs,

@@ -11,7 +11,7 @@ import (
 // Findings says what has happened that may be the reason why a test failed: requests that were
 // refused, conflicts, panics, objects that changed without end or were deleted and are still there,
 // a status or fields that were not kept, kinds that a controller owns and does not watch, owned objects
-// that nobody has created again, webhooks that nobody called, and who asked for what. They are at most 60
+// that nobody has created again, webhooks that nobody called, and the requests of each client. They are at most 60
 // lines. There are none if there were no requests.
 func (s *Server) Findings(panics ...inspect.Panic) inspect.Findings {
 	return findings.Of(s.remembered(panics))

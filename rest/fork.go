@@ -2,7 +2,7 @@ package rest
 
 import "github.com/fakecluster/fakecluster/store"
 
-// Fork makes a server over a fork of this one's store. Neither server can tell that the other one
+// Fork makes a server over a fork of this one's store. Neither server can see that the other one
 // exists. If this server has not completed something, such as establishing a definition, the fork
 // completes it for itself.
 func (s *Server) Fork(forked *store.Store, services Services) (*Server, error) {

@@ -63,12 +63,12 @@ func (r *request) refuseExport() error {
 	if !strings.Contains(r.http.URL.RawQuery, "export") {
 		return nil
 	}
-	asked := r.http.URL.Query()["export"]
-	if len(asked) == 0 {
+	export := r.http.URL.Query()["export"]
+	if len(export) == 0 {
 		return nil
 	}
 	var wanted bool
-	if err := runtime.Convert_Slice_string_To_bool(&asked, &wanted, nil); err != nil {
+	if err := runtime.Convert_Slice_string_To_bool(&export, &wanted, nil); err != nil {
 		return apierrors.NewBadRequest(fmt.Sprintf("the export parameter cannot be parsed: %v", err))
 	}
 	if wanted {

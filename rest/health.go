@@ -69,7 +69,7 @@ var healthPaths = sync.OnceValue(func() []string {
 	return all
 })
 
-// health is upstream's handler of the paths that ask whether the server is up, and of those of
+// health is upstream's handler of the health checks of the whole server, and of those of
 // single checks below them. It is the same for all servers, and made once in a process.
 var health = sync.OnceValue(func() *http.ServeMux {
 	mux := http.NewServeMux()
@@ -84,8 +84,8 @@ var health = sync.OnceValue(func() *http.ServeMux {
 	return mux
 })
 
-// answerHealth answers the paths that ask whether the server is up to requests without credentials.
-// A real server lets everybody ask, by a ClusterRole, unless its configuration names the paths for
+// answerHealth answers the health checks of the whole server to requests without credentials.
+// A real server allows everybody to read them, by a ClusterRole, unless its configuration names the paths for
 // which credentials may be missing. Requests with credentials are authorized, and so
 // are those for the paths of single checks.
 func (s *Server) answerHealth(counts *requestCounts) filter {
@@ -108,7 +108,7 @@ func (s *Server) answerHealth(counts *requestCounts) filter {
 	}
 }
 
-// isHealthRoot reports whether a path asks for all checks.
+// isHealthRoot reports whether a path is that of all checks.
 func isHealthRoot(path string) bool {
 	return path == "/healthz" || path == "/livez" || path == "/readyz"
 }

@@ -33,8 +33,8 @@ func impersonate(a authorizer.UnconditionalAuthorizer) filter {
 				return
 			}
 			by, _ := apirequest.UserFrom(req.Context())
-			known, _ := kept.Get(by.GetName())
-			handler, ok := known.(http.Handler)
+			last, _ := kept.Get(by.GetName())
+			handler, ok := last.(http.Handler)
 			if !ok {
 				handler = impersonation.WithConstrainedImpersonation(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 					impersonationOf(req.Context()).allowed()
@@ -54,7 +54,7 @@ func impersonate(a authorizer.UnconditionalAuthorizer) filter {
 	}
 }
 
-// impersonating is what becomes known of an impersonation while it is decided.
+// impersonating is an impersonation while it is decided.
 type impersonating struct {
 	verb    string // that was allowed last
 	allowed func() // is called when it has been decided
@@ -82,7 +82,7 @@ func (n notesVerbs) Authorize(ctx context.Context, a authorizer.Attributes) (aut
 	return decision, reason, err
 }
 
-// impersonates reports whether a header asks for another user.
+// impersonates reports whether a header names another user.
 func impersonates(header http.Header) bool {
 	for name := range header {
 		if strings.HasPrefix(name, "Impersonate-") {

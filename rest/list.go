@@ -73,7 +73,7 @@ func (r *request) listOptions() (*internalversion.ListOptions, error) {
 	return options, nil
 }
 
-// selection returns the options of a list, and what picks the objects that they ask for.
+// selection returns the options of a list, and the selector of its objects.
 func (r *request) selection() (*internalversion.ListOptions, view.Selector, error) {
 	o, err := r.listOptions()
 	if err != nil {

@@ -58,7 +58,7 @@ var durationBuckets = []float64{
 	0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 }
 
-// requestLabels tell requests apart, as upstream's metric does.
+// requestLabels are the labels of a request, as in upstream's metric.
 type requestLabels struct {
 	verb, dryRun, group, version, resource, subresource, scope, component string
 
@@ -177,7 +177,7 @@ func metricVerb(req *http.Request, info *apirequest.RequestInfo) string {
 	return strings.ToUpper(info.Verb)
 }
 
-// health answers a request that asks whether the server is up, and counts it, unless it asks for a
+// health answers a health check, and counts it, unless it is a
 // single check.
 func (c *requestCounts) health(w http.ResponseWriter, req *http.Request) {
 	if isHealthRoot(req.URL.Path) && req.Method == http.MethodGet {
@@ -187,7 +187,7 @@ func (c *requestCounts) health(w http.ResponseWriter, req *http.Request) {
 	health().ServeHTTP(w, req)
 }
 
-// counted is an answer that is counted as soon as its code is known: before the client can know
+// counted is a response that is counted when its header is written: before the client can read
 // it. A watch is counted when it begins.
 type counted struct {
 	http.ResponseWriter

@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/view"
 )
 
-// negotiate settles the form of the answer.
+// negotiate returns the form of the response.
 func (r *request) negotiate() (view.Form, error) {
 	accept := r.http.Header.Get("Accept")
 	usual := accept == "" || accept == runtime.ContentTypeJSON || accept == runtime.ContentTypeJSON+", */*"

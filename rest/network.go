@@ -16,7 +16,7 @@ type Network struct {
 	Secondary netip.Prefix
 	// Server is the address of the server. Zero: 192.0.2.1, or 2001:db8:ffff::1 if services have
 	// IPv6 addresses; these are reserved for examples. For a loopback address the Service
-	// kubernetes has no Endpoints, because Endpoints may not have such an address.
+	// kubernetes does not have Endpoints, because Endpoints may not have such an address.
 	Server netip.Addr
 	// Port is the port of the server. Zero: 6443.
 	Port int

@@ -13,7 +13,7 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// parsePath puts what the path of a request asks for into its context, as upstream's
+// parsePath puts the RequestInfo of the path into the context of a request, as upstream's
 // RequestInfo.
 func parsePath(next http.Handler) http.Handler {
 	paths := &apirequest.RequestInfoFactory{

@@ -20,15 +20,15 @@ import (
 // paths serves all paths behind the filters. It serves those of no resource itself: the
 // version, the index, OpenAPI and discovery.
 type paths struct {
-	resources http.Handler
-	registry  func() *resource.Registry
-	openAPI   *openAPI
-	aggregate *aggregation.Registry
-	tokens    *auth.Issuer
-	gaps      *unsupportedLog
-	counts    *requestCounts
-	flags     commandLine
-	profiling bool
+	resources   http.Handler
+	registry    func() *resource.Registry
+	openAPI     *openAPI
+	aggregate   *aggregation.Registry
+	tokens      *auth.Issuer
+	unsupported *unsupportedLog
+	counts      *requestCounts
+	flags       commandLine
+	profiling   bool
 }
 
 // ServeHTTP implements http.Handler: it serves paths of resources and other paths, and forwards
@@ -80,7 +80,7 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Regis
 	case p.profiling && len(parts) > 1 && unsupportedPaths[parts[0]+"/"+parts[1]] != "":
 		path := parts[0] + "/" + parts[1]
 		err := notServed("/"+path, unsupportedPaths[path])
-		p.gaps.report(err)
+		p.unsupported.report(err)
 		writeError(w, req, err)
 	default:
 		http.NotFound(w, req)

@@ -20,11 +20,11 @@ func BenchmarkRecord(b *testing.B) {
 		w.WriteHeader(http.StatusOK)
 		_, _ = w.Write([]byte("{}"))
 	})
-	revision := int64(1)
+	revision, jane := int64(1), &user.DefaultInfo{Name: "jane"}
 	in := history.New(nil, func() int64 { return revision - 100_000 }) // as the store does
 	of := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		o := observe.From(req.Context())
-		o.User(&user.DefaultInfo{Name: "jane"})
+		o.User(jane)
 		revision++
 		o.Committed(revision)
 		answer(w, req)

@@ -9,7 +9,7 @@ import (
 
 // WriteReport writes an HTML page of what has happened into a folder, and returns its path. The page is
 // one file that needs no server: a timeline of the requests by client, the objects with their revisions
-// and what each changed, the Events that tell of them, what webhooks said, and the Findings. The name of
+// and what each changed, the Events about them, the results of webhooks, and the Findings. The name of
 // the file is made of the program and the test; a number follows if there is such a file already. The
 // values of Secrets are left out.
 func (s *Server) WriteReport(folder, program, test string, panics ...inspect.Panic) (path string, err error) {
@@ -17,8 +17,8 @@ func (s *Server) WriteReport(folder, program, test string, panics ...inspect.Pan
 }
 
 // ReportPage serves the page of WriteReport, and brings it up to date while the server runs. Whoever can
-// reach the handler can read what has happened; it asks for no credentials. panics returns what has
-// panicked up to now; nil: nothing is known of it.
+// reach the handler can read what has happened; it does not require credentials. panics returns what has
+// panicked up to now; nil: none.
 func (s *Server) ReportPage(title string, panics func() []inspect.Panic) http.Handler {
 	if panics == nil {
 		panics = func() []inspect.Panic { return nil }

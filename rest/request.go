@@ -17,7 +17,7 @@ import (
 type request struct {
 	http *http.Request
 	w    http.ResponseWriter // counts the answer; &counted
-	// ctx has the user, the event of the audit trail and the receiver of warnings. It ends
+	// ctx has the user, the audit event and the receiver of warnings. It ends
 	// with the request.
 	ctx  context.Context
 	info *apirequest.RequestInfo // what the path names

@@ -56,7 +56,7 @@ type resources struct {
 	registry     func() *resource.Registry
 	verbs        map[string]verb
 	subresources map[string]verb // verbs of subresources
-	gaps         *unsupportedLog
+	unsupported  *unsupportedLog
 	counts       *requestCounts
 	computations *computations
 	expired      *atomic.Int64 // lists at revisions before it are too old
@@ -77,7 +77,7 @@ func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if errors.Is(err, write.ErrNotServed) {
 		err = unknownPath(r.registry.Group(r.info.APIGroup).Routing)
 	}
-	s.gaps.report(err)
+	s.unsupported.report(err)
 	if err = orTimeout(req.Context(), err); err != nil {
 		writeError(r.w, req, err)
 	}
@@ -120,7 +120,7 @@ func (s resources) serve(r *request) error {
 	return serve(r)
 }
 
-// deprecated tells the client, and the audit trail, that the version is deprecated.
+// deprecated warns the client that the version is deprecated, and reports it to the audit event.
 func (r *request) deprecated() {
 	observe.From(r.ctx).Deprecated(r.version)
 	for _, text := range r.version.Warnings {

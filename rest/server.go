@@ -49,7 +49,7 @@ type Options struct {
 	// Services resolves the services that webhooks and APIServices refer to; nil: webhooks
 	// can be referred to by URL only.
 	Services Services
-	// AuditLevel is how much [Server.AuditEvents] tell of each request: Metadata, Request or
+	// AuditLevel is the level of [Server.AuditEvents]: Metadata, Request or
 	// RequestResponse. Empty or None: there are no events.
 	AuditLevel auditinternal.Level
 	// AuditLog is a log of requests, as its policy says. With a log, the events of AuditEvents
@@ -92,7 +92,7 @@ type Options struct {
 	// Network says where the server and its services are.
 	Network Network
 	// MaxWatches is how many watches there may be at a time; 0: 10,000. A further one is
-	// answered with status 429, which asks the client to try again after a second.
+	// answered with status 429 and a Retry-After of one second.
 	MaxWatches int
 	// Flags returns the flags of kube-apiserver that would configure a server as this one is, each with
 	// its value, for /flagz; nil: there are none.
@@ -120,14 +120,14 @@ type Server struct {
 	cluster *server.Cluster
 	handler http.Handler // the filters, and what is behind them
 
-	frames  view.Frames
-	trail   *auditSink // nil: none is kept
-	history *history.Recorder
-	gaps    *unsupportedLog
-	access  *auth.Access
-	faults  *faultinjection.Engine
-	watches atomic.Int64 // those that are running
-	compact compaction
+	frames      view.Frames
+	audit       *auditSink // nil: requests are not audited
+	history     *history.Recorder
+	unsupported *unsupportedLog
+	access      *auth.Access
+	faults      *faultinjection.Engine
+	watches     atomic.Int64 // those that are running
+	compact     compaction
 
 	computations *computations
 
@@ -163,11 +163,11 @@ func newServer(s *store.Store, o Options, requests *history.Recorder) *Server {
 		o.Now = time.Now
 	}
 	srv := &Server{
-		options: o, history: requests, gaps: newUnsupportedLog(), access: &auth.Access{},
-		trail:  newAuditSink(o.AuditLevel, o.AuditLog, o.Now),
+		options: o, history: requests, unsupported: newUnsupportedLog(), access: &auth.Access{},
+		audit:  newAuditSink(o.AuditLevel, o.AuditLog, o.Now),
 		faults: &faultinjection.Engine{Store: s, Seed: o.Seed},
 	}
-	srv.compact.interval, srv.compact.store, srv.compact.fail = o.CompactionInterval, s, srv.gaps.logFailure
+	srv.compact.interval, srv.compact.store, srv.compact.fail = o.CompactionInterval, s, srv.unsupported.logFailure
 	srv.closing, srv.close = context.WithCancel(context.Background())
 	srv.computations = &computations{closing: srv.closing, collects: o.collectsGarbage()}
 	srv.faults.Knows = srv.validateFault
@@ -196,7 +196,7 @@ func (o Options) ofCluster() server.Options {
 func (s *Server) host() server.Host {
 	return server.Host{
 		Services: s.options.Services, Closing: s.closing, Faults: s.faults,
-		Log: agentLog{s.trail, s.history, s.options.Now}, MayCreate: s.mayCreate, Tell: s.gaps.logFailure,
+		Log: agentLog{s.audit, s.history, s.options.Now}, MayCreate: s.mayCreate, Tell: s.unsupported.logFailure,
 	}
 }
 
@@ -205,15 +205,15 @@ func (s *Server) serve(of *server.Cluster) {
 	s.cluster = of
 	counts := &requestCounts{flow: s.flowMetrics()}
 	s.handler = behind(s.filters(counts), paths{
-		resources: resources{&buffers{}, of.Store, of.Writes, of.Registry, s.verbs(), s.subresourceVerbs(), s.gaps, counts, s.computations, &s.compact.expired},
-		registry:  of.Registry,
-		openAPI:   &openAPI{},
-		aggregate: of.Aggregate,
-		tokens:    of.Tokens,
-		gaps:      s.gaps,
-		counts:    counts,
-		flags:     s.options.Flags,
-		profiling: !s.options.WithoutProfiling,
+		resources:   resources{&buffers{}, of.Store, of.Writes, of.Registry, s.verbs(), s.subresourceVerbs(), s.unsupported, counts, s.computations, &s.compact.expired},
+		registry:    of.Registry,
+		openAPI:     &openAPI{},
+		aggregate:   of.Aggregate,
+		tokens:      of.Tokens,
+		unsupported: s.unsupported,
+		counts:      counts,
+		flags:       s.options.Flags,
+		profiling:   !s.options.WithoutProfiling,
 	})
 }
 

@@ -20,12 +20,12 @@ import (
 // toStatus is the one place where an error becomes what a client sees. Wrapped
 // errors keep their Status; anything else is a 500 with the error's text.
 func toStatus(err error) *metav1.Status {
-	var known interface {
+	var withStatus interface {
 		error
 		apierrors.APIStatus
 	}
-	if errors.As(err, &known) {
-		status := responsewriters.ErrorToAPIStatus(known)
+	if errors.As(err, &withStatus) {
+		status := responsewriters.ErrorToAPIStatus(withStatus)
 		if status.Code < 100 || status.Code > 999 {
 			// A webhook may deny with any number. net/http panics if a code does not have three digits.
 			status.Code = http.StatusInternalServerError

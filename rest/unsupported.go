@@ -28,19 +28,19 @@ var unsupportedPaths = map[string]string{
 	"debug/api_priority_and_fairness": "no request waits in a queue",
 }
 
-// unsupportedLog reports what clients have asked for and only a real server serves, each thing once.
+// unsupportedLog logs requests that only a real server serves, each kind of them once.
 type unsupportedLog struct {
-	mu   sync.Mutex
-	told map[string]bool
-	tell func(message string)
+	mu     sync.Mutex
+	logged map[string]bool
+	log    func(message string) // nil: messages are dropped
 }
 
 func newUnsupportedLog() *unsupportedLog {
-	return &unsupportedLog{told: map[string]bool{}, tell: func(message string) { klog.Info(message) }}
+	return &unsupportedLog{logged: map[string]bool{}, log: func(message string) { klog.Info(message) }}
 }
 
-// report tells an error that is about a gap. It ignores other errors.
-func (g *unsupportedLog) report(err error) {
+// report logs an unsupportedError. It ignores other errors.
+func (u *unsupportedLog) report(err error) {
 	if err == nil {
 		return
 	}
@@ -48,29 +48,29 @@ func (g *unsupportedLog) report(err error) {
 	if !errors.As(err, &missing) {
 		return
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.told[missing.message] && g.tell != nil {
-		g.told[missing.message] = true
-		g.tell(printable.Text(missing.message))
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.logged[missing.message] && u.log != nil {
+		u.logged[missing.message] = true
+		u.log(printable.Text(missing.message))
 	}
 }
 
-// logFailure tells that a reaction to a write has failed. Unlike a gap, this is told each time.
-func (g *unsupportedLog) logFailure(message string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.tell != nil {
-		g.tell(printable.Text(message))
+// logFailure logs that a controller has failed. Unlike an unsupportedError, each failure is logged.
+func (u *unsupportedLog) logFailure(message string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.log != nil {
+		u.log(printable.Text(message))
 	}
 }
 
-// OnUnsupported sets the function that is called when a client asks for something that a real
+// OnUnsupported sets the function that is called with a message when a client sends a request that a real
 // server would serve and this one does not, once for each such thing. It is also called when
-// one of the server's own controllers fails. At first these messages go to klog. When
-// OnUnsupported returns, the former function is not called any more. Nil: messages are dropped.
-func (s *Server) OnUnsupported(tell func(message string)) {
-	s.gaps.mu.Lock()
-	defer s.gaps.mu.Unlock()
-	s.gaps.tell = tell
+// one of the server's own controllers fails. By default these messages go to klog. When
+// OnUnsupported returns, the former function is no longer called. Nil: messages are dropped.
+func (s *Server) OnUnsupported(log func(message string)) {
+	s.unsupported.mu.Lock()
+	defer s.unsupported.mu.Unlock()
+	s.unsupported.log = log
 }

@@ -36,14 +36,14 @@ type Users struct {
 	Requests authenticator.Request
 	// Anonymous accepts requests without credentials as those of the user system:anonymous, of
 	// the group system:unauthenticated. Otherwise they are refused with 401. If AnonymousPaths
-	// has any, it accepts those for these paths only. Either way everybody may ask whether the server
-	// is healthy, unless NotAnonymous says that nothing is answered without credentials.
+	// has any, it accepts those for these paths only. Either way everybody may read the health
+	// checks, unless NotAnonymous says that nothing is answered without credentials.
 	Anonymous      bool
 	AnonymousPaths []string
 	NotAnonymous   bool
 }
 
-// Modes say who decides what users may do: authorizers that are asked one after the other.
+// Modes say who decides what users may do: authorizers that are called one after the other.
 type Modes struct{ are *auth.Modes }
 
 // ModeOptions say who decides what users may do, in the words of the flags of kube-apiserver.
@@ -79,7 +79,7 @@ type Accounts struct {
 	JWKSURI string
 	// MaxExpiration is the longest lifetime of a token; zero: there is no limit.
 	MaxExpiration time.Duration
-	// ExactExpiration gives the tokens of Pods the lifetime that they ask for. Without it they
+	// ExactExpiration gives the tokens of Pods the lifetime that they request. Without it they
 	// are valid for a year, for the sake of clients that do not reload them.
 	ExactExpiration bool
 }

@@ -111,7 +111,7 @@ func (w watches) watch(r *request) error {
 
 // frames is where the events of a watch go.
 type frames interface {
-	// begin tells the client the media type of the frames.
+	// begin sends the media type of the frames to the client.
 	begin(mediaType string)
 	// write sends the frame of one event, and flush what has been written.
 	write(frame []byte) error

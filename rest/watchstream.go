@@ -282,7 +282,7 @@ func (s *watchStream) shown(e *store.Event) (faultinjection.Shown, error) {
 // delayed is the timer of a watch whose events come late.
 type delayed struct{ timer *time.Timer }
 
-// next returns a channel that tells when the next event is due; nil if none waits.
+// next returns a channel that receives when the next event is due; nil if none waits.
 func (d *delayed) next(w *faultinjection.Watch) <-chan time.Time {
 	d.stop()
 	at, waits := w.Due()
@@ -323,7 +323,7 @@ func (s *watchStream) deliver(frame []byte, err error) error {
 	return s.write(frame, err)
 }
 
-// sendBookmark tells the client up to which revision it has seen all changes.
+// sendBookmark sends the revision up to which the client has seen all changes.
 func (s *watchStream) sendBookmark(ctx context.Context, revision int64, initialEventsEnd bool) error {
 	frame, err := s.events.AppendBookmark(ctx, s.buffer[:0], revision, initialEventsEnd)
 	return s.write(frame, err)

@@ -50,15 +50,15 @@ func (p *Pipeline) Review(ctx context.Context, r Request, obj runtime.Object) (r
 	return a.version.Review(a.ctx, managed.Object)
 }
 
-// Connect asks admission about a connection with the options, which are of the view's kind.
+// Connect calls admission for a connection with the options, which are of the view's kind.
 func (p *Pipeline) Connect(ctx context.Context, r Request, view *resource.Version, options runtime.Object) error {
 	a := p.attempt(ctx, &r, r.Version)
 	if a.chain.Skips(a.version.Resource) {
 		return nil
 	}
 	a.view = view
-	asked := a.admissionWrite(admission.Connect, options, nil)
-	if err := a.chain.Mutate(a.ctx, asked); err != nil {
+	w := a.admissionWrite(admission.Connect, options, nil)
+	if err := a.chain.Mutate(a.ctx, w); err != nil {
 		return err
 	}
 	return a.chain.Validate(a.ctx, a.admissionWrite(admission.Connect, options, nil))

@@ -23,7 +23,7 @@ import (
 // admitted is the result of the first phase of admission.
 type admitted struct {
 	// require has conditions that must hold when the write commits: the definition and the
-	// namespace that the write was judged by have not changed.
+	// namespace that the write was admitted with have not changed.
 	require []store.Precondition
 	// replaced says that a plugin has changed the object.
 	replaced bool
@@ -57,8 +57,8 @@ func (a attempt) mutatingAdmission(operation admission.Operation, obj, old runti
 }
 
 // namespaceLifecycle refuses what the state of the namespace forbids, and returns
-// the record of the namespace. It has no key if the namespace does not matter, and
-// no revision if there is no such namespace.
+// the record of the namespace. It does not have a key if the namespace does not matter, and
+// not a revision if there is no such namespace.
 func (a attempt) namespaceLifecycle(operation admission.Operation, obj, old runtime.Object) (store.Record, error) {
 	if a.p.WithoutNamespaceLifecycle {
 		return store.Record{}, nil
@@ -93,11 +93,11 @@ func (a attempt) mutate(operation admission.Operation, obj, old runtime.Object) 
 	if a.chain.Skips(a.version.Resource) {
 		return false, nil
 	}
-	asked := a.admissionWrite(operation, obj, old)
-	if err := a.chain.Mutate(a.ctx, asked); err != nil {
+	w := a.admissionWrite(operation, obj, old)
+	if err := a.chain.Mutate(a.ctx, w); err != nil {
 		return false, err
 	}
-	if !asked.Replaced() {
+	if !w.Replaced() {
 		return false, nil
 	}
 	metadata, err := meta.Accessor(obj)

@@ -8,9 +8,9 @@ import (
 )
 
 // allocate allocates what the object needs of the cluster, such as the cluster IP of a
-// Service. The caller calls settle when the write has been committed, or has failed. For a
+// Service. The caller calls done when the write has been committed, or has failed. For a
 // create current is nil.
-func (a attempt) allocate(obj, current runtime.Object) (settle func(committed bool), err error) {
+func (a attempt) allocate(obj, current runtime.Object) (done func(committed bool), err error) {
 	claims := a.version.Allocator
 	if claims == nil || a.request.Subresource != "" {
 		return func(bool) {}, nil

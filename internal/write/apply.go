@@ -93,7 +93,7 @@ func parseConfiguration(body []byte) (u *unstructured.Unstructured, flawless boo
 }
 
 // isPlainYAML reports whether the strings of a JSON text are the same if it is read as YAML.
-// Outside ASCII, YAML has other line breaks, and it has no surrogate pairs.
+// Outside ASCII, YAML has other line breaks, and it does not have surrogate pairs.
 func isPlainYAML(body []byte) bool {
 	for i, c := range body {
 		switch {

@@ -12,7 +12,7 @@ import (
 )
 
 // maxMetadata is the largest number of labels of an object, and of annotations, finalizers,
-// owners and managers. A real server has no limit but the size of the body, and works for
+// owners and managers. A real server limits only the size of the body, and works for
 // seconds on a hundred thousand of them.
 const maxMetadata = 10_000
 

@@ -48,8 +48,8 @@ type Charge struct {
 	Require []store.Precondition
 }
 
-// use is a write that is about to commit. A create has no record, and a delete has no obj.
-// Current is the object with which admission has judged an update; nil: admission was not asked.
+// use is a write that is about to commit. A create does not have a record, and a delete does not have an obj.
+// Current is the object that admission compared with in an update; nil: admission was not called.
 type use struct {
 	obj, current runtime.Object
 	was          store.Record

@@ -53,7 +53,7 @@ func keeping(err error) error {
 	return err
 }
 
-// commitCreate stores a new object that has been judged. If there is one of that
+// commitCreate stores a new object that has been admitted and validated. If there is one of that
 // name, it fails with a store.ExistsError.
 func (a attempt) commitCreate(name string, obj resource.Decoded, require []store.Precondition) (Result, error) {
 	key := a.version.Resource.Key(a.request.Namespace, name)
@@ -109,8 +109,8 @@ func (a attempt) commitUpdate(record store.Record, obj resource.Decoded, require
 }
 
 // put is commitUpdate, and returns the new record of the object. In a dry run the record is
-// not in the store. The plugin ResourceQuota judges what the object uses beyond the current
-// one; if current is nil, it does not judge the write.
+// not in the store. The plugin ResourceQuota evaluates what the object uses beyond the current
+// one; if current is nil, it does not evaluate the write.
 func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.Object, require []store.Precondition) (store.Record, error) {
 	uses := use{obj: obj.Object, current: current, was: record}
 	charged, err := a.charge(uses)
@@ -241,8 +241,8 @@ func (a attempt) toStore(text string, filled bool, require []store.Precondition)
 	}
 }
 
-// remember stamps a committed object with its revision. If it is known what reading the
-// record would give, remember keeps that for the next write. Nothing alters either of them
+// remember stamps a committed object with its revision. If stored has what reading the
+// record would return, remember keeps that for the next write. Nothing alters either of them
 // afterwards.
 func (a attempt) remember(record store.Record, obj resource.Decoded, stored resource.Decoded) {
 	metadata, err := meta.Accessor(obj.Object)

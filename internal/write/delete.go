@@ -82,7 +82,7 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	return a.removeNow(marked, obj.DeepCopyObject(), require) // others have obj by now
 }
 
-// admitDelete asks admission about the deletion of an object, which it does not alter.
+// admitDelete calls admission for the deletion of an object, which it does not alter.
 // require has conditions that must hold when the deletion commits.
 func (a attempt) admitDelete(obj runtime.Object) (require []store.Precondition, err error) {
 	if !a.chain.Empty() {

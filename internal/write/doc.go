@@ -9,7 +9,7 @@
 //
 // The order of the stages is that of upstream's endpoints/handlers and
 // registry/generic/registry. A stage gets its input as arguments and returns what later stages
-// need. The stages are methods of attempt, which has what the request says and what it is judged by.
+// need. The stages are methods of attempt, which has the request and what it depends on.
 //
 // A create can be read in this order:
 //
@@ -23,7 +23,7 @@
 //     calls Committed for what follows.
 //
 // An update adds load.go, and what makes the wanted object: update.go, patch.go or apply.go.
-// delete.go has the stages of a delete. complaints.go is about fieldValidation, which speaks of
+// delete.go has the stages of a delete. strictdecoding.go is about fieldValidation, which is about
 // unknown and duplicate fields only.
 //
 // A subresource that shows the object as another kind (scale) adds two stages to an update.
@@ -33,11 +33,11 @@
 //
 // # Attempts
 //
-// What a write is judged by may change before it commits: the object, its definition, its
+// What a write depends on may change before it commits: the object, its definition, its
 // namespace. The commit is a compare-and-swap that fails then. Run has the loop that tries
 // again, and the policy for it. Each attempt reads the current state again and decodes
 // again what was sent, so that nothing of a failed attempt is left in the next. Only quotas
-// are asked again without another attempt, see below.
+// are evaluated again without another attempt, see below.
 //
 // # Quotas
 //
@@ -45,8 +45,8 @@
 // stage commitCharged. A write and the new status of the quotas that are charged for it commit in one instant. So
 // exactly as many concurrent creates succeed as the quota allows, and a write that fails leaves no
 // charge behind. What an update or a delete releases commits with it as well, right after it, so
-// that it costs no more if there are many objects. If a quota has changed since it was asked, the
-// write asks the quotas again, but does not call admission again: on a real server, too, only the
+// that it costs no more if there are many objects. If a quota has changed since it was evaluated, the
+// write evaluates the quotas again, but does not call admission again: on a real server, too, only the
 // plugin ResourceQuota tries again. Each status is made by an update of its own, which goes through
 // all stages but the commit (Stage): admission sees it as on a real server, where it is a request
 // to the server itself.
@@ -62,12 +62,12 @@
 // stage may set fields in them. A stage that changes something deeper copies it first,
 // unless the object was decoded for this attempt.
 //
-// # What is known
+// # Facts
 //
 // What decoding has found out about an object travels with it (resource.Decoded), for
 // example that the schema finds it valid. A stage that changes more than metadata drops
 // these facts, as admission does, or updates them, as a strategy does that resets the
-// status. So no stage asks again, and the next write begins with the facts that this one
+// status. So no stage finds them again, and the next write begins with the facts that this one
 // has found out.
 //
 // # Observers
@@ -78,6 +78,6 @@
 // # Locks
 //
 // The pipeline holds no lock. Random, the memory and the store have one each. The store calls the
-// Make of a write while it is locked: it puts the revision into the object, and tells it to the
-// history and the quotas, who take a lock of their own for a few statements. Admission, conversion and Committed run without any lock.
+// Make of a write while it is locked: it puts the revision into the object, and reports it to the
+// history and the quotas, which take a lock of their own for a few statements. Admission, conversion and Committed run without any lock.
 package write

@@ -53,7 +53,7 @@ type Pipeline struct {
 	MayCreate func(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error
 }
 
-// attempt is one attempt at a write: the request, and what it is judged by. It is passed by
+// attempt is one attempt at a write: the request, and what it depends on. It is passed by
 // value, so a stage cannot change what its caller sees. Only one field is set later: receive
 // takes the name from the object that was sent, if the request has none.
 type attempt struct {
@@ -137,7 +137,7 @@ type newObject struct {
 	managed bool
 	// owners says when duplicate ownerReferences of the object are looked for.
 	owners string
-	// unversioned says that the object must have no resourceVersion. A create asks for
+	// unversioned says that the object must not have a resourceVersion. A create requires
 	// that; an update or an apply that creates does not.
 	unversioned bool
 	// updates says that the request is an update or an apply.
@@ -215,11 +215,11 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	// and validates it.
 	committed := false
 	a.observe.Preparing(n.Object)
-	settle, err := a.allocate(n.Object, nil)
+	done, err := a.allocate(n.Object, nil)
 	if err != nil {
 		return Result{}, err
 	}
-	defer func() { settle(committed) }()
+	defer func() { done(committed) }()
 	err = a.prepareAndValidateCreate(&n.Decoded)
 	a.observe.Prepared(a.ctx, n.Object, nil, err)
 	if err != nil {
@@ -335,11 +335,11 @@ func (a attempt) update(e edit) (Result, error) {
 	// and validates it.
 	committed := false
 	a.observe.Preparing(obj.Object)
-	settle, err := a.allocate(obj.Object, current.Object)
+	done, err := a.allocate(obj.Object, current.Object)
 	if err != nil {
 		return Result{}, err
 	}
-	defer func() { settle(committed) }()
+	defer func() { done(committed) }()
 	err = a.prepareAndValidateUpdate(&obj, current)
 	a.observe.Prepared(a.ctx, obj.Object, current.Object, err)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// checkUID refuses to update an object that has replaced the intended one. No object, nil, has no uid.
+// checkUID refuses to update an object that has replaced the intended one. No object, nil, does not have a uid.
 func (a attempt) checkUID(uid types.UID, current runtime.Object) error {
 	var is types.UID
 	if current != nil {
@@ -31,7 +31,7 @@ func (a attempt) checkUID(uid types.UID, current runtime.Object) error {
 	}
 	key := a.version.Resource.KeyInEtcd(a.request.Namespace, a.request.Name)
 	if a.request.isDryRun() {
-		key = strings.TrimPrefix(key, "/registry") // what a dry run asks does not know where etcd keeps the objects
+		key = strings.TrimPrefix(key, "/registry") // the storage of dry runs does not have the prefix of etcd
 	}
 	return a.invalidObject(key, fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, is))
 }

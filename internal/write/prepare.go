@@ -12,8 +12,8 @@ import (
 )
 
 // prepareAndValidateCreate lets the strategy prepare a new object, and validates it. It is upstream's
-// registry/rest.BeforeCreate, except that it skips the validation of metadata that is known
-// to be valid. For objects that are maps, that takes as long as the schema does.
+// registry/rest.BeforeCreate, except that it skips the validation of metadata that MetadataIsValid
+// accepts. For objects that are maps, that takes as long as the schema does.
 func (a attempt) prepareAndValidateCreate(of *resource.Decoded) error {
 	obj, strategy := of.Object, a.version.Strategy
 	isValid := a.version.MetadataIsValid != nil && a.version.MetadataIsValid(obj, nil)
@@ -40,7 +40,7 @@ func (a attempt) prepareAndValidateCreate(of *resource.Decoded) error {
 
 // prepareAndValidateUpdate keeps the metadata that clients cannot change, lets the strategy prepare the
 // object, and validates it. It is upstream's registry/rest.BeforeUpdate, except that it
-// skips the validation of metadata that is known to be valid.
+// skips the validation of metadata that MetadataIsValid accepts.
 func (a attempt) prepareAndValidateUpdate(of *resource.Decoded, from resource.Decoded) error {
 	obj, current := of.Object, from.Object
 	isValid := a.version.MetadataIsValid != nil && a.version.MetadataIsValid(obj, current)
@@ -76,7 +76,7 @@ func (a attempt) updateStrategy() registryrest.RESTUpdateStrategy {
 	return a.version.Subresource[a.request.Subresource].Strategy
 }
 
-// informedStrategy returns the updateStrategy that knows what is known of the objects.
+// informedStrategy returns the updateStrategy with the facts about the objects.
 func (a attempt) informedStrategy(of resource.Informed) registryrest.RESTUpdateStrategy {
 	if a.request.Subresource == "" && a.version.Informed != nil {
 		return a.version.Informed(of)

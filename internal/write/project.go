@@ -45,7 +45,7 @@ func (a attempt) projections(obj, current runtime.Object) (is, was runtime.Objec
 	if is, err = a.projection.Of(obj); err != nil {
 		return nil, nil, err
 	}
-	if was, err = a.projection.Of(current); err != nil { // it has no projection yet
+	if was, err = a.projection.Of(current); err != nil { // it does not have a projection yet
 		was, err = a.projection.Before(current)
 	}
 	return is, was, err

@@ -8,7 +8,7 @@ import (
 )
 
 // propagationFinalizers returns the finalizers of an object that is deleted with the given
-// options. A finalizer tells the garbage collector what becomes of the dependents. If neither
+// options. A finalizer determines what the garbage collector does with the dependents. If neither
 // the options nor the finalizers of the object say that, the kind does: the dependents of a Job
 // are orphaned, Events have none.
 func (a attempt) propagationFinalizers(finalizers []string, options *metav1.DeleteOptions) []string {

@@ -10,7 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Request is one write that a client or a controller asks for. The user is in the context.
+// Request is one write of a client or a controller. The user is in the context.
 type Request struct {
 	// Version is the version of the kind that the request is made in.
 	Version   *resource.Version
@@ -64,8 +64,8 @@ func (r *Request) isDryRun() bool { return len(r.Options.DryRun) > 0 }
 
 // Result is the outcome of a write.
 type Result struct {
-	// Version is the version of the request, from the registry by which the write was
-	// judged.
+	// Version is the version of the request, from the registry that the write
+	// used.
 	Version *resource.Version
 	// Text is the object as JSON in that version.
 	Text string

@@ -24,7 +24,7 @@ var errModified = errors.New("the object has been modified; please apply your ch
 
 // maxAttempts is how often a write is tried while others come first. Only the context ends such a write
 // on a real server. Here a write may come from a hook of this very write, such as a function that updates
-// the object that it is asked about, and in a synctest bubble no time passes until the deadline then.
+// the object that it is called for, and in a synctest bubble no time passes until the deadline then.
 const maxAttempts = 10_000
 
 // errOvertaken is the error of a write that was tried maxAttempts times.
@@ -44,7 +44,7 @@ func (e *generatedNameError) Unwrap() error { return e.error }
 //   - The object has changed, gone or appeared since it was read: the next attempt
 //     reads it again. So an apply, or an update that may create, goes from update
 //     to create and back.
-//   - What the object was judged by has changed (the definition of its kind, its
+//   - What the write depends on has changed (the definition of its kind, its
 //     namespace): the next attempt uses the newest registry. If the kind is not
 //     served any more, Run fails with ErrNotServed.
 //   - A generated name is taken: the next attempt generates another one, at most
@@ -101,15 +101,15 @@ func (r *Request) isApply() bool {
 	return is
 }
 
-// isObsolete reports whether a write failed because the object, or what it was
-// judged by, is not what the attempt found.
+// isObsolete reports whether a write failed because the object, or what the write
+// depends on, is not what the attempt found.
 func isObsolete(err error) bool {
 	var conflict *store.ConflictError
 	var exists *store.ExistsError
 	return errors.As(err, &conflict) || errors.As(err, &exists) || errors.Is(err, store.ErrNotFound) || isOutdated(err)
 }
 
-// isOutdated reports whether a write failed because what the object was judged by has
+// isOutdated reports whether a write failed because what it depends on has
 // changed.
 func isOutdated(err error) bool {
 	var precondition *store.PreconditionError

@@ -8,13 +8,13 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// reportsStrictErrors reports whether a fieldValidation directive asks for unknown and
-// duplicate fields to be reported.
+// reportsStrictErrors reports whether a fieldValidation directive makes unknown and
+// duplicate fields be reported.
 func reportsStrictErrors(validation string) bool {
 	return validation != metav1.FieldValidationIgnore
 }
 
-// rejectsStrictErrors reports whether it asks for them to be refused.
+// rejectsStrictErrors reports whether it makes them be rejected.
 func rejectsStrictErrors(validation string) bool {
 	return validation == metav1.FieldValidationStrict
 }

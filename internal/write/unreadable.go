@@ -8,7 +8,7 @@ import (
 )
 
 // removeUnreadable deletes an object that cannot be read, for a client that accepts what that may break.
-// Neither admission nor preconditions nor finalizers matter, because it is not known what the object says.
+// Neither admission nor preconditions nor finalizers matter, because the object cannot be decoded.
 // An object that can be read is refused, also in a dry run.
 func (a attempt) removeUnreadable() (Result, error) {
 	record, err := a.p.Store.Get(a.version.Resource.Key(a.request.Namespace, a.request.Name))

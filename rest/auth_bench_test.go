@@ -50,10 +50,10 @@ func median(of []time.Duration) time.Duration {
 	return of[len(of)/2]
 }
 
-// BenchmarkWho measures what a request pays for the questions who asks and what that user may do:
+// BenchmarkAuth measures what a request pays for authentication and authorization:
 // "who-ns/op" is the median with the filters for that, less the median without. They take turns. The budget
 // is 1 µs for the administrator of the cluster and 5 µs for a user with ten roles.
-func BenchmarkWho(b *testing.B) {
+func BenchmarkAuth(b *testing.B) {
 	s := benched(b, Options{})
 	const roles = "/apis/rbac.authorization.k8s.io/v1"
 	s.post(b, "/api/v1/namespaces/default/serviceaccounts", `{"metadata":{"name":"robot"}}`)

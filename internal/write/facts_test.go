@@ -25,9 +25,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// knownSchema asks something of everything: types, defaults (of the status, and one with a
+// factsSchema has something of everything: types, defaults (of the status, and one with a
 // null), sets and lists that are maps, unknown fields, embedded resources, rules.
-const knownSchema = `{"type": "object", "required": ["spec"], "properties": {
+const factsSchema = `{"type": "object", "required": ["spec"], "properties": {
 	"metadata": {"type": "object", "properties": {"name": {"type": "string", "maxLength": 3}}},
 	"spec": {"type": "object",
 		"x-kubernetes-validations": [{"rule": "!has(self.replicas) || !has(oldSelf.replicas) || self.replicas != oldSelf.replicas + 2"}],
@@ -48,7 +48,7 @@ const knownSchema = `{"type": "object", "required": ["spec"], "properties": {
 		"conditions": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"], "items": {"type": "object", "required": ["type"], "properties": {
 			"type": {"type": "string"}, "status": {"type": "string", "default": "False"}}}}}}}}`
 
-// forgetful is a codec whose objects nothing is known of, and which shares nothing.
+// forgetful is a codec that returns no facts about its objects, and which shares nothing.
 type forgetful struct{ resource.Codec }
 
 func (f forgetful) Decode(body []byte, s runtime.Serializer) (resource.Decoded, *runtimeschema.GroupVersionKind, error) {
@@ -67,9 +67,9 @@ func (f forgetful) EncodeToStore(obj resource.Decoded) (resource.Encoded, error)
 	return encoded, err
 }
 
-// What is known of objects changes nothing but the time that a write takes: random writes
+// Facts about objects change only the time that a write takes: random writes
 // end as they do where each stage looks at the whole object anew.
-func TestWhatIsKnownOfAnObjectChangesNothing(t *testing.T) {
+func TestFactsAboutAnObjectDoNotChangeAWrite(t *testing.T) {
 	r := seedtest.Rand(t)
 	knowing, forgetting := newBench(t), newBench(t)
 	forgetting.forget = func(v *resource.Version) {
@@ -81,7 +81,7 @@ func TestWhatIsKnownOfAnObjectChangesNothing(t *testing.T) {
 	from, to := strings.Index(definition, `"openAPIV3Schema": `)+len(`"openAPIV3Schema": `), strings.Index(definition, "}\n\t\t}]")
 	both := []*bench{knowing, forgetting}
 	for _, b := range both {
-		b.put(crd.DefinitionsPrefix+"widgets.example.com", definition[:from]+knownSchema+definition[to:])
+		b.put(crd.DefinitionsPrefix+"widgets.example.com", definition[:from]+factsSchema+definition[to:])
 	}
 	versions := []*resource.Version{knowing.widgets(), forgetting.widgets()}
 	committed, refused := 0, 0

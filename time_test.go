@@ -150,7 +150,7 @@ func TestVirtualTimeRequeue(t *testing.T) {
 	})
 }
 
-// A lease that nobody renews has expired after its duration, for whoever looks at it.
+// A lease that nobody renews has expired after its duration, for any client that reads it.
 func TestVirtualTimeLeaseExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fakecluster.Start(t, fakecluster.InProcess())

@@ -128,7 +128,7 @@ func TestLifeOperationsDoWhatIsMeasured(t *testing.T) {
 	})
 }
 
-// size is how many bytes an object has, but for numbers that grow.
+// size is how many bytes an object has, except for numbers that grow.
 func size(t *testing.T, u *unstructured.Unstructured) int {
 	t.Helper()
 	u = u.DeepCopy()

@@ -14,6 +14,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -170,6 +172,43 @@ func TestAConversionFuncRefusesOtherBodiesThanReviews(t *testing.T) {
 		w := httptest.NewRecorder()
 		fakecluster.ConversionFunc(parts).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
 		equal(t, body, []any{w.Code, w.Body.String()}, []any{http.StatusBadRequest, want})
+	}
+}
+
+// TestARequestEndsBeforeTheConversionThatItNeeds has a webhook that takes its 30 seconds. Requests that need it end
+// at their own deadline.
+func TestARequestEndsBeforeTheConversionThatItNeeds(t *testing.T) {
+	const path = "/apis/example.com/v1/namespaces/default/crontabs"
+	for rule, request := range map[string]func(*clientrest.RESTClient) *clientrest.Request{
+		"a get":  func(c *clientrest.RESTClient) *clientrest.Request { return c.Get().AbsPath(path, "a") },
+		"a list": func(c *clientrest.RESTClient) *clientrest.Request { return c.Get().AbsPath(path) },
+		"a selection": func(c *clientrest.RESTClient) *clientrest.Request {
+			return c.Get().AbsPath(path).Param("labelSelector", "a=b")
+		},
+		"a delete":          func(c *clientrest.RESTClient) *clientrest.Request { return c.Delete().AbsPath(path, "a") },
+		"a deletion of all": func(c *clientrest.RESTClient) *clientrest.Request { return c.Delete().AbsPath(path) },
+		"a patch": func(c *clientrest.RESTClient) *clientrest.Request {
+			return c.Patch(types.MergePatchType).AbsPath(path, "a").Body([]byte(`{"metadata":{"labels":{"a":"b"}}}`))
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths(withWebhook), fakecluster.WithConversion("crontabs.example.com",
+					fakecluster.ConversionFunc(func(ctx context.Context, _ *unstructured.Unstructured, _ string) error {
+						<-ctx.Done()
+						return ctx.Err()
+					})))
+				create(t, cronTabsIn(c, "v1beta1"), &unstructured.Unstructured{Object: map[string]any{
+					"apiVersion": "example.com/v1beta1", "kind": "CronTab", "metadata": map[string]any{"name": "a", "labels": map[string]any{"a": "b"}}, "hostPort": "localhost:1234",
+				}})
+				began := time.Now()
+				err := request(kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().RESTClient().(*clientrest.RESTClient)).Param("timeout", "1s").Do(t.Context()).Error()
+				if err == nil || !strings.Contains(err.Error(), "the server was unable to return a response in the time allotted, but may still be processing the request") {
+					t.Errorf("error %v", err)
+				}
+				equal(t, "after", time.Since(began), time.Second)
+			})
+		})
 	}
 }
 

@@ -597,7 +597,7 @@ func TestFaultsThatContradictThemselvesAreRefused(t *testing.T) {
 		"DelayWatch(1s) and a latency contradict each other: the latency is that of a request":                                                                 {Latency: 1, Effect: faults.DelayWatch(time.Second)},
 		"DropWatch(0) and a subresource contradict each other: subresources cannot be watched":                                                                 {Subresource: "status", Effect: faults.DropWatch(0)},
 		"the verb deletecollection and a Name contradict each other: the request names no object":                                                              {Verb: "deletecollection", Name: "a", Effect: faults.Conflict()},
-		"FailConversion strikes all conversions of a Resource, whoever asks for them: Verb, Subresource, Namespace, Name, User and UserAgent have to be empty": {Verb: "get", Effect: faults.FailConversion()},
+		"FailConversion strikes all conversions of a Resource, whichever request needs them: leave Verb, Subresource, Namespace, Name, User and UserAgent empty": {Verb: "get", Effect: faults.FailConversion()},
 		"StaleRead(0): a cache lags by one revision at least":                                                                                                  {Effect: faults.StaleRead(0)},
 		"DelayWatch(0s): the delay has to be positive":                                                                                                         {Effect: faults.DelayWatch(0)},
 		"DropWatch(-1): the number of events cannot be negative":                                                                                               {Effect: faults.DropWatch(-1)},

@@ -22,10 +22,10 @@ func TestWithRuntimeConfig(t *testing.T) {
 		"a version that is off by default is not served": {nil, []string{"v1"}},
 		"it is served when asked for":                    {[]fakecluster.Option{fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2=true")}, []string{"v1", "v1beta2"}},
 		"a version without a value is asked for":         {[]fakecluster.Option{fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2")}, []string{"v1", "v1beta2"}},
-		"all of a stability, but for one": {[]fakecluster.Option{
+		"all of a stability, except one": {[]fakecluster.Option{
 			fakecluster.WithRuntimeConfig("api/beta=true,resource.k8s.io/v1beta1=false"),
 		}, []string{"v1", "v1beta2"}},
-		"all versions, but for one": {[]fakecluster.Option{
+		"all versions, except one": {[]fakecluster.Option{
 			fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta1=false,api/all=true"),
 		}, []string{"v1", "v1beta2", "v1alpha3"}},
 		"what is said of a stability counts more than what is said of all, in whatever order they stand": {[]fakecluster.Option{

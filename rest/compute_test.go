@@ -116,6 +116,55 @@ func TestALargeWriteIsAnsweredAtItsDeadline(t *testing.T) {
 	}
 }
 
+// TestALargeReviewIsAnsweredAtItsDeadline has a review whose authorizer ignores its context.
+func TestALargeReviewIsAnsweredAtItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stuck{}
+		c := startInProcess(t, func(o *rest.Options, _ *store.Options) { o.Authorizer = authorizer.AuthorizerFunc(s.authorize) })
+		release, began := s.hold(), time.Now()
+		a := c.as(t.Context(), "POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews?timeout=3s", "application/json", fmt.Sprintf(
+			`{"spec":{"user":"jane","extra":{"a":[%q]},"resourceAttributes":{"verb":"escalate","resource":"roles"}}}`, strings.Repeat("x", 20<<10)))
+		expect(t, "answer", fmt.Sprint(a.code, " ", a.body), "504 "+allotted)
+		expect(t, "after", time.Since(began), 3*time.Second)
+		release()
+		if err := c.server.Drain(time.Hour); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// evictionHook is an admission function that ignores its context when a Pod is evicted.
+type evictionHook struct{ release chan struct{} }
+
+func (h evictionHook) Mutate(_ context.Context, w rest.AdmissionWrite) error {
+	if w.GetSubresource() == "eviction" {
+		<-h.release
+	}
+	return nil
+}
+
+func (evictionHook) Validate(context.Context, rest.AdmissionWrite) error { return nil }
+
+// TestAnEvictionIsAnsweredAtItsDeadline has an eviction that a function holds up. The Pod stays.
+func TestAnEvictionIsAnsweredAtItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := evictionHook{make(chan struct{})}
+		c := startInProcess(t, withPlugin(h))
+		if a := c.serve("POST", podsPath, jsonBody, []byte(`{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)); a.code != 201 {
+			t.Fatal(a)
+		}
+		began := time.Now()
+		a := c.serve("POST", podsPath+"/p/eviction?timeout=3s", jsonBody, []byte(`{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"}}`))
+		expect(t, "answer", fmt.Sprint(a.code, " ", a.body), "504 "+allotted)
+		expect(t, "after", time.Since(began), 3*time.Second)
+		close(h.release)
+		if err := c.server.Drain(time.Hour); err != nil {
+			t.Error(err)
+		}
+		expect(t, "the pod", gjson.Get(c.serve("GET", podsPath+"/p", nil, nil).body, "metadata.deletionTimestamp").Exists(), false)
+	})
+}
+
 // A client that goes away, and a server that is closed, end a request that computes, too.
 func TestALargeWriteEndsWithItsClientAndTheServer(t *testing.T) {
 	t.Run("the client goes away", func(t *testing.T) {
@@ -310,7 +359,9 @@ func TestWhatFollowsADeleteDoesNotDelayTheAnswer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var release atomic.Pointer[chan struct{}]
 				c := startInProcess(t, func(o *rest.Options, _ *store.Options) {
-					o.Controllers = append(o.Controllers, "garbage-collector-controller")
+					if strings.Contains(tt.step, "collector") { // it alone makes every delete one that may take long
+						o.Controllers = append(o.Controllers, "garbage-collector-controller")
+					}
 					o.Now = func() time.Time {
 						if until := release.Load(); until != nil && isCalledBy(tt.step) {
 							<-*until

@@ -105,7 +105,7 @@ func Assets(ctx context.Context, work string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// buildAll builds the suites, the slowest first, but for the project, which says the most.
+// buildAll builds the suites, the slowest first, except that the project, which shows the most, comes before them.
 func buildAll(ctx context.Context, work string, suites chan<- Suite) error {
 	here, err := filepath.Abs("envtest/testdata/project")
 	if err != nil {

@@ -1,5 +1,5 @@
 // Command wire makes the same 20,000 requests and more of a real kube-apiserver and of fakecluster, and compares
-// the answers byte by byte: the status, the headers and the body, but for what differs between any two
+// the answers byte by byte: the status, the headers and the body, except what differs between any two
 // servers, such as uids and times. From the folder conformance:
 //
 //	go run ./wire                            # compares the result with the list, some minutes

@@ -12,8 +12,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
-// AuthorityFile is a file with the certificates of authorities. A real server watches the file. Here
-// whoever asks for the authorities sees what it contains then. If it cannot be read, because it is
+// AuthorityFile is a file with the certificates of authorities. A real server watches the file. Here each
+// read of the authorities returns what it contains then. If it cannot be read, because it is
 // half written for example, the authorities remain what they were. It is safe for concurrent use.
 type AuthorityFile struct {
 	path string

@@ -100,7 +100,7 @@ func (c *codecCases) bare(v *resource.Version, tree map[string]any) runtime.Obje
 }
 
 // store compares what is stored of an object with what a real server stores and reads of it, with the
-// defaults that reading fills in. A real server stores protobuf, but for APIServices and the like. Without
+// defaults that reading fills in. A real server stores protobuf, except for APIServices and the like. Without
 // an update, it would store other bytes if reading has filled in something.
 func (c *codecCases) store(v *resource.Version, obj resource.Decoded, body []byte) ([]byte, runtime.Object) {
 	json := v.Serializer.SupportedMediaTypes()[0]

@@ -51,7 +51,7 @@ type initialObject struct {
 	applier string
 }
 
-// initialObjects are all of them but for the namespaced kinds' maps of bootstrappolicy, which
+// initialObjects are all of them except the namespaced kinds' maps of bootstrappolicy, which
 // are sorted by the file anyway.
 func initialObjects() []initialObject {
 	const producer, consumer = "api-priority-and-fairness-config-producer-v1", "api-priority-and-fairness-config-consumer-v1"

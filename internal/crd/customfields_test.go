@@ -40,7 +40,7 @@ func TestAnApplyAltersNeitherTheObjectNorTheConfiguration(t *testing.T) {
 	}
 }
 
-// scribble changes every map of an object but for who owns what.
+// scribble changes every map of an object except the one with the owners.
 func scribble(m map[string]any) {
 	for name, value := range m {
 		if inner, ok := value.(map[string]any); ok && name != "managedFields" {

@@ -35,7 +35,7 @@ func rulesOneByOne(s *structuralschema.Structural) []oneRule {
 	var all []oneRule
 	for n := 0; ; n++ {
 		only := s.DeepCopy()
-		k := keeper{number: n}
+		k := ruleFilter{number: n}
 		k.structural(schemaRoot, only)
 		if k.node == "" {
 			return all
@@ -47,15 +47,15 @@ func rulesOneByOne(s *structuralschema.Structural) []oneRule {
 // schemaRoot is where the schema stands in a version of a definition.
 const schemaRoot = "openAPIV3Schema"
 
-// keeper takes all rules but one out of a schema.
-type keeper struct {
+// ruleFilter removes all rules except one from a schema.
+type ruleFilter struct {
 	number int    // of the rule that stays
 	seen   int    // rules until now
 	node   string // of the rule that stays
 	rule   string
 }
 
-func (k *keeper) keep(node string, rules *structuralschema.ValidationExtensions) {
+func (k *ruleFilter) keep(node string, rules *structuralschema.ValidationExtensions) {
 	all := rules.XValidations
 	rules.XValidations = nil
 	for i := range all {
@@ -67,7 +67,7 @@ func (k *keeper) keep(node string, rules *structuralschema.ValidationExtensions)
 	}
 }
 
-func (k *keeper) structural(node string, s *structuralschema.Structural) {
+func (k *ruleFilter) structural(node string, s *structuralschema.Structural) {
 	k.keep(node, &s.ValidationExtensions)
 	if s.Items != nil {
 		k.structural(node+".items", s.Items)
@@ -86,13 +86,13 @@ func (k *keeper) structural(node string, s *structuralschema.Structural) {
 }
 
 // values goes through the nested schemas of a node. Definitions can have rules in those of allOf.
-func (k *keeper) values(node string, v *structuralschema.ValueValidation) {
+func (k *ruleFilter) values(node string, v *structuralschema.ValueValidation) {
 	for i := range v.AllOf {
 		k.nested(node+".allOf["+strconv.Itoa(i)+"]", &v.AllOf[i])
 	}
 }
 
-func (k *keeper) nested(node string, n *structuralschema.NestedValueValidation) {
+func (k *ruleFilter) nested(node string, n *structuralschema.NestedValueValidation) {
 	k.keep(node, &n.ValidationExtensions)
 	if n.Items != nil {
 		k.nested(node+".items", n.Items)

@@ -127,7 +127,7 @@ func upstreamSays(v *cel.Validator, structural *structuralschema.Structural, is,
 var rulings = flag.Int("rulings", seedtest.Cases(3_000), "how many random objects are evaluated by rules as upstream evaluates them")
 
 // What the rules accept, upstream accepts for the same cost. What upstream accepts, they accept,
-// but for a rule with an optional oldSelf that there is none of.
+// except a rule with an optional oldSelf that there is none of.
 func TestTheRulesAcceptWhatUpstreamAccepts(t *testing.T) {
 	structural := structuralOf(t, ruledSchema)
 	r := seedtest.Rand(t)

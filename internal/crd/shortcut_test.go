@@ -125,7 +125,7 @@ func ownershipIsWhatTheFieldManagerSays(t *testing.T, replace ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	valid := func(u *unstructured.Unstructured) bool { // what is not is refused, whoever owns it
+	valid := func(u *unstructured.Unstructured) bool { // what is not is refused, whichever manager owns it
 		return len(validation.ValidateCustomResource(nil, u.Object, validator)) == 0
 	}
 	custom := v.FieldManager.(*customFields)

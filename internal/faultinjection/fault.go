@@ -47,7 +47,7 @@ func check(f *faults.Fault) error {
 	case f.Latency > 0 && of.strikes != requests:
 		return fmt.Errorf("%s and a latency contradict each other: the latency is that of a request", f.Effect)
 	case f.Effect.Type == faults.EffectFailConversion && (f.Verb != "" || f.Subresource != "" || f.Namespace != "" || f.Name != "" || f.User != "" || f.UserAgent != ""):
-		return errors.New("FailConversion strikes all conversions of a Resource, whoever asks for them: Verb, Subresource, Namespace, Name, User and UserAgent have to be empty")
+		return errors.New("FailConversion strikes all conversions of a Resource, whichever request needs them: leave Verb, Subresource, Namespace, Name, User and UserAgent empty")
 	case of.strikes == watches && f.Subresource != "":
 		return fmt.Errorf("%s and a subresource contradict each other: subresources cannot be watched", f.Effect)
 	}

@@ -77,7 +77,7 @@ func TestOwnersAfterAStory(t *testing.T) {
 				"a Apply": `{"f:spec":{"f:image":{}}}`, "b Apply": `{"f:spec":{"f:args":{}}}`,
 			}},
 		},
-		"what an applier leaves out goes, but for what others own": {
+		"what an applier leaves out is removed, except what others own": {
 			{manager: "a", apply: "spec: {image: a, tags: [s, t]}"},
 			{manager: "b", update: "spec: {image: a, tags: [s, t, u]}"},
 			{manager: "a", apply: "spec: {tags: [t]}", object: "spec: {tags: [t, u]}", owners: map[string]string{

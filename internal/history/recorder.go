@@ -18,7 +18,7 @@ const (
 	maxMessage = 4 << 10 // bytes of a message that are kept
 	maxName    = 512     // bytes of the name of a user, a program or a resource that are kept
 	maxFaults  = 16      // faults of one request that are kept
-	maxNames   = 1_000   // user agents that are kept once, whoever sends them, and webhooks that are counted
+	maxNames   = 1_000   // user agents that are kept once, whichever user sends them, and webhooks that are counted
 )
 
 // Recorder remembers requests. It is safe for concurrent use. Make one with New.

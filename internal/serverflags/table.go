@@ -14,7 +14,7 @@ type Flag struct {
 // gives them. A test in conformance/serverflags compares it with the flags of the real command.
 var Table = []Flag{
 	{Name: "admission-control", Type: "stringSlice", Default: "[]", Refused: "see --enable-admission-plugins and --disable-admission-plugins"},
-	{Name: "admission-control-config-file", Type: "string", Applied: "configure admission plugins, but for the folders of staticManifestsDir"},
+	{Name: "admission-control-config-file", Type: "string", Applied: "configure admission plugins, except the folders of staticManifestsDir"},
 	{Name: "advertise-address", Type: "ip", Applied: "the address of the server in the Endpoints kubernetes"},
 	{Name: "aggregator-reject-forwarding-redirect", Type: "bool", Default: "true", Refused: "redirects of aggregated servers are not forwarded"},
 	{Name: "allow-metric-labels", Type: "stringToString", Default: "[]"},

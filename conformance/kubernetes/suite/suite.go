@@ -33,7 +33,7 @@ func fixture(name, path string) integration.Change {
 }
 
 // fast are the packages beneath test/integration that take little time, slow the others. All of them
-// pass as a whole, but for tests that are not applicable.
+// pass as a whole, except for tests that are not applicable.
 var (
 	fast = []string{
 		"dryrun", "scale", "secrets", "namespace", "apiserver/openapi", "apiserver/apply",

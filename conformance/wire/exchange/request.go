@@ -33,7 +33,7 @@ type Request struct {
 	Body string
 	From string
 	Edit func(object map[string]any)
-	// Until repeats the request until its answer has this status, but for no longer than ten seconds, and
+	// Until repeats the request until its answer has this status, for no longer than ten seconds, and
 	// Wait waits after it: the real server does some things later, such as begin to serve a definition.
 	Until int
 	Wait  time.Duration

@@ -19,6 +19,11 @@ func (c *Cluster) closeWith(t testing.TB) {
 		t.Helper()
 		stop()
 		c.reportUnfired(t)
+		if c.home.inBubble {
+			for _, endless := range c.server.EndlessTimestamps() {
+				t.Errorf("fakecluster: %s", endless)
+			}
+		}
 		if t.Failed() {
 			if found := c.server.Findings(c.services.panics.list()...); found.Summary != "" {
 				t.Log("fakecluster: " + found.String())

@@ -162,5 +162,5 @@ func TestAFailedTestLogsOwnedObjectsThatWereNotCreatedAgain(t *testing.T) {
 		must(t, crons.Delete(t.Context(), "gone", metav1.DeleteOptions{}))
 	})
 	equal(t, "section", section(log, "owned, deleted, and not created again:"),
-		"+1s configmaps default/lost of the CronTab kept: operator had created it, fakecluster.test has deleted it; a controller is notified only of the kinds that it Owns")
+		"+1s configmaps default/lost of the CronTab kept: operator had created it, fakecluster.test has deleted it; if a change of it does not call the controller, write .Owns(&corev1.ConfigMap{})")
 }

@@ -17,6 +17,10 @@ func (s *Server) Findings(panics ...inspect.Panic) inspect.Findings {
 	return findings.Of(s.remembered(panics))
 }
 
+// EndlessTimestamps returns the objects into which a controller writes the time whenever it is called, although its own write calls it again. It
+// finds them only in a synctest bubble, once time has advanced.
+func (s *Server) EndlessTimestamps() []string { return findings.Timestamps(s.remembered(nil)) }
+
 // remembered is what the server remembers, with the panics of handlers and controllers.
 func (s *Server) remembered(panics []inspect.Panic) findings.Source {
 	return findings.Source{Store: s.cluster.Store, History: s.history, Registry: s.cluster.Registry(), Panics: panics, Needs: s.lacks}

@@ -254,8 +254,8 @@ func (f changes) unwatched(c Source, stats inspect.Stats) (lines []string) {
 		if seen == nil || seen[o.of.Group+"/"+o.of.Names.Plural] {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s has created %s for a %s and never watched %s: it gets no event when one is changed or deleted",
-			name, plural(int64(count), o.of.Names.Kind), o.owner, inspect.ObjectName(o.of.Group, o.of.Names.Plural, "", "", "")))
+		lines = append(lines, fmt.Sprintf("%s has created %s for a %s and never watched %s, so it gets no event when one is changed or deleted: write %s when you build the controller",
+			name, plural(int64(count), o.of.Names.Kind), o.owner, inspect.ObjectName(o.of.Group, o.of.Names.Plural, "", "", ""), owns(o.of)))
 	}
 	slices.Sort(lines)
 	return slices.Compact(lines)

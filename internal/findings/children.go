@@ -12,6 +12,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -21,6 +22,7 @@ type child struct {
 	owner   gjson.Result // its ownerReference
 	deleted *store.Event // nil: it is there
 	by      history.Writer
+	changed []history.Writer // other programs that have changed it, the oldest first
 }
 
 // trackChild records that an object is created for an owner, or deleted. hasWriter is set if by is known.
@@ -35,6 +37,95 @@ func (f changes) trackChild(e *store.Event, by history.Writer, hasWriter bool) {
 	case e.Type == store.Deleted && f.children[key] != nil:
 		f.children[key].deleted, f.children[key].by = e, by
 	}
+	// A test often has the same client name as its controller. But controllers do not write the status of what they own.
+	if of := f.children[key]; of != nil && e.Type != store.Created && by.Request != 0 && !isOfServer(by) &&
+		(by.Subresource == "status" || programOf(by.User, by.UserAgent) != programOf(of.creator.User, of.creator.UserAgent)) {
+		of.changed = append(of.changed, by)
+	}
+}
+
+// ignoredChildren lists the kinds that a controller creates for an owner and watches, but whose events do not lead to any request: the
+// watch is that of a cache, and does not enqueue the owner. requests are the newest first.
+func (f changes) ignoredChildren(c Source, stats inspect.Stats, requests []inspect.Request) (lines []string) {
+	type kind struct {
+		of    *resource.Resource
+		who   program
+		owner string
+	}
+	type ignored struct {
+		changes int
+		last    history.Writer
+		name    string // of the object that was changed last
+	}
+	watched, found, handled := watchedBy(stats), map[kind]ignored{}, map[kind]bool{}
+	for _, key := range slices.Sorted(maps.Keys(f.children)) {
+		child := f.children[key]
+		of := c.Registry.ResourceOf(key)
+		if of == nil || len(child.changed) == 0 || isOfServer(child.creator) {
+			continue
+		}
+		k := kind{of, programOf(child.creator.User, child.creator.UserAgent), child.owner.Get("kind").Str}
+		if !watched[k.who][of.Group+"/"+of.Names.Plural] || !f.lives(c, of.NamespaceOf(key), child.owner) {
+			continue
+		}
+		for _, by := range child.changed {
+			handled[k] = handled[k] || c.reacts(requests, k.who, by)
+			i := found[k]
+			i.changes++
+			if i.last.Request < by.Request {
+				i.last, i.name = by, inspect.ObjectName("", "", "", of.NamespaceOf(key), of.NameOf(key))
+			}
+			found[k] = i
+		}
+	}
+	for k, i := range found {
+		if handled[k] {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s %s has created %s for a %s, and got %s of them by others, the last to %s by %s, and sent no request: write %s when you build the controller",
+			c.after(i.last.Time), c.clientOf(k.who.user, k.who.name), inspect.ObjectName(k.of.Group, k.of.Names.Plural, "", "", ""), k.owner, plural(int64(i.changes), "change"),
+			strings.TrimSpace(i.name), c.clientOf(i.last.User, i.last.UserAgent), owns(k.of)))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// reacts reports whether a program has sent a request after a change that may be its reaction: a write, or a read that cannot be that of
+// the test that made the change.
+func (c Source) reacts(requests []inspect.Request, who program, to history.Writer) bool {
+	for i := range requests {
+		q := &requests[i]
+		if q.Number <= to.Request {
+			return false
+		}
+		if programOf(q.User, q.UserAgent) != who || q.Verb == "watch" || q.Resource == "" || q.Resource == "leases" || q.Resource == "events" {
+			continue
+		}
+		if writesObjects(q.Verb) || who != programOf(to.User, to.UserAgent) {
+			return true
+		}
+	}
+	return false
+}
+
+// packages are the names under which Go programs import the API groups of Kubernetes.
+var packages = map[string]string{
+	"": "core", "networking.k8s.io": "networking", "rbac.authorization.k8s.io": "rbac", "discovery.k8s.io": "discovery",
+	"coordination.k8s.io": "coordination", "storage.k8s.io": "storage", "scheduling.k8s.io": "scheduling",
+}
+
+// owns is the call of controller-runtime's builder that enqueues the owner for each event of a kind, such as
+// .Owns(&appsv1.StatefulSet{}).
+func owns(of *resource.Resource) string {
+	name, ok := packages[of.Group]
+	if !ok {
+		name, _, _ = strings.Cut(of.Group, ".")
+	}
+	version := ""
+	if of.Storage != nil {
+		version = of.Storage.Name
+	}
+	return fmt.Sprintf(".Owns(&%s%s.%s{})", strings.ReplaceAll(name, "-", ""), version, of.Names.Kind)
 }
 
 // deletedChildren lists the objects that were created for an owner and deleted, and that the program which
@@ -52,10 +143,10 @@ func (f changes) deletedChildren(c Source, stats inspect.Stats) (lines []string)
 			watched[programOf(child.creator.User, child.creator.UserAgent)] == nil || !f.lives(c, of.NamespaceOf(key), child.owner) {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s %s of the %s %s: %s had created it, %s has deleted it; a controller is notified only of the kinds that it Owns",
+		lines = append(lines, fmt.Sprintf("%s %s of the %s %s: %s had created it, %s has deleted it; if a change of it does not call the controller, write %s",
 			c.after(child.by.Time), inspect.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key)),
 			child.owner.Get("kind").Str, child.owner.Get("name").Str,
-			c.clientOf(child.creator.User, child.creator.UserAgent), c.clientOf(child.by.User, child.by.UserAgent)))
+			c.clientOf(child.creator.User, child.creator.UserAgent), c.clientOf(child.by.User, child.by.UserAgent), owns(of)))
 	}
 	return lines
 }

@@ -1,0 +1,99 @@
+package findings
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/view"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Timestamps returns the objects into which a controller writes the time whenever it is called, although its own write calls it again. In a
+// cluster that never ends. While the time of a bubble stands still, the second write changes nothing, so that it ends there; it shows
+// as soon as time has advanced: a later write changes the time alone, and the same program writes the object once more at the same moment.
+func Timestamps(c Source) []string {
+	stats := c.History.Stats()
+	c.began, c.shared = c.History.Began(), sharedNames(stats)
+	requests := c.History.Requests()
+	slices.Reverse(requests)
+	return c.timestamps(requests, stats)
+}
+
+// timestamps is Timestamps for requests with the newest first.
+func (c Source) timestamps(requests []inspect.Request, stats inspect.Stats) (lines []string) {
+	type writes struct {
+		by  program
+		key string
+	}
+	if !slices.ContainsFunc(requests, func(q inspect.Request) bool { return q.Repeats }) {
+		return nil
+	}
+	watched := watchedBy(stats)
+	last, found := map[writes]*inspect.Request{}, map[writes]bool{} // last changed the object
+	earlier := map[writes]bool{}                                    // there was a write before last, at an earlier time
+	for i := range slices.Backward(requests) {
+		q := &requests[i]
+		of := c.storedAs(q)
+		if of == nil || !writesObjects(q.Verb) || q.Name == "" && q.Verb != "create" || !watched[programOf(q.User, q.UserAgent)][q.Group+"/"+q.Resource] {
+			continue
+		}
+		name := q.Name
+		if name == "" { // the name of a created object is in its body
+			continue
+		}
+		w := writes{programOf(q.User, q.UserAgent), of.Key(q.Namespace, name)}
+		switch before := last[w]; {
+		case q.Revisions > 0:
+			earlier[w] = before != nil && before.Time.Before(q.Time)
+			last[w] = q
+		case q.Repeats && before != nil && earlier[w] && before.Time.Equal(q.Time) && !found[w]:
+			fields := c.timesWritten(of, w.key, before)
+			if len(fields) == 0 {
+				continue
+			}
+			found[w] = true
+			lines = append(lines, fmt.Sprintf("%s %s writes the time into %s of %s whenever it is called, and its own write calls it again, which never ends when time does not stand still: write the time only if something else changes",
+				c.after(q.Time), c.client(q), strings.Join(fields, ", "), inspect.ObjectName(q.Group, q.Resource, "", q.Namespace, name)))
+		}
+	}
+	slices.Reverse(lines)
+	return lines
+}
+
+// timesWritten returns the fields that a write has changed, if it has set all of them to the time of the write.
+func (c Source) timesWritten(of *resource.Resource, key string, by *inspect.Request) (fields []string) {
+	events, err := c.Store.Watch(key, max(c.Store.Oldest(), by.Revision-1))
+	if err != nil {
+		return nil
+	}
+	batch, err := events.Poll()
+	if err != nil {
+		return nil
+	}
+	i := slices.IndexFunc(batch, func(e *store.Event) bool { return e.Record.Revision == by.Revision })
+	if i < 0 || batch[i].Previous == nil || batch[i].Type != store.Updated {
+		return nil
+	}
+	was, err := view.Text(of.Storage, *batch[i].Previous)
+	if err != nil {
+		return nil
+	}
+	is, err := view.Text(of.Storage, batch[i].Record)
+	if err != nil {
+		return nil
+	}
+	for _, change := range history.DiffText(was, is) {
+		text, _ := change.Is.(string)
+		at, err := time.Parse(time.RFC3339Nano, text)
+		if distance := by.Time.Sub(at); err != nil || distance < 0 || distance > time.Second {
+			return nil
+		}
+		fields = append(fields, change.Path)
+	}
+	return fields
+}

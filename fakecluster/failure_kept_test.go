@@ -41,7 +41,9 @@ func failedOperator(t *testing.T, do func(t *testing.T, c *fakecluster.Cluster))
 		version := &crd.Spec.Versions[0]
 		version.Subresources = &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}
 		version.Schema.OpenAPIV3Schema.Properties["status"] = apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
-			"ready": {Type: "boolean"}, "count": {Type: "integer"}}}
+			"ready": {Type: "boolean"}, "count": {Type: "integer"}, "observed": {Type: "integer", Default: &apiextensionsv1.JSON{Raw: []byte("-1")}},
+			"capacity": {Type: "string"}, "timeout": {Type: "string"}, "at": {Type: "string", Nullable: true}, "conditions": {Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{
+				Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"reason": {Type: "string"}}}}}}}
 		do(t, fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(crd)))
 		synctest.Wait()
 		log = of.end()
@@ -61,6 +63,8 @@ func TestAFailedTestLogsADroppedStatus(t *testing.T) {
 		}
 		create(t, crons, with("created", object{"ready": true}))
 		create(t, crons, with("zero", object{"ready": false, "count": int64(0)}))
+		create(t, crons, with("defaulted", object{}))
+		create(t, crons, with("zeros", object{"capacity": "0", "timeout": "0s", "conditions": []any{object{"reason": ""}}, "at": nil}))
 		obj := create(t, crons, cronTab("updated"))
 		for range 2 {
 			obj.Object["status"] = object{"ready": true}

@@ -69,6 +69,16 @@ func (e *Entry) User(user string) {
 	}
 }
 
+// SentBody returns the body of the request, until it ends. The caller does not change it.
+func (e *Entry) SentBody() []byte {
+	if e == nil {
+		return nil
+	}
+	e.of.mu.Lock()
+	defer e.of.mu.Unlock()
+	return e.body
+}
+
 // Body sets the body of the request. The caller does not change the body until the request ends.
 func (e *Entry) Body(body []byte) {
 	if e != nil {

@@ -2,7 +2,9 @@ package observe
 
 import (
 	"reflect"
+	"slices"
 
+	"github.com/tidwall/gjson"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -35,12 +37,22 @@ func (w *Write) statusOf(obj runtime.Object) any {
 // compareStatus reports that the status that was sent is not that of the object. Clients in Go send the zero
 // values of a status that they have not set, which do not count.
 func (w *Write) compareStatus(obj runtime.Object) {
-	if w.status == nil {
+	if w.status == nil || w.sentZeros() {
 		return
 	}
 	if sent := withoutZeros(w.status); sent != nil && !equality.Semantic.DeepEqual(sent, withoutZeros(w.statusOf(obj))) {
 		w.DroppedStatus()
 	}
+}
+
+// sentZeros reports whether the client has sent only the zero values of a status, which the defaults of the schema may
+// have filled since. It is false if the body of the request is not a JSON object.
+func (w *Write) sentZeros() bool {
+	body := w.Entry.SentBody()
+	if len(body) == 0 || body[0] != '{' {
+		return false
+	}
+	return withoutZeros(gjson.GetBytes(body, "status").Value()) == nil
 }
 
 // withoutZeros returns JSON without what is empty, false or zero; nil: nothing is left. Other values stay
@@ -59,10 +71,14 @@ func withoutZeros(value any) any {
 		}
 		return left
 	case []any:
-		if len(is) == 0 {
+		if !slices.ContainsFunc(is, func(item any) bool { return withoutZeros(item) != nil }) {
 			return nil
 		}
-	case string, bool, int64, float64:
+	case string:
+		if is == "" || is == "0" || is == "0s" || is == "0001-01-01T00:00:00Z" { // of a quantity, a duration and a time
+			return nil
+		}
+	case bool, int64, float64:
 		if reflect.ValueOf(value).IsZero() {
 			return nil
 		}

@@ -168,3 +168,26 @@ func TestAFailedTestLogsOwnedObjectsThatWereNotCreatedAgain(t *testing.T) {
 	equal(t, "section", section(log, "owned, deleted, and not created again:"),
 		"+1s configmaps default/lost of the CronTab kept: operator had created it, fakecluster.test has deleted it; if a change of it does not call the controller, write .Owns(&corev1.ConfigMap{})")
 }
+
+// An Event says in the words of a controller why it does not go on. Equal ones are counted.
+func TestAFailedTestLogsWarningEvents(t *testing.T) {
+	log := failedOperator(t, func(t *testing.T, c *fakecluster.Cluster) {
+		cron := create(t, as(c, c.RESTConfig(), "jane"), cronTab("a"))
+		cfg := c.RESTConfig()
+		cfg.UserAgent = "operator"
+		client := kubernetes.NewForConfigOrDie(cfg)
+		record := func(name, kind, reason, message string, count int32) {
+			t.Helper()
+			_, err := client.CoreV1().Events("default").Create(t.Context(), &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: name}, Type: kind, Reason: reason, Message: message, Count: count,
+				InvolvedObject: corev1.ObjectReference{APIVersion: cron.GetAPIVersion(), Kind: cron.GetKind(), Namespace: "default", Name: cron.GetName()}}, metav1.CreateOptions{})
+			must(t, err)
+		}
+		record("first", "Warning", "Invalid", "spec.image is missing", 1)
+		record("normal", "Normal", "Created", "it is there", 1)
+		time.Sleep(time.Second)
+		record("again", "Warning", "Invalid", "spec.image is missing", 3)
+		record("other", "Warning", "Late", "no answer", 0)
+	})
+	equal(t, "section", section(log, "Warning Events:"), "+1s operator, about crontabs.stable.example.com default/a: Late: no answer\n"+
+		"+1s operator, about crontabs.stable.example.com default/a (4 times): Invalid: spec.image is missing")
+}

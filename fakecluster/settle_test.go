@@ -248,3 +248,25 @@ func TestCheckBudget(t *testing.T) {
 		equal(t, rule, check(want.budget), want.says)
 	}
 }
+
+// Events that a Hold keeps back are never delivered, and the error says so.
+func TestSettleNamesAHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
+		w, err := as(c, c.RESTConfig(), "operator").Watch(t.Context(), metav1.ListOptions{})
+		must(t, err)
+		defer w.Stop()
+		synctest.Wait()
+		hold := c.Hold()
+		create(t, as(c, c.RESTConfig(), "jane"), cronTab("a"))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err = c.Settle(ctx)
+		const want = "; a Hold of the test keeps events back: call its Deliver or Release"
+		if err == nil || !strings.Contains(err.Error(), "not delivered yet: the watch of operator for crontabs.stable.example.com") || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("error: %v", err)
+		}
+		hold.Release()
+		must(t, c.Settle(t.Context()))
+	})
+}

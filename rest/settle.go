@@ -88,12 +88,16 @@ func (s *Server) left(state history.State) (left []string) {
 	for _, q := range state.Active {
 		left = append(left, "no answer yet: "+q.String())
 	}
-	newest := s.cluster.Store.Revision()
+	held, newest := false, s.cluster.Store.Revision()
 	for _, w := range state.Watches {
 		if w.Reached != 0 && w.Reached < newest {
 			r := w.Request
 			left = append(left, fmt.Sprintf("not delivered yet: the watch of %s for %s has events up to revision %d of %d", r.Client(), r.Object(), w.Reached, newest))
+			held = s.faults.Holds()
 		}
+	}
+	if held {
+		left = append(left, "a Hold of the test keeps events back: call its Deliver or Release")
 	}
 	if len(left) > maxLeft {
 		left = append(left[:maxLeft], fmt.Sprintf("and %d more", len(left)-maxLeft))

@@ -42,6 +42,13 @@ func (e *Engine) Hold(fail func(error)) (*Hold, error) {
 	return e.hold, nil
 }
 
+// Holds reports whether events are kept back.
+func (e *Engine) Holds() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.hold != nil
+}
+
 // Release delivers everything, and ends the hold.
 func (h *Hold) Release() {
 	e := h.engine

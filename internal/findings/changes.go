@@ -34,6 +34,8 @@ type changes struct {
 	children map[string]*child
 	// last are the last changes, by the keys of the objects.
 	last map[string]written
+	// warned are the Warning Events, by their keys.
+	warned map[string]warned
 }
 
 // deletion is an object that is deleted and has to wait for something.
@@ -76,7 +78,7 @@ func Loop(c Source, atLeast int) (string, bool) {
 
 // changes reads the history of the store.
 func (c Source) changes() changes {
-	found := changes{map[string]*run{}, map[ownership]int{}, map[string]deletion{}, map[string]*child{}, map[string]written{}}
+	found := changes{map[string]*run{}, map[ownership]int{}, map[string]deletion{}, map[string]*child{}, map[string]written{}, map[string]warned{}}
 	events, err := c.Store.Watch("", max(c.Store.Oldest(), c.Since))
 	if err != nil {
 		return found // the store is closed, or has just compacted more
@@ -95,6 +97,7 @@ func (c Source) changes() changes {
 			if !ok || by.Request == 0 || strings.Contains(e.Record.Key, "/leases/") {
 				continue // a leader renews its Lease without end
 			}
+			found.trackWarning(c, e, by)
 			found.trackWrites(now, e, by, c.clientOf(by.User, by.UserAgent))
 			if e.Type == store.Created {
 				found.trackOwnership(c.Registry, e, by)

@@ -66,6 +66,7 @@ func Of(c Source) inspect.Findings {
 		{"conflicts, because another write came first:", c.refused(requests, true), 5},
 		{"sent, but not kept:", c.dropped(requests), 5},
 		{"warnings of the server (an unknown field is not kept):", c.warnings(requests), 5},
+		{"Warning Events:", changes.warningEvents(c), 5},
 		{"deleted, but still there:", changes.stuckDeletions(c), 5},
 		{"owned, but not watched:", changes.unwatched(c, stats), 5},
 		{"owned and changed, without a reaction of the controller:", changes.ignoredChildren(c, stats, requests), 5},

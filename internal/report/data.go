@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tidwall/gjson"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/fakecluster/fakecluster/inspect"
@@ -133,9 +131,11 @@ func (d *Data) collect(c findings.Source) {
 				continue
 			}
 			of := c.Registry.ResourceOf(e.Record.Key)
-			if found, ok := eventOf(c.Registry, of, e); ok {
-				found.At, found.Client, found.Request = d.at(by.Time), inspect.ClientName(by.User, by.UserAgent), by.Request
-				d.Events = append(d.Events, found)
+			if is, ok := findings.EventOf(c.Registry, of, e); ok {
+				d.Events = append(d.Events, event{
+					Of: is.Of, Name: is.Name, Type: is.Type, Reason: is.Reason, Message: is.Message, Count: is.Count,
+					At: d.at(by.Time), Client: inspect.ClientName(by.User, by.UserAgent), Request: by.Request,
+				})
 				continue
 			}
 			o := known[e.Record.Key]
@@ -177,38 +177,6 @@ func (d *Data) collect(c findings.Source) {
 	if first := c.Store.Oldest(); from > first {
 		d.Left = int(from - first)
 	}
-}
-
-// eventOf returns the Event after a change; ok is false if it changes something else, or removes the
-// Event.
-func eventOf(known *resource.Registry, of *resource.Resource, e *store.Event) (found event, ok bool) {
-	if of == nil || of.Names.Plural != "events" || of.Group != "" && of.Group != "events.k8s.io" || e.Type == store.Deleted {
-		return event{}, false
-	}
-	text, err := view.Text(of.Storage, e.Record)
-	if err != nil {
-		return event{}, false
-	}
-	first := func(paths ...string) (value gjson.Result) { // the two groups call the same fields differently
-		for _, path := range paths {
-			if value = gjson.Get(text, path); value.Exists() {
-				break
-			}
-		}
-		return value
-	}
-	about := first("involvedObject", "regarding")
-	kind := schema.FromAPIVersionAndKind(about.Get("apiVersion").String(), about.Get("kind").String())
-	namespace, name := about.Get("namespace").String(), about.Get("name").String()
-	if resource := known.Kind(kind); resource != nil {
-		found.Of = inspect.ObjectName(resource.Group, resource.Names.Plural, "", namespace, name)
-	} else {
-		found.Of = inspect.ObjectName(kind.Group, kind.Kind, "", namespace, name)
-	}
-	found.Name = of.NamespaceOf(e.Record.Key) + "/" + of.NameOf(e.Record.Key)
-	found.Type, found.Reason, found.Message = first("type").String(), first("reason").String(), first("message", "note").String()
-	found.Count = first("count", "series.count", "deprecatedCount").Int()
-	return found, true
 }
 
 // changed lists what an event has changed.

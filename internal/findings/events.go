@@ -1,0 +1,95 @@
+package findings
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tidwall/gjson"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/view"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Event is an Event object, of either group.
+type Event struct {
+	Of              string // the involved object, as inspect.ObjectName names it
+	Name            string // its own, as NAMESPACE/NAME
+	Type            string
+	Reason, Message string
+	Count           int64 // 0: it does not count
+}
+
+// EventOf returns the Event after a change; ok is false if the change is of another kind, or removes the Event.
+func EventOf(known *resource.Registry, of *resource.Resource, e *store.Event) (is Event, ok bool) {
+	if of == nil || of.Names.Plural != "events" || of.Group != "" && of.Group != "events.k8s.io" || e.Type == store.Deleted {
+		return is, false
+	}
+	text, err := view.Text(of.Storage, e.Record)
+	if err != nil {
+		return is, false
+	}
+	first := func(paths ...string) (value gjson.Result) { // the two groups call the same fields differently
+		for _, path := range paths {
+			if value = gjson.Get(text, path); value.Exists() {
+				break
+			}
+		}
+		return value
+	}
+	about := first("involvedObject", "regarding")
+	kind := schema.FromAPIVersionAndKind(about.Get("apiVersion").String(), about.Get("kind").String())
+	namespace, name := about.Get("namespace").String(), about.Get("name").String()
+	if resource := known.Kind(kind); resource != nil {
+		is.Of = inspect.ObjectName(resource.Group, resource.Names.Plural, "", namespace, name)
+	} else {
+		is.Of = inspect.ObjectName(kind.Group, kind.Kind, "", namespace, name)
+	}
+	is.Name = of.NamespaceOf(e.Record.Key) + "/" + of.NameOf(e.Record.Key)
+	is.Type, is.Reason, is.Message = first("type").String(), first("reason").String(), first("message", "note").String()
+	is.Count = first("count", "series.count", "deprecatedCount").Int()
+	return is, true
+}
+
+// warned is a Warning Event and its last write.
+type warned struct {
+	event Event
+	by    history.Writer
+}
+
+// trackWarning records a Warning Event.
+func (f changes) trackWarning(c Source, e *store.Event, by history.Writer) {
+	if is, ok := EventOf(c.Registry, c.Registry.ResourceOf(e.Record.Key), e); ok && is.Type == "Warning" {
+		f.warned[e.Record.Key] = warned{is, by}
+	}
+}
+
+// warningEvents lists the Warning Events, those about the same together.
+func (f changes) warningEvents(c Source) (lines []string) {
+	type text struct{ client, of, reason, message string }
+	counts, last := map[text]int64{}, map[text]history.Writer{}
+	for _, w := range f.warned {
+		t := text{c.clientOf(w.by.User, w.by.UserAgent), w.event.Of, w.event.Reason, w.event.Message}
+		counts[t] += max(w.event.Count, 1)
+		if last[t].Request <= w.by.Request {
+			last[t] = w.by
+		}
+	}
+	var all []text
+	for t := range counts {
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b text) int { return cmp.Compare(last[b].Request, last[a].Request) })
+	for _, t := range all {
+		line := fmt.Sprintf("%s %s, about %s", c.after(last[t].Time), t.client, t.of)
+		if counts[t] > 1 {
+			line += fmt.Sprintf(" (%d times)", counts[t])
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s: %s", line, t.reason, t.message))
+	}
+	return lines
+}

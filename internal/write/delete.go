@@ -3,6 +3,7 @@ package write
 import (
 	"strconv"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,6 +21,9 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 		return a.removeUnreadable()
 	}
 	record, current, err := a.loadOrNotFound()
+	if a.endedElsewhere(current.Object, err) {
+		return *a.marked, nil
+	}
 	if err != nil {
 		return Result{}, view.Corrupt(a.version, a.request.Namespace, a.request.Name, err)
 	}
@@ -79,7 +83,26 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	if require, err = a.admitDelete(obj); err != nil {
 		return Result{}, err
 	}
+	if *a.marked, err = a.result(marked, obj); err != nil {
+		return Result{}, err
+	}
+	a.marked.Deleted = true
 	return a.removeNow(marked, obj.DeepCopyObject(), require) // others have obj by now
+}
+
+// endedElsewhere reports whether an attempt of this request has marked the object as deleted, and another client, such
+// as the kubelet of a pod, has removed it since then. Like upstream, this delete succeeds then. An object that
+// has the name by now stays.
+func (a attempt) endedElsewhere(current runtime.Object, err error) bool {
+	if a.marked == nil || a.marked.Object == nil {
+		return false
+	}
+	if err != nil {
+		return apierrors.IsNotFound(err)
+	}
+	was, wasErr := meta.Accessor(a.marked.Object)
+	is, isErr := meta.Accessor(current)
+	return wasErr == nil && isErr == nil && was.GetUID() != is.GetUID()
 }
 
 // admitDelete calls admission for the deletion of an object, which it does not alter.

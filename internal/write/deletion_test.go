@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
+	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
@@ -59,6 +60,43 @@ func TestAKindSaysHowItsObjectsAreDeleted(t *testing.T) {
 			if !c.deleted {
 				equal(t, "the object", b.stored("metadata.finalizers", "metadata.deletionTimestamp", "metadata.deletionGracePeriodSeconds"), c.want)
 			}
+		})
+	}
+}
+
+func TestADeleteSucceedsIfTheMarkedObjectIsEndedElsewhere(t *testing.T) {
+	zero := int64(0)
+	for _, c := range []struct {
+		rule      string
+		meanwhile func(*bench)
+		remains   bool
+	}{
+		{"another client removes it, as the kubelet of a pod does", func(b *bench) { b.drop(b.key()) }, false},
+		{"another client changes it", func(b *bench) { b.color("blue") }, false},
+		{"another object of the name stays", func(b *bench) {
+			b.drop(b.key())
+			b.make()
+		}, true},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			b := newBench(t)
+			b.forget = func(v *resource.Version) { v.Deletion = resource.Deletion{Graceful: inSeconds(30)} }
+			b.make()
+			// Admission is asked before the object is marked, and again before it is removed.
+			calls := 0
+			b.validate = func(*admission.Write) error {
+				if calls++; calls == 2 {
+					c.meanwhile(b)
+				}
+				return nil
+			}
+			result, err := b.Run(t.Context(), b.request(write.Delete{Options: &metav1.DeleteOptions{GracePeriodSeconds: &zero}}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "deleted", result.Deleted, true)
+			_, err = b.Store.Get(b.key())
+			equal(t, "an object is there", err == nil, c.remains)
 		})
 	}
 }

@@ -78,6 +78,9 @@ type attempt struct {
 	observe *observe.Write
 	// stage takes an update in place of the store; nil: the store takes it.
 	stage func(store.Update)
+	// marked has the object once an attempt has marked it as deleted without a grace period. The attempts of a
+	// request share it.
+	marked *Result
 }
 
 func (p *Pipeline) attempt(ctx context.Context, r *Request, v *resource.Version) attempt {

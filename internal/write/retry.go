@@ -62,10 +62,10 @@ func (p *Pipeline) run(ctx context.Context, r Request, stage func(store.Update))
 	if of, ok := apirequest.NamespaceFrom(ctx); !ok || of != r.Namespace {
 		ctx = apirequest.WithNamespace(ctx, r.Namespace)
 	}
-	version, names, unmanaged := r.Version, 1, false
+	version, names, unmanaged, marked := r.Version, 1, false, Result{}
 	for range maxAttempts {
 		a := p.attempt(ctx, &r, version)
-		a.unmanaged, a.stage = unmanaged, stage
+		a.unmanaged, a.stage, a.marked = unmanaged, stage, &marked
 		result, err := a.run()
 		var taken *generatedNameError
 		var tooLarge *tooLargeError

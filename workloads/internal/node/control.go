@@ -42,7 +42,7 @@ func (n *Node) ResumeHeartbeats(ctx context.Context) error {
 	if err := n.node.renew(ctx); err != nil {
 		return err
 	}
-	return n.node.writeStatus(ctx)
+	return n.node.writeStatus(ctx, nil)
 }
 
 // SetPressure sets or clears a condition: MemoryPressure, DiskPressure or PIDPressure. The node lifecycle controller
@@ -55,7 +55,7 @@ func (n *Node) SetPressure(ctx context.Context, kind corev1.NodeConditionType, o
 		n.node.mu.Lock()
 		n.node.pressure[kind] = on
 		n.node.mu.Unlock()
-		return n.node.writeStatus(ctx)
+		return n.node.writeStatus(ctx, nil)
 	}
 	return fmt.Errorf("condition %s of node %s cannot be set: use %s, %s or %s", kind, n.node.name,
 		corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure)

@@ -14,21 +14,17 @@ import (
 	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
-const (
-	// leaseSeconds is the duration that kubelets write into Leases.
-	leaseSeconds = 40
-	// statusPeriod is how often a kubelet writes an unchanged status of its node.
-	statusPeriod = 5 * time.Minute
-)
+// leaseSeconds is the duration that kubelets write into Leases.
+const leaseSeconds = 40
 
-// leasePeriod is how often Leases are renewed. A kubelet does it every 10 seconds. In a bubble, where each renewal of an
-// idle hour takes real time, it is as rarely as keeps a node ready: the node lifecycle controller waits 50 seconds, and
-// looks every 5.
-func leasePeriod() time.Duration {
+// periods returns how often Leases are renewed, and how often an unchanged status of a node is written. A kubelet
+// does it every 10 seconds and every 5 minutes. In a bubble, where each write of an idle hour takes real time, Leases
+// are renewed as rarely as keeps a node ready: the node lifecycle controller waits 50 seconds, and looks every 5.
+func periods() (lease, status time.Duration) {
 	if bubble.Inside() {
-		return 40 * time.Second
+		return 40 * time.Second, time.Hour
 	}
-	return 10 * time.Second
+	return 10 * time.Second, 5 * time.Minute
 }
 
 // lease is what a node has to know about its Lease.
@@ -38,8 +34,8 @@ type lease struct {
 
 // heartbeats renews the Leases of all nodes with one timer, and writes the statuses of the nodes from time to time.
 func (a *Agent) heartbeats(ctx context.Context) {
-	period := leasePeriod()
-	ticker := time.NewTicker(period)
+	renew, write := periods()
+	ticker := time.NewTicker(renew)
 	defer ticker.Stop()
 	reported := time.Now()
 	for {
@@ -48,7 +44,7 @@ func (a *Agent) heartbeats(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		report := time.Since(reported) >= statusPeriod
+		report := time.Since(reported) >= write
 		if report {
 			reported = time.Now()
 		}
@@ -61,7 +57,7 @@ func (a *Agent) heartbeats(ctx context.Context) {
 				n.logger.V(2).Info("The Lease is not renewed", "err", err)
 			}
 			if report {
-				if err := n.writeStatus(ctx); err != nil {
+				if err := n.writeStatus(ctx, n.object()); err != nil {
 					n.logger.V(2).Info("The status of the node is not written", "err", err)
 				}
 			}

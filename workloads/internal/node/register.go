@@ -20,7 +20,7 @@ func (n *node) register(ctx context.Context) {
 	n.setConditions(&object.Status, time.Now())
 	_, err := n.client.CoreV1().Nodes().Create(ctx, object, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		err = n.writeStatus(ctx)
+		err = n.writeStatus(ctx, nil)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -38,11 +38,13 @@ func (n *node) register(ctx context.Context) {
 	n.events.self(ctx, corev1.EventTypeNormal, "Starting", "Starting kubelet.")
 }
 
-// writeStatus patches the status of the Node object, as a kubelet does every five minutes and after each change.
-func (n *node) writeStatus(ctx context.Context) error {
-	current, err := n.client.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
-	if err != nil {
-		return err
+// writeStatus patches the status of the Node object, as a kubelet does from time to time and after each change. current
+// is the object as it is; nil: it is read.
+func (n *node) writeStatus(ctx context.Context, current *corev1.Node) (err error) {
+	if current == nil {
+		if current, err = n.client.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{}); err != nil {
+			return err
+		}
 	}
 	status := n.spec.Status.DeepCopy()
 	status.Conditions = current.Status.DeepCopy().Conditions
@@ -60,8 +62,8 @@ func (n *node) writeStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = n.client.CoreV1().Nodes().Patch(ctx, n.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	return err
+	return n.client.CoreV1().RESTClient().Patch(types.StrategicMergePatchType).
+		Resource("nodes").Name(n.name).SubResource("status").Body(patch).Do(ctx).Error()
 }
 
 // condition is a condition of a node in its two states.

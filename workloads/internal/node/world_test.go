@@ -25,6 +25,7 @@ type world struct {
 	cluster *fakecluster.Cluster
 	admin   kubernetes.Interface
 	agent   *node.Agent
+	stop    func()
 }
 
 // newWorld starts a cluster in the bubble of the test, with one node n1 unless the configuration says otherwise.
@@ -36,26 +37,35 @@ func newWorld(t *testing.T, config node.Config) *world {
 	if w.admin, err = kubernetes.NewForConfig(c.RESTConfig()); err != nil {
 		t.Fatal(err)
 	}
+	w.start(config)
+	t.Cleanup(func() { w.stop() })
+	return w
+}
+
+// start starts an agent, and stop ends it.
+func (w *world) start(config node.Config) {
+	w.Helper()
 	if config.Nodes == nil {
 		config.Nodes = node.Nodes(1)
 	}
 	config.Client = func(user string, groups ...string) (kubernetes.Interface, error) {
-		return kubernetes.NewForConfig(c.ConfigFor(user, groups...))
+		return kubernetes.NewForConfig(w.cluster.ConfigFor(user, groups...))
 	}
-	config.Report = func(err error) { t.Error(err) }
+	config.Report = func(err error) { w.Error(err) }
 	config.Informers = informers.NewSharedInformerFactory(w.admin, 0)
-	ctx, cancel := context.WithCancel(t.Context())
-	if w.agent, err = node.Start(ctx, config); err != nil {
+	ctx, cancel := context.WithCancel(context.Background())
+	agent, err := node.Start(ctx, config)
+	if err != nil {
 		cancel()
-		t.Fatal(err)
+		w.Fatal(err)
 	}
 	config.Informers.Start(ctx.Done())
-	t.Cleanup(func() {
+	w.agent = agent
+	w.stop = func() {
 		cancel()
-		w.agent.Wait()
+		agent.Wait()
 		config.Informers.Shutdown()
-	})
-	return w
+	}
 }
 
 // create creates a pod on n1, with the one container c of the image web unless it says otherwise.

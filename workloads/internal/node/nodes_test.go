@@ -1,0 +1,297 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/node"
+)
+
+func (w *world) node(name string) *corev1.Node {
+	w.Helper()
+	object, err := w.admin.CoreV1().Nodes().Get(w.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return object
+}
+
+func (w *world) lease(name string) *coordinationv1.Lease {
+	w.Helper()
+	lease, err := w.admin.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(w.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return lease
+}
+
+func (w *world) handle(name string) *node.Node {
+	w.Helper()
+	n, err := w.agent.Node(name)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return n
+}
+
+// document returns an object as YAML, without what differs between runs.
+func document(t *testing.T, object metav1.Object) string {
+	t.Helper()
+	uid := string(object.GetUID())
+	object.SetManagedFields(nil)
+	object.SetResourceVersion("")
+	text, err := yaml.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(text), uid, "UID")
+}
+
+func TestNodesAreRegisteredAsByAKubelet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{Nodes: node.Nodes(4)})
+		synctest.Wait()
+		golden(t, document(t, w.node("n1")))
+		var zones []string
+		for i := range 4 {
+			zones = append(zones, w.node(fmt.Sprintf("n%d", i+1)).Labels[corev1.LabelTopologyZone])
+		}
+		if diff := cmp.Diff([]string{"region-1a", "region-1b", "region-1c", "region-1a"}, zones); diff != "" {
+			t.Errorf("zones (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"Normal Starting: Starting kubelet."}, w.events("n1")); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestThePodOfAReadyContainer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{Seed: 7})
+		synctest.Wait()
+		w.create("p", func(p *corev1.Pod) {
+			p.UID = "UID"
+			c := &p.Spec.Containers[0]
+			c.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}
+			c.VolumeMounts = []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp", ReadOnly: true}}
+			p.Spec.Volumes = []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+		})
+		time.Sleep(time.Second)
+		p := w.pod("p")
+		// The id of a container follows from the uid of the pod, which is random.
+		p.Status.ContainerStatuses[0].ContainerID = p.Status.ContainerStatuses[0].ContainerID[:len("containerd://")]
+		golden(t, document(t, p))
+	})
+}
+
+func TestLeasesAreRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{})
+		for range 200 {
+			time.Sleep(7 * time.Second)
+			// The node lifecycle controller looks every 5 seconds, and waits for 50.
+			if age := time.Since(w.lease("n1").Spec.RenewTime.Time); age > 45*time.Second {
+				t.Fatalf("the Lease is %s old", age)
+			}
+		}
+		lease := w.lease("n1")
+		if owner := lease.OwnerReferences[0]; owner.Kind != "Node" || owner.UID != w.node("n1").UID {
+			t.Errorf("the owner is %+v, not the node", owner)
+		}
+		if *lease.Spec.HolderIdentity != "n1" || *lease.Spec.LeaseDurationSeconds != 40 {
+			t.Errorf("the Lease is %+v", lease.Spec)
+		}
+	})
+}
+
+func TestANodeWithoutHeartbeatsDoesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{})
+		w.create("p")
+		time.Sleep(30 * time.Second)
+		if err := w.handle("n1").StopHeartbeats(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		stopped := time.Now()
+		w.create("late")
+		w.delete("p")
+		time.Sleep(time.Hour)
+		if got := w.lease("n1").Spec.RenewTime.Time; !got.Equal(stopped) {
+			t.Errorf("the Lease is of %s, want %s", got, stopped)
+		}
+		if p := w.pod("late"); p.Status.StartTime != nil {
+			t.Errorf("a pod has started: %+v", p.Status)
+		}
+		if p := w.pod("p"); p.DeletionTimestamp == nil {
+			t.Error("the deleted pod is not Terminating")
+		}
+		if err := w.handle("n1").ResumeHeartbeats(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := w.lease("n1").Spec.RenewTime.Time; time.Since(got) > time.Second {
+			t.Errorf("the Lease is of %s, an hour ago", got)
+		}
+		if p := w.pod("late"); p.Status.Phase != corev1.PodRunning {
+			t.Errorf("the pod that waited is %s", p.Status.Phase)
+		}
+		if _, err := w.admin.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the deleted pod: %v", err)
+		}
+	})
+}
+
+func TestPressureIsACondition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{})
+		synctest.Wait()
+		status := func() string {
+			for _, c := range w.node("n1").Status.Conditions {
+				if c.Type == corev1.NodeDiskPressure {
+					return string(c.Status) + " " + c.Reason
+				}
+			}
+			return ""
+		}
+		for _, test := range []struct {
+			on   bool
+			want string
+		}{{true, "True KubeletHasDiskPressure"}, {false, "False KubeletHasNoDiskPressure"}} {
+			if err := w.handle("n1").SetPressure(t.Context(), corev1.NodeDiskPressure, test.on); err != nil {
+				t.Fatal(err)
+			}
+			if got := status(); got != test.want {
+				t.Errorf("DiskPressure %t: %s, want %s", test.on, got, test.want)
+			}
+		}
+		const want = "condition Ready of node n1 cannot be set: use MemoryPressure, DiskPressure or PIDPressure"
+		if err := w.handle("n1").SetPressure(t.Context(), corev1.NodeReady, true); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	})
+}
+
+func TestADeletedNodeDoesNotComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{})
+		synctest.Wait()
+		if err := w.admin.CoreV1().Nodes().Delete(t.Context(), "n1", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if _, err := w.admin.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the node: %v", err)
+		}
+	})
+}
+
+func TestAnotherAgentTakesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config := node.Config{Behaviors: []node.Behavior{{Name: "job", RunTime: time.Minute}}}
+		w := newWorld(t, config)
+		w.create("job", func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever })
+		w.create("web")
+		time.Sleep(20 * time.Second)
+		before := w.pod("web").Status
+		w.stop()
+		time.Sleep(10 * time.Second)
+		w.start(config)
+		time.Sleep(10 * time.Second)
+		if diff := cmp.Diff(before, w.pod("web").Status); diff != "" {
+			t.Errorf("the status has changed (-before +after):\n%s", diff)
+		}
+		time.Sleep(22 * time.Second)
+		if p := w.pod("job"); p.Status.Phase != corev1.PodSucceeded {
+			t.Errorf("after its run time the pod is %s", p.Status.Phase)
+		}
+		want := []string{
+			"Normal Pulling", "Normal Pulled", "Normal Created", "Normal Started",
+		}
+		var got []string
+		for _, e := range w.events("web") {
+			reason, _, _ := strings.Cut(e, ":")
+			got = append(got, reason)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+		w.delete("web")
+		time.Sleep(time.Second)
+		if _, err := w.admin.CoreV1().Pods("default").Get(t.Context(), "web", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the deleted pod: %v", err)
+		}
+	})
+}
+
+func TestPodsThatAreDeletedAtOnceEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{})
+		first := w.create("p")
+		time.Sleep(time.Second)
+		if err := w.admin.CoreV1().Pods("default").Delete(t.Context(), "p", metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
+			t.Fatal(err)
+		}
+		second := w.create("p")
+		time.Sleep(time.Second)
+		if p := w.pod("p"); p.UID != second.UID || p.Status.Phase != corev1.PodRunning {
+			t.Errorf("the second pod is %s", p.Status.Phase)
+		}
+		list, err := w.admin.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "reason=Killing"})
+		if err != nil || len(list.Items) != 1 || list.Items[0].InvolvedObject.UID != first.UID {
+			t.Errorf("the first container is killed once; the events are %+v, %v", list.Items, err)
+		}
+	})
+}
+
+func TestBehaviorsThatMatchNothingAreListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{Behaviors: []node.Behavior{{Image: "wbe"}, {Image: "web"}}})
+		w.create("p")
+		time.Sleep(time.Second)
+		if got := fmt.Sprint(w.agent.Unmatched()); got != "[image wbe]" {
+			t.Errorf("unmatched: %s", got)
+		}
+	})
+}
+
+func TestImpossibleNodesAreRejected(t *testing.T) {
+	named := func(name string, change func(*corev1.Node)) *corev1.Node {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		change(n)
+		return n
+	}
+	nothing := func(*corev1.Node) {}
+	for _, test := range []struct {
+		nodes []*corev1.Node
+		want  string
+	}{
+		{[]*corev1.Node{named("a", nothing), named("a", nothing)}, "node a is given twice"},
+		{[]*corev1.Node{named("a_b", nothing)}, `a node cannot have the name "a_b": a lowercase RFC 1123 subdomain must consist of`},
+		{[]*corev1.Node{named("a", func(n *corev1.Node) {
+			n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("-1")}
+		})}, "node a: capacity of cpu is negative: -1"},
+		{[]*corev1.Node{named("a", func(n *corev1.Node) {
+			n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+			n.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}
+		})}, "node a: 4 of cpu are allocatable, more than its capacity of 2"},
+		{[]*corev1.Node{named("a", func(n *corev1.Node) {
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady}}
+		})}, "node a: conditions are written by the node; leave status.conditions empty, and call SetPressure of the node for pressure"},
+	} {
+		if _, err := node.Start(context.Background(), node.Config{Nodes: test.nodes}); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("error %v, want %s", err, test.want)
+		}
+	}
+}

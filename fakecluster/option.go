@@ -111,10 +111,6 @@ func (s *settings) check() error {
 	if err := s.checkConversions(); err != nil {
 		return err
 	}
-	if len(s.webhookPaths) > 0 && bubble.Inside() {
-		return errors.New("WithWebhookPaths does not work in a testing/synctest bubble: the test's webhook server listens on a socket, and for sockets the bubble's time stands still; " +
-			"use WithService with the handler of the server, such as the WebhookMux of controller-runtime's, and WithObjects with the configurations")
-	}
 	if !s.inProcess && bubble.Inside() {
 		return errSocketInBubble
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -363,13 +362,4 @@ func TestAClockReturnsTimesThatObjectsCanHave(t *testing.T) {
 			equal(t, "created", got.CreationTimestamp.UTC(), year(y))
 		}
 	}
-}
-
-func TestAWebhookServerOnASocketIsRefusedInABubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got := refused(t, fakecluster.InProcess(), fakecluster.WithWebhookPaths("testdata"))
-		if !strings.HasPrefix(got, "WithWebhookPaths does not work in a testing/synctest bubble: ") || !strings.Contains(got, "use WithService") {
-			t.Error(got)
-		}
-	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"log"
 	"net"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
 // service is a handler and the service reference that reaches it.
@@ -77,6 +79,7 @@ type services struct {
 	panics    panics        // of the handlers, and of controllers
 	server    WebhookServer // stands for every other service, if it has a port
 	freePort  func()        // gives the port of server back; nil if it has none
+	served    servedWebhooks
 }
 
 // listener is the address of a service.
@@ -94,7 +97,7 @@ func reference(namespace, name string, port int32) string {
 func (s *services) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
 	l := s.listeners[reference(namespace, name, port)]
 	if l == nil && s.server.Port != 0 {
-		return &url.URL{Scheme: "https", Host: fmt.Sprintf("%s:%d", s.server.Host, s.server.Port)}, nil
+		return &url.URL{Scheme: "https", Host: s.server.address()}, nil
 	}
 	if l == nil {
 		return nil, fmt.Errorf("service %q not found", name)
@@ -106,6 +109,14 @@ func (s *services) ResolveEndpoint(namespace, name string, port int32) (*url.URL
 func (s *services) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	if l := s.listeners[address]; l != nil && l.dial != nil {
 		return l.dial(ctx)
+	}
+	if s.server.Port != 0 && address == s.server.address() {
+		if dial := s.served.dial(); dial != nil {
+			return dial(ctx)
+		}
+		if bubble.Inside() {
+			return nil, errors.New("no webhook server runs: in a testing/synctest bubble it cannot listen on a socket; give its handler to Cluster.ServeWebhooks, or run the manager with package controllerruntime")
+		}
 	}
 	var d net.Dialer
 	return d.DialContext(ctx, network, address)
@@ -171,13 +182,7 @@ func listenServices(o settings, by *auth.Authority) (*services, error) {
 			return nil, fmt.Errorf("making a certificate for %s: %w", ref, err)
 		}
 		secure := &tls.Config{Certificates: []tls.Certificate{certificate}}
-		// net/http cancels the context of a request when the caller goes, but only after
-		// the handler has read the body. This context ends all handlers in any case.
-		all, end := context.WithCancel(context.Background())
-		server := &http.Server{
-			Handler: s.panics.noting(one.namespace+"/"+one.name, one.handler), ErrorLog: log.New(withoutHandshakes{}, "", log.LstdFlags),
-			BaseContext: func(net.Listener) context.Context { return all },
-		}
+		server, end := newServer(s.panics.noting(one.namespace+"/"+one.name, one.handler))
 		if o.inProcess {
 			m := serveInMemory(server, secure)
 			s.listeners[ref] = &listener{url: "https://" + ref, dial: m.DialContext, close: func() {
@@ -199,6 +204,17 @@ func listenServices(o settings, by *auth.Authority) (*services, error) {
 	return s, nil
 }
 
+// newServer returns a server of a handler, and what ends all its requests.
+func newServer(h http.Handler) (server *http.Server, end func()) {
+	// net/http cancels the context of a request when the caller goes, but only after
+	// the handler has read the body. This context ends all handlers in any case.
+	all, end := context.WithCancel(context.Background())
+	return &http.Server{
+		Handler: h, ErrorLog: log.New(withoutHandshakes{}, "", log.LstdFlags),
+		BaseContext: func(net.Listener) context.Context { return all },
+	}, end
+}
+
 // withoutHandshakes writes to the standard logger, except for failed TLS handshakes. The
 // caller that does not trust the certificate has an error that says it better.
 type withoutHandshakes struct{}
@@ -214,6 +230,7 @@ func (s *services) close() {
 	for _, l := range s.listeners {
 		l.close()
 	}
+	s.served.close()
 	if s.freePort != nil {
 		s.freePort()
 	}

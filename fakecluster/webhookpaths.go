@@ -1,14 +1,19 @@
 package fakecluster
 
 import (
+	"context"
 	"crypto/ecdsa"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,13 +28,14 @@ import (
 //
 // Every service that a webhook refers to, except those of WithService, is the webhook server
 // of the test: that of controller-runtime, unmodified, on the address that
-// Cluster.WebhookServer returns. This includes the services of the conversion webhooks of
-// WithCRDPaths. The cluster fills in the caBundle of all of them.
+// Cluster.WebhookServer returns, or a handler that the test gives to Cluster.ServeWebhooks.
+// This includes the services of the conversion webhooks of WithCRDPaths. The cluster fills in the
+// caBundle of all of them.
 //
 // The configurations are installed last, because the server can run only after the cluster
-// has started; the webhooks are not called for the objects of WithObjects. The cluster calls
-// the server over a socket, so this does not work in a testing/synctest bubble. The option
-// may be given more than once.
+// has started; the webhooks are not called for the objects of WithObjects. In a
+// testing/synctest bubble the server cannot listen on an address: use Cluster.ServeWebhooks, as
+// package controllerruntime does. The option may be given more than once.
 //
 // Default: no webhooks.
 func WithWebhookPaths(paths ...string) Option {
@@ -53,6 +59,85 @@ type WebhookServer struct {
 // port and certificate, and needs a server of its own. Without that option it returns the zero
 // value.
 func (c *Cluster) WebhookServer() WebhookServer { return c.services.server }
+
+func (s WebhookServer) address() string { return fmt.Sprintf("%s:%d", s.Host, s.Port) }
+
+// ServeWebhooks makes a handler answer the webhooks of WithWebhookPaths and the conversion webhooks of
+// WithCRDPaths, in place of a server on the address of WebhookServer. It is the handler of that server,
+// such as the WebhookMux of controller-runtime's. The cluster calls it through memory, so that it works in
+// a testing/synctest bubble, and webhooks can be called when ServeWebhooks returns. A further call
+// replaces the handler. A fork needs a call of its own.
+//
+// It is an error if the cluster does not have the option WithWebhookPaths, or is closed, or if the
+// handler is nil.
+func (c *Cluster) ServeWebhooks(h http.Handler) error {
+	switch {
+	case h == nil:
+		return errors.New("ServeWebhooks: the handler is nil")
+	case c.services.server.Port == 0:
+		return errors.New("ServeWebhooks: no webhook calls the handler; start the cluster with WithWebhookPaths")
+	}
+	return c.services.serveWebhooks(c.services.panics.noting("webhooks", h))
+}
+
+// servedWebhooks is the handler of ServeWebhooks, with its server.
+type servedWebhooks struct {
+	mu      sync.Mutex
+	handler http.Handler
+	server  *memoryServer // nil: there is no handler
+	end     func()
+	closed  bool
+}
+
+// serveWebhooks serves a handler in place of the test's webhook server.
+func (s *services) serveWebhooks(h http.Handler) error {
+	w := &s.served
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.handler = h
+	switch {
+	case w.closed:
+		return errors.New("ServeWebhooks: the cluster is closed")
+	case w.server != nil:
+		return nil
+	}
+	certificate, err := s.authority.ServerCertificate(localServer)
+	if err != nil {
+		return fmt.Errorf("ServeWebhooks: making a certificate: %w", err)
+	}
+	server, end := newServer(w)
+	w.server, w.end = serveInMemory(server, &tls.Config{Certificates: []tls.Certificate{certificate}}), end
+	return nil
+}
+
+// ServeHTTP calls the present handler.
+func (w *servedWebhooks) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
+	w.mu.Lock()
+	h := w.handler
+	w.mu.Unlock()
+	h.ServeHTTP(rw, req)
+}
+
+// dial returns what connects to the server, or nil if there is none.
+func (w *servedWebhooks) dial() func(context.Context) (net.Conn, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.server == nil {
+		return nil
+	}
+	return w.server.DialContext
+}
+
+func (w *servedWebhooks) close() {
+	w.mu.Lock()
+	server, end := w.server, w.end
+	w.server, w.closed = nil, true
+	w.mu.Unlock()
+	if server != nil {
+		end()
+		server.stop()
+	}
+}
 
 // loadWebhooks reads the manifests of WithWebhookPaths.
 func (s *settings) loadWebhooks() error {

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
+	"testing/synctest"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,6 +85,37 @@ func TestWebhookManifestsReachTheServerOfTheTest(t *testing.T) {
 		_, err = os.Stat(dirOfFork)
 		equal(t, "the folder is gone", os.IsNotExist(err), true)
 	})
+}
+
+func TestAHandlerServesWebhooksInsideAndOutsideOfABubble(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "manifests.yaml"), []byte(manifests), 0o600))
+	serve := func(t *testing.T, c *fakecluster.Cluster) {
+		for _, label := range []string{"first", "second"} { // which replaces the first
+			must(t, c.ServeWebhooks(&hook{answer: patch(`[{"op":"add","path":"/metadata/labels","value":{"a":"` + label + `"}}]`)}))
+			equal(t, "labels", create(t, inDefault(c), cronTab(label)).GetLabels(), map[string]string{"a": label})
+		}
+	}
+	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
+		c := fakecluster.Start(t, append(way, fakecluster.WithObjects(cronTabDefinition()), fakecluster.WithWebhookPaths(dir))...)
+		fork := c.Fork(t)
+		serve(t, c)
+		serve(t, fork)
+		must(t, c.Close())
+		err := c.ServeWebhooks(&hook{})
+		fails(t, "closed", err, "ServeWebhooks: the cluster is closed")
+	})
+	base := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()), fakecluster.WithWebhookPaths(dir))
+	synctest.Test(t, func(t *testing.T) { serve(t, base.Fork(t)) })
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()), fakecluster.WithWebhookPaths(dir))
+		_, err := inDefault(c).Create(t.Context(), cronTab("a"), metav1.CreateOptions{})
+		fails(t, "no server", err, `Internal error occurred: failed calling webhook "mcrontab.kb.io": failed to call webhook: Post "https://webhook-service.system.svc:443/mutate?timeout=10s": `+
+			`no webhook server runs: in a testing/synctest bubble it cannot listen on a socket; give its handler to Cluster.ServeWebhooks, or run the manager with package controllerruntime`)
+	})
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	fails(t, "no webhooks", c.ServeWebhooks(&hook{}), "ServeWebhooks: no webhook calls the handler; start the cluster with WithWebhookPaths")
+	fails(t, "no handler", c.ServeWebhooks(nil), "ServeWebhooks: the handler is nil")
 }
 
 func TestWebhookManifestsThatCannotBeReadAreRefused(t *testing.T) {

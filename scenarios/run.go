@@ -27,13 +27,12 @@ type runOptions struct {
 // writes without end, which means 1000 writes within a second of its time.
 //
 // It runs in a bubble of testing/synctest: create all channels, timers and clients in the
-// function. It must not open sockets: a manager serves no metrics, probes and webhooks, and
-// controller-runtime serves metrics by default:
+// function. It must not open sockets, and controller-runtime serves metrics by default. The module
+// controllerruntime runs a manager with the right options:
 //
-//	ctrl.Options{
-//		Metrics:    metricsserver.Options{BindAddress: "0"},
-//		Controller: config.Controller{SkipNameValidation: new(true)}, // each scenario has a controller of the same name
-//	}
+//	scenarios.WithController(func(ctx context.Context, cfg *rest.Config) error {
+//		return controllerruntime.Start(ctx, cfg, setup)
+//	})
 //
 // A goroutine that waits for a socket stops the time of the bubble: after three seconds the test panics with the mistake
 // and the stack of that goroutine. The controller must not use leader election, because that writes all the time.

@@ -11,8 +11,8 @@ package website_test
 // it everything that waits: the manager, its caches, clients, channels and contexts. A cluster
 // that is started in the bubble works as well; it installs the definitions anew.
 //
-// For the same reason the manager serves no metrics and no health probes, and it has no webhooks
-// here: the webhook server of controller-runtime listens on a socket.
+// For the same reason the manager does not serve metrics or health probes, and its webhooks are called
+// without a socket: controllerruntime.Run sees to that.
 //
 // # When to sleep before synctest.Wait
 //
@@ -47,7 +47,7 @@ import (
 )
 
 func TestTheHostIsRegisteredEveryHour(t *testing.T) {
-	base := fakecluster.Start(t, append(installed(t), fakecluster.InProcess())...)
+	base := fakecluster.Start(t, append(installed(), fakecluster.InProcess())...)
 	synctest.Test(t, func(t *testing.T) {
 		o := operate(t, base.Fork(t))
 		began := time.Now()
@@ -64,7 +64,7 @@ func TestTheHostIsRegisteredEveryHour(t *testing.T) {
 // TestWhatTheOperatorMakesOfIt: in each case something happens to a Website whose pods all serve,
 // and the test names all that is different afterwards.
 func TestWhatTheOperatorMakesOfIt(t *testing.T) {
-	base := fakecluster.Start(t, append(installed(t), fakecluster.InProcess())...)
+	base := fakecluster.Start(t, append(installed(), fakecluster.InProcess())...)
 	settled := map[string]string{
 		"Available": "True, AllServing", "Registered": "True, Registered",
 		"page": "Welcome to www.example.com!", "replicas": "2", "host": "registered",
@@ -154,9 +154,7 @@ type operator struct {
 func operate(t *testing.T, c *fakecluster.Cluster) *operator {
 	t.Helper()
 	o := &operator{Client: newClient(t, c), hosts: &registry{}}
-	mgr := newManager(t, c)
-	must(t, website.Operator{Registry: o.hosts}.SetupController(mgr))
-	run(t, mgr)
+	run(t, c, website.Operator{Registry: o.hosts}.SetupController)
 
 	site := newSite()
 	site.Spec.Image = image // no webhook fills it in

@@ -19,7 +19,7 @@
 //   - bubble_test.go: the same operator in testing/synctest bubbles, where hours pass at once
 //   - scenarios_test.go: the operator beside scenario files
 //   - explore_test.go: its life, with something going wrong at each point in turn
-//   - operator_test.go: how the tests start the operator, and wait for it
+//   - operator_test.go: how the tests start the operator
 package website
 
 //go:generate go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0 object crd rbac:roleName=website-operator webhook paths=. output:crd:dir=config/crd output:rbac:dir=config/rbac output:webhook:dir=config/webhook

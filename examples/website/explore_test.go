@@ -10,11 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/fakecluster/fakecluster/controllerruntime"
 	"github.com/fakecluster/fakecluster/examples/website"
 	"github.com/fakecluster/fakecluster/explore"
 )
@@ -26,16 +24,7 @@ func TestTheOperatorWhateverGoesWrong(t *testing.T) {
 	explore.Run(t, func(t testing.TB, c *explore.Cluster) {
 		hosts := &registry{} // it is elsewhere, and outlives the operator
 		c.Control("website-operator", c.ServiceAccountConfig("system", "website-operator"), func(ctx context.Context, cfg *rest.Config) error {
-			mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-				Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
-			})
-			if err != nil {
-				return err
-			}
-			if err := (website.Operator{Registry: hosts}).SetupController(mgr); err != nil {
-				return err
-			}
-			return mgr.Start(ctx)
+			return controllerruntime.Start(ctx, cfg, website.Operator{Registry: hosts}.SetupController, controllerruntime.WithScheme(scheme))
 		})
 		cl, err := client.New(c.RESTConfig(), client.Options{Scheme: scheme})
 		must(t, err)
@@ -63,5 +52,5 @@ func TestTheOperatorWhateverGoesWrong(t *testing.T) {
 			}
 		}
 		equal(t, "the hosts that are left", len(hosts.owners), 0)
-	}, explore.With(installed(t)...))
+	}, explore.With(installed()...))
 }

@@ -1,16 +1,14 @@
 package website_test
 
 import (
-	"reflect"
+	"errors"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -22,13 +20,12 @@ import (
 // under its role. Whatever the role does not allow fails a step, and whatever it allows without
 // need fails CheckUnusedRules at the end.
 func TestLifeOfAWebsite(t *testing.T) {
-	c := fakecluster.Start(t, append(installed(t), fakecluster.WithWebhookPaths("config/webhook"))...)
+	c := fakecluster.Start(t, append(installed(), fakecluster.WithWebhookPaths("config/webhook"))...)
 	hosts := &registry{}
 	operator := website.Operator{Image: image, Registry: hosts}
-	mgr := newManager(t, c)
-	must(t, operator.SetupController(mgr))
-	must(t, operator.SetupWebhooks(mgr))
-	run(t, mgr, mgr.GetWebhookServer())
+	run(t, c, func(mgr ctrl.Manager) error {
+		return errors.Join(operator.SetupController(mgr), operator.SetupWebhooks(mgr))
+	})
 	cl := newClient(t, c)
 
 	site := newSite()
@@ -36,9 +33,7 @@ func TestLifeOfAWebsite(t *testing.T) {
 	equal(t, "the image, by the webhook", site.Spec.Image, image)
 	equal(t, "the replicas, by the schema", site.Spec.Replicas, 2)
 
-	until(t, cl, &website.WebsiteList{}, site, func(watch.EventType) bool {
-		return meta.IsStatusConditionTrue(site.Status.Conditions, website.Registered)
-	})
+	c.WaitFor(t, site, fakecluster.HasCondition(website.Registered))
 	equal(t, "the finalizer", controllerutil.ContainsFinalizer(site, website.Finalizer), true)
 	page, service := &corev1.ConfigMap{}, &corev1.Service{}
 	must(t, cl.Get(t.Context(), client.ObjectKeyFromObject(site), page))
@@ -52,50 +47,29 @@ func TestLifeOfAWebsite(t *testing.T) {
 	for _, serving := range []int32{2, 1, 2} {
 		deployment.Status.Replicas, deployment.Status.ReadyReplicas, deployment.Status.AvailableReplicas = serving, serving, serving
 		must(t, cl.Status().Update(t.Context(), deployment))
-		until(t, cl, &website.WebsiteList{}, site, func(watch.EventType) bool {
-			return meta.IsStatusConditionTrue(site.Status.Conditions, website.Available) == (serving == 2)
-		})
+		available := metav1.ConditionFalse
+		if serving == 2 {
+			available = metav1.ConditionTrue
+		}
+		c.WaitFor(t, site, fakecluster.HasCondition(website.Available, available))
 	}
-	event := &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: site.Namespace}}
-	until(t, cl, &eventsv1.EventList{}, event, func(watch.EventType) bool {
-		return event.Regarding.Name == site.Name && event.Type == corev1.EventTypeWarning
-	})
-	equal(t, "the event", event.Note, "1 of 2 pods serve the page")
+	must(t, c.Settle(t.Context())) // events come after the status
+	events := &eventsv1.EventList{}
+	must(t, cl.List(t.Context(), events, client.InNamespace(site.Namespace)))
+	var warnings []string
+	for _, event := range events.Items {
+		if event.Type == corev1.EventTypeWarning {
+			warnings = append(warnings, event.Regarding.Name+": "+event.Note)
+		}
+	}
+	equal(t, "the warnings", warnings, []string{"home: 1 of 2 pods serve the page"})
 
 	must(t, cl.Delete(t.Context(), site))
-	until(t, cl, &website.WebsiteList{}, site, func(event watch.EventType) bool { return event == watch.Deleted })
+	c.WaitFor(t, site, fakecluster.Gone())
 	equal(t, "the hosts that are registered", len(hosts.owners), 0)
-	// The garbage collector deletes what the Website owned.
-	for child, list := range map[client.Object]client.ObjectList{
-		page: &corev1.ConfigMapList{}, deployment: &appsv1.DeploymentList{}, service: &corev1.ServiceList{},
-	} {
-		until(t, cl, list, child, func(event watch.EventType) bool { return event == watch.Deleted })
+	for _, child := range []client.Object{page, deployment, service} {
+		c.WaitFor(t, child, fakecluster.Gone()) // the garbage collector deletes what the Website owned
 	}
 	c.CheckRole(t, "system:serviceaccount:system:website-operator", "config/rbac")
 	c.CheckUnusedRules(t, "system:serviceaccount:system:website-operator", "config/rbac")
-}
-
-// until watches an object until it is as wanted, and leaves in obj what it is then. It sees every
-// change since the resourceVersion of obj, so that none is missed, or without one the object as
-// it is now and every change from there on. An object without a name stands for all in its
-// namespace.
-func until(t *testing.T, cl client.WithWatch, list client.ObjectList, obj client.Object, is func(watch.EventType) bool) {
-	t.Helper()
-	raw := &metav1.ListOptions{ResourceVersion: obj.GetResourceVersion()}
-	if obj.GetName() != "" {
-		raw.FieldSelector = "metadata.name=" + obj.GetName()
-	}
-	w, err := cl.Watch(t.Context(), list, &client.ListOptions{Namespace: obj.GetNamespace(), Raw: raw})
-	must(t, err)
-	defer w.Stop()
-	for event := range w.ResultChan() {
-		if event.Type == watch.Error {
-			t.Fatal(apierrors.FromObject(event.Object))
-		}
-		reflect.ValueOf(obj).Elem().Set(reflect.ValueOf(event.Object).Elem())
-		if is(event.Type) {
-			return
-		}
-	}
-	t.Fatalf("the watch ended before the %T was as wanted", obj)
 }

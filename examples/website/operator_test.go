@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-	goruntime "runtime"
 	"sync"
 	"testing"
 
@@ -13,16 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
-	"sigs.k8s.io/yaml"
 
+	"github.com/fakecluster/fakecluster/controllerruntime"
 	"github.com/fakecluster/fakecluster/examples/website"
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
@@ -50,11 +43,11 @@ func newSite() *website.Website {
 
 // installed is what is in a cluster before the operator starts: its definition, its
 // ServiceAccount and its role. The garbage collector acts, as in a real cluster.
-func installed(t *testing.T) []fakecluster.Option {
+func installed() []fakecluster.Option {
 	return []fakecluster.Option{
-		fakecluster.WithCRDPaths("config/crd"),
+		fakecluster.WithManifests("config/crd", "config/rbac"),
 		fakecluster.WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "system"}}),
-		fakecluster.WithObjects(manifests(t, "config/rbac")...),
+		fakecluster.WithScheme(scheme),
 		fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...),
 	}
 }
@@ -62,65 +55,15 @@ func installed(t *testing.T) []fakecluster.Option {
 // newClient returns a client of the test, who is an administrator and reads from no cache.
 func newClient(t *testing.T, c *fakecluster.Cluster) client.WithWatch {
 	t.Helper()
-	cl, err := client.NewWithWatch(c.RESTConfig(), client.Options{Scheme: scheme})
-	must(t, err)
-	return cl
+	return controllerruntime.NewClient(t, c, scheme)
 }
 
-// newManager returns a manager under the ServiceAccount that the operator has in production.
-func newManager(t *testing.T, c *fakecluster.Cluster) ctrl.Manager {
+// run runs the operator, or a part of it, under the ServiceAccount that it has in production, until the
+// test ends.
+func run(t *testing.T, c *fakecluster.Cluster, setup func(ctrl.Manager) error) {
 	t.Helper()
-	webhooks := c.WebhookServer() // the zero value without WithWebhookPaths
-	mgr, err := ctrl.NewManager(c.ServiceAccountConfig("system", "website-operator"), ctrl.Options{
-		Scheme:        scheme,
-		Metrics:       metricsserver.Options{BindAddress: "0"},
-		Controller:    config.Controller{SkipNameValidation: new(true)}, // each test has a controller of the same name
-		WebhookServer: webhook.NewServer(webhook.Options{Host: webhooks.Host, Port: webhooks.Port, CertDir: webhooks.CertDir}),
-	})
-	must(t, err)
-	return mgr
-}
-
-// run runs a manager until the test ends. When it returns, the webhooks of the manager answer, if
-// it has any.
-func run(t *testing.T, mgr ctrl.Manager, webhooks ...webhook.Server) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	stopped := make(chan error, 1)
-	go func() {
-		stopped <- mgr.Start(ctx)
-		cancel()
-	}()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-stopped; err != nil {
-			t.Error("the manager:", err)
-		}
-	})
-	// controller-runtime does not tell when its server listens, and has to be asked.
-	for _, server := range webhooks {
-		for listens := server.StartedChecker(); listens(nil) != nil; goruntime.Gosched() {
-			if ctx.Err() != nil {
-				t.FailNow() // the manager has stopped, and the clean-up says why
-			}
-		}
-	}
-}
-
-// manifests reads the objects in the files of a folder, one in each.
-func manifests(t *testing.T, folder string) []runtime.Object {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
-	must(t, err)
-	objects := make([]runtime.Object, len(files))
-	for i, file := range files {
-		u := &unstructured.Unstructured{}
-		text, err := os.ReadFile(file)
-		must(t, err)
-		must(t, yaml.Unmarshal(text, &u.Object))
-		objects[i] = u
-	}
-	return objects
+	controllerruntime.Run(t, c, setup,
+		controllerruntime.WithConfig(c.ServiceAccountConfig("system", "website-operator")), controllerruntime.WithScheme(scheme))
 }
 
 // registry is a Registry in memory, which knows who has which host.

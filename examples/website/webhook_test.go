@@ -10,7 +10,7 @@ import (
 // TestWebsitesAreJudged: the schema, its CEL rule and the webhooks judge what users write. Each
 // case has a fork, where it writes what it likes.
 func TestWebsitesAreJudged(t *testing.T) {
-	base := fakecluster.Start(t, append(installed(t), fakecluster.WithWebhookPaths("config/webhook"))...)
+	base := fakecluster.Start(t, append(installed(), fakecluster.WithWebhookPaths("config/webhook"))...)
 
 	for _, test := range []struct {
 		name   string
@@ -55,9 +55,7 @@ func TestWebsitesAreJudged(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := base.Fork(t)
-			mgr := newManager(t, c)
-			must(t, website.Operator{Image: image}.SetupWebhooks(mgr))
-			run(t, mgr, mgr.GetWebhookServer())
+			run(t, c, website.Operator{Image: image}.SetupWebhooks)
 
 			cl, site := newClient(t, c), newSite()
 			if test.create != nil {

@@ -1,0 +1,181 @@
+package controllerruntime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// Option configures the manager of Run or Start.
+type Option func(*settings)
+
+// settings are what the options set.
+type settings struct {
+	manager ctrl.Options
+	config  *rest.Config // nil: that of the cluster
+}
+
+// WithConfig makes the manager's clients use a configuration, such as that of the operator's service
+// account: c.ServiceAccountConfig("system", "operator"). It is for Run; Start takes the configuration as
+// an argument.
+//
+// Default: the cluster's RESTConfig, whose user may do everything.
+func WithConfig(cfg *rest.Config) Option { return func(s *settings) { s.config = cfg } }
+
+// WithScheme sets the kinds of the manager. It is short for WithOptions with the field Scheme, and is
+// given after WithOptions.
+//
+// Default: the kinds of client-go.
+func WithScheme(scheme *runtime.Scheme) Option {
+	return func(s *settings) { s.manager.Scheme = scheme }
+}
+
+// WithOptions sets the options of the manager. Options that tests need take effect where these leave them
+// out: Metrics.BindAddress and HealthProbeBindAddress are "0", Controller.SkipNameValidation is true, the
+// Logger writes errors into the log of the test, and the WebhookServer is one that the cluster calls.
+//
+// Default: the options that tests need.
+func WithOptions(options ctrl.Options) Option { return func(s *settings) { s.manager = options } }
+
+// Run starts a manager, to which setup adds controllers and webhooks, and stops it with the test. It
+// returns the manager, whose webhooks can be called. The manager's caches may not have synced yet, which
+// its client waits for. An error of setup fails the test with t.Fatal, and one of the running manager
+// with t.Error.
+func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, options ...Option) ctrl.Manager {
+	t.Helper()
+	log := &testLog{t: t}
+	s := apply(options)
+	if s.config == nil {
+		s.config = c.RESTConfig()
+	}
+	if s.manager.Logger.GetSink() == nil {
+		s.manager.Logger = log.logger()
+	}
+	var hooks *webhooks
+	if s.manager.WebhookServer == nil {
+		hooks = newWebhooks()
+		s.manager.WebhookServer = hooks
+	}
+	mgr, err := s.newManager(s.config, setup)
+	if err != nil {
+		t.Fatalf("controllerruntime: %v", err)
+	}
+	switch {
+	case hooks == nil:
+	case c.WebhookServer().Port != 0:
+		if err := c.ServeWebhooks(hooks.WebhookMux()); err != nil {
+			t.Fatalf("controllerruntime: %v", err)
+		}
+	case hooks.registered:
+		t.Log(`controllerruntime: the manager has webhooks, which the cluster does not call: start it with fakecluster.WithWebhookPaths("config/webhook")`)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		if err := mgr.Start(ctx); err != nil {
+			t.Errorf("controllerruntime: the manager: %v", err)
+		}
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-stopped
+		log.end()
+	})
+	return mgr
+}
+
+// Start runs a manager, to which setup adds controllers, until ctx ends. It is for
+// scenarios.WithController, the Control of package explore, and programs. Its webhooks are not called.
+// An error is that of setup or of the manager.
+func Start(ctx context.Context, cfg *rest.Config, setup func(ctrl.Manager) error, options ...Option) error {
+	s := apply(options)
+	if s.config != nil {
+		return errors.New("controllerruntime: WithConfig is for Run; Start takes the configuration as an argument")
+	}
+	if s.manager.WebhookServer == nil {
+		s.manager.WebhookServer = newWebhooks()
+	}
+	mgr, err := s.newManager(cfg, setup)
+	if err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+// NewClient returns a typed client of the test, who is an administrator. It reads from the server and not
+// from a cache. A nil scheme is that of client-go.
+func NewClient(t testing.TB, c *fakecluster.Cluster, scheme *runtime.Scheme) client.WithWatch {
+	t.Helper()
+	cl, err := client.NewWithWatch(c.RESTConfig(), client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatalf("controllerruntime: the client: %v", err)
+	}
+	return cl
+}
+
+func apply(options []Option) (s settings) {
+	for _, o := range options {
+		o(&s)
+	}
+	return s
+}
+
+// newManager makes a manager with the options that tests need.
+func (s *settings) newManager(cfg *rest.Config, setup func(ctrl.Manager) error) (ctrl.Manager, error) {
+	if setup == nil {
+		return nil, errors.New("setup is nil: it has to add the controllers to the manager")
+	}
+	o := s.manager
+	if o.Metrics.BindAddress == "" {
+		o.Metrics.BindAddress = "0" // no socket
+	}
+	if o.HealthProbeBindAddress == "" {
+		o.HealthProbeBindAddress = "0"
+	}
+	if o.Controller.SkipNameValidation == nil {
+		o.Controller.SkipNameValidation = new(true) // each test has controllers of the same names
+	}
+	mgr, err := ctrl.NewManager(cfg, o)
+	if err != nil {
+		return nil, fmt.Errorf("the manager: %w", err)
+	}
+	if err := setup(mgr); err != nil {
+		return nil, fmt.Errorf("setup: %w", err)
+	}
+	return mgr, nil
+}
+
+// webhooks is a webhook server that does not listen: the cluster calls its mux.
+type webhooks struct {
+	webhook.Server
+	registered bool
+}
+
+func newWebhooks() *webhooks { return &webhooks{Server: webhook.NewServer(webhook.Options{})} }
+
+// Register implements webhook.Server.
+func (w *webhooks) Register(path string, hook http.Handler) {
+	w.registered = true
+	w.Server.Register(path, hook)
+}
+
+// Start implements webhook.Server.
+func (w *webhooks) Start(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// StartedChecker implements webhook.Server.
+func (w *webhooks) StartedChecker() healthz.Checker { return healthz.Ping }

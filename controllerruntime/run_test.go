@@ -1,0 +1,189 @@
+package controllerruntime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/fakecluster/fakecluster/controllerruntime"
+	"github.com/fakecluster/fakecluster/explore"
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// greeter keeps a ConfigMap in each Namespace, and labels ConfigMaps by a webhook.
+type greeter struct{ client.Client }
+
+func (g *greeter) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if req.Name == "bad" {
+		return ctrl.Result{}, errors.New("no greeting for the namespace bad")
+	}
+	greeting := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: req.Name, Name: "greeting"}}
+	_, err := controllerutil.CreateOrUpdate(ctx, g.Client, greeting, func() error {
+		greeting.Data = map[string]string{"text": "hello " + req.Name}
+		return nil
+	})
+	return ctrl.Result{}, err
+}
+
+// Default implements the webhook.
+func (*greeter) Default(_ context.Context, greeting *corev1.ConfigMap) error {
+	metav1.SetMetaDataLabel(&greeting.ObjectMeta, "by", "webhook")
+	return nil
+}
+
+func setup(mgr ctrl.Manager) error {
+	g := &greeter{mgr.GetClient()}
+	return errors.Join(
+		ctrl.NewControllerManagedBy(mgr).For(&corev1.Namespace{}).Complete(g),
+		ctrl.NewWebhookManagedBy(mgr, &corev1.ConfigMap{}).WithDefaulter(g).Complete())
+}
+
+// webhookManifests returns the folder with the configuration of the webhook, as controller-gen writes it.
+func webhookManifests(t *testing.T) string {
+	folder := t.TempDir()
+	err := os.WriteFile(filepath.Join(folder, "manifests.yaml"), []byte(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata: {name: greeter}
+webhooks:
+- name: greeter.example.com
+  admissionReviewVersions: [v1]
+  clientConfig: {service: {name: webhook-service, namespace: system, path: /mutate--v1-configmap}}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
+  sideEffects: None
+`), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func TestRunInsideAndOutsideOfABubble(t *testing.T) {
+	folder := webhookManifests(t)
+	greets := func(t *testing.T, c *fakecluster.Cluster) {
+		controllerruntime.Run(t, c, setup)
+		cl := controllerruntime.NewClient(t, c, nil)
+		if err := cl.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team"}}); err != nil {
+			t.Fatal(err)
+		}
+		greeting := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "greeting"}}
+		c.WaitFor(t, greeting, fakecluster.CEL("object.data.text == 'hello team'"))
+		if greeting.Labels["by"] != "webhook" {
+			t.Errorf("the webhook was not called: %v", greeting.Labels)
+		}
+	}
+	t.Run("over sockets", func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.WithWebhookPaths(folder))
+		t.Run("a cluster", func(t *testing.T) { greets(t, c) })
+		t.Run("a fork", func(t *testing.T) { greets(t, fakecluster.Start(t, fakecluster.WithWebhookPaths(folder)).Fork(t)) })
+	})
+	base := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithWebhookPaths(folder))
+	t.Run("in process", func(t *testing.T) { greets(t, base.Fork(t)) })
+	t.Run("in a bubble", func(t *testing.T) { synctest.Test(t, func(t *testing.T) { greets(t, base.Fork(t)) }) })
+	t.Run("started in a bubble", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			greets(t, fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithWebhookPaths(folder)))
+		})
+	})
+}
+
+func TestWithConfigRunsTheManagerAsSomebodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		controllerruntime.Run(t, c, setup, controllerruntime.WithConfig(c.ConfigFor("operator", "system:masters")))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(c.Access("operator").Requests) == 0 {
+			t.Error("the manager has another user")
+		}
+	})
+}
+
+func TestStartRunsAControllerForExplore(t *testing.T) {
+	explore.Run(t, func(t testing.TB, c *explore.Cluster) {
+		c.Control("greeter", c.RESTConfig(), func(ctx context.Context, cfg *rest.Config) error {
+			return controllerruntime.Start(ctx, cfg, setup)
+		})
+		c.WaitFor(t, fakecluster.Named("v1", "ConfigMap", "default", "greeting"), fakecluster.CEL("object.data.text == 'hello default'"))
+	}, explore.Runs(5))
+}
+
+// record is a test that keeps its log in place of failing.
+type record struct {
+	testing.TB
+	ctx   context.Context
+	lines []string
+	ends  []func()
+}
+
+func (r *record) Helper()                  {}
+func (r *record) Context() context.Context { return r.ctx }
+func (r *record) Cleanup(end func())       { r.ends = append(r.ends, end) }
+func (r *record) Log(args ...any)          { r.lines = append(r.lines, fmt.Sprint(args...)) }
+func (r *record) Logf(format string, args ...any) {
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
+}
+func (r *record) Errorf(format string, args ...any) { r.Logf(format, args...) }
+func (r *record) Fatalf(format string, args ...any) {
+	r.Logf(format, args...)
+	panic(r)
+}
+
+// logOf runs a manager for a second, and returns what the log of its test contains then.
+func logOf(t *testing.T, c *fakecluster.Cluster, setup func(ctrl.Manager) error, options ...controllerruntime.Option) string {
+	r := &record{TB: t, ctx: t.Context()}
+	func() {
+		defer func() {
+			if p := recover(); p != nil && p != any(r) {
+				panic(p)
+			}
+		}()
+		controllerruntime.Run(r, c, setup, options...)
+		time.Sleep(time.Second)
+		synctest.Wait()
+	}()
+	for _, end := range r.ends {
+		end()
+	}
+	return strings.Join(r.lines, "\n")
+}
+
+func TestTheLogOfTheTestHasWhatGoesWrong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bad"}}))
+		for _, test := range []struct {
+			name  string
+			setup func(ctrl.Manager) error
+			want  string
+		}{
+			{"an error of the Reconciler", setup, `"msg"="Reconciler error" "error"="no greeting for the namespace bad"`},
+			{"webhooks that nobody calls", setup, `controllerruntime: the manager has webhooks, which the cluster does not call: start it with fakecluster.WithWebhookPaths("config/webhook")`},
+			{"an error of setup", func(ctrl.Manager) error { return errors.New("no registry") }, "controllerruntime: setup: no registry"},
+			{"no setup", nil, "controllerruntime: setup is nil: it has to add the controllers to the manager"},
+			{"an error of the manager", func(mgr ctrl.Manager) error {
+				return mgr.Add(runnable(func(context.Context) error { return errors.New("out of luck") }))
+			}, "controllerruntime: the manager: out of luck"},
+		} {
+			if got := logOf(t, c, test.setup); !strings.Contains(got, test.want) {
+				t.Errorf("%s: got %s, want %s", test.name, got, test.want)
+			}
+		}
+	})
+}
+
+type runnable func(context.Context) error
+
+func (r runnable) Start(ctx context.Context) error { return r(ctx) }

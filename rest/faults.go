@@ -76,9 +76,9 @@ func (s *Server) injectFaults(next http.Handler) http.Handler {
 		}
 		struck := s.faults.Strike(asFaultsSee(w, req))
 		defer struck.Done()
-		struck.Tell = contextOf(req).observe.Fault
+		struck.Report = contextOf(req).observe.Fault
 		if struck.Latency > 0 {
-			struck.Tell(fmt.Sprintf("latency of %v", struck.Latency))
+			struck.Report(fmt.Sprintf("latency of %v", struck.Latency))
 		}
 		contextOf(req).struck = struck
 		req = req.WithContext(faultinjection.With(req.Context(), struck))

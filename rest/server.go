@@ -196,7 +196,7 @@ func (o Options) ofCluster() server.Options {
 func (s *Server) host() server.Host {
 	return server.Host{
 		Services: s.options.Services, Closing: s.closing, Faults: s.faults,
-		Log: agentLog{s.audit, s.history, s.options.Now}, MayCreate: s.mayCreate, Tell: s.unsupported.logFailure,
+		Log: agentLog{s.audit, s.history, s.options.Now}, MayCreate: s.mayCreate, Failed: s.unsupported.logFailure,
 	}
 }
 

@@ -112,7 +112,7 @@ func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 		}
 	}
 	s.changes = s.faults.Watch(asFaultsSee(s.r.w, s.r.http), faultinjection.Source{
-		Cursor: changes, Definition: definition, Ends: s.redefines, Shows: s.shown, Tell: s.observe.Fault,
+		Cursor: changes, Definition: definition, Ends: s.redefines, Shows: s.shown, Report: s.observe.Fault,
 	})
 	contextOf(s.r.http).flow.End()
 	return initial, nil

@@ -30,7 +30,7 @@
 //  2. Watch.mu: the events of one watch that are held back.
 //  3. Injection.mu: the counters of one fault. A leaf.
 //
-// The store's locks are taken under Watch.mu, and so is that of the history, by [Source].Tell. Of the
+// The store's locks are taken under Watch.mu, and so is that of the history, by [Source].Report. Of the
 // code of rest, only [Source].Ends runs under them, which looks at bytes alone. What may ask a webhook,
 // as [Source].Shows does, runs under none: the webhook may take its time, or use the cluster itself.
 package faultinjection

@@ -108,8 +108,8 @@ type Struck struct {
 	Request Request
 	// Latency is how long the request waits first.
 	Latency time.Duration
-	// Tell is called with what happens to the request, once, before its answer; nil: it is not wanted.
-	Tell func(what string)
+	// Report is called with what happens to the request, once, before its answer; nil: nobody observes it.
+	Report func(what string)
 
 	by      *Injection // with an effect; nil: none
 	kept    atomic.Bool
@@ -157,8 +157,8 @@ func (s *Struck) happen() {
 		return
 	}
 	s.by.keep()
-	if s.Tell != nil {
-		s.Tell(s.by.fault.Effect.String())
+	if s.Report != nil {
+		s.Report(s.by.fault.Effect.String())
 	}
 }
 

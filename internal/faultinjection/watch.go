@@ -31,8 +31,8 @@ type Source struct {
 	// Shows tells how the watch shows an event. It may ask a conversion webhook, and is called
 	// without locks, by several goroutines.
 	Shows func(*store.Event) (Shown, error)
-	// Tell is called with each fault that strikes the watch; nil: it is not wanted.
-	Tell func(what string)
+	// Report is called with each fault that strikes the watch; nil: nobody observes it.
+	Report func(what string)
 }
 
 // Watch is a running watch. It reads the events of a source: at once, or later if faults delay them
@@ -139,8 +139,8 @@ func (w *Watch) mayStrike(i *Injection) {
 // struckBy says that a fault has its effect. The caller holds the lock.
 func (w *Watch) struckBy(i *Injection) {
 	i.keep()
-	if w.Tell != nil {
-		w.Tell(i.fault.Effect.String())
+	if w.Report != nil {
+		w.Report(i.fault.Effect.String())
 	}
 }
 

@@ -48,7 +48,9 @@ func explanationOf(o *observe.Request) inspect.Explanation {
 	return o.Explanation(observe.Response{
 		Code: 409, Warnings: []string{"careful"},
 		Object: func(name string) string { return "pods default/" + name },
-		Since:  func(int64) []inspect.InterveningWrite { return []inspect.InterveningWrite{{Revision: 8, By: "kubectl"}} },
+		Since: func(int64) []inspect.InterveningWrite {
+			return []inspect.InterveningWrite{{Revision: 8, By: "kubectl"}}
+		},
 	})
 }
 

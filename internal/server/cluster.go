@@ -62,8 +62,8 @@ type Host struct {
 	Log Log
 	// MayCreate refuses an update or an apply that creates an object (see write.Pipeline).
 	MayCreate func(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error
-	// Tell says what no client hears: that a controller has failed.
-	Tell func(message string)
+	// Failed is called with a message when a controller has failed, which no client sees.
+	Failed func(message string)
 }
 
 // Log takes down the writes of the cluster's own controllers, as it does the requests of clients.
@@ -208,7 +208,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	c.controllers = controller.New(&controller.Server{
 		Cluster: known, Records: s, Memory: memory, Registry: c.registry.fresh, Run: own.runAs,
 		Report: func(name, key string, err error) {
-			host.Tell(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", name, key, redact.Request{}.Error(err)))
+			host.Failed(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", name, key, redact.Request{}.Error(err)))
 		},
 		AuthenticationInfo: o.authenticationInfo, Initial: kinds.options, Quotas: quotas,
 		Available: c.Aggregate.CheckAvailable, APIServicesOf: c.Aggregate.Of,

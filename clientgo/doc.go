@@ -15,7 +15,7 @@
 //     that returns before that gets a Content-Length, and what it wrote up to
 //     then decides a missing Content-Type. So the header of an answer depends on
 //     the handler alone and never on who runs faster, and a handler that does not
-//     to flush its watch hangs here as it does over a socket.
+//     flush its watch hangs here as it does over a socket.
 //   - Once the header has left, the client sees every Write at once.
 //   - A handler that is far ahead of its client blocks in Write: at most 64 KiB
 //     wait in the buffer. A Write that does not fit, or is of 16 KiB or more, is

@@ -1,6 +1,15 @@
 // Package rest serves the Kubernetes API over HTTP: a chain of filters, and one file for
 // each verb behind it.
 //
+// # What it exports
+//
+// [New] makes a [Server], an http.Handler, over a store. [Options] configure it: who may do what ([Users],
+// [Accounts], [Modes]), admission ([Admission]), audit events ([AuditLog]), addresses ([Network], [Services]),
+// flow control ([FlowControl]), and the controllers ([ControllerNames]) that act within the writes. A Server also
+// has what a test needs: credentials for users, faults, the history of requests and objects, findings, explanations
+// ([ExplainHeader]), forks, and Settle. [CheckTime] checks the time of a clock, and [RecoverPanics] protects handlers
+// in front of a server.
+//
 // # The way of a request
 //
 // A create can be read in this order:

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 // closeWith ties the cluster to a test: it ends with the test, and fails it for faults that have never
@@ -25,7 +27,7 @@ func (c *Cluster) closeWith(t testing.TB) {
 			}
 		}
 		if t.Failed() {
-			if found := c.server.Findings(c.services.panics.list()...); found.Summary != "" {
+			if found := c.Findings(); found.Summary != "" {
 				t.Log("fakecluster: " + found.String())
 				c.report(t)
 			}
@@ -52,16 +54,33 @@ func (c *Cluster) report(t testing.TB) {
 			t.Logf("fakecluster: there is no report: %v", p)
 		}
 	}()
-	program := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
-	path, err := c.server.WriteReport(folder, program, t.Name(), c.services.panics.list()...)
+	path, err := c.WriteReport(folder, t.Name())
 	if err != nil {
 		t.Logf("fakecluster: there is no report: %v", err)
 		return
 	}
+	t.Logf("fakecluster: the report is in %s", path)
+}
+
+// Findings returns what has happened in the cluster that may be the reason of a failure, as the log of a failed test of Start shows
+// it: rejected requests, conflicts, endless writes and so on. It is empty if the cluster got no requests. It is for programs and
+// tests that start a cluster with New.
+func (c *Cluster) Findings() inspect.Findings {
+	return c.server.Findings(c.services.panics.list()...)
+}
+
+// WriteReport writes the page of [Cluster.ReportPage] as one HTML file into a folder, and returns its absolute path. The folder is
+// created if it does not exist. The file is named after the program and the title, and a number follows if there is
+// such a file already. The values of Secrets are left out.
+func (c *Cluster) WriteReport(folder, title string) (path string, err error) {
+	program := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
+	if path, err = c.server.WriteReport(folder, program, title, c.services.panics.list()...); err != nil {
+		return "", err
+	}
 	if absolute, err := filepath.Abs(path); err == nil {
 		path = absolute
 	}
-	t.Logf("fakecluster: the report is in %s", path)
+	return path, nil
 }
 
 // ReportPage serves a page of what happens in the cluster: a timeline of the requests by client, the

@@ -2,12 +2,15 @@ package scenarios
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/scenario/player"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
@@ -64,6 +67,9 @@ func InRealTime() RunOption {
 // parallel subtest with a cluster of its own in this process. The subtests are named
 // FILE/SCENARIO, or FILE/SCENARIO/CASE, for "go test -run". A pattern without scenarios, or a
 // mistake in one of them, fails the test at once.
+//
+// The log of a failed scenario also reports what happened in its cluster, and FAKECLUSTER_REPORT=DIR writes a page about it, as for
+// a failed test of [fakecluster.Start].
 func Run(t *testing.T, pattern string, options ...RunOption) {
 	t.Helper()
 	var o runOptions
@@ -83,10 +89,15 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 			with.Bubble = player.Bubble(t)
 		}
 		with = player.Supervised(with, s, func(message string) { panic(message) })
+		var findings []string
+		with.Failed = func(cluster player.Backend) { findings = explain(cluster, t.Name()) }
 		result := with.Play(t.Context(), s, bases[s.Cases])
 		switch {
 		case result.Failure != nil:
 			t.Error(result.Failure)
+			for _, text := range findings {
+				t.Log(text)
+			}
 		case result.Skipped != "":
 			t.Skip(result.Skipped)
 		}
@@ -113,4 +124,27 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 			})
 		}
 	}
+}
+
+// explain returns what has happened in the cluster of a failed scenario, as the log of a failed test of fakecluster.Start shows it, and where
+// its page is, if the environment variable FAKECLUSTER_REPORT names a folder for it.
+func explain(cluster player.Backend, name string) (texts []string) {
+	c, ok := cluster.(interface {
+		Findings() inspect.Findings
+		WriteReport(folder, title string) (string, error)
+	})
+	if !ok {
+		return nil // it runs elsewhere
+	}
+	if found := c.Findings(); found.Summary != "" {
+		texts = append(texts, "fakecluster: "+found.String())
+	}
+	if folder := os.Getenv("FAKECLUSTER_REPORT"); folder != "" {
+		path, err := c.WriteReport(folder, name)
+		if err != nil {
+			return append(texts, fmt.Sprintf("fakecluster: there is no report: %v", err))
+		}
+		texts = append(texts, "fakecluster: the report is in "+path)
+	}
+	return texts
 }

@@ -31,6 +31,7 @@ func TestRun(t *testing.T) {
 	}
 	const ok = "scenario: It is well\nsteps:\n- get: {path: /healthz}\n  expect: ok\n"
 	const bad = "scenario: It is ill\nsteps:\n- get: {path: /healthz}\n  expect: ill\n"
+	reports := t.TempDir()
 	tests := []struct {
 		rule, pattern string
 		passes        bool
@@ -40,7 +41,8 @@ func TestRun(t *testing.T) {
 			[]string{"--- PASS: TestRunChild/", "ok.yaml/It_is_well"}},
 		{"one that fails", write("bad.yaml", ok+"---\n"+bad), false,
 			[]string{"--- PASS: TestRunChild/", "--- FAIL: TestRunChild/", "bad.yaml/It_is_ill",
-				"bad.yaml:8: step 1: get /healthz: unexpected answer (-want +got):"}},
+				"bad.yaml:8: step 1: get /healthz: unexpected answer (-want +got):",
+				"fakecluster: what happened in the cluster, the newest first (1 request, the last after 0s):", "fakecluster: the report is in " + reports}},
 		{"a mistake", write("mistake.yaml", "scenario: x\nsteps: []\n"), false,
 			[]string{"mistake.yaml:1:1: a scenario needs steps"}},
 		{"no match", dir + "/none*.yaml", false,
@@ -49,7 +51,7 @@ func TestRun(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.rule, func(t *testing.T) {
 			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRunChild$", "-test.v")
-			child.Env = append(os.Environ(), runPattern+"="+test.pattern)
+			child.Env = append(os.Environ(), runPattern+"="+test.pattern, "FAKECLUSTER_REPORT="+reports)
 			output, err := child.CombinedOutput()
 			if passes := err == nil; passes != test.passes {
 				t.Errorf("passes: %v, want %v\n%s", passes, test.passes, output)

@@ -46,6 +46,7 @@ func kubeAPIServer(ctx context.Context, args []string, stdout, stderr io.Writer)
 	}
 	fmt.Fprintln(stderr, "Serving securely on", strings.TrimPrefix(cluster.URL(), "https://"))
 	<-ctx.Done()
+	reportEnd(cluster, "kube-apiserver", stderr)
 	if err := cluster.Close(); err != nil {
 		fmt.Fprintf(stderr, "Error: %v\n", err)
 		return 1

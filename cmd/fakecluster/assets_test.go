@@ -107,6 +107,36 @@ func (p *program) stop(t *testing.T) {
 	}
 }
 
+// At its end, the drop-in prints the findings and writes the page if environment variables ask for them.
+func TestTheDropInReportsAtItsEnd(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("FAKECLUSTER_REPORT", folder)
+	t.Setenv("FAKECLUSTER_FINDINGS", "1")
+	s := newSuite(t)
+	p := start(t, "kube-apiserver", s.flags...)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	answer, err := client.Get("https://" + s.address + "/api/v1/pods")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	rest, _ := io.ReadAll(p.stderr)
+	for _, want := range []string{"fakecluster: what happened in the cluster, the newest first (1 request, ", "the report is in " + folder} {
+		if !strings.Contains(string(rest), want) {
+			t.Errorf("stderr does not contain %q:\n%s", want, rest)
+		}
+	}
+	if err := p.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if pages, err := filepath.Glob(filepath.Join(folder, "kube-apiserver.*.html")); err != nil || len(pages) != 1 {
+		t.Errorf("pages: %q, %v", pages, err)
+	}
+}
+
 // suite is what a suite gives its control plane.
 type suite struct {
 	folder  string

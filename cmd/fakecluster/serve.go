@@ -299,6 +299,7 @@ func (f *serving) serve(ctx context.Context, options []fakecluster.Option, stdou
 		return err
 	}
 	<-ctx.Done()
+	reportEnd(cluster, "serve", stderr)
 	if f.session != nil {
 		return f.session.end(f.record, stderr)
 	}

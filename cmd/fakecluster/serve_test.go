@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,6 +100,28 @@ func TestServe(t *testing.T) {
 	s.end(t)
 	if _, err := os.Stat(kubeconfig); !os.IsNotExist(err) {
 		t.Errorf("the kubeconfig after the end: %v", err)
+	}
+}
+
+// At its end, serve prints the findings and writes the page if environment variables ask for them.
+func TestServeReportsAtItsEnd(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("FAKECLUSTER_REPORT", folder)
+	t.Setenv("FAKECLUSTER_FINDINGS", "1")
+	s := serveArgs(t, "--kubeconfig", filepath.Join(t.TempDir(), "kubeconfig"))
+	if _, err := http.Get(s.url + "/api/v1/pods"); err != nil {
+		t.Fatal(err)
+	}
+	s.stop()
+	_, _ = io.ReadAll(s.output)
+	<-s.status
+	for _, want := range []string{"fakecluster: what happened in the cluster, the newest first (1 request, ", "401 Unauthorized", "fakecluster: the report is in " + folder} {
+		if !strings.Contains(s.stderr.String(), want) {
+			t.Errorf("stderr does not contain %q:\n%s", want, s.stderr)
+		}
+	}
+	if pages, err := filepath.Glob(filepath.Join(folder, "*.serve.html")); err != nil || len(pages) != 1 {
+		t.Errorf("pages: %q, %v", pages, err)
 	}
 }
 

@@ -39,6 +39,9 @@ type Player struct {
 	// rejected.
 	Grace time.Duration
 
+	// Failed is called when a scenario has failed, before its cluster is closed; nil: nothing is called.
+	Failed func(Backend)
+
 	// virtual: the scenario is played in a bubble.
 	virtual bool
 }
@@ -110,6 +113,9 @@ func playScenario(ctx context.Context, s *syntax.Scenario, interrupted context.C
 		}
 		if failed != nil {
 			failed.Log = log
+			if with.Failed != nil {
+				with.Failed(p.cluster)
+			}
 		}
 		if err := p.close(); err != nil && failed == nil {
 			failed = &Failure{Position: s.Position, Message: "closing the cluster: " + err.Error()}

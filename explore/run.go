@@ -104,7 +104,7 @@ func Run(t *testing.T, body Body, options ...Option) {
 		t.Fatalf("explore: %v", err)
 	}
 	if result.Points > 0 { // otherwise it was a replay, or the test fails without faults
-		t.Logf("explore: %d runs for %d points; %d points were left out, because they cannot make a difference", result.Runs, result.Points, result.Pruned)
+		t.Logf("explore: %d runs; faults can strike at %d points, and would change nothing at %d more", result.Runs, result.Points, result.Pruned)
 	}
 	if result.More {
 		t.Logf("explore: stopped after %d runs, and more schedules are left; see explore.Runs", result.Runs)
@@ -122,7 +122,7 @@ func (f *Failure) report() string {
 	} else {
 		fmt.Fprintf(&b, "explore: the test fails if\n    %s\n", strings.ReplaceAll(f.Explanation, "\n", "\n    and "))
 	}
-	fmt.Fprintf(&b, "%s\nTo run this again: explore.Replay(%q)", f.Log, f.Schedule)
+	fmt.Fprintf(&b, "%s\nTo run this schedule alone, give Run the option explore.Replay(%q)", f.Log, f.Schedule)
 	return printable.Text(b.String())
 }
 

@@ -86,7 +86,7 @@ func (b Budget) breaches(requests []inspect.Request) (broken []string) {
 			breach("a conflict")
 		}
 		if b.AtRest && r.Verb != "watch" && r.Resource != "leases" {
-			breach("a request at rest")
+			breach("a request while the client should be idle")
 		}
 		if isUpdate(r) {
 			of := r

@@ -68,7 +68,7 @@ status: {ready: true}
 	//   pruned: spec.leest, which was 5 and is not in the schema
 	//   defaulted: spec.least = 1
 	//   set by the kind: status: removed {"ready":true}
-	//   CEL rules: 1 of 1 are kept, cost 5
+	//   CEL rules: 1 passed (cost 5)
 	//   spec.least: added 1, of me
 	//   spec.most: added 20, of me
 	//   warning: unknown field "spec.leest"
@@ -95,7 +95,7 @@ func ExampleCluster_Explain_refusal() {
 	//   refused: spec: Invalid value: least is more than most
 	//     rule: self.least <= self.most (cost 5)
 	//     schema: openAPIV3Schema.properties.spec
-	//   CEL rules: 0 of 1 are kept, cost 5
+	//   CEL rules: 1 failed (cost 5)
 }
 
 // Whose field does an apply want?
@@ -121,7 +121,7 @@ func ExampleCluster_Explain_conflict() {
 	// Output:
 	// apply ratios.example.com default/a as kubernetes-admin, manager autoscaler: 201
 	//   defaulted: spec.least = 1
-	//   CEL rules: 1 of 1 are kept, cost 5
+	//   CEL rules: 1 passed (cost 5)
 	//   spec.least: added 1
 	//   spec.most: added 20, of autoscaler
 	// apply ratios.example.com default/a as kubernetes-admin, manager me (dry run): 409 Conflict: Apply failed with 1 conflict: conflict with "autoscaler": .spec.most

@@ -97,7 +97,7 @@ func TestExplainWebhooks(t *testing.T) {
 		"  validating webhook misled.example.com (configuration misled) was not called: its rules do not match CREATE of ratios in example.com/v1",
 		"  validating webhook validate.example.com (configuration validate) allowed it",
 		"    it warns: seven is a lot",
-		"  CEL rules: 1 of 1 are kept, cost 5",
+		"  CEL rules: 1 passed (cost 5)",
 		"  spec.least: added 1, of fakecluster-explain",
 		"  spec.most: added 7, of fakecluster-explain",
 		"  warning: seven is a lot")
@@ -168,7 +168,7 @@ spec:
 		"  mutating policy label (binding all) was not called: its match condition is not true: large",
 		"  validating policy small (binding everywhere, params default/limits) allowed it",
 		"    cost 12",
-		"  CEL rules: 1 of 1 are kept, cost 5",
+		"  CEL rules: 1 passed (cost 5)",
 		"  spec.least: added 1, of fakecluster-explain",
 		"  spec.most: added 20, of fakecluster-explain")
 	says(t, explainedBy(t, c, fakecluster.Write{Manifest: fmt.Sprintf(ratio, "", 1, 60)}),
@@ -177,7 +177,7 @@ spec:
 		"  validating policy small (binding everywhere, params default/limits) refused it: at most 50",
 		"    validations[1] is not true: object.spec.most <= int(params.data.most)",
 		"    cost 12",
-		"  CEL rules: 1 of 1 are kept, cost 5")
+		"  CEL rules: 1 passed (cost 5)")
 }
 
 // Plugins that are compiled into the server, and who may do what.
@@ -236,7 +236,7 @@ func TestExplainRatcheting(t *testing.T) {
 		"    schema: openAPIV3Schema.properties.spec",
 		"  accepted although, because it has not changed: spec.least: Invalid value: -1: spec.least in body should be greater than or equal to 0",
 		`    schema: openAPIV3Schema.properties.spec.properties.least is {"type":"integer","default":1,"minimum":0}`,
-		"  CEL rules: 0 of 1 are kept, cost 5",
+		"  CEL rules: 1 failed (cost 5)",
 		`  metadata.labels.a: added "b", of fakecluster-explain`,
 		"  warning: spec: Invalid value: least is more than most")
 }
@@ -274,14 +274,14 @@ func TestExplainEachVerb(t *testing.T) {
 		want []string
 	}{
 		{"a merge patch", fakecluster.Write{Verb: "patch", Patch: `{"spec":{"least":null,"leest":1}}`},
-			[]string{"  pruned: spec.leest, which was 1 and is not in the schema", "  defaulted: spec.least = 1", "  CEL rules: 1 of 1 are kept, cost 5",
+			[]string{"  pruned: spec.leest, which was 1 and is not in the schema", "  defaulted: spec.least = 1", "  CEL rules: 1 passed (cost 5)",
 				"  spec.least: 2 → 1, of me, was of fakecluster-explain", `  warning: unknown field "spec.leest"`}},
 		{"a JSON patch", fakecluster.Write{Verb: "patch", PatchType: types.JSONPatchType, Patch: `[{"op":"remove","path":"/spec/least"}]`},
-			[]string{"  defaulted: spec.least = 1", "  CEL rules: 1 of 1 are kept, cost 5", "  spec.least: 2 → 1, of me, was of fakecluster-explain"}},
+			[]string{"  defaulted: spec.least = 1", "  CEL rules: 1 passed (cost 5)", "  spec.least: 2 → 1, of me, was of fakecluster-explain"}},
 		{"an apply by force", fakecluster.Write{Verb: "apply", Force: true, Object: manifest(fmt.Sprintf(ratio, "", 3, 20))},
-			[]string{"  CEL rules: 1 of 1 are kept, cost 5", "  spec.least: 2 → 3, of me, was of fakecluster-explain"}},
+			[]string{"  CEL rules: 1 passed (cost 5)", "  spec.least: 2 → 3, of me, was of fakecluster-explain"}},
 		{"a patch that changes nothing", fakecluster.Write{Verb: "patch", Patch: `{"spec":{"least":2}}`},
-			[]string{"  CEL rules: 1 of 1 are kept, cost 5", "  nothing changes, so nothing is written"}},
+			[]string{"  CEL rules: 1 passed (cost 5)", "  nothing changes, so nothing is written"}},
 		{"a patch that breaks a type", fakecluster.Write{Verb: "patch", Patch: `{"spec":{"most":"x"}}`},
 			[]string{
 				`  refused: spec.most: Invalid value: "string": spec.most in body must be of type integer: "string"`,
@@ -289,7 +289,7 @@ func TestExplainEachVerb(t *testing.T) {
 				`  refused: the object: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation`,
 			}},
 		{"the status", fakecluster.Write{Verb: "patch", Subresource: "status", Patch: `{"spec":{"least":9},"status":{"ready":true}}`},
-			[]string{"  set by the kind: spec.least: 9 → 2", "  CEL rules: 1 of 1 are kept, cost 5", "  status.ready: added true, of me (status)"}},
+			[]string{"  set by the kind: spec.least: 9 → 2", "  CEL rules: 1 passed (cost 5)", "  status.ready: added true, of me (status)"}},
 		{"a delete", fakecluster.Write{Verb: "delete"}, []string{""}},
 		{"a strict create", fakecluster.Write{FieldValidation: "Strict", Manifest: strings.Replace(fmt.Sprintf(ratio, "", 1, 2), "least", "leest", 1)},
 			[]string{"  pruned: spec.leest, which was 1 and is not in the schema", "  defaulted: spec.least = 1"}},

@@ -240,9 +240,9 @@ func TestCheckBudget(t *testing.T) {
 		"writes that change something":         {fakecluster.Budget{NoRepeats: true}, broken + "a write that changes nothing: " + patched + ", nothing changed"},
 		"no conflicts":                         {fakecluster.Budget{NoConflicts: true}, broken + "a conflict: " + conflict},
 		"at rest": {fakecluster.Budget{AtRest: true, Client: "cron-operator", After: mark},
-			broken + "a request at rest: " + patched + ", nothing changed\n\ta request at rest: " + conflict + "\n\ta request at rest: cron-operator list crontabs.stable.example.com in default: 200"},
+			broken + "a request while the client should be idle: " + patched + ", nothing changed\n\ta request while the client should be idle: " + conflict + "\n\ta request while the client should be idle: cron-operator list crontabs.stable.example.com in default: 200"},
 		"at rest, from the beginning": {fakecluster.Budget{AtRest: true, Client: "cron-operator"},
-			broken + "a request at rest: cron-operator create crontabs.stable.example.com in default: 201, revision " + a.GetResourceVersion() + "\n\ta request at rest: " + patched + ", revision " + first + ", and 2 more like it\n\ta request at rest: " + patched + ", nothing changed\n\ta request at rest: " + conflict + "\n\ta request at rest: cron-operator list crontabs.stable.example.com in default: 200"},
+			broken + "a request while the client should be idle: cron-operator create crontabs.stable.example.com in default: 201, revision " + a.GetResourceVersion() + "\n\ta request while the client should be idle: " + patched + ", revision " + first + ", and 2 more like it\n\ta request while the client should be idle: " + patched + ", nothing changed\n\ta request while the client should be idle: " + conflict + "\n\ta request while the client should be idle: cron-operator list crontabs.stable.example.com in default: 200"},
 		"at rest, by who does nothing": {fakecluster.Budget{AtRest: true, Client: "kubectl", After: c.Requests()[len(c.Requests())-1].Number}, ""},
 	} {
 		equal(t, rule, check(want.budget), want.says)

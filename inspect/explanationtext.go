@@ -196,15 +196,26 @@ func (t *text) refusal(word string, r FieldError) {
 
 func (t *text) rules(rules []CELRule) {
 	var cost int64
-	var kept int
+	counts := [3]int{}
 	for _, r := range rules {
 		cost += r.Cost
-		if len(r.Refuses) == 0 && r.Cost > 0 {
-			kept++
+		switch {
+		case len(r.Refuses) > 0:
+			counts[1]++
+		case r.Cost > 0:
+			counts[0]++
+		default:
+			counts[2]++
+		}
+	}
+	var parts []string
+	for i, what := range []string{"passed", "failed", "not evaluated"} {
+		if counts[i] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[i], what))
 		}
 	}
 	if len(rules) > 0 {
-		t.line("CEL rules: %d of %d are kept, cost %d", kept, len(rules), cost)
+		t.line("CEL rules: %s (cost %d)", strings.Join(parts, ", "), cost)
 	}
 }
 

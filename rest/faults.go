@@ -361,16 +361,20 @@ func subresourceVerbsOf(res *resource.Resource, subresource string) (verbs []str
 	return slices.Compact(verbs), ok
 }
 
-// othersCalled names the resources of other groups that are called so.
+// othersCalled names the resources that a name may mean: those of other groups, and those with this singular, kind or short name.
 func (s *Server) othersCalled(c *resource.Registry, of schema.GroupResource) string {
 	var found []string
 	for _, group := range c.Groups() {
-		if res := c.Resource(group.Name, of.Resource); res != nil {
-			found = append(found, strconv.Quote(res.GroupResource().String()))
+		for _, res := range group.Resources {
+			n := res.Names
+			called := append([]string{n.Plural, n.Singular, strings.ToLower(n.Kind)}, n.ShortNames...)
+			if slices.Contains(called, strings.ToLower(of.Resource)) && (of.Group == "" || of.Group == group.Name || n.Plural == of.Resource) {
+				found = append(found, strconv.Quote(res.GroupResource().String()))
+			}
 		}
 	}
 	if len(found) == 0 {
 		return ""
 	}
-	return "; there is " + strings.Join(found, " and ")
+	return "; write " + strings.Join(slices.Compact(found), " or ")
 }

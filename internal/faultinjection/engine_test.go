@@ -87,13 +87,13 @@ func TestWhatCameClosestIsTold(t *testing.T) {
 		fault faults.Fault
 		text  string
 	}{
-		"Verb":        {faults.Fault{Verb: "patch"}, `had the Verb "update"`},
-		"Resource":    {faults.Fault{Resource: "pods"}, `had the Resource "deployments.apps"`},
-		"Subresource": {faults.Fault{Subresource: "status"}, `had the Subresource ""`},
-		"Namespace":   {faults.Fault{Namespace: "other"}, `had the Namespace "default"`},
-		"Name":        {faults.Fault{Name: "b"}, `had the Name "a"`},
-		"User":        {faults.Fault{User: "joe"}, `had the User "jane"`},
-		"UserAgent":   {faults.Fault{UserAgent: "helm"}, `had the UserAgent "kubectl/v1"`},
+		"Verb":        {faults.Fault{Verb: "patch"}, `has the Verb "update"`},
+		"Resource":    {faults.Fault{Resource: "pods"}, `has the Resource "deployments.apps"`},
+		"Subresource": {faults.Fault{Subresource: "status"}, `has the Subresource ""`},
+		"Namespace":   {faults.Fault{Namespace: "other"}, `has the Namespace "default"`},
+		"Name":        {faults.Fault{Name: "b"}, `has the Name "a"`},
+		"User":        {faults.Fault{User: "joe"}, `has the User "jane"`},
+		"UserAgent":   {faults.Fault{UserAgent: "helm"}, `has the UserAgent "kubectl/v1"`},
 	} {
 		t.Run(field, func(t *testing.T) {
 			var e Engine
@@ -102,7 +102,7 @@ func TestWhatCameClosestIsTold(t *testing.T) {
 			if field != "Subresource" {
 				e.Strike(Request{Verb: "get", Resource: "nodes", Subresource: "proxy", User: "x"}).Done() // differs in more
 			}
-			want := "the fault never fired: " + tt.fault.String() + "; no request matched, and 2 differed in one thing alone: the last " + tt.text
+			want := "the fault never fired: " + tt.fault.String() + "; no request matched; 2 requests differ in one field only: the last " + tt.text
 			e.Strike(update).Done()
 			e.Strike(update).Done()
 			if got := i.Unfired(); got != want {

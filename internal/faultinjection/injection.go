@@ -66,8 +66,8 @@ func (i *Injection) Unfired() string {
 	case i.matched > 0:
 		return fmt.Sprintf("%s; requests that matched: %d", text, i.matched)
 	case i.near > 0:
-		return fmt.Sprintf("%s; no request matched, and %s in one thing alone: the last had the %s %q", text,
-			plural(i.near, "one differed", "%d differed"), i.nearest.field, i.nearest.is)
+		return fmt.Sprintf("%s; no request matched; %s in one field only: the last has the %s %q", text,
+			plural(i.near, "1 request differs", "%d requests differ"), i.nearest.field, i.nearest.is)
 	}
 	if i.fault.Effect.Type == faults.EffectFailConversion {
 		return text + "; no conversion webhook was to be called"

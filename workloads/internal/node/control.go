@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 )
 
 // Node is a handle of a node, for what happens to nodes in real clusters. Its methods are safe for concurrent use.
@@ -53,10 +56,50 @@ func (n *Node) SetPressure(ctx context.Context, kind corev1.NodeConditionType, o
 			continue
 		}
 		n.node.mu.Lock()
+		was := n.node.pressure[kind]
 		n.node.pressure[kind] = on
 		n.node.mu.Unlock()
-		return n.node.writeStatus(ctx, nil)
+		if err := n.node.writeStatus(ctx, nil); err != nil || was == on {
+			return err
+		}
+		change := p.better
+		if on {
+			change = p.worse
+		}
+		n.node.events.self(ctx, corev1.EventTypeNormal, change, "Node %s status is now: %s", n.node.name, change)
+		return nil
 	}
 	return fmt.Errorf("condition %s of node %s cannot be set: use %s, %s or %s", kind, n.node.name,
 		corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure)
+}
+
+// admin returns a client for what users do to nodes.
+func (n *Node) admin() (kubernetes.Interface, error) {
+	return n.node.agent.config.Client("kubernetes-admin", "system:masters")
+}
+
+// Cordon makes the node unschedulable, as kubectl cordon. Pods that run on it go on.
+func (n *Node) Cordon(ctx context.Context) error { return n.schedulable(ctx, false) }
+
+// Uncordon makes the node schedulable again.
+func (n *Node) Uncordon(ctx context.Context) error { return n.schedulable(ctx, true) }
+
+func (n *Node) schedulable(ctx context.Context, on bool) error {
+	admin, err := n.admin()
+	if err != nil {
+		return err
+	}
+	patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, !on)
+	_, err = admin.CoreV1().Nodes().Patch(ctx, n.node.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
+// Delete deletes the Node object, as kubectl delete node. The node does not come back, and the pod garbage collector
+// deletes its pods.
+func (n *Node) Delete(ctx context.Context) error {
+	admin, err := n.admin()
+	if err != nil {
+		return err
+	}
+	return admin.CoreV1().Nodes().Delete(ctx, n.node.name, metav1.DeleteOptions{})
 }

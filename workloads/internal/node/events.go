@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,12 +18,14 @@ import (
 )
 
 // recorder writes the Events of a node at once, without the goroutines of a broadcaster. Upstream's correlator
-// counts repeated events, aggregates similar ones and drops floods, as in a kubelet.
+// counts repeated events, aggregates similar ones and drops floods, as in a kubelet. Its methods are safe for concurrent use.
 type recorder struct {
 	node       string
 	client     kubernetes.Interface
 	correlator *record.EventCorrelator
-	last       time.Time
+
+	mu   sync.Mutex
+	last time.Time
 }
 
 func newRecorder(node string, client kubernetes.Interface) *recorder {
@@ -59,11 +62,13 @@ func podReference(pod *corev1.Pod, fieldPath string) *corev1.ObjectReference {
 func (r *recorder) event(ctx context.Context, ref *corev1.ObjectReference, eventType, reason, message string) {
 	// The name contains the time, and virtual time stands still between two events of one sync.
 	now := time.Now()
+	r.mu.Lock()
 	named := now
 	if !named.After(r.last) {
 		named = r.last.Add(1)
 	}
 	r.last = named
+	r.mu.Unlock()
 	namespace := ref.Namespace
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault

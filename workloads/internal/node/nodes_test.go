@@ -11,9 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
@@ -176,9 +179,99 @@ func TestPressureIsACondition(t *testing.T) {
 				t.Errorf("DiskPressure %t: %s, want %s", test.on, got, test.want)
 			}
 		}
+		wantEvents := []string{
+			"Normal Starting: Starting kubelet.",
+			"Normal NodeHasDiskPressure: Node n1 status is now: NodeHasDiskPressure",
+			"Normal NodeHasNoDiskPressure: Node n1 status is now: NodeHasNoDiskPressure",
+		}
+		if diff := cmp.Diff(wantEvents, w.events("n1")); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
 		const want = "condition Ready of node n1 cannot be set: use MemoryPressure, DiskPressure or PIDPressure"
 		if err := w.handle("n1").SetPressure(t.Context(), corev1.NodeReady, true); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
+		}
+	})
+}
+
+func TestADrainedNodeIsEmptyAndCordoned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{Behaviors: []node.Behavior{{TerminationDelay: 10 * time.Second}}})
+		synctest.Wait()
+		labels := map[string]string{"app": "web"}
+		w.create("daemon", func(p *corev1.Pod) {
+			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "d", UID: "u", Controller: ptr.To(true)}}
+		})
+		w.create("done", func(p *corev1.Pod) {
+			p.Spec.RestartPolicy = corev1.RestartPolicyNever
+			p.Spec.Containers[0].Command = []string{"true"}
+		})
+		for _, name := range []string{"a", "b"} {
+			w.create(name, func(p *corev1.Pod) { p.Labels = labels })
+		}
+		time.Sleep(5 * time.Second)
+		budget, err := w.admin.PolicyV1().PodDisruptionBudgets("default").Create(t.Context(), &policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Name: "web"},
+			Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: labels}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		allow := func(n int32) {
+			budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, DisruptionsAllowed: n, CurrentHealthy: 2, DesiredHealthy: 1, ExpectedPods: 2}
+			if budget, err = w.admin.PolicyV1().PodDisruptionBudgets("default").UpdateStatus(t.Context(), budget, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		allow(0)
+		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+		defer cancel()
+		const want = "drain node n1: context deadline exceeded; pods that are left: [default/a default/b]"
+		if err := w.handle("n1").Drain(ctx); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+		allow(2)
+		began := time.Now()
+		if err := w.handle("n1").Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took != 10*time.Second {
+			t.Errorf("the drain took %s, not as long as the pods end", took)
+		}
+		list, err := w.admin.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for i := range list.Items {
+			names = append(names, list.Items[i].Name)
+		}
+		if diff := cmp.Diff([]string{"daemon", "done"}, names); diff != "" {
+			t.Errorf("pods (-want +got):\n%s", diff)
+		}
+		if !w.node("n1").Spec.Unschedulable {
+			t.Error("the node is schedulable")
+		}
+		if err := w.handle("n1").Uncordon(t.Context()); err != nil || w.node("n1").Spec.Unschedulable {
+			t.Errorf("the node is not schedulable again: %v", err)
+		}
+	})
+}
+
+func TestRunningContainersUseWhatTheirBehaviorSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		usage := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("250m"), corev1.ResourceMemory: resource.MustParse("1Gi")}
+		w := newWorld(t, node.Config{Behaviors: []node.Behavior{{Image: "web", Usage: usage}}})
+		w.create("p", func(p *corev1.Pod) {
+			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "d", Image: "other"})
+		})
+		synctest.Wait()
+		if got := w.agent.Usage(w.pod("p")); len(got) > 0 {
+			t.Errorf("before they run, the containers use %v", got)
+		}
+		time.Sleep(2 * time.Second)
+		if diff := cmp.Diff(map[string]corev1.ResourceList{"c": usage, "d": nil}, w.agent.Usage(w.pod("p"))); diff != "" {
+			t.Errorf("usage (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -187,7 +280,7 @@ func TestADeletedNodeDoesNotComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, node.Config{})
 		synctest.Wait()
-		if err := w.admin.CoreV1().Nodes().Delete(t.Context(), "n1", metav1.DeleteOptions{}); err != nil {
+		if err := w.handle("n1").Delete(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)

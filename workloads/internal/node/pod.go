@@ -23,6 +23,8 @@ const (
 	retryPeriod = 10 * time.Second
 	// resyncPeriod is how long the kubelet waits at most for the end of a back-off before it records it again.
 	resyncPeriod = time.Minute
+	// orphanGrace is the grace period in seconds that the kubelet gives to containers whose pod is not there any more.
+	orphanGrace = 1
 )
 
 // pod is the state machine of a pod on a node. It belongs to the goroutine of the node.
@@ -220,8 +222,7 @@ func (p *pod) names() []string {
 func (p *pod) mustEnd(ctx context.Context, now time.Time) {
 	switch {
 	case p.gone:
-		// Without the object, the kubelet does not give a grace period.
-		p.ending = &ending{grace: 1}
+		p.ending = &ending{grace: orphanGrace}
 	case p.api.DeletionTimestamp != nil:
 		p.ending = &ending{grace: terminationGrace(p.api, nil)}
 	case podutil.IsPodPhaseTerminal(p.api.Status.Phase):
@@ -247,7 +248,10 @@ func (p *pod) end(ctx context.Context, now time.Time) bool {
 		return p.finish(ctx, now)
 	}
 	p.pass = nil
-	if p.api.DeletionGracePeriodSeconds != nil && !p.gone {
+	switch {
+	case p.gone:
+		p.ending.grace = min(p.ending.grace, orphanGrace)
+	case p.api.DeletionGracePeriodSeconds != nil:
 		p.ending.grace = min(p.ending.grace, *p.api.DeletionGracePeriodSeconds)
 	}
 	if len(p.running()) > 0 {

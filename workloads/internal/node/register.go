@@ -68,18 +68,19 @@ func (n *node) writeStatus(ctx context.Context, current *corev1.Node) (err error
 
 // condition is a condition of a node in its two states.
 type condition struct {
-	kind    corev1.NodeConditionType
-	healthy reason
-	ill     reason
+	kind         corev1.NodeConditionType
+	healthy, ill reason
+	// The reasons of the events when it changes.
+	better, worse string
 }
 
 var pressures = []condition{
 	{corev1.NodeMemoryPressure, reason{"KubeletHasSufficientMemory", "kubelet has sufficient memory available"},
-		reason{"KubeletHasInsufficientMemory", "kubelet has insufficient memory available"}},
+		reason{"KubeletHasInsufficientMemory", "kubelet has insufficient memory available"}, "NodeHasSufficientMemory", "NodeHasInsufficientMemory"},
 	{corev1.NodeDiskPressure, reason{"KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
-		reason{"KubeletHasDiskPressure", "kubelet has disk pressure"}},
+		reason{"KubeletHasDiskPressure", "kubelet has disk pressure"}, "NodeHasNoDiskPressure", "NodeHasDiskPressure"},
 	{corev1.NodePIDPressure, reason{"KubeletHasSufficientPID", "kubelet has sufficient PID available"},
-		reason{"KubeletHasInsufficientPID", "kubelet has insufficient PID available"}},
+		reason{"KubeletHasInsufficientPID", "kubelet has insufficient PID available"}, "NodeHasSufficientPID", "NodeHasInsufficientPID"},
 }
 
 // setConditions writes the conditions in the order of the kubelet.

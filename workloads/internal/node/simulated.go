@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 )
 
 // defaultRunTime is how long a container runs that completes without a behavior or command that says more.
@@ -199,9 +198,4 @@ func (j jitter) between(what string, low, high time.Duration) time.Duration {
 
 func (j jitter) around(what string, d time.Duration, share float64) time.Duration {
 	return d + time.Duration((2*j.share(what)-1)*share*float64(d))
-}
-
-// usage returns what a running container uses.
-func (b *Behavior) usage() corev1.ResourceList {
-	return ptr.Deref(b, Behavior{}).Usage
 }

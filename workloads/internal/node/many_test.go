@@ -28,6 +28,7 @@ func TestManyPods(t *testing.T) {
 		synctest.Wait()
 		for i := range *manyPods {
 			w.create(fmt.Sprintf("p%d", i), func(p *corev1.Pod) { p.Spec.NodeName = fmt.Sprintf("n%d", i%*manyNodes+1) })
+			time.Sleep(time.Millisecond) // the cluster takes too many writes at one moment for an endless loop
 		}
 		time.Sleep(2 * time.Second)
 		list, err := w.admin.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{FieldSelector: "status.phase=Running"})

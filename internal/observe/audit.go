@@ -18,7 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Event is an audit event to make of a request.
+// Event is an audit event to make of a request. The unexported methods of a nil Event do nothing.
 type Event struct {
 	// Sink takes the event when the request reaches a stage of auditing.
 	Sink  audit.Sink
@@ -50,6 +50,9 @@ func (r *Request) Audit(ctx context.Context, e Event) context.Context {
 
 // requestedBy adds the request and its user to the event; nil: the user is not authenticated yet.
 func (e *Event) requestedBy(by user.Info) {
+	if e == nil {
+		return
+	}
 	audit.LogRequestMetadata(e.ctx, e.Request, e.Received, authorizer.AttributesRecord{
 		User: by, Verb: e.Info.Verb, Namespace: e.Info.Namespace, APIGroup: e.Info.APIGroup, APIVersion: e.Info.APIVersion,
 		Resource: e.Info.Resource, Subresource: e.Info.Subresource, Name: e.Info.Name, ResourceRequest: e.Info.IsResourceRequest, Path: e.Request.URL.Path,
@@ -58,23 +61,21 @@ func (e *Event) requestedBy(by user.Info) {
 
 // decided adds the decision of the authorizer to the event.
 func (e *Event) decided(allowed bool, reason string, err error) {
-	decision := "forbid"
 	switch {
+	case e == nil:
 	case allowed:
-		decision = "allow"
+		audit.AddAuditAnnotations(e.ctx, "authorization.k8s.io/decision", "allow", "authorization.k8s.io/reason", reason)
 	case err != nil:
 		audit.AddAuditAnnotation(e.ctx, "authorization.k8s.io/reason", "internal error")
-		return
+	default:
+		audit.AddAuditAnnotations(e.ctx, "authorization.k8s.io/decision", "forbid", "authorization.k8s.io/reason", reason)
 	}
-	audit.AddAuditAnnotations(e.ctx, "authorization.k8s.io/decision", decision, "authorization.k8s.io/reason", reason)
 }
 
 // Unauthenticated reports that the request is served without authentication, as that of a user.
 func (r *Request) Unauthenticated(as user.Info) {
-	if r.event != nil {
-		r.event.requestedBy(as)
-		r.Exempt()
-	}
+	r.event.requestedBy(as)
+	r.Exempt()
 }
 
 // Deprecated reports that the version of the request is deprecated, if it is.

@@ -15,8 +15,11 @@ type explanation struct {
 	failed *metav1.Status // of the response; nil: it is not a failure
 }
 
-// note changes the explanation.
+// note changes the explanation; nil: it does nothing.
 func (e *explanation) note(change func(*inspect.Explanation)) {
+	if e == nil {
+		return
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	change(&e.is)

@@ -60,9 +60,7 @@ func (r *Request) Explains() bool { return r.explanation != nil }
 // User reports who makes the request.
 func (r *Request) User(by user.Info) {
 	r.Entry.User(by.GetName())
-	if r.event != nil {
-		r.event.requestedBy(by)
-	}
+	r.event.requestedBy(by)
 }
 
 // Impersonated reports as whom the user makes the request. Upstream's filter adds it to the audit event.
@@ -71,32 +69,22 @@ func (r *Request) Impersonated(as user.Info) { r.Entry.User(as.GetName()) }
 // Decision reports whether the user may make the request, and why, or the error of the authorizer. The last
 // decision counts.
 func (r *Request) Decision(allowed bool, reason string, err error) {
-	if e := r.explanation; e != nil {
-		e.note(func(is *inspect.Explanation) { is.Access = &inspect.Access{Allowed: allowed, Reason: reason} })
-	}
-	if r.event != nil {
-		r.event.decided(allowed, reason, err)
-	}
+	r.explanation.note(func(is *inspect.Explanation) { is.Access = &inspect.Access{Allowed: allowed, Reason: reason} })
+	r.event.decided(allowed, reason, err)
 }
 
 // Exempt reports that the request is allowed without a decision of the authorizer.
-func (r *Request) Exempt() {
-	if r.event != nil {
-		r.event.decided(true, "", nil)
-	}
-}
+func (r *Request) Exempt() { r.event.decided(true, "", nil) }
 
 // Fault reports that a fault has struck the request, such as "latency of 1s".
 func (r *Request) Fault(what string) {
 	r.Entry.Fault(what)
-	if e := r.explanation; e != nil {
-		e.note(func(is *inspect.Explanation) {
-			if is.Fault != "" {
-				what = is.Fault + ", " + what
-			}
-			is.Fault = what
-		})
-	}
+	r.explanation.note(func(is *inspect.Explanation) {
+		if is.Fault != "" {
+			what = is.Fault + ", " + what
+		}
+		is.Fault = what
+	})
 }
 
 // HoldsSecret reports that the texts about the request may contain values of a Secret, although the request
@@ -116,21 +104,17 @@ func (r *Request) Webhook(c inspect.WebhookCall, step func() inspect.AdmissionSt
 
 // Step reports the result of one participant in admission to the explanation.
 func (r *Request) Step(s inspect.AdmissionStep) {
-	if e := r.explanation; e != nil {
-		e.note(func(is *inspect.Explanation) { is.Admission = append(is.Admission, s) })
-	}
+	r.explanation.note(func(is *inspect.Explanation) { is.Admission = append(is.Admission, s) })
 }
 
 // Annotation reports an annotation that admission adds to an audit event of at least the level.
 func (r *Request) Annotation(key, value string, level auditinternal.Level) {
-	if e := r.explanation; e != nil {
-		e.note(func(is *inspect.Explanation) {
-			if is.Annotations == nil {
-				is.Annotations = map[string]string{}
-			}
-			is.Annotations[key] = value
-		})
-	}
+	r.explanation.note(func(is *inspect.Explanation) {
+		if is.Annotations == nil {
+			is.Annotations = map[string]string{}
+		}
+		is.Annotations[key] = value
+	})
 	if r.event != nil && r.event.Level.GreaterOrEqual(level) {
 		audit.AddAuditAnnotation(r.event.ctx, key, value)
 	}
@@ -140,9 +124,7 @@ func (r *Request) Annotation(key, value string, level auditinternal.Level) {
 // object has another.
 func (r *Request) Overtaken(read, found int64) {
 	r.Entry.Overtaken(read, found)
-	if e := r.explanation; e != nil {
-		e.note(func(is *inspect.Explanation) { is.Overtaken = &inspect.Overtaken{Sent: read, Is: found} })
-	}
+	r.explanation.note(func(is *inspect.Explanation) { is.Overtaken = &inspect.Overtaken{Sent: read, Is: found} })
 }
 
 // Failed reports the Status of a response, before the response begins. A Status of success is not reported.

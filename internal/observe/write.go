@@ -35,12 +35,10 @@ func (r *Request) Write(v *resource.Version, subresource string, dryRun bool) *W
 
 // Attempt reports that an attempt at the write begins, by a field manager. What the last one found counts no more.
 func (w *Write) Attempt(manager string) {
-	if e := w.explanation; e != nil {
-		e.note(func(is *inspect.Explanation) {
-			*is = inspect.Explanation{Request: is.Request, Access: is.Access, Fault: is.Fault, Attempts: is.Attempts + 1}
-			is.Request.Manager, is.Request.DryRun = manager, w.dryRun
-		})
-	}
+	w.explanation.note(func(is *inspect.Explanation) {
+		*is = inspect.Explanation{Request: is.Request, Access: is.Access, Fault: is.Fault, Attempts: is.Attempts + 1}
+		is.Request.Manager, is.Request.DryRun = manager, w.dryRun
+	})
 }
 
 // Decoded reports how the body of the request was decoded, with a serializer of its media type.
@@ -136,9 +134,7 @@ func (w *Write) Changed(obj, current runtime.Object) {
 
 // Unchanged reports that nothing is committed, because the object is as the write makes it.
 func (w *Write) Unchanged(obj runtime.Object) {
-	if e := w.explanation; e != nil {
-		e.note(func(is *inspect.Explanation) { is.Unchanged = true })
-	}
+	w.explanation.note(func(is *inspect.Explanation) { is.Unchanged = true })
 	if !w.dryRun {
 		w.Entry.Unchanged()
 		w.compareStatus(obj)

@@ -32,9 +32,7 @@ func (s *Server) authorize(next http.Handler) http.Handler {
 		}
 		attributes, err := filters.GetAuthorizerAttributes(ctx)
 		if err == nil {
-			d := s.decide(ctx, attributes)
-			observed.Decision(d.allowed, d.reason, d.err)
-			err = d.refusal()
+			err = s.decide(ctx, attributes, observed)
 		}
 		if err != nil {
 			w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -45,37 +43,26 @@ func (s *Server) authorize(next http.Handler) http.Handler {
 	})
 }
 
-// decision is what the authorizer decides about a request.
-type decision struct {
-	of      authorizer.Attributes
-	allowed bool
-	reason  string
-	err     error
-}
-
-// decide decides whether the user of a request may do something, and records that the user requested it.
-func (s *Server) decide(ctx context.Context, a authorizer.Attributes) decision {
+// decide returns the response of a real server if the user of a request may not do something, or nil. It reports the
+// decision, and records that the user requested it.
+func (s *Server) decide(ctx context.Context, a authorizer.Attributes, o *observe.Request) error {
 	began := time.Now()
-	is, reason, err := s.cluster.Authorizer.Authorize(ctx, a)
+	decision, reason, err := s.cluster.Authorizer.Authorize(ctx, a)
 	apirequest.TrackAuthorizationLatency(ctx, time.Since(began))
-	allowed := is == authorizer.DecisionAllow
+	allowed := decision == authorizer.DecisionAllow
 	s.access.Note(a, allowed)
-	return decision{a, allowed, reason, err}
-}
-
-// refusal returns the response of a real server to what is not allowed, or nil.
-func (d decision) refusal() error {
+	o.Decision(allowed, reason, err)
 	switch {
-	case d.allowed:
+	case allowed:
 		return nil
-	case d.err != nil:
-		return apierrors.NewInternalError(d.err)
+	case err != nil:
+		return apierrors.NewInternalError(err)
 	}
-	return responsewriters.ForbiddenStatusError(d.of, d.reason)
+	return responsewriters.ForbiddenStatusError(a, reason)
 }
 
 // mayCreate decides whether an update or an apply may create the object. The filter has only
-// decided about update or patch.
+// decided about update or patch, and only that decision is reported.
 func (s *Server) mayCreate(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error {
 	by, ok := apirequest.UserFrom(ctx)
 	if !ok || by == auth.Admin {
@@ -88,5 +75,5 @@ func (s *Server) mayCreate(ctx context.Context, of schema.GroupVersionResource, 
 	return s.decide(ctx, authorizer.AttributesRecord{
 		User: by, Verb: "create", ResourceRequest: true, Path: path,
 		APIGroup: of.Group, APIVersion: of.Version, Resource: of.Resource, Namespace: namespace, Name: name,
-	}).refusal()
+	}, &observe.Request{})
 }

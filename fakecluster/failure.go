@@ -69,6 +69,11 @@ func (c *Cluster) Findings() inspect.Findings {
 	return c.server.Findings(c.services.panics.list()...)
 }
 
+// LastWrites returns the last writes of clients, at most so many, the oldest first, each with what it changed, such as
+//
+//	operator update configmaps default/a: data.n: "1" → "2"
+func (c *Cluster) LastWrites(most int) []string { return c.server.LastWrites(most) }
+
 // WriteReport writes the page of [Cluster.ReportPage] as one HTML file into a folder, and returns its absolute path. The folder is
 // created if it does not exist. The file is named after the program and the title, and a number follows if there is
 // such a file already. The values of Secrets are left out.

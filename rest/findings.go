@@ -21,6 +21,9 @@ func (s *Server) Findings(panics ...inspect.Panic) inspect.Findings {
 // finds them only in a synctest bubble, once time has advanced.
 func (s *Server) EndlessTimestamps() []string { return findings.Timestamps(s.remembered(nil)) }
 
+// LastWrites returns the last writes of clients, at most so many, the oldest first, each with what it changed.
+func (s *Server) LastWrites(most int) []string { return findings.LastWrites(s.remembered(nil), most) }
+
 // remembered is what the server remembers, with the panics of handlers and controllers.
 func (s *Server) remembered(panics []inspect.Panic) findings.Source {
 	return findings.Source{Store: s.cluster.Store, History: s.history, Registry: s.cluster.Registry(), Panics: panics, Needs: s.lacks}

@@ -42,12 +42,17 @@ type controllerRun struct {
 	times  []time.Time // of the last writes, as many as are too many
 	writes []string    // the last of them
 	stop   func(error) // ends the scenario
+	// changes returns the last writes with what each changed; nil: the cluster runs elsewhere.
+	changes func() []string
 }
 
 // startController starts the controller. stop is called when the scenario has to end because of it.
 func startController(ctx context.Context, run Controller, cluster Backend, stop func(error)) *controllerRun {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &controllerRun{cancel: cancel, done: make(chan struct{}), stop: stop}
+	if c, ok := cluster.(interface{ LastWrites(most int) []string }); ok {
+		r.changes = func() []string { return c.LastWrites(shownWrites) }
+	}
 	cfg := cluster.RESTConfig()
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &writeRecorder{r, next} })
 	go func() {
@@ -166,5 +171,11 @@ func (r *controllerRun) lastWrites() string {
 	if r.total == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; the last of its %d writes:\n    %s", r.total, strings.Join(r.writes, "\n    "))
+	last := r.writes
+	if r.changes != nil {
+		if changes := r.changes(); len(changes) > 0 {
+			last = changes
+		}
+	}
+	return fmt.Sprintf("; the last of its %d writes:\n    %s", r.total, strings.Join(last, "\n    "))
 }

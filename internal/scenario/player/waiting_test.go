@@ -173,10 +173,11 @@ func TestWaiting(t *testing.T) {
 		{"a controller settles", counts(500*time.Millisecond, 7), "- settle: {}\n" + get + "  expect: {data: {n: '7'}}\n", ""},
 		{"one that writes all the time does not", counts(500*time.Millisecond, 0), "- settle: {within: 2s}\n",
 			`f.yaml:5: step 1: settle: there are still writes after 2s, without a pause of 1s; the last of its 4 writes:
-    PATCH /api/v1/namespaces/default/configmaps/a: 200 {"data":{"n":"1"}}
-    PATCH /api/v1/namespaces/default/configmaps/a: 200 {"data":{"n":"2"}}
-    PATCH /api/v1/namespaces/default/configmaps/a: 200 {"data":{"n":"3"}}
-    PATCH /api/v1/namespaces/default/configmaps/a: 200 {"data":{"n":"4"}}`},
+    scenario create configmaps default/a
+    player.test patch configmaps default/a: data: added {"n":"1"}
+    player.test patch configmaps default/a: data.n: "1" → "2"
+    player.test patch configmaps default/a: data.n: "2" → "3"
+    player.test patch configmaps default/a: data.n: "3" → "4"`},
 		{"one that writes without end is stopped", counts(0, 0), "- settle: {}\n",
 			"f.yaml:5: step 1: settle: the controller writes without end: 1000 writes within 1s; the last of its 1000 writes:\n"},
 		{"one that fails ends the scenario", func(context.Context, *rest.Config) error { return errors.New("no kind Website") }, "- settle: {}\n",

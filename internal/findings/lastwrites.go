@@ -1,0 +1,43 @@
+package findings
+
+import (
+	"fmt"
+
+	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// LastWrites returns the last writes of clients, at most so many, the oldest first, each with what it changed:
+//
+//	operator update configmaps default/a: data.n: "1" → "2"
+func LastWrites(c Source, most int) (lines []string) {
+	c.shared = sharedNames(c.History.Stats())
+	events, err := c.Store.Watch("", c.Store.Oldest())
+	if err != nil {
+		return nil // the store is closed, or has just compacted more
+	}
+	var last []*store.Event
+	for {
+		batch, err := events.Poll()
+		if err != nil || len(batch) == 0 {
+			break
+		}
+		last = append(last, batch...)
+		last = last[max(0, len(last)-1000):]
+	}
+	for _, e := range last {
+		by, ok := c.History.Writer(e.Record.Revision)
+		of := c.Registry.ResourceOf(e.Record.Key)
+		if !ok || by.Request == 0 || of == nil {
+			continue
+		}
+		line := fmt.Sprintf("%s %s %s", c.clientOf(by.User, by.UserAgent), wordsOf(by), inspect.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(e.Record.Key), of.NameOf(e.Record.Key)))
+		if e.Type == store.Updated {
+			if changed := lastChange(of, e); changed != "" {
+				line += ": " + changed
+			}
+		}
+		lines = append(lines, oneLine(line))
+	}
+	return lines[max(0, len(lines)-most):]
+}

@@ -25,6 +25,8 @@ type Source struct {
 	Panics []inspect.Panic
 	// Needs returns the rules that a user lacks, in the form of a Role; nil: RBAC is off.
 	Needs func(user string) []string
+	// Whole: no line is shortened or left out.
+	Whole bool
 	// Since is the revision after which writes count; 0: all writes of the history.
 	Since int64
 
@@ -84,13 +86,24 @@ func Of(c Source) inspect.Findings {
 			continue
 		}
 		shown := min(len(s.lines), s.most)
+		if c.Whole {
+			shown = len(s.lines)
+		}
 		finding := inspect.Finding{Title: s.title, More: len(s.lines) - shown}
 		for _, line := range s.lines[:shown] {
-			finding.Lines = append(finding.Lines, oneLine(line))
+			finding.Lines = append(finding.Lines, c.shortened(line))
 		}
 		out.Sections = append(out.Sections, finding)
 	}
 	return out
+}
+
+// shortened makes a text fit on a line of the log.
+func (c Source) shortened(text string) string {
+	if c.Whole {
+		return strings.Join(strings.Fields(text), " ")
+	}
+	return oneLine(text)
 }
 
 // oneLine makes a text fit on a line.

@@ -11,6 +11,7 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/findings"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
@@ -83,12 +84,28 @@ const maxRevisions = 20_000
 
 // Of collects what a page shows.
 func Of(title string, c findings.Source) *Data {
-	d := &Data{Title: title, Began: c.History.Began(), Findings: findings.Of(c).Lines()}
+	c.Whole = true
+	d := &Data{Title: title, Began: c.History.Began(), Findings: lines(findings.Of(c))}
 	for _, q := range c.History.Requests() {
 		d.Requests = append(d.Requests, d.request(&q))
 	}
 	d.collect(c)
 	return d
+}
+
+// lines returns the findings as text. A page has room for all of them.
+func lines(f inspect.Findings) []string {
+	if f.Summary == "" {
+		return nil
+	}
+	out := []string{f.Summary}
+	for _, s := range f.Sections {
+		out = append(out, "  "+s.Title)
+		for _, line := range s.Lines {
+			out = append(out, "    "+printable.Text(line))
+		}
+	}
+	return out
 }
 
 // at is a time in milliseconds since the beginning.
@@ -119,7 +136,7 @@ func (d *Data) collect(c findings.Source) {
 	if err != nil {
 		return // the store is closed, or has just compacted more
 	}
-	known := map[string]*object{}
+	known, created := map[string]*object{}, map[int64]string{} // the objects that requests have created
 	for {
 		batch, err := changes.Poll()
 		if err != nil || len(batch) == 0 {
@@ -147,6 +164,9 @@ func (d *Data) collect(c findings.Source) {
 				known[e.Record.Key] = o
 				d.Objects = append(d.Objects, o)
 			}
+			if e.Type == store.Created && by.Verb == "create" && by.Subresource == "" {
+				created[by.Request] = o.Name
+			}
 			verb := by.Verb
 			if by.Patch == "apply" {
 				verb = by.Patch
@@ -158,6 +178,11 @@ func (d *Data) collect(c findings.Source) {
 				Revision: e.Record.Revision, At: d.at(by.Time), Event: string(events[e.Type]), Client: inspect.ClientName(by.User, by.UserAgent),
 				Verb: verb, Request: by.Request, Changes: changed(of, e),
 			})
+		}
+	}
+	for i := range d.Requests {
+		if name, ok := created[d.Requests[i].Number]; ok && d.Requests[i].Verb == "create" {
+			d.Requests[i].Object = name
 		}
 	}
 	// An object without writes since the beginning gets a lane if there is an Event about it.

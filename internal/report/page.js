@@ -12,7 +12,10 @@
 		if (text !== undefined) e.textContent = text;
 		return e;
 	};
-	const time = ms => ms < 10000 ? ms.toFixed(1) + " ms" : ms < 120000 ? (ms / 1000).toFixed(2) + " s" : (ms / 60000).toFixed(1) + " min";
+	const short = (n, digits) => String(Number(n.toFixed(digits))); // without zeros at the end
+	const time = ms => ms < 1000 ? short(ms, ms < 10 ? 1 : 0) + " ms" : ms < 60000 ? short(ms / 1000, 2) + " s" : ms < 3600000
+		? Math.floor(ms / 60000) + " min " + Math.floor(ms / 1000 % 60) + " s" : Math.floor(ms / 3600000) + " h " + Math.floor(ms / 60000 % 60) + " min";
+	const plural = (n, thing) => n === 1 ? "1 " + thing : n + " " + thing + "s";
 	const writes = new Set(["create", "update", "patch", "apply", "delete", "deletecollection"]);
 	const kinds = {
 		"": () => true, writes: r => writes.has(r.v), reads: r => r.v === "get" || r.v === "list", watches: r => r.v === "watch",
@@ -36,7 +39,7 @@
 		clients = [...new Set(data.requests.map(r => r.c))];
 		end = [data.requests, data.events, ...data.objects.map(o => o.revs)].flat().reduce((last, x) => Math.max(last, x.t), 1);
 		$("#title").textContent = data.title;
-		$("#summary").textContent = `${data.requests.length} requests, ${data.objects.length} objects, ${data.events.length} Events, ${time(end)}`;
+		$("#summary").textContent = [plural(data.requests.length, "request"), plural(data.objects.length, "object"), plural(data.events.length, "Event"), time(end)].join(", ");
 		$("#findings pre").textContent = data.findings.join("\n") || "no findings";
 		if (known && known.join("\n") === clients.join("\n")) return; // a list that is open stays open
 		const chosen = $("#client").value;
@@ -77,7 +80,7 @@
 		return el("tr", { className: "detail" }, el("td", { colSpan: 8 }, list));
 	};
 	const row = r => {
-		const answer = r.code === 0 ? (r.run ? "none yet" : "none: the connection broke") : `${r.code} ${r.r ?? ""}`.trim() + (r.m ? ": " + (r.m.length > 160 ? r.m.slice(0, 160) + "…" : r.m) : r.v === "watch" ? `, ${r.ev ?? 0} events` : r.same ? ", nothing changed" : "");
+		const answer = r.code === 0 ? (r.run ? "none yet" : "none: the connection broke") : `${r.code} ${r.r ?? ""}`.trim() + (r.m ? ": " + r.m : r.v === "watch" ? ", " + plural(r.ev ?? 0, "event") : r.same ? ", nothing changed" : "");
 		const tr = el("tr", { id: "r" + r.n }, ...[link(r.n), time(r.t), time(r.ms)].map(t => el("td", { className: "number" }, t)),
 			el("td", { textContent: r.c, style: "color:" + color(r.c) }), el("td", { textContent: r.v }), el("td", { textContent: r.o }),
 			el("td", { className: result(r), textContent: answer }), el("td", { className: "number", textContent: r.rev ?? "" }));
@@ -90,7 +93,8 @@
 	const fill = (section, all, count, make, into) => {
 		into.append(...all.slice(into.dataset.shown | 0, count).flatMap(make));
 		into.dataset.shown = Math.min(count, all.length);
-		$(".count", section).textContent = `${all.length} of them match` + (data.left ? `; ${data.left} older revisions are left out` : "");
+		const filtered = words().length || $("#client").value || section.id === "requests" && $("#kind").value;
+		$(".count", section).textContent = [filtered ? (all.length === 1 ? "1 matches" : `${all.length} match`) : "", data.left ? plural(data.left, "older revision") + " left out" : ""].filter(Boolean).join("; ");
 		$(".more", section).hidden = count >= all.length;
 	};
 	const lane = o => {
@@ -168,7 +172,7 @@
 		document.getElementById("r" + number).scrollIntoView({ block: "center" });
 	};
 	const go = () => {
-		const one = /^#r(\d+)$/.exec(location.hash), here = ["requests", "objects", "findings"].includes(location.hash.slice(1)) ? location.hash.slice(1) : "requests";
+		const one = /^#r(\d+)$/.exec(location.hash), here = ["requests", "objects", "findings"].includes(location.hash.slice(1)) ? location.hash.slice(1) : one || !data.findings.length ? "requests" : "findings";
 		for (const s of document.querySelectorAll("section")) s.classList.toggle("here", s.id === here);
 		for (const a of document.querySelectorAll("nav a")) a.classList.toggle("here", a.hash === "#" + here);
 		if (one) show(Number(one[1]));

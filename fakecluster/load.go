@@ -1,9 +1,12 @@
 package fakecluster
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tidwall/gjson"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -72,15 +75,29 @@ func (c *Cluster) loadDefinitions(ctx context.Context, root string) error {
 	return err
 }
 
-// eachManifest visits the objects in a manifest file, or in the files of a folder.
+// eachManifest visits the objects in a manifest file, or in the files of a folder. Documents of a folder
+// that do not have an apiVersion or a kind are skipped.
 // The option is what messages call the path.
 func eachManifest(option, root string, visit func(manifest) error) error {
+	if why, missing := strings.CutPrefix(root, noModule); missing {
+		return fmt.Errorf("%s: %s", option, why)
+	}
 	manifests, err := regularfile.Manifests(root)
 	if err != nil {
 		return fmt.Errorf("%s: %w", option, err)
 	}
 	for _, path := range manifests {
-		if err := eachManifestOf(path, visit); err != nil {
+		err := eachManifestOf(path, func(m manifest) error {
+			switch {
+			case m.isObject():
+			case path != root: // a folder also has files for other programs, such as patches of kustomize
+				return nil
+			case !bytes.HasPrefix(m.text, []byte("{")):
+				return errors.New("it is not a mapping, so it is not an object")
+			}
+			return visit(m)
+		})
+		if err != nil {
 			return err
 		}
 	}

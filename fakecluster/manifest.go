@@ -23,6 +23,9 @@ type manifest struct {
 	text     []byte // as JSON
 }
 
+// isObject reports whether the document is an object: it has an apiVersion or a kind.
+func (m manifest) isObject() bool { return m.APIVersion != "" || m.Kind != "" }
+
 // readFiles keeps the manifests of files by the content of the file, up to 32 MiB of text.
 // Reading YAML takes longer than installing what it says, and every test of a suite starts
 // with the same files.
@@ -45,7 +48,7 @@ func readManifests(file []byte) ([]manifest, error) {
 			return nil, err
 		}
 		m := manifest{document: n}
-		if m.text, err = yaml.YAMLToJSON(document); err == nil {
+		if m.text, err = yaml.YAMLToJSON(document); err == nil && bytes.HasPrefix(m.text, []byte("{")) {
 			err = json.Unmarshal(m.text, &m.PartialObjectMetadata)
 		}
 		if err != nil {

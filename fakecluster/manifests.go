@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/fakecluster/fakecluster/internal/installorder"
 )
 
 // WithManifests creates everything in manifest files and folders. The paths are read as those of
@@ -34,34 +36,6 @@ func WithManifests(paths ...string) Option {
 	}
 }
 
-// The steps of installing.
-const (
-	definitionsFirst = iota
-	namespacesNext
-	referredTo
-	others
-	admissionLast
-)
-
-// stepOf returns the step in which objects of a kind are installed.
-func stepOf(kind schema.GroupKind) int {
-	switch kind.Group {
-	case "apiextensions.k8s.io":
-		return definitionsFirst
-	case "admissionregistration.k8s.io", "apiregistration.k8s.io":
-		return admissionLast
-	case "scheduling.k8s.io", "node.k8s.io", "storage.k8s.io":
-		return referredTo
-	}
-	switch kind.String() {
-	case "Namespace":
-		return namespacesNext
-	case "ServiceAccount", "LimitRange", "ResourceQuota", "IngressClass.networking.k8s.io":
-		return referredTo
-	}
-	return others
-}
-
 // addition is what an option adds to a new cluster: the manifests at a path, or an object.
 type addition struct {
 	manifests bool   // else: object
@@ -82,7 +56,7 @@ func (c *Cluster) loadAdditions(ctx context.Context) error {
 			err := eachManifest("manifest path", a.path, func(m manifest) error {
 				each, err := unfold(m)
 				for _, m := range each {
-					all = append(all, creation{stepOf(m.GroupVersionKind().GroupKind()), func() error {
+					all = append(all, creation{installorder.Step(m.GroupVersionKind().GroupKind()), func() error {
 						if err := c.createManifest(ctx, m); err != nil {
 							return fmt.Errorf("manifest path %s: %s %q: %w", a.path, m.Kind, m.GetName(), err)
 						}
@@ -102,7 +76,7 @@ func (c *Cluster) loadAdditions(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("object %d: %w", number, err)
 		}
-		all = append(all, creation{stepOf(u.GroupVersionKind().GroupKind()), func() error {
+		all = append(all, creation{installorder.Step(u.GroupVersionKind().GroupKind()), func() error {
 			if err := c.createObject(ctx, u); err != nil {
 				return fmt.Errorf("object %d, %s %q: %w", number, u.GetKind(), u.GetName(), err)
 			}

@@ -92,6 +92,21 @@ spec: {policyName: nobody, validationActions: [Deny]}
 	}
 }
 
+// A folder may have files for other programs. A file that a test names has to be a manifest.
+func TestFoldersMayHaveDocumentsThatAreNotObjects(t *testing.T) {
+	folder(t, map[string]string{
+		"all/a.yaml":     "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n",
+		"all/crd.yaml":   cronTabManifest,
+		"all/patch.yaml": "- {op: add, path: /spec/a, value: 1}\n",
+		"all/names.yaml": "nameReference: [{kind: Service}]\n",
+	})
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithManifests("all"))
+	_, err := c.Clientset().CoreV1().ConfigMaps("default").Get(t.Context(), "a", metav1.GetOptions{})
+	must(t, err)
+	fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths("all"))
+	equal(t, "a patch", refused(t, fakecluster.InProcess(), fakecluster.WithManifests("all/patch.yaml")), "all/patch.yaml: document 1: it is not a mapping, so it is not an object")
+}
+
 func TestWithManifestsNamesWhatItCannotInstall(t *testing.T) {
 	folder(t, map[string]string{
 		"lost.yaml":    "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: nowhere}}\n",

@@ -119,8 +119,9 @@ func (s *settings) check() error {
 
 // WithCRDPaths installs the CustomResourceDefinitions in manifest files and folders. A path
 // is a file, or a folder that is searched, with all folders in it, for files that end in
-// .yaml, .yml or .json. A file may have several documents. Files named kustomization.yaml or
-// kustomization.yml are skipped.
+// .yaml, .yml or .json. A file may have several documents. In a folder, files for kustomize are
+// skipped: kustomizations, the patches and configurations that they name, and documents without
+// apiVersion and kind. ModulePath returns a path in another Go module.
 //
 // Objects of other kinds are ignored; WithManifests creates them too.
 //

@@ -1,25 +1,37 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/installorder"
 	"github.com/fakecluster/fakecluster/internal/regularfile"
 	"github.com/fakecluster/fakecluster/internal/scenario/record"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+	"github.com/fakecluster/fakecluster/kustomize"
 )
 
 // session is what serve --record writes.
 type session struct {
 	record.Recorder
 	from record.InitialState
+	// built are the files that the scenario takes the objects of kustomizations from.
+	built []builtFile
 }
 
 // begin checks the flags that the scenario of the session must reproduce.
@@ -50,26 +62,109 @@ func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller
 			s.from.Cluster.Controllers = append(s.from.Cluster.Controllers, string(controller))
 		}
 	}
-	for _, path := range append(append([]string{}, f.crds...), f.manifests...) {
-		manifests, err := regularfile.Manifests(path)
+	add := func(path string) error {
+		at, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		if relative, err := filepath.Rel(folder, at); err == nil {
+			at = filepath.ToSlash(relative)
+		}
+		s.from.Files = append(s.from.Files, at)
+		return nil
+	}
+	for _, path := range f.crds {
+		files, err := definitionsIn(path)
 		if err != nil {
 			return nil, err
 		}
-		for _, at := range manifests {
-			if at, err = filepath.Abs(at); err != nil {
+		for _, file := range files {
+			if err := add(file); err != nil {
 				return nil, err
 			}
-			if relative, err := filepath.Rel(folder, at); err == nil {
-				at = filepath.ToSlash(relative)
-			}
-			s.from.Files = append(s.from.Files, at)
+		}
+	}
+	for _, path := range f.manifests { // of a folder, a scenario creates the manifests in the same order
+		if err := add(path); err != nil {
+			return nil, err
+		}
+	}
+	for i, folder := range f.kustomize {
+		objects, err := kustomize.Build(folder)
+		if err != nil {
+			return nil, fmt.Errorf("--kustomize: %w", err)
+		}
+		text, err := inYAML(objects)
+		if err != nil {
+			return nil, err
+		}
+		to := strings.TrimSuffix(f.record, filepath.Ext(f.record)) + fmt.Sprintf("-kustomize%d.yaml", i+1)
+		if _, err := os.Lstat(to); err == nil {
+			return nil, fmt.Errorf("--record: %s exists already: not overwriting it", to)
+		}
+		s.built = append(s.built, builtFile{to, text})
+		if err := add(to); err != nil {
+			return nil, err
 		}
 	}
 	return s, nil
 }
 
+// builtFile is a file with the objects of a kustomization.
+type builtFile struct {
+	path string
+	text []byte
+}
+
+// inYAML returns objects as documents of YAML, in the order that installing needs.
+func inYAML(objects []runtime.Object) ([]byte, error) {
+	slices.SortStableFunc(objects, func(a, b runtime.Object) int {
+		return installorder.Step(a.GetObjectKind().GroupVersionKind().GroupKind()) - installorder.Step(b.GetObjectKind().GroupVersionKind().GroupKind())
+	})
+	var text []byte
+	for _, object := range objects {
+		document, err := yaml.Marshal(object)
+		if err != nil {
+			return nil, err
+		}
+		text = append(append(text, "---\n"...), document...)
+	}
+	return text, nil
+}
+
+// definitionsIn returns the manifest files at a path that have a definition: --crds ignores all others.
+func definitionsIn(path string) (files []string, err error) {
+	all, err := regularfile.Manifests(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range all {
+		text, err := regularfile.Read(file)
+		if err != nil {
+			return nil, err
+		}
+		for documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
+			document, err := documents.Read()
+			if err != nil {
+				break
+			}
+			var object metav1.TypeMeta
+			if yaml.Unmarshal(document, &object) == nil && object.Kind == "CustomResourceDefinition" {
+				files = append(files, file)
+				break
+			}
+		}
+	}
+	return files, nil
+}
+
 // end writes the session as a scenario and plays it once.
 func (s *session) end(path string, stderr io.Writer) error {
+	for _, file := range s.built {
+		if err := os.WriteFile(file.path, file.text, 0o600); err != nil {
+			return fmt.Errorf("--record: %w", err)
+		}
+	}
 	steps, failures, err := s.Write(context.Background(), path, s.from)
 	if err != nil {
 		return fmt.Errorf("--record: %w", err)

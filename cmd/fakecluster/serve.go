@@ -18,6 +18,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
+	"github.com/fakecluster/fakecluster/kustomize"
 )
 
 // serving are the flags of serve.
@@ -27,6 +28,7 @@ type serving struct {
 	port                          int
 	tls, legacyAPIs, garbage, ui  bool
 	crds, manifests, objects      []string
+	kustomize                     []string
 	controllers, runtimeConfig    []string
 	enablePlugins, disablePlugins []string
 	session                       *session               // nil: nothing is recorded
@@ -95,8 +97,9 @@ func (f *serving) describe(flags *pflag.FlagSet) {
 	flags.StringVar(&f.snapshot, "snapshot", "", "begin with the cluster in this file, which fakecluster snapshot has written;\nan existing file of --data takes precedence")
 	flags.StringArrayVar(&f.crds, "crds", nil, "a file or folder of CustomResourceDefinitions to begin with; other kinds in it are ignored; may be repeated")
 	flags.StringArrayVar(&f.manifests, "manifests", nil, "a file or folder of manifests to begin with, which are created in the order that installing needs; may be repeated")
+	flags.StringArrayVar(&f.kustomize, "kustomize", nil, "a folder with a kustomization to begin with, which is built and installed as by kubectl apply -k; may be repeated")
 	flags.StringArrayVar(&f.objects, "objects", nil, "a file of manifests to begin with, which are created in the order that installing needs, with their status; may be repeated")
-	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act, separated by commas: '*' for all, 'none' for none, or names of\n"+controllerNames())
+	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act, separated by commas: '*' for all, 'none' for none, or names of those that exist.\nNone of them runs workloads: a Deployment creates no ReplicaSet, and a Job no Pod\n"+controllerNames())
 	flags.BoolVar(&f.garbage, "garbage-collection", false, "delete dependents with their owners, as the controller garbage-collector-controller does")
 	flags.StringArrayVar(&f.runtimeConfig, "runtime-config", nil, "versions of built-in kinds that are served or not, as resource.k8s.io/v1beta2=true; may be repeated")
 	flags.StringSliceVar(&f.enablePlugins, "enable-admission-plugins", nil, "admission plugins to turn on, separated by commas")
@@ -151,6 +154,13 @@ func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 			return nil, err
 		}
 		options = append(options, fakecluster.WithMiddleware(f.session.Wrap))
+	}
+	for _, folder := range f.kustomize {
+		objects, err := kustomize.Build(folder)
+		if err != nil {
+			return nil, fmt.Errorf("--kustomize: %w", err)
+		}
+		options = append(options, fakecluster.WithObjects(objects...))
 	}
 	for _, path := range f.objects {
 		objects, err := readObjects(path)

@@ -8,20 +8,25 @@ import (
 )
 
 // Manifests returns the manifests in a folder and in those below it, as Files returns files, or the path
-// alone if it is a file. They end in .yaml, .yml or .json, and are not for kustomize.
+// alone if it is a file. They end in .yaml, .yml or .json, and are not for kustomize: neither
+// kustomizations nor the patches and configurations that these name.
 func Manifests(path string) ([]string, error) {
 	files, err := Files(path)
-	return slices.DeleteFunc(files, func(file string) bool { return file != path && !isManifest(file) }), err
+	var patches []string
+	for _, file := range files {
+		if file != path && isKustomization(file) {
+			patches = append(patches, patchesOf(file)...)
+		}
+	}
+	return slices.DeleteFunc(files, func(file string) bool {
+		return file != path && (!isManifest(file) || slices.Contains(patches, file))
+	}), err
 }
 
 func isManifest(path string) bool {
-	switch filepath.Base(path) {
-	case "kustomization.yaml", "kustomization.yml":
-		return false
-	}
 	switch filepath.Ext(path) {
 	case ".yaml", ".yml", ".json":
-		return true
+		return !isKustomization(path)
 	}
 	return false
 }

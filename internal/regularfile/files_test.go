@@ -50,6 +50,32 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// A folder of kustomize has files that are not manifests.
+func TestManifestsAreNotPatchesOfKustomize(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"kustomization.yaml": "resources: [a.yaml]\npatches: [{path: patches/b.yaml}, {patch: inline}]\npatchesStrategicMerge: [c.yaml]\nconfigurations: [d.yaml]\nreplacements: [{path: e.yaml}]\n",
+		"a.yaml":             "", "patches/b.yaml": "", "patches/z.yaml": "", "c.yaml": "", "d.yaml": "", "e.yaml": "",
+		"other/kustomization.yml": "not: [a", "other/c.yaml": "",
+	} {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := Manifests(folder)
+	var want []string
+	for _, name := range []string{"a.yaml", "other/c.yaml", "patches/z.yaml"} {
+		want = append(want, filepath.Join(folder, name))
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+}
+
 func TestManifests(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("b", 0o755); err != nil {

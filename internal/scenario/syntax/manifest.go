@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fakecluster/fakecluster/internal/installorder"
 	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
@@ -30,6 +32,32 @@ func (p *parser) manifestsOf(n *yaml.Node) []manifest {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(filepath.Dir(p.file), name)
 	}
+	files, err := regularfile.Manifests(name)
+	if err != nil {
+		p.mistake(n, "%w", err)
+		return nil
+	}
+	before := len(p.mistakes)
+	for _, file := range files {
+		all = append(all, p.manifestsOfFile(n, file, file != name)...)
+	}
+	if len(all) == 0 && len(p.mistakes) == before {
+		p.mistake(n, "%s does not contain a manifest", name)
+	}
+	if len(files) != 1 || files[0] != name {
+		slices.SortStableFunc(all, func(a, b manifest) int { return installStep(a) - installStep(b) })
+	}
+	if changes := field(n, "set"); changes != nil {
+		for _, m := range all {
+			p.set(changes, m.object)
+		}
+	}
+	return all
+}
+
+// manifestsOfFile reads the manifests of one file. In a file of a folder, documents without apiVersion and
+// kind are skipped: a folder also has files for other programs.
+func (p *parser) manifestsOfFile(n *yaml.Node, name string, ofFolder bool) (all []manifest) {
 	p.manifests = append(p.manifests, name)
 	data, err := regularfile.Read(name)
 	if err != nil {
@@ -38,18 +66,20 @@ func (p *parser) manifestsOf(n *yaml.Node) []manifest {
 	}
 	inner := NewParser(name)
 	for _, root := range inner.Documents(data) {
+		if ofFolder && field(root, "apiVersion") == nil && field(root, "kind") == nil {
+			continue
+		}
 		all = append(all, inner.manifest(root))
 	}
 	p.mistakes = append(p.mistakes, inner.mistakes...)
-	if len(all) == 0 && len(inner.mistakes) == 0 {
-		p.mistake(n, "%s does not contain a manifest", name)
-	}
-	if changes := field(n, "set"); changes != nil {
-		for _, m := range all {
-			p.set(changes, m.object)
-		}
-	}
 	return all
+}
+
+// installStep returns the step in which a manifest of a folder is created.
+func installStep(m manifest) int {
+	apiVersion, _ := m.object["apiVersion"].(string)
+	kind, _ := m.object["kind"].(string)
+	return installorder.Step(schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind())
 }
 
 // field returns the value of a field of the mapping n, or nil.

@@ -73,7 +73,7 @@ func TestMistakes(t *testing.T) {
 		{"a misspelt kind is a kind", head + "- create: {apiVersion: v1, Kind: Pod}\n", []string{
 			`f.yaml:3: a manifest needs kind; did you mean "kind"?`}},
 		{"a manifest's file exists", head + "- create: {file: none.yaml}\n", []string{
-			`f.yaml:3: open none.yaml: no such file or directory`}},
+			`f.yaml:3: stat none.yaml: no such file or directory`}},
 		{"a reference has known fields", head + "- get: {apiVersion: v1, kind: K, nam: x}\n", []string{
 			`f.yaml:3: unknown field "nam" in a reference (allowed: apiVersion, kind, name, namespace, path); did you mean "name"?`}},
 		{"a get is of one object", head + "- get: {apiVersion: v1, kind: K}\n", []string{

@@ -65,7 +65,7 @@ func (p *parser) use(n *yaml.Node) []Step {
 	roots := inner.Documents(data)
 	if len(roots) != 1 || field(roots[0], "setup") == nil {
 		if len(inner.mistakes) == 0 {
-			p.mistake(n, "%s is not a shared setup, which is one document with setup and, optionally, parameters", name)
+			p.mistake(n, "%s is not a shared setup, which is one document with setup and, optionally, parameters; to create the manifests in it, write {file: %s}", name, filepath.Base(name))
 		}
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -51,6 +52,7 @@ type Cluster struct {
 	secure    *clientgo.Access // the HTTPS listener; nil until there is one
 	closed    bool
 	wrong     []error // faults that could not be injected
+	attached  []*Attachment
 
 	test testing.TB // that the cluster ends with; nil: none
 	home home
@@ -199,10 +201,14 @@ func (c *Cluster) Close() error {
 		return nil
 	}
 	c.closed = true
-	listeners, errs := c.listeners, c.wrong
+	listeners, errs, attached := c.listeners, c.wrong, c.attached
 	c.mu.Unlock()
 	if c.home.stop != nil {
 		c.home.stop()
+	}
+
+	for _, a := range slices.Backward(attached) {
+		a.stop()
 	}
 
 	c.server.OnUnsupported(nil)

@@ -245,6 +245,13 @@ func (s *Server) TokenForServiceAccount(namespace, name string) string {
 	return s.cluster.Users.TokenForServiceAccount(namespace, name)
 }
 
+// Act has further controllers of kube-controller-manager act from now on, by the names of Options.Controllers. When it
+// returns, they have done what there was to do. It fails for an unknown name.
+func (s *Server) Act(controllers []string) error { return s.cluster.Act(controllers) }
+
+// Acts reports whether a controller acts, by its name in Options.Controllers.
+func (s *Server) Acts(name string) bool { return s.cluster.Acts(name) }
+
 // AccountKey returns the key that the server has made to sign the tokens of service accounts; nil
 // if it was given one, or has not needed one yet.
 func (s *Server) AccountKey() crypto.Signer { return s.cluster.Tokens.MadeKey() }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,8 @@ import (
 // controller is a controller of kube-controller-manager, or of kube-apiserver.
 type controller struct {
 	name Name // by the table
+	// acts says that the controller does its work. Until then its changes concern nobody.
+	acts atomic.Bool
 	// identity is who makes its writes.
 	identity Identity
 

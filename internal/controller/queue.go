@@ -76,7 +76,7 @@ func (q *queue) next() item {
 // queueKey is the key of the queue in the context of a sync.
 type queueKey struct{}
 
-// Controllers are the controllers that act in a server.
+// Controllers are the controllers of a server.
 type Controllers struct {
 	server *Server
 	all    []*controller // in the order of the table
@@ -94,18 +94,46 @@ type subscription struct {
 	follows followed
 }
 
-// New makes the controllers that act in a server. Close ends them.
+// New makes the controllers of a server. Close ends them.
 func New(s *Server, acting Acting) *Controllers {
 	cs := &Controllers{server: s, byName: map[Name]*controller{}, following: map[schema.GroupResource][]subscription{}, alarms: newAlarms()}
 	for _, r := range table {
-		if r.always || acting[r.name] {
-			c := r.new()
-			c.name = r.name
-			cs.add(c)
-		}
+		c := r.new()
+		c.name = r.name
+		c.acts.Store(r.always || acting[r.name])
+		cs.add(c)
 	}
 	return cs
 }
+
+// Act has further controllers act from now on. When it returns, they have synced what there is.
+func (cs *Controllers) Act(ctx context.Context, names Acting) error {
+	q := &queue{}
+	for _, c := range cs.all {
+		if !names[c.name] || c.acts.Swap(true) {
+			continue
+		}
+		if err := cs.resume(ctx, q, c, cs.server.Records.Revision()); err != nil {
+			return err
+		}
+	}
+	cs.work(ctx, q)
+	return nil
+}
+
+// Acting returns the controllers of kube-controller-manager that act.
+func (cs *Controllers) Acting() Acting {
+	acting := Acting{}
+	for _, r := range table {
+		if !r.always && cs.Acts(r.name) {
+			acting[r.name] = true
+		}
+	}
+	return acting
+}
+
+// Acts reports whether a controller acts.
+func (cs *Controllers) Acts(name Name) bool { return cs.byName[name].acts.Load() }
 
 // add adds a controller after the others.
 func (cs *Controllers) add(c *controller) {
@@ -146,7 +174,7 @@ func (cs *Controllers) ended() error {
 // revision.
 func (cs *Controllers) Inherit(from *Controllers, revision int64) {
 	for _, c := range cs.all {
-		if was := from.byName[c.name]; c.inherit != nil && was != nil {
+		if was := from.byName[c.name]; c.inherit != nil && c.acts.Load() && was.acts.Load() {
 			c.inherit(was, revision)
 		}
 	}
@@ -177,6 +205,9 @@ func (cs *Controllers) enqueue(ctx context.Context, q *queue, c write.Commit) {
 	s := &step{controllers: cs, server: cs.server, queue: q, ctx: ctx}
 	of := change{Commit: c, server: cs.server}
 	for _, one := range to {
+		if !one.of.acts.Load() {
+			continue
+		}
 		s.of, of.kind = one.of, one.follows.kind
 		err := one.follows.concerns(s, of)
 		if err != nil && !errors.Is(err, errNotServed) && !errors.Is(err, store.ErrClosed) {
@@ -189,6 +220,9 @@ func (cs *Controllers) enqueue(ctx context.Context, q *queue, c write.Commit) {
 func (cs *Controllers) Begin(ctx context.Context) error {
 	q := &queue{}
 	for _, c := range cs.all {
+		if !c.acts.Load() {
+			continue
+		}
 		if err := c.begin(cs.step(ctx, q, c)); err != nil {
 			return err
 		}
@@ -202,18 +236,26 @@ func (cs *Controllers) Begin(ctx context.Context) error {
 func (cs *Controllers) Resume(ctx context.Context, revision int64) error {
 	q := &queue{}
 	for _, c := range cs.all {
-		s := cs.step(ctx, q, c)
-		if err := c.begin(s); err != nil {
-			return err
-		}
-		if c.resume == nil {
+		if !c.acts.Load() {
 			continue
 		}
-		if err := c.resume(s, revision); err != nil && !errors.Is(err, errNotServed) {
+		if err := cs.resume(ctx, q, c, revision); err != nil {
 			return err
 		}
 	}
 	cs.work(ctx, q)
+	return nil
+}
+
+// resume enqueues what a controller has to sync in a cluster that was at a revision.
+func (cs *Controllers) resume(ctx context.Context, q *queue, c *controller, revision int64) error {
+	s := cs.step(ctx, q, c)
+	if err := c.begin(s); err != nil || c.resume == nil {
+		return err
+	}
+	if err := c.resume(s, revision); err != nil && !errors.Is(err, errNotServed) {
+		return err
+	}
 	return nil
 }
 

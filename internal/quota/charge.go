@@ -23,8 +23,8 @@ type Options struct {
 	Resource *resource.Resource
 	// Limited are the resources that may not be used without a quota.
 	Limited []quotaapi.LimitedResource
-	// Releases says that the controller of quotas acts, so that they get back what is no longer used.
-	Releases bool
+	// Releases reports whether the controller of quotas acts, so that they get back what is no longer used.
+	Releases func() bool
 	// Stage prepares the update of a quota's status, which commits together with another write; nil: the
 	// status stays the same. The request lacks the manager of its fields. The server itself makes a
 	// charge, as the plugin does, and the controller of quotas makes a release.
@@ -96,7 +96,7 @@ func (q *Quotas) charge(ctx context.Context, u write.Use, records []store.Record
 		}
 	}
 	of := u.Resource.GroupResource()
-	if !q.Releases || u.Was.Revision == 0 || u.Is != nil && !changesUsage(of) {
+	if !q.Releases() || u.Was.Revision == 0 || u.Is != nil && !changesUsage(of) {
 		return nil
 	}
 	var was runtime.Object

@@ -8,6 +8,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/admission/policy"
 	"github.com/fakecluster/fakecluster/internal/admission/webhook"
+	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -17,13 +18,35 @@ import (
 type admissionChain struct {
 	store   *store.Store
 	builtin []*resource.Resource
-	inTree  admission.Chain // the plugins that are compiled into kube-apiserver, and nothing else
+	// compileInTree makes a chain of the plugins that are compiled into kube-apiserver, and of nothing else. Some of them
+	// need a controller.
+	compileInTree func(controller.Acting) (admission.Chain, error)
+	inTree        atomic.Pointer[admission.Chain] // which it has last made
 
 	current atomic.Pointer[admission.Chain]
 }
 
 // Load returns the present chain.
 func (c *admissionChain) Load() *admission.Chain { return c.current.Load() }
+
+// act has the plugins act that these controllers need. Requests that have begun keep their chain.
+func (c *admissionChain) act(acting controller.Acting) error {
+	compiled, err := c.compileInTree(acting)
+	if err != nil {
+		return err
+	}
+	c.inTree.Store(&compiled)
+	for {
+		was := c.Load()
+		is := compiled
+		if was != nil {
+			is.Functions, is.Policies, is.Webhooks, is.Revision = was.Functions, was.Policies, was.Webhooks, was.Revision
+		}
+		if c.current.CompareAndSwap(was, &is) {
+			return nil
+		}
+	}
+}
 
 // call adds functions to the chain. It must not run at the same time as refresh.
 func (c *admissionChain) call(functions admission.Plugin) {
@@ -94,7 +117,7 @@ func (c *admissionChain) inherit(from *admission.Chain) error {
 // with makes a chain of the plugins that are compiled in and of the functions of another
 // chain.
 func (c *admissionChain) with(of *admission.Chain) *admission.Chain {
-	chain := c.inTree
+	chain := *c.inTree.Load()
 	chain.Functions = of.Functions
 	return &chain
 }

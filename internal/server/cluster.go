@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -133,9 +134,6 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 	if err != nil {
 		return builtinKinds{}, err
 	}
-	if !acting[controller.ServiceAccounts] {
-		admissionOptions.OffByDefault(plugins.ServiceAccount) // no controller creates the accounts that it reads
-	}
 	k := builtinKinds{inTree: admissionOptions, acting: acting, definitions: crd.Definitions(o.LegacyAPIs)}
 	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig, Network: o.Network}
 	k.all = builtin.Resources(k.options, k.definitions)
@@ -160,7 +158,9 @@ func New(s *store.Store, o Options, host Host) (*Cluster, error) {
 
 // Fork makes a cluster over a fork of this one's store. Continue begins it.
 func (c *Cluster) Fork(forked *store.Store, host Host) (*Cluster, error) {
-	return assemble(forked, c.options, host, c.builtin, c.Writes.Random.Fork(), c.Tokens, c.rules)
+	kinds := c.builtin
+	kinds.acting = c.controllers.Acting()
+	return assemble(forked, c.options, host, kinds, c.Writes.Random.Fork(), c.Tokens, c.rules)
 }
 
 // verifyMemory is an environment variable for the tests of fakecluster. If it is 1, servers check that nothing
@@ -195,15 +195,21 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	c.Aggregate = aggregation.New(s, known, serviceNetwork{host.Services}, func(ctx context.Context, name string) {
 		c.controllers.Sync(ctx, controller.APIServiceAvailability, "", name)
 	})
-	if c.chain.inTree, err = kinds.inTree.Chain(forPlugins{known, own, random}); err != nil {
+	c.chain.compileInTree = func(acting controller.Acting) (admission.Chain, error) {
+		options := kinds.inTree
+		if !acting[controller.ServiceAccounts] {
+			options = options.OffByDefault(plugins.ServiceAccount) // no controller creates the accounts that it reads
+		}
+		return options.Chain(forPlugins{known, own, random})
+	}
+	if err := c.chain.act(kinds.acting); err != nil {
 		return nil, err
 	}
-	c.chain.current.Store(c.chain.with(&admission.Chain{}))
 	c.Kinds = forKinds{known, own, &builtin.NodePorts{}, tokens, c.rules, random, kinds.options.Network}
 	own.kinds = c.Kinds
 	quotas := quota.New(quota.Options{
 		Cluster: known, Store: s, Memory: memory, Resource: kinds.resource(corev1.Resource("resourcequotas")),
-		Limited: kinds.inTree.Configuration().Limited(), Releases: kinds.acting[controller.ResourceQuotas], Stage: own.stageQuota,
+		Limited: kinds.inTree.Configuration().Limited(), Releases: func() bool { return c.controllers.Acts(controller.ResourceQuotas) }, Stage: own.stageQuota,
 	})
 	c.controllers = controller.New(&controller.Server{
 		Cluster: known, Records: s, Memory: memory, Registry: c.registry.fresh, Run: own.runAs,
@@ -238,6 +244,25 @@ func (c *Cluster) newAuthorizer() (auth.Authorizer, error) {
 	}
 	return auth.ByRules(c.rules), nil
 }
+
+// Act has further controllers of kube-controller-manager act from now on. When it returns, they have done what there
+// was to do. It fails for a name that is not among controller.All.
+func (c *Cluster) Act(names []string) error {
+	further, err := controller.Select(names)
+	if err != nil {
+		return err
+	}
+	acting := c.controllers.Acting()
+	maps.Copy(acting, further)
+	// First there are the objects that admission needs.
+	if err := c.controllers.Act(context.Background(), further); err != nil {
+		return err
+	}
+	return c.chain.act(acting)
+}
+
+// Acts reports whether a controller of kube-controller-manager acts.
+func (c *Cluster) Acts(name string) bool { return c.controllers.Acting()[controller.Name(name)] }
 
 // Registry returns what is served now.
 func (c *Cluster) Registry() *resource.Registry { return c.registry.Load() }

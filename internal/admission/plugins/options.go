@@ -3,6 +3,7 @@ package plugins
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
@@ -61,11 +62,13 @@ func find(name string) *plugin {
 	return &ordered[i]
 }
 
-// OffByDefault turns a plugin off unless it was turned on or off by name.
-func (o Options) OffByDefault(name string) {
+// OffByDefault returns the options with a plugin turned off, unless it was turned on or off by name.
+func (o Options) OffByDefault(name string) Options {
 	if _, set := o.on[name]; !set {
+		o.on = maps.Clone(o.on)
 		o.on[name] = false
 	}
+	return o
 }
 
 func (o Options) isOn(p *plugin) bool {

@@ -1,0 +1,75 @@
+package fakecluster
+
+import (
+	"errors"
+	"fmt"
+
+	clientrest "k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/clientgo"
+)
+
+// Attachment is a program that lives in a cluster and ends with it, such as the controllers of package
+// workloads. Its clients reach the server without a socket, also if the cluster has one. Its methods are safe for
+// concurrent use.
+type Attachment struct {
+	cluster *Cluster
+	name    string
+	stop    func()
+}
+
+// Attach registers programs that live in the cluster, under a name in the plural. Close calls stop once, before it ends any request, and
+// goes on when stop has returned. Attach fails if the cluster is closed, or if programs of this name are
+// attached. A fork begins without attachments.
+func (c *Cluster) Attach(name string, stop func()) (*Attachment, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errors.New("the cluster is closed")
+	}
+	for _, a := range c.attached {
+		if a.name == name {
+			return nil, fmt.Errorf("%s run in the cluster already; close them first", name)
+		}
+	}
+	a := &Attachment{cluster: c, name: name, stop: stop}
+	c.attached = append(c.attached, a)
+	return a, nil
+}
+
+// Detach has Close no longer call the function. Further calls do nothing.
+func (a *Attachment) Detach() {
+	a.cluster.mu.Lock()
+	defer a.cluster.mu.Unlock()
+	for i, other := range a.cluster.attached {
+		if other == a {
+			a.cluster.attached = append(a.cluster.attached[:i:i], a.cluster.attached[i+1:]...)
+		}
+	}
+}
+
+// Act has controllers act within the writes of the cluster from now on, as those of [WithControllers] do. When it
+// returns, they have done what there was to do. Forks of the cluster have them, too. An unknown controller is an error.
+func (a *Attachment) Act(controllers ...Controller) error {
+	if err := (&settings{controllers: controllers}).checkControllers(); err != nil {
+		return err
+	}
+	return a.cluster.server.Act(namesOf(controllers))
+}
+
+// Acts reports whether a controller acts within the writes of the cluster.
+func (a *Attachment) Acts(c Controller) bool { return a.cluster.server.Acts(string(c)) }
+
+// ConfigFor is as [Cluster.ConfigFor], without a socket and always with a token.
+func (a *Attachment) ConfigFor(user string, groups ...string) *clientrest.Config {
+	return a.config(a.cluster.server.TokenFor(user, groups...))
+}
+
+// ServiceAccountConfig is as [Cluster.ServiceAccountConfig], without a socket.
+func (a *Attachment) ServiceAccountConfig(namespace, name string) *clientrest.Config {
+	return a.config(a.cluster.server.TokenForServiceAccount(namespace, name))
+}
+
+func (a *Attachment) config(token string) *clientrest.Config {
+	return clientgo.Access{Token: token, Transport: a.cluster.transport}.RESTConfig()
+}

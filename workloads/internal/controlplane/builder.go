@@ -1,0 +1,49 @@
+package controlplane
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// builder is what the functions of the table make controllers with.
+type builder struct {
+	// ctx ends with the control plane. It has the controller's name, for panics.
+	ctx context.Context
+	// informers are shared by all controllers. Their user is system:kube-controller-manager.
+	informers informers.SharedInformerFactory
+	mapper    meta.RESTMapper
+
+	config   func(account string) *rest.Config
+	events   *eventNames
+	accounts []string // that have been used
+}
+
+// restConfig returns the configuration of a client whose user is a ServiceAccount in kube-system.
+func (b *builder) restConfig(account string) *rest.Config {
+	b.accounts = append(b.accounts, account)
+	return asProgram(b.config(account), controllerManager, "system:serviceaccount:kube-system:"+account)
+}
+
+// client returns a client whose user is a ServiceAccount in kube-system.
+func (b *builder) client(account string) (kubernetes.Interface, error) {
+	return newClient(b.restConfig(account), b.events)
+}
+
+// together returns a function that runs several functions at the same time. It returns when all have returned.
+func together(all ...runFunc) runFunc {
+	return func(ctx context.Context) {
+		var running sync.WaitGroup
+		for _, run := range all {
+			running.Go(func() {
+				defer recoverPanic(ctx)
+				run(ctx)
+			})
+		}
+		running.Wait()
+	}
+}

@@ -1,0 +1,26 @@
+package controlplane
+
+import (
+	"context"
+
+	"k8s.io/kubernetes/pkg/controller/certificates/approver"
+	"k8s.io/kubernetes/pkg/controller/certificates/cleaner"
+)
+
+func requestApprover(b *builder) (runFunc, error) {
+	client, err := b.client("certificate-controller")
+	if err != nil {
+		return nil, err
+	}
+	c := approver.NewCSRApprovingController(b.ctx, client, b.informers.Certificates().V1().CertificateSigningRequests())
+	return func(ctx context.Context) { c.Run(ctx, 5) }, nil
+}
+
+func requestCleaner(b *builder) (runFunc, error) {
+	client, err := b.client("certificate-controller")
+	if err != nil {
+		return nil, err
+	}
+	c := cleaner.NewCSRCleanerController(client.CertificatesV1().CertificateSigningRequests(), b.informers.Certificates().V1().CertificateSigningRequests())
+	return func(ctx context.Context) { c.Run(ctx, 1) }, nil
+}

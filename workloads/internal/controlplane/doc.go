@@ -1,0 +1,23 @@
+// Package controlplane runs the controllers of kube-controller-manager and kube-scheduler, by Kubernetes' own code, as
+// clients of a cluster.
+//
+// A controller is a row of the table (table.go) and a function in the file of its group, which makes it with the arguments that
+// kube-controller-manager has by default. It acts as its ServiceAccount in kube-system, as with the flag
+// --use-service-account-credentials, and so needs the permissions that the ClusterRoles system:controller:… give it. The
+// informers are shared by all controllers and the scheduler, which acts as system:kube-scheduler.
+//
+// # What always holds
+//
+//   - All goroutines end when [Plane.Close] returns, so that a control plane works in a testing/synctest bubble.
+//   - A control plane at rest costs next to nothing, also in a virtual day: the watches of informers do not end and
+//     have no bookmarks (informers.go), the scheduler's queue has a clock that stands still while no Pod
+//     waits (queueclock.go), its recorders of metrics are ended (scheduler.go), work queues have no metrics (package processwide).
+//   - Events have unique names (client.go).
+//   - A panic of a controller ends the goroutine that it happens on, and is reported with the controller's
+//     name and the stack (panics.go). It does not end the process.
+//
+// # Locks
+//
+// The clock of the scheduler's queue, the names of events and the list of running control planes have a mutex each. While
+// one is held, nothing waits, and no other lock is taken.
+package controlplane

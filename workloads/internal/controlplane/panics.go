@@ -1,0 +1,101 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+)
+
+// identity is what runs in a context.
+type identity struct {
+	name   string
+	report func(error)
+}
+
+type identityKey struct{}
+
+// withName returns a context whose panics are reported as those of a controller.
+func withName(ctx context.Context, name string, report func(error)) context.Context {
+	return context.WithValue(ctx, identityKey{}, identity{name, report})
+}
+
+func (i identity) panicked(what any) {
+	i.report(fmt.Errorf("%s panicked: %v\n\n%s", i.name, what, debug.Stack()))
+}
+
+// recoverPanic is deferred. It reports a panic of what runs in a context of withName.
+func recoverPanic(ctx context.Context) {
+	if what := recover(); what != nil {
+		ctx.Value(identityKey{}).(identity).panicked(what)
+	}
+}
+
+// The goroutines of controllers recover from panics by utilruntime.HandleCrash. It calls these handlers, and would then
+// panic again and end the process. A goroutine of a controller ends alone.
+func init() {
+	utilruntime.PanicHandlers = append(utilruntime.PanicHandlers, func(ctx context.Context, what any) {
+		if i, ok := ctx.Value(identityKey{}).(identity); ok {
+			i.panicked(what)
+			runtime.Goexit()
+		}
+		if name := controllerOf(debug.Stack()); name != "" && running.panicked(name, what) {
+			runtime.Goexit()
+		}
+	})
+}
+
+// running are the control planes that run. A few goroutines of controllers have a context of their own, such as
+// those of their event handlers; when one of them panics, it is not known whose it was.
+var running planes
+
+type planes struct {
+	mu  sync.Mutex
+	all map[*Plane]func(error) // how each reports
+}
+
+func (p *planes) add(one *Plane, report func(error)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all == nil {
+		p.all = map[*Plane]func(error){}
+	}
+	p.all[one] = report
+}
+
+func (p *planes) remove(one *Plane) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.all, one)
+}
+
+// panicked reports a panic to all control planes, and whether there are any.
+func (p *planes) panicked(name string, what any) bool {
+	p.mu.Lock()
+	var reports []func(error)
+	for _, report := range p.all {
+		reports = append(reports, report)
+	}
+	p.mu.Unlock()
+	for _, report := range reports {
+		identity{name, report}.panicked(what)
+	}
+	return len(reports) > 0
+}
+
+// controllerOf returns the package of the controller, or of the scheduler, that a stack belongs to; empty: there is none.
+func controllerOf(stack []byte) string {
+	for _, line := range strings.Split(string(stack), "\n") {
+		for _, of := range []string{"k8s.io/kubernetes/pkg/controller/", "k8s.io/kubernetes/pkg/scheduler."} {
+			if rest, ok := strings.CutPrefix(line, of); ok {
+				name, _, _ := strings.Cut(rest, ".")
+				return strings.TrimSuffix(strings.TrimPrefix(of, "k8s.io/kubernetes/pkg/"), ".") + name
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,170 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+
+	_ "github.com/fakecluster/fakecluster/workloads/internal/processwide"
+)
+
+// The programs of a real cluster that run here.
+const (
+	controllerManager     = "kube-controller-manager"
+	controllerManagerUser = "system:kube-controller-manager"
+	schedulerName         = "kube-scheduler"
+	schedulerUser         = "system:kube-scheduler"
+)
+
+// Config is what a control plane runs with.
+type Config struct {
+	// User and ServiceAccount return the configuration of a client.
+	User           func(name string, groups ...string) *rest.Config
+	ServiceAccount func(namespace, name string) *rest.Config
+	Mapper         meta.RESTMapper
+	// Controllers are the names of those that run.
+	Controllers []string
+	// Scheduler is the configuration of the scheduler; nil: none runs.
+	Scheduler *config.KubeSchedulerConfiguration
+	Logger    logr.Logger
+	// Report is called with each panic, on any goroutine.
+	Report func(error)
+	// Others starts other programs that share the informers, before these run; nil: there are none.
+	Others func(context.Context, informers.SharedInformerFactory) error
+
+	table []row // for tests; nil: the table
+}
+
+// Plane is a running control plane.
+type Plane struct {
+	config    Config
+	informers informers.SharedInformerFactory
+	scheduler *schedulers
+	running   sync.WaitGroup
+	end       context.CancelFunc
+}
+
+// Start runs a control plane until Close. When it returns, its informers have seen all objects.
+func Start(c Config) (*Plane, error) {
+	ctx, end := context.WithCancel(klog.NewContext(context.Background(), c.Logger))
+	p := &Plane{config: c, end: end}
+	running.add(p, c.Report)
+	if err := p.start(ctx); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Plane) start(ctx context.Context) error {
+	names := &eventNames{}
+	client, err := newClient(asProgram(p.config.User(controllerManagerUser), controllerManager, "shared-informers"), names)
+	if err != nil {
+		return err
+	}
+	p.informers = newInformers(client, "")
+	b := &builder{informers: p.informers, mapper: p.config.Mapper, events: names, config: func(account string) *rest.Config {
+		return p.config.ServiceAccount(metav1.NamespaceSystem, account)
+	}}
+	controllers, err := p.controllers(ctx, b)
+	if err != nil {
+		return err
+	}
+	if err := createAccounts(ctx, client, b.accounts); err != nil {
+		return err
+	}
+	scheduling := withName(ctx, schedulerName, p.config.Report)
+	if p.config.Scheduler != nil {
+		user := asProgram(p.config.User(schedulerUser), schedulerName, "scheduler")
+		if p.scheduler, err = newScheduler(scheduling, user, names, p.informers, p.config.Scheduler); err != nil {
+			return err
+		}
+		p.scheduler.start(scheduling)
+	}
+	if p.config.Others != nil {
+		if err := p.config.Others(ctx, p.informers); err != nil {
+			return err
+		}
+	}
+	p.informers.StartWithContext(ctx)
+	if err := p.informers.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
+		return fmt.Errorf("waiting for the informers: %w", err)
+	}
+	// A controller that begins before its informers have synced looks again after 100 ms.
+	for _, run := range controllers {
+		p.running.Go(run)
+	}
+	if p.scheduler == nil {
+		return nil
+	}
+	if err := p.scheduler.sync(scheduling); err != nil {
+		return fmt.Errorf("waiting for the scheduler: %w", err)
+	}
+	p.running.Go(func() {
+		defer recoverPanic(scheduling)
+		p.scheduler.run(scheduling)
+	})
+	return nil
+}
+
+// controllers makes the controllers, and returns functions that run them.
+func (p *Plane) controllers(ctx context.Context, b *builder) (all []func(), err error) {
+	rows := p.config.table
+	if rows == nil {
+		rows = table
+	}
+	for _, r := range rows {
+		if !slices.Contains(p.config.Controllers, r.name) {
+			continue
+		}
+		b.ctx = withName(ctx, r.name, p.config.Report)
+		run, err := r.new(b)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.name, err)
+		}
+		ctx := b.ctx
+		all = append(all, func() {
+			defer recoverPanic(ctx)
+			run(ctx)
+		})
+	}
+	return all, nil
+}
+
+// Close ends the control plane. When it returns, none of its goroutines is left.
+func (p *Plane) Close() {
+	p.end()
+	p.running.Wait()
+	if p.scheduler != nil {
+		p.scheduler.shutdown()
+	}
+	if p.informers != nil {
+		p.informers.Shutdown()
+	}
+	running.remove(p)
+}
+
+// createAccounts creates ServiceAccounts in kube-system, unless they exist.
+func createAccounts(ctx context.Context, client kubernetes.Interface, names []string) error {
+	accounts := client.CoreV1().ServiceAccounts(metav1.NamespaceSystem)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if _, err := accounts.Create(ctx, account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("creating the ServiceAccount of a controller: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package controlplane
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// TestAPanicEndsItsGoroutineAndIsReported proves that a panic is reported with the controller's name and its stack, wherever
+// it happens, and that the control plane goes on and ends.
+func TestAPanicEndsItsGoroutineAndIsReported(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		new  func(b *builder) (runFunc, error)
+		want []string // in the report
+	}{
+		{"in its main loop", func(*builder) (runFunc, error) {
+			return func(context.Context) { panic("on purpose") }, nil
+		}, []string{"broken-controller panicked: on purpose\n", "plane_test.go"}},
+		{"in a worker", func(*builder) (runFunc, error) {
+			return func(ctx context.Context) {
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					wait.UntilWithContext(ctx, func(context.Context) { panic("on purpose") }, time.Second)
+				}()
+				<-done
+			}, nil
+		}, []string{"broken-controller panicked: on purpose\n", "plane_test.go"}},
+		{"in a worker together with others", func(*builder) (runFunc, error) {
+			return together(func(ctx context.Context) { <-ctx.Done() }, func(context.Context) { panic("on purpose") }), nil
+		}, []string{"broken-controller panicked: on purpose\n", "plane_test.go"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				reports := make(chan error, 10)
+				p := started(t, Config{Controllers: []string{"broken-controller"}, table: []row{{"broken-controller", c.new}}, Report: func(err error) { reports <- err }})
+				synctest.Wait()
+				p.Close()
+				close(reports)
+				all := ""
+				n := 0
+				for err := range reports {
+					all += err.Error()
+					n++
+				}
+				if n != 1 {
+					t.Errorf("there are %d reports", n)
+				}
+				for _, want := range c.want {
+					if !strings.Contains(all, want) {
+						t.Errorf("the report lacks %q: %s", want, all)
+					}
+				}
+			})
+		})
+	}
+}
+
+// started starts a control plane of a new cluster.
+func started(t *testing.T, c Config) *Plane {
+	cluster := fakecluster.Start(t, fakecluster.InProcess())
+	a, err := cluster.Attach("controllers", func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.User, c.ServiceAccount, c.Mapper, c.Logger = a.ConfigFor, a.ServiceAccountConfig, cluster.RESTMapper(), logr.Discard()
+	p, err := Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+func TestThePackageOfAPanicIsFoundInItsStack(t *testing.T) {
+	for stack, want := range map[string]string{
+		"goroutine 1 [running]:\nk8s.io/kubernetes/pkg/controller/deployment.(*DeploymentController).addDeployment(0x1)\n\tfile.go": "controller/deployment",
+		"goroutine 1 [running]:\nk8s.io/kubernetes/pkg/scheduler.(*Scheduler).addPod(0x1)\n\tfile.go":                               "scheduler",
+		"goroutine 1 [running]:\nmain.main()\n\tk8s.io/kubernetes/pkg/controller/file.go":                                           "",
+	} {
+		if got := controllerOf([]byte(stack)); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("it is %q, want %q, of %s", got, want, stack)
+		}
+	}
+}
+
+func TestEventsHaveUniqueNames(t *testing.T) {
+	var names eventNames
+	for _, c := range []struct{ name, want string }{
+		{"web.10", "web.10"},
+		{"web.10", "web.11"},
+		{"db.10", "db.12"},
+		{"web.20", "web.20"},
+		{"web.of-a-user", "web.of-a-user"},
+		{"none", "none"},
+	} {
+		if got := names.unique(c.name); got != c.want {
+			t.Errorf("%s becomes %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestTheClockOfTheQueueTicksWhilePodsWait proves that the ticks come at whole periods, and only while a Pod waits.
+func TestTheClockOfTheQueueTicksWhilePodsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := newQueueClock(cache.NewSharedIndexInformer(nil, &corev1.Pod{}, 0, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticker := c.NewTicker(time.Second)
+		defer ticker.Stop()
+		start := time.Now()
+		ticks := func(d time.Duration) (n int) {
+			for end := time.After(d); ; {
+				select {
+				case <-ticker.C():
+					if of := time.Since(start) % time.Second; of != 0 {
+						t.Errorf("a tick comes %v after a whole second", of)
+					}
+					n++
+				case <-end:
+					return n
+				}
+			}
+		}
+		if n := ticks(time.Hour + 300*time.Millisecond); n != 1 {
+			t.Errorf("there were %d ticks without Pods, want that of the beginning", n)
+		}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "1"}}
+		c.follow(pod)
+		if n := ticks(10 * time.Second); n != 10 {
+			t.Errorf("there were %d ticks in 10 s with a Pod that waits", n)
+		}
+		bound := pod.DeepCopy()
+		bound.Spec.NodeName = "n1"
+		c.follow(bound)
+		if n := ticks(time.Hour); n != 1 {
+			t.Errorf("there were %d ticks after the Pod was bound, want the one under way", n)
+		}
+	})
+}

@@ -1,0 +1,143 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core"
+	corev1informers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/rest"
+	clientevents "k8s.io/client-go/tools/events"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
+	configv1 "k8s.io/kubernetes/pkg/scheduler/apis/config/v1"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
+)
+
+// ReadSchedulerConfig reads a KubeSchedulerConfiguration, in YAML or JSON, as kube-scheduler reads the file of its
+// flag --config. Empty data is the default configuration.
+func ReadSchedulerConfig(data []byte) (*config.KubeSchedulerConfiguration, error) {
+	if len(data) == 0 {
+		data = []byte(fmt.Sprintf(`{"apiVersion":%q,"kind":"KubeSchedulerConfiguration"}`, configv1.SchemeGroupVersion))
+	}
+	obj, kind, err := scheme.Codecs.UniversalDecoder().Decode(data, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	c, ok := obj.(*config.KubeSchedulerConfiguration)
+	if !ok {
+		return nil, fmt.Errorf("it is a %s, and has to be a KubeSchedulerConfiguration", kind.Kind)
+	}
+	c.APIVersion = kind.GroupVersion().String()
+	if err := validation.ValidateKubeSchedulerConfiguration(c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// schedulers is a scheduler with all that it needs to run.
+type schedulers struct {
+	*scheduler.Scheduler
+	own       informers.SharedInformerFactory // of its pods
+	dynamic   dynamicinformer.DynamicSharedInformerFactory
+	events    clientevents.EventBroadcasterAdapter
+	clock     *queueClock
+	construct context.CancelFunc
+}
+
+// newScheduler makes a scheduler. Its informers are those of the controllers, except for that of the pods, which
+// leaves out those that have finished.
+func newScheduler(ctx context.Context, rest *rest.Config, names *eventNames, shared informers.SharedInformerFactory, c *config.KubeSchedulerConfiguration) (*schedulers, error) {
+	client, err := newClient(rest, names)
+	if err != nil {
+		return nil, err
+	}
+	dynamicClient, err := dynamic.NewForConfig(rest)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	s := &schedulers{
+		own:     newInformers(client, "status.phase!=Succeeded,status.phase!=Failed"),
+		dynamic: dynamicinformer.NewDynamicSharedInformerFactory(dynamicClient, 0),
+		events:  clientevents.NewEventBroadcasterAdapterWithContext(ctx, client),
+	}
+	pods := s.own.Core().V1().Pods()
+	if s.clock, err = newQueueClock(pods.Informer()); err != nil {
+		return nil, err
+	}
+	constructing, done := context.WithCancel(ctx)
+	s.construct = done
+	s.Scheduler, err = scheduler.New(constructing, client, withPods{shared, pods}, s.dynamic, func(name string) clientevents.EventRecorderLogger { return s.events.NewRecorder(name) },
+		scheduler.WithClock(s.clock),
+		scheduler.WithComponentConfigVersion(c.APIVersion),
+		scheduler.WithKubeConfig(rest),
+		scheduler.WithProfiles(c.Profiles...),
+		scheduler.WithPercentageOfNodesToScore(c.PercentageOfNodesToScore),
+		scheduler.WithPodInitialBackoffSeconds(c.PodInitialBackoffSeconds),
+		scheduler.WithPodMaxBackoffSeconds(c.PodMaxBackoffSeconds),
+		scheduler.WithExtenders(c.Extenders...),
+		scheduler.WithParallelism(c.Parallelism),
+	)
+	if err != nil {
+		done()
+		return nil, fmt.Errorf("making the scheduler: %w", err)
+	}
+	return s, nil
+}
+
+// start starts the informers that are the scheduler's alone.
+func (s *schedulers) start(ctx context.Context) {
+	s.own.StartWithContext(ctx)
+	s.dynamic.Start(ctx.Done())
+}
+
+// sync waits until the scheduler has seen all objects. Then it ends what the scheduler's constructor has started:
+// recorders of metrics, which would wake each second.
+func (s *schedulers) sync(ctx context.Context) error {
+	defer s.construct()
+	s.own.WaitForCacheSync(ctx.Done())
+	s.dynamic.WaitForCacheSync(ctx.Done())
+	return s.WaitForHandlersSync(ctx)
+}
+
+// run schedules until ctx ends.
+func (s *schedulers) run(ctx context.Context) {
+	s.events.StartRecordingToSink(ctx.Done())
+	defer s.events.Shutdown()
+	s.Run(ctx)
+}
+
+// shutdown waits for the informers.
+func (s *schedulers) shutdown() {
+	s.construct()
+	s.own.Shutdown()
+	s.dynamic.Shutdown()
+}
+
+// withPods is a factory of informers with another informer of pods.
+type withPods struct {
+	informers.SharedInformerFactory
+	pods corev1informers.TypedPodInformer
+}
+
+func (f withPods) Core() coreinformers.Interface {
+	return coreWithPods{f.SharedInformerFactory.Core(), f.pods}
+}
+
+type coreWithPods struct {
+	coreinformers.Interface
+	pods corev1informers.TypedPodInformer
+}
+
+func (c coreWithPods) V1() corev1informers.Interface { return coreV1WithPods{c.Interface.V1(), c.pods} }
+
+type coreV1WithPods struct {
+	corev1informers.Interface
+	pods corev1informers.TypedPodInformer
+}
+
+func (c coreV1WithPods) Pods() corev1informers.TypedPodInformer { return c.pods }

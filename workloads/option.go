@@ -1,0 +1,142 @@
+package workloads
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
+)
+
+// Option is an option of Run and New.
+type Option func(*settings)
+
+type settings struct {
+	controllers  []string // nil: all
+	configFile   string   // of the scheduler
+	configured   bool
+	noScheduler  bool
+	logger       logr.Logger
+	repeated     string // an option that was given twice
+	alreadyGiven map[string]bool
+}
+
+// once returns an option that may be given once.
+func once(name string, set func(*settings)) Option {
+	return func(s *settings) {
+		if s.alreadyGiven[name] {
+			s.repeated = name
+		}
+		s.alreadyGiven[name] = true
+		set(s)
+	}
+}
+
+// Controllers selects the controllers that act, by the names that they have in kube-controller-manager's flag
+// --controllers: "*" stands for all, "name" for one, and "-name" takes one away from "*". ControllerNames returns the
+// names. An unknown name is an error that lists them. Controllers() runs none.
+//
+// Controllers that act within the writes of the cluster by [fakecluster.WithControllers] act in any case; to name one
+// with "-" is an error then.
+//
+// Default: "*".
+func Controllers(names ...string) Option {
+	return once("Controllers", func(s *settings) { s.controllers = append([]string{}, names...) })
+}
+
+// ControllerNames returns the names of all controllers.
+func ControllerNames() []string {
+	names := controlplane.Names()
+	for _, c := range fakecluster.AllControllers() {
+		if !slices.Contains(names, string(c)) {
+			names = append(names, string(c))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// SchedulerConfig names a file with a KubeSchedulerConfiguration, as kube-scheduler's flag --config does: profiles, their
+// plugins and arguments, back-off. An error in it is an error of Run.
+//
+// Default: the default profile.
+func SchedulerConfig(path string) Option {
+	return once("SchedulerConfig", func(s *settings) { s.configFile, s.configured = path, true })
+}
+
+// WithoutScheduler runs no scheduler. Pods stay Pending unless something binds them.
+func WithoutScheduler() Option {
+	return once("WithoutScheduler", func(s *settings) { s.noScheduler = true })
+}
+
+// Logger gets the log of the controllers and the scheduler. Much of what they log are conflicts that they try again.
+//
+// Default: nothing is logged.
+func Logger(l logr.Logger) Option {
+	return once("Logger", func(s *settings) { s.logger = l })
+}
+
+// read returns the settings of options.
+func read(opts []Option) (*settings, error) {
+	s := &settings{logger: logr.Discard(), alreadyGiven: map[string]bool{}}
+	for _, o := range opts {
+		o(s)
+	}
+	if s.repeated != "" {
+		return nil, fmt.Errorf("%s is given twice", s.repeated)
+	}
+	if s.noScheduler && s.configured {
+		return nil, fmt.Errorf("WithoutScheduler and SchedulerConfig exclude each other")
+	}
+	return s, nil
+}
+
+// acting returns the names of the controllers that act: those that run as clients, and those that act within the writes of the
+// cluster.
+func (s *settings) acting(a *fakecluster.Attachment) (clients []string, within []fakecluster.Controller, err error) {
+	all := ControllerNames()
+	for _, name := range s.controllers {
+		if name != "*" && !slices.Contains(all, strings.TrimPrefix(name, "-")) {
+			return nil, nil, fmt.Errorf("Controllers: there is no controller %q; there are %s", name, strings.Join(all, ", "))
+		}
+	}
+	for _, name := range all {
+		client := slices.Contains(controlplane.Names(), name)
+		left := slices.Contains(s.controllers, "-"+name)
+		if left && !client && a.Acts(fakecluster.Controller(name)) {
+			return nil, nil, fmt.Errorf("Controllers: %s acts within the writes of the cluster, by the option WithControllers of fakecluster.Start; leave it out there", name)
+		}
+		switch acts := s.controllers == nil || slices.Contains(s.controllers, name) || slices.Contains(s.controllers, "*"); {
+		case left || !acts:
+		case client:
+			clients = append(clients, name)
+		default:
+			within = append(within, fakecluster.Controller(name))
+		}
+	}
+	return clients, within, nil
+}
+
+// scheduler returns the configuration of the scheduler, or nil if none runs.
+func (s *settings) scheduler() (*config.KubeSchedulerConfiguration, error) {
+	if s.noScheduler {
+		return nil, nil
+	}
+	var data []byte
+	if s.configured {
+		var err error
+		if data, err = os.ReadFile(s.configFile); err != nil {
+			return nil, fmt.Errorf("SchedulerConfig: %w", err)
+		}
+	}
+	c, err := controlplane.ReadSchedulerConfig(data)
+	if err != nil {
+		return nil, fmt.Errorf("SchedulerConfig: %s: %w", s.configFile, err)
+	}
+	return c, nil
+}

@@ -14,14 +14,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/explore"
@@ -29,6 +33,7 @@ import (
 	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
+	"github.com/fakecluster/fakecluster/workloads"
 )
 
 // cronTabs is the resource of the examples, defined in config/crd.
@@ -469,4 +474,32 @@ func TestCIRunsTheCommandsOfTheREADME(t *testing.T) {
 			t.Errorf(".ci/run has no line that ends in %q", command)
 		}
 	}
+}
+
+// deployment is a Deployment in the namespace default.
+func deployment(name string, replicas int32) *appsv1.Deployment {
+	labels := map[string]string{"app": name}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: name, Image: name}}},
+			},
+		},
+	}
+}
+
+func TestADeploymentRollsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(deployment("web", 3)))
+		workloads.Run(t, c, workloads.Nodes(3)) // ends with the test
+
+		time.Sleep(time.Minute) // takes no time in a bubble
+		web, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).AppsV1().Deployments("default").Get(t.Context(), "web", metav1.GetOptions{})
+		if err != nil || web.Status.AvailableReplicas != 3 {
+			t.Errorf("%d replicas are available; %v", web.Status.AvailableReplicas, err)
+		}
+	})
 }

@@ -57,6 +57,14 @@ func (a *Attachment) Act(controllers ...Controller) error {
 	return a.cluster.server.Act(namesOf(controllers))
 }
 
+// Seed returns the seed of [WithSeed], or 0 without that option.
+func (a *Attachment) Seed() uint64 {
+	if seed := a.cluster.settings.seed; seed != nil {
+		return *seed
+	}
+	return 0
+}
+
 // Acts reports whether a controller acts within the writes of the cluster.
 func (a *Attachment) Acts(c Controller) bool { return a.cluster.server.Acts(string(c)) }
 

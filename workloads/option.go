@@ -1,12 +1,14 @@
 package workloads
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -22,7 +24,10 @@ type settings struct {
 	configured   bool
 	noScheduler  bool
 	logger       logr.Logger
-	repeated     string // an option that was given twice
+	nodes        []*corev1.Node
+	behaviors    []Behavior
+	wrong        []error // options with impossible arguments
+	repeated     string  // an option that was given twice
 	alreadyGiven map[string]bool
 }
 
@@ -93,7 +98,7 @@ func read(opts []Option) (*settings, error) {
 	if s.noScheduler && s.configured {
 		return nil, fmt.Errorf("WithoutScheduler and SchedulerConfig exclude each other")
 	}
-	return s, nil
+	return s, errors.Join(s.wrong...)
 }
 
 // acting returns the names of the controllers that act: those that run as clients, and those that act within the writes of the

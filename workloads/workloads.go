@@ -1,22 +1,29 @@
 package workloads
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
+	"k8s.io/client-go/informers"
+
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
+	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
 // Workloads is what lives in a cluster. Its methods are safe for concurrent use.
 type Workloads struct {
 	attachment *fakecluster.Attachment
 	plane      *controlplane.Plane
+	agent      *node.Agent // nil: there are no Nodes
 	end        func()
+	fail       func(error) // the test, if there is one
 
-	mu     sync.Mutex
-	panics []error
+	mu       sync.Mutex
+	problems []error
 }
 
 // Run makes a cluster live until the test and its subtests are complete. When it returns, all controllers and the
@@ -25,25 +32,31 @@ type Workloads struct {
 // other controllers go on.
 func Run(t testing.TB, c *fakecluster.Cluster, opts ...Option) *Workloads {
 	t.Helper()
-	w := &Workloads{}
-	if err := w.start(c, opts, func(err error) { t.Errorf("workloads: %v", err) }); err != nil {
+	w := &Workloads{fail: func(err error) { t.Errorf("workloads: %v", err) }}
+	if err := w.start(c, opts); err != nil {
 		t.Fatalf("workloads: %v", err)
 	}
-	t.Cleanup(func() { _ = w.Close() }) // panics have been reported
+	t.Cleanup(func() {
+		t.Helper()
+		_ = w.Close() // its problems have failed the test before
+		if err := w.unmatched(); err != nil && !t.Failed() {
+			t.Errorf("workloads: %v", err)
+		}
+	})
 	return w
 }
 
 // New makes a cluster live until Close, or until the cluster is closed. It is for programs, examples and TestMain; tests use Run.
 // After an error nothing is left to close.
 func New(c *fakecluster.Cluster, opts ...Option) (*Workloads, error) {
-	w := &Workloads{}
-	if err := w.start(c, opts, func(error) {}); err != nil {
+	w := &Workloads{fail: func(error) {}}
+	if err := w.start(c, opts); err != nil {
 		return nil, err
 	}
 	return w, nil
 }
 
-func (w *Workloads) start(c *fakecluster.Cluster, opts []Option, report func(error)) (err error) {
+func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 	s, err := read(opts)
 	if err != nil {
 		return err
@@ -77,24 +90,29 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option, report func(err
 	}
 	w.plane, err = controlplane.Start(controlplane.Config{
 		User: w.attachment.ConfigFor, ServiceAccount: w.attachment.ServiceAccountConfig, Mapper: c.RESTMapper(),
-		Controllers: clients, Scheduler: scheduler, Logger: s.logger,
-		Report: func(err error) {
-			w.mu.Lock()
-			w.panics = append(w.panics, err)
-			w.mu.Unlock()
-			report(err)
+		Controllers: clients, Scheduler: scheduler, Logger: s.logger, Report: w.report,
+		Others: func(ctx context.Context, shared informers.SharedInformerFactory) (func(), error) {
+			return w.startNodes(ctx, s, shared)
 		},
 	})
 	return err
 }
 
+// report reports a problem of what lives in the cluster, on any goroutine.
+func (w *Workloads) report(err error) {
+	w.mu.Lock()
+	w.problems = append(w.problems, err)
+	w.mu.Unlock()
+	w.fail(err)
+}
+
 // Close ends what lives in the cluster. When it returns, no goroutine of it is left; the cluster goes on as an API server,
-// and Run and New may be called for it again. Close returns the panics of controllers. Further calls return the
-// same.
+// and Run and New may be called for it again. Close returns the panics of controllers and what
+// has gone wrong with Nodes, also behaviors that have selected no container. Further calls return the same.
 func (w *Workloads) Close() error {
 	w.end()
 	w.attachment.Detach()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return errors.Join(w.panics...)
+	return errors.Join(append(slices.Clone(w.problems), w.unmatched())...)
 }

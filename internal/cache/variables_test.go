@@ -27,6 +27,8 @@ func TestNoPackageVariableChanges(t *testing.T) {
 		"internal/builtin sets podstorage.EvictionsRetry",
 		"internal/testing/seedtest has seeded, a sync.Map", // of tests
 		"internal/write sets jsonpatch.AccumulatedCopySizeLimit",
+		"workloads/internal/controlplane sets utilruntime.PanicHandlers", // when the process starts
+		"workloads/internal/processwide sets utilruntime.ErrorHandlers",  // when the process starts
 	}
 	var got []string
 	for folder, files := range sources(t) {

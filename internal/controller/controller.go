@@ -17,8 +17,8 @@ import (
 // controller is a controller of kube-controller-manager, or of kube-apiserver.
 type controller struct {
 	name Name // by the table
-	// acts says that the controller does its work. Until then its changes concern nobody.
-	acts atomic.Bool
+	// idle says that the controller does not act.
+	idle atomic.Bool
 	// identity is who makes its writes.
 	identity Identity
 

@@ -100,7 +100,7 @@ func New(s *Server, acting Acting) *Controllers {
 	for _, r := range table {
 		c := r.new()
 		c.name = r.name
-		c.acts.Store(r.always || acting[r.name])
+		c.idle.Store(!r.always && !acting[r.name])
 		cs.add(c)
 	}
 	return cs
@@ -110,7 +110,7 @@ func New(s *Server, acting Acting) *Controllers {
 func (cs *Controllers) Act(ctx context.Context, names Acting) error {
 	q := &queue{}
 	for _, c := range cs.all {
-		if !names[c.name] || c.acts.Swap(true) {
+		if !names[c.name] || !c.idle.Swap(false) {
 			continue
 		}
 		if err := cs.resume(ctx, q, c, cs.server.Records.Revision()); err != nil {
@@ -133,7 +133,7 @@ func (cs *Controllers) Acting() Acting {
 }
 
 // Acts reports whether a controller acts.
-func (cs *Controllers) Acts(name Name) bool { return cs.byName[name].acts.Load() }
+func (cs *Controllers) Acts(name Name) bool { return !cs.byName[name].idle.Load() }
 
 // add adds a controller after the others.
 func (cs *Controllers) add(c *controller) {
@@ -174,7 +174,7 @@ func (cs *Controllers) ended() error {
 // revision.
 func (cs *Controllers) Inherit(from *Controllers, revision int64) {
 	for _, c := range cs.all {
-		if was := from.byName[c.name]; c.inherit != nil && c.acts.Load() && was.acts.Load() {
+		if was := from.byName[c.name]; c.inherit != nil && !c.idle.Load() && !was.idle.Load() {
 			c.inherit(was, revision)
 		}
 	}
@@ -205,7 +205,7 @@ func (cs *Controllers) enqueue(ctx context.Context, q *queue, c write.Commit) {
 	s := &step{controllers: cs, server: cs.server, queue: q, ctx: ctx}
 	of := change{Commit: c, server: cs.server}
 	for _, one := range to {
-		if !one.of.acts.Load() {
+		if one.of.idle.Load() {
 			continue
 		}
 		s.of, of.kind = one.of, one.follows.kind
@@ -220,7 +220,7 @@ func (cs *Controllers) enqueue(ctx context.Context, q *queue, c write.Commit) {
 func (cs *Controllers) Begin(ctx context.Context) error {
 	q := &queue{}
 	for _, c := range cs.all {
-		if !c.acts.Load() {
+		if c.idle.Load() {
 			continue
 		}
 		if err := c.begin(cs.step(ctx, q, c)); err != nil {
@@ -236,7 +236,7 @@ func (cs *Controllers) Begin(ctx context.Context) error {
 func (cs *Controllers) Resume(ctx context.Context, revision int64) error {
 	q := &queue{}
 	for _, c := range cs.all {
-		if !c.acts.Load() {
+		if c.idle.Load() {
 			continue
 		}
 		if err := cs.resume(ctx, q, c, revision); err != nil {

@@ -41,13 +41,36 @@ var unavoidable = []string{
 	"k8s.io/kubernetes/pkg/scheduler/util",
 }
 
-func TestFewPackagesAreCompiled(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "github.com/fakecluster/fakecluster/fakecluster").Output()
+// maxOfWorkloads is how many packages of other modules package workloads adds to those of fakecluster and
+// client-go.
+const maxOfWorkloads = 250
+
+func TestWorkloadsAddFewPackages(t *testing.T) {
+	without := dependencies(t, "github.com/fakecluster/fakecluster/fakecluster", "k8s.io/client-go/kubernetes", "k8s.io/client-go/informers")
+	added := 0
+	for _, path := range dependencies(t, "github.com/fakecluster/fakecluster/workloads") {
+		if !slices.Contains(without, path) && !strings.HasPrefix(path, "github.com/fakecluster/fakecluster/") {
+			added++
+		}
+	}
+	if added > maxOfWorkloads {
+		t.Errorf("workloads adds %d packages of other modules, and may add %d", added, maxOfWorkloads)
+	}
+}
+
+// dependencies returns the packages outside of the standard library that packages import, and themselves.
+func dependencies(t *testing.T, packages ...string) []string {
+	t.Helper()
+	out, err := exec.Command("go", append([]string{"list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}"}, packages...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return strings.Fields(string(out))
+}
+
+func TestFewPackagesAreCompiled(t *testing.T) {
 	others := 0
-	for _, path := range strings.Fields(string(out)) {
+	for _, path := range dependencies(t, "github.com/fakecluster/fakecluster/fakecluster") {
 		if strings.HasPrefix(path, "github.com/fakecluster/fakecluster/") {
 			continue
 		}

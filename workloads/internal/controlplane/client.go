@@ -27,6 +27,17 @@ func asProgram(config *rest.Config, program, part string) *rest.Config {
 	return config
 }
 
+// Clients makes clients of further programs, which create Events for the same objects.
+type Clients struct{ names eventNames }
+
+// NewClients returns what makes clients.
+func NewClients() *Clients { return &Clients{} }
+
+// New returns a client of a program, whose user agent also names a part of it.
+func (c *Clients) New(config *rest.Config, program, part string) (kubernetes.Interface, error) {
+	return newClient(asProgram(config, program, part), &c.names)
+}
+
 // newClient returns a client whose Events have unique names.
 func newClient(config *rest.Config, names *eventNames) (kubernetes.Interface, error) {
 	// In contrast to kubernetes.NewForConfig this does not keep the transport in a cache of the process.

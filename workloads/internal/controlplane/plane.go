@@ -41,8 +41,9 @@ type Config struct {
 	Logger    logr.Logger
 	// Report is called with each panic, on any goroutine.
 	Report func(error)
-	// Others starts other programs that share the informers, before these run; nil: there are none.
-	Others func(context.Context, informers.SharedInformerFactory) error
+	// Others starts other programs that share the informers, before these run. They end with the context; wait
+	// returns when they have ended. nil: there are none.
+	Others func(context.Context, informers.SharedInformerFactory) (wait func(), err error)
 
 	table []row // for tests; nil: the table
 }
@@ -52,8 +53,10 @@ type Plane struct {
 	config    Config
 	informers informers.SharedInformerFactory
 	scheduler *schedulers
-	running   sync.WaitGroup
-	end       context.CancelFunc
+	// made are controllers that do not run yet. Their queues and recorders of Events end only when they run.
+	made    []func()
+	running sync.WaitGroup
+	end     context.CancelFunc
 }
 
 // Start runs a control plane until Close. When it returns, its informers have seen all objects.
@@ -78,8 +81,7 @@ func (p *Plane) start(ctx context.Context) error {
 	b := &builder{informers: p.informers, mapper: p.config.Mapper, events: names, config: func(account string) *rest.Config {
 		return p.config.ServiceAccount(metav1.NamespaceSystem, account)
 	}}
-	controllers, err := p.controllers(ctx, b)
-	if err != nil {
+	if err := p.makeControllers(ctx, b); err != nil {
 		return err
 	}
 	if err := createAccounts(ctx, client, b.accounts); err != nil {
@@ -91,36 +93,43 @@ func (p *Plane) start(ctx context.Context) error {
 		if p.scheduler, err = newScheduler(scheduling, user, names, p.informers, p.config.Scheduler); err != nil {
 			return err
 		}
+		p.made = append(p.made, func() {
+			defer recoverPanic(scheduling)
+			p.scheduler.run(scheduling)
+		})
 		p.scheduler.start(scheduling)
 	}
 	if p.config.Others != nil {
-		if err := p.config.Others(ctx, p.informers); err != nil {
+		wait, err := p.config.Others(ctx, p.informers)
+		if err != nil {
 			return err
 		}
+		p.running.Go(wait)
 	}
 	p.informers.StartWithContext(ctx)
 	if err := p.informers.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
 		return fmt.Errorf("waiting for the informers: %w", err)
 	}
+	if p.scheduler != nil {
+		if err := p.scheduler.sync(scheduling); err != nil {
+			return fmt.Errorf("waiting for the scheduler: %w", err)
+		}
+	}
 	// A controller that begins before its informers have synced looks again after 100 ms.
-	for _, run := range controllers {
-		p.running.Go(run)
-	}
-	if p.scheduler == nil {
-		return nil
-	}
-	if err := p.scheduler.sync(scheduling); err != nil {
-		return fmt.Errorf("waiting for the scheduler: %w", err)
-	}
-	p.running.Go(func() {
-		defer recoverPanic(scheduling)
-		p.scheduler.run(scheduling)
-	})
+	p.runMade()
 	return nil
 }
 
-// controllers makes the controllers, and returns functions that run them.
-func (p *Plane) controllers(ctx context.Context, b *builder) (all []func(), err error) {
+// runMade runs the controllers and the scheduler that have been made.
+func (p *Plane) runMade() {
+	for _, run := range p.made {
+		p.running.Go(run)
+	}
+	p.made = nil
+}
+
+// makeControllers makes the controllers.
+func (p *Plane) makeControllers(ctx context.Context, b *builder) error {
 	rows := p.config.table
 	if rows == nil {
 		rows = table
@@ -132,20 +141,21 @@ func (p *Plane) controllers(ctx context.Context, b *builder) (all []func(), err 
 		b.ctx = withName(ctx, r.name, p.config.Report)
 		run, err := r.new(b)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.name, err)
+			return fmt.Errorf("%s: %w", r.name, err)
 		}
 		ctx := b.ctx
-		all = append(all, func() {
+		p.made = append(p.made, func() {
 			defer recoverPanic(ctx)
 			run(ctx)
 		})
 	}
-	return all, nil
+	return nil
 }
 
 // Close ends the control plane. When it returns, none of its goroutines is left.
 func (p *Plane) Close() {
 	p.end()
+	p.runMade() // if Start has failed
 	p.running.Wait()
 	if p.scheduler != nil {
 		p.scheduler.shutdown()

@@ -1,8 +1,6 @@
 // Package processwide sets what Kubernetes' libraries keep for the whole process and what does not work in a
 // testing/synctest bubble, or costs a living cluster more than its work does. Importing it has these effects:
 //
-//   - The last of utilruntime.ErrorHandlers goes: it limits the rate of errors by a time that it keeps across bubbles, so
-//     that in the second bubble of a process it sleeps for years.
 //   - Errors that Kubernetes' controllers handle without a context are not logged, because the log would be that of the
 //     process. Most of them are conflicts, which the controllers try again.
 //   - Work queues have no metrics. With metrics, each queue wakes every 500 ms for as long as it exists; a living

@@ -4,21 +4,24 @@ import (
 	"context"
 	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
 func init() {
-	utilruntime.ErrorHandlers = slices.DeleteFunc(utilruntime.ErrorHandlers, func(h utilruntime.ErrorHandler) bool {
-		return strings.Contains(runtime.FuncForPC(reflect.ValueOf(h).Pointer()).Name(), "backoffError")
-	})
 	for i, h := range utilruntime.ErrorHandlers {
-		utilruntime.ErrorHandlers[i] = func(ctx context.Context, err error, msg string, keysAndValues ...any) {
-			if ctx != context.Background() || !ofController() {
-				h(ctx, err, msg, keysAndValues...)
-			}
+		if f := runtime.FuncForPC(reflect.ValueOf(h).Pointer()); f != nil && strings.HasSuffix(f.Name(), ".logError") {
+			utilruntime.ErrorHandlers[i] = exceptControllers(h)
+		}
+	}
+}
+
+// exceptControllers returns a handler that does nothing for an error without a context of one of Kubernetes' controllers.
+func exceptControllers(h utilruntime.ErrorHandler) utilruntime.ErrorHandler {
+	return func(ctx context.Context, err error, msg string, keysAndValues ...any) {
+		if ctx != context.Background() || !ofController() {
+			h(ctx, err, msg, keysAndValues...)
 		}
 	}
 }

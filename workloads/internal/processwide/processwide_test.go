@@ -1,14 +1,12 @@
 package processwide_test
 
 import (
-	"errors"
 	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/util/workqueue"
 	_ "k8s.io/component-base/metrics/prometheus/workqueue" // as k8s.io/apiserver does
 
@@ -31,16 +29,4 @@ func TestAnIdleQueueDoesNotWake(t *testing.T) {
 		}
 		q.Done("one")
 	})
-}
-
-func TestAnErrorDoesNotSleepInASecondBubble(t *testing.T) {
-	for range 2 {
-		synctest.Test(t, func(t *testing.T) {
-			start := time.Now()
-			utilruntime.HandleError(errors.New("on purpose"))
-			if d := time.Since(start); d > 0 {
-				t.Errorf("it sleeps %v", d)
-			}
-		})
-	}
 }

@@ -1,0 +1,95 @@
+package fakecluster_test
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+func TestCloseStopsWhatIsAttached(t *testing.T) {
+	c, err := fakecluster.New(fakecluster.InProcess())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stopped []string
+	attach := func(name string) *fakecluster.Attachment {
+		a, err := c.Attach(name, func() { stopped = append(stopped, name) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	attach("first")
+	attach("detached").Detach()
+	attach("last")
+	if _, err := c.Attach("last", nil); err == nil || err.Error() != "last run in the cluster already; close them first" {
+		t.Errorf("the error of a second one is %v", err)
+	}
+	for range 2 {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := []string{"last", "first"}; !slices.Equal(stopped, want) {
+		t.Errorf("stopped are %v, want %v", stopped, want)
+	}
+	if _, err := c.Attach("later", nil); err == nil || err.Error() != "the cluster is closed" {
+		t.Errorf("the error of a closed cluster is %v", err)
+	}
+}
+
+// TestControllersBeginToActInARunningCluster proves that Act does the work that there was before, also in forks, and that
+// admission follows.
+func TestControllersBeginToActInARunningCluster(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+	owned := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "owned", Namespace: "default", OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "gone", UID: "1"}}}}
+	create := func(client kubernetes.Interface) {
+		t.Helper()
+		if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), owned, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	isGone := func(client kubernetes.Interface) {
+		t.Helper()
+		if _, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), "owned", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the object without an owner is still there: %v", err)
+		}
+	}
+	create(client)
+	a, err := c.Attach("controllers", func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Act("x"); err == nil {
+		t.Error("an unknown controller is accepted")
+	}
+	if a.Acts(fakecluster.GarbageCollector) {
+		t.Error("the garbage collector acts before Act")
+	}
+	if err := a.Act(fakecluster.GarbageCollector, fakecluster.ServiceAccountController); err != nil {
+		t.Fatal(err)
+	}
+	if !a.Acts(fakecluster.GarbageCollector) {
+		t.Error("the garbage collector does not act")
+	}
+	isGone(client)
+	for name, cluster := range map[string]*fakecluster.Cluster{"the cluster": c, "a fork": c.Fork(t)} {
+		t.Run(name, func(t *testing.T) {
+			client := kubernetes.NewForConfigOrDie(cluster.RESTConfig())
+			create(client)
+			isGone(client)
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+			got, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
+			if err != nil || got.Spec.ServiceAccountName != "default" {
+				t.Errorf("the account of a Pod is %q; %v", got.Spec.ServiceAccountName, err)
+			}
+		})
+	}
+}

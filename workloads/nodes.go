@@ -1,0 +1,106 @@
+package workloads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
+	"github.com/fakecluster/fakecluster/workloads/internal/node"
+)
+
+// Behavior is what the containers of some Pods do: how long they take to start and to become ready, when they exit
+// and how, what they use. Its selection is by image, labels, owner and names.
+type Behavior = node.Behavior
+
+// Node is a handle of a Node, for what happens to Nodes in real clusters: its heartbeats stop, or it reports pressure.
+type Node = node.Node
+
+// Nodes runs n Nodes, n1, n2 and so on, in up to three zones, with 8 CPUs, 32 GiB of memory and 110 Pods each. Their
+// Leases are renewed, and the Pods that are bound to them run: see [Behaviors].
+//
+// Default: there are no Nodes, and Pods stay Pending.
+func Nodes(n int) Option {
+	return once("Nodes", func(s *settings) {
+		s.nodes = append(s.nodes, node.Nodes(n)...)
+		if n < 1 {
+			s.wrong = append(s.wrong, fmt.Errorf("Nodes(%d): there has to be at least one; leave the option out for none", n))
+		}
+	})
+}
+
+// NodeObjects runs Nodes with these names, labels, taints and capacities. What they leave out is as with [Nodes]. An
+// impossible Node, such as one with a negative capacity, is an error.
+func NodeObjects(nodes ...*corev1.Node) Option {
+	return once("NodeObjects", func(s *settings) { s.nodes = append(s.nodes, nodes...) })
+}
+
+// Behaviors say what containers do; the first one that selects a container applies. A behavior that has selected none by the
+// end of the test is an error.
+//
+// Default: an image starts within the second, becomes ready, and runs until the Pod is deleted; containers of Pods
+// whose restartPolicy is Never or OnFailure exit with 0.
+func Behaviors(behaviors ...Behavior) Option {
+	return once("Behaviors", func(s *settings) { s.behaviors = behaviors })
+}
+
+// Node returns a Node of [Nodes] or [NodeObjects]. The error for another name lists them.
+func (w *Workloads) Node(name string) (*Node, error) {
+	if w.agent == nil {
+		return nil, fmt.Errorf("node %q does not exist: neither Nodes nor NodeObjects is given", name)
+	}
+	return w.agent.Node(name)
+}
+
+// startNodes runs the nodes. Their users get the ClusterRole that kubelets have without the authorizer Node.
+func (w *Workloads) startNodes(ctx context.Context, s *settings, shared informers.SharedInformerFactory) (wait func(), err error) {
+	if len(s.nodes) == 0 {
+		if len(s.behaviors) > 0 {
+			return nil, errors.New("Behaviors: there are no Nodes; add Nodes(3)")
+		}
+		return func() {}, nil
+	}
+	admin, err := kubernetes.NewForConfig(w.attachment.ConfigFor("system:workloads", "system:masters"))
+	if err != nil {
+		return nil, err
+	}
+	const group = "system:nodes"
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "workloads:nodes"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:node"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: group}},
+	}
+	if _, err := admin.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return nil, fmt.Errorf("binding the role of nodes: %w", err)
+	}
+	clients := controlplane.NewClients()
+	w.agent, err = node.Start(ctx, node.Config{
+		Nodes: s.nodes, Behaviors: s.behaviors, Seed: w.attachment.Seed(), Informers: shared, Report: w.report,
+		Client: func(user string, groups ...string) (kubernetes.Interface, error) {
+			return clients.New(w.attachment.ConfigFor(user, groups...), "kubelet", user)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w.agent.Wait, nil
+}
+
+// unmatched returns an error for behaviors that have selected no container.
+func (w *Workloads) unmatched() error {
+	if w.agent == nil {
+		return nil
+	}
+	var errs []error
+	for _, b := range w.agent.Unmatched() {
+		errs = append(errs, fmt.Errorf("the behavior of %v has applied to no container", b))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,131 @@
+package workloads_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/workloads"
+)
+
+func TestPodsRunOnNodes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		opts []workloads.Option
+		test func(w world)
+	}{
+		{"a Deployment becomes available", nil, func(w world) {
+			w.create(workload("apps/v1", "Deployment", "web", "replicas: 3") + "---\n" + service)
+			w.pass(5 * time.Second)
+			if got := condition(w.object("deployments.apps", "web"), "Available"); got != "True MinimumReplicasAvailable" {
+				w.Errorf("the condition is %q", got)
+			}
+			slices := w.list("endpointslices.discovery.k8s.io")
+			if i := indexOf(slices, "web-"); i < 0 || strings.Count(field(&slices[i], "endpoints"), "ready: true") != 3 {
+				w.Errorf("the slices are %v", slices)
+			}
+		}},
+		{"a Job completes", nil, func(w world) {
+			w.create(job("once", ""))
+			w.pass(10 * time.Second)
+			if got := condition(w.object("jobs.batch", "once"), "Complete"); got != "True CompletionsReached" {
+				w.Errorf("the condition is %q", got)
+			}
+		}},
+		{"a Node whose heartbeats stop loses its Pods", nil, func(w world) {
+			w.create(workload("apps/v1", "Deployment", "web", "replicas: 3"))
+			w.pass(5 * time.Second)
+			n, err := w.Node("n1")
+			if err != nil {
+				w.Fatal(err)
+			}
+			if err := n.StopHeartbeats(w.Context()); err != nil {
+				w.Fatal(err)
+			}
+			w.pass(8 * time.Minute)
+			if got := condition(w.object("nodes", "n1"), "Ready"); got != "Unknown NodeStatusUnknown" {
+				w.Errorf("the condition is %q", got)
+			}
+			for _, p := range w.list("pods") {
+				if field(&p, "spec.nodeName") == "n1" && p.GetDeletionTimestamp() == nil {
+					w.Errorf("the Pod %s stays on n1", p.GetName())
+				}
+			}
+			if got := field(w.object("deployments.apps", "web"), "status.availableReplicas"); got != "3" {
+				w.Errorf("%s replicas are available", got)
+			}
+		}},
+		{"a behavior makes a container crash", []workloads.Option{workloads.Behaviors(workloads.Behavior{Image: "nginx", ExitCode: new(int32(3))})}, func(w world) {
+			w.create(pod("web", ""))
+			w.pass(time.Minute)
+			if got := field(w.object("pods", "web"), "status.containerStatuses"); !strings.Contains(got, "reason: CrashLoopBackOff") || !strings.Contains(got, "exitCode: 3") {
+				w.Errorf("the container statuses are %s", got)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, c.test, append(c.opts, workloads.Nodes(3))...)
+		})
+	}
+}
+
+func TestWrongNodesAreErrors(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	for _, test := range []struct {
+		name string
+		opts []workloads.Option
+		want string
+	}{
+		{"no Nodes at all", []workloads.Option{workloads.Nodes(0)}, "Nodes(0): there has to be at least one; leave the option out for none"},
+		{"behaviors without Nodes", []workloads.Option{workloads.Behaviors(workloads.Behavior{})}, "Behaviors: there are no Nodes; add Nodes(3)"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := workloads.New(c, test.opts...); err == nil || err.Error() != test.want {
+				t.Errorf("the error is %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestABehaviorThatSelectsNothingIsAnError(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	w, err := workloads.New(c, workloads.Nodes(1), workloads.Behaviors(workloads.Behavior{Image: "nobody-has-this"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "the behavior of image nobody-has-this has applied to no container") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := w.Node("n9"); err == nil || !strings.Contains(err.Error(), `node "n9" does not exist; the nodes are [n1]`) {
+		t.Errorf("the error for another node is %v", err)
+	}
+}
+
+// TestTheDocumentationListsEveryController compares the tables of docs/workloads.md with the code.
+func TestTheDocumentationListsEveryController(t *testing.T) {
+	text, err := os.ReadFile("../docs/workloads.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Controllers\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var listed []string
+	for line := range strings.Lines(section) {
+		if !strings.HasPrefix(line, "| `") {
+			continue
+		}
+		for i, name := range strings.Split(strings.Split(line, "|")[1], "`") {
+			if i%2 == 1 {
+				listed = append(listed, name)
+			}
+		}
+	}
+	slices.Sort(listed)
+	if want := workloads.ControllerNames(); !slices.Equal(listed, want) {
+		t.Errorf("docs/workloads.md lists %v, want %v", listed, want)
+	}
+}

@@ -15,9 +15,9 @@ import (
 // How many requests may come while the time of a bubble stands still. A controller that writes without end never waits, so
 // that the sleep of its test never ends.
 const (
-	maxObjectWrites = 2_000   // of one object
-	maxWrites       = 20_000  // of all objects
-	maxRequests     = 100_000 // reads and writes
+	maxObjectWrites = 2_000     // of one object
+	maxWrites       = 200_000   // of all objects: 10,000 pods start with 90,000
+	maxRequests     = 1_000_000 // reads and writes
 	// endlessPause is how long each later request takes, so that time passes and the test can end.
 	endlessPause = time.Second
 )

@@ -35,8 +35,6 @@ import (
 	"context"
 	"testing"
 
-	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"

@@ -48,7 +48,7 @@ spec:
 			t.Fatal(err)
 		}
 	}
-	const steps = "absent, advance, apply, as, body, calls, code, compact, consistently, count, create, delete, deletecollection, error, events, eventually, evict, expect, fault, finalize, " +
+	const steps = "absent, advance, apply, as, body, calls, code, compact, condition, consistently, count, create, delete, deletecollection, error, events, eventually, evict, expect, fault, finalize, " +
 		"get, headers, list, log, name, options, patch, scale, settle, status, subresource, table, that, to, type, update, warnings, watch, webhook, wide"
 	tests := []struct {
 		rule           string

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
 )
 
 // Behavior is what the containers of some Pods do: how long they take to start and to become ready, when they exit
@@ -24,7 +25,8 @@ type Behavior = node.Behavior
 type Node = node.Node
 
 // Nodes runs n Nodes, n1, n2 and so on, in up to three zones, with 8 CPUs, 32 GiB of memory and 110 Pods each. Their
-// Leases are renewed, and the Pods that are bound to them run: see [Behaviors].
+// Leases are renewed, and the Pods that are bound to them run: see [Behaviors]. Claims for volumes get them from the
+// default StorageClass "standard", unless the cluster has another default.
 //
 // Default: there are no Nodes, and Pods stay Pending.
 func Nodes(n int) Option {
@@ -59,7 +61,8 @@ func (w *Workloads) Node(name string) (*Node, error) {
 	return w.agent.Node(name)
 }
 
-// startNodes runs the nodes. Their users get the ClusterRole that kubelets have without the authorizer Node.
+// startNodes runs the nodes and the provisioner of their volumes. The users of nodes get the ClusterRole that kubelets have
+// without the authorizer Node. After an error, wait is nil or waits for what has started.
 func (w *Workloads) startNodes(ctx context.Context, s *settings, shared informers.SharedInformerFactory) (wait func(), err error) {
 	if len(s.nodes) == 0 {
 		if len(s.behaviors) > 0 {
@@ -90,7 +93,18 @@ func (w *Workloads) startNodes(ctx context.Context, s *settings, shared informer
 	if err != nil {
 		return nil, err
 	}
-	return w.agent.Wait, nil
+	client, err := clients.New(w.attachment.ConfigFor("system:volume-provisioner", "system:masters"), "volume-provisioner", "volume-provisioner")
+	if err != nil {
+		return w.agent.Wait, err
+	}
+	volumes, err := provisioner.Start(ctx, provisioner.Config{Client: client, Informers: shared})
+	if err != nil {
+		return w.agent.Wait, err
+	}
+	return func() {
+		w.agent.Wait()
+		volumes.Wait()
+	}, nil
 }
 
 // unmatched returns an error for behaviors that have selected no container.

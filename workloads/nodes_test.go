@@ -35,6 +35,24 @@ func TestPodsRunOnNodes(t *testing.T) {
 				w.Errorf("the condition is %q", got)
 			}
 		}},
+		{"a StatefulSet gets a volume for each Pod", nil, func(w world) {
+			w.create(workload("apps/v1", "StatefulSet", "db", `
+replicas: 2
+serviceName: db
+volumeClaimTemplates:
+- metadata: {name: data}
+  spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}`))
+			w.pass(time.Minute)
+			if got := field(w.object("statefulsets.apps", "db"), "status.availableReplicas"); got != "2" {
+				w.Errorf("%s replicas are available", got)
+			}
+			for _, claim := range []string{"data-db-0", "data-db-1"} {
+				c := w.object("persistentvolumeclaims", claim)
+				if got := field(c, "status.phase") + " " + field(c, "spec.storageClassName"); got != "Bound standard" {
+					w.Errorf("the claim %s is %s", claim, got)
+				}
+			}
+		}},
 		{"a Node whose heartbeats stop loses its Pods", nil, func(w world) {
 			w.create(workload("apps/v1", "Deployment", "web", "replicas: 3"))
 			w.pass(5 * time.Second)

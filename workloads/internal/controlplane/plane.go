@@ -101,10 +101,12 @@ func (p *Plane) start(ctx context.Context) error {
 	}
 	if p.config.Others != nil {
 		wait, err := p.config.Others(ctx, p.informers)
+		if wait != nil {
+			p.running.Go(wait)
+		}
 		if err != nil {
 			return err
 		}
-		p.running.Go(wait)
 	}
 	p.informers.StartWithContext(ctx)
 	if err := p.informers.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {

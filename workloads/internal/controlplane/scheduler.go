@@ -42,8 +42,9 @@ func ReadSchedulerConfig(data []byte) (*config.KubeSchedulerConfiguration, error
 // schedulers is a scheduler with all that it needs to run.
 type schedulers struct {
 	*scheduler.Scheduler
-	own       informers.SharedInformerFactory // of its pods
-	dynamic   dynamicinformer.DynamicSharedInformerFactory
+	own     informers.SharedInformerFactory // of its pods
+	dynamic dynamicinformer.DynamicSharedInformerFactory
+	//lint:ignore SA1019 kube-scheduler uses it
 	events    clientevents.EventBroadcasterAdapter
 	clock     *queueClock
 	construct context.CancelFunc

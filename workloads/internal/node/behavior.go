@@ -178,15 +178,15 @@ func (b *Behavior) validate() error {
 	case b.Failures < 0:
 		return fmt.Errorf("Failures %d is negative", b.Failures)
 	case b.Failures > 0 && !b.fails():
-		return errors.New("Failures limits failures, but neither ExitCode, OOMKilled nor UnhealthyAfter is set")
+		return errors.New("the field Failures limits failures, but neither ExitCode, OOMKilled nor UnhealthyAfter is set")
 	case b.Forever && (b.RunTime > 0 || b.ExitCode != nil || b.OOMKilled):
-		return errors.New("Forever excludes RunTime, ExitCode and OOMKilled")
+		return errors.New("the field Forever excludes RunTime, ExitCode and OOMKilled")
 	case b.ExitCode != nil && (*b.ExitCode < 0 || *b.ExitCode > 255):
-		return fmt.Errorf("ExitCode %d is not between 0 and 255", *b.ExitCode)
+		return fmt.Errorf("the field ExitCode is %d, which is not between 0 and 255", *b.ExitCode)
 	case b.ExitCode != nil && b.OOMKilled:
-		return errors.New("OOMKilled has exit code 137, and excludes ExitCode")
+		return errors.New("the field OOMKilled means exit code 137, and excludes ExitCode")
 	case b.NeverReady && b.ReadyDelay > 0:
-		return errors.New("NeverReady excludes ReadyDelay")
+		return errors.New("the field NeverReady excludes ReadyDelay")
 	}
 	return nil
 }

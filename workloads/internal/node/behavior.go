@@ -172,11 +172,11 @@ func (b *Behavior) validate() error {
 	}
 	switch {
 	case b.Owner != "" && strings.Count(b.Owner, "/") != 1:
-		return fmt.Errorf(`Owner %q has to be "Kind/name", such as "Deployment/web"`, b.Owner)
+		return fmt.Errorf(`the field Owner is %q; write "Kind/name", such as "Deployment/web"`, b.Owner)
 	case b.Jitter < 0 || b.Jitter > 1:
-		return fmt.Errorf("Jitter %v is not between 0 and 1", b.Jitter)
+		return fmt.Errorf("the field Jitter is %v, which is not between 0 and 1", b.Jitter)
 	case b.Failures < 0:
-		return fmt.Errorf("Failures %d is negative", b.Failures)
+		return fmt.Errorf("the field Failures is %d, which is negative", b.Failures)
 	case b.Failures > 0 && !b.fails():
 		return errors.New("the field Failures limits failures, but neither ExitCode, OOMKilled nor UnhealthyAfter is set")
 	case b.Forever && (b.RunTime > 0 || b.ExitCode != nil || b.OOMKilled):

@@ -46,8 +46,8 @@ func once(name string, set func(*settings)) Option {
 // --controllers: "*" stands for all, "name" for one, and "-name" takes one away from "*". ControllerNames returns the
 // names. An unknown name is an error that lists them. Controllers() runs none.
 //
-// Controllers that act within the writes of the cluster by [fakecluster.WithControllers] act in any case; to name one
-// with "-" is an error then.
+// Controllers that act within the writes of the cluster by [fakecluster.WithControllers] act in any case, and there only;
+// to name one with "-" is an error then.
 //
 // Default: "*".
 func Controllers(names ...string) Option {
@@ -113,11 +113,13 @@ func (s *settings) acting(a *fakecluster.Attachment) (clients []string, within [
 	for _, name := range all {
 		client := slices.Contains(controlplane.Names(), name)
 		left := slices.Contains(s.controllers, "-"+name)
-		if left && !client && a.Acts(fakecluster.Controller(name)) {
+		already := a.Acts(fakecluster.Controller(name))
+		if left && already {
 			return nil, nil, fmt.Errorf("Controllers: %s acts within the writes of the cluster, by the option WithControllers of fakecluster.Start; leave it out there", name)
 		}
 		switch acts := s.controllers == nil || slices.Contains(s.controllers, name) || slices.Contains(s.controllers, "*"); {
 		case left || !acts:
+		case client && already: // once is enough
 		case client:
 			clients = append(clients, name)
 		default:

@@ -10,6 +10,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
 // TestEachControllerActs proves for each controller that it runs, has what it needs, and may do its work.
@@ -315,6 +317,9 @@ spec: {spec: {devices: {requests: [{name: one, exactly: {deviceClassName: gpu}}]
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			if seedtest.RaceDetector && strings.Contains(c.name, " a day") {
+				t.Skip("a virtual day takes minutes under the race detector")
+			}
 			inBubble(t, c.test)
 		})
 	}

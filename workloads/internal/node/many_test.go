@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
@@ -22,6 +23,9 @@ var (
 
 // TestManyPods logs what pods cost. More of them: -run ManyPods -v -pods 10000 -nodes 100.
 func TestManyPods(t *testing.T) {
+	if seedtest.RaceDetector {
+		t.Skip("it measures, and takes minutes under the race detector; the other tests have the same goroutines")
+	}
 	began := time.Now()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, node.Config{Nodes: node.Nodes(*manyNodes)})
@@ -51,6 +55,9 @@ func TestManyPods(t *testing.T) {
 
 // TestIdleHours logs what hours cost in which nothing happens. More of them: -run IdleHours -v -hours 24.
 func TestIdleHours(t *testing.T) {
+	if seedtest.RaceDetector {
+		t.Skip("it measures, and takes minutes under the race detector; the other tests have the same goroutines")
+	}
 	idle := func(d time.Duration) time.Duration {
 		began := time.Now()
 		synctest.Test(t, func(t *testing.T) {

@@ -18,8 +18,8 @@ type Attachment struct {
 	stop    func()
 }
 
-// Attach registers programs that live in the cluster, under a name in the plural. Close calls stop once, before it ends any request, and
-// goes on when stop has returned. Attach fails if the cluster is closed, or if programs of this name are
+// Attach registers programs that live in the cluster, under a name in the plural. Close calls stop once, before it ends any
+// request, and continues when stop has returned. Attach fails if the cluster is closed, or if programs of this name are
 // attached. A fork begins without attachments.
 func (c *Cluster) Attach(name string, stop func()) (*Attachment, error) {
 	c.mu.Lock()
@@ -37,7 +37,7 @@ func (c *Cluster) Attach(name string, stop func()) (*Attachment, error) {
 	return a, nil
 }
 
-// Detach has Close no longer call the function. Further calls do nothing.
+// Detach removes the programs, so that Close no longer calls their function. Further calls do nothing.
 func (a *Attachment) Detach() {
 	a.cluster.mu.Lock()
 	defer a.cluster.mu.Unlock()
@@ -48,8 +48,8 @@ func (a *Attachment) Detach() {
 	}
 }
 
-// Act has controllers act within the writes of the cluster from now on, as those of [WithControllers] do. When it
-// returns, they have done what there was to do. Forks of the cluster have them, too. An unknown controller is an error.
+// Act makes controllers act within the writes of the cluster from now on, as those of [WithControllers] do. When it
+// returns, they have synced the objects of the cluster. In forks of the cluster they act, too. An unknown controller is an error.
 func (a *Attachment) Act(controllers ...Controller) error {
 	if err := (&settings{controllers: controllers}).checkControllers(); err != nil {
 		return err

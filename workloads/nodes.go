@@ -21,7 +21,8 @@ import (
 // and how, what they use. Its selection is by image, labels, owner and names.
 type Behavior = node.Behavior
 
-// Node is a handle of a Node, for what happens to Nodes in real clusters: its heartbeats stop, or it reports pressure.
+// Node is a handle of a Node, for what happens to Nodes in real clusters: its heartbeats stop, it reports pressure, or
+// somebody cordons, drains or deletes it.
 type Node = node.Node
 
 // Nodes runs n Nodes, n1, n2 and so on, in up to three zones, with 8 CPUs, 32 GiB of memory and 110 Pods each. Their

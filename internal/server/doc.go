@@ -22,6 +22,6 @@
 //
 // # Locks
 //
-// No lock is held while a write is judged, or while a webhook is called. The registry and the chain
+// No lock is held while a write is admitted and validated, or while a webhook is called. The registry and the chain
 // of admission are immutable values that are swapped atomically.
 package server

@@ -58,7 +58,7 @@ func (a attempt) mutatingAdmission(operation admission.Operation, obj, old runti
 
 // namespaceLifecycle refuses what the state of the namespace forbids, and returns
 // the record of the namespace. It does not have a key if the namespace does not matter, and
-// not a revision if there is no such namespace.
+// not a revision if the namespace does not exist.
 func (a attempt) namespaceLifecycle(operation admission.Operation, obj, old runtime.Object) (store.Record, error) {
 	if a.p.WithoutNamespaceLifecycle {
 		return store.Record{}, nil

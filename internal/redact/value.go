@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -100,7 +101,7 @@ var Dropped any = new(int)
 
 // Replace returns a copy of a tree of JSON in which replace has been called for each hidden leaf, with its
 // path in the object that it belongs to. Replace looks for objects of the kinds with sensitive fields
-// anywhere in the tree, and in manifests that are texts.
+// anywhere in the tree, and in manifests that are texts. It visits the fields of an object in the order of their names.
 func Replace(tree any, replace func(path []string, value any) any) any {
 	return walk(nil, tree, nil, replace)
 }
@@ -115,7 +116,8 @@ func walk(path []string, value any, hides rule, replace func([]string, any) any)
 			hides, path = of, nil
 		}
 		all := make(map[string]any, len(is))
-		for name, field := range is {
+		for _, name := range slices.Sorted(maps.Keys(is)) {
+			field := is[name]
 			below, at := hides, append(path, name)
 			if kind, _ := is["kind"].(string); name == "items" && len(path) == 0 && strings.HasSuffix(kind, "List") {
 				at = nil // items of built-in lists do not have a kind

@@ -75,34 +75,34 @@ func TestASessionIsRecordedWithoutSecrets(t *testing.T) {
     metadata:
       name: a
       annotations:
-        kubectl.kubernetes.io/last-applied-configuration: '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"stringData":{"word":"secret-1"}}'
-        password: secret-1
+        kubectl.kubernetes.io/last-applied-configuration: '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"stringData":{"word":"secret-2"}}'
+        password: secret-2
       labels: {app: x}
-    data: {empty: "", json: eyJzZWNyZXQtMiI6IHt9fQ==}
-    stringData: {word: secret-1}
-  expect: {type: Opaque, data: {word: c2VjcmV0LTE=}}
+    data: {empty: "", json: eyJzZWNyZXQtMSI6IHt9fQ==}
+    stringData: {word: secret-2}
+  expect: {type: Opaque, data: {word: c2VjcmV0LTI=}}
 - get: {apiVersion: v1, kind: Secret, namespace: default, name: a}
   expect:
-    metadata: {annotations: {password: secret-1}, labels: {app: x}}
+    metadata: {annotations: {password: secret-2}, labels: {app: x}}
     type: Opaque
-    data: {empty: "", json: eyJzZWNyZXQtMiI6IHt9fQ==, word: c2VjcmV0LTE=}
+    data: {empty: "", json: eyJzZWNyZXQtMSI6IHt9fQ==, word: c2VjcmV0LTI=}
 - list: {apiVersion: v1, kind: Secret, namespace: default}
   expect:
     items:
     - metadata:
         namespace: default
         name: a
-        annotations: {password: secret-1}
+        annotations: {password: secret-2}
         labels: {app: x}
       type: Opaque
-      data: {empty: "", json: eyJzZWNyZXQtMiI6IHt9fQ==, word: c2VjcmV0LTE=}
+      data: {empty: "", json: eyJzZWNyZXQtMSI6IHt9fQ==, word: c2VjcmV0LTI=}
 - patch: {apiVersion: v1, kind: Secret, namespace: default, name: a}
   type: merge
-  body: {data: {more: c2VjcmV0LTE=}}
+  body: {data: {more: c2VjcmV0LTI=}}
   expect:
-    metadata: {annotations: {password: secret-1}, labels: {app: x}}
+    metadata: {annotations: {password: secret-2}, labels: {app: x}}
     type: Opaque
-    data: {empty: "", json: eyJzZWNyZXQtMiI6IHt9fQ==, word: c2VjcmV0LTE=}
+    data: {empty: "", json: eyJzZWNyZXQtMSI6IHt9fQ==, word: c2VjcmV0LTI=}
 - patch: {apiVersion: v1, kind: Secret, namespace: default, name: a}
   type: json
   body: [{op: add, path: /data/number, value: 1}]
@@ -113,13 +113,13 @@ func TestASessionIsRecordedWithoutSecrets(t *testing.T) {
   error: {code: 422, reason: Invalid}
 - patch: {apiVersion: v1, kind: Secret, namespace: default, name: a}
   type: merge
-  body: {kind: secret-1}
+  body: {kind: secret-2}
   error: {code: 422, reason: Invalid}
 - create:
     apiVersion: authentication.k8s.io/v1
     kind: TokenReview
     metadata: {}
-    spec: {token: secret-1}
+    spec: {token: secret-2}
     status: {user: {}}
 - create:
     apiVersion: authentication.k8s.io/v1

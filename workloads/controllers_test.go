@@ -152,6 +152,12 @@ spec: {cidrs: [10.9.0.0/16]}`)
 				w.Errorf("the condition is %q", got)
 			}
 		}},
+		{"service-lb-controller: a LoadBalancer Service gets an address", func(w world) {
+			w.create(balanced("web", ""))
+			if got := w.addresses("web"); got != "192.0.2.1" {
+				w.Errorf("the address is %s", got)
+			}
+		}},
 		{"node-lifecycle-controller: a Node without heartbeats is not ready", func(w world) {
 			w.create(node("n1"))
 			w.pass(38 * time.Second)

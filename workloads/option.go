@@ -42,8 +42,8 @@ func once(name string, set func(*settings)) Option {
 	}
 }
 
-// Controllers selects the controllers that act, by the names that they have in kube-controller-manager's flag
-// --controllers: "*" stands for all, "name" for one, and "-name" takes one away from "*". ControllerNames returns the
+// Controllers selects the controllers that act, by the names that they have in the flag --controllers of
+// kube-controller-manager and cloud-controller-manager: "*" stands for all, "name" for one, and "-name" takes one away from "*". ControllerNames returns the
 // names. An unknown name is an error that lists them. Controllers() runs none.
 //
 // Controllers that act within the writes of the cluster by [fakecluster.WithControllers] act in any case, and there only;

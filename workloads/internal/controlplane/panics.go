@@ -90,7 +90,7 @@ func (p *planes) panicked(name string, what any) bool {
 // controllerOf returns the package of the controller, or of the scheduler, that a stack belongs to; empty: there is none.
 func controllerOf(stack []byte) string {
 	for _, line := range strings.Split(string(stack), "\n") {
-		for _, of := range []string{"k8s.io/kubernetes/pkg/controller/", "k8s.io/kubernetes/pkg/scheduler."} {
+		for _, of := range []string{"k8s.io/kubernetes/pkg/controller/", "k8s.io/kubernetes/pkg/scheduler.", "k8s.io/cloud-provider/controllers/"} {
 			if rest, ok := strings.CutPrefix(line, of); ok {
 				name, _, _ := strings.Cut(rest, ".")
 				return strings.TrimSuffix(strings.TrimPrefix(of, "k8s.io/kubernetes/pkg/"), ".") + name

@@ -7,7 +7,7 @@ type runFunc func(context.Context)
 
 // row is a controller in the table.
 type row struct {
-	name string // of kube-controller-manager's flag --controllers
+	name string // of the flag --controllers of kube-controller-manager and cloud-controller-manager
 	new  func(*builder) (runFunc, error)
 }
 
@@ -31,6 +31,8 @@ var table = []row{
 	{"endpointslice-controller", endpointSlices},
 	{"endpointslice-mirroring-controller", mirroredSlices},
 	{"service-cidr-controller", serviceCIDRs},
+	// loadbalancers.go
+	{"service-lb-controller", loadBalancers},
 	// nodes.go
 	{"node-lifecycle-controller", nodeLifecycle},
 	{"taint-eviction-controller", taintEviction},

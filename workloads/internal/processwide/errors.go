@@ -32,8 +32,10 @@ func ofController() bool {
 	frames := runtime.CallersFrames(counters[:runtime.Callers(3, counters)])
 	for {
 		f, more := frames.Next()
-		if strings.HasPrefix(f.Function, "k8s.io/kubernetes/pkg/controller") || strings.HasPrefix(f.Function, "k8s.io/kubernetes/pkg/scheduler") {
-			return true
+		for _, of := range []string{"k8s.io/kubernetes/pkg/controller", "k8s.io/kubernetes/pkg/scheduler", "k8s.io/cloud-provider/controllers/"} {
+			if strings.HasPrefix(f.Function, of) {
+				return true
+			}
 		}
 		if !more {
 			return false

@@ -1,0 +1,81 @@
+package controlplane
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/cloud-provider/controllers/service"
+	"k8s.io/cloud-provider/service/helpers"
+	"k8s.io/component-base/metrics/prometheus/controllers"
+	"k8s.io/klog/v2"
+)
+
+// cloudControllerManager is the program that runs the controller of load balancers in a real cluster.
+const cloudControllerManager = "cloud-controller-manager"
+
+// loadBalancers makes the controller of load balancers with a cloud of ours. It begins with the first Service that
+// concerns it: upstream's writes two lines to the log of the process, which other tests should not have.
+func loadBalancers(b *builder) (runFunc, error) {
+	const account = "service-controller"
+	client, err := newClient(asProgram(b.restConfig(account), cloudControllerManager, account), b.events)
+	if err != nil {
+		return nil, err
+	}
+	services, nodes := servicesWithoutResync{b.informers.Core().V1().Services()}, nodesWithoutResync{b.informers.Core().V1().Nodes()}
+	first := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(first) })
+	concerns := func(obj any) {
+		if s, ok := obj.(*corev1.Service); ok && (hasBalancer(s) || helpers.HasLBFinalizer(s)) {
+			begin()
+		}
+	}
+	_, err = services.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: concerns, UpdateFunc: func(_, obj any) { concerns(obj) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	nodes.Informer() // is started with the others
+	return func(ctx context.Context) {
+		select {
+		case <-first:
+		case <-ctx.Done():
+			return
+		}
+		c, err := service.New(newCloud(services.Lister()), client, services, nodes, "kubernetes", utilfeature.DefaultFeatureGate)
+		if err != nil { // the cloud has load balancers
+			klog.FromContext(ctx).Error(err, "Making the controller of load balancers")
+			return
+		}
+		c.Run(ctx, 1, controllers.NewControllerManagerMetrics(cloudControllerManager))
+	}, nil
+}
+
+// hasBalancer reports whether a Service has a load balancer of the cloud.
+func hasBalancer(s *corev1.Service) bool {
+	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.LoadBalancerClass == nil
+}
+
+// servicesWithoutResync and nodesWithoutResync have informers that never send an object again which has not changed.
+type (
+	servicesWithoutResync struct{ coreinformers.ServiceInformer }
+	nodesWithoutResync    struct{ coreinformers.NodeInformer }
+	withoutResync         struct{ cache.SharedIndexInformer }
+)
+
+func (s servicesWithoutResync) Informer() cache.SharedIndexInformer {
+	return withoutResync{s.ServiceInformer.Informer()}
+}
+
+func (n nodesWithoutResync) Informer() cache.SharedIndexInformer {
+	return withoutResync{n.NodeInformer.Informer()}
+}
+
+func (w withoutResync) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler, _ time.Duration) (cache.ResourceEventHandlerRegistration, error) {
+	return w.AddEventHandler(h)
+}

@@ -1,0 +1,79 @@
+package network
+
+import (
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/utils/ptr"
+)
+
+// byService is the name of an index of EndpointSlices: by the key of their Service.
+const byService = "fakecluster.io/service"
+
+func serviceOf(object any) ([]string, error) {
+	slice, ok := object.(*discoveryv1.EndpointSlice)
+	if !ok || slice.Labels[discoveryv1.LabelServiceName] == "" {
+		return nil, nil
+	}
+	return []string{slice.Namespace + "/" + slice.Labels[discoveryv1.LabelServiceName]}, nil
+}
+
+// slicesOf returns the EndpointSlices of a Service, by name.
+func (n *Network) slicesOf(namespace, service string) []*discoveryv1.EndpointSlice {
+	objects, _ := n.slices.ByIndex(byService, namespace+"/"+service)
+	all := make([]*discoveryv1.EndpointSlice, 0, len(objects))
+	for _, o := range objects {
+		all = append(all, o.(*discoveryv1.EndpointSlice))
+	}
+	slices.SortFunc(all, func(a, b *discoveryv1.EndpointSlice) int {
+		switch {
+		case a.Name < b.Name:
+			return -1
+		case a.Name > b.Name:
+			return 1
+		}
+		return 0
+	})
+	return all
+}
+
+// usable returns the endpoints that may answer a connection, as kube-proxy chooses them: those that are ready, or, if there
+// are none, those that still serve while they terminate.
+func (n *Network) usable(t target) []netip.AddrPort {
+	var ready, terminating []netip.AddrPort
+	for _, slice := range n.slicesOf(t.service.Namespace, t.service.Name) {
+		if string(slice.AddressType) != string(t.family) {
+			continue
+		}
+		for _, p := range slice.Ports {
+			if p.Port == nil || ptr.Deref(p.Name, "") != t.port.Name || ptr.Deref(p.Protocol, corev1.ProtocolTCP) != corev1.ProtocolTCP {
+				continue
+			}
+			for _, e := range slice.Endpoints {
+				if t.local != nil && ptr.Deref(e.NodeName, "") != *t.local || len(e.Addresses) == 0 {
+					continue
+				}
+				ip, err := netip.ParseAddr(e.Addresses[0])
+				if err != nil {
+					continue
+				}
+				at := netip.AddrPortFrom(ip, uint16(*p.Port))
+				switch {
+				case isReady(&e):
+					ready = append(ready, at)
+				case ptr.Deref(e.Conditions.Serving, false) && ptr.Deref(e.Conditions.Terminating, false):
+					terminating = append(terminating, at)
+				}
+			}
+		}
+	}
+	if len(ready) == 0 {
+		ready = terminating
+	}
+	slices.SortFunc(ready, netip.AddrPort.Compare)
+	return slices.Compact(ready)
+}
+
+func isReady(e *discoveryv1.Endpoint) bool { return ptr.Deref(e.Conditions.Ready, true) }

@@ -1,0 +1,259 @@
+package network
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// backlog is how many connections wait for Accept, as net.core.somaxconn of Linux.
+const backlog = 4096
+
+// listener is a port at which a process listens.
+type listener struct {
+	process *Process
+	at      netip.AddrPort // an unspecified address stands for all of the pod
+
+	mu       sync.Mutex
+	changed  *sync.Cond
+	waiting  []*conn // not accepted yet
+	closed   bool
+	deadline deadline
+}
+
+// Listen listens at a port of the pod, such as ":8443", "10.244.0.5:8443" or "127.0.0.1:0"; port 0 stands for a free one. The network
+// is tcp, tcp4 or tcp6. Addresses of loopback can be reached by the containers of the pod only. The listener is closed
+// when the process ends. The errors are those of [net.Listen].
+func (p *Process) Listen(network, address string) (net.Listener, error) {
+	at, err := p.bindTo(network, address)
+	if err != nil {
+		return nil, &net.OpError{Op: "listen", Net: network, Err: err}
+	}
+	l := &listener{process: p, at: at}
+	l.changed = sync.NewCond(&l.mu)
+	failed := func(err error) (net.Listener, error) {
+		shown := tcpAddr(at)
+		if strings.HasPrefix(address, ":") {
+			shown.IP = nil // as package net
+		}
+		return nil, &net.OpError{Op: "listen", Net: network, Addr: shown, Err: err}
+	}
+	if err := p.stack.bind(l); err != nil {
+		return failed(err)
+	}
+	if !p.remember(l) {
+		p.stack.unbind(l)
+		return failed(net.ErrClosed)
+	}
+	return l, nil
+}
+
+// bindTo returns the address that a program listens at.
+func (p *Process) bindTo(network, address string) (at netip.AddrPort, err error) {
+	if err := checkNetwork(network); err != nil {
+		return at, err
+	}
+	host, port, err := splitAddress(network, address)
+	if err != nil {
+		return at, err
+	}
+	var ip netip.Addr
+	switch host {
+	case "":
+		if ip = netip.IPv6Unspecified(); network == "tcp4" {
+			ip = netip.IPv4Unspecified()
+		}
+	case "localhost":
+		if ip = loopback; network == "tcp6" {
+			ip = netip.IPv6Loopback()
+		}
+	default:
+		if ip, err = netip.ParseAddr(host); err != nil {
+			return at, &net.DNSError{Err: "no such host", Name: host, Server: p.network.dnsServer(), IsNotFound: true}
+		}
+	}
+	return netip.AddrPortFrom(ip.Unmap(), port), nil
+}
+
+// checkNetwork returns an error for a network that is not TCP.
+func checkNetwork(network string) error {
+	switch network {
+	case "tcp", "tcp4", "tcp6":
+		return nil
+	case "udp", "udp4", "udp6", "unix", "unixgram", "unixpacket":
+		return errors.New("the network of pods in fakecluster carries tcp only")
+	}
+	return net.UnknownNetworkError(network)
+}
+
+// splitAddress splits an address into a host and a port. The port may be a name of /etc/services.
+func splitAddress(network, address string) (string, uint16, error) {
+	host, name, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0, err
+	}
+	port, err := strconv.Atoi(name)
+	if err != nil {
+		if port, err = net.LookupPort(network, name); err != nil {
+			return "", 0, err
+		}
+	}
+	if port < 0 || port > 65535 {
+		return "", 0, &net.AddrError{Err: "invalid port", Addr: name}
+	}
+	return host, uint16(port), nil
+}
+
+// bind gives a listener its port. Port 0 is replaced by a free one.
+func (s *stack) bind(l *listener) error {
+	s.network.mu.Lock()
+	defer s.network.mu.Unlock()
+	ip := l.at.Addr()
+	if !ip.IsUnspecified() && !ip.IsLoopback() && !s.has(ip) {
+		return os.NewSyscallError("bind", syscall.EADDRNOTAVAIL)
+	}
+	if l.at.Port() == 0 {
+		l.at = netip.AddrPortFrom(ip, s.freePort())
+	}
+	for _, other := range s.listeners[l.at.Port()] {
+		if overlap(ip, other.at.Addr()) {
+			return os.NewSyscallError("bind", syscall.EADDRINUSE)
+		}
+	}
+	s.listeners[l.at.Port()] = append(s.listeners[l.at.Port()], l)
+	return nil
+}
+
+// overlap reports whether two listeners at one port would get the same connections. "::" includes IPv4.
+func overlap(a, b netip.Addr) bool {
+	covers := func(a, b netip.Addr) bool { return a.IsUnspecified() && (a.Is6() || b.Is4()) }
+	return a == b || covers(a, b) || covers(b, a)
+}
+
+func (s *stack) unbind(l *listener) {
+	s.network.mu.Lock()
+	defer s.network.mu.Unlock()
+	port := l.at.Port()
+	for i, other := range s.listeners[port] {
+		if other == l {
+			s.listeners[port] = append(s.listeners[port][:i:i], s.listeners[port][i+1:]...)
+		}
+	}
+	if len(s.listeners[port]) == 0 {
+		delete(s.listeners, port)
+	}
+}
+
+// listener returns who listens at an address of the stack, or nil. The caller holds the lock of the network.
+func (s *stack) listener(at netip.AddrPort) *listener {
+	for _, l := range s.listeners[at.Port()] {
+		if overlap(l.at.Addr(), at.Addr()) {
+			return l
+		}
+	}
+	return nil
+}
+
+// The range of ports that Linux gives to clients.
+const firstPort, lastPort = 32768, 60999
+
+// freePort returns a port at which nobody listens. The caller holds the lock of the network.
+func (s *stack) freePort() uint16 {
+	for range lastPort - firstPort {
+		port := uint16(firstPort + s.given%(lastPort-firstPort+1))
+		s.given++
+		if len(s.listeners[port]) == 0 {
+			return port
+		}
+	}
+	return 0
+}
+
+// connect adds a connection to those that wait for Accept. It reports whether there was room, and whether the listener is open.
+func (l *listener) connect(c *conn) (room, open bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || len(l.waiting) >= backlog {
+		return false, !l.closed
+	}
+	l.waiting = append(l.waiting, c)
+	l.changed.Broadcast()
+	return true, true
+}
+
+// Accept implements net.Listener.
+func (l *listener) Accept() (net.Conn, error) {
+	c, err := l.next()
+	if err == nil && !l.process.remember(c) {
+		c.shut(true)
+		err = net.ErrClosed
+	}
+	if err != nil {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: err}
+	}
+	return c, nil
+}
+
+func (l *listener) next() (*conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		switch {
+		case l.closed:
+			return nil, net.ErrClosed
+		case l.deadline.passed:
+			return nil, os.ErrDeadlineExceeded
+		case len(l.waiting) > 0:
+			c := l.waiting[0]
+			l.waiting = l.waiting[1:]
+			return c, nil
+		}
+		l.changed.Wait()
+	}
+}
+
+// Close implements net.Listener. Connections that were not accepted are reset.
+func (l *listener) Close() error {
+	if !l.shut(false) {
+		return &net.OpError{Op: "close", Net: "tcp", Addr: l.Addr(), Err: net.ErrClosed}
+	}
+	l.process.forget(l)
+	return nil
+}
+
+func (l *listener) shut(bool) (open bool) {
+	l.mu.Lock()
+	open = !l.closed
+	waiting := l.waiting
+	l.closed, l.waiting = true, nil
+	l.deadline.set(time.Time{}, l.changed)
+	l.changed.Broadcast()
+	l.mu.Unlock()
+	for _, c := range waiting {
+		c.shut(true)
+	}
+	if open {
+		l.process.stack.unbind(l)
+	}
+	return open
+}
+
+// SetDeadline ends Accept at a time, as that of *net.TCPListener.
+func (l *listener) SetDeadline(t time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return &net.OpError{Op: "set", Net: "tcp", Addr: tcpAddr(l.at), Err: net.ErrClosed}
+	}
+	l.deadline.set(t, l.changed)
+	return nil
+}
+
+// Addr implements net.Listener.
+func (l *listener) Addr() net.Addr { return tcpAddr(l.at) }

@@ -1,0 +1,256 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// Config is what New needs.
+type Config struct {
+	// Informers are shared with other programs of the cluster. The caller starts them after New has returned.
+	Informers informers.SharedInformerFactory
+	// Seed determines which endpoint of a Service gets the first connection.
+	Seed uint64
+}
+
+// Network connects the pods of a cluster. Its methods are safe for concurrent use.
+type Network struct {
+	config   Config
+	services cache.Indexer
+	slices   cache.Indexer
+	nodes    corelisters.NodeLister
+	test     *Process // of Dial
+	server   *Process // the API server
+
+	mu       sync.Mutex
+	stacks   map[netip.Addr]*stack
+	ports    map[netip.AddrPort]hostPort // of nodes
+	balance  map[string]*balancer        // by the key of a Service and the name of a port
+	hosts    map[*Host]struct{}
+	kubelets map[netip.Addr]*Process
+	ended    bool
+}
+
+// hostPort is the port of a container that a port of its node leads to.
+type hostPort struct {
+	host *Host
+	port uint16
+}
+
+// stack is a network namespace: the addresses that a pod or a node has, and who listens at their ports. The lock of the network guards it.
+type stack struct {
+	network   *Network
+	ips       []netip.Addr
+	node      string // the name; empty: it is outside of the cluster
+	listeners map[uint16][]*listener
+	given     int // ports given to clients
+}
+
+var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+
+// The addresses of the API server and of the test. They are reserved for documentation.
+var (
+	serverAddress = netip.AddrFrom4([4]byte{192, 0, 2, 1})
+	testAddress   = netip.AddrFrom4([4]byte{198, 51, 100, 1})
+)
+
+// New makes a network without hosts.
+func New(config Config) (*Network, error) {
+	core, discovery := config.Informers.Core().V1(), config.Informers.Discovery().V1()
+	n := &Network{
+		config: config, services: core.Services().Informer().GetIndexer(), slices: discovery.EndpointSlices().Informer().GetIndexer(),
+		nodes:  core.Nodes().Lister(),
+		stacks: map[netip.Addr]*stack{}, ports: map[netip.AddrPort]hostPort{}, balance: map[string]*balancer{}, hosts: map[*Host]struct{}{}, kubelets: map[netip.Addr]*Process{},
+	}
+	if err := core.Services().Informer().AddIndexers(cache.Indexers{byAddress: addressesOf}); err != nil {
+		return nil, fmt.Errorf("index Services: %w", err)
+	}
+	if err := discovery.EndpointSlices().Informer().AddIndexers(cache.Indexers{byService: serviceOf}); err != nil {
+		return nil, fmt.Errorf("index EndpointSlices: %w", err)
+	}
+	n.server = n.newProcess(n.newStack("", serverAddress), resolver{network: n})
+	n.test = n.newProcess(n.newStack("", testAddress), resolver{network: n, searches: searches("default", nil)})
+	return n, nil
+}
+
+func (n *Network) newStack(node string, ips ...netip.Addr) *stack {
+	return &stack{network: n, ips: ips, node: node, listeners: map[uint16][]*listener{}}
+}
+
+func (s *stack) has(ip netip.Addr) bool { return slices.Contains(s.ips, ip) }
+
+// source returns the address that a connection to another one comes from.
+func (s *stack) source(to netip.Addr) netip.Addr {
+	if to.IsLoopback() {
+		return to
+	}
+	for _, ip := range s.ips {
+		if ip.Is4() == to.Is4() {
+			return ip
+		}
+	}
+	return s.ips[0]
+}
+
+// Dial connects the test to an address of the cluster: the IP of a pod, a node or a Service, or a name such as web.default.svc.
+// Names are those of pods in the namespace default. The errors are those of [net.Dialer.DialContext].
+func (n *Network) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return n.test.Dial(ctx, network, address)
+}
+
+// ListenAPIServer listens at the port of the API server, which the Service kubernetes leads to.
+func (n *Network) ListenAPIServer() (net.Listener, error) {
+	return n.server.Listen("tcp", ":"+strconv.Itoa(serverPort))
+}
+
+// serverPort is the port of the API server behind the Service kubernetes.
+const serverPort = 6443
+
+// HTTPClient returns a client of the test, as [Process.HTTPClient].
+func (n *Network) HTTPClient() *http.Client { return n.test.HTTPClient() }
+
+// Close ends all hosts, and the connections of the test.
+func (n *Network) Close() {
+	n.mu.Lock()
+	n.ended = true
+	processes := []*Process{n.test, n.server}
+	for _, p := range n.kubelets {
+		processes = append(processes, p)
+	}
+	var hosts []*Host
+	for h := range n.hosts {
+		hosts = append(hosts, h)
+	}
+	n.mu.Unlock()
+	slices.SortFunc(hosts, func(a, b *Host) int { return a.stack.ips[0].Compare(b.stack.ips[0]) })
+	for _, h := range hosts {
+		h.Close()
+	}
+	for _, p := range processes {
+		p.Close()
+	}
+}
+
+// Host is a pod on the network. Its own Process is for what belongs to no container.
+type Host struct {
+	*Process
+	pod  *corev1.Pod
+	node netip.Addr
+
+	mu        sync.Mutex
+	processes []*Process
+	ended     bool
+}
+
+// AddHost adds a pod when its sandbox starts. A pod of the network of its node has the addresses of the node; nodeIP is its one
+// of them. The host ports of the pod's containers lead to it. There has to be an address, and addresses have to be valid.
+func (n *Network) AddHost(pod *corev1.Pod, ips []string, nodeIP string) *Host {
+	h := &Host{pod: pod, node: netip.MustParseAddr(nodeIP)}
+	var addresses []netip.Addr
+	for _, ip := range ips {
+		addresses = append(addresses, netip.MustParseAddr(ip))
+	}
+	n.mu.Lock()
+	stack := n.stacks[h.node]
+	if !pod.Spec.HostNetwork {
+		stack = n.newStack(pod.Spec.NodeName, addresses...)
+		for _, ip := range addresses {
+			n.stacks[ip] = stack
+		}
+	} else if stack == nil {
+		stack = n.nodeStack(pod.Spec.NodeName, h.node)
+	}
+	h.Process = n.newProcess(stack, n.resolverOf(pod, stack.ips[0]))
+	h.processes = []*Process{h.Process}
+	n.hosts[h] = struct{}{}
+	n.openPorts(h)
+	ended := n.ended
+	n.mu.Unlock()
+	if ended {
+		h.Close()
+	}
+	return h
+}
+
+// nodeStack returns the stack of a node. The caller holds the lock.
+func (n *Network) nodeStack(name string, ip netip.Addr) *stack {
+	s := n.stacks[ip]
+	if s == nil {
+		s = n.newStack(name, ip)
+		n.stacks[ip] = s
+	}
+	return s
+}
+
+// openPorts makes the host ports of the containers lead to them. The caller holds the lock.
+func (n *Network) openPorts(h *Host) {
+	if h.pod.Spec.HostNetwork {
+		return
+	}
+	for _, c := range slices.Concat(h.pod.Spec.InitContainers, h.pod.Spec.Containers) {
+		for _, p := range c.Ports {
+			if p.HostPort == 0 || p.Protocol != "" && p.Protocol != corev1.ProtocolTCP {
+				continue
+			}
+			ip := h.node
+			if p.HostIP != "" {
+				if wanted, err := netip.ParseAddr(p.HostIP); err == nil && !wanted.IsUnspecified() {
+					ip = wanted
+				}
+			}
+			n.ports[netip.AddrPortFrom(ip, uint16(p.HostPort))] = hostPort{h, uint16(p.ContainerPort)}
+		}
+	}
+}
+
+// NewProcess adds a container to the pod. Close ends it.
+func (h *Host) NewProcess() *Process {
+	p := h.network.newProcess(h.stack, h.names)
+	h.mu.Lock()
+	ended := h.ended
+	if !ended {
+		h.processes = append(slices.DeleteFunc(h.processes, (*Process).isClosed), p)
+	}
+	h.mu.Unlock()
+	if ended {
+		p.Close()
+	}
+	return p
+}
+
+// Close removes the pod from the network when its sandbox stops. Its connections are reset, and its addresses are free. Further calls do
+// nothing.
+func (h *Host) Close() {
+	h.mu.Lock()
+	processes := h.processes
+	h.processes, h.ended = nil, true
+	h.mu.Unlock()
+	n := h.network
+	n.mu.Lock()
+	delete(n.hosts, h)
+	for _, ip := range h.stack.ips {
+		if !h.pod.Spec.HostNetwork && n.stacks[ip] == h.stack {
+			delete(n.stacks, ip)
+		}
+	}
+	for at, to := range n.ports {
+		if to.host == h {
+			delete(n.ports, at)
+		}
+	}
+	n.mu.Unlock()
+	for _, p := range processes {
+		p.end(true)
+	}
+}

@@ -1,0 +1,231 @@
+package network
+
+import (
+	"cmp"
+	"hash/fnv"
+	"net/netip"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+)
+
+// route is who answers at an address.
+type route struct {
+	listener *listener
+	at       netip.AddrPort // the address that the server sees
+	from     netip.AddrPort // the address that the client has for the server
+	err      error          // syscall.Errno
+}
+
+// route returns who answers at an address, for a client on a stack.
+func (n *Network) route(s *stack, to netip.AddrPort) route {
+	if to.Addr().IsUnspecified() {
+		to = netip.AddrPortFrom(loopback, to.Port())
+	}
+	from := s.source(to.Addr())
+	t, found := n.serviceAt(s, to)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if found {
+		e := n.choose(t, from)
+		if !e.IsValid() {
+			return route{err: syscall.ECONNREFUSED}
+		}
+		to = e
+		if t.hides {
+			from = t.node
+		}
+	} else if host, ok := n.ports[to]; ok {
+		to = netip.AddrPortFrom(host.host.stack.source(to.Addr()), host.port)
+	}
+	target := n.stacks[to.Addr()]
+	switch {
+	case to.Addr().IsLoopback(), s.has(to.Addr()):
+		target = s
+	case n.server.stack.has(to.Addr()):
+		target = n.server.stack
+	}
+	if target == nil && n.isNode(to.Addr()) {
+		return route{err: syscall.ECONNREFUSED}
+	}
+	if target == nil && to.Addr().IsPrivate() {
+		return route{err: syscall.EHOSTUNREACH}
+	}
+	if target == nil {
+		return route{err: syscall.ENETUNREACH}
+	}
+	l := target.listener(to)
+	if l == nil {
+		return route{err: syscall.ECONNREFUSED}
+	}
+	return route{listener: l, at: to, from: netip.AddrPortFrom(from, s.freePort())}
+}
+
+// isNode reports whether an address is that of a Node.
+func (n *Network) isNode(ip netip.Addr) bool { return n.nodeAt(ip) != nil }
+
+// nodeAt returns the Node with an address, or nil.
+func (n *Network) nodeAt(ip netip.Addr) *corev1.Node {
+	nodes, _ := n.nodes.List(labels.Everything())
+	for _, node := range nodes {
+		for _, a := range node.Status.Addresses {
+			if a.Address == ip.String() {
+				return node
+			}
+		}
+	}
+	return nil
+}
+
+// target is the port of a Service that a client connects to.
+type target struct {
+	service *corev1.Service
+	port    *corev1.ServicePort
+	local   *string    // the node whose endpoints answer only; nil: all do
+	hides   bool       // the endpoint sees the address of a node instead of the client's
+	node    netip.Addr // that address
+	family  corev1.IPFamily
+	missing bool // the Service does not have the port
+}
+
+// serviceAt returns the Service at an address, for a client on a stack.
+func (n *Network) serviceAt(s *stack, to netip.AddrPort) (t target, found bool) {
+	t.family = corev1.IPv4Protocol
+	if to.Addr().Is6() {
+		t.family = corev1.IPv6Protocol
+	}
+	for _, service := range n.servicesBy(to.Addr().String()) {
+		t.service = service
+		internal := slices.Contains(service.Spec.ClusterIPs, to.Addr().String()) || service.Spec.ClusterIP == to.Addr().String()
+		for i := range service.Spec.Ports {
+			if p := &service.Spec.Ports[i]; isTCP(p) && p.Port == int32(to.Port()) {
+				t.port = p
+				if internal && ptr.Deref(service.Spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster) == corev1.ServiceInternalTrafficPolicyLocal {
+					t.local = &s.node
+				}
+				return t, true
+			}
+		}
+		if internal {
+			t.missing = true
+			return t, true
+		}
+	}
+	services := n.servicesBy(nodePort(int32(to.Port())))
+	if len(services) == 0 {
+		return t, false
+	}
+	node := n.nodeAt(to.Addr())
+	if node == nil {
+		return t, false
+	}
+	for _, service := range services {
+		for i := range service.Spec.Ports {
+			if p := &service.Spec.Ports[i]; isTCP(p) && p.NodePort == int32(to.Port()) {
+				t.service, t.port, t.hides, t.node = service, p, true, to.Addr()
+				// Traffic from within the cluster goes to all endpoints.
+				if service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal && s.node == "" {
+					t.local, t.hides = &node.Name, false
+				}
+				return t, true
+			}
+		}
+	}
+	return t, false
+}
+
+func isTCP(p *corev1.ServicePort) bool { return p.Protocol == "" || p.Protocol == corev1.ProtocolTCP }
+
+// byAddress is the name of an index of Services: by their addresses, and by their node ports.
+const byAddress = "fakecluster.io/address"
+
+func nodePort(port int32) string { return "node port " + strconv.Itoa(int(port)) }
+
+// addressesOf returns where clients find a Service.
+func addressesOf(object any) ([]string, error) {
+	service, ok := object.(*corev1.Service)
+	if !ok {
+		return nil, nil
+	}
+	all := slices.Concat(service.Spec.ClusterIPs, service.Spec.ExternalIPs, []string{service.Spec.ClusterIP})
+	for _, ingress := range service.Status.LoadBalancer.Ingress {
+		all = append(all, ingress.IP)
+	}
+	for _, p := range service.Spec.Ports {
+		if p.NodePort != 0 {
+			all = append(all, nodePort(p.NodePort))
+		}
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(a string) bool { return a == "" || a == corev1.ClusterIPNone }), nil
+}
+
+// servicesBy returns the Services at an address, by namespace and name.
+func (n *Network) servicesBy(address string) []*corev1.Service {
+	objects, _ := n.services.ByIndex(byAddress, address)
+	services := make([]*corev1.Service, 0, len(objects))
+	for _, o := range objects {
+		services = append(services, o.(*corev1.Service))
+	}
+	slices.SortFunc(services, func(a, b *corev1.Service) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return services
+}
+
+// balancer distributes the connections to a port of a Service.
+type balancer struct {
+	next    int
+	clients map[netip.Addr]affinity // with session affinity
+}
+
+// affinity is the endpoint that a client had last.
+type affinity struct {
+	to   netip.AddrPort
+	last time.Time
+}
+
+// choose returns the endpoint that answers a client; the zero value: none does. The caller holds the lock.
+func (n *Network) choose(t target, client netip.Addr) netip.AddrPort {
+	if t.missing {
+		return netip.AddrPort{}
+	}
+	key := t.service.Namespace + "/" + t.service.Name + ":" + t.port.Name
+	if key == "default/kubernetes:https" && len(n.server.stack.listeners) > 0 {
+		return netip.AddrPortFrom(serverAddress, serverPort)
+	}
+	usable := n.usable(t)
+	if len(usable) == 0 {
+		return netip.AddrPort{}
+	}
+	b := n.balance[key]
+	if b == nil {
+		hash := fnv.New32a()
+		_, _ = hash.Write([]byte(key + strconv.FormatUint(n.config.Seed, 10)))
+		b = &balancer{next: int(hash.Sum32() >> 1), clients: map[netip.Addr]affinity{}}
+		n.balance[key] = b
+	}
+	now := time.Now()
+	sticky := t.service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP
+	if sticky {
+		timeout := time.Duration(corev1.DefaultClientIPServiceAffinitySeconds) * time.Second
+		if c := t.service.Spec.SessionAffinityConfig; c != nil && c.ClientIP != nil && c.ClientIP.TimeoutSeconds != nil {
+			timeout = time.Duration(*c.ClientIP.TimeoutSeconds) * time.Second
+		}
+		if a, ok := b.clients[client]; ok && now.Sub(a.last) < timeout && slices.Contains(usable, a.to) {
+			b.clients[client] = affinity{a.to, now}
+			return a.to
+		}
+	}
+	to := usable[b.next%len(usable)]
+	b.next++
+	if sticky {
+		b.clients[client] = affinity{to, now}
+	}
+	return to
+}

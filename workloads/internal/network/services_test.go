@@ -1,0 +1,188 @@
+package network
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// three returns a client and three pods that answer with a, b and c at the port 8080. c is on n2.
+func (w *world) three() (client, a, b, c *Host) {
+	client, a, b = w.pod(), w.pod(), w.pod()
+	c = w.pod(func(p *corev1.Pod) { p.Spec.NodeName = "n2" })
+	for i, h := range []*Host{a, b, c} {
+		w.answer(h.Process, ":8080", "abc"[i:i+1])
+	}
+	return client, a, b, c
+}
+
+// who returns who answers a number of connections, such as "aab".
+func (w *world) who(from dialer, address string, n int) string {
+	w.Helper()
+	var all strings.Builder
+	for range n {
+		c, err := from.Dial(w.Context(), "tcp", address)
+		if err != nil {
+			w.Error(err)
+			return ""
+		}
+		answer, err := io.ReadAll(c)
+		if err != nil || len(answer) == 0 {
+			w.Error(err)
+			return ""
+		}
+		_ = c.Close()
+		all.WriteByte(answer[0])
+	}
+	return all.String()
+}
+
+func state(e discoveryv1.Endpoint, ready, serving, terminating bool) discoveryv1.Endpoint {
+	e.Conditions = discoveryv1.EndpointConditions{Ready: &ready, Serving: &serving, Terminating: &terminating}
+	return e
+}
+
+func TestEndpointSlicesDecideWhoAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		client, a, b, c := w.three()
+		w.service("web")
+		w.fail(client, "10.0.0.7:80", "dial tcp 10.0.0.7:80: connect: connection refused")
+		w.fail(client, "web:80", "dial tcp 10.0.0.7:80: connect: connection refused")
+		w.fail(client, "10.0.0.9:80", "dial tcp 10.0.0.9:80: connect: no route to host")
+
+		w.endpoints("web", at(a), state(at(b), false, true, false), at(c))
+		if got := w.who(client, "10.0.0.7:80", 4); got != "acac" && got != "caca" {
+			t.Errorf("ready are a and c; %s answer", got)
+		}
+		w.fail(client, "10.0.0.7:81", "dial tcp 10.0.0.7:81: connect: connection refused")
+		w.reach(client, "web.default.svc.cluster.local:80", w.who(client, "web:80", 2)[:1]+" for 10.244.0.1")
+
+		w.endpoints("web", state(at(a), false, true, true), state(at(b), false, false, true))
+		if got := w.who(client, "web:80", 2); got != "aa" {
+			t.Errorf("a serves while it terminates; %s answer", got)
+		}
+
+		a.Close() // the endpoints are late
+		w.fail(client, "web:80", "dial tcp 10.0.0.7:80: connect: no route to host")
+	})
+}
+
+func TestTheSeedDecidesWhoIsFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var firsts []string
+		for seed := range uint64(20) {
+			w := newWorld(t)
+			w.Network.config.Seed = seed
+			client, a, b, c := w.three()
+			w.service("web")
+			w.endpoints("web", at(a), at(b), at(c))
+			all := w.who(client, "web:80", 6)
+			if all[:3] != all[3:] || strings.Count(all, "a")*strings.Count(all, "b") != 4 {
+				t.Errorf("seed %d: %s answer", seed, all)
+			}
+			firsts = append(firsts, all[:1])
+		}
+		slices.Sort(firsts)
+		if got := strings.Join(slices.Compact(firsts), ""); got != "abc" {
+			t.Errorf("the first ones are %s", got)
+		}
+	})
+}
+
+func TestSessionAffinity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		client, a, b, c := w.three()
+		w.service("web", func(s *corev1.Service) {
+			s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP
+			s.Spec.SessionAffinityConfig = &corev1.SessionAffinityConfig{ClientIP: &corev1.ClientIPConfig{TimeoutSeconds: new(int32(60))}}
+		})
+		w.endpoints("web", at(a), at(b), at(c))
+		first := w.who(client, "web:80", 1)
+		other := w.who(w.pod(), "web:80", 1)
+		if first == other {
+			t.Errorf("%s answers both clients", first)
+		}
+		for range 3 {
+			time.Sleep(59 * time.Second)
+			if got := w.who(client, "web:80", 1); got != first {
+				t.Errorf("%s answers, want %s", got, first)
+			}
+		}
+		time.Sleep(time.Minute)
+		if got := w.who(client, "web:80", 1); got == first {
+			t.Errorf("%s answers although the time is over", got)
+		}
+	})
+}
+
+func TestTrafficPolicies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		client, a, b, c := w.three()
+		w.service("web", func(s *corev1.Service) {
+			s.Spec.Type, s.Spec.Ports[0].NodePort = corev1.ServiceTypeLoadBalancer, 30080
+			s.Spec.InternalTrafficPolicy = new(corev1.ServiceInternalTrafficPolicyLocal)
+			s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
+			s.Spec.ExternalIPs = []string{"203.0.113.5"}
+			s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.6"}}
+		})
+		w.endpoints("web", at(a), at(b), at(c))
+		onN2 := w.pod(func(p *corev1.Pod) { p.Spec.NodeName = "n2" })
+		for _, test := range []struct {
+			from          dialer
+			address, want string
+		}{
+			{client, "10.0.0.7:80", "ab"},
+			{onN2, "10.0.0.7:80", "c"},
+			{w, "172.18.0.1:30080", "ab"},
+			{w, "172.18.0.2:30080", "c"},
+			{client, "172.18.0.2:30080", "abc"},
+			{w, "203.0.113.5:80", "abc"},
+			{w, "203.0.113.6:80", "abc"},
+		} {
+			got := []byte(w.who(test.from, test.address, 6))
+			slices.Sort(got)
+			if got := string(slices.Compact(got)); got != test.want {
+				t.Errorf("%s: %s answer, want %s", test.address, got, test.want)
+			}
+		}
+		w.fail(w, "172.18.0.1:30081", "dial tcp 172.18.0.1:30081: connect: connection refused")
+		w.reach(w, "172.18.0.2:30080", "c for 198.51.100.1") // the policy Local keeps the address of the client
+		w.service("web", func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 30080 })
+		w.endpoints("web", at(c))
+		w.reach(w, "172.18.0.1:30080", "c for 172.18.0.1")
+	})
+}
+
+func TestTheAPIServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		pod := w.pod()
+		w.fail(pod, "kubernetes.default.svc:443", "dial tcp 10.0.0.1:443: connect: connection refused")
+		l, err := w.ListenAPIServer()
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = c.Write([]byte("API server"))
+				_ = c.Close()
+			}
+		}()
+		w.reach(pod, "kubernetes.default.svc:443", "API server")
+		w.reach(pod, "kubernetes.default:https", "API server")
+		w.reach(pod, "192.0.2.1:6443", "API server")
+	})
+}

@@ -463,6 +463,6 @@
 //
 // The command writes one timed line for each scenario that passed; on a terminal only with -v. For a
 // scenario that failed it shows the file and line of the step, its number, its verb and object, and the
-// difference between the expected and the actual answer (-want +got). The last line is
+// difference between the expected and the actual answer as lines of YAML (-want +got). The last line is
 // "N passed, N failed".
 package scenarios

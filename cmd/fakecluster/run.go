@@ -245,9 +245,9 @@ globs match, each on a cluster of its own in this process.
 
 Each scenario that passes is a line (on a terminal only with -v, where one line
 shows the progress), one that fails shows the step's file and line, the object
-and the difference (-want +got). The last line is "N passed, N failed". The exit
-status is 0 if all passed. If a path or a scenario has a mistake in it, nothing
-is played. Scenarios that wait are played in virtual time.
+and the difference in YAML (-want +got). The last line is "N passed, N failed".
+The exit status is 0 if all passed. If a path or a scenario has a mistake in it,
+nothing is played. Scenarios that wait are played in virtual time.
 
 A scenario has a name (scenario:), maybe a setup (manifests to create), and
 steps. A step is one request, with expect: (what the answer has, as a subset)

@@ -2,37 +2,30 @@ package player
 
 import (
 	"math"
-	"regexp"
-	"strings"
-
-	"github.com/google/go-cmp/cmp"
+	"reflect"
 
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// Diff returns the difference of got from want as (-want +got); it is empty if got matches. want is a resolved tree, got a JSON value.
-func Diff(want, got any) string {
-	w, g := compared(want, got)
-	w, g = renderRedacted(w), renderRedacted(g)
-	// To keep programs from depending on its output, cmp writes some spaces as
-	// non-breaking ones, and not the same ones each time. A golden file does depend on it.
-	text := ofLine.ReplaceAllString(strings.ReplaceAll(cmp.Diff(w, g), "\u00a0", " "), `$1"`)
-	return ofLines.ReplaceAllString(text, "${1}string(")
+// Matches reports whether got is as want asks. want is a resolved tree, got a JSON value.
+func Matches(want, got any) bool {
+	w, g := renderedSides(want, got)
+	return reflect.DeepEqual(w, g)
 }
 
-// These are how cmp shows lines, which are texts for the reader of the difference. It shows one as
-// s"...", and two that differ and stand alone in "player.line(...)".
-var (
-	ofLine  = regexp.MustCompile(`(?m)(^[-+ ]\s+|":\s+)s"`)
-	ofLines = regexp.MustCompile(`(?m)^([-+ ]\s*)player\.line\(`)
-)
+// renderedSides returns what compared returns, with what is shown in the place of hidden values.
+func renderedSides(want, got any) (w, g any) {
+	w, g = compared(want, got)
+	return renderRedacted(w), renderRedacted(g)
+}
 
 // compared returns two JSON values, equal if and only if got is as want asks. They
 // have only the fields in want, so that their difference shows nothing else:
 //
 //   - of a mapping, the fields that want names; of one marked !only, all;
 //   - of a list, every item, each compared to the item in its place, or for one marked
-//     !unordered to an item that it is like;
+//     !unordered to an item that it is like. If the lists differ, both sides have the same length, and missing{} is in the place
+//     of an item that one side does not have;
 //   - a field marked !absent only if got has it, so that it shows as a surplus;
 //   - a field marked !present as got has it, or as the mark if it is missing.
 func compared(want, got any) (w, g any) {
@@ -60,25 +53,14 @@ func compared(want, got any) (w, g any) {
 		if !ok {
 			return plain(want), got
 		}
-		return comparedItems(want.Items, Arranged(want.Items, items))
-	case string:
-		if text, ok := got.(string); ok && text != want && !strings.Contains(want+text, "\n") {
-			return line{want}, line{text}
-		}
-		return want, got
+		return comparedPairs(want.Items, items, pairUnordered(want.Items, items))
 	default:
 		return number(want), number(got)
 	}
 }
 
-// line is a text of one line, in a difference. Its methods make go-cmp show it whole:
-// of two texts alike, which most error messages are, it shows scattered letters
-// otherwise.
-type line struct{ text string }
-
-func (l line) Equal(other line) bool { return l == other }
-
-func (l line) String() string { return l.text }
+// missing is in the place of an item of a list that one side of a difference does not have.
+type missing struct{}
 
 func comparedFields(want map[string]any, got any, all bool) (w, g any) {
 	gotFields, ok := got.(map[string]any)
@@ -107,25 +89,138 @@ func comparedFields(want map[string]any, got any, all bool) (w, g any) {
 }
 
 func comparedItems(want, got []any) (w, g any) {
-	wantSide := make([]any, len(want))
-	gotSide := make([]any, len(got))
-	for i := range max(len(want), len(got)) {
-		switch {
-		case i >= len(got):
-			wantSide[i] = plain(want[i])
-		case i >= len(want):
-			gotSide[i] = got[i]
-		default:
-			wantSide[i], gotSide[i] = compared(want[i], got[i])
+	if len(want) == len(got) {
+		pairs := make([][2]int, len(want))
+		for i := range pairs {
+			pairs[i] = [2]int{i, i}
+		}
+		w, g = comparedPairs(want, got, pairs)
+		if reflect.DeepEqual(renderRedacted(w), renderRedacted(g)) {
+			return w, g
 		}
 	}
+	return comparedPairs(want, got, align(len(want), len(got), func(i, j int) bool { return Matches(want[i], got[j]) }))
+}
+
+// comparedPairs compares the items of two lists in pairs. A pair has the index of an item in each list, or -1 for none.
+func comparedPairs(want, got []any, pairs [][2]int) (w, g any) {
+	wantSide, gotSide := make([]any, len(pairs)), make([]any, len(pairs))
+	for i, pair := range pairs {
+		switch {
+		case pair[1] < 0:
+			wantSide[i], gotSide[i] = plain(want[pair[0]]), missing{}
+		case pair[0] < 0:
+			wantSide[i], gotSide[i] = missing{}, got[pair[1]]
+		default:
+			wantSide[i], gotSide[i] = compared(want[pair[0]], got[pair[1]])
+		}
+	}
+	// An empty list is shown as a list.
+	if len(want) == 0 {
+		wantSide = []any{}
+	}
+	if len(got) == 0 {
+		gotSide = []any{}
+	}
 	return wantSide, gotSide
+}
+
+// maxAligned limits the product of the lengths of two lists that align compares item by item.
+const maxAligned = 10_000
+
+// align pairs the items of two lists so that as many as possible match, without a change of their order. Between
+// those, items that do not match are paired in their order. An item without a partner has -1 in its place.
+func align(want, got int, matches func(i, j int) bool) (pairs [][2]int) {
+	// longest[i][j] is how many items of want[i:] and got[j:] match.
+	var longest [][]int
+	same := make([][]bool, want)
+	if want*got <= maxAligned {
+		longest = make([][]int, want+1)
+		for i := range longest {
+			longest[i] = make([]int, got+1)
+		}
+		for i := want - 1; i >= 0; i-- {
+			same[i] = make([]bool, got)
+			for j := got - 1; j >= 0; j-- {
+				longest[i][j] = max(longest[i+1][j], longest[i][j+1])
+				if same[i][j] = matches(i, j); same[i][j] {
+					longest[i][j] = max(longest[i][j], longest[i+1][j+1]+1)
+				}
+			}
+		}
+	}
+	i, j := 0, 0 // what is paired
+	pairUpTo := func(toWant, toGot int) {
+		for i < toWant || j < toGot {
+			pair := [2]int{-1, -1}
+			if i < toWant {
+				pair[0] = i
+				i++
+			}
+			if j < toGot {
+				pair[1] = j
+				j++
+			}
+			pairs = append(pairs, pair)
+		}
+	}
+	for a, b := 0, 0; longest != nil && a < want && b < got; {
+		switch {
+		case same[a][b] && longest[a][b] == longest[a+1][b+1]+1:
+			pairUpTo(a, b)
+			pairUpTo(a+1, b+1)
+			a, b = a+1, b+1
+		case longest[a+1][b] >= longest[a][b+1]:
+			a++
+		default:
+			b++
+		}
+	}
+	pairUpTo(want, got)
+	return pairs
+}
+
+// pairUnordered pairs as many items as possible that match, in the order of want. The others are paired in their order.
+func pairUnordered(want, got []any) (pairs [][2]int) {
+	of := make([]int, len(want)) // of each item of want, the item of got that matches it, or -1
+	for w := range of {
+		of[w] = -1
+	}
+	var left []int
+	for g, w := range partners(want, got) {
+		if w >= 0 {
+			of[w] = g
+		} else {
+			left = append(left, g)
+		}
+	}
+	for w, g := range of {
+		if g < 0 && len(left) > 0 {
+			g, left = left[0], left[1:]
+		}
+		pairs = append(pairs, [2]int{w, g})
+	}
+	for _, g := range left {
+		pairs = append(pairs, [2]int{-1, g})
+	}
+	return pairs
 }
 
 // Arranged returns got in an order in which as many items as possible stand where
 // want has an item that they are as; the others fill the places left.
 func Arranged(want, got []any) []any {
-	partner := make([]int, len(got)) // of each item of got, the item of want it is as, or -1
+	arranged := make([]any, 0, len(got))
+	for _, pair := range pairUnordered(want, got) {
+		if pair[1] >= 0 {
+			arranged = append(arranged, got[pair[1]])
+		}
+	}
+	return arranged
+}
+
+// partners returns, for each item of got, the item of want that it matches, or -1. As many as possible have one.
+func partners(want, got []any) []int {
+	partner := make([]int, len(got))
 	for i := range partner {
 		partner[i] = -1
 	}
@@ -133,7 +228,7 @@ func Arranged(want, got []any) []any {
 	var pair func(w int, tried []bool) bool
 	pair = func(w int, tried []bool) bool {
 		for g := range got {
-			if tried[g] || Diff(want[w], got[g]) != "" {
+			if tried[g] || !Matches(want[w], got[g]) {
 				continue
 			}
 			tried[g] = true
@@ -147,25 +242,7 @@ func Arranged(want, got []any) []any {
 	for w := range want {
 		pair(w, make([]bool, len(got)))
 	}
-	arranged := make([]any, max(len(want), len(got)))
-	taken := make([]bool, len(arranged))
-	for g, w := range partner {
-		if w >= 0 {
-			arranged[w], taken[w] = got[g], true
-		}
-	}
-	var left []any
-	for g, w := range partner {
-		if w < 0 {
-			left = append(left, got[g])
-		}
-	}
-	for i := range arranged {
-		if !taken[i] && len(left) > 0 {
-			arranged[i], left = left[0], left[1:]
-		}
-	}
-	return arranged[:len(got):len(got)]
+	return partner
 }
 
 // number makes one number of 1 and 1.0, which in JSON are the same.

@@ -38,7 +38,7 @@ func (h redacted) sides(want any) (w, g any) {
 	if other == shown {
 		other = "(another secret)"
 	}
-	return line{other}, line{shown}
+	return other, shown
 }
 
 // MarshalJSON implements json.Marshaler, by which values are shown in a line.

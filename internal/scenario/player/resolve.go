@@ -162,9 +162,6 @@ func plain(tree any) any {
 // placeholder represents any value. Its type makes it differ from every string.
 type placeholder string
 
-// String makes go-cmp show it as s"!present".
-func (p placeholder) String() string { return string(p) }
-
 // frames has the answers of a running scenario, by scope.
 type frames map[*syntax.Scope]map[string]Answer
 

@@ -12,7 +12,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 )
+
+// Behavior is what the containers of some pods do.
+type Behavior = workloadconfig.Behavior
 
 // Config is what Start needs.
 type Config struct {
@@ -161,7 +166,7 @@ type behaviors struct {
 func newBehaviors(list []Behavior) (*behaviors, error) {
 	var errs []error
 	for i := range list {
-		if err := list[i].validate(); err != nil {
+		if err := list[i].Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("the behavior of %s: %w", list[i], err))
 		}
 	}
@@ -171,7 +176,7 @@ func newBehaviors(list []Behavior) (*behaviors, error) {
 // of returns the behavior that applies to a container, and nil if none does.
 func (b *behaviors) of(pod *corev1.Pod, spec *corev1.Container) *Behavior {
 	for i := range b.list {
-		if b.list[i].matches(pod, spec) {
+		if b.list[i].Matches(pod, spec) {
 			b.mu.Lock()
 			b.used[i] = true
 			b.mu.Unlock()

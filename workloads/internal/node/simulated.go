@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 )
 
 // defaultRunTime is how long a container runs that completes without a behavior or command that says more.
@@ -94,7 +96,7 @@ func reasonOf(code int32) string {
 
 // pauses reports whether the image is the one that does nothing until it is stopped.
 func pauses(container *corev1.Container) bool {
-	image := repository(container.Image)
+	image := workloadconfig.Repository(container.Image)
 	return image[strings.LastIndexByte(image, '/')+1:] == "pause"
 }
 

@@ -17,15 +17,11 @@ func (a *Agent) Usage(pod *corev1.Pod) map[string]corev1.ResourceList {
 			for _, specs := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 				for j := range specs {
 					if specs[j].Name == statuses[i].Name {
-						usage[specs[j].Name] = a.behaviors.of(pod, &specs[j]).usage()
+						usage[specs[j].Name] = ptr.Deref(a.behaviors.of(pod, &specs[j]), Behavior{}).Usage
 					}
 				}
 			}
 		}
 	}
 	return usage
-}
-
-func (b *Behavior) usage() corev1.ResourceList {
-	return ptr.Deref(b, Behavior{}).Usage
 }

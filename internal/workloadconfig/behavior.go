@@ -1,4 +1,4 @@
-package node
+package workloadconfig
 
 import (
 	"encoding/json"
@@ -150,8 +150,8 @@ func (b Behavior) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// validate returns what is wrong with the behavior.
-func (b *Behavior) validate() error {
+// Validate returns what is wrong with the behavior.
+func (b *Behavior) Validate() error {
 	for _, pattern := range []struct{ field, value string }{
 		{"Image", b.Image}, {"Name", b.Name}, {"Container", b.Container}, {"Owner", b.Owner},
 	} {
@@ -195,8 +195,8 @@ func (b *Behavior) fails() bool {
 	return b.OOMKilled || b.UnhealthyAfter > 0 || ptr.Deref(b.ExitCode, 0) != 0
 }
 
-// matches reports whether the behavior applies to the container.
-func (b *Behavior) matches(pod *corev1.Pod, container *corev1.Container) bool {
+// Matches reports whether the behavior applies to the container.
+func (b *Behavior) Matches(pod *corev1.Pod, container *corev1.Container) bool {
 	if !matchesImage(b.Image, container.Image) ||
 		b.Namespace != "" && b.Namespace != pod.Namespace ||
 		!matchesPattern(b.Name, pod.Name) ||
@@ -222,11 +222,11 @@ func matchesPattern(pattern, value string) bool {
 
 // matchesImage compares an image with a pattern that may lack the tag.
 func matchesImage(pattern, image string) bool {
-	return matchesPattern(pattern, image) || matchesPattern(pattern, repository(image))
+	return matchesPattern(pattern, image) || matchesPattern(pattern, Repository(image))
 }
 
-// repository returns an image without tag and digest.
-func repository(image string) string {
+// Repository returns an image without tag and digest.
+func Repository(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
 		image = image[:i]

@@ -25,7 +25,7 @@ type Behavior = node.Behavior
 // somebody cordons, drains or deletes it.
 type Node = node.Node
 
-// Nodes runs n Nodes, n1, n2 and so on, in up to three zones, with 8 CPUs, 32 GiB of memory and 110 Pods each. Their
+// Nodes runs n Nodes, n1, n2 and so on, in two zones, with 8 CPUs, 32 GiB of memory and 110 Pods each. Their
 // Leases are renewed, and the Pods that are bound to them run: see [Behaviors]. Claims for volumes get them from the
 // default StorageClass "standard", unless the cluster has another default.
 //

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
 )
 
@@ -19,16 +21,19 @@ import (
 type Option func(*settings)
 
 type settings struct {
-	controllers  []string // nil: all
-	configFile   string   // of the scheduler
-	configured   bool
-	noScheduler  bool
-	logger       logr.Logger
-	nodes        []*corev1.Node
-	behaviors    []Behavior
-	wrong        []error // options with impossible arguments
-	repeated     string  // an option that was given twice
-	alreadyGiven map[string]bool
+	controllers   []string // nil: all
+	configFile    string   // of the scheduler
+	configured    bool
+	schedulerData json.RawMessage // its configuration in data
+	noScheduler   bool
+	data          *workloadconfig.Config // of ConfigFile
+	dataName      string                 // its file
+	logger        logr.Logger
+	nodes         []*corev1.Node
+	behaviors     []Behavior
+	wrong         []error // options with impossible arguments
+	repeated      string  // an option that was given twice
+	alreadyGiven  map[string]bool
 }
 
 // once returns an option that may be given once.
@@ -92,6 +97,7 @@ func read(opts []Option) (*settings, error) {
 	for _, o := range opts {
 		o(s)
 	}
+	s.addData()
 	if s.repeated != "" {
 		return nil, fmt.Errorf("%s is given twice", s.repeated)
 	}
@@ -135,15 +141,22 @@ func (s *settings) scheduler() (*config.KubeSchedulerConfiguration, error) {
 		return nil, nil
 	}
 	var data []byte
-	if s.configured {
-		var err error
+	var err error
+	source := "SchedulerConfig: " + s.configFile
+	switch {
+	case s.schedulerData != nil:
+		source = s.dataName + ": scheduler"
+		if data, err = withKind(s.schedulerData); err != nil {
+			return nil, fmt.Errorf("%s: %w", source, err)
+		}
+	case s.configured:
 		if data, err = os.ReadFile(s.configFile); err != nil {
 			return nil, fmt.Errorf("SchedulerConfig: %w", err)
 		}
 	}
 	c, err := controlplane.ReadSchedulerConfig(data)
 	if err != nil {
-		return nil, fmt.Errorf("SchedulerConfig: %s: %w", s.configFile, err)
+		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	return c, nil
 }

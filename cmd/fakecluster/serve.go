@@ -19,6 +19,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/kustomize"
+	"github.com/fakecluster/fakecluster/workloads"
 )
 
 // serving are the flags of serve.
@@ -33,6 +34,8 @@ type serving struct {
 	enablePlugins, disablePlugins []string
 	session                       *session               // nil: nothing is recorded
 	apiServer                     *serverflags.Arguments // flags of kube-apiserver; nil: the command does not have them
+	living                        living
+	workloads                     []workloads.Option // nil: nothing lives in the cluster
 }
 
 func serveCommand() *cobra.Command {
@@ -56,6 +59,7 @@ changes that.`,
   kubectl --kubeconfig cluster.kubeconfig get namespaces
 
   fakecluster serve --port 8080 --manifests deploy/ --controllers '*'
+  fakecluster serve --workloads --nodes 5
   fakecluster serve --data cluster.data
   fakecluster serve --record session.yaml
   fakecluster serve --ui
@@ -63,6 +67,12 @@ changes that.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options, err := f.options(cmd)
+			if err == nil {
+				f.workloads, err = f.living.options(cmd)
+			}
+			if err == nil && f.workloads != nil && f.record != "" {
+				err = usageError{errors.New("--record and --workloads exclude each other: a scenario has the requests of clients only")}
+			}
 			if err == nil {
 				err = f.serve(cmd.Context(), options, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
@@ -86,6 +96,7 @@ each write is in the file before it is answered; the file is made if it does not
 each answer, or second, a second later (default: always)`)
 	flags.StringVar(&f.record, "record", "", `write what clients do until the end to this new file, as a scenario that "fakecluster
 run" passes: requests to resources and their answers, without watches and discovery`)
+	f.living.describe(flags)
 	f.describe(flags)
 	flags.SetNormalizeFunc(cliflag.WordSepNormalizeFunc) // as kube-apiserver does
 	f.apiServer = serverflags.Define(flags)
@@ -99,7 +110,7 @@ func (f *serving) describe(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.manifests, "manifests", nil, "a file or folder of manifests to begin with, which are created in the order that installing needs; may be repeated")
 	flags.StringArrayVar(&f.kustomize, "kustomize", nil, "a folder with a kustomization to begin with, which is built and installed as by kubectl apply -k; may be repeated")
 	flags.StringArrayVar(&f.objects, "objects", nil, "a file of manifests to begin with, which are created in the order that installing needs, with their status; may be repeated")
-	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act, separated by commas: '*' for all, 'none' for none, or names of those that exist.\nNone of them runs workloads: a Deployment creates no ReplicaSet, and a Job no Pod\n"+controllerNames())
+	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act, separated by commas: '*' for all, 'none' for none, or names of those that exist.\nNone of them runs workloads: with these alone, a Deployment creates no ReplicaSet, and a Job no Pod\n"+controllerNames())
 	flags.BoolVar(&f.garbage, "garbage-collection", false, "delete dependents with their owners, as the controller garbage-collector-controller does")
 	flags.StringArrayVar(&f.runtimeConfig, "runtime-config", nil, "versions of built-in kinds that are served or not, as resource.k8s.io/v1beta2=true; may be repeated")
 	flags.StringSliceVar(&f.enablePlugins, "enable-admission-plugins", nil, "admission plugins to turn on, separated by commas")
@@ -271,6 +282,13 @@ func (f *serving) serve(ctx context.Context, options []fakecluster.Option, stdou
 		return unwrapped(err)
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
+	if f.workloads != nil {
+		end, err := live(cluster, f.workloads, stderr)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	content, err := cluster.Kubeconfig()
 	if err != nil {
 		return err

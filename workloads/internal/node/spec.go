@@ -13,10 +13,10 @@ import (
 
 const (
 	kubeletVersion = "v1.37.1"
-	zones          = 3
+	zones          = 2
 )
 
-// Nodes returns n nodes with the names n1, n2, and so on, in up to three zones. Start gives each 8 CPUs, 32 GiB of
+// Nodes returns n nodes with the names n1, n2, and so on, in two zones. Start gives each 8 CPUs, 32 GiB of
 // memory and 110 pods.
 func Nodes(n int) []*corev1.Node {
 	nodes := make([]*corev1.Node, 0, max(n, 0))

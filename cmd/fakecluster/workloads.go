@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/printable"
+	"github.com/fakecluster/fakecluster/workloads"
+)
+
+// living are the flags of serve about what lives in the cluster.
+type living struct {
+	workloads bool
+	nodes     int
+	config    string
+}
+
+func (l *living) describe(flags *pflag.FlagSet) {
+	flags.BoolVar(&l.workloads, "workloads", false, `run Kubernetes' controllers and scheduler, and nodes whose pods start, become ready
+and complete, without images (docs/workloads.md)`)
+	flags.IntVar(&l.nodes, "nodes", 0, "with --workloads: the number of nodes, which are in two zones (default 3)")
+	flags.StringVar(&l.config, "workloads-config", "", `with --workloads: a YAML file with any of nodes, behaviors (what containers do), controllers
+and scheduler, as the field workloads of scenario files has them`)
+}
+
+// options returns the options of package workloads, and nil if nothing lives in the cluster.
+func (l *living) options(cmd *cobra.Command) ([]workloads.Option, error) {
+	nodes, config := cmd.Flags().Changed("nodes"), cmd.Flags().Changed("workloads-config")
+	var options []workloads.Option
+	switch {
+	case !l.workloads && nodes:
+		return nil, usageError{errors.New("--nodes: needs --workloads")}
+	case !l.workloads && config:
+		return nil, usageError{errors.New("--workloads-config: needs --workloads")}
+	case !l.workloads:
+		return nil, nil
+	case nodes && l.nodes < 1:
+		return nil, usageError{fmt.Errorf("--nodes: there has to be at least one, and not %d", l.nodes)}
+	case nodes:
+		options = append(options, workloads.Nodes(l.nodes))
+	case !config:
+		options = append(options, workloads.Nodes(workloads.DefaultNodes))
+	}
+	if config {
+		options = append(options, workloads.ConfigFile(l.config))
+	}
+	return options, nil
+}
+
+// live makes a cluster live. end ends that, and prints what has gone wrong.
+func live(c *fakecluster.Cluster, options []workloads.Option, stderr io.Writer) (end func(), err error) {
+	w, err := workloads.New(c, options...)
+	if err != nil {
+		return nil, fmt.Errorf("workloads: %w", err)
+	}
+	return func() {
+		if err := w.Close(); err != nil {
+			fmt.Fprintln(stderr, "fakecluster: serve: workloads:", printable.Text(err.Error()))
+		}
+	}, nil
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// TestServeLivesOnAfterARestart proves that --workloads runs Pods in real time, that SIGTERM ends it cleanly, and that with
+// --data the Pods of the last time go on without a restart.
+func TestServeLivesOnAfterARestart(t *testing.T) {
+	folder := t.TempDir()
+	config := filepath.Join(folder, "workloads.yaml")
+	if err := os.WriteFile(config, []byte("nodes: 2\nbehaviors:\n- {image: web, readyDelay: 1ms, usage: {cpu: 100m}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig := filepath.Join(folder, "kubeconfig")
+	run := func(use func(kubernetes.Interface)) {
+		t.Helper()
+		child := exec.CommandContext(t.Context(), os.Args[0], "serve", "--kubeconfig", kubeconfig, "--data", filepath.Join(folder, "data"), "--workloads", "--workloads-config", config)
+		child.Env = append(os.Environ(), asMain+"=yes")
+		var stderr bytes.Buffer
+		child.Stderr = &stderr
+		stdout, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		output := bufio.NewReader(stdout)
+		if line, err := output.ReadString('\n'); err != nil || !strings.HasPrefix(line, "ready http") {
+			_ = child.Wait()
+			t.Fatalf("first line %q, %v, stderr %q", line, err, &stderr)
+		}
+		client, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		use(kubernetes.NewForConfigOrDie(client))
+		if err := child.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		rest, _ := io.ReadAll(output)
+		if err := child.Wait(); err != nil || len(rest) > 0 || stderr.Len() > 0 {
+			t.Errorf("end: %v, stdout after ready %q, stderr %q", err, rest, &stderr)
+		}
+	}
+	labels := map[string]string{"app": "web"}
+	replicas := int32(2)
+	web := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "web"}}},
+		}},
+	}
+	started := map[string]metav1.Time{} // when the containers have, by the names of their Pods
+	run(func(client kubernetes.Interface) {
+		if _, err := client.AppsV1().Deployments("default").Create(t.Context(), web, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		waitForReplicas(t, client, 2)
+		for _, pod := range podsOf(t, client) {
+			started[pod.Name] = pod.Status.ContainerStatuses[0].State.Running.StartedAt
+			if pod.Spec.NodeName != "n1" && pod.Spec.NodeName != "n2" {
+				t.Errorf("the Pod %s is on %q", pod.Name, pod.Spec.NodeName)
+			}
+		}
+	})
+	run(func(client kubernetes.Interface) {
+		if _, err := client.AppsV1().Deployments("default").Patch(t.Context(), "web", types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		waitForReplicas(t, client, 3)
+		for _, pod := range podsOf(t, client) {
+			status := pod.Status.ContainerStatuses[0]
+			if before, ok := started[pod.Name]; ok && (status.RestartCount > 0 || !status.State.Running.StartedAt.Equal(&before)) {
+				t.Errorf("the container of Pod %s has restarted: %+v", pod.Name, status)
+			}
+			delete(started, pod.Name)
+		}
+		if len(started) > 0 {
+			t.Errorf("Pods have been replaced: %v", started)
+		}
+	})
+}
+
+// waitForReplicas returns when the Deployment web has as many replicas available.
+func waitForReplicas(t *testing.T, client kubernetes.Interface, n int32) {
+	t.Helper()
+	w, err := client.AppsV1().Deployments("default").Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		if d, ok := event.Object.(*appsv1.Deployment); ok && d.Status.AvailableReplicas == n {
+			return
+		}
+	}
+	t.Fatalf("the watch ends before there are %d replicas", n)
+}
+
+func podsOf(t *testing.T, client kubernetes.Interface) []corev1.Pod {
+	t.Helper()
+	pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pods.Items
+}
+
+func TestServeRejectsWrongWorkloads(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "w.yaml")
+	for _, test := range []struct {
+		name, config string
+		args         []string
+		status       int
+		want         string
+	}{
+		{"nodes alone", "", []string{"--nodes", "2"}, 2, "--nodes: needs --workloads"},
+		{"a configuration alone", "", []string{"--workloads-config", config}, 2, "--workloads-config: needs --workloads"},
+		{"no nodes", "", []string{"--workloads", "--nodes", "0"}, 2, "--nodes: there has to be at least one, and not 0"},
+		{"a recording", "", []string{"--workloads", "--record", filepath.Join(t.TempDir(), "session.yaml")}, 2,
+			"--record and --workloads exclude each other: a scenario has the requests of clients only"},
+		{"a mistake in the file", "behaviors:\n- {image: web, crash: true}\n", []string{"--workloads", "--workloads-config", config}, 1,
+			"workloads: " + config + ":2:16: unknown field \"crash\" (allowed: "},
+		{"nodes twice", "nodes: 4\n", []string{"--workloads", "--nodes", "2", "--workloads-config", config}, 1,
+			"workloads: " + config + " has nodes, and the option Nodes is given, too; leave one of them out"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if err := os.WriteFile(config, []byte(test.config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var stderr bytes.Buffer
+			status := execute(t.Context(), append([]string{"serve"}, test.args...), io.Discard, &stderr)
+			if status != test.status || !strings.HasPrefix(stderr.String(), "fakecluster: serve: "+test.want) {
+				t.Errorf("status %d, stderr %q; want %d, %q", status, &stderr, test.status, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package workloadconfig
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFilesAreReadStrictly(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"an unknown field", "node: 3", `f.yaml:1:1: unknown field "node" (allowed: behaviors, controllers, nodes, scheduler)`},
+		{"a list", "[nodes]", "f.yaml:1:1: this has to be a mapping with some of behaviors, controllers, nodes, scheduler"},
+		{"a field twice", "nodes: 1\nnodes: 2", "f.yaml:2:1: nodes is given twice, first on line 1"},
+		{"text that is not YAML", "nodes: 1\n- a", "f.yaml:1: not YAML: did not find expected key"},
+		{"two documents", "nodes: 1\n---\nnodes: 2", "f.yaml: this has to be one YAML document"},
+		{"no nodes", "nodes: 0", "f.yaml:1:8: there has to be at least one node"},
+		{"nodes in words", "nodes: three", "f.yaml:1:8: this has to be a number of nodes, or a list of Node objects"},
+		{"an unknown field of a node", "nodes:\n- metadata: {name: a}\n  spec: {taint: []}", "f.yaml:3:10: unknown field \"taint\" (allowed: configSource, externalID, podCIDR, podCIDRs, podPreemptionPolicy, providerID, taints, unschedulable)"},
+		{"a quantity that is none", "nodes:\n- status: {capacity: {cpu: much}}", "f.yaml:2:28: quantities must match the regular expression"},
+		{"an unknown field of a behavior", "behaviors:\n- image: a\n- {image: b, crash: true}", "f.yaml:3:14: unknown field \"crash\" (allowed: container, exitCode, failures, forever, image, jitter, labels, message, name, namespace, neverReady, oomKilled, owner, pullDelay, pullError, readyDelay, runTime, startDelay, startError, terminationDelay, terminationExitCode, unhealthyAfter, usage)"},
+		{"a value of another type", "behaviors: [{neverReady: 'yes'}]", "f.yaml:1:26: this has to be a boolean (true or false), and is a string"},
+		{"a duration without a unit", "behaviors: [{readyDelay: 5}]", "f.yaml:1:26: this has to be a string, and is a number"},
+		{"an impossible behavior", "behaviors: [{image: a, jitter: 2}]", "f.yaml:1:13: the behavior of image a: the field Jitter is 2, which is not between 0 and 1"},
+		{"behaviors by name", "behaviors: {web: {}}", "f.yaml:1:12: this has to be a list of behaviors"},
+		{"controllers by number", "controllers: [1]", "f.yaml:1:15: this has to be a string, and is a number"},
+		{"a scheduler by name", "scheduler: mine", "f.yaml:1:12: this has to be false, for no scheduler, or a KubeSchedulerConfiguration"},
+		{"a mark", "behaviors: [{image: !absent }]", "f.yaml:1:21: the mark !absent cannot be used here"},
+		{"an alias of itself", "behaviors: [&a {labels: {x: *a}}]", "f.yaml:1:"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := ReadFile("f.yaml", []byte(test.text))
+			if err == nil || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("the error is\n%v\nwant\n%s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestAllMistakesAreFound(t *testing.T) {
+	_, err := ReadFile("f.yaml", []byte("nodes: 0\nbehaviors: [{crash: 1}, {jitter: 3}]\n"))
+	if err == nil || strings.Count(err.Error(), "f.yaml:") != 3 {
+		t.Errorf("the error is %v, want three mistakes", err)
+	}
+}
+
+func TestFilesAreRead(t *testing.T) {
+	const text = `
+nodes: &nodes
+- metadata: {name: a, labels: {gpu: "yes"}}
+  spec: {taints: [{key: gpu, effect: NoSchedule}]}
+  status: {capacity: {cpu: 2, memory: 4Gi}}
+behaviors:
+- {image: web, readyDelay: 1m30s, jitter: 0.2, usage: {cpu: 100m}, exitCode: 3}
+controllers: []
+scheduler: {percentageOfNodesToScore: 100}
+`
+	c, err := ReadFile("f.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := c.Nodes.Objects[0]
+	if n.Name != "a" || n.Labels["gpu"] != "yes" || n.Spec.Taints[0].Key != "gpu" || n.Status.Capacity.Cpu().Value() != 2 {
+		t.Errorf("the node is %+v", n)
+	}
+	if b := c.Behaviors[0]; b.ReadyDelay != 90*time.Second || *b.ExitCode != 3 || b.Usage.Cpu().MilliValue() != 100 {
+		t.Errorf("the behavior is %+v", b)
+	}
+	if c.Controllers == nil || string(c.Scheduler.Config) != `{"percentageOfNodesToScore":100}` {
+		t.Errorf("controllers are %v, the scheduler is %s", c.Controllers, c.Scheduler.Config)
+	}
+
+	// Written as JSON, it reads the same.
+	data, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ReadFile("f.json", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(c, again); diff != "" {
+		t.Errorf("after a round trip (-want +got):\n%s", diff)
+	}
+	for _, text := range []string{"", "# nothing\n", "nodes: 5", "scheduler: false"} {
+		if c, err := ReadFile("f.yaml", []byte(text)); err != nil || c.Nodes.Objects != nil || c.Behaviors != nil {
+			t.Errorf("%q is %+v, %v", text, c, err)
+		}
+	}
+}

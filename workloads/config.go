@@ -1,0 +1,97 @@
+package workloads
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	configv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/workloads/internal/node"
+)
+
+// DefaultNodes is the number of Nodes of a cluster that is described by data without any.
+const DefaultNodes = workloadconfig.DefaultNodes
+
+// ConfigFile names a YAML file that describes what lives in the cluster, as "fakecluster serve --workloads-config" and the
+// field workloads of scenario files do:
+//
+//	nodes: 5                     # or a list of Node objects; default: 3
+//	behaviors:                   # see Behavior
+//	- {image: "nginx:1.27", readyDelay: 30s}
+//	controllers: ["*", "-ttl-controller"]
+//	scheduler: false             # or a KubeSchedulerConfiguration
+//
+// All fields are optional. An unknown field, or what the option of a field would reject, is an error with the file and the
+// line. A field and the option that does the same exclude each other.
+func ConfigFile(path string) Option {
+	return once("ConfigFile", func(s *settings) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			s.wrong = append(s.wrong, fmt.Errorf("ConfigFile: %w", err))
+			return
+		}
+		s.describe(path, data)
+	})
+}
+
+// describe takes over what the text of a file describes. The options that are given besides are compared with it by addData.
+func (s *settings) describe(name string, data []byte) {
+	c, err := workloadconfig.ReadFile(name, data)
+	if err != nil {
+		s.wrong = append(s.wrong, err)
+		return
+	}
+	s.data, s.dataName = c, name
+}
+
+// addData adds what data describes to what options say.
+func (s *settings) addData() {
+	c := s.data
+	if c == nil {
+		return
+	}
+	given := func(field string, is bool, options ...string) bool {
+		for _, option := range options {
+			if is && s.alreadyGiven[option] {
+				s.wrong = append(s.wrong, fmt.Errorf("%s has %s, and the option %s is given, too; leave one of them out", s.dataName, field, option))
+			}
+		}
+		return is
+	}
+	switch {
+	case given("nodes", c.Nodes.Objects != nil, "Nodes", "NodeObjects"):
+		s.nodes = c.Nodes.Objects
+	case given("nodes", c.Nodes.Count > 0, "Nodes", "NodeObjects"):
+		s.nodes = node.Nodes(c.Nodes.Count)
+	case len(s.nodes) == 0:
+		s.nodes = node.Nodes(DefaultNodes)
+	}
+	if given("behaviors", c.Behaviors != nil, "Behaviors") {
+		s.behaviors = c.Behaviors
+	}
+	if given("controllers", c.Controllers != nil, "Controllers") {
+		s.controllers = c.Controllers
+	}
+	if given("scheduler", c.Scheduler.None, "SchedulerConfig", "WithoutScheduler") {
+		s.noScheduler = true
+	}
+	if given("scheduler", c.Scheduler.Config != nil, "SchedulerConfig", "WithoutScheduler") {
+		s.schedulerData = c.Scheduler.Config
+	}
+}
+
+// withKind returns a KubeSchedulerConfiguration with its kind, which data may leave out.
+func withKind(config json.RawMessage) ([]byte, error) {
+	var fields map[string]any
+	if err := json.Unmarshal(config, &fields); err != nil {
+		return nil, err
+	}
+	for name, value := range map[string]string{"apiVersion": configv1.SchemeGroupVersion.String(), "kind": "KubeSchedulerConfiguration"} {
+		if _, ok := fields[name]; !ok {
+			fields[name] = value
+		}
+	}
+	return json.Marshal(fields)
+}

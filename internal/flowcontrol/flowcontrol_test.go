@@ -54,7 +54,7 @@ func open(t *testing.T) (*store.Store, *flowcontrol.Schemas) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return s, flowcontrol.New(s)
+	return s, flowcontrol.New(s, schemas, levels)
 }
 
 const (
@@ -246,7 +246,7 @@ func BenchmarkMatch(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	of := flowcontrol.New(s)
+	of := flowcontrol.New(s, schemas, levels)
 	for name, by := range map[string]user.Info{
 		"administrator":  &user.DefaultInfo{Name: "a", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}},
 		"the last match": &user.DefaultInfo{Name: "a", Groups: []string{"b", user.AllAuthenticated}},

@@ -25,15 +25,11 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-const (
-	schemasPrefix = "/registry/flowschemas/"
-	levelsPrefix  = "/registry/prioritylevelconfigurations/"
-)
-
 // Schemas are the FlowSchemas of a cluster. They are safe for concurrent use.
 type Schemas struct {
-	store  *store.Store
-	counts counts
+	store           *store.Store
+	schemas, levels string // what the store keys of the objects begin with
+	counts          counts
 
 	current atomic.Pointer[index]
 	changed atomic.Int64 // the revision of the newest change that was reported
@@ -64,8 +60,10 @@ type level struct {
 	spec *flowcontrolv1.PriorityLevelConfigurationSpec
 }
 
-// New returns the FlowSchemas of a store.
-func New(s *store.Store) *Schemas { return &Schemas{store: s} }
+// New returns the FlowSchemas of a store. Their keys begin with schemas, and those of PriorityLevelConfigurations with levels.
+func New(s *store.Store, schemas, levels string) *Schemas {
+	return &Schemas{store: s, schemas: schemas, levels: levels}
+}
 
 // Changed reports that a FlowSchema or a PriorityLevelConfiguration has changed at a revision. It must be called
 // after each such commit, before its request is answered.
@@ -103,11 +101,11 @@ func (s *Schemas) load() (*index, error) {
 
 // read reads the index. Its revision is that of the first list: what has changed since is read again.
 func (s *Schemas) read() (*index, error) {
-	schemas, err := s.store.List(schemasPrefix, store.ListOptions{})
+	schemas, err := s.store.List(s.schemas, store.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	levels, err := s.store.List(levelsPrefix, store.ListOptions{})
+	levels, err := s.store.List(s.levels, store.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -117,14 +115,14 @@ func (s *Schemas) read() (*index, error) {
 		if err != nil {
 			return nil, err
 		}
-		is.levels[record.Key[len(levelsPrefix):]] = level{gjson.Get(record.Value, "metadata.uid").Str, spec}
+		is.levels[record.Key[len(s.levels):]] = level{gjson.Get(record.Value, "metadata.uid").Str, spec}
 	}
 	for _, record := range schemas.Records {
 		spec, err := decoded(schemaSpecs, record)
 		if err != nil {
 			return nil, err
 		}
-		is.add(record.Key[len(schemasPrefix):], gjson.Get(record.Value, "metadata.uid").Str, spec)
+		is.add(record.Key[len(s.schemas):], gjson.Get(record.Value, "metadata.uid").Str, spec)
 	}
 	slices.SortFunc(is.schemas, func(a, b *Schema) int {
 		return cmp.Or(cmp.Compare(a.spec.MatchingPrecedence, b.spec.MatchingPrecedence), cmp.Compare(a.Name, b.Name))

@@ -173,7 +173,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	memory := resource.NewMemory(os.Getenv(verifyMemory) == "1")
 	outside := crd.Outside{Services: host.Services, Closing: host.Closing, Fails: host.Faults.FailConversion}
 	c := &Cluster{
-		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s), options: o, builtin: kinds, rules: auth.NewRules(s, builtin.KeyPrefix, origin),
+		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s, builtin.KeyPrefix("flowschemas"), builtin.KeyPrefix("prioritylevelconfigurations")), options: o, builtin: kinds, rules: auth.NewRules(s, builtin.KeyPrefix, origin),
 		registry: &registry{store: s, builtin: kinds.all, definitions: kinds.definitions, outside: outside, memory: memory},
 		chain:    &admissionChain{store: s, builtin: kinds.all},
 	}

@@ -76,13 +76,13 @@ func (a attempt) namespaceLifecycle(operation admission.Operation, obj, old runt
 	attributes := a.attributes(operation, obj, old, a.version.Kind(), a.request.Namespace, nil) // it looks at no options
 	return record, restadmission.NamespaceLifecycle(attributes, restadmission.Namespace{
 		Exists:      record.Revision != 0,
-		Terminating: isTerminating(record.Value),
+		Terminating: hasTerminatingPhase(record.Value),
 	})
 }
 
-// isTerminating reports whether the JSON of a namespace says so. Most namespaces do not have the word at all,
-// and are not parsed.
-func isTerminating(namespace string) bool {
+// hasTerminatingPhase reports whether the JSON of a namespace has the phase Terminating. Most namespaces do not have the
+// word at all, and are not parsed.
+func hasTerminatingPhase(namespace string) bool {
 	const phase = string(corev1.NamespaceTerminating)
 	return strings.Contains(namespace, `"`+phase+`"`) && gjson.Get(namespace, "status.phase").Str == phase
 }

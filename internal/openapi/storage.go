@@ -59,7 +59,7 @@ func (d placeholder) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKi
 // DeleteReturnsDeletedObject implements registryrest.MayReturnFullObjectDeleter. Of namespaces, whose
 // content goes first, upstream's storage does not implement this.
 func (d placeholder) DeleteReturnsDeletedObject() bool {
-	return d.version.AnswersDeleted && d.version.ContentFirst == nil
+	return d.version.Deletion.AnswersObject && d.version.ContentFirst == nil
 }
 
 // The verbs, each with the methods by which the installer recognizes it.
@@ -90,58 +90,51 @@ type (
 	}
 )
 
-// placeholders make a storage for each set of verbs that a kind or a subresource has. A resource
-// with get and update also has patch.
+// The storages, each with the verbs that a kind or a subresource has.
+type (
+	readable struct {
+		placeholder
+		gets
+		lists
+	}
+	writable struct {
+		readable
+		watches
+		creates
+		updates
+		deletes
+	}
+	deletable struct {
+		writable
+		deletesAll
+	}
+	changeable struct {
+		placeholder
+		gets
+		updates
+	}
+	creatable struct {
+		placeholder
+		creates
+	}
+	updatable struct {
+		placeholder
+		updates
+	}
+)
+
+// placeholders make a storage for each set of verbs. A resource with get and update also has patch.
 var placeholders = map[string]func(placeholder) registryrest.Storage{
 	"create delete deletecollection get list patch update watch": func(d placeholder) registryrest.Storage {
-		return &struct {
-			placeholder
-			gets
-			lists
-			watches
-			creates
-			updates
-			deletes
-			deletesAll
-		}{placeholder: d}
+		return deletable{writable: writable{readable: readable{placeholder: d}}}
 	},
 	"create delete get list patch update watch": func(d placeholder) registryrest.Storage {
-		return &struct {
-			placeholder
-			gets
-			lists
-			watches
-			creates
-			updates
-			deletes
-		}{placeholder: d}
+		return writable{readable: readable{placeholder: d}}
 	},
-	"get list": func(d placeholder) registryrest.Storage {
-		return &struct {
-			placeholder
-			gets
-			lists
-		}{placeholder: d}
-	},
-	"get patch update": func(d placeholder) registryrest.Storage {
-		return &struct {
-			placeholder
-			gets
-			updates
-		}{placeholder: d}
-	},
-	"create": func(d placeholder) registryrest.Storage {
-		return &struct {
-			placeholder
-			creates
-		}{placeholder: d}
-	},
-	"update": func(d placeholder) registryrest.Storage {
-		return &struct {
-			placeholder
-			updates
-		}{placeholder: d}
-	},
+	"get list":         func(d placeholder) registryrest.Storage { return readable{placeholder: d} },
+	"get patch update": func(d placeholder) registryrest.Storage { return changeable{placeholder: d} },
+	"create":           func(d placeholder) registryrest.Storage { return creatable{placeholder: d} },
+	"update":           func(d placeholder) registryrest.Storage { return updatable{placeholder: d} },
 }
 
 // placeholderFor returns a storage with the verbs.

@@ -16,7 +16,7 @@ func (r *request) action() *resource.Action {
 	if s := r.version.Subresource[r.info.Subresource]; s != nil {
 		return s.Action
 	}
-	return r.version.Action
+	return r.version.Unstored.Action
 }
 
 // act carries out an action, such as an eviction, with the object in the body.

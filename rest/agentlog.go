@@ -130,7 +130,7 @@ func observeChange(o *observe.Request, w write.Request) {
 func logResult(ctx context.Context, w write.Request, result write.Result, err error) {
 	event := audit.AuditContextFrom(ctx)
 	var status *metav1.Status // nil: the answer is the object
-	if _, ok := w.Change.(write.Delete); ok && err == nil && result.Deleted && !w.Version.AnswersDeleted {
+	if _, ok := w.Change.(write.Delete); ok && err == nil && result.Deleted && !w.Version.Deletion.AnswersObject {
 		status, err = deleted(result)
 	}
 	code := int32(http.StatusOK)

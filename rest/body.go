@@ -120,8 +120,8 @@ func (r *request) decode(v *resource.Version, fieldValidation string, also ...sc
 // decodeError says what is wrong with the body.
 func decodeError(err error, v *resource.Version, kind *schema.GroupVersionKind, body []byte) error {
 	want := v.Kind().Kind
-	if v.Undecodable != "" {
-		return apierrors.NewBadRequest(v.Undecodable)
+	if v.Exceptions.Undecodable != "" {
+		return apierrors.NewBadRequest(v.Exceptions.Undecodable)
 	}
 	if kind != nil && kind.Kind != "" {
 		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, want, err))

@@ -24,11 +24,11 @@ func getComputed(r *request) error {
 		return err
 	}
 	of := r.version.Resource
-	i := slices.IndexFunc(r.version.Computed, func(record store.Record) bool { return of.NameOf(record.Key) == r.info.Name })
+	i := slices.IndexFunc(r.version.Unstored.Computed, func(record store.Record) bool { return of.NameOf(record.Key) == r.info.Name })
 	if i < 0 {
 		return apierrors.NewNotFound(schema.GroupResource{Group: of.Group, Resource: of.Names.Singular}, r.info.Name)
 	}
-	return r.answer(http.StatusOK, r.version.Computed[i].Value)
+	return r.answer(http.StatusOK, r.version.Unstored.Computed[i].Value)
 }
 
 // listComputed answers with the computed objects, all on one page.
@@ -38,7 +38,7 @@ func listComputed(r *request) error {
 		return err
 	}
 	items := []string{}
-	for _, record := range r.version.Computed {
+	for _, record := range r.version.Unstored.Computed {
 		if ok, err := sel.Matches(record); err != nil {
 			return err
 		} else if ok {

@@ -14,14 +14,14 @@ import (
 
 // create creates the object in the body.
 func create(r *request) error {
-	if r.version.Action != nil {
+	if r.version.Unstored.Action != nil {
 		return act(r)
 	}
 	options, err := r.createOptions()
 	if err != nil {
 		return err
 	}
-	if r.version.Review != nil {
+	if r.version.Unstored.Review != nil {
 		return r.review(options)
 	}
 	return r.carryOut(r.write(write.Create{Object: r.source(options.FieldValidation)}, write.Options{

@@ -41,7 +41,7 @@ func (d deletes) deleteOne(r *request) error {
 	if err != nil {
 		return err
 	}
-	if !result.Deleted || result.Shown || result.Version.AnswersDeleted {
+	if !result.Deleted || result.Shown || result.Version.Deletion.AnswersObject {
 		code := http.StatusOK
 		if orphan := write.OrphanDependents(options); !result.Deleted && orphan != nil && !*orphan {
 			code = http.StatusAccepted

@@ -50,7 +50,7 @@ func (s resources) route(r *request) (verb, error) {
 	if name == "list" && r.info.Verb == "watch" { // ?watch=true
 		name = "watch"
 	}
-	if r.version.Computed != nil {
+	if r.version.Unstored.Computed != nil {
 		return computedVerbs[name], nil
 	}
 	return s.verbs[name], r.checkPlace(name)

@@ -27,10 +27,10 @@ func TestColumnsAreThoseOfARealServer(t *testing.T) {
 	for _, g := range c.Groups() {
 		for _, r := range g.Resources {
 			for _, v := range r.Versions {
-				if !v.Served || v.Table == nil {
+				if !v.Served || v.Tables.Convertor == nil {
 					continue
 				}
-				table, err := v.Table.ConvertToTable(context.Background(), v.Codec.New(), &metav1.TableOptions{})
+				table, err := v.Tables.Convertor.ConvertToTable(context.Background(), v.Codec.New(), &metav1.TableOptions{})
 				if err != nil {
 					t.Errorf("%s: %v", v.GroupVersionResource(), err)
 					continue

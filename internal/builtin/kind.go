@@ -36,8 +36,8 @@ type kind struct {
 	categories       []string
 	clusterScoped    bool
 	ofItself         bool     // Resource.NamespaceOfItself
-	answersDeleted   bool     // Version.AnswersDeleted of all versions
-	answersDeletedIn []string // Version.AnswersDeleted of some versions
+	answersDeleted   bool     // Deletion.AnswersObject of all versions
+	answersDeletedIn []string // Deletion.AnswersObject of some versions
 	uncached         bool     // Resource.Uncached
 	verbs            []string // nil: all
 
@@ -77,7 +77,7 @@ type kind struct {
 	table registryrest.TableConvertor // nil: upstream's printer
 	// printedAsList says that the row of an object depends on the other objects of a list.
 	printedAsList bool
-	// annotations is resource.Version.FieldAnnotations, of all versions.
+	// annotations is FieldAnnotations of resource.Exceptions, of all versions.
 	annotations []string
 
 	content *resource.ContentFirst
@@ -209,38 +209,37 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 	codec.InProtobuf = g.scheme == nil
 	v := &resource.Version{
 		Resource: r, Name: name, Served: true, Priority: priorityOf(gvk.GroupVersion()), Typed: true, Identity: gvk.GroupVersion().String(),
-		FieldAnnotations: k.annotations,
-		Codec:            codec,
-		Serializer:       codec.Serializer(),
-		Strategy:         k.strategy,
-		ContentFirst:     k.content,
-		Deletion:         k.deletion(),
-		Allocator:        k.claims,
-		MayWrite:         k.mayWrite,
-		Review:           k.answer,
-		Types:            k.types(g).Converter,
-		FieldManager:     k.fields(g, name, "", k.strategy),
-		AnswersDeleted:   k.answersDeleted || slices.Contains(k.answersDeletedIn, name),
+		Exceptions:   resource.Exceptions{FieldAnnotations: k.annotations},
+		Codec:        codec,
+		Serializer:   codec.Serializer(),
+		Strategy:     k.strategy,
+		ContentFirst: k.content,
+		Deletion:     k.deletion(name),
+		Allocator:    k.claims,
+		MayWrite:     k.mayWrite,
+		Unstored:     resource.Unstored{Review: k.answer},
+		Types:        k.types(g).Converter,
+		FieldManager: k.fields(g, name, "", k.strategy),
 	}
 	v.Warnings, v.RemovedRelease = deprecation(scheme, gvk)
 	v.OpenAPI = &resource.OpenAPI{Server: g.openAPIServer(), Schemas: sync.OnceValues(func() (map[string]*spec.Schema, error) {
 		return resource.Reachable(scheme, definitionsV3(), []schema.GroupVersionKind{gvk})
 	})}
-	v.Table, v.NullRows = k.table, k.table != nil
+	v.Tables = resource.Tables{Convertor: k.table, NullRows: k.table != nil}
 	if k.strategy != nil {
 		v.Patches = codec.Patches()
-		if v.Table == nil {
-			v.Table = printed{}
+		if k.table == nil {
+			v.Tables.Convertor = printed{}
 		}
 		if k.printedAsList {
-			v.TableOfList = printedLists(scheme, internalIn(g.name).WithKind(r.Names.ListKind))
+			v.Tables.OfList = printedLists(scheme, internalIn(g.name).WithKind(r.Names.ListKind))
 		}
 	}
 	for _, obj := range k.computed {
-		v.Computed = append(v.Computed, computedRecord(v, obj))
+		v.Unstored.Computed = append(v.Unstored.Computed, computedRecord(v, obj))
 	}
 	if k.action != nil {
-		v.Action = k.action.of(v, gvk, "")
+		v.Unstored.Action = k.action.of(v, gvk, "")
 	}
 	for name, s := range k.subresources {
 		if v.Subresource == nil {
@@ -251,10 +250,13 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 	return v
 }
 
-// deletion says how the objects are deleted. Upstream's strategies say part of it by the methods that
-// they have.
-func (k *kind) deletion() resource.Deletion {
-	d := resource.Deletion{Warning: k.deleteWarning, Forbids: k.deleteForbids, OnlyReadable: k.deletesReadable}
+// deletion says how the objects are deleted in requests of a version. Upstream's strategies say part of it by the
+// methods that they have.
+func (k *kind) deletion(version string) resource.Deletion {
+	d := resource.Deletion{
+		Warning: k.deleteWarning, Forbids: k.deleteForbids, OnlyReadable: k.deletesReadable,
+		AnswersObject: k.answersDeleted || slices.Contains(k.answersDeletedIn, version),
+	}
 	if s, ok := k.strategy.(registryrest.GarbageCollectionDeleteStrategy); ok {
 		d.Dependents = s.DefaultGarbageCollectionPolicy
 	}

@@ -69,7 +69,7 @@ type projection struct {
 
 func (s *scaled) projection(of *resource.Version) resource.Projection {
 	view := viewAs(scaleKind, of)
-	view.Table = printed{}
+	view.Tables.Convertor = printed{}
 	return projection{scaled: *s, of: of, view: view}
 }
 

@@ -38,7 +38,7 @@ func TestCellsOfATable(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := builtIn(t, c.resource, false).Storage
-			table, err := v.Table.ConvertToTable(context.Background(), internal(t, v, c.obj), &metav1.TableOptions{})
+			table, err := v.Tables.Convertor.ConvertToTable(context.Background(), internal(t, v, c.obj), &metav1.TableOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestCellsOfATable(t *testing.T) {
 
 func TestATableWithoutHeadersHasNoColumns(t *testing.T) {
 	v := builtIn(t, "configmaps", false).Storage
-	table, err := v.Table.ConvertToTable(context.Background(), v.Codec.New(), &metav1.TableOptions{NoHeaders: true})
+	table, err := v.Tables.Convertor.ConvertToTable(context.Background(), v.Codec.New(), &metav1.TableOptions{NoHeaders: true})
 	if err != nil || len(table.ColumnDefinitions) != 0 || len(table.Rows) != 1 {
 		t.Errorf("%+v, %v", table, err)
 	}

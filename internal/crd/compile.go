@@ -189,13 +189,11 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		Codec:       c,
 		Patches:     resource.Patches{Merge: c.MergePatch},
 		Serializer:  serializer{},
-		Table:       table,
-		ReadCells:   table.ReadCells,
+		Tables:      resource.Tables{Convertor: table, ReadCells: table.ReadCells},
 		OpenAPI:     publish(all.definition, v.Name),
 		Types:       all.types,
 		Subresource: map[string]*resource.Subresource{},
-
-		MayHaveItems: all.preserve || all.schemas[v.Name].mayHave("items"),
+		Exceptions:  resource.Exceptions{MayHaveItems: all.preserve || all.schemas[v.Name].mayHave("items")},
 	}
 	if v.Deprecated {
 		out.Warnings = []string{deprecationWarning(crd, v)}

@@ -59,8 +59,7 @@ func definitionVersion(r *resource.Resource, kind schema.GroupVersionKind, strat
 		Codec:      codec,
 		Serializer: codec.Serializer(),
 		Strategy:   strategy,
-		Table:      tableconvertor.New(),
-		NullRows:   true,
+		Tables:     resource.Tables{Convertor: tableconvertor.New(), NullRows: true},
 		Patches:    resource.Patches{StrategicMerge: codec.StrategicMerge},
 		// The server's own finalizer stands for all of the content.
 		ContentFirst: &resource.ContentFirst{Begin: beginDeletion, Remains: func(runtime.Object) bool { return false }, Mismatch: "precondition failed"},

@@ -52,10 +52,9 @@ func newScaleView(r *resource.Resource) (*resource.Version, error) {
 		Codec:      scaleCodec{codec},
 		Patches:    codec.Patches(),
 		Serializer: codec.Serializer(),
-		Table:      table,
-		ReadCells:  table.ReadCells,
+		Tables:     resource.Tables{Convertor: table, ReadCells: table.ReadCells},
 		// A real server looks for the kind of a Scale among those of unstructured objects, to word the error.
-		Undecodable: runtime.NewNotRegisteredErrForType("pkg/runtime/scheme.go:111", reflect.TypeFor[autoscalingv1.Scale]()).Error(),
+		Exceptions: resource.Exceptions{Undecodable: runtime.NewNotRegisteredErrForType("pkg/runtime/scheme.go:111", reflect.TypeFor[autoscalingv1.Scale]()).Error()},
 	}, nil
 }
 

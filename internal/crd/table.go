@@ -38,7 +38,7 @@ func newTableOf(columns []apiextensionsv1.CustomResourceColumnDefinition) table 
 	return t
 }
 
-// ReadCells is resource.Version.ReadCells.
+// ReadCells is resource.Tables.ReadCells.
 func (t table) ReadCells(ctx context.Context, text string) ([]any, bool, error) {
 	// An object with items is a list to the printer.
 	if !t.sketches || gjson.Get(text, "items").Exists() {

@@ -36,7 +36,7 @@ func (s *server) key(types *resource.OpenAPITypes, services ...*service) string 
 		fmt.Fprintf(&key, "\n%s", one.path)
 		for _, v := range one.versions {
 			r := v.Resource
-			fmt.Fprintf(&key, "\n\t%s %s %s %t %t %v", r.Names.Plural, r.Names.Kind, r.Names.ListKind, r.Namespaced, v.AnswersDeleted, r.Verbs)
+			fmt.Fprintf(&key, "\n\t%s %s %s %t %t %v", r.Names.Plural, r.Names.Kind, r.Names.ListKind, r.Namespaced, v.Deletion.AnswersObject, r.Verbs)
 			for _, name := range slices.Sorted(maps.Keys(v.Subresource)) {
 				sub := v.Subresource[name]
 				fmt.Fprintf(&key, "\n\t\t%s %s %v", name, v.KindOf(sub), sub.Verbs)

@@ -43,19 +43,8 @@ type Version struct {
 	Serializer  runtime.NegotiatedSerializer
 	Subresource map[string]*Subresource
 
-	Table registryrest.TableConvertor
-	// NullRows says that a Table of no objects has null for its rows, and not an empty list.
-	NullRows bool
-
-	// TableOfList makes the Table of several objects, for kinds whose rows depend on each
-	// other: in a list of StorageClasses one is the default, and FlowSchemas are sorted. There
-	// is a row for each object, which has the object. Nil: Table makes the row of each object
-	// by itself.
-	TableOfList func(ctx context.Context, objects []runtime.Object, options *metav1.TableOptions) (*metav1.Table, error)
-	// ReadCells reads the cells of the row that Table makes of an object from the object's
-	// JSON in this version. If that takes decoding the object, ok is false. Nil: it always
-	// does.
-	ReadCells func(ctx context.Context, text string) (cells []any, ok bool, err error)
+	// Tables says how the objects are shown as Tables.
+	Tables Tables
 
 	Patches Patches
 
@@ -89,33 +78,16 @@ type Version struct {
 	// Typed objects are encoded from Go types: kind comes first, and the items
 	// of a list leave out kind and apiVersion. Others are encoded from maps.
 	Typed bool
-	// MayHaveItems says that an object may have a field items of its own. One in which that is a list
-	// cannot be answered (view.View.Object).
-	MayHaveItems bool
-	// FieldAnnotations are annotations that an object in this version may have in place of
-	// fields which the version does not have. PartialObjectMetadata does not show them.
-	FieldAnnotations []string
 
 	// Explain adds to the errors of a strategy why it accepts or rejects an object, if a client
 	// requests an explanation. It may take long. Nil: there is no more to say.
 	Explain func(ctx context.Context, j *Validated)
 
-	// Review answers a create without storing the object, and Action carries out the object
-	// that is sent. Both nil: the object is stored.
-	Review Review
-	Action *Action
+	// Unstored is for kinds whose objects are not stored. The zero value: they are stored.
+	Unstored Unstored
 
-	// Undecodable is the message for every body that cannot be decoded; empty: the message says what
-	// is wrong with the body.
-	Undecodable string
-
-	// Computed are the objects of a kind whose objects are computed and never stored, in the order of
-	// their names: JSON of this version, which never changes. Nil: the objects are stored.
-	Computed []store.Record
-
-	// AnswersDeleted says that a delete after which the object is gone is answered with the
-	// object; otherwise it is answered with a Status.
-	AnswersDeleted bool
+	// Exceptions are what few kinds need.
+	Exceptions Exceptions
 
 	// OpenAPI is what OpenAPI publishes of the version; nil: nothing.
 	OpenAPI *OpenAPI
@@ -126,6 +98,44 @@ type Version struct {
 // the order of their names, v2 before v1 before v1beta1. The number of a group is the highest
 // that one of its versions gives it.
 type Priority struct{ Group, Version int }
+
+// Tables says how the objects of a version are shown as Tables, which kubectl get requests.
+type Tables struct {
+	// Convertor makes the columns, and the row of an object; nil: the objects are not shown as Tables.
+	Convertor registryrest.TableConvertor
+	// OfList makes the Table of several objects, for kinds whose rows depend on each other: in a list of
+	// StorageClasses one is the default, and FlowSchemas are sorted. It makes a row for each object, which
+	// contains the object. Nil: Convertor makes each row by itself.
+	OfList func(ctx context.Context, objects []runtime.Object, options *metav1.TableOptions) (*metav1.Table, error)
+	// ReadCells reads the cells of a row from the JSON of an object in this version. If that takes decoding
+	// the object, ok is false. Nil: it always does.
+	ReadCells func(ctx context.Context, text string) (cells []any, ok bool, err error)
+	// NullRows says that a Table without objects has null for its rows, and not an empty list.
+	NullRows bool
+}
+
+// Unstored is how a kind whose objects are not stored answers requests. At most one field is set.
+type Unstored struct {
+	// Review answers a create.
+	Review Review
+	// Action carries out an object that is created, such as a Binding.
+	Action *Action
+	// Computed are all objects of the kind, in the order of their names: JSON of this version, which never changes.
+	Computed []store.Record
+}
+
+// Exceptions are what few kinds need. The zero value is for all others.
+type Exceptions struct {
+	// MayHaveItems says that a custom object may have a field items of its own. If that is a list, the object
+	// cannot be answered (view.View.Object).
+	MayHaveItems bool
+	// FieldAnnotations are annotations that a HorizontalPodAutoscaler has in place of fields which this version
+	// does not have. PartialObjectMetadata does not show them.
+	FieldAnnotations []string
+	// Undecodable is the error for each body, because a real server cannot decode any: it is a Scale of custom
+	// objects.
+	Undecodable string
+}
 
 // Review takes an object that asks a question, such as a SubjectAccessReview, and returns
 // it with the answer.
@@ -309,6 +319,10 @@ type Deletion struct {
 	// Empty: there is no warning.
 	Warning string
 
+	// AnswersObject says that a delete after which the object is gone is answered with the
+	// object. Otherwise it is answered with a Status.
+	AnswersObject bool
+
 	// OnlyReadable says that a delete which asks to ignore errors in reading the object is refused
 	// even if there are some.
 	OnlyReadable bool
@@ -383,7 +397,7 @@ func (v *Version) AllowsMediaTypeTransform(mimeType, mimeSubType string, target 
 	}
 	switch target.Kind {
 	case "Table":
-		return v.Table != nil && mimeType == "application" && (mimeSubType == "json" || mimeSubType == "yaml")
+		return v.Tables.Convertor != nil && mimeType == "application" && (mimeSubType == "json" || mimeSubType == "yaml")
 	case "PartialObjectMetadata", "PartialObjectMetadataList":
 		return true
 	}

@@ -52,11 +52,11 @@ func (v *View) convertList(ctx context.Context, p Page, items []string) (runtime
 		return v.partialList(listMeta, items)
 	}
 	table := &metav1.Table{ListMeta: listMeta, Rows: []metav1.TableRow{}}
-	if v.version.NullRows && len(items) == 0 {
+	if v.version.Tables.NullRows && len(items) == 0 {
 		table.Rows = nil
 	}
 	if len(items) == 0 && !v.table.NoHeaders {
-		empty, err := v.version.Table.ConvertToTable(ctx, v.version.Codec.New(), v.table)
+		empty, err := v.version.Tables.Convertor.ConvertToTable(ctx, v.version.Codec.New(), v.table)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func (v *View) convertList(ctx context.Context, p Page, items []string) (runtime
 			return nil, err
 		}
 	}
-	if of := v.version.TableOfList; of != nil && len(items) > 0 {
+	if of := v.version.Tables.OfList; of != nil && len(items) > 0 {
 		whole, err := of(ctx, objects, v.table)
 		if err != nil {
 			return nil, err
@@ -118,7 +118,7 @@ func nameOf(obj runtime.Object) (types.NamespacedName, error) {
 func (v *View) addRow(ctx context.Context, table *metav1.Table, obj runtime.Object, text string) error {
 	options := *v.table
 	options.NoHeaders = options.NoHeaders || table.ColumnDefinitions != nil
-	single, err := v.version.Table.ConvertToTable(ctx, obj, &options)
+	single, err := v.version.Tables.Convertor.ConvertToTable(ctx, obj, &options)
 	if err != nil {
 		return err
 	}

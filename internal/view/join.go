@@ -17,7 +17,7 @@ import (
 // joins reports whether the JSON of a converted list can be joined from that of its converted
 // items. Then the items are never all decoded at once, and most are not decoded at all.
 func (v *View) joins() bool {
-	if v.table != nil && v.version.TableOfList != nil {
+	if v.table != nil && v.version.Tables.OfList != nil {
 		return false // a row depends on the other objects
 	}
 	return v.form.Convert != nil && v.form.Accepted.MediaType == runtime.ContentTypeJSON && !v.form.Pretty && v.form.Convert.Kind != "PartialObjectMetadata"
@@ -91,7 +91,7 @@ func (v *View) partialText(_ context.Context, text string) (string, error) {
 
 // hasFieldAnnotations reports whether the JSON of metadata may have annotations that stand for fields.
 func (v *View) hasFieldAnnotations(metadata string) bool {
-	return slices.ContainsFunc(v.version.FieldAnnotations, func(name string) bool { return strings.Contains(metadata, name) })
+	return slices.ContainsFunc(v.version.Exceptions.FieldAnnotations, func(name string) bool { return strings.Contains(metadata, name) })
 }
 
 // rowText returns the JSON of an object's row in a table.
@@ -101,7 +101,7 @@ func (v *View) rowText(ctx context.Context, text string) (string, error) {
 	var err error
 	// With this annotation an object is shown where others are not.
 	special := v.table.IncludeObject == metav1.IncludeNone && strings.Contains(text, metav1.InitialEventsAnnotationKey)
-	if read := v.version.ReadCells; read != nil && !special {
+	if read := v.version.Tables.ReadCells; read != nil && !special {
 		if cells, ok, err = read(ctx, text); err != nil {
 			return "", err
 		}

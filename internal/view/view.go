@@ -73,7 +73,7 @@ var errObjectWithItems = errors.New("*unstructured.Unstructured is not a list: n
 
 // Object shows one object, given as JSON of the version.
 func (v *View) Object(ctx context.Context, text string) (Content, error) {
-	if v.version.MayHaveItems && gjson.Get(text, "items").IsArray() {
+	if v.version.Exceptions.MayHaveItems && gjson.Get(text, "items").IsArray() {
 		return Content{}, errObjectWithItems
 	}
 	if v.form.Plain {

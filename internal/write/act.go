@@ -47,7 +47,7 @@ func (p *Pipeline) Review(ctx context.Context, r Request, obj runtime.Object) (r
 	if err != nil {
 		return nil, err
 	}
-	return a.version.Review(a.ctx, managed.Object)
+	return a.version.Unstored.Review(a.ctx, managed.Object)
 }
 
 // Connect calls admission for a connection with the options, which are of the view's kind.

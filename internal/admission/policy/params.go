@@ -55,7 +55,7 @@ func paramsOf(ctx context.Context, kind *admissionregistrationv1.ParamKind, v *r
 	if v == nil || ref == nil {
 		return []runtime.Object{nil}, nil
 	}
-	if v.Review != nil {
+	if v.Unstored.Review != nil {
 		return nil, fmt.Errorf("paramKind kind `%v` not yet synced to use for admission", kind) // the real server waits for its informer; here the kind has no objects
 	}
 	namespace := ""

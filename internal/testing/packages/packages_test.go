@@ -1,7 +1,10 @@
 package packages
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -86,5 +89,99 @@ func TestFewPackagesAreCompiled(t *testing.T) {
 	}
 	if others > maxPackages {
 		t.Errorf("fakecluster imports %d packages of other modules, and may import %d", others, maxPackages)
+	}
+}
+
+// module is what the import paths of this module's packages begin with.
+const module = "github.com/fakecluster/fakecluster/"
+
+// layers are folders of this module, the highest first: a package imports packages of its own layer and of
+// lower ones. CONTRIBUTING shows them. A package belongs to the layer with the longest folder.
+var layers = [][]string{
+	{"cmd"},
+	{"explore", "scenarios"},
+	{"internal/scenario"},
+	{"workloads"},
+	{"fakecluster"},
+	{"internal/serverflags"},
+	{"clientgo", "rest"},
+	{"internal"},
+	{"faults", "inspect", "store"},
+	{"internal/bubble", "internal/printable", "kustomize"},
+}
+
+// layerOf returns the index of the layer of a package, which is -1 if there is none.
+func layerOf(path string) int {
+	layer, longest := -1, ""
+	for i, folders := range layers {
+		for _, folder := range folders {
+			if strings.HasPrefix(path+"/", folder+"/") && len(folder) > len(longest) {
+				layer, longest = i, folder
+			}
+		}
+	}
+	return layer
+}
+
+// packagesOf returns the packages of this module that have code, each with what it imports. The paths are relative
+// to the module.
+func packagesOf(t *testing.T) map[string][]string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", "{{if .GoFiles}}{{.ImportPath}} {{join .Imports \" \"}}{{end}}", module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		path := strings.TrimPrefix(fields[0], module)
+		all[path] = nil
+		for _, imported := range fields[1:] {
+			if ours, ok := strings.CutPrefix(imported, module); ok {
+				all[path] = append(all[path], ours)
+			}
+		}
+	}
+	return all
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for path, imports := range packagesOf(t) {
+		layer := layerOf(path)
+		if layer < 0 {
+			t.Errorf("%s is in no layer", path)
+		}
+		for _, imported := range imports {
+			if layerOf(imported) < layer {
+				t.Errorf("%s imports %s, which is in a higher layer", path, imported)
+			}
+		}
+	}
+}
+
+func TestContributingHasARowForEachPackage(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]bool{}
+	_, tables, _ := strings.Cut(string(text), "## Where things are")
+	tables, _, _ = strings.Cut(tables, "\n## ")
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(tables, -1) {
+		rows[row[1]] = true
+	}
+	all := packagesOf(t)
+	for path := range all {
+		if !rows[path] {
+			t.Errorf("CONTRIBUTING.md has no row for %s", path)
+		}
+	}
+	for path := range rows {
+		if _, ok := all[path]; !ok && path != "controllerruntime" {
+			t.Errorf("CONTRIBUTING.md has a row for %s, which does not exist", path)
+		}
 	}
 }

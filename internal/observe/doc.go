@@ -30,6 +30,9 @@
 // embeds. Findings and the report of a test read the history later. A stage that a request does not reach
 // reports nothing.
 //
+// Metrics do not subscribe. They count what the handler of a request responds, as a real server does, and a fault
+// may replace that response or withhold it. The history has the response that the client gets.
+//
 // [Write] is one attempt at a write. It remembers the object between two stages, so that it can compare
 // them: what a strategy has changed, and whether it has dropped a status that was sent.
 //

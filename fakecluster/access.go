@@ -13,7 +13,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
-// Access is what a user has asked a cluster for. It tells which Role the user needs.
+// Access has the requests of a user. They show which Role the user needs.
 type Access struct {
 	User string
 	// Requests are the requests of the user, allowed or not, each once and in the order in
@@ -22,11 +22,11 @@ type Access struct {
 	Requests []inspect.AccessRequest
 }
 
-// Access returns what a user has asked for until now: a user of ConfigFor, of
+// Access returns the requests of a user until now: a user of ConfigFor, of
 // ServiceAccountConfig (system:serviceaccount:NAMESPACE:NAME), of a token, or one that was
-// impersonated. An update or an apply that creates an object has asked for create as well. The
-// user of RESTConfig may do everything, and is not recorded. To learn what an operator needs
-// without refusing anything, run it with ConfigFor("operator", "system:masters").
+// impersonated. An update or an apply that creates an object counts as a create, too. The
+// user of RESTConfig may do everything, and is not recorded. To find out what an operator needs
+// without rejecting anything, run it with ConfigFor("operator", "system:masters").
 //
 // The access of a fork begins empty.
 func (c *Cluster) Access(user string) Access {
@@ -43,17 +43,16 @@ func (a Access) needs() []inspect.AccessRequest { return auth.OwnRights(auth.Wit
 // than 1.32.
 func (a Access) Rules() []rbacv1.PolicyRule { return auth.LeastRules(a.needs()) }
 
-// RoleDiff is the difference between what a user has asked for and what rules allow.
+// RoleDiff is the difference between the requests of a user and what rules allow.
 type RoleDiff struct {
-	// Missing are the fewest rules that allow what the user has asked for and the compared
-	// rules do not allow.
+	// Missing are the fewest rules that allow the requests that the compared rules do not allow.
 	Missing []rbacv1.PolicyRule
 	// Unused are the parts of the compared rules that the user has never needed. A wildcard is
 	// needed if it has allowed anything.
 	Unused []rbacv1.PolicyRule
 }
 
-// Compare compares what the user has asked for with the rules of a ClusterRole.
+// Compare compares the requests of the user with the rules of a ClusterRole.
 func (a Access) Compare(rules ...rbacv1.PolicyRule) RoleDiff {
 	of := make([]auth.RoleRule, len(rules))
 	for i, r := range rules {
@@ -102,7 +101,7 @@ func listed(title string, rules []rbacv1.PolicyRule, format func(rbacv1.PolicyRu
 }
 
 // CheckRole fails the test, with t.Errorf, if the Roles and ClusterRoles in manifest files and
-// folders, such as config/rbac, do not allow everything that the user has asked for. The message
+// folders, such as config/rbac, do not allow all requests of the user. The message
 // contains the missing rules as markers for controller-gen and as YAML, to paste. Call it when the
 // operator has done everything that it does. [Cluster.CheckUnusedRules] checks the opposite.
 //

@@ -19,30 +19,29 @@ import (
 	"github.com/fakecluster/fakecluster/rest"
 )
 
-// AdmissionRequest is a write that a function of WithAdmission judges.
+// AdmissionRequest is a write that a function of WithAdmission admits or denies.
 type AdmissionRequest struct {
-	// AdmissionRequest says who wants to do what to which object. It has the fields that
-	// a webhook receives, except for UID and the raw objects, which are empty.
+	// AdmissionRequest has the user, the operation and the object's name and kind: the fields that
+	// a webhook receives, except UID and the raw objects, which are empty.
 	admissionv1.AdmissionRequest
 
 	// Object is the object after the write, in the version of the request. It is nil for a
-	// delete. A mutating function may change it; the values have to be such that
-	// encoding/json can encode them.
+	// delete. A mutating function may change it, to values that encoding/json can encode.
 	Object *unstructured.Unstructured
 	// OldObject is the object before the write. It is nil for a create.
 	OldObject *unstructured.Unstructured
 }
 
-// AdmissionFunc judges one write. An error refuses the write. If the error has a Status, as
-// those of k8s.io/apimachinery/pkg/api/errors do, that Status is the answer. Any other error
-// is answered with 403 and the message RESOURCE "NAME" is forbidden: TEXT OF THE ERROR.
+// AdmissionFunc admits or denies one write. An error denies the write. If the error has a Status, as
+// those of k8s.io/apimachinery/pkg/api/errors do, that Status is the response. For any other error
+// the response is 403 with the message RESOURCE "NAME" is forbidden: TEXT OF THE ERROR.
 //
 // To warn the client, call k8s.io/apiserver/pkg/warning.AddWarning with the context. The
 // context ends with the request, which is answered at its deadline even if the function ignores
 // the context; nothing is stored then.
 //
-// Several goroutines may call it at the same time, one for each write that is under way. It
-// may use the cluster's clients; it is then called for its own writes too.
+// Several goroutines may call it at the same time, one for each write in progress. It
+// may use the cluster's clients, and is called for its own writes, too.
 type AdmissionFunc func(ctx context.Context, r *AdmissionRequest) error
 
 // WithAdmission calls Go functions for each write of any kind: creates, updates, patches and
@@ -51,8 +50,8 @@ type AdmissionFunc func(ctx context.Context, r *AdmissionRequest) error
 // bubble.
 //
 // A mutating function is called after the mutating webhooks and policies of the cluster. What
-// it changes is defaulted and validated, and no field manager owns it. It is called twice for
-// a write for which a webhook asks to be reinvoked. A validating function is called after the
+// it changes is defaulted and validated, and no field manager owns it. It is called twice if a
+// webhook requests to be reinvoked. A validating function is called after the
 // validating webhooks and policies, and sees the object as it would be stored. Either may be
 // nil. The option may be given more than once; the functions are called in that order until
 // one returns an error.
@@ -60,7 +59,7 @@ type AdmissionFunc func(ctx context.Context, r *AdmissionRequest) error
 // They are called for what WithCRDPaths and WithObjects create, but not for the objects that
 // every cluster has from its start.
 //
-// Default: only the webhooks and policies in the cluster judge writes.
+// Default: only the webhooks and policies in the cluster admit or deny writes.
 func WithAdmission(mutate, validate AdmissionFunc) Option {
 	return func(s *settings) {
 		s.admission = append(s.admission, admissionFuncs{mutate, validate})

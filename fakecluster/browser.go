@@ -17,12 +17,12 @@ import (
 )
 
 // refuseBrowsers refuses requests that a web page in a browser on this machine could send to the
-// socket of a cluster. A page does not know the token; this is a second line of defence. A
-// browser says where a page comes from, and the page cannot change that:
+// socket of a cluster. A page does not have the token, so this is a second line of defence. A
+// browser sends the origin of a page in headers that the page cannot change:
 //
 //   - A request that a page of another site sends has an Origin of another host, or a
-//     Sec-Fetch-Site that says so. It has no Authorization: before that a browser asks with
-//     OPTIONS, and is refused. Programs do send both, for a WebSocket for example.
+//     Sec-Fetch-Site that says so. It does not have the header Authorization: for that a browser
+//     first sends OPTIONS, which is rejected. Programs do send both, for example for a WebSocket.
 //   - A page whose own name has been pointed to this machine (DNS rebinding) sends that name
 //     as the Host.
 //

@@ -12,10 +12,10 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// Budget is what a client may ask of a cluster. The zero value of a field allows everything.
+// Budget limits the requests of a client. The zero value of a field allows everything.
 type Budget struct {
-	// Client names the program, as [inspect.Request.Client] does: website-operator. Empty: all but the
-	// cluster's own controllers.
+	// Client is the name of the program, such as website-operator, as in [inspect.Request.Client]. Empty: all
+	// clients except the cluster's own controllers.
 	Client string
 	// After is the Number of the request after which requests count; 0: all count.
 	After int64
@@ -24,23 +24,23 @@ type Budget struct {
 	// object and its subresources together.
 	UpdatesPerObject int
 	// NoBareLists forbids lists without a label or field selector and without a limit, of all
-	// namespaces or of one. Watches that begin with the present objects are no lists.
+	// namespaces or of one. Watches that begin with the present objects are not lists.
 	NoBareLists bool
 	// NoRepeats forbids writes that change nothing.
 	NoRepeats bool
 	// NoConflicts forbids writes that are refused because another one came first.
 	NoConflicts bool
-	// AtRest forbids all requests but watches and those for Leases, which a leader renews: with
-	// After, an operator that has nothing to do reconciles nothing.
+	// AtRest forbids all requests except watches and those for Leases, which a leader renews. Use it with
+	// After, for an operator that has nothing to do.
 	AtRest bool
 }
 
 // maxBroken is how many different breaches of a budget are shown.
 const maxBroken = 20
 
-// CheckBudget fails the test, with t.Errorf, if a client has asked for more than a budget allows. The
-// message has a line for each breach; requests that differ in nothing but the revision that they made share
-// one. It fails the test as well if the cluster does not remember all requests that count, see
+// CheckBudget fails the test, with t.Errorf, if a client has exceeded a budget. The
+// message has a line for each breach; requests that differ only in the revision that they made share
+// one. It also fails the test if the cluster does not remember all requests that count, see
 // [Cluster.Requests].
 func (c *Cluster) CheckBudget(t testing.TB, b Budget) {
 	t.Helper()

@@ -58,13 +58,13 @@ type Cluster struct {
 	home home
 }
 
-// Start runs a cluster until the test and its subtests are complete. If the test fails, its log says
-// what has happened in the cluster, in at most 60 lines: requests that were refused, conflicts,
-// handlers and controllers that panicked, objects that changed without end or were deleted and are still
-// there, kinds that a controller owns and does not watch, webhooks that nobody called, what was read again
-// and again in vain. If it passes, nothing of it is logged. Start fails the test with
-// t.Fatal if the cluster cannot start: for example when options contradict each other, a
-// path has no CustomResourceDefinition, or the server refuses an object.
+// Start runs a cluster until the test and its subtests are complete. If the test fails, its log
+// shows what has happened in the cluster, in at most 60 lines: rejected requests, conflicts,
+// handlers and controllers that panicked, objects that changed without end or were deleted and still
+// exist, kinds that a controller owns and does not watch, webhooks that were never called, repeated reads
+// without a change. If the test passes, nothing of it is logged. Start fails the test with
+// t.Fatal if the cluster cannot start: for example if options contradict each other, a
+// path does not contain a CustomResourceDefinition, or the server rejects an object.
 func Start(t testing.TB, opts ...Option) *Cluster {
 	t.Helper()
 	c, err := New(opts...)
@@ -139,7 +139,7 @@ func New(opts ...Option) (*Cluster, error) {
 		_ = c.Close()
 		return nil, err
 	}
-	c.server.RestartRequests() // without what the options have asked for
+	c.server.RestartRequests() // those until now have loaded what the options name
 	c.watchBubble()
 	return c, nil
 }
@@ -189,7 +189,7 @@ const drainTime = 5 * time.Second
 // no goroutine, socket or file of the cluster is left, except for one goroutine of the store
 // that ends within a second. Inside a testing/synctest bubble Close waits for that one, which
 // takes no real time. Further calls do nothing and return nil. For a cluster without a test, the
-// error also tells of faults that could not be injected or have never fired.
+// error also names faults that could not be injected or have never fired.
 //
 // A computation that nothing can interrupt goes on after its request has ended, for example a strategic
 // merge patch of a list with 25,000 items, or a function of WithAdmission that ignores its context. Close waits
@@ -283,8 +283,8 @@ func (c *Cluster) NewFork() (*Cluster, error) {
 }
 
 // RESTConfig returns a client-go configuration for the cluster, a new one at each call. Its
-// user is kubernetes-admin of the group system:masters, who may do everything. It has no rate
-// limit (QPS is -1).
+// user is kubernetes-admin of the group system:masters, who may do everything. Requests are not
+// rate-limited (QPS is -1).
 func (c *Cluster) RESTConfig() *clientrest.Config {
 	cfg := c.access.RESTConfig()
 	if cfg.Transport == nil { // client-go makes it
@@ -306,7 +306,7 @@ func (c *Cluster) URL() string {
 // Kubeconfig returns a kubeconfig file, for kubectl and other programs in other processes. They
 // send a token over HTTPS only, so the first call opens an HTTPS listener on a loopback port
 // unless the cluster has one already. It fails if that port cannot be opened, or if the cluster
-// is closed and has no such listener.
+// is closed and never had such a listener.
 func (c *Cluster) Kubeconfig() ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -333,8 +333,8 @@ func (c *Cluster) Dynamic() dynamic.Interface { return c.clients.Dynamic }
 // It is made at the first call.
 func (c *Cluster) Clientset() kubernetes.Interface { return c.clientset() }
 
-// Discovery returns a client that asks the server for the groups, versions and resources that
-// it serves. It has no cache.
+// Discovery returns a client for the groups, versions and resources that the server serves. It does not
+// cache them.
 func (c *Cluster) Discovery() discovery.DiscoveryInterface { return c.clients.Discovery }
 
 // APIExtensions returns a client for CustomResourceDefinitions.
@@ -347,6 +347,6 @@ func (c *Cluster) APIExtensions() apiextensions.Interface { return c.clients.Ext
 // WithAudit it returns nil.
 func (c *Cluster) Audit() []auditv1.Event { return c.server.AuditEvents() }
 
-// RESTMapper returns a mapper from kinds to resources. It caches what the server serves, and
-// asks again for a kind or resource that it does not know.
+// RESTMapper returns a mapper from kinds to resources. It caches what the server serves, and reads it
+// again for a kind or resource that is not in the cache.
 func (c *Cluster) RESTMapper() meta.RESTMapper { return c.clients.Mapper }

@@ -8,9 +8,8 @@ import (
 	"github.com/fakecluster/fakecluster/rest"
 )
 
-// Controller is a controller of kube-controller-manager, by the name that its flag
-// --controllers knows it by. On a real server it works in the background; in a cluster its work
-// is done before the write that causes it is answered.
+// Controller is a controller of kube-controller-manager, by its name in the flag --controllers. In a real
+// cluster it works in the background; here its work is done before the response to the write that causes it.
 type Controller string
 
 const (
@@ -40,7 +39,7 @@ const (
 	// kube-root-ca.crt in each namespace, and restores it when somebody changes it.
 	RootCAPublisher Controller = "root-ca-certificate-publisher-controller"
 	// RoleAggregation gives ClusterRoles with an aggregationRule the rules of those that it
-	// selects. Without it admin, edit and view, among others, have no rules.
+	// selects. Without it the rules of admin, edit and view, among others, are empty.
 	RoleAggregation Controller = "clusterrole-aggregation-controller"
 	// EndpointsController keeps the Endpoints of Services with a selector in line with the Pods
 	// that are ready.

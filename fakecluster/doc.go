@@ -29,26 +29,25 @@
 // other user and [Cluster.ServiceAccountConfig] for a service account. These users may do what the
 // Roles that are bound to them allow, as on a real server with RBAC, so a test can run an operator
 // under the Role that it has in production. [WithAuthorization] turns that off. [Cluster.CheckRole]
-// fails a test if the manifests of a Role do not allow everything that a user has asked for. A user may impersonate others if a
-// Role allows it.
+// fails a test if the manifests of a Role do not allow all requests of a user. A user may impersonate others if
+// a Role allows it.
 //
 // # What has happened
 //
-// A cluster remembers what has happened in it. [Cluster.Requests] lists the requests with what came of
-// them, [Cluster.History] the states of an object with who made each and what it changed, and
-// [Cluster.ObjectAt] returns an object as it was. Programs are told apart by their user agents
-// (rest.Config.UserAgent), and by their users.
+// A cluster records what happens in it. [Cluster.Requests] lists the requests with their results,
+// [Cluster.History] the states of an object, each with its writer and its changes, and
+// [Cluster.ObjectAt] returns an object at an earlier revision. The records distinguish programs by their user
+// agents (rest.Config.UserAgent), and by their users.
 //
-// When a test fails, its log says what may be the reason: what was refused, who was too late, what
-// changed without end, and more, in at most 60 lines. [Start] and [Cluster.Fork] do that. The log knows
-// requests alone, not the errors that a Reconciler returns. With the environment variable
-// FAKECLUSTER_REPORT=DIR, each test that fails also leaves a page in this folder, which
-// a browser shows: a timeline of requests, and objects with their revisions and Events. A relative folder
-// is one of the package's own, because go test runs each package in its folder.
+// When a test of [Start] or [Cluster.Fork] fails, its log shows possible reasons in at most 60 lines: rejected
+// requests, conflicts, objects that changed without end, and more. It contains requests only, not the errors
+// that a Reconciler returns. With the environment variable FAKECLUSTER_REPORT=DIR, each failed test also
+// writes a page for a browser into this folder: a timeline of requests, and objects with their revisions and
+// Events. A relative path is below the folder of the package, because go test runs each package in its folder.
 //
 // [Cluster.WaitFor] waits until an object meets a condition: one in its status, a Go function, or an
-// expression in CEL. [Cluster.Settle] waits until clients have nothing more to do, [Cluster.Stats] counts what they have
-// asked for, and [Cluster.CheckBudget] fails a test if that was too much.
+// expression in CEL. [Cluster.Settle] waits until clients have nothing more to do, [Cluster.Stats] counts their
+// requests, and [Cluster.CheckBudget] fails a test if these exceed a budget.
 //
 // # Faults
 //
@@ -66,7 +65,7 @@
 // can see change. [Cluster.Fork] copies a running cluster.
 //
 // All methods of a Cluster are safe for concurrent use. Nothing happens in the background: all
-// work is done in the call of a request. The exceptions are timers for a known moment:
+// work is done in the call of a request. The exceptions are timers:
 // [TTLAfterFinished], [CSRCleaner] and [DisruptionController] set one if they act,
 // [ResourceQuotaController] sets one for a Pod with a quota that is being deleted, and
 // [FsyncEverySecond] one after a write. With [InProcess] everything works inside a

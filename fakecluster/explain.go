@@ -57,14 +57,14 @@ type Write struct {
 	Commit bool
 }
 
-// Explain says what the cluster makes of a write, stage by stage: what it prunes and defaults, which
-// plugin, policy, webhook, schema or CEL rule has what to say, who owns a field that an apply
-// conflicts about, and what changes. It is a dry run, unless the Write says Commit. A write that is
-// refused is no error: the Answer of the explanation says so. The errors are about a Write that
-// cannot be sent, or not be answered.
+// Explain reports what the cluster does with a write, stage by stage: what it prunes and defaults, the result
+// of each plugin, policy, webhook, schema and CEL rule, the owner of a field for which an apply has a
+// conflict, and what changes. It is a dry run, unless the Write says Commit. It does not return an error
+// for a rejected write: the explanation has the Answer. It fails for a Write that cannot be sent, or that
+// gets no response.
 //
-// The write is a request as any other, which faults strike and Requests tells of. A dry run is
-// refused if it would call a webhook whose sideEffects are not None or NoneOnDryRun.
+// The write is a request like any other: faults strike it, and it is in Requests. A dry run is
+// rejected if it would call a webhook whose sideEffects are not None or NoneOnDryRun.
 //
 //	e, err := c.Explain(fakecluster.Write{Verb: "apply", Object: website, FieldManager: "my-operator"})
 //	fmt.Print(e)
@@ -112,7 +112,7 @@ func (c *Cluster) explain(w Write) (e inspect.Explanation, err error) {
 		return e, err
 	}
 	if err := json.Unmarshal(text, &e); err != nil || e.Answer.Code == 0 {
-		return e, fmt.Errorf("%s: %s", answer.Status, bytes.TrimSpace(text)) // it is not known who asks
+		return e, fmt.Errorf("%s: %s", answer.Status, bytes.TrimSpace(text)) // the response to a request without a valid user
 	}
 	return e, nil
 }

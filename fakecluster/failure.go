@@ -11,8 +11,8 @@ import (
 )
 
 // closeWith ties the cluster to a test: it ends with the test, and fails it for faults that have never
-// fired. The test's log says what clients have
-// asked for that fakecluster does not serve and, if the test fails, what has happened in the cluster.
+// fired. The test's log has the requests that fakecluster does not serve and, if the test fails, what has
+// happened in the cluster.
 func (c *Cluster) closeWith(t testing.TB) {
 	c.server.OnUnsupported(func(message string) { t.Log(message) })
 	c.test = t
@@ -41,8 +41,8 @@ func (c *Cluster) closeWith(t testing.TB) {
 // reportFolder is the environment variable that names the folder for reports.
 const reportFolder = "FAKECLUSTER_REPORT"
 
-// report writes the report of a failed test, if somebody has asked for one. A test never fails because
-// there is no report.
+// report writes the report of a failed test, if the environment variable names a folder. If the report cannot be
+// written, the test does not fail for that.
 func (c *Cluster) report(t testing.TB) {
 	t.Helper()
 	folder := os.Getenv(reportFolder)
@@ -89,11 +89,11 @@ func (c *Cluster) WriteReport(folder, title string) (path string, err error) {
 }
 
 // ReportPage serves a page of what happens in the cluster: a timeline of the requests by client, the
-// objects with their revisions and what each changed, the Events that tell of them, what webhooks said, and
-// what may be the reason of a failure. The page is brought up to date while the cluster runs. For a failed
+// objects with their revisions and what each changed, the Events about them, the results of webhooks, and
+// possible reasons of a failure. The page is updated while the cluster runs. For a failed
 // test the environment variable FAKECLUSTER_REPORT=DIR writes the same as a file.
 //
-// Whoever can reach the handler can read what has happened. It asks for no credentials; the values of
+// The handler does not require credentials: any client that reaches it can read the page. The values of
 // Secrets are left out.
 func (c *Cluster) ReportPage(title string) http.Handler {
 	return c.server.ReportPage(title, c.services.panics.list)

@@ -22,11 +22,11 @@ func Named(apiVersion, kind, namespace, name string) runtime.Object {
 	}
 }
 
-// History returns the states of an object that the cluster still knows, the oldest first, with who
-// has made each and what it changed. It is empty for an object that was never there. The object may
-// be any that has the name and the namespace, such as one that the test has sent or read, or
-// [Named]; nothing else of it counts. The states are in the version of its kind. As with
-// [WithObjects], a typed object need not name its kind if a scheme knows it, and an object without
+// History returns the states of an object that the cluster remembers, the oldest first, each with its writer
+// and its changes. It is empty for an object that never existed. Only the kind, the name and the
+// namespace of obj are read: it may be one that the test has sent or read, or
+// [Named]. The states are in the version of its kind. As with
+// [WithObjects], a typed object need not name its kind if its type is in a scheme, and an object without
 // a namespace is in "default".
 //
 // The history reaches as far back as watches do ([WithWatchHistory]). The managedFields are

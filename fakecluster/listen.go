@@ -64,7 +64,7 @@ func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
 			_ = listener.Listener.Close()
 			return access, fmt.Errorf("failed to create listener: failed to listen on %s: %w", address, err)
 		}
-		_ = listener.Listener.Close() // nobody knows of it
+		_ = listener.Listener.Close() // nothing uses it
 		listener.Listener = at
 	}
 	connections := &connections{most: bounds.connections}
@@ -86,7 +86,7 @@ func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
 		access.CAData = own.authority
 	} else {
 		listener.Start()
-		// Without a transport of its own, client-go shares one among all clusters of the
+		// Without this transport, client-go shares one among all clusters of the
 		// process, which keeps two idle connections for each host.
 		access.Transport = c.atHome(&http.Transport{MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: idleTimeout})
 	}

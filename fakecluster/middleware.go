@@ -7,12 +7,13 @@ import (
 	"github.com/fakecluster/fakecluster/rest"
 )
 
-// WithMiddleware puts a handler of your own around the server, for example one that counts requests
-// or writes them down. wrap gets the server and returns what is called in its place, over sockets as
-// in process, also for forks; it is called once for each way in. The handler must let watches stream: it passes on the flushes of the
-// ResponseWriter, or has a method Unwrap, as [http.ResponseController] wants it. It sees requests
-// before anybody has asked who makes them. If it panics, the request is answered with 500, as when the
-// server panics, and the log of a failed test has the panic; [http.ErrAbortHandler] ends the connection.
+// WithMiddleware puts your own handler around the server, for example one that counts or logs requests. wrap gets
+// the server and returns the handler that is called in its place, over sockets and in process, also for
+// forks. It is called once for each socket and once for the in-process transport. The handler must let watches
+// stream: it passes on the flushes of the ResponseWriter, or has a method Unwrap, which
+// [http.ResponseController] uses. It gets requests before they are authenticated. If it panics, the response
+// is 500, as when the server panics, and the log of a failed test has the panic; [http.ErrAbortHandler]
+// ends the connection.
 //
 // Default: none.
 func WithMiddleware(wrap func(http.Handler) http.Handler) Option {

@@ -125,7 +125,7 @@ func (s *settings) check() error {
 //
 // Objects of other kinds are ignored; WithManifests creates them too.
 //
-// It is an error if a path does not exist, if there is no definition in it, if the server refuses
+// It is an error if a path does not exist or does not contain a definition, if the server rejects
 // a definition, or if one is in apiextensions.k8s.io/v1beta1 and WithLegacyAPIs is not given. The
 // option may be given more than once.
 //
@@ -271,7 +271,7 @@ func (s *settings) checkClock() error {
 
 // WithScheme adds a scheme by which WithObjects finds the apiVersion and kind of typed
 // objects that do not name them, such as those of an operator's own API. The kinds of
-// client-go's scheme and of apiextensions are known without it. The option can be given once.
+// client-go's scheme and of apiextensions do not need it. The option can be given once.
 //
 // Default: typed objects of other kinds have to name their apiVersion and kind.
 func WithScheme(scheme *runtime.Scheme) Option {

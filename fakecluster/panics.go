@@ -19,7 +19,7 @@ import (
 )
 
 // controller-runtime recovers from the panic of a Reconciler, counts it, and calls these handlers;
-// client-go calls them, too. Nothing else tells anybody outside of them.
+// client-go calls them, too. There is no other way to notice such a panic.
 func init() {
 	utilruntime.PanicHandlers = append(utilruntime.PanicHandlers, func(_ context.Context, what any) {
 		if what != http.ErrAbortHandler {
@@ -28,8 +28,8 @@ func init() {
 	})
 }
 
-// tested are the panics of the clusters whose tests run. The handlers of panics do not know whose
-// controller it was, so each of these clusters is told.
+// tested are the panics of the clusters whose tests run. A handler of panics does not get the controller, so each
+// of these clusters records the panic.
 var tested watched
 
 type watched struct {

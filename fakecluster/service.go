@@ -49,7 +49,7 @@ func (s service) check() error {
 //
 // An APIService that points to the service has the handler serve a version of the API. The
 // cluster forwards all requests below /apis/GROUP/VERSION, watches and upgrades included, and
-// tells the handler who asks in the headers X-Remote-User, -Group, -Uid and -Extra-. It sends no
+// sends the user to the handler in the headers X-Remote-User, -Group, -Uid and -Extra-. It does not send a
 // client certificate. Discovery and OpenAPI of the handler appear in those of the cluster.
 //
 // A request that the cluster cannot forward is answered with 503 and the text "service

@@ -123,7 +123,7 @@ func (a about) String() string {
 func kubernetesVersion() string { return discovery.Version.Major + "." + discovery.Version.Minor }
 
 // readAbout reads the about of a file or a snapshot. It refuses those of a newer version of
-// Kubernetes, which may have stored objects in versions that this one does not know.
+// Kubernetes, which may have stored objects in versions that this one does not have.
 func readAbout(text string) (a about, err error) {
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
 		return a, errors.New("there is data in it, but none of a cluster")
@@ -174,15 +174,14 @@ func (c *Cluster) openStore() error {
 		return fmt.Errorf("opening the store: %w", err)
 	}
 	c.goesOn = c.store.Revision() > store.FirstRevision
-	if err := c.know(is); err != nil {
+	if err := c.adopt(is); err != nil {
 		return errors.Join(err, c.store.Close())
 	}
 	return nil
 }
 
-// know adopts the token and the key that the cluster had before, and makes those that it
-// did not have.
-func (c *Cluster) know(is about) (err error) {
+// adopt takes over the token and the key that the cluster had before, and makes a token if it had none.
+func (c *Cluster) adopt(is about) (err error) {
 	if c.token = is.Token; c.token == "" {
 		if c.token, err = newToken(); err != nil {
 			return err

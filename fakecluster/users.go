@@ -51,10 +51,10 @@ func WithAuthorizer(a authorizer.Authorizer) Option {
 // ConfigFor returns a client-go configuration for a user of any name who is a member of the
 // groups, and of system:authenticated. The user may do what Roles and their bindings allow; at
 // first that is little more than to discover what is served. A member of system:masters may do
-// everything. The configuration has no rate limit (QPS is -1).
+// everything. Requests are not rate-limited (QPS is -1).
 //
-// The user is known by a bearer token or, with WithTLS, by a client certificate. Neither
-// expires. They are also good for forks of the cluster, and for no other cluster.
+// The configuration has a bearer token or, with WithTLS, a client certificate. Neither
+// expires. They are also valid for forks of the cluster, and for no other cluster.
 func (c *Cluster) ConfigFor(user string, groups ...string) *clientrest.Config {
 	cfg := c.RESTConfig()
 	if c.settings.tls {

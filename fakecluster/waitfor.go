@@ -24,7 +24,7 @@ const (
 
 // WaitFor returns when an object meets a condition, and leaves in obj the state that met it. Only its
 // kind, namespace and name are read; the object need not exist yet. As with [WithObjects], a typed object
-// need not name its kind if a scheme knows it, and an object without a namespace is in "default".
+// need not name its kind if its type is in a scheme, and an object without a namespace is in "default".
 //
 //	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 //	c.WaitFor(t, deployment, fakecluster.HasCondition("Available"))

@@ -2,8 +2,7 @@ package rest
 
 import "net/http"
 
-// publishClientCAs has the cluster publish whom it trusts before a request is served, if files that
-// say so have changed.
+// publishClientCAs republishes the client CAs when their files have changed, before a request is served.
 func (s *Server) publishClientCAs(next http.Handler) http.Handler {
 	if s.options.AuthenticationInfo == nil {
 		return next

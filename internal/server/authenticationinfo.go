@@ -7,7 +7,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/controller"
 )
 
-// authenticationInfo returns what is published now; nil: nothing.
+// authenticationInfo returns the data to publish; nil: none.
 func (o Options) authenticationInfo() map[string]string {
 	if o.AuthenticationInfo == nil {
 		return nil
@@ -15,8 +15,8 @@ func (o Options) authenticationInfo() map[string]string {
 	return o.AuthenticationInfo()
 }
 
-// informationChanged reports whether Options.AuthenticationInfo returns something else than the last
-// time. After one change it reports so once.
+// informationChanged reports whether the result of Options.AuthenticationInfo has changed since the last
+// call. It returns true once for each change.
 func (c *Cluster) informationChanged() bool {
 	was, is := c.published.Load(), c.options.authenticationInfo()
 	if was != nil && maps.Equal(*was, is) {
@@ -25,8 +25,8 @@ func (c *Cluster) informationChanged() bool {
 	return c.published.CompareAndSwap(was, &is)
 }
 
-// PublishTrust publishes the authorities that the cluster trusts if they have changed. A real server watches the
-// files that have them. Here each request leads to a call, so that nothing has to run in between.
+// PublishTrust publishes the client CAs if their files have changed. A real server watches the files. Here
+// PublishTrust is called before each request, so that nothing has to run in the background.
 func (c *Cluster) PublishTrust() {
 	if c.options.AuthenticationInfo != nil && c.informationChanged() {
 		c.controllers.Resync(context.Background(), controller.AuthenticationTrust)

@@ -86,7 +86,7 @@ type Cluster struct {
 	Kinds builtin.Cluster
 	// Aggregate has the APIServices that point to a service.
 	Aggregate *aggregation.Registry
-	// Users tells who asks, Authorizer what they may do. Tokens issues the tokens of service accounts.
+	// Users authenticates requests, and Authorizer authorizes them. Tokens issues the tokens of service accounts.
 	Users      *auth.Authenticator
 	Authorizer auth.Authorizer
 	Tokens     *auth.Issuer

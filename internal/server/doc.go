@@ -3,21 +3,21 @@
 //
 // # The parts
 //
-// cluster.go puts the parts together. Each part sees the cluster by what it asks of it:
+// cluster.go puts the parts together. Each part uses the cluster through an interface:
 //
 //   - state.go reads objects for admission (admission.Cluster).
 //   - kinds.go is what the code of built-in kinds works on (builtin.Cluster), plugins.go what the
 //     admission plugins work on (plugins.Cluster).
 //
-// registry.go and admission.go keep what is served, and what evaluates writes, up to date with what
-// the store says. hooks.go has the clients of webhooks. aftercommit.go has what follows a commit, above all
-// the controllers (package controller).
+// registry.go keeps the served kinds up to date with the definitions in the store, and admission.go keeps the
+// chain of admission up to date with policies and webhooks. hooks.go has the clients of webhooks. aftercommit.go
+// has what follows a commit, above all the controllers (package controller).
 //
-// # Writes of the server's own
+// # Writes of the server itself
 //
-// A write of one of the server's own controllers is like one of a client: it passes the same
-// pipeline, and it is in the history and the audit trail (Log). Such
-// writes are made in the call of the write that they follow from, before its answer leaves. Only
+// A write of the server's own controllers is like one of a client: it passes the same
+// pipeline, and it is in the history and in the audit events (Log). The controllers
+// write within the call of the write that they react to, before its response is sent. Only
 // controllers that wait for a time have a timer.
 //
 // # Locks

@@ -122,9 +122,9 @@ func (c *registry) all(was *resource.Registry) (*resource.Registry, error) {
 
 // definition compiles a definition, unless the former registry has it already.
 func (c *registry) definition(was *resource.Registry, record store.Record) (*resource.Definition, error) {
-	known := was.Definition(strings.TrimPrefix(record.Key, c.definitions.Prefix))
-	if known != nil && known.Record.Revision == record.Revision {
-		return known, nil
+	former := was.Definition(strings.TrimPrefix(record.Key, c.definitions.Prefix))
+	if former != nil && former.Record.Revision == record.Revision {
+		return former, nil
 	}
 	definition, err := c.memory.Decode(c.definitions.Storage, record)
 	if err != nil {
@@ -132,8 +132,7 @@ func (c *registry) definition(was *resource.Registry, record store.Record) (*res
 	}
 	d, err := crd.Compile(record, definition.Object.(*apiextensions.CustomResourceDefinition), c.outside)
 	if err != nil {
-		// Validation keeps such definitions out. If one slips through it has
-		// no endpoint.
+		// Validation rejects such definitions. If it misses one, the definition is not served.
 		klog.ErrorS(err, "A definition cannot be served", "definition", d.Name)
 	}
 	if d.Resource != nil {

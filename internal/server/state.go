@@ -22,7 +22,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// state implements admission.Cluster: it reads the objects that there are, and has what admission asks with.
+// state implements admission.Cluster: it reads objects, and has the authorizer and the clients of webhooks.
 type state struct {
 	store      *store.Store
 	registry   *registry

@@ -18,8 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// ownWrites carries out the writes that no client asks for: those of the server itself, and of the
-// controllers.
+// ownWrites carries out the writes of the server itself and of the controllers.
 type ownWrites struct {
 	pipeline *write.Pipeline
 	registry *registry
@@ -75,9 +74,9 @@ func (o *ownWrites) runAs(ctx context.Context, by controller.Identity, verb stri
 }
 
 // stage carries out an update of an object up to its commit, and returns what to commit; nil: the
-// update changes nothing. The object is what it makes.
+// update changes nothing. obj is the object after the update.
 func (o *ownWrites) stage(ctx context.Context, by controller.Identity, w write.Request, obj runtime.Object) (*store.Update, error) {
-	ctx, tell := o.log.Stage(apirequest.WithUser(write.Detached(ctx), by.User()), by, "update", w)
+	ctx, report := o.log.Stage(apirequest.WithUser(write.Detached(ctx), by.User()), by, "update", w)
 	update, err := o.pipeline.Stage(o.inform(ctx, w), w)
 	if err != nil || update == nil {
 		return nil, err
@@ -85,7 +84,7 @@ func (o *ownWrites) stage(ctx context.Context, by controller.Identity, w write.R
 	committed := update.Committed
 	update.Committed = func(record store.Record) {
 		committed(record)
-		tell(func() (write.Result, error) {
+		report(func() (write.Result, error) {
 			text, err := view.Text(w.Version, record)
 			return write.Result{Version: w.Version, Text: text, Object: obj}, err
 		})
@@ -103,7 +102,7 @@ func (o *ownWrites) stageQuota(ctx context.Context, release bool, w write.Reques
 	return o.stage(ctx, by, w, rq)
 }
 
-// inform adds to the context of a write what the code of a kind expects in the context of
+// inform adds to the context of a write what the strategies of built-in kinds read from the context of
 // a request.
 func (o *ownWrites) inform(ctx context.Context, w write.Request) context.Context {
 	of := w.Version.Resource

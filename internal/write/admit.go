@@ -29,8 +29,8 @@ type admitted struct {
 	replaced bool
 }
 
-// mutatingAdmission is the first phase of admission, which may change a write, or refuse it
-// before it is validated. The objects are as the write shows them. For a create old is nil, for
+// mutatingAdmission is the first phase of admission, which may change a write, or deny it
+// before it is validated. The objects are of the kind that the write shows. For a create old is nil, for
 // a delete obj is nil.
 func (a attempt) mutatingAdmission(operation admission.Operation, obj, old runtime.Object) (admitted, error) {
 	res := a.version.Resource
@@ -56,9 +56,9 @@ func (a attempt) mutatingAdmission(operation admission.Operation, obj, old runti
 	return out, err
 }
 
-// namespaceLifecycle refuses what the state of the namespace forbids, and returns
-// the record of the namespace. It does not have a key if the namespace does not matter, and
-// not a revision if the namespace does not exist.
+// namespaceLifecycle denies what the state of the namespace forbids, and returns
+// the record of the namespace. The record has no key if the namespace does not matter, and
+// the revision 0 if the namespace does not exist.
 func (a attempt) namespaceLifecycle(operation admission.Operation, obj, old runtime.Object) (store.Record, error) {
 	if a.p.WithoutNamespaceLifecycle {
 		return store.Record{}, nil
@@ -87,8 +87,8 @@ func hasTerminatingPhase(namespace string) bool {
 	return strings.Contains(namespace, `"`+phase+`"`) && gjson.Get(namespace, "status.phase").Str == phase
 }
 
-// mutate has the chain change the object, or refuse it, and reports whether it has
-// changed the object.
+// mutate calls the chain, which may change the object or deny the write. It reports whether the object has
+// changed.
 func (a attempt) mutate(operation admission.Operation, obj, old runtime.Object) (replaced bool, err error) {
 	if a.chain.Skips(a.version.Resource) {
 		return false, nil
@@ -111,9 +111,8 @@ func (a attempt) mutate(operation admission.Operation, obj, old runtime.Object) 
 	return true, registryrest.EnsureObjectNamespaceMatchesRequestNamespace(a.request.Namespace, metadata)
 }
 
-// validatingAdmission is the second phase of admission, which may refuse a valid write. If a
-// mutating plugin has put fields into the object that its schema does not know, they are removed
-// afterwards.
+// validatingAdmission is the second phase of admission, which may deny a valid write. Afterwards it removes
+// fields that a mutating plugin has added and the schema does not have.
 func (a attempt) validatingAdmission(operation admission.Operation, obj *resource.Decoded, old runtime.Object, first admitted) error {
 	if err := a.validateByChain(operation, obj, old, first); err != nil || a.request.Refuse == nil {
 		return err

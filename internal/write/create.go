@@ -34,14 +34,14 @@ type takenError struct{ *apierrors.StatusError }
 
 func (e *takenError) Unwrap() error { return e.StatusError }
 
-// NameIsTaken reports whether a create failed because there is an object of its name. An AlreadyExists
-// that admission has answered with is no such error.
+// NameIsTaken reports whether a create failed because an object of its name exists. It returns false for an
+// AlreadyExists of admission.
 func NameIsTaken(err error) bool {
 	var taken *takenError
 	return errors.As(err, &taken)
 }
 
-// alreadyExists returns the error of a name that is taken. It says if the other object is
+// alreadyExists returns the error of a name that is taken. The message says so if the other object is
 // being deleted.
 func (a attempt) alreadyExists(e *store.ExistsError) error {
 	res := a.version.Resource

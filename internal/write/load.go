@@ -9,7 +9,7 @@ import (
 )
 
 // load reads the current object in the version of the request. The object is shared, and
-// the caller must not alter it. If there is none, the error is store.ErrNotFound; if it
+// the caller must not alter it. If it does not exist, the error is store.ErrNotFound; if it
 // does not have the Revision of the request, a store.ConflictError.
 func (a attempt) load() (store.Record, resource.Decoded, error) {
 	record, err := a.p.Store.Get(a.version.Resource.Key(a.request.Namespace, a.request.Name))

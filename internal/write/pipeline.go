@@ -21,8 +21,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Pipeline carries out writes. It is safe for concurrent use; its fields are not
-// to be changed once it is in use.
+// Pipeline carries out writes. It is safe for concurrent use. Its fields must not
+// change once it is in use.
 type Pipeline struct {
 	Store *store.Store
 	// Memory has the objects of the store decoded.
@@ -41,21 +41,21 @@ type Pipeline struct {
 	Registry func() (*resource.Registry, error)
 	// Chain returns the admission plugins, policies and webhooks that apply at present.
 	Chain func() *restadmission.Chain
-	// Cluster answers what admission wants to know about the cluster.
+	// Cluster reads the state of the cluster for admission.
 	Cluster restadmission.Cluster
-	// Committed carries out what follows from a commit. It is called after each, before the write
-	// returns, without the client's cancellation.
+	// Committed is called after each commit, before the write returns, with a context that the client does
+	// not cancel.
 	Committed func(ctx context.Context, c Commit)
-	// Quota limits what the objects of a namespace use; nil: nothing does.
+	// Quota limits what the objects of a namespace use; nil: no limit.
 	Quota Quota
-	// MayCreate refuses an update or an apply that creates an object, which a client needs the
-	// right to create for; nil: every client may.
+	// MayCreate rejects an update or an apply that creates an object if the client does not have the
+	// right to create it; nil: every client has it.
 	MayCreate func(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error
 }
 
 // attempt is one attempt at a write: the request, and what it depends on. It is passed by
 // value, so a stage cannot change what its caller sees. Only one field is set later: receive
-// takes the name from the object that was sent, if the request has none.
+// takes the name from the object in the body, if the request does not have one.
 type attempt struct {
 	p       *Pipeline
 	request *Request
@@ -65,7 +65,7 @@ type attempt struct {
 	// projection shows the object as another kind at the subresource that is written; nil:
 	// the subresource shows the object itself.
 	projection resource.Projection
-	// view is the kind of what was sent, if that is not the object (see Act and Connect);
+	// view is the kind of the body if that is not the kind of the object (see Act and Connect);
 	// or nil.
 	view *resource.Version
 	// name is the object's name as admission sees it; empty if the server has not
@@ -74,7 +74,7 @@ type attempt struct {
 	// unmanaged says that the object is stored without its managedFields, because with them it
 	// is too large.
 	unmanaged bool
-	// observe takes what the stages find.
+	// observe gets the reports of the stages.
 	observe *observe.Write
 	// stage takes an update in place of the store; nil: the store takes it.
 	stage func(store.Update)
@@ -112,7 +112,7 @@ func (a attempt) run() (Result, error) {
 	case Patch:
 		return a.update(edit{
 			of:     func(shown resource.Decoded) (resource.Decoded, bool, error) { return a.patch(change, shown) },
-			owners: afterAdmission, // a real server does not look for them earlier in a patch
+			owners: afterAdmission, // as a real server, which looks for them here in a patch
 		})
 	case Apply:
 		return a.update(edit{
@@ -147,8 +147,8 @@ type newObject struct {
 	updates bool
 }
 
-// receive takes what a client cannot set out of the metadata of an object that was sent, unless the
-// object keeps it, and sees to it that the object is in the namespace of the request.
+// receive removes the metadata that a client cannot set from the object in the body, unless keepsMetadata is
+// true. It fails if the object is in another namespace than the request, and sets the namespace if it is empty.
 func (a *attempt) receive(obj runtime.Object, keepsMetadata bool) (metav1.Object, error) {
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
@@ -209,7 +209,7 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	if base := metadata.GetGenerateName(); metadata.GetName() == "" && base != "" {
 		name := a.p.Random.Name(base)
 		if a.version.Strategy.GenerateName(base) == base {
-			name = base // the names of the kind say something, as those of IPAddresses do
+			name = base // the names of the kind have a meaning, as those of IPAddresses do
 		}
 		metadata.SetName(name)
 	}
@@ -242,7 +242,7 @@ func (a attempt) create(n newObject) (result Result, err error) {
 		return Result{}, err
 	}
 
-	// The commit. The storage of a real server refuses a resourceVersion, and a dry run does not
+	// The commit. The storage of a real server rejects a resourceVersion, and a dry run does not
 	// reach it.
 	if n.unversioned && !a.request.isDryRun() {
 		if revision, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(n.Object); err == nil && revision != 0 {
@@ -255,23 +255,23 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	return result, err
 }
 
-// edit is what an update makes of an object.
+// edit is how an update changes an object.
 type edit struct {
 	// uid is the uid that the current object must have; empty: any.
 	uid types.UID
-	// of makes the wanted object from the current one, which it gets as the write shows it
-	// and does not alter. managed is as in newObject.
+	// of makes the wanted object from the current one, in the kind that the write shows. It
+	// must not alter the current one. managed is as in newObject.
 	of func(shown resource.Decoded) (wanted resource.Decoded, managed bool, err error)
-	// create makes the object to create if there is no current one; nil: then the update
+	// create makes the object to create if none exists; nil: then the update
 	// fails.
 	create func() (newObject, error)
 	// owners says when duplicate ownerReferences of the wanted object are looked for.
 	owners string
 }
 
-// update commits what an edit makes of the current object.
+// update applies an edit to the current object, and commits the result.
 func (a attempt) update(e edit) (Result, error) {
-	// The current object, and what the request makes of it.
+	// The current object, and the wanted one.
 	record, current, err := a.load()
 	if errors.Is(err, store.ErrNotFound) {
 		return a.updateNothing(e, err)

@@ -34,10 +34,10 @@ type Request struct {
 	Revision int64
 	// Require has conditions on other records that must hold when the write commits. It
 	// needs a Revision as well: if a condition does not hold, the write fails with
-	// ErrObsolete and is not tried again, because only the caller knows how to go on.
+	// ErrObsolete and is not retried, because the caller has to decide how to go on.
 	Require []store.Precondition
 
-	// Refuse refuses the write after all plugins; nil: nothing does.
+	// Refuse may reject the write after all plugins; nil: nothing does.
 	Refuse func(admission.Attributes) error
 
 	// Collection says that the delete is part of a deletecollection: admission does not get

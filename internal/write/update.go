@@ -37,7 +37,7 @@ func (a attempt) replace(change Replace) (Result, error) {
 	return a.update(e)
 }
 
-// updateNothing is update if there is no current object.
+// updateNothing is update of an object that does not exist.
 func (a attempt) updateNothing(e edit, notFound error) (Result, error) {
 	if e.create == nil || a.request.Revision != 0 {
 		return Result{}, a.notFound(notFound)
@@ -70,8 +70,8 @@ func (a attempt) checkPath(metadata metav1.Object) error {
 	}
 }
 
-// completesDeletion reports whether the update removes the last thing that kept an object
-// from being deleted.
+// completesDeletion reports whether the update removes the last finalizer or content that prevented the deletion
+// of an object.
 func (a attempt) completesDeletion(obj, current runtime.Object) bool {
 	is, err := meta.Accessor(obj)
 	if err != nil || len(is.GetFinalizers()) > 0 {

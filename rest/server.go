@@ -12,7 +12,6 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
-	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
@@ -177,9 +176,9 @@ func newServer(s *store.Store, o Options, requests *history.Recorder) *Server {
 // ofCluster returns the options that are about what is served, and not about HTTP.
 func (o Options) ofCluster() server.Options {
 	of := server.Options{
-		Token: o.Token, Users: auth.Options(o.Users), AuthenticationInfo: o.AuthenticationInfo, Accounts: auth.IssuerOptions(o.Accounts),
+		Token: o.Token, Users: o.Users, AuthenticationInfo: o.AuthenticationInfo, Accounts: o.Accounts,
 		Authorizer: o.Authorizer, Now: o.Now, Seed: o.Seed,
-		LegacyAPIs: o.LegacyAPIs, RuntimeConfig: o.RuntimeConfig, Network: builtin.Network(o.Network), Controllers: o.Controllers,
+		LegacyAPIs: o.LegacyAPIs, RuntimeConfig: o.RuntimeConfig, Network: o.Network, Controllers: o.Controllers,
 		EnableAdmissionPlugins: o.EnableAdmissionPlugins, DisableAdmissionPlugins: o.DisableAdmissionPlugins,
 		AdmissionConfigFile: o.AdmissionConfigFile,
 	}

@@ -26,6 +26,7 @@ import (
 	"k8s.io/kubernetes/pkg/serviceaccount"
 	"k8s.io/kubernetes/plugin/pkg/auth/authenticator/token/bootstrap"
 
+	"github.com/fakecluster/fakecluster/rest/options"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -39,37 +40,6 @@ var Admin user.Info = &user.DefaultInfo{
 // Anonymous is the user of a request without credentials, if such requests are accepted.
 var Anonymous user.Info = &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}
 
-// Options say which users a cluster accepts besides those of the credentials that it makes
-// itself.
-type Options struct {
-	// ClientCA returns further authorities for client certificates, at each request those of
-	// that moment. The common name of a certificate is the user, and its organizations are the
-	// groups. Nil: only the cluster's own authority.
-	ClientCA func() *x509.CertPool
-	// Tokens authenticates further bearer tokens; nil: there are none.
-	Tokens authenticator.Token
-	// OpenID makes what authenticates ID tokens of other issuers, for a context that ends with the
-	// cluster; nil: no other issuer is trusted.
-	OpenID func(closing context.Context) (authenticator.Token, error)
-	// Webhook authenticates tokens that nothing else does, and says which audiences they are for;
-	// nil: there are no such tokens.
-	Webhook authenticator.Token
-	// BootstrapTokens accepts the tokens in Secrets of the type bootstrap.kubernetes.io/token in
-	// kube-system.
-	BootstrapTokens bool
-	// FrontProxy authenticates requests whose user a proxy names in headers; nil: no proxy is trusted.
-	FrontProxy authenticator.Request
-	// Requests authenticates requests that nothing else does; nil: such requests are
-	// refused. The users have the groups that it gives them, and no others.
-	Requests authenticator.Request
-	// Anonymous accepts requests without credentials as those of [Anonymous]. If AnonymousPaths
-	// has any, it accepts those for these paths only. NotAnonymous says that nothing at all is answered
-	// without credentials.
-	Anonymous      bool
-	AnonymousPaths []string
-	NotAnonymous   bool
-}
-
 // maxAccepted is the largest number of tokens that an Authenticator remembers. Then it forgets
 // all of them.
 const maxAccepted = 1000
@@ -78,7 +48,7 @@ const maxAccepted = 1000
 type Authenticator struct {
 	token   string
 	issuer  *Issuer
-	options Options
+	options options.Users
 	objects objects
 	patch   Patcher
 
@@ -100,7 +70,7 @@ type acceptedToken struct {
 // NewAuthenticator makes the authenticator of a cluster that has the token as its own, and its
 // objects in the store, under keys with the prefixes. Tokens expire by the clock now. The patcher writes that the token of a
 // Secret has been used. The context closing ends with the cluster.
-func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o Options, s *store.Store, prefixes Prefixes, now func() time.Time, patch Patcher) (*Authenticator, error) {
+func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o options.Users, s *store.Store, prefixes Prefixes, now func() time.Time, patch Patcher) (*Authenticator, error) {
 	a := &Authenticator{token: token, issuer: issuer, options: o, objects: objects{s, prefixes, now}, patch: patch, accepted: map[string]acceptedToken{}}
 	own := authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), authenticator.TokenFunc(a.authenticateOwn))
 	bearers := []authenticator.Token{own}

@@ -15,38 +15,18 @@ import (
 	"gopkg.in/go-jose/go-jose.v2/jwt"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/kubernetes/pkg/serviceaccount"
+
+	"github.com/fakecluster/fakecluster/rest/options"
 )
 
 // IssuerURL is the issuer of the tokens of service accounts, and their audience if the request for a
 // token names none. It is what kubeadm configures.
 const IssuerURL = "https://kubernetes.default.svc.cluster.local"
 
-// IssuerOptions say how tokens of service accounts are issued, and which are accepted. All fields
-// have useful zero values.
-type IssuerOptions struct {
-	// URLs are the names of the issuer. It issues tokens with the first one, and accepts tokens
-	// with any of them. None: IssuerURL.
-	URLs []string
-	// SigningKey is the private key; nil: the issuer makes one when it first needs it.
-	SigningKey any
-	// Keys are the public keys of accepted tokens; none: that of SigningKey.
-	Keys []any
-	// Audiences are the audiences of the server. A token must be for one of them. None: URLs.
-	Audiences []string
-	// JWKSURI is the address of the keys in the discovery document of the issuer; empty: the one that
-	// Document chooses.
-	JWKSURI string
-	// MaxExpiration is the longest lifetime of a token; zero: there is no limit.
-	MaxExpiration time.Duration
-	// ExactExpiration gives the tokens of Pods the lifetime that they ask for. Without it they are
-	// valid for a year, for clients that do not reload them.
-	ExactExpiration bool
-}
-
 // Issuer issues the tokens of service accounts. They are JSON Web Tokens. It is safe for
 // concurrent use. A cluster and its forks share one.
 type Issuer struct {
-	options   IssuerOptions
+	options   options.Accounts
 	once      sync.Once
 	generator serviceaccount.TokenGenerator
 	legacy    serviceaccount.TokenGenerator
@@ -70,7 +50,7 @@ func NewAccountKey() (*ecdsa.PrivateKey, error) {
 }
 
 // NewIssuer makes an issuer.
-func NewIssuer(o IssuerOptions) *Issuer { return &Issuer{options: o} }
+func NewIssuer(o options.Accounts) *Issuer { return &Issuer{options: o} }
 
 // urls are the names of the issuer.
 func (i *Issuer) urls() []string {

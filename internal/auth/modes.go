@@ -24,6 +24,7 @@ import (
 	kubeauthorizer "k8s.io/kubernetes/pkg/kubeapiserver/authorizer"
 
 	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/rest/options"
 )
 
 // The modes of authorization, as the flag --authorization-mode of kube-apiserver names them.
@@ -38,19 +39,6 @@ const (
 
 var allModes = []string{AlwaysAllow, AlwaysDeny, ABAC, Webhook, RBAC, Node}
 
-// ModeOptions say who decides what users may do, in the words of the flags of kube-apiserver.
-type ModeOptions struct {
-	Modes []string // --authorization-mode; none: RBAC
-
-	PolicyFile string // --authorization-policy-file, of the mode ABAC
-
-	// The flags --authorization-webhook-*, of the mode Webhook.
-	WebhookConfigFile, WebhookVersion string
-	AuthorizedTTL, UnauthorizedTTL    time.Duration
-
-	ConfigFile string // --authorization-config, in place of the modes
-}
-
 // Modes say who decides what users may do: authorizers that are called one after the other. They do
 // not change. A cluster and its forks share them.
 type Modes struct {
@@ -62,7 +50,7 @@ type Modes struct {
 }
 
 // NewModes reads the files that the options name. The errors are those of kube-apiserver.
-func NewModes(o ModeOptions) (*Modes, error) {
+func NewModes(o options.Modes) (*Modes, error) {
 	m := &Modes{}
 	var err error
 	if o.ConfigFile != "" {
@@ -76,7 +64,7 @@ func NewModes(o ModeOptions) (*Modes, error) {
 		if m.configuration, err = kubeauthorizer.LoadAndValidateData(m.data, authorizationcel.NewDefaultCompiler(), nil); err != nil {
 			return nil, err
 		}
-	} else if m.configuration, err = o.configuration(); err != nil {
+	} else if m.configuration, err = configurationOf(o); err != nil {
 		return nil, err
 	}
 	if m.Has(ABAC) {
@@ -85,8 +73,8 @@ func NewModes(o ModeOptions) (*Modes, error) {
 	return m, err
 }
 
-// configuration returns the configuration that the flags about single modes make.
-func (o ModeOptions) configuration() (*apiserver.AuthorizationConfiguration, error) {
+// configurationOf returns the configuration that the flags about single modes make.
+func configurationOf(o options.Modes) (*apiserver.AuthorizationConfiguration, error) {
 	modes := o.Modes
 	if len(modes) == 0 {
 		modes = []string{RBAC}
@@ -104,7 +92,7 @@ func (o ModeOptions) configuration() (*apiserver.AuthorizationConfiguration, err
 			errs = append(errs, fmt.Errorf("authorization-mode Webhook's authorization config file not passed"))
 		case mode == Webhook:
 			is.Name = "default"
-			is.Webhook = o.webhook()
+			is.Webhook = webhookOf(o)
 		}
 		configuration.Authorizers = append(configuration.Authorizers, is)
 	}
@@ -120,8 +108,8 @@ func (o ModeOptions) configuration() (*apiserver.AuthorizationConfiguration, err
 	return configuration, utilerrors.NewAggregate(errs)
 }
 
-// webhook returns the configuration of the webhook that the flags make.
-func (o ModeOptions) webhook() *apiserver.WebhookConfiguration {
+// webhookOf returns the configuration of the webhook that the flags make.
+func webhookOf(o options.Modes) *apiserver.WebhookConfiguration {
 	return &apiserver.WebhookConfiguration{
 		AuthorizedTTL: metav1.Duration{Duration: o.AuthorizedTTL}, CacheAuthorizedRequests: o.AuthorizedTTL != 0,
 		UnauthorizedTTL: metav1.Duration{Duration: o.UnauthorizedTTL}, CacheUnauthorizedRequests: o.UnauthorizedTTL != 0,

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/token/cache"
 	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/apiserver/plugin/pkg/authenticator/token/webhook"
+
+	"github.com/fakecluster/fakecluster/rest/options"
 )
 
 // FrontProxy says which proxies may name the user of a request in headers.
@@ -32,7 +34,7 @@ func (p FrontProxy) Authenticator() authenticator.Request {
 // NewTokenWebhook makes an authenticator that asks a webhook for the users of tokens. The file is a
 // kubeconfig that leads to the webhook. Its answers are cached for the ttl. Tokens without audiences
 // are for the audiences of the issuer.
-func NewTokenWebhook(file, version string, ttl time.Duration, issuer IssuerOptions) (authenticator.Token, error) {
+func NewTokenWebhook(file, version string, ttl time.Duration, issuer options.Accounts) (authenticator.Token, error) {
 	client, err := webhookutil.LoadKubeconfig(file, nil)
 	if err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/redact"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/rest/options"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -34,9 +35,9 @@ import (
 // the same names and says what they mean.
 type Options struct {
 	Token              string
-	Users              auth.Options
+	Users              options.Users
 	AuthenticationInfo func() map[string]string // nil: nothing is published
-	Accounts           auth.IssuerOptions
+	Accounts           options.Accounts
 	Modes              *auth.Modes           // nil: roles and their bindings decide
 	Authorizer         authorizer.Authorizer // nil: the modes decide
 	Now                func() time.Time
@@ -44,7 +45,7 @@ type Options struct {
 	Functions          admission.Plugin // called for each write; nil: none
 	LegacyAPIs         bool
 	RuntimeConfig      []string
-	Network            builtin.Network
+	Network            options.Network
 	Controllers        []string
 
 	EnableAdmissionPlugins, DisableAdmissionPlugins []string
@@ -135,7 +136,7 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 		return builtinKinds{}, err
 	}
 	k := builtinKinds{inTree: admissionOptions, acting: acting, definitions: crd.Definitions(o.LegacyAPIs)}
-	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig, Network: o.Network}
+	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig, Network: builtin.Network(o.Network)}
 	k.all = builtin.Resources(k.options, k.definitions)
 	k.namespaces = k.all[slices.IndexFunc(k.all, func(r *resource.Resource) bool { return r.NamespaceOfItself })]
 	return k, nil

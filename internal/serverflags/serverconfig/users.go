@@ -37,7 +37,7 @@ func (c *Config) readUsers(flags *serverflags.Flags) error {
 	}
 	if path := flags.Text("authentication-token-webhook-config-file"); path != "" {
 		webhook, err := auth.NewTokenWebhook(path, flags.Value("authentication-token-webhook-version"),
-			flags.Duration("authentication-token-webhook-cache-ttl"), auth.IssuerOptions(c.Accounts))
+			flags.Duration("authentication-token-webhook-cache-ttl"), c.Accounts)
 		if err != nil {
 			return fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
 		}

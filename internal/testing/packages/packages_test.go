@@ -106,7 +106,7 @@ var layers = [][]string{
 	{"internal/serverflags"},
 	{"clientgo", "rest"},
 	{"internal"},
-	{"faults", "inspect", "store"},
+	{"faults", "inspect", "rest/options", "store"},
 	{"internal/bubble", "internal/printable", "kustomize"},
 }
 

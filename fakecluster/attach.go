@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/clientgo"
+	"github.com/fakecluster/fakecluster/rest"
 )
 
 // Attachment is a program that lives in a cluster and ends with it, such as the controllers of package
@@ -16,6 +18,7 @@ type Attachment struct {
 	cluster *Cluster
 	name    string
 	stop    func()
+	undo    []func() // by Detach
 }
 
 // Attach registers programs that live in the cluster, under a name in the plural. Close calls stop once, before it ends any
@@ -44,6 +47,9 @@ func (a *Attachment) Detach() {
 	for i, other := range a.cluster.attached {
 		if other == a {
 			a.cluster.attached = append(a.cluster.attached[:i:i], a.cluster.attached[i+1:]...)
+			for _, undo := range a.undo {
+				undo()
+			}
 		}
 	}
 }
@@ -67,6 +73,25 @@ func (a *Attachment) Seed() uint64 {
 
 // Acts reports whether a controller acts within the writes of the cluster.
 func (a *Attachment) Acts(c Controller) bool { return a.cluster.server.Acts(string(c)) }
+
+// Read is a request that reads a resource.
+type Read = rest.Read
+
+// BeforeReads has a function called before each get, list and watch of a resource that is allowed, until Detach. It
+// brings the objects up to date that would otherwise have to be written all the time, such as Leases. It runs on the
+// goroutine of the request, and may send requests, except for such reads.
+func (a *Attachment) BeforeReads(of schema.GroupResource, call func(Read)) {
+	stop := a.cluster.server.BeforeReads(of, call)
+	a.cluster.mu.Lock()
+	defer a.cluster.mu.Unlock()
+	a.undo = append(a.undo, stop)
+}
+
+// Revision returns the revision of the newest write.
+func (a *Attachment) Revision() int64 { return a.cluster.store.Revision() }
+
+// Faulty reports whether a fault is in force.
+func (a *Attachment) Faulty() bool { return a.cluster.server.Faulty() }
 
 // ConfigFor is as [Cluster.ConfigFor], without a socket and always with a token.
 func (a *Attachment) ConfigFor(user string, groups ...string) *clientrest.Config {

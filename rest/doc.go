@@ -16,7 +16,7 @@
 //
 //   - filters.go has the filters in the order in which a request passes them: recover, refuse
 //     once closed, forbid caching, demand HTTPS, context, path, history, audit, time limit,
-//     allowed origins, health, authentication, explanation, impersonation, faults, authorization.
+//     allowed origins, health, authentication, explanation, impersonation, faults, authorization, functions before reads.
 //     Each is a function in a file of its own.
 //   - paths.go separates resources from other paths (discovery, OpenAPI, the version).
 //   - resources.go finds what the path names in the registry, and its verb.

@@ -31,6 +31,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
+// Faulty reports whether a fault is in force.
+func (s *Server) Faulty() bool { return s.faults.Active() }
+
 // Inject puts a fault in force, until its Stop or the end of the server. It fails for a fault that
 // contradicts itself, or that names a resource, subresource or verb that the server does not serve. A
 // fork has none of the faults of its origin.

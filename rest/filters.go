@@ -35,6 +35,7 @@ func (s *Server) filters(counts *requestCounts) []filter {
 		s.matchFlow,
 		s.injectFaults,
 		s.authorize,
+		s.announceReads,
 	}
 }
 

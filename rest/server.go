@@ -125,6 +125,7 @@ type Server struct {
 	unsupported *unsupportedLog
 	access      *auth.Access
 	faults      *faultinjection.Engine
+	reads       reads
 	watches     atomic.Int64 // those that are running
 	compact     compaction
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
@@ -62,6 +65,14 @@ func (w *Workloads) Node(name string) (*Node, error) {
 	return w.agent.Node(name)
 }
 
+// beat returns when a Node has renewed its Lease: see [node.Agent.Beat].
+func (w *Workloads) beat(name string) (last time.Time, beats, found bool) {
+	if w.agent == nil {
+		return time.Time{}, false, false
+	}
+	return w.agent.Beat(name)
+}
+
 // startNodes runs the nodes and the provisioner of their volumes. The users of nodes get the ClusterRole that kubelets have
 // without the authorizer Node. After an error, wait is nil or waits for what has started.
 func (w *Workloads) startNodes(ctx context.Context, s *settings, shared informers.SharedInformerFactory) (wait func(), err error) {
@@ -87,6 +98,7 @@ func (w *Workloads) startNodes(ctx context.Context, s *settings, shared informer
 	clients := controlplane.NewClients()
 	w.agent, err = node.Start(ctx, node.Config{
 		Nodes: s.nodes, Behaviors: s.behaviors, Seed: w.attachment.Seed(), Informers: shared, Report: w.report,
+		Revision: w.attachment.Revision, Faulty: w.attachment.Faulty,
 		Client: func(user string, groups ...string) (kubernetes.Interface, error) {
 			return clients.New(w.attachment.ConfigFor(user, groups...), "kubelet", user)
 		},
@@ -94,6 +106,11 @@ func (w *Workloads) startNodes(ctx context.Context, s *settings, shared informer
 	if err != nil {
 		return nil, err
 	}
+	w.attachment.BeforeReads(coordinationv1.Resource("leases"), func(r fakecluster.Read) {
+		if !controlplane.IsSharedInformer(r.UserAgent) { // for those there is Beat
+			w.agent.BeforeRead(r.Watch)
+		}
+	})
 	client, err := clients.New(w.attachment.ConfigFor("system:volume-provisioner", "system:masters"), "volume-provisioner", "volume-provisioner")
 	if err != nil {
 		return w.agent.Wait, err

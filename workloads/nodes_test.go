@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
@@ -51,6 +52,23 @@ volumeClaimTemplates:
 				if got := field(c, "status.phase") + " " + field(c, "spec.storageClassName"); got != "Bound standard" {
 					w.Errorf("the claim %s is %s", claim, got)
 				}
+			}
+		}},
+		{"a Node that cannot renew its Lease after a day becomes unready 50 seconds later", nil, func(w world) {
+			w.pass(24 * time.Hour)
+			w.cluster.Inject(faults.Fault{Verb: "patch", Resource: "leases.coordination.k8s.io", Name: "n2", Effect: faults.InternalError("on purpose")})
+			w.pass(45 * time.Second)
+			if got := condition(w.object("nodes", "n2"), "Ready"); got != "True KubeletReady" {
+				w.Errorf("at once, the condition of n2 is %q", got)
+			}
+			w.pass(25 * time.Second)
+			for name, want := range map[string]string{"n1": "True KubeletReady", "n2": "Unknown NodeStatusUnknown"} {
+				if got := condition(w.object("nodes", name), "Ready"); got != want {
+					w.Errorf("the condition of %s is %q, want %q", name, got, want)
+				}
+			}
+			if got := field(w.object("nodes", "n2"), "spec.taints"); !strings.Contains(got, "effect: NoExecute\n  key: node.kubernetes.io/unreachable") {
+				w.Errorf("the taints of n2 are %s", got)
 			}
 		}},
 		{"a Node whose heartbeats stop loses its Pods", nil, func(w world) {

@@ -20,6 +20,7 @@ type builder struct {
 
 	config   func(account string) *rest.Config
 	events   *eventNames
+	idle     *Idle
 	accounts []string // that have been used
 }
 

@@ -27,6 +27,14 @@ func asProgram(config *rest.Config, program, part string) *rest.Config {
 	return config
 }
 
+// sharedInformers is the part of kube-controller-manager whose informers all controllers share.
+const sharedInformers = "shared-informers"
+
+// IsSharedInformer reports whether a user agent is that of the informers that all controllers share.
+func IsSharedInformer(userAgent string) bool {
+	return strings.HasPrefix(userAgent, controllerManager) && strings.HasSuffix(userAgent, "/"+sharedInformers)
+}
+
 // Clients makes clients of further programs, which create Events for the same objects.
 type Clients struct{ names eventNames }
 

@@ -24,12 +24,16 @@ func nodeLifecycle(b *builder) (runFunc, error) {
 		unhealthyZone = 0.55
 	)
 	core := b.informers.Core().V1()
-	c, err := nodelifecycle.NewNodeLifecycleController(b.ctx, b.informers.Coordination().V1().Leases(), core.Pods(), core.Nodes(), b.informers.Apps().V1().DaemonSets(), client,
+	pauses, err := newPauses(b.idle, monitorPeriod, core.Nodes())
+	if err != nil {
+		return nil, err
+	}
+	c, err := nodelifecycle.NewNodeLifecycleController(b.ctx, pauses.leases(b.informers.Coordination().V1().Leases()), core.Pods(), pauses.nodes(core.Nodes()), b.informers.Apps().V1().DaemonSets(), client,
 		monitorPeriod, startupGrace, monitorGrace, evictionRate, secondaryRate, largeCluster, unhealthyZone)
 	if err != nil {
 		return nil, err
 	}
-	return c.Run, nil
+	return func(ctx context.Context) { c.Run(pauses.context(ctx)) }, nil
 }
 
 func taintEviction(b *builder) (runFunc, error) {

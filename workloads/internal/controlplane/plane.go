@@ -39,6 +39,8 @@ type Config struct {
 	// Scheduler is the configuration of the scheduler; nil: none runs.
 	Scheduler *config.KubeSchedulerConfiguration
 	Logger    logr.Logger
+	// Idle is what the node lifecycle controller needs in order to stop while nothing happens; nil: it does not stop.
+	Idle *Idle
 	// Report is called with each panic, on any goroutine.
 	Report func(error)
 	// Others starts other programs that share the informers, before these run. They end with the context; wait
@@ -73,12 +75,12 @@ func Start(c Config) (*Plane, error) {
 
 func (p *Plane) start(ctx context.Context) error {
 	names := &eventNames{}
-	client, err := newClient(asProgram(p.config.User(controllerManagerUser), controllerManager, "shared-informers"), names)
+	client, err := newClient(asProgram(p.config.User(controllerManagerUser), controllerManager, sharedInformers), names)
 	if err != nil {
 		return err
 	}
 	p.informers = newInformers(client, "")
-	b := &builder{informers: p.informers, mapper: p.config.Mapper, events: names, config: func(account string) *rest.Config {
+	b := &builder{informers: p.informers, mapper: p.config.Mapper, events: names, idle: p.config.Idle, config: func(account string) *rest.Config {
 		return p.config.ServiceAccount(metav1.NamespaceSystem, account)
 	}}
 	if err := p.makeControllers(ctx, b); err != nil {

@@ -72,7 +72,11 @@ func TestAPanicEndsItsGoroutineAndIsReported(t *testing.T) {
 
 // started starts a control plane of a new cluster.
 func started(t *testing.T, c Config) *Plane {
-	cluster := fakecluster.Start(t, fakecluster.InProcess())
+	return startedIn(t, fakecluster.Start(t, fakecluster.InProcess()), c)
+}
+
+// startedIn starts a control plane of a cluster.
+func startedIn(t *testing.T, cluster *fakecluster.Cluster, c Config) *Plane {
 	a, err := cluster.Attach("controllers", func() {})
 	if err != nil {
 		t.Fatal(err)

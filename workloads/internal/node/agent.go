@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/informers"
@@ -33,6 +34,10 @@ type Config struct {
 	Client func(user string, groups ...string) (kubernetes.Interface, error)
 	// Informers are shared with other programs of the cluster. The caller starts them after Start has returned.
 	Informers informers.SharedInformerFactory
+	// Revision returns the revision of the newest write to the cluster, and Faulty reports whether faults are in force.
+	// With them, Leases are renewed as doc.go says; without them, by a write every 10 seconds.
+	Revision func() int64
+	Faulty   func() bool
 	// Report is called with problems that leave a node or a pod without what it should be, such as a Node object that
 	// the server rejects. It may be called by several goroutines.
 	Report func(error)
@@ -45,6 +50,7 @@ type Agent struct {
 	byName    map[string]*node
 	lister    corelisters.NodeLister
 	behaviors *behaviors
+	beats     beats
 	wait      sync.WaitGroup
 }
 
@@ -59,6 +65,7 @@ func Start(ctx context.Context, config Config) (*Agent, error) {
 	if a.behaviors, err = newBehaviors(config.Behaviors); err != nil {
 		return nil, err
 	}
+	a.beats = beats{ctx: ctx, writing: make(chan struct{}, 1), last: time.Now()}
 	network := newNetwork(specs)
 	for i, spec := range specs {
 		client, err := config.Client("system:node:"+spec.Name, "system:nodes")

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +25,7 @@ func (n *Node) StopHeartbeats(ctx context.Context) error {
 	if !n.node.beats() {
 		return nil
 	}
-	err := n.node.renew(ctx)
+	err := n.node.renew(ctx, time.Now())
 	n.node.mu.Lock()
 	n.node.stopped = true
 	n.node.mu.Unlock()
@@ -42,7 +43,7 @@ func (n *Node) ResumeHeartbeats(ctx context.Context) error {
 		return nil
 	}
 	defer n.node.wake()
-	if err := n.node.renew(ctx); err != nil {
+	if err := n.node.renew(ctx, time.Now()); err != nil {
 		return err
 	}
 	return n.node.writeStatus(ctx, nil)

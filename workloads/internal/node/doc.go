@@ -14,6 +14,14 @@
 // What a container does is a [Process]. The processes of this package follow a [Behavior]. Other runtimes implement
 // [Runtime], for example containers that are Go functions.
 //
+// # Heartbeats
+//
+// A node renews its Lease every 10 seconds. A renewal, a beat, is written if that can make a difference: something has
+// been written to the cluster since the last beat that was written, a fault is in force, the last write has failed, or a
+// client watches Leases. A client that reads a Lease finds the last beat, because it is written before the read
+// ([Agent.BeforeRead]). The node lifecycle controller looks every 5 seconds, and gets the last beat from [Agent.Beat]. So an idle node
+// writes nothing but its status, every 5 minutes, or each hour in a bubble.
+//
 // # What always holds
 //
 //   - A node writes with its own credentials, as user system:node:NAME of the group system:nodes.

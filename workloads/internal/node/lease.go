@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -14,55 +16,178 @@ import (
 	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
-// leaseSeconds is the duration that kubelets write into Leases.
-const leaseSeconds = 40
+const (
+	// leaseSeconds is the duration that kubelets write into Leases, and beatPeriod how often they renew them.
+	leaseSeconds = 40
+	beatPeriod   = 10 * time.Second
+)
 
-// periods returns how often Leases are renewed, and how often an unchanged status of a node is written. A kubelet
-// does it every 10 seconds and every 5 minutes. In a bubble, where each write of an idle hour takes real time, Leases
-// are renewed as rarely as keeps a node ready: the node lifecycle controller waits 50 seconds, and looks every 5.
-func periods() (lease, status time.Duration) {
+// statusPeriod is how often the unchanged status of a node is written. A kubelet does it every 5 minutes. In a bubble
+// an idle hour takes as long as its writes.
+func statusPeriod() time.Duration {
 	if bubble.Inside() {
-		return 40 * time.Second, time.Hour
+		return time.Hour
 	}
-	return 10 * time.Second, 5 * time.Minute
+	return 5 * time.Minute
+}
+
+// beats are the heartbeats of all nodes. A node has renewed its Lease with each beat, but the beat is written only if
+// that can make a difference: see doc.go.
+type beats struct {
+	ctx context.Context // of the agent
+	// writing has room for one: the goroutine that writes beats. It is no mutex, because requests may take virtual time.
+	writing chan struct{}
+
+	mu       sync.Mutex
+	last     time.Time // beat
+	revision int64     // of the cluster after the last beat that was written
+	watchers int       // of Leases
 }
 
 // lease is what a node has to know about its Lease.
 type lease struct {
 	written bool
+	tried   time.Time // the last beat that was written, or should have been
+	renewed time.Time // what is in the object
+	failed  bool      // the last write has failed
+	good    time.Time // the last beat before the writes have failed, or before the heartbeats were stopped
 }
 
 // heartbeats renews the Leases of all nodes with one timer, and writes the statuses of the nodes from time to time.
 func (a *Agent) heartbeats(ctx context.Context) {
-	renew, write := periods()
-	ticker := time.NewTicker(renew)
+	ticker := time.NewTicker(beatPeriod)
 	defer ticker.Stop()
-	reported := time.Now()
+	write, reported := statusPeriod(), time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		report := time.Since(reported) >= write
-		if report {
-			reported = time.Now()
+		a.beats.mu.Lock()
+		a.beats.last = time.Now()
+		watched, revision := a.beats.watchers > 0, a.beats.revision
+		a.beats.mu.Unlock()
+		if watched || a.mayFail(revision) {
+			a.writeBeats()
 		}
+		if time.Since(reported) < write {
+			continue
+		}
+		reported = time.Now()
 		for _, n := range a.nodes {
 			if !n.beats() {
 				continue
 			}
-			// A heartbeat that fails is made up for by the next one, as in a kubelet.
-			if err := n.renew(ctx); err != nil {
-				n.logger.V(2).Info("The Lease is not renewed", "err", err)
-			}
-			if report {
-				if err := n.writeStatus(ctx, n.object()); err != nil {
-					n.logger.V(2).Info("The status of the node is not written", "err", err)
-				}
+			if err := n.writeStatus(ctx, n.object()); err != nil {
+				n.logger.V(2).Info("The status of the node is not written", "err", err)
 			}
 		}
 	}
+}
+
+// mayFail reports whether the next beat could end in another way than the last one that was written, after which the
+// cluster had the revision: something has been written since, such as an admission policy, a fault is in force, or the
+// last one has failed.
+func (a *Agent) mayFail(revision int64) bool {
+	if a.config.Revision == nil || a.config.Faulty() || a.config.Revision() != revision {
+		return true
+	}
+	for _, n := range a.nodes {
+		if n.failed() {
+			return true
+		}
+	}
+	return false
+}
+
+// writeBeats writes the last beat of each node whose Lease has an older one.
+func (a *Agent) writeBeats() {
+	if !slices.ContainsFunc(a.nodes, func(n *node) bool { return n.lags(a.beats.at()) }) {
+		return
+	}
+	select {
+	case a.beats.writing <- struct{}{}:
+	case <-a.beats.ctx.Done():
+		return
+	}
+	defer func() { <-a.beats.writing }()
+	last := a.beats.at()
+	var before, ours int64
+	if a.config.Revision != nil {
+		before = a.config.Revision()
+	}
+	for _, n := range a.nodes {
+		if !n.lags(last) {
+			continue
+		}
+		// A heartbeat that fails is made up for by the next one, as in a kubelet.
+		if err := n.renew(a.beats.ctx, last); err != nil {
+			n.logger.V(2).Info("The Lease is not renewed", "err", err)
+			continue
+		}
+		ours++
+	}
+	if a.config.Revision == nil {
+		return
+	}
+	after := a.config.Revision()
+	if after != before+ours { // something else has been written meanwhile
+		after = before
+	}
+	a.beats.mu.Lock()
+	a.beats.revision = after
+	a.beats.mu.Unlock()
+}
+
+// at returns when the last beat was.
+func (b *beats) at() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last
+}
+
+// BeforeRead is called before a client reads Leases, so that it finds the last beat, and before it watches them; watch
+// ends with the watch.
+func (a *Agent) BeforeRead(watch context.Context) {
+	if watch != nil {
+		a.beats.mu.Lock()
+		a.beats.watchers++
+		a.beats.mu.Unlock()
+		context.AfterFunc(watch, func() {
+			a.beats.mu.Lock()
+			defer a.beats.mu.Unlock()
+			a.beats.watchers--
+		})
+	}
+	a.writeBeats()
+}
+
+// Beat returns when a node has renewed its Lease for the last time, which may be later than the Lease says, and whether
+// the next beat will succeed unless something is written before. found is false for a node that is not the agent's, or
+// not registered.
+func (a *Agent) Beat(name string) (last time.Time, beats, found bool) {
+	n := a.byName[name]
+	if n == nil {
+		return time.Time{}, false, false
+	}
+	last = a.beats.at()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.registered || !n.lease.written {
+		return time.Time{}, false, false
+	}
+	if n.stopped || n.lease.failed {
+		return n.lease.good, false, true
+	}
+	return later(last, n.lease.renewed), true, true
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // beats reports whether the node sends heartbeats: it is registered, not stopped, and its object is not deleted.
@@ -72,18 +197,48 @@ func (n *node) beats() bool {
 	return n.registered && !n.stopped
 }
 
-// renew writes the time into the Lease, and creates the Lease first if there is none.
-func (n *node) renew(ctx context.Context) error {
+// lags reports whether the node has not written a beat, and not tried to.
+func (n *node) lags(beat time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.registered && !n.stopped && n.lease.tried.Before(beat)
+}
+
+func (n *node) failed() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.lease.failed && !n.stopped
+}
+
+// renew writes a time into the Lease, and creates the Lease first if there is none.
+func (n *node) renew(ctx context.Context, at time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, beatPeriod)
+	defer cancel()
+	err := n.writeLease(ctx, metav1.NewMicroTime(at))
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lease.tried = later(n.lease.tried, at)
+	switch {
+	case err == nil:
+		n.lease.written, n.lease.renewed, n.lease.good, n.lease.failed = true, at, at, false
+	case !n.lease.failed:
+		n.lease.good, n.lease.failed = later(at.Add(-beatPeriod), n.lease.renewed), true
+	}
+	return err
+}
+
+func (n *node) writeLease(ctx context.Context, at metav1.MicroTime) error {
 	leases := n.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
-	now := metav1.NowMicro()
+	patch := func() error {
+		patch := []byte(`{"spec":{"renewTime":"` + at.UTC().Format(metav1.RFC3339Micro) + `"}}`)
+		return n.client.CoordinationV1().RESTClient().Patch(types.MergePatchType).
+			Namespace(corev1.NamespaceNodeLease).Resource("leases").Name(n.name).Body(patch).Do(ctx).Error()
+	}
 	n.mu.Lock()
 	written := n.lease.written
 	n.mu.Unlock()
 	if written {
-		patch := []byte(`{"spec":{"renewTime":"` + now.UTC().Format(metav1.RFC3339Micro) + `"}}`)
-		err := n.client.CoordinationV1().RESTClient().Patch(types.MergePatchType).
-			Namespace(corev1.NamespaceNodeLease).Resource("leases").Name(n.name).Body(patch).Do(ctx).Error()
-		if !apierrors.IsNotFound(err) {
+		if err := patch(); !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
@@ -96,16 +251,10 @@ func (n *node) renew(ctx context.Context) error {
 			Name: n.name, Namespace: corev1.NamespaceNodeLease,
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: n.name, UID: object.UID}},
 		},
-		Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To(n.name), LeaseDurationSeconds: ptr.To(int32(leaseSeconds)), RenewTime: &now},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To(n.name), LeaseDurationSeconds: ptr.To(int32(leaseSeconds)), RenewTime: &at},
 	}
-	_, err = leases.Create(ctx, lease, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		err = nil // the next renewal writes it
-	}
-	if err == nil {
-		n.mu.Lock()
-		n.lease.written = true
-		n.mu.Unlock()
+	if _, err = leases.Create(ctx, lease, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
+		err = patch()
 	}
 	return err
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
@@ -104,8 +105,7 @@ func TestLeasesAreRenewed(t *testing.T) {
 		w := newWorld(t, node.Config{})
 		for range 200 {
 			time.Sleep(7 * time.Second)
-			// The node lifecycle controller looks every 5 seconds, and waits for 50.
-			if age := time.Since(w.lease("n1").Spec.RenewTime.Time); age > 45*time.Second {
+			if age := time.Since(w.lease("n1").Spec.RenewTime.Time); age > 10*time.Second {
 				t.Fatalf("the Lease is %s old", age)
 			}
 		}
@@ -117,6 +117,66 @@ func TestLeasesAreRenewed(t *testing.T) {
 			t.Errorf("the Lease is %+v", lease.Spec)
 		}
 	})
+}
+
+// TestABeatIsWrittenIfItMakesADifference proves that an idle node does not write its Lease, and that all who could find
+// out see the renewals of a kubelet.
+func TestABeatIsWrittenIfItMakesADifference(t *testing.T) {
+	renewals := func(w *world) (n int) {
+		for _, r := range w.cluster.Requests() {
+			if r.Resource == "leases" && r.Verb == "patch" {
+				n++
+			}
+		}
+		return n
+	}
+	const idle = 30 * time.Minute // the status is written each hour
+	for _, c := range []struct {
+		name string
+		do   func(w *world)
+		want int // in the minute after
+	}{
+		{"nothing happens", func(*world) {}, 0},
+		{"something is written", func(w *world) { w.create("p", func(p *corev1.Pod) { p.Spec.NodeName = "" }) }, 1},
+		{"a client reads one", func(w *world) { w.lease("n1") }, 1},
+		{"a client lists them", func(w *world) {
+			list, err := w.admin.CoordinationV1().Leases("").List(w.Context(), metav1.ListOptions{})
+			if err != nil || time.Since(list.Items[0].Spec.RenewTime.Time) > 10*time.Second {
+				w.Errorf("the list is %v, %v", list, err)
+			}
+		}, 1},
+		{"a client watches them", func(w *world) {
+			watched, err := w.admin.CoordinationV1().Leases(corev1.NamespaceNodeLease).Watch(w.Context(), metav1.ListOptions{})
+			if err != nil {
+				w.Fatal(err)
+			}
+			time.AfterFunc(30*time.Second, watched.Stop)
+		}, 4}, // one when the watch begins
+		{"a fault is in force", func(w *world) {
+			f := w.cluster.Inject(faults.Fault{Verb: "delete", Resource: "pods", Effect: faults.InternalError("on purpose"), Optional: true})
+			time.AfterFunc(30*time.Second, f.Stop)
+		}, 3},
+		{"the Lease cannot be written", func(w *world) {
+			f := w.cluster.Inject(faults.Fault{Verb: "patch", Resource: "leases.coordination.k8s.io", Effect: faults.InternalError("on purpose")})
+			time.AfterFunc(25*time.Second, f.Stop)
+		}, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, node.Config{})
+				time.Sleep(idle + time.Second)
+				before := renewals(w)
+				c.do(w)
+				time.Sleep(time.Minute)
+				if got := renewals(w) - before; got != c.want {
+					t.Errorf("the Lease is written %d times, want %d", got, c.want)
+				}
+				if last, beats, found := w.agent.Beat("n1"); !found || !beats || time.Since(last) > 10*time.Second {
+					t.Errorf("the last beat was %s ago: %t %t", time.Since(last), beats, found)
+				}
+			})
+		})
+	}
 }
 
 func TestANodeWithoutHeartbeatsDoesNothing(t *testing.T) {

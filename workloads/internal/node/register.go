@@ -29,7 +29,7 @@ func (n *node) register(ctx context.Context) {
 		n.agent.config.Report(fmt.Errorf("node %s does not exist, because it cannot be registered: %w", n.name, err))
 		return
 	}
-	if err := n.renew(ctx); err != nil && ctx.Err() == nil {
+	if err := n.renew(ctx, time.Now()); err != nil && ctx.Err() == nil {
 		n.agent.config.Report(fmt.Errorf("node %s becomes NotReady, because its Lease cannot be written: %w", n.name, err))
 	}
 	n.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -53,15 +54,22 @@ func (w *world) start(config node.Config) {
 	}
 	config.Report = func(err error) { w.Error(err) }
 	config.Informers = informers.NewSharedInformerFactory(w.admin, 0)
+	attachment, err := w.cluster.Attach("nodes", func() {})
+	if err != nil {
+		w.Fatal(err)
+	}
+	config.Revision, config.Faulty = attachment.Revision, attachment.Faulty
 	ctx, cancel := context.WithCancel(context.Background())
 	agent, err := node.Start(ctx, config)
 	if err != nil {
 		cancel()
 		w.Fatal(err)
 	}
+	attachment.BeforeReads(coordinationv1.Resource("leases"), func(r fakecluster.Read) { agent.BeforeRead(r.Watch) })
 	config.Informers.Start(ctx.Done())
 	w.agent = agent
 	w.stop = func() {
+		attachment.Detach()
 		cancel()
 		agent.Wait()
 		config.Informers.Shutdown()

@@ -1,0 +1,66 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Read is a request that reads a resource.
+type Read struct {
+	// UserAgent is the header of that name.
+	UserAgent string
+	// Watch is the context of a watch, which ends with it; nil: the request is a get or a list.
+	Watch context.Context
+}
+
+// reads are the functions that are called before reads. The zero value has none.
+type reads struct {
+	mu  sync.RWMutex
+	all []*readFunc
+}
+
+type readFunc struct {
+	of   schema.GroupResource
+	call func(Read)
+}
+
+// BeforeReads has a function called before each get, list and watch of a resource that is allowed, on the goroutine
+// of the request, until stop is called. The function may send requests, except for such reads.
+func (s *Server) BeforeReads(of schema.GroupResource, call func(Read)) (stop func()) {
+	f := &readFunc{of, call}
+	s.reads.mu.Lock()
+	defer s.reads.mu.Unlock()
+	s.reads.all = append(slices.Clone(s.reads.all), f)
+	return func() {
+		s.reads.mu.Lock()
+		defer s.reads.mu.Unlock()
+		s.reads.all = slices.DeleteFunc(slices.Clone(s.reads.all), func(other *readFunc) bool { return other == f })
+	}
+}
+
+// announceReads calls the functions of BeforeReads.
+func (s *Server) announceReads(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		s.reads.mu.RLock()
+		all := s.reads.all // never altered
+		s.reads.mu.RUnlock()
+		if len(all) > 0 {
+			if info := infoOf(req); info.IsResourceRequest && slices.Contains([]string{"get", "list", "watch"}, info.Verb) {
+				read := Read{UserAgent: req.UserAgent()}
+				if info.Verb == "watch" {
+					read.Watch = req.Context()
+				}
+				for _, f := range all {
+					if f.of.Group == info.APIGroup && f.of.Resource == info.Resource {
+						f.call(read)
+					}
+				}
+			}
+		}
+		next.ServeHTTP(w, req)
+	})
+}

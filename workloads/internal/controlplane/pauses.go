@@ -1,0 +1,262 @@
+package controlplane
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	coordinationinformers "k8s.io/client-go/informers/coordination/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	coordinationlisters "k8s.io/client-go/listers/coordination/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	nodeutil "k8s.io/kubernetes/pkg/util/node"
+	"k8s.io/kubernetes/pkg/util/taints"
+)
+
+// Idle is how the node lifecycle controller finds out that there is nothing to do.
+type Idle struct {
+	// Revision returns the revision of the newest write to the cluster.
+	Revision func() int64
+	// Faulty reports whether a fault is in force.
+	Faulty func() bool
+	// Beat returns when a node has renewed its Lease for the last time, which may be later than the Lease says, and whether
+	// it will go on to do so unless something is written before. found is false if only the Lease counts.
+	Beat func(node string) (last time.Time, beats, found bool)
+}
+
+// pauses make the node lifecycle controller wait while nothing is to be done. It looks at all nodes every 5 seconds, and 10
+// times a second for nodes to taint, in loops whose clock cannot be exchanged. What the loops call are arguments of the
+// controller: the list of nodes of the first loop returns late, and so does the logger that the second one takes
+// from its context. A pause ends at a moment at which the loop would have come round anyway.
+//
+// The first loop waits if all nodes are ready and renew their Leases, and if nothing has been written since it came
+// round the last time. The second loop waits from then on until the first one finds a node that is not ready, since only
+// the first loop finds nodes to taint.
+type pauses struct {
+	*Idle  // nil: there are no pauses
+	period time.Duration
+	lister corelisters.NodeLister
+	events atomic.Int64 // of nodes that the informer has handed on
+
+	// Of the first loop.
+	calm bool  // when it came round the last time
+	last state // the same
+	done <-chan struct{}
+
+	mu    sync.Mutex
+	taint chan struct{} // closed when the second loop has to go on; nil: it need not wait
+}
+
+// state changes whenever something could have changed that the controller looks at.
+type state struct{ revision, events int64 }
+
+func newPauses(idle *Idle, period time.Duration, nodes coreinformers.NodeInformer) (*pauses, error) {
+	p := &pauses{Idle: idle, period: period, lister: nodes.Lister()}
+	_, err := nodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { p.events.Add(1) }, UpdateFunc: func(any, any) { p.events.Add(1) }, DeleteFunc: func(any) { p.events.Add(1) },
+	})
+	return p, err
+}
+
+func (p *pauses) state() state { return state{p.Revision(), p.events.Load()} }
+
+// list returns the nodes when the first loop has to go on.
+func (p *pauses) list(selector labels.Selector) ([]*corev1.Node, error) {
+	if p.Idle == nil {
+		return p.lister.List(selector)
+	}
+	now := p.state()
+	if p.calm && now == p.last && p.allBeat() {
+		ticker := time.NewTicker(p.period)
+		defer ticker.Stop()
+		for now == p.last && p.allBeat() {
+			select {
+			case <-p.done:
+				return nil, context.Canceled
+			case <-ticker.C:
+			}
+			now = p.state()
+		}
+	}
+	nodes, err := p.lister.List(selector)
+	p.last, p.calm = now, err == nil && !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return !p.isCalm(n) })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.calm && p.taint == nil:
+		p.taint = make(chan struct{})
+	case !p.calm && p.taint != nil:
+		close(p.taint)
+		p.taint = nil
+	}
+	return nodes, err
+}
+
+// allBeat reports whether all nodes go on to renew their Leases.
+func (p *pauses) allBeat() bool {
+	if p.Faulty() {
+		return false
+	}
+	nodes, err := p.lister.List(labels.Everything())
+	return err == nil && !slices.ContainsFunc(nodes, func(n *corev1.Node) bool {
+		_, beats, _ := p.Beat(n.Name)
+		return !beats
+	})
+}
+
+// isCalm reports whether the controller has nothing to do for a node as long as it renews its Lease.
+func (p *pauses) isCalm(n *corev1.Node) bool {
+	return nodeutil.IsNodeReady(n) && !taints.TaintKeyExists(n.Spec.Taints, corev1.TaintNodeNotReady) &&
+		!taints.TaintKeyExists(n.Spec.Taints, corev1.TaintNodeUnreachable)
+}
+
+// waitForTaints returns when the second loop has to go on.
+func (p *pauses) waitForTaints() {
+	p.mu.Lock()
+	taint := p.taint
+	p.mu.Unlock()
+	if taint == nil {
+		return
+	}
+	select {
+	case <-taint:
+	case <-p.done:
+	}
+}
+
+// nodes returns the informer of nodes for the controller. The first loop is the only one that lists them.
+func (p *pauses) nodes(of coreinformers.NodeInformer) coreinformers.NodeInformer {
+	return pausedNodes{of, p}
+}
+
+type pausedNodes struct {
+	coreinformers.NodeInformer
+	pauses *pauses
+}
+
+func (n pausedNodes) Lister() corelisters.NodeLister {
+	return pausedLister{n.NodeInformer.Lister(), n.pauses}
+}
+
+type pausedLister struct {
+	corelisters.NodeLister
+	pauses *pauses
+}
+
+func (l pausedLister) List(selector labels.Selector) ([]*corev1.Node, error) {
+	return l.pauses.list(selector)
+}
+
+// context returns the context of the controller.
+func (p *pauses) context(ctx context.Context) context.Context {
+	p.done = ctx.Done()
+	if p.Idle == nil {
+		return ctx
+	}
+	return pausingContext{ctx, p}
+}
+
+type pausingContext struct {
+	context.Context
+	pauses *pauses
+}
+
+// Value is called by the second loop for its logger.
+func (c pausingContext) Value(key any) any {
+	if key == loggerKey && calledBy(".doNoExecuteTaintingPass") {
+		c.pauses.waitForTaints()
+	}
+	return c.Context.Value(key)
+}
+
+// calledBy reports whether one of the callers is a function whose name has an end.
+func calledBy(end string) bool {
+	counters := make([]uintptr, 8)
+	frames := runtime.CallersFrames(counters[:runtime.Callers(3, counters)])
+	for {
+		f, more := frames.Next()
+		if strings.HasSuffix(f.Function, end) {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}
+
+// loggerKey is the key of the logger in a context.
+var loggerKey = func() any {
+	k := keyRecorder{Context: context.Background(), key: new(any)}
+	_, _ = logr.FromContext(k)
+	return *k.key
+}()
+
+type keyRecorder struct {
+	context.Context
+	key *any
+}
+
+func (k keyRecorder) Value(key any) any {
+	*k.key = key
+	return nil
+}
+
+// leases returns the informer of Leases for the controller. Its lister shows also those beats that are not written.
+func (p *pauses) leases(of coordinationinformers.LeaseInformer) coordinationinformers.LeaseInformer {
+	if p.Idle == nil {
+		return of
+	}
+	return leasesWithBeats{of, p.Idle}
+}
+
+type leasesWithBeats struct {
+	coordinationinformers.LeaseInformer
+	idle *Idle
+}
+
+func (l leasesWithBeats) Lister() coordinationlisters.LeaseLister {
+	return listerWithBeats{l.LeaseInformer.Lister(), l.idle}
+}
+
+type listerWithBeats struct {
+	coordinationlisters.LeaseLister
+	idle *Idle
+}
+
+func (l listerWithBeats) Leases(namespace string) coordinationlisters.LeaseNamespaceLister {
+	of := l.LeaseLister.Leases(namespace)
+	if namespace != corev1.NamespaceNodeLease {
+		return of
+	}
+	return nodeLeasesWithBeats{of, l.idle}
+}
+
+type nodeLeasesWithBeats struct {
+	coordinationlisters.LeaseNamespaceLister
+	idle *Idle
+}
+
+func (l nodeLeasesWithBeats) Get(name string) (*coordinationv1.Lease, error) {
+	lease, err := l.LeaseNamespaceLister.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	beat, _, found := l.idle.Beat(name)
+	if at := lease.Spec.RenewTime; !found || at != nil && !at.Time.Before(beat) {
+		return lease, nil
+	}
+	renewed := lease.DeepCopy()
+	at := metav1.NewMicroTime(beat)
+	renewed.Spec.RenewTime = &at
+	return renewed, nil
+}

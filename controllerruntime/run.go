@@ -69,13 +69,13 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 	}
 	mgr, err := s.newManager(s.config, setup)
 	if err != nil {
-		t.Fatalf("controllerruntime: %v", err)
+		c.TB(t).Fatalf("controllerruntime: %v", err)
 	}
 	switch {
 	case hooks == nil:
 	case c.WebhookServer().Port != 0:
 		if err := c.ServeWebhooks(hooks.WebhookMux()); err != nil {
-			t.Fatalf("controllerruntime: %v", err)
+			c.TB(t).Fatalf("controllerruntime: %v", err)
 		}
 	case hooks.registered:
 		t.Log(`controllerruntime: the manager has webhooks, which the cluster does not call: start it with fakecluster.WithWebhookPaths("config/webhook")`)
@@ -85,7 +85,7 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 	go func() {
 		defer close(stopped)
 		if err := mgr.Start(ctx); err != nil {
-			t.Errorf("controllerruntime: the manager: %v", err)
+			c.TB(t).Errorf("controllerruntime: the manager: %v", err)
 		}
 	}()
 	t.Cleanup(func() {
@@ -120,7 +120,7 @@ func NewClient(t testing.TB, c *fakecluster.Cluster, scheme *runtime.Scheme) cli
 	t.Helper()
 	cl, err := client.NewWithWatch(c.RESTConfig(), client.Options{Scheme: scheme})
 	if err != nil {
-		t.Fatalf("controllerruntime: the client: %v", err)
+		c.TB(t).Fatalf("controllerruntime: the client: %v", err)
 	}
 	return cl
 }

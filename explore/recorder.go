@@ -17,15 +17,28 @@ type recorder struct {
 	failed  bool
 	skipped bool
 	lines   []string
+	onError func(text string) // called for each failed assertion; nil: nothing is called
 }
 
 func (v *recorder) record(failed bool, text string) {
+	text = strings.TrimSuffix(text, "\n")
 	v.mu.Lock()
-	defer v.mu.Unlock()
 	v.failed = v.failed || failed
-	if text = strings.TrimSuffix(text, "\n"); text != "" {
+	if text != "" {
 		v.lines = append(v.lines, text)
 	}
+	onError := v.onError
+	v.mu.Unlock()
+	if failed && text != "" && onError != nil {
+		onError(text)
+	}
+}
+
+// callOnError has f called for each later assertion that fails.
+func (v *recorder) callOnError(f func(text string)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.onError = f
 }
 
 // text returns all that has been recorded.

@@ -255,6 +255,7 @@ func (e *exploration) inBubble(r *run) {
 		go func() { // which the body may end
 			defer close(done)
 			r.cluster = fakecluster.Start(r.t, append(slices.Clone(e.options), fakecluster.InProcess(), fakecluster.WithSeed(e.seed))...)
+			r.t.callOnError(r.cluster.ReportFailure)
 			if r.order != nil {
 				r.hold, r.released = r.cluster.Hold(), make(chan struct{})
 				r.delivering.Go(func() { r.deliver(r.released) })

@@ -114,7 +114,7 @@ func (c *Cluster) CheckRole(t testing.TB, user string, paths ...string) {
 	t.Helper()
 	diff := c.compareRoles(t, user, paths)
 	if len(diff.Missing) > 0 {
-		t.Errorf("fakecluster: the roles in %s do not allow everything that %s has asked for\n%s", strings.Join(paths, ", "), user, diff.missing())
+		c.TB(t).Errorf("fakecluster: the roles in %s do not allow everything that %s has asked for\n%s", strings.Join(paths, ", "), user, diff.missing())
 	}
 }
 
@@ -129,7 +129,7 @@ func (c *Cluster) CheckUnusedRules(t testing.TB, user string, paths ...string) {
 	t.Helper()
 	diff := c.compareRoles(t, user, paths)
 	if len(diff.Unused) > 0 {
-		t.Errorf("fakecluster: the roles in %s have rules that %s has never needed\n%s", strings.Join(paths, ", "), user, diff.unused())
+		c.TB(t).Errorf("fakecluster: the roles in %s have rules that %s has never needed\n%s", strings.Join(paths, ", "), user, diff.unused())
 	}
 }
 
@@ -139,7 +139,7 @@ func (c *Cluster) compareRoles(t testing.TB, user string, paths []string) RoleDi
 	t.Helper()
 	rules, err := readRoles(paths)
 	if err != nil {
-		t.Fatalf("fakecluster: %v", err)
+		c.TB(t).Fatalf("fakecluster: %v", err)
 	}
 	return c.Access(user).compare(rules, true)
 }

@@ -43,7 +43,7 @@ func (c *Cluster) checkPlace() error {
 	}
 	c.home.mistake.Do(func() {
 		if c.test != nil {
-			c.test.Errorf("fakecluster: %v", err)
+			c.TB(c.test).Errorf("fakecluster: %v", err)
 		}
 	})
 	return err

@@ -46,14 +46,14 @@ func (c *Cluster) CheckBudget(t testing.TB, b Budget) {
 	t.Helper()
 	requests := c.Requests()
 	if len(requests) > 0 && requests[0].Number > b.After+1 {
-		t.Errorf("fakecluster: the budget cannot be checked: the cluster has forgotten the requests %d to %d", b.After+1, requests[0].Number-1)
+		c.TB(t).Errorf("fakecluster: the budget cannot be checked: the cluster has forgotten the requests %d to %d", b.After+1, requests[0].Number-1)
 	}
 	broken := b.breaches(requests)
 	if len(broken) > maxBroken {
 		broken = append(broken[:maxBroken], fmt.Sprintf("and %d more", len(broken)-maxBroken))
 	}
 	if len(broken) > 0 {
-		t.Errorf("fakecluster: more requests than the budget allows:\n\t%s", strings.Join(broken, "\n\t"))
+		c.TB(t).Errorf("fakecluster: more requests than the budget allows:\n\t%s", strings.Join(broken, "\n\t"))
 	}
 }
 

@@ -109,7 +109,7 @@ func (c *Cluster) endEndless(next http.Handler) http.Handler {
 // fail fails the test of the cluster. Without a test, Close returns the error.
 func (c *Cluster) fail(err error) {
 	if c.test != nil {
-		c.test.Errorf("fakecluster: %v", err)
+		c.TB(c.test).Errorf("fakecluster: %v", err)
 		return
 	}
 	c.mu.Lock()

@@ -23,7 +23,7 @@ func (c *Cluster) closeWith(t testing.TB) {
 		c.reportUnfired(t)
 		if c.home.inBubble {
 			for _, endless := range c.server.EndlessTimestamps() {
-				t.Errorf("fakecluster: %s", endless)
+				c.TB(t).Errorf("fakecluster: %s", endless)
 			}
 		}
 		if t.Failed() {
@@ -41,6 +41,9 @@ func (c *Cluster) closeWith(t testing.TB) {
 // reportFolder is the environment variable that names the folder for reports.
 const reportFolder = "FAKECLUSTER_REPORT"
 
+// unseenFailure is in the page if the test has failed by an assertion that the cluster does not see.
+const unseenFailure = "An assertion failed; its text is in the output of the test. To show it here, assert with c.TB(t) in place of t."
+
 // report writes the report of a failed test, if the environment variable names a folder. If the report cannot be
 // written, the test does not fail for that.
 func (c *Cluster) report(t testing.TB) {
@@ -54,6 +57,7 @@ func (c *Cluster) report(t testing.TB) {
 			t.Logf("fakecluster: there is no report: %v", p)
 		}
 	}()
+	c.server.ReportFailure(unseenFailure) // if none was reported
 	path, err := c.WriteReport(folder, t.Name())
 	if err != nil {
 		t.Logf("fakecluster: there is no report: %v", err)

@@ -87,7 +87,7 @@ func (notHeld) Release()                            {}
 func (c *Cluster) blame(err error) {
 	if c.test != nil {
 		c.test.Helper()
-		c.test.Fatalf("fakecluster: %v", err)
+		c.TB(c.test).Fatalf("fakecluster: %v", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,6 +100,6 @@ func (c *Cluster) unfired() []error { return c.server.UnfiredFaults() }
 // reportUnfired fails a test for each fault that should have struck and has not.
 func (c *Cluster) reportUnfired(t testing.TB) {
 	for _, err := range c.unfired() {
-		t.Errorf("fakecluster: %v", err)
+		c.TB(t).Errorf("fakecluster: %v", err)
 	}
 }

@@ -1,9 +1,11 @@
 package fakecluster_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -24,6 +26,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/report"
 )
 
 var screenshot = flag.String("screenshot", "", "write a picture of the report of TestTheReportWorksInABrowser to this file")
@@ -162,8 +165,10 @@ func TestTheReportWorksInABrowser(t *testing.T) {
 	script := `
 		const rows = () => document.querySelectorAll("#requests tbody tr:not(.detail)").length, said = [];
 		const set = (id, value) => { const e = document.getElementById(id); e.value = value; e.dispatchEvent(new Event("input")); };
+		said.push("opens on " + document.querySelector("section.here").id, document.getElementById("failure").textContent);
+		said.push("count " + document.querySelector("#requests .count").textContent);
 		said.push("ready " + document.body.dataset.ready, "styled " + getComputedStyle(document.querySelector(".lane > summary")).display, "colored " + getComputedStyle(document.querySelector("#requests tbody td:nth-child(4)")).color, "all " + rows(), "marks " + (document.querySelectorAll("#timeline circle").length > 5));
-		set("kind", "refused"); said.push("refused " + rows());
+		set("kind", "refused"); said.push("refused " + rows(), document.querySelector("#requests .count").textContent, "objects " + document.querySelector("#objects .count").textContent);
 		document.querySelector("#requests tbody tr").click();
 		said.push("detail " + document.querySelector("tr.detail").textContent.includes("cannot list resource"));
 		set("kind", ""); set("client", "cron-operator"); said.push("of the operator " + rows());
@@ -193,13 +198,41 @@ func TestTheReportWorksInABrowser(t *testing.T) {
 	must(t, os.WriteFile(tried, []byte(withScript(string(text), script, "</body>")), 0o600))
 	_, said, _ := strings.Cut(browse(t, "file://"+tried, "--dump-dom"), `data-said="`)
 	said, _, _ = strings.Cut(said, `"`)
-	equal(t, "what the page does", said, `ready yes; styled grid; colored rgb(47, 111, 208); all 41; marks true; refused 1; detail true; of the operator 35; found 4; objects 1; `+
+	equal(t, "what the page does", said, `opens on findings; The first failed assertion, after request #41An assertion failed; its text is in the output of the test. To show it here, assert with c.TB(t) in place of t.; `+
+		`count ; ready yes; styled grid; colored rgb(47, 111, 208); all 41; marks true; refused 1; 1 matches; objects ; detail true; of the operator 35; found 4; objects 1; `+
 		`revisions 11; visible true; spec.image: &quot;&lt;/script&gt;&lt;b&gt;image-26&quot; → &quot;&lt;/script&gt;&lt;b&gt;image-29&quot;; `+
 		`lanes of Events 0; 1 Normal Scheduled at TIME fakecluster.test 3 times #40the next run is at noon; `+
 		`1 Warning Failed at TIME fakecluster.test #41&lt;b&gt;no such image&lt;/b&gt;; to the request true`)
 	if *screenshot != "" {
 		browse(t, "file://"+path, "--screenshot="+*screenshot)
 	}
+}
+
+// The page says how many and how long as people do.
+func TestThePageWritesFiguresAsPeopleDo(t *testing.T) {
+	browser(t)
+	figures := func(data, script string) string {
+		t.Helper()
+		var d report.Data
+		must(t, json.Unmarshal([]byte(data), &d))
+		var b bytes.Buffer
+		must(t, report.Write(&b, &d, ""))
+		path := filepath.Join(t.TempDir(), "page.html")
+		must(t, os.WriteFile(path, []byte(withScript(b.String(), "document.body.dataset.said = "+script, "</body>")), 0o600))
+		_, said, _ := strings.Cut(browse(t, "file://"+path, "--dump-dom"), `data-said="`)
+		said, _, _ = strings.Cut(said, `"`)
+		return said
+	}
+	const summary = `document.getElementById("summary").textContent + "; "`
+	equal(t, "none, and a failed assertion", figures(`{"failure": {"m": "a_test.go:7: no"}}`, summary+`+ document.querySelector("section.here").id + "; " + document.getElementById("findings").textContent`),
+		"0 requests, 0 objects, 0 Events, 1 ms; findings; The first failed assertiona_test.go:7: nono findings")
+	var requests []string
+	for i, took := range []float64{0, 0.26, 9.96, 10.4, 999, 1000, 1500, 59990, 60000, 3_599_000, 3_600_000, 90_061_000} {
+		requests = append(requests, fmt.Sprintf(`{"n": %d, "t": 1, "v": "get", "ms": %v}`, i+1, took))
+	}
+	equal(t, "one of each, and durations", figures(`{"requests": [`+strings.Join(requests, ",")+`], "objects": [{"name": "a", "revs": []}], "events": [{"of": "a", "t": 61000}]}`,
+		summary+`+ [...document.querySelectorAll("#requests tbody td:nth-child(3)")].map(e => e.textContent).reverse().join(", ")`),
+		"12 requests, 1 object, 1 Event, 1 min 1 s; 0 ms, 0.3 ms, 10 ms, 10 ms, 999 ms, 1 s, 1.5 s, 59.99 s, 1 min 0 s, 59 min 59 s, 1 h 0 min, 25 h 1 min")
 }
 
 // flushedOnce is an answer that ends after its first flush.

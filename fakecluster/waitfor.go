@@ -41,7 +41,7 @@ const (
 func (c *Cluster) WaitFor(t testing.TB, obj runtime.Object, condition Condition) {
 	t.Helper()
 	if err := c.waitFor(t.Context(), obj, condition); err != nil {
-		t.Fatalf("fakecluster: WaitFor: %v", err)
+		c.TB(t).Fatalf("fakecluster: WaitFor: %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/internal/report"
 )
 
@@ -13,7 +14,13 @@ import (
 // the file is made of the program and the test; a number follows if there is such a file already. The
 // values of Secrets are left out.
 func (s *Server) WriteReport(folder, program, test string, panics ...inspect.Panic) (path string, err error) {
-	return report.File(folder, report.FileName(program, test), report.Of(test, s.remembered(panics)))
+	return report.File(folder, report.FileName(program, test), report.Of(test, s.failure.Load(), s.remembered(panics)))
+}
+
+// ReportFailure sets why a test failed, which the page shows above everything else. The first call counts.
+func (s *Server) ReportFailure(message string) {
+	state, _ := s.history.State()
+	s.failure.CompareAndSwap(nil, &report.Failure{Message: printable.Text(message), After: state.Begun})
 }
 
 // ReportPage serves the page of WriteReport, and brings it up to date while the server runs. Whoever can
@@ -24,7 +31,7 @@ func (s *Server) ReportPage(title string, panics func() []inspect.Panic) http.Ha
 		panics = func() []inspect.Panic { return nil }
 	}
 	return &report.Live{
-		Data: func() *report.Data { return report.Of(title, s.remembered(panics())) },
+		Data: func() *report.Data { return report.Of(title, s.failure.Load(), s.remembered(panics())) },
 		Changed: func() <-chan struct{} {
 			_, changed := s.history.State()
 			return changed

@@ -15,6 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/report"
 	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
@@ -122,6 +123,7 @@ type Server struct {
 	frames      view.Frames
 	audit       *auditSink // nil: requests are not audited
 	history     *history.Recorder
+	failure     atomic.Pointer[report.Failure] // why the test failed; nil: it has not, as far as the server was called
 	unsupported *unsupportedLog
 	access      *auth.Access
 	faults      *faultinjection.Engine

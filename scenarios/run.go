@@ -90,7 +90,9 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 		}
 		with = player.Supervised(with, s, func(message string) { panic(message) })
 		var findings []string
-		with.Failed = func(cluster player.Backend) { findings = explain(cluster, t.Name()) }
+		with.Failed = func(cluster player.Backend, failure *player.Failure) {
+			findings = explain(cluster, t.Name(), failure)
+		}
 		result := with.Play(t.Context(), s, bases[s.Cases])
 		switch {
 		case result.Failure != nil:
@@ -128,9 +130,10 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 
 // explain returns what has happened in the cluster of a failed scenario, as the log of a failed test of fakecluster.Start shows it, and where
 // its page is, if the environment variable FAKECLUSTER_REPORT names a folder for it.
-func explain(cluster player.Backend, name string) (texts []string) {
+func explain(cluster player.Backend, name string, failure *player.Failure) (texts []string) {
 	c, ok := cluster.(interface {
 		Findings() inspect.Findings
+		ReportFailure(message string)
 		WriteReport(folder, title string) (string, error)
 	})
 	if !ok {
@@ -140,6 +143,7 @@ func explain(cluster player.Backend, name string) (texts []string) {
 		texts = append(texts, "fakecluster: "+found.String())
 	}
 	if folder := os.Getenv("FAKECLUSTER_REPORT"); folder != "" {
+		c.ReportFailure(failure.String())
 		path, err := c.WriteReport(folder, name)
 		if err != nil {
 			return append(texts, fmt.Sprintf("fakecluster: there is no report: %v", err))

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -62,5 +63,16 @@ func TestRun(t *testing.T) {
 				}
 			}
 		})
+	}
+	pages, err := filepath.Glob(reports + "/*.html")
+	if err != nil || len(pages) != 1 {
+		t.Fatal(pages, err)
+	}
+	page, err := os.ReadFile(pages[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `bad.yaml:8: step 1: get /healthz: unexpected answer (-want +got):\n    - ill\n    + ok","n":1}`; !strings.Contains(string(page), want) {
+		t.Errorf("the page does not contain %s", want)
 	}
 }

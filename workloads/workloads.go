@@ -32,15 +32,15 @@ type Workloads struct {
 // other controllers go on.
 func Run(t testing.TB, c *fakecluster.Cluster, opts ...Option) *Workloads {
 	t.Helper()
-	w := &Workloads{fail: func(err error) { t.Errorf("workloads: %v", err) }}
+	w := &Workloads{fail: func(err error) { c.TB(t).Errorf("workloads: %v", err) }}
 	if err := w.start(c, opts); err != nil {
-		t.Fatalf("workloads: %v", err)
+		c.TB(t).Fatalf("workloads: %v", err)
 	}
 	t.Cleanup(func() {
 		t.Helper()
 		_ = w.Close() // its problems have failed the test before
 		if err := w.unmatched(); err != nil && !t.Failed() {
-			t.Errorf("workloads: %v", err)
+			c.TB(t).Errorf("workloads: %v", err)
 		}
 	})
 	return w

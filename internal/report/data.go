@@ -21,6 +21,7 @@ import (
 // thousands of each.
 type Data struct {
 	Title    string    `json:"title"`
+	Failure  *Failure  `json:"failure,omitempty"`
 	Began    time.Time `json:"began"`
 	Findings []string  `json:"findings"`
 	Requests []request `json:"requests"`
@@ -28,6 +29,13 @@ type Data struct {
 	Events   []event   `json:"events"`
 	// Left is how many revisions are left out, because there are too many.
 	Left int `json:"left"`
+}
+
+// Failure is the first failed assertion of a test.
+type Failure struct {
+	Message string `json:"m"`
+	// After is the number of the last request before it.
+	After int64 `json:"n,omitempty"`
 }
 
 type request struct {
@@ -82,10 +90,10 @@ type event struct {
 // maxRevisions is how many revisions a page shows: the newest.
 const maxRevisions = 20_000
 
-// Of collects what a page shows.
-func Of(title string, c findings.Source) *Data {
+// Of collects what a page shows. failure may be nil.
+func Of(title string, failure *Failure, c findings.Source) *Data {
 	c.Whole = true
-	d := &Data{Title: title, Began: c.History.Began(), Findings: lines(findings.Of(c))}
+	d := &Data{Title: title, Failure: failure, Began: c.History.Began(), Findings: lines(findings.Of(c))}
 	for _, q := range c.History.Requests() {
 		d.Requests = append(d.Requests, d.request(&q))
 	}

@@ -28,6 +28,13 @@
 	const sizes = { requests: page, objects: page }, open = { requests: new Set(), objects: new Set() }; // what the reader has chosen
 
 
+	// failed shows the first failed assertion of the test.
+	const failed = () => {
+		if (!data.failure) return [];
+		const head = el("p", { className: "bad", textContent: "The first failed assertion" }), text = el("pre", { textContent: data.failure.m });
+		if (data.requests.some(r => r.n === data.failure.n)) head.append(", after request ", link(data.failure.n));
+		return [head, text];
+	};
 	const read = next => {
 		data = next;
 		data.requests ??= []; data.objects ??= []; data.findings ??= []; data.events ??= [];
@@ -40,7 +47,8 @@
 		end = [data.requests, data.events, ...data.objects.map(o => o.revs)].flat().reduce((last, x) => Math.max(last, x.t), 1);
 		$("#title").textContent = data.title;
 		$("#summary").textContent = [plural(data.requests.length, "request"), plural(data.objects.length, "object"), plural(data.events.length, "Event"), time(end)].join(", ");
-		$("#findings pre").textContent = data.findings.join("\n") || "no findings";
+		$("#failure").replaceChildren(...failed());
+		$("#findings > pre").textContent = data.findings.join("\n") || "no findings";
 		if (known && known.join("\n") === clients.join("\n")) return; // a list that is open stays open
 		const chosen = $("#client").value;
 		$("#client").replaceChildren(el("option", { value: "", textContent: "all clients" }), ...clients.map(c => el("option", { value: c, textContent: c })));
@@ -172,7 +180,7 @@
 		document.getElementById("r" + number).scrollIntoView({ block: "center" });
 	};
 	const go = () => {
-		const one = /^#r(\d+)$/.exec(location.hash), here = ["requests", "objects", "findings"].includes(location.hash.slice(1)) ? location.hash.slice(1) : one || !data.findings.length ? "requests" : "findings";
+		const one = /^#r(\d+)$/.exec(location.hash), here = ["requests", "objects", "findings"].includes(location.hash.slice(1)) ? location.hash.slice(1) : one || !data.findings.length && !data.failure ? "requests" : "findings";
 		for (const s of document.querySelectorAll("section")) s.classList.toggle("here", s.id === here);
 		for (const a of document.querySelectorAll("nav a")) a.classList.toggle("here", a.hash === "#" + here);
 		if (one) show(Number(one[1]));

@@ -40,7 +40,7 @@ type Player struct {
 	Grace time.Duration
 
 	// Failed is called when a scenario has failed, before its cluster is closed; nil: nothing is called.
-	Failed func(Backend)
+	Failed func(Backend, *Failure)
 
 	// virtual: the scenario is played in a bubble.
 	virtual bool
@@ -114,7 +114,7 @@ func playScenario(ctx context.Context, s *syntax.Scenario, interrupted context.C
 		if failed != nil {
 			failed.Log = log
 			if with.Failed != nil {
-				with.Failed(p.cluster)
+				with.Failed(p.cluster, failed)
 			}
 		}
 		if err := p.close(); err != nil && failed == nil {

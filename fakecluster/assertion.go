@@ -1,0 +1,75 @@
+package fakecluster
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// ReportFailure sets the failed assertion that the page of [Cluster.WriteReport], [Cluster.ReportPage] and
+// FAKECLUSTER_REPORT shows above everything else, as it is. The first call counts. What this package itself finds, as in
+// [Cluster.WaitFor], is reported already. For other assertions see [Cluster.TB]; a handler of Gomega may be
+//
+//	RegisterFailHandler(func(message string, skip ...int) {
+//		c.ReportFailure(message)
+//		Fail(message, skip...)
+//	})
+func (c *Cluster) ReportFailure(message string) {
+	c.server.ReportFailure(assertedAt() + message)
+}
+
+// TB returns a test that behaves as t, and also reports the first failed assertion to the cluster, for the page of
+// FAKECLUSTER_REPORT. testing.TB does not hand out what a test has logged. Give it to assertions:
+//
+//	assert := assert.New(c.TB(t))      // testify
+//	g := gomega.NewWithT(c.TB(t))
+//	must(c.TB(t), err)                 // a function of your own
+func (c *Cluster) TB(t testing.TB) testing.TB { return &reportingTB{t, c} }
+
+// reportingTB is a test whose failed assertions are reported to a cluster.
+type reportingTB struct {
+	testing.TB
+	c *Cluster
+}
+
+func (t *reportingTB) Error(args ...any) {
+	t.Helper()
+	t.c.ReportFailure(strings.TrimSuffix(fmt.Sprintln(args...), "\n"))
+	t.TB.Error(args...)
+}
+
+func (t *reportingTB) Errorf(format string, args ...any) {
+	t.Helper()
+	t.c.ReportFailure(fmt.Sprintf(format, args...))
+	t.TB.Errorf(format, args...)
+}
+
+func (t *reportingTB) Fatal(args ...any) {
+	t.Helper()
+	t.c.ReportFailure(strings.TrimSuffix(fmt.Sprintln(args...), "\n"))
+	t.TB.Fatal(args...)
+}
+
+func (t *reportingTB) Fatalf(format string, args ...any) {
+	t.Helper()
+	t.c.ReportFailure(fmt.Sprintf(format, args...))
+	t.TB.Fatalf(format, args...)
+}
+
+// assertedAt returns the file and line of the test that is running, as the log of a test has them: "a_test.go:7: ". It is empty if
+// the caller is not called by a test.
+func assertedAt() string {
+	callers := make([]uintptr, 50)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
+	for {
+		frame, more := frames.Next()
+		if strings.HasSuffix(frame.File, "_test.go") {
+			return fmt.Sprintf("%s:%d: ", filepath.Base(frame.File), frame.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}

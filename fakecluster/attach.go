@@ -103,6 +103,9 @@ func (a *Attachment) ServiceAccountConfig(namespace, name string) *clientrest.Co
 	return a.config(a.cluster.server.TokenForServiceAccount(namespace, name))
 }
 
+// TokenConfig is as [Cluster.RESTConfig], without a socket and with this token, such as one of a TokenRequest.
+func (a *Attachment) TokenConfig(token string) *clientrest.Config { return a.config(token) }
+
 func (a *Attachment) config(token string) *clientrest.Config {
 	return clientgo.Access{Token: token, Transport: a.cluster.transport}.RESTConfig()
 }

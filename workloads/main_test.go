@@ -196,3 +196,9 @@ func parse(resource string) schema.GroupVersionResource {
 	of := schema.ParseGroupResource(resource)
 	return of.WithVersion("")
 }
+
+// newCluster starts a cluster outside of bubbles.
+func newCluster(t *testing.T) *fakecluster.Cluster {
+	t.Helper()
+	return fakecluster.Start(t, fakecluster.InProcess())
+}

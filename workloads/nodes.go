@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/workloads/internal/container"
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
@@ -80,6 +81,9 @@ func (w *Workloads) startNodes(ctx context.Context, s *settings, shared informer
 		if len(s.behaviors) > 0 {
 			return nil, errors.New("Behaviors: there are no Nodes; add Nodes(3)")
 		}
+		if len(s.images) > 0 || s.onlyKnown {
+			return nil, errors.New("Image and OnlyKnownImages: there are no Nodes; add Nodes(1)")
+		}
 		return func() {}, nil
 	}
 	admin, err := kubernetes.NewForConfig(w.attachment.ConfigFor("system:workloads", "system:masters"))
@@ -95,9 +99,19 @@ func (w *Workloads) startNodes(ctx context.Context, s *settings, shared informer
 	if _, err := admin.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("binding the role of nodes: %w", err)
 	}
+	var runtimes []node.Runtime
+	end := func() {}
+	if len(s.images) > 0 {
+		functions, err := container.NewRuntime(container.Config{Images: s.images, RESTConfig: w.attachment.TokenConfig, Report: w.report})
+		if err != nil {
+			return nil, fmt.Errorf("Image: %w", err)
+		}
+		runtimes, end = append(runtimes, functions), functions.Close
+	}
 	clients := controlplane.NewClients()
 	w.agent, err = node.Start(ctx, node.Config{
-		Nodes: s.nodes, Behaviors: s.behaviors, Seed: w.attachment.Seed(), Informers: shared, Report: w.report,
+		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: runtimes, OnlyKnownImages: s.onlyKnown,
+		Seed: w.attachment.Seed(), Informers: shared, Report: w.report,
 		Revision: w.attachment.Revision, Faulty: w.attachment.Faulty,
 		Client: func(user string, groups ...string) (kubernetes.Interface, error) {
 			return clients.New(w.attachment.ConfigFor(user, groups...), "kubelet", user)
@@ -111,16 +125,20 @@ func (w *Workloads) startNodes(ctx context.Context, s *settings, shared informer
 			w.agent.BeforeRead(r.Watch)
 		}
 	})
+	ended := func() {
+		w.agent.Wait()
+		end()
+	}
 	client, err := clients.New(w.attachment.ConfigFor("system:volume-provisioner", "system:masters"), "volume-provisioner", "volume-provisioner")
 	if err != nil {
-		return w.agent.Wait, err
+		return ended, err
 	}
 	volumes, err := provisioner.Start(ctx, provisioner.Config{Client: client, Informers: shared})
 	if err != nil {
-		return w.agent.Wait, err
+		return ended, err
 	}
 	return func() {
-		w.agent.Wait()
+		ended()
 		volumes.Wait()
 	}, nil
 }

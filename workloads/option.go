@@ -14,6 +14,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/workloads/internal/container"
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
 )
 
@@ -31,6 +32,8 @@ type settings struct {
 	logger        logr.Logger
 	nodes         []*corev1.Node
 	behaviors     []Behavior
+	images        []container.Image
+	onlyKnown     bool    // OnlyKnownImages
 	wrong         []error // options with impossible arguments
 	repeated      string  // an option that was given twice
 	alreadyGiven  map[string]bool

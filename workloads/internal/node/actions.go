@@ -10,6 +10,8 @@ import (
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/kubelet/events"
 	"k8s.io/kubernetes/pkg/kubelet/util/format"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
 // pass is one SyncPod of the kubelet: it ends some containers, then starts others one after the other. The status
@@ -237,7 +239,7 @@ func (p *pod) start(ctx context.Context, spec *corev1.Container, now time.Time) 
 		if c := p.latest(spec.Name); c != nil {
 			attempt = c.attempt + 1
 		}
-		p.plans[spec.Name] = planFor(p.node.agent.config.Seed, p.node.agent.behaviors.of(p.api, spec), p.api, spec, kind, attempt)
+		p.plans[spec.Name] = p.node.agent.plan(p.api, spec, kind, attempt)
 		delay, failed := p.pull(ctx, spec, now)
 		if failed != nil {
 			return false, failed
@@ -247,7 +249,7 @@ func (p *pod) start(ctx context.Context, spec *corev1.Container, now time.Time) 
 		if failed := p.pulled(ctx, spec, now); failed != nil {
 			return false, failed
 		}
-		if err := p.configured(ctx, spec); err != nil {
+		if err := p.configure(ctx, spec); err != nil {
 			p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %v", err)
 			run.again(now.Add(retryPeriod))
 			return false, &reason{"CreateContainerConfigError", err.Error()}
@@ -289,14 +291,61 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 		id: digest(p.node.agent.config.Seed, p.api.UID, spec.Name, attempt),
 	}
 	uid := p.api.UID
+	configured := p.configurations[spec.Name]
 	c.process = p.node.agent.start(Container{
 		Pod: p.api, Spec: spec, Kind: kind, Attempt: attempt, StartedAt: startedAt,
+		Command: configured.env.expand(spec.Command), Args: configured.env.expand(spec.Args),
+		Environment: configured.env.list(), Files: configured.root, Hostname: p.hostname(), IP: p.ip(),
 		Changed: func() { p.node.enqueue(uid) },
 	})
 	if kind == Main || kind == Sidecar {
 		c.probes = newProbers(spec, startedAt)
 	}
 	return c
+}
+
+// configuration is what a container is created with.
+type configuration struct {
+	env  environment
+	root *files.Root // nil: the container does not have code
+}
+
+// configure makes the configuration of a container. An error is one that the kubelet reports as
+// CreateContainerConfigError.
+func (p *pod) configure(ctx context.Context, spec *corev1.Container) error {
+	env, err := p.environmentOf(ctx, spec)
+	if err != nil {
+		return err
+	}
+	made := configuration{env: env}
+	if p.node.agent.hasCode(spec) {
+		if made.root, err = p.root(spec, env); err != nil {
+			return err
+		}
+	}
+	p.configurations[spec.Name] = made
+	return nil
+}
+
+// reconfigure makes the configuration of a container that runs already. The object does not say what it was
+// created with, so a source that is gone now is as if it were empty.
+func (p *pod) reconfigure(ctx context.Context, spec *corev1.Container) {
+	if !p.hasCode() {
+		return
+	}
+	p.mountVolumes(ctx, time.Now())
+	if err := p.configure(ctx, spec); err != nil {
+		root, _ := files.NewRoot(nil) // without mounts nothing can be wrong
+		p.configurations[spec.Name] = configuration{root: root}
+	}
+}
+
+// ip returns the address of the pod.
+func (p *pod) ip() string {
+	if len(p.ips) > 0 {
+		return p.ips[0]
+	}
+	return p.node.ip
 }
 
 // put makes the container the latest start, and keeps one that was before.

@@ -20,7 +20,7 @@ import (
 // admit checks whether the node takes the pod, as the kubelet's predicates do. It rejects the pod for good, or has
 // it go on. The kubelet's own handler is not used, because it compares with the operating system of the process.
 func (p *pod) admit(ctx context.Context, now time.Time) bool {
-	if p.adopt() {
+	if p.adopt(ctx) {
 		return true
 	}
 	node := p.node.object()
@@ -87,28 +87,31 @@ func withoutClusterResources(pod *corev1.Pod, info *framework.NodeInfo) *corev1.
 
 // adopt takes over a pod that another agent has run: the status says which containers run, and since when. It
 // reports whether there was something to take over.
-func (p *pod) adopt() bool {
+func (p *pod) adopt(ctx context.Context) bool {
 	s := &p.api.Status
-	adopted := false
-	for _, statuses := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
-		for i := range statuses {
-			adopted = p.adoptContainer(&statuses[i]) || adopted
-		}
-	}
-	if !adopted || podutil.IsPodPhaseTerminal(s.Phase) {
-		return false
-	}
-	p.admitted, p.mounted, p.sandbox.ready = true, true, true
 	for _, ip := range s.PodIPs {
 		if ip.IP != p.node.ip {
 			p.ips = append(p.ips, ip.IP)
-			p.node.taken[ip.IP] = p.api.UID
 		}
+	}
+	adopted := false
+	for _, statuses := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
+		for i := range statuses {
+			adopted = p.adoptContainer(ctx, &statuses[i]) || adopted
+		}
+	}
+	if !adopted || podutil.IsPodPhaseTerminal(s.Phase) {
+		p.ips = nil
+		return false
+	}
+	p.admitted, p.mounted, p.sandbox.ready = true, true, true
+	for _, ip := range p.ips {
+		p.node.taken[ip] = p.api.UID
 	}
 	return true
 }
 
-func (p *pod) adoptContainer(s *corev1.ContainerStatus) bool {
+func (p *pod) adoptContainer(ctx context.Context, s *corev1.ContainerStatus) bool {
 	spec := p.specOf(s.Name)
 	if spec == nil {
 		return false
@@ -130,8 +133,9 @@ func (p *pod) adoptContainer(s *corev1.ContainerStatus) bool {
 	}
 	switch {
 	case s.State.Running != nil:
-		plan := planFor(p.node.agent.config.Seed, p.node.agent.behaviors.of(p.api, spec), p.api, spec, kind, attempt)
+		plan := p.node.agent.plan(p.api, spec, kind, attempt)
 		p.plans[spec.Name] = plan
+		p.reconfigure(ctx, spec)
 		c := p.container(spec, kind, attempt, s.State.Running.StartedAt.Time)
 		c.id = trimID(s.ContainerID)
 		for _, probe := range c.probes {

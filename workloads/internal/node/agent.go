@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -28,6 +29,8 @@ type Config struct {
 	Behaviors []Behavior
 	// Runtimes start containers. The first one that has the image does. Default: all containers follow behaviors.
 	Runtimes []Runtime
+	// OnlyKnownImages makes the pull of an image fail that neither a runtime has nor a behavior names.
+	OnlyKnownImages bool
 	// Seed determines all random delays.
 	Seed uint64
 	// Client returns a client that acts as a user.
@@ -49,9 +52,14 @@ type Agent struct {
 	nodes     []*node
 	byName    map[string]*node
 	lister    corelisters.NodeLister
+	services  corelisters.ServiceLister
 	behaviors *behaviors
 	beats     beats
+	volumes   volumes
 	wait      sync.WaitGroup
+
+	mu       sync.Mutex
+	reported map[string]bool // unknown images
 }
 
 // Start registers the nodes and runs their pods until ctx is done. It returns an error at once if a node or a
@@ -61,7 +69,8 @@ func Start(ctx context.Context, config Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{config: config, byName: map[string]*node{}, lister: config.Informers.Core().V1().Nodes().Lister()}
+	a := &Agent{config: config, reported: map[string]bool{}, byName: map[string]*node{}, lister: config.Informers.Core().V1().Nodes().Lister(),
+		services: config.Informers.Core().V1().Services().Lister()}
 	if a.behaviors, err = newBehaviors(config.Behaviors); err != nil {
 		return nil, err
 	}
@@ -89,6 +98,9 @@ func Start(ctx context.Context, config Config) (*Agent, error) {
 // Wait returns when the context of Start is done and nothing of the agent runs any more.
 func (a *Agent) Wait() {
 	a.wait.Wait()
+	if err := a.volumes.close(); err != nil {
+		a.config.Report(fmt.Errorf("remove the folders of volumes: %w", err))
+	}
 }
 
 // Unmatched returns the behaviors that have not applied to any container.
@@ -113,7 +125,39 @@ func (a *Agent) follow() error {
 	if err != nil {
 		return fmt.Errorf("follow nodes: %w", err)
 	}
+	if len(a.config.Runtimes) == 0 {
+		return nil // no volume has content
+	}
+	for kind, informer := range map[string]cache.SharedIndexInformer{
+		"configmap":   a.config.Informers.Core().V1().ConfigMaps().Informer(),
+		"secret":      a.config.Informers.Core().V1().Secrets().Informer(),
+		"trustbundle": a.config.Informers.Certificates().V1().ClusterTrustBundles().Informer(),
+	} {
+		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(object any) { a.source(kind, object) },
+			UpdateFunc: func(_, object any) { a.source(kind, object) },
+			DeleteFunc: func(object any) { a.source(kind, object) },
+		}); err != nil {
+			return fmt.Errorf("follow the sources of volumes: %w", err)
+		}
+	}
 	return nil
+}
+
+// source has the volumes brought up to date that have files of an object.
+func (a *Agent) source(kind string, object any) {
+	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = unknown.Obj
+	}
+	if object, ok := object.(metav1.Object); ok {
+		key := kind + "/" + object.GetName()
+		if kind == "trustbundle" {
+			key = kind
+		}
+		for _, n := range a.nodes {
+			n.sourceChanged(object.GetNamespace(), key)
+		}
+	}
 }
 
 func (a *Agent) pod(object any, gone bool) {
@@ -143,12 +187,40 @@ func (a *Agent) node(object any) {
 // start starts the process of a container.
 func (a *Agent) start(c Container) Process {
 	for _, r := range a.config.Runtimes {
-		if p := r.Start(c); p != nil {
-			return p
+		if r.Has(c.Spec.Image) {
+			return r.Start(c)
 		}
 	}
-	plan := planFor(a.config.Seed, a.behaviors.of(c.Pod, c.Spec), c.Pod, c.Spec, c.Kind, c.Attempt)
-	return startSimulated(plan, c.StartedAt)
+	return startSimulated(a.plan(c.Pod, c.Spec, c.Kind, c.Attempt), c.StartedAt)
+}
+
+// plan makes the plan for a start of a container.
+func (a *Agent) plan(pod *corev1.Pod, spec *corev1.Container, kind ContainerKind, attempt int) plan {
+	b := a.behaviors.of(pod, spec)
+	p := planFor(a.config.Seed, b, pod, spec, kind, attempt)
+	if a.config.OnlyKnownImages && b == nil && !a.hasCode(spec) {
+		name := imageName(spec.Image)
+		p.pullError = fmt.Sprintf("rpc error: code = NotFound desc = failed to pull and unpack image %q: failed to resolve reference %q: %s: not found", name, name, name)
+		a.unknown(pod, spec)
+	}
+	return p
+}
+
+// unknown reports an image that is not known, once.
+func (a *Agent) unknown(pod *corev1.Pod, spec *corev1.Container) {
+	a.mu.Lock()
+	first := !a.reported[spec.Image]
+	a.reported[spec.Image] = true
+	a.mu.Unlock()
+	if first {
+		a.config.Report(fmt.Errorf("OnlyKnownImages: container %s of pod %s/%s has the image %s, for which there is neither an Image nor a Behavior",
+			spec.Name, pod.Namespace, pod.Name, spec.Image))
+	}
+}
+
+// hasCode reports whether a runtime has the image of a container.
+func (a *Agent) hasCode(spec *corev1.Container) bool {
+	return slices.ContainsFunc(a.config.Runtimes, func(r Runtime) bool { return r.Has(spec.Image) })
 }
 
 // Node returns a node, and an error that lists the nodes that exist if it does not.

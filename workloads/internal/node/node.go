@@ -37,7 +37,9 @@ type node struct {
 	queued     map[types.UID]bool
 	all        bool // all pods have something to do
 	arrived    map[types.UID]arrival
-	stopped    bool // by StopHeartbeats
+	refreshing map[types.UID]bool         // the sources of their volumes have changed
+	mounts     map[types.UID]volumeSource // of pods with code
+	stopped    bool                       // by StopHeartbeats
 	registered bool
 	pressure   map[corev1.NodeConditionType]bool
 	lease      lease
@@ -56,7 +58,7 @@ func newNode(ctx context.Context, a *Agent, spec *corev1.Node, client kubernetes
 		backOff: flowcontrol.NewBackOff(10*time.Second, 300*time.Second),
 		logger:  klog.FromContext(ctx).WithValues("node", spec.Name),
 		pods:    map[types.UID]*pod{}, images: map[string]bool{}, taken: map[string]types.UID{},
-		work: make(chan struct{}, 1), queued: map[types.UID]bool{}, arrived: map[types.UID]arrival{},
+		work: make(chan struct{}, 1), queued: map[types.UID]bool{}, arrived: map[types.UID]arrival{}, refreshing: map[types.UID]bool{}, mounts: map[types.UID]volumeSource{},
 		pressure: map[corev1.NodeConditionType]bool{},
 	}
 }
@@ -87,6 +89,7 @@ func (n *node) end() {
 		if p.timer != nil {
 			p.timer.Stop()
 		}
+		p.unmount()
 	}
 }
 
@@ -120,6 +123,10 @@ func (n *node) next() *pod {
 		if changed {
 			p.seen(change.pod)
 			p.gone = p.gone || change.gone
+		}
+		if n.refreshing[uid] {
+			delete(n.refreshing, uid)
+			p.refreshBy(p.nextResync(time.Now()))
 		}
 		return p
 	}
@@ -166,6 +173,33 @@ func (n *node) forget(p *pod) {
 		p.timer.Stop()
 	}
 	delete(n.pods, p.api.UID)
+	n.mu.Lock()
+	delete(n.mounts, p.api.UID)
+	delete(n.refreshing, p.api.UID)
+	n.mu.Unlock()
+}
+
+// volumeSource is what the files of a pod's volumes come from.
+type volumeSource struct {
+	namespace string
+	keys      []string
+}
+
+// sourceChanged has the volumes of pods brought up to date that have files of an object.
+func (n *node) sourceChanged(namespace, key string) {
+	n.mu.Lock()
+	var affected []types.UID
+	for uid, s := range n.mounts {
+		if (namespace == "" || namespace == s.namespace) && slices.Contains(s.keys, key) {
+			n.refreshing[uid] = true
+			affected = append(affected, uid)
+		}
+	}
+	n.mu.Unlock()
+	slices.Sort(affected)
+	for _, uid := range affected {
+		n.enqueue(uid)
+	}
 }
 
 // others returns the pods that count when another one is admitted.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	utilpod "k8s.io/kubernetes/pkg/util/pod"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
 const (
@@ -56,6 +59,14 @@ type pod struct {
 	deleted   bool // we have deleted the object
 	finished  bool // there is nothing left to do
 
+	// What containers with code see.
+	configurations map[string]configuration // by name: of the next start
+	volumes        map[string]*files.Tree   // by name
+	payloads       map[string]payload       // by name: the files that come from the API
+	tokens         map[string]token
+	trees          []*files.Tree // those that end with the pod
+	refresh        time.Time     // when to bring volumes up to date
+
 	timer *time.Timer
 }
 
@@ -80,6 +91,7 @@ func newPod(n *node, api *corev1.Pod) *pod {
 	return &pod{
 		node: n, api: api, status: *api.Status.DeepCopy(),
 		runs: map[string][]*container{}, plans: map[string]plan{}, reasons: map[string]reason{}, pulls: map[string]*retry{},
+		configurations: map[string]configuration{}, volumes: map[string]*files.Tree{}, payloads: map[string]payload{}, tokens: map[string]token{},
 		dirty: true,
 	}
 }
@@ -126,6 +138,9 @@ func (p *pod) seen(api *corev1.Pod) {
 	if api.Generation != p.api.Generation {
 		p.dirty = true
 	}
+	if len(p.payloads) > 0 && !(maps.Equal(api.Labels, p.api.Labels) && maps.Equal(api.Annotations, p.api.Annotations)) {
+		p.refreshBy(time.Now()) // volumes of the downward API
+	}
 	p.api = api
 }
 
@@ -169,6 +184,7 @@ func (p *pod) step(ctx context.Context, now time.Time) bool {
 	if p.killing {
 		return p.kill(ctx, now)
 	}
+	p.refreshVolumes(ctx, now)
 	s := p.generate(now, false)
 	if podutil.IsPodPhaseTerminal(s.Phase) {
 		p.ending = &ending{grace: terminationGrace(p.api, nil)}
@@ -269,6 +285,8 @@ func (p *pod) end(ctx context.Context, now time.Time) bool {
 	}
 	p.completed = true
 	p.sandbox.stopped = true
+	p.refresh = time.Time{}
+	p.unmount()
 	p.node.release(p)
 	return true
 }
@@ -436,6 +454,7 @@ func (p *pod) schedule(now time.Time) {
 	}
 	next = earlier(next, p.again, now)
 	next = earlier(next, p.mount.at, now)
+	next = earlier(next, p.refresh, now)
 	next = earlier(next, p.sandbox.readyAt, now)
 	next = earlier(next, p.deadline(), now)
 	if p.pass != nil {

@@ -63,8 +63,8 @@ func (c *container) ready(now time.Time) bool {
 	if readiness := c.prober(Readiness); readiness != nil {
 		return readiness.result
 	}
-	ok, _ := c.process.Probe(Readiness, now)
-	return ok
+	result, _ := c.process.Probe(Readiness, now)
+	return result == Success
 }
 
 // probe runs the probes that are due. It reports whether a result has changed.
@@ -74,7 +74,11 @@ func (c *container) probe(ctx context.Context, p *pod, now time.Time) (changed b
 	}
 	for _, prober := range c.probes {
 		for prober.active(c) && !prober.due.After(now) {
-			changed = prober.once(ctx, p, c, now) || changed
+			result, output := c.process.Probe(prober.kind, now)
+			if result == Pending {
+				break
+			}
+			changed = prober.take(ctx, p, c, result == Success, output, now) || changed
 		}
 	}
 	return changed
@@ -85,8 +89,8 @@ func (p *prober) active(c *container) bool {
 	return !p.held && (p.kind == Startup) != c.started()
 }
 
-func (p *prober) once(ctx context.Context, pod *pod, c *container, now time.Time) (changed bool) {
-	ok, output := c.process.Probe(p.kind, now)
+// take takes over a result. It reports whether that changes anything.
+func (p *prober) take(ctx context.Context, pod *pod, c *container, ok bool, output string, now time.Time) (changed bool) {
 	p.due = now.Add(time.Duration(max(p.spec.PeriodSeconds, 1)) * time.Second)
 	if !ok {
 		pod.node.events.container(ctx, pod.api, c.spec, corev1.EventTypeWarning, events.ContainerUnhealthy, "%s probe failed: %s", p.kind, output)
@@ -122,8 +126,10 @@ func (p *prober) next(c *container, now time.Time) time.Time {
 	if !p.active(c) {
 		return time.Time{}
 	}
-	ok, _ := c.process.Probe(p.kind, now)
-	if !c.process.Steady() || !ok || !p.result || p.last != ok {
+	if !c.process.Steady() {
+		return p.due
+	}
+	if result, _ := c.process.Probe(p.kind, now); result != Success || !p.result || !p.last {
 		return p.due
 	}
 	change := c.process.Next(now)

@@ -4,11 +4,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
-// A Runtime starts the processes of containers. Its methods return at once, and are called from the goroutine of a node.
+// A Runtime starts the processes of containers. Its methods return at once, and are called from the goroutines of nodes.
 type Runtime interface {
-	// Start starts a process. It returns nil if the runtime does not have the image of the container.
+	// Has reports whether the runtime has an image.
+	Has(image string) bool
+	// Start starts a process of a container whose image the runtime has.
 	Start(Container) Process
 }
 
@@ -19,6 +23,14 @@ type Container struct {
 	Kind ContainerKind
 	// Attempt is the number of starts before this one.
 	Attempt int
+	// Command and Args are those of the specification, with $(NAME) replaced.
+	Command, Args []string
+	// Environment has "NAME=value" for each variable, in the order of the names.
+	Environment []string
+	// Files are what the container sees.
+	Files *files.Root
+	// Hostname is the name of the pod as a host, and IP its address.
+	Hostname, IP string
 	// StartedAt is the time of the start. It is in the past if the agent takes over a container that already runs.
 	StartedAt time.Time
 	// Changed makes the agent look at the process. A process calls it when it exits or changes without a signal at a
@@ -41,8 +53,9 @@ const (
 type Process interface {
 	// Exit returns how the process has ended, and nil while it runs.
 	Exit(now time.Time) *Exit
-	// Probe runs a probe, and returns its output if it fails.
-	Probe(kind ProbeKind, now time.Time) (ok bool, output string)
+	// Probe runs a probe, and returns its output if it fails. If that takes time, the result is Pending, and the process
+	// calls Changed when it is there.
+	Probe(kind ProbeKind, now time.Time) (result ProbeResult, output string)
 	// Next returns the next time at which the process exits or answers a probe differently by itself. The zero time
 	// means that this does not happen before a signal or a call of Changed.
 	Next(now time.Time) time.Time
@@ -59,6 +72,24 @@ type Exit struct {
 	Code    int32
 	Reason  string // Completed, Error or OOMKilled
 	Message string // the termination message
+}
+
+// ProbeResult is the result of a probe.
+type ProbeResult int
+
+// The results of probes.
+const (
+	Failure ProbeResult = iota
+	Success
+	Pending
+)
+
+// resultOf returns Success or Failure.
+func resultOf(ok bool) ProbeResult {
+	if ok {
+		return Success
+	}
+	return Failure
 }
 
 // ProbeKind is a kind of probe.

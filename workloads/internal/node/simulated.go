@@ -126,15 +126,15 @@ func (s *simulated) Exit(now time.Time) *Exit {
 	return end
 }
 
-func (s *simulated) Probe(kind ProbeKind, now time.Time) (bool, string) {
+func (s *simulated) Probe(kind ProbeKind, now time.Time) (ProbeResult, string) {
 	age := now.Sub(s.startedAt)
 	switch {
 	case kind == Liveness:
-		return s.unhealthyAfter == 0 || age < s.unhealthyAfter, "the behavior of the container is unhealthy"
+		return resultOf(s.unhealthyAfter == 0 || age < s.unhealthyAfter), "the behavior of the container is unhealthy"
 	case kind == Startup:
-		return age >= s.readyAfter, "the behavior of the container is not started"
+		return resultOf(age >= s.readyAfter), "the behavior of the container is not started"
 	}
-	return !s.neverReady && age >= s.readyAfter, "the behavior of the container is not ready"
+	return resultOf(!s.neverReady && age >= s.readyAfter), "the behavior of the container is not ready"
 }
 
 func (s *simulated) Next(now time.Time) time.Time {

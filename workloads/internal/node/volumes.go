@@ -4,16 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"strings"
+	"sync"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/kubernetes/pkg/kubelet/events"
+	"k8s.io/kubernetes/pkg/volume"
+	"k8s.io/kubernetes/pkg/volume/configmap"
+	"k8s.io/kubernetes/pkg/volume/downwardapi"
+	"k8s.io/kubernetes/pkg/volume/secret"
+	volumeutil "k8s.io/kubernetes/pkg/volume/util"
 	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
-// mountVolumes checks that what the volumes of the pod refer to exists, and reports whether they are mounted. It
-// tries again with the delays of the kubelet's volume manager.
+// payload are the files of a volume, by path.
+type payload = map[string]volumeutil.FileProjection
+
+// mountVolumes mounts the volumes of the pod, and reports whether all are mounted. It tries again with the delays of
+// the kubelet's volume manager. Only pods with code have the contents; for others it checks that everything exists.
 func (p *pod) mountVolumes(ctx context.Context, now time.Time) bool {
 	if p.mounted {
 		return true
@@ -23,11 +40,11 @@ func (p *pod) mountVolumes(ctx context.Context, now time.Time) bool {
 	}
 	failed := false
 	for i := range p.api.Spec.Volumes {
-		volume := &p.api.Spec.Volumes[i]
-		if err := p.checkVolume(ctx, volume); err != nil {
+		v := &p.api.Spec.Volumes[i]
+		if err := p.mountVolume(ctx, v, now); err != nil {
 			failed = true
 			p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume,
-				"MountVolume.SetUp failed for volume %q : %v", volume.Name, err)
+				"MountVolume.SetUp failed for volume %q : %v", v.Name, err)
 		}
 	}
 	if failed {
@@ -35,142 +52,300 @@ func (p *pod) mountVolumes(ctx context.Context, now time.Time) bool {
 		return false
 	}
 	p.mounted, p.mount = true, retry{}
+	if keys := sources(p.api); len(keys) > 0 && p.hasCode() {
+		p.node.mu.Lock()
+		p.node.mounts[p.api.UID] = volumeSource{p.api.Namespace, keys}
+		p.node.mu.Unlock()
+	}
 	return true
 }
 
-func (p *pod) checkVolume(ctx context.Context, volume *corev1.Volume) error {
-	switch {
-	case volume.ConfigMap != nil:
-		keys := itemKeys(volume.ConfigMap.Items)
-		return p.checkKeys(ctx, "configmap", volume.ConfigMap.Name, keys, ptr.Deref(volume.ConfigMap.Optional, false))
-	case volume.Secret != nil:
-		keys := itemKeys(volume.Secret.Items)
-		return p.checkKeys(ctx, "secret", volume.Secret.SecretName, keys, ptr.Deref(volume.Secret.Optional, false))
-	case volume.Projected != nil:
-		var errs []error
-		for _, source := range volume.Projected.Sources {
-			if c := source.ConfigMap; c != nil {
-				errs = append(errs, p.checkKeys(ctx, "configmap", c.Name, itemKeys(c.Items), ptr.Deref(c.Optional, false)))
-			}
-			if s := source.Secret; s != nil {
-				errs = append(errs, p.checkKeys(ctx, "secret", s.Name, itemKeys(s.Items), ptr.Deref(s.Optional, false)))
-			}
-		}
-		return aggregate(errs)
+// mountVolume mounts a volume, or brings one that is mounted up to date.
+func (p *pod) mountVolume(ctx context.Context, v *corev1.Volume, now time.Time) error {
+	content, err := p.payload(ctx, v, now)
+	if err != nil || !p.hasCode() {
+		return err
 	}
-	return nil
-}
-
-func itemKeys(items []corev1.KeyToPath) []string {
-	var keys []string
-	for _, item := range items {
-		keys = append(keys, item.Key)
-	}
-	return keys
-}
-
-// aggregate prints several errors as the kubelet does.
-func aggregate(errs []error) error {
-	var messages []string
-	for _, err := range errs {
-		if err != nil {
-			messages = append(messages, err.Error())
-		}
-	}
-	switch len(messages) {
-	case 0:
-		return nil
-	case 1:
-		return errors.New(messages[0])
-	}
-	return fmt.Errorf("%v", messages)
-}
-
-// checkKeys reads a ConfigMap or Secret, and looks for the keys that are mounted.
-func (p *pod) checkKeys(ctx context.Context, kind, name string, keys []string, optional bool) error {
-	have, err := p.read(ctx, kind, name)
-	if err != nil {
-		if optional && isMissing(err) {
-			return nil
+	if content == nil {
+		if p.volumes[v.Name] == nil {
+			p.volumes[v.Name], err = p.tree(ctx, v)
 		}
 		return err
 	}
-	for _, key := range keys {
-		if !have[key] && !optional {
-			return fmt.Errorf("references non-existent %s key: %s", map[string]string{"configmap": "config", "secret": "secret"}[kind], key)
-		}
+	if p.volumes[v.Name] == nil {
+		p.volumes[v.Name] = p.newTree()
 	}
-	return nil
+	if before, ok := p.payloads[v.Name]; ok && maps.EqualFunc(before, content, sameFile) {
+		return nil
+	}
+	p.payloads[v.Name] = content
+	return p.volumes[v.Name].Replace(filesOf(content, ""))
 }
 
-// read returns the keys of a ConfigMap or Secret of the pod's namespace.
-func (p *pod) read(ctx context.Context, kind, name string) (map[string]bool, error) {
-	keys := map[string]bool{}
-	switch kind {
-	case "configmap":
-		object, err := p.node.client.CoreV1().ConfigMaps(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return nil, plain(err, "configmap", name)
-		}
-		for key := range object.Data {
-			keys[key] = true
-		}
-		for key := range object.BinaryData {
-			keys[key] = true
-		}
-	case "secret":
-		object, err := p.node.client.CoreV1().Secrets(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return nil, plain(err, "secret", name)
-		}
-		for key := range object.Data {
-			keys[key] = true
-		}
-	}
-	return keys, nil
+func sameFile(a, b volumeutil.FileProjection) bool {
+	return string(a.Data) == string(b.Data) && a.Mode == b.Mode
 }
 
-// configured checks what the environment of a container refers to.
-func (p *pod) configured(ctx context.Context, spec *corev1.Container) error {
-	for _, from := range spec.EnvFrom {
-		if r := from.ConfigMapRef; r != nil {
-			if err := p.checkKeys(ctx, "configmap", r.Name, nil, ptr.Deref(r.Optional, false)); err != nil {
-				return err
+// filesOf returns the files of a volume below a path.
+func filesOf(content payload, below string) map[string]files.File {
+	all := map[string]files.File{}
+	for name, file := range content {
+		if below != "" {
+			var inside bool
+			if name == below {
+				name = "."
+			} else if name, inside = strings.CutPrefix(name, below+"/"); !inside {
+				continue
 			}
 		}
-		if r := from.SecretRef; r != nil {
-			if err := p.checkKeys(ctx, "secret", r.Name, nil, ptr.Deref(r.Optional, false)); err != nil {
-				return err
-			}
-		}
+		all[name] = files.File{Data: file.Data, Mode: fs.FileMode(file.Mode).Perm()}
 	}
-	for _, env := range spec.Env {
-		if env.ValueFrom == nil {
+	return all
+}
+
+// payload returns the files of a volume whose content comes from the API, and nil for other volumes.
+func (p *pod) payload(ctx context.Context, v *corev1.Volume, now time.Time) (payload, error) {
+	switch {
+	case v.ConfigMap != nil:
+		return p.configMapFiles(ctx, v.ConfigMap.Name, v.ConfigMap.Items, v.ConfigMap.DefaultMode, v.ConfigMap.Optional)
+	case v.Secret != nil:
+		return p.secretFiles(ctx, v.Secret.SecretName, v.Secret.Items, v.Secret.DefaultMode, v.Secret.Optional)
+	case v.DownwardAPI != nil:
+		return p.downwardFiles(v.DownwardAPI.Items, v.DownwardAPI.DefaultMode)
+	case v.Projected != nil:
+		return p.projectedFiles(ctx, v, now)
+	}
+	return nil, nil
+}
+
+func (p *pod) configMapFiles(ctx context.Context, name string, items []corev1.KeyToPath, mode *int32, optional *bool) (payload, error) {
+	object, err := p.configMap(ctx, name, optional)
+	if err != nil {
+		return nil, err
+	}
+	return configmap.MakePayload(items, object, mode, nil, ptr.Deref(optional, false))
+}
+
+func (p *pod) secretFiles(ctx context.Context, name string, items []corev1.KeyToPath, mode *int32, optional *bool) (payload, error) {
+	object, err := p.secret(ctx, name, optional)
+	if err != nil {
+		return nil, err
+	}
+	return secret.MakePayload(items, object, mode, nil, ptr.Deref(optional, false))
+}
+
+func (p *pod) downwardFiles(items []corev1.DownwardAPIVolumeFile, mode *int32) (payload, error) {
+	return downwardapi.CollectData(items, p.api, host{allocatable: p.allocatable()}, mode, nil)
+}
+
+// host is the part of a volume.VolumeHost that downwardapi.CollectData calls.
+type host struct {
+	volume.VolumeHost
+	allocatable corev1.ResourceList
+}
+
+func (h host) GetNodeAllocatable() (corev1.ResourceList, error) { return h.allocatable, nil }
+
+func (p *pod) projectedFiles(ctx context.Context, v *corev1.Volume, now time.Time) (payload, error) {
+	all, mode := payload{}, v.Projected.DefaultMode
+	var errs []error
+	for i := range v.Projected.Sources {
+		var content payload
+		var err error
+		switch s := &v.Projected.Sources[i]; {
+		case s.ConfigMap != nil:
+			content, err = p.configMapFiles(ctx, s.ConfigMap.Name, s.ConfigMap.Items, mode, s.ConfigMap.Optional)
+		case s.Secret != nil:
+			content, err = p.secretFiles(ctx, s.Secret.Name, s.Secret.Items, mode, s.Secret.Optional)
+		case s.DownwardAPI != nil:
+			content, err = p.downwardFiles(s.DownwardAPI.Items, mode)
+		case s.ServiceAccountToken != nil && p.hasCode():
+			content, err = p.tokenFile(ctx, s.ServiceAccountToken, ptr.Deref(mode, 0o644), now)
+		case s.ClusterTrustBundle != nil:
+			content, err = p.trustBundleFile(ctx, s.ClusterTrustBundle, ptr.Deref(mode, 0o644))
+		case s.PodCertificate != nil && p.hasCode():
+			err = errors.New("volumes of podCertificate are not supported by fakecluster")
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+		maps.Copy(all, content)
+	}
+	return all, utilerrors.NewAggregate(errs)
+}
+
+// token is a token of the pod's service account, which is renewed when four fifths of its life are over.
+type token struct {
+	text  string
+	renew time.Time
+}
+
+func (p *pod) tokenFile(ctx context.Context, s *corev1.ServiceAccountTokenProjection, mode int32, now time.Time) (payload, error) {
+	key := fmt.Sprintf("%s/%d", s.Audience, ptr.Deref(s.ExpirationSeconds, 0))
+	have, ok := p.tokens[key]
+	if !ok || !now.Before(have.renew) {
+		request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
+			ExpirationSeconds: s.ExpirationSeconds,
+			BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: p.api.Name, UID: p.api.UID},
+		}}
+		if s.Audience != "" {
+			request.Spec.Audiences = []string{s.Audience}
+		}
+		answer, err := p.node.client.CoreV1().ServiceAccounts(p.api.Namespace).CreateToken(ctx, p.api.Spec.ServiceAccountName, request, metav1.CreateOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("failed to fetch token: %w", err)
+		}
+		life := answer.Status.ExpirationTimestamp.Sub(now)
+		have = token{text: answer.Status.Token, renew: now.Add(min(life*4/5, 24*time.Hour))}
+		p.tokens[key] = have
+	}
+	p.refreshBy(have.renew)
+	return payload{s.Path: {Data: []byte(have.text), Mode: mode}}, nil
+}
+
+func (p *pod) trustBundleFile(ctx context.Context, s *corev1.ClusterTrustBundleProjection, mode int32) (payload, error) {
+	anchors, err := p.trustAnchors(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return payload{s.Path: {Data: anchors, Mode: mode}}, nil
+}
+
+// refreshBy has the volumes brought up to date at a time at the latest.
+func (p *pod) refreshBy(at time.Time) {
+	if p.refresh.IsZero() || at.Before(p.refresh) {
+		p.refresh = at
+	}
+}
+
+// refreshVolumes brings volumes up to date whose sources have changed. A failure leaves them as they are.
+func (p *pod) refreshVolumes(ctx context.Context, now time.Time) {
+	if p.refresh.IsZero() || now.Before(p.refresh) || !p.mounted {
+		return
+	}
+	p.refresh = time.Time{}
+	for i := range p.api.Spec.Volumes {
+		v := &p.api.Spec.Volumes[i]
+		if p.payloads[v.Name] == nil {
 			continue
 		}
-		if r := env.ValueFrom.ConfigMapKeyRef; r != nil {
-			if err := p.checkKey(ctx, "configmap", "ConfigMap", r.Name, r.Key, ptr.Deref(r.Optional, false)); err != nil {
-				return err
-			}
-		}
-		if r := env.ValueFrom.SecretKeyRef; r != nil {
-			if err := p.checkKey(ctx, "secret", "Secret", r.Name, r.Key, ptr.Deref(r.Optional, false)); err != nil {
-				return err
-			}
+		if err := p.mountVolume(ctx, v, now); err != nil {
+			p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume,
+				"MountVolume.SetUp failed for volume %q : %v", v.Name, err)
+			p.refreshBy(now.Add(resyncPeriod))
 		}
 	}
-	return nil
 }
 
-func (p *pod) checkKey(ctx context.Context, kind, title, name, key string, optional bool) error {
-	have, err := p.read(ctx, kind, name)
+// tree returns the files of a volume whose content does not come from the API.
+func (p *pod) tree(ctx context.Context, v *corev1.Volume) (*files.Tree, error) {
 	switch {
-	case err != nil && optional && isMissing(err):
-		return nil
-	case err != nil:
-		return err
-	case !have[key] && !optional:
-		return fmt.Errorf("couldn't find key %s in %s %s/%s", key, title, p.api.Namespace, name)
+	case v.EmptyDir != nil:
+		return p.newTree(), nil
+	case v.PersistentVolumeClaim != nil:
+		return p.claim(ctx, v.PersistentVolumeClaim.ClaimName)
+	case v.Ephemeral != nil:
+		return p.claim(ctx, p.api.Name+"-"+v.Name)
+	case v.HostPath != nil:
+		return p.node.agent.volumes.of("host/" + p.node.name + "/" + strings.Trim(v.HostPath.Path, "/")), nil
 	}
-	return nil
+	return nil, errors.New("no volume plugin matched: fakecluster has configMap, secret, downwardAPI, projected, emptyDir, hostPath, ephemeral and persistentVolumeClaim")
+}
+
+// newTree returns a tree that ends with the pod.
+func (p *pod) newTree() *files.Tree {
+	t := files.NewTree()
+	p.trees = append(p.trees, t)
+	return t
+}
+
+// claim returns the volume of a claim. It lives as long as the claim does.
+func (p *pod) claim(ctx context.Context, name string) (*files.Tree, error) {
+	claim, err := p.node.client.CoreV1().PersistentVolumeClaims(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("error processing PVC %s/%s: failed to fetch PVC from API server: %w", p.api.Namespace, name, err)
+	}
+	return p.node.agent.volumes.of("claim/" + string(claim.UID)), nil
+}
+
+// unmount removes the folders of the volumes that end with the pod.
+func (p *pod) unmount() {
+	for _, tree := range p.trees {
+		if err := tree.Close(); err != nil {
+			p.node.agent.config.Report(fmt.Errorf("the volumes of pod %s: %w", p.key(), err))
+		}
+	}
+	p.trees = nil
+}
+
+// configMap reads a ConfigMap of the pod's namespace. One that is optional and does not exist is empty.
+func (p *pod) configMap(ctx context.Context, name string, optional *bool) (*corev1.ConfigMap, error) {
+	object, err := p.node.client.CoreV1().ConfigMaps(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err = plain(err, "configmap", name); err != nil {
+		object = &corev1.ConfigMap{}
+		if isMissing(err) && ptr.Deref(optional, false) {
+			err = nil
+		}
+	}
+	return object, err
+}
+
+// secret is as configMap.
+func (p *pod) secret(ctx context.Context, name string, optional *bool) (*corev1.Secret, error) {
+	object, err := p.node.client.CoreV1().Secrets(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err = plain(err, "secret", name); err != nil {
+		object = &corev1.Secret{}
+		if isMissing(err) && ptr.Deref(optional, false) {
+			err = nil
+		}
+	}
+	return object, err
+}
+
+// hasCode reports whether a container of the pod has code, so that volumes need contents.
+func (p *pod) hasCode() bool {
+	has := false
+	podutil.VisitContainers(&p.api.Spec, podutil.AllContainers, func(c *corev1.Container, _ podutil.ContainerType) bool {
+		has = p.node.agent.hasCode(c)
+		return !has
+	})
+	return has
+}
+
+// nextResync returns when the kubelet syncs the pod the next time without an event.
+func (p *pod) nextResync(now time.Time) time.Time {
+	if p.status.StartTime == nil {
+		return now
+	}
+	age := now.Sub(p.status.StartTime.Time)
+	return now.Add(resyncPeriod - age%resyncPeriod)
+}
+
+// volumes are the volumes that outlive pods, by what they are.
+type volumes struct {
+	mu    sync.Mutex
+	trees map[string]*files.Tree
+}
+
+// of returns a volume.
+func (v *volumes) of(key string) *files.Tree {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.trees == nil {
+		v.trees = map[string]*files.Tree{}
+	}
+	if v.trees[key] == nil {
+		v.trees[key] = files.NewTree()
+	}
+	return v.trees[key]
+}
+
+func (v *volumes) close() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var errs []error
+	for _, tree := range v.trees {
+		errs = append(errs, tree.Close())
+	}
+	return errors.Join(errs...)
 }

@@ -1,0 +1,40 @@
+package workloads
+
+import (
+	"context"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/container"
+)
+
+// Container is what the function of an image finds in its container: arguments, environment, files, standard streams,
+// and a client's configuration with the token of the Pod. Its methods are safe for concurrent use.
+type Container = container.Container
+
+// ExecCommand is a program that is run in a container: see [Container.HandleExec].
+type ExecCommand = container.Command
+
+// Image runs the containers of an image as a Go function, each start on a goroutine of its own. name is an image with or
+// without a tag, or a pattern of path.Match; the first Image that matches runs. Containers of other images follow their
+// [Behavior].
+//
+// ctx is canceled by SIGTERM: when the Pod is deleted, when a liveness probe fails, and at the end of the test. The
+// function has to return within the grace period; one that does not is reported by its container and Pod, and fails
+// the test. Returning nil is exit code 0, an error is exit code 1 with the error in the log, [Exit] is any other, and a
+// panic is exit code 2 with the stack in the log. restartPolicy says what follows, with the back-off of a kubelet.
+//
+// Two functions for one name are an error of Run. So is Image without [Nodes].
+func Image(name string, run func(ctx context.Context, c *Container) error) Option {
+	return func(s *settings) { s.images = append(s.images, container.Image{Name: name, Run: run}) }
+}
+
+// Exit returns an error with which the function of an image, or a program of [Container.HandleExec], ends with an exit code
+// from 0 to 255.
+func Exit(code int) error { return container.Exit(code) }
+
+// OnlyKnownImages makes the pull of an image fail for which there is neither an [Image] nor a [Behavior], as a registry does
+// that does not have it, and fails the test.
+//
+// Default: such containers run as [Behaviors] says.
+func OnlyKnownImages() Option {
+	return once("OnlyKnownImages", func(s *settings) { s.onlyKnown = true })
+}

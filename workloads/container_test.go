@@ -1,0 +1,299 @@
+package workloads_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fakecluster/fakecluster/workloads"
+)
+
+// TestAFunctionRunsAsAContainer proves what a function finds in its container.
+func TestAFunctionRunsAsAContainer(t *testing.T) {
+	var got []string
+	note := func(format string, args ...any) { got = append(got, fmt.Sprintf(format, args...)) }
+	run := func(ctx context.Context, c *workloads.Container) error {
+		note("%s %s %q %q %s", c.Name, c.Image, c.Command, c.Args, c.Dir)
+		for _, name := range []string{"HOSTNAME", "COLOR", "WORD", "POD", "CPU", "BOTH", "KUBERNETES_SERVICE_PORT", "WEB_SERVICE_HOST"} {
+			value, set := c.LookupEnv(name)
+			note("%s=%s %v", name, value, set)
+		}
+		for _, name := range []string{"/etc/config/a", "/etc/one", "/secret/word", "/down/labels", "/etc/hostname", "/none"} {
+			data, err := c.ReadFile(name)
+			note("%s: %q %v", name, data, err)
+		}
+		note("%v", errors.Is(c.WriteFile("/etc/config/a", nil, 0o600), syscall.EROFS))
+		if err := c.WriteFile("/shared/from-app", []byte(c.Name), 0o600); err != nil {
+			return err
+		}
+		config, err := c.RESTConfig()
+		if err != nil {
+			return err
+		}
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		if err != nil {
+			return err
+		}
+		note("%s of pod %s", review.Status.UserInfo.Username, review.Status.UserInfo.Extra["authentication.kubernetes.io/pod-name"])
+		<-ctx.Done()
+		return nil
+	}
+	inBubble(t, func(w world) {
+		w.post(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: config}
+data: {a: first, color: red}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: secret}
+stringData: {word: hunter2}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec:
+  terminationGracePeriodSeconds: 5
+  volumes:
+  - {name: config, configMap: {name: config}}
+  - {name: secret, secret: {secretName: secret}}
+  - {name: down, downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.labels}}]}}
+  - {name: shared, emptyDir: {}}
+  containers:
+  - name: app
+    image: ghcr.io/acme/operator:v1
+    command: [/manager]
+    args: ["--pod=$(POD)", --leader-elect]
+    workingDir: /work
+    envFrom: [{configMapRef: {name: config}, prefix: ""}]
+    env:
+    - {name: COLOR, valueFrom: {configMapKeyRef: {name: config, key: color}}}
+    - {name: WORD, valueFrom: {secretKeyRef: {name: secret, key: word}}}
+    - {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+    - {name: CPU, valueFrom: {resourceFieldRef: {resource: limits.cpu}}}
+    - {name: BOTH, value: "$(COLOR)-$(POD)-$(NONE)-$$(POD)"}
+    volumeMounts:
+    - {name: config, mountPath: /etc/config}
+    - {name: config, mountPath: /etc/one, subPath: a}
+    - {name: secret, mountPath: /secret}
+    - {name: down, mountPath: /down}
+    - {name: shared, mountPath: /shared}
+`)
+		w.pass(3 * time.Second)
+		if got := field(w.object("pods", "web"), "status.phase"); got != "Running" {
+			t.Errorf("the pod is %s\n%s", got, strings.Join(w.events("web"), "\n"))
+		}
+		if diff := cmp.Diff([]string{
+			`app ghcr.io/acme/operator:v1 ["/manager"] ["--pod=web" "--leader-elect"] /work`,
+			"HOSTNAME=web true", "COLOR=red true", "WORD=hunter2 true", "POD=web true", "CPU=8 true", "BOTH=red-web-$(NONE)-$(POD) true",
+			"KUBERNETES_SERVICE_PORT=443 true", "WEB_SERVICE_HOST= false",
+			`/etc/config/a: "first" <nil>`, `/etc/one: "first" <nil>`, `/secret/word: "hunter2" <nil>`, `/down/labels: "app=\"web\"\ntopology.kubernetes.io/region=\"region-1\"\ntopology.kubernetes.io/zone=\"region-1a\"" <nil>`,
+			`/etc/hostname: "web\n" <nil>`, `/none: "" open /none: file does not exist`,
+			"true",
+			"system:serviceaccount:default:default of pod [web]",
+		}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}, workloads.Nodes(1), workloads.Image("ghcr.io/acme/operator", run))
+}
+
+// TestHowAFunctionEnds proves exit codes, termination messages, restarts and what a function is that does not end.
+func TestHowAFunctionEnds(t *testing.T) {
+	pod := func(name, image string) string {
+		return fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\nspec:\n  restartPolicy: Never\n  containers:\n"+
+			"  - {name: c, image: %s, terminationMessagePolicy: FallbackToLogsOnError}\n", name, image)
+	}
+	image := func(name string, run func(ctx context.Context, c *workloads.Container) error) workloads.Option {
+		return workloads.Image(name, run)
+	}
+	inBubble(t, func(w world) {
+		for _, test := range []struct{ name, want string }{
+			{"nil", "exitCode: 0\nmessage: done\nreason: Completed"},
+			{"error", "exitCode: 1\nmessage: |\n  the disk is full\nreason: Error"},
+			{"exit", "exitCode: 42\nreason: Error"},
+			{"panic", "exitCode: 2\nmessage: \"panic: index out of range"},
+		} {
+			w.post(pod(test.name, test.name))
+			w.pass(3 * time.Second)
+			obj := w.object("pods", test.name)
+			statuses, _ := obj.Object["status"].(map[string]any)["containerStatuses"].([]any)
+			obj.Object = statuses[0].(map[string]any)["state"].(map[string]any)["terminated"].(map[string]any)
+			for _, name := range []string{"containerID", "startedAt", "finishedAt"} {
+				delete(obj.Object, name)
+			}
+			obj.Object = map[string]any{"all": obj.Object}
+			got := field(obj, "all")
+			if test.name == "panic" {
+				if !strings.Contains(got, "exitCode: 2") || !strings.Contains(got, "container_test.go") {
+					t.Errorf("%s:\n%s", test.name, got)
+				}
+			} else if got != test.want {
+				t.Errorf("%s:\n%s\nwant\n%s", test.name, got, test.want)
+			}
+		}
+	}, workloads.Nodes(1),
+		image("nil", func(_ context.Context, c *workloads.Container) error {
+			return c.WriteFile("/dev/termination-log", []byte("done"), 0o600)
+		}),
+		image("error", func(context.Context, *workloads.Container) error { return errors.New("the disk is full") }),
+		image("exit", func(context.Context, *workloads.Container) error {
+			return fmt.Errorf("wrapped: %w", workloads.Exit(42))
+		}),
+		image("panic", func(_ context.Context, c *workloads.Container) error {
+			var none []int
+			return errors.New(fmt.Sprint(none[len(c.Args)]))
+		}))
+}
+
+// TestAMountedConfigMapIsUpdated proves that a container sees a change within the minute of a kubelet.
+func TestAMountedConfigMapIsUpdated(t *testing.T) {
+	var seen []string
+	inBubble(t, func(w world) {
+		w.post(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: config}
+data: {a: first}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  volumes: [{name: config, configMap: {name: config}}]
+  containers: [{name: c, image: app, volumeMounts: [{name: config, mountPath: /config}, {name: config, mountPath: /part, subPath: a}]}]
+`)
+		w.pass(10 * time.Second)
+		w.patch("configmaps", "config", `{"data":{"a":"second"}}`)
+		w.pass(2 * time.Minute)
+		if want := []string{"first first", "second first"}; !slices.Equal(slices.Compact(seen), want) {
+			t.Errorf("seen are %v, want %v", slices.Compact(seen), want)
+		}
+	}, workloads.Nodes(1), workloads.Image("app", func(ctx context.Context, c *workloads.Container) error {
+		for ctx.Err() == nil {
+			all, err := c.ReadFile("/config/a")
+			if err != nil {
+				return err
+			}
+			part, err := c.ReadFile("/part")
+			if err != nil {
+				return err
+			}
+			seen = append(seen, string(all)+" "+string(part))
+			select {
+			case <-ctx.Done():
+			case <-time.After(5 * time.Second):
+			}
+		}
+		return nil
+	}))
+}
+
+// TestExecProbes proves that probes run programs of the container, and what failures of them do.
+func TestExecProbes(t *testing.T) {
+	healthy := true
+	inBubble(t, func(w world) {
+		w.post(`
+apiVersion: v1
+kind: Pod
+metadata: {name: db}
+spec:
+  containers:
+  - name: c
+    image: postgres
+    readinessProbe: {exec: {command: [/usr/bin/pg_isready, -q]}, periodSeconds: 5, failureThreshold: 1}
+`)
+		w.pass(30 * time.Second)
+		if got := condition(w.object("pods", "db"), "Ready"); got != "True" {
+			t.Errorf("Ready is %q\n%s", got, strings.Join(w.events("db"), "\n"))
+		}
+		healthy = false
+		w.pass(10 * time.Second)
+		if got := condition(w.object("pods", "db"), "Ready"); got != "False ContainersNotReady" {
+			t.Errorf("Ready is %q", got)
+		}
+		if want := "Unhealthy: Readiness probe failed: no response\n"; !slices.Contains(w.events("db"), want) {
+			t.Errorf("there is no event %q in %q", want, w.events("db"))
+		}
+	}, workloads.Nodes(1), workloads.Image("postgres", func(ctx context.Context, c *workloads.Container) error {
+		c.HandleExec("pg_isready", func(_ context.Context, command *workloads.ExecCommand) error {
+			if len(command.Args) != 2 || healthy {
+				return nil
+			}
+			fmt.Fprintln(command.Stdout, "no response")
+			return workloads.Exit(2)
+		})
+		<-ctx.Done()
+		return nil
+	}))
+}
+
+func TestWrongImagesAreErrors(t *testing.T) {
+	run := func(context.Context, *workloads.Container) error { return nil }
+	for _, test := range []struct {
+		opts []workloads.Option
+		want string
+	}{
+		{[]workloads.Option{workloads.Image("a", run), workloads.Image("a", run), workloads.Nodes(1)}, `Image: image "a" has two functions; leave one out`},
+		{[]workloads.Option{workloads.Image("a", nil), workloads.Nodes(1)}, `Image: the function of image "a" is nil`},
+		{[]workloads.Option{workloads.Image("a", run)}, "Image and OnlyKnownImages: there are no Nodes; add Nodes(1)"},
+	} {
+		w, err := workloads.New(newCluster(t), test.opts...)
+		if err == nil {
+			t.Fatalf("there is no error; %v", w.Close())
+		}
+		if err.Error() != test.want {
+			t.Errorf("the error is %q, want %q", err, test.want)
+		}
+	}
+}
+
+// TestAFunctionThatIgnoresItsContextIsNamed proves that the container exits with 137, and that Close says why.
+func TestAFunctionThatIgnoresItsContextIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		stop := make(chan struct{})
+		w, err := workloads.New(c, workloads.Nodes(1), workloads.Image("app", func(context.Context, *workloads.Container) error {
+			<-stop
+			return nil
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pods := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Pods("default")
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "app"}}}}
+		if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if err := pods.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := pods.Get(t.Context(), "web", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("the pod is still there: %v", err)
+		}
+		close(stop)
+		const want = "container c of pod default/web (image app) has not returned within 30s of SIGTERM; the function has to return when its context is done"
+		if err := w.Close(); err == nil || err.Error() != want {
+			t.Errorf("Close returns %v, want %s", err, want)
+		}
+	})
+}

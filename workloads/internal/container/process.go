@@ -1,0 +1,183 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/node"
+)
+
+// exitError is the error of [Exit].
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// Exit returns an error with which a function ends its container with an exit code.
+func Exit(code int) error { return exitError(code) }
+
+// The signals as exit codes: 128 and the number of the signal.
+const (
+	panicked = 2
+	killed   = 137
+)
+
+// process is a container that runs. It is a node.Process.
+type process struct {
+	runtime   *Runtime
+	of        node.Container
+	container *Container
+	log       *Log
+	ctx       context.Context
+	cancel    context.CancelFunc
+
+	mu         sync.Mutex
+	exit       *node.Exit
+	terminated time.Time // when SIGTERM came
+	probes     map[node.ProbeKind]*probe
+}
+
+func newProcess(r *Runtime, of node.Container) *process {
+	p := &process{runtime: r, of: of, log: NewLog(), probes: map[node.ProbeKind]*probe{}}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.container = newContainer(p)
+	return p
+}
+
+// run runs the function, and notes how it has ended.
+func (p *process) run(function Function) {
+	defer p.cancel()
+	err := p.call(function)
+	exit := node.Exit{Code: codeOf(err), Reason: "Completed"}
+	if exit.Code != 0 {
+		exit.Reason = "Error"
+	}
+	if code := exitError(0); err != nil && !errors.As(err, &code) && exit.Code != panicked {
+		fmt.Fprintf(p.container.Stderr, "%v\n", err)
+	}
+	p.end(exit)
+}
+
+// errPanic is the error of a function that has panicked. The log has the stack.
+var errPanic = errors.New("panic")
+
+func (p *process) call(function Function) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			fmt.Fprintf(p.container.Stderr, "panic: %v\n\n%s", v, debug.Stack())
+			err = errPanic
+		}
+	}()
+	return function(p.ctx, p.container)
+}
+
+func codeOf(err error) int32 {
+	code := exitError(0)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errPanic):
+		return panicked
+	case errors.As(err, &code):
+		return int32(code) & 0xff
+	}
+	return 1
+}
+
+// end notes how the container has ended, unless it has ended before.
+func (p *process) end(exit node.Exit) {
+	p.log.Close()
+	exit.At, exit.Message = time.Now(), p.terminationMessage(exit.Code)
+	p.mu.Lock()
+	first := p.exit == nil
+	if first {
+		p.exit = &exit
+	}
+	p.mu.Unlock()
+	if first {
+		p.of.Changed()
+	}
+}
+
+// The limits of termination messages: of those that are written, and of those from the log.
+const (
+	messageLimit     = 4096
+	fallbackLimit    = 2048
+	fallbackMaxLines = 80
+)
+
+// terminationMessage returns what the container has written to its terminationMessagePath, or the end of its log if it
+// has failed and the policy says so.
+func (p *process) terminationMessage(code int32) string {
+	spec := p.of.Spec
+	if spec.TerminationMessagePath != "" {
+		data, err := p.of.Files.ReadFile(spec.TerminationMessagePath)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Sprintf("Error on reading termination log %s: %v", spec.TerminationMessagePath, err)
+		}
+		if len(data) > messageLimit {
+			data = data[len(data)-messageLimit:]
+		}
+		if len(data) > 0 {
+			return string(data)
+		}
+	}
+	if code == 0 || spec.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
+		return ""
+	}
+	var text bytes.Buffer
+	lines := int64(fallbackMaxLines)
+	_ = p.log.Write(context.Background(), &text, &text, LogOptions{TailLines: &lines}) // neither waits nor fails
+	all := text.String()
+	return all[max(0, len(all)-fallbackLimit):]
+}
+
+// Exit implements node.Process.
+func (p *process) Exit(time.Time) *node.Exit {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.exit
+}
+
+// Next implements node.Process: nothing is known about the future.
+func (p *process) Next(time.Time) time.Time { return time.Time{} }
+
+// Steady implements node.Process.
+func (p *process) Steady() bool { return false }
+
+// Terminate implements node.Process.
+func (p *process) Terminate(now time.Time) {
+	p.mu.Lock()
+	p.terminated = now
+	p.mu.Unlock()
+	p.cancel()
+}
+
+// Kill implements node.Process.
+func (p *process) Kill(now time.Time) {
+	p.mu.Lock()
+	after := now.Sub(p.terminated)
+	ended := p.exit != nil
+	p.mu.Unlock()
+	p.cancel()
+	if ended {
+		return
+	}
+	p.end(node.Exit{Code: killed, Reason: "Error"})
+	p.runtime.config.Report(fmt.Errorf("%s has not returned within %v of SIGTERM; the function has to return when its context is done", p, after.Round(time.Second)))
+}
+
+// Log returns what the container has written.
+func (p *process) Log() *Log { return p.log }
+
+// String names the container for errors.
+func (p *process) String() string {
+	return fmt.Sprintf("container %s of pod %s/%s (image %s)", p.of.Spec.Name, p.of.Pod.Namespace, p.of.Pod.Name, p.of.Spec.Image)
+}

@@ -1,0 +1,133 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	clientrest "k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/node"
+)
+
+// Function is the program of an image.
+type Function func(ctx context.Context, c *Container) error
+
+// Image is an image with its program.
+type Image struct {
+	Name string // with or without a tag; a pattern of path.Match
+	Run  Function
+}
+
+// Config is what NewRuntime needs.
+type Config struct {
+	Images []Image
+	// OnlyKnown makes the pull of every other image fail.
+	OnlyKnown bool
+	// RESTConfig returns a configuration for a client with a token.
+	RESTConfig func(token string) *clientrest.Config
+	// Report is called, on any goroutine, with what is wrong with a function: it goes on after SIGKILL.
+	Report func(error)
+}
+
+// Runtime starts containers. It is a node.Runtime.
+type Runtime struct {
+	config Config
+
+	mu       sync.Mutex
+	running  map[*process]bool // functions that have not returned
+	finished sync.WaitGroup
+}
+
+// NewRuntime returns a runtime. Two images that are the same, and a pattern that is none, are errors.
+func NewRuntime(config Config) (*Runtime, error) {
+	var errs []error
+	seen := map[string]bool{}
+	for _, image := range config.Images {
+		switch _, err := path.Match(image.Name, ""); {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("image %q is not a pattern of path.Match: %w", image.Name, err))
+		case image.Name == "":
+			errs = append(errs, errors.New("the name of an image is empty"))
+		case image.Run == nil:
+			errs = append(errs, fmt.Errorf("the function of image %q is nil", image.Name))
+		case seen[image.Name]:
+			errs = append(errs, fmt.Errorf("image %q has two functions; leave one out", image.Name))
+		}
+		seen[image.Name] = true
+	}
+	return &Runtime{config: config, running: map[*process]bool{}}, errors.Join(errs...)
+}
+
+// Has implements node.Runtime.
+func (r *Runtime) Has(image string) bool { return r.function(image) != nil }
+
+// function returns the program of an image, or nil.
+func (r *Runtime) function(image string) Function {
+	for _, i := range r.config.Images {
+		for _, name := range []string{image, repository(image)} {
+			if ok, _ := path.Match(i.Name, name); ok {
+				return i.Run
+			}
+		}
+	}
+	return nil
+}
+
+// repository returns an image without tag and digest.
+func repository(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
+		image = image[:i]
+	}
+	return image
+}
+
+// Start implements node.Runtime.
+func (r *Runtime) Start(of node.Container) node.Process {
+	p := newProcess(r, of)
+	r.mu.Lock()
+	r.running[p] = true
+	r.mu.Unlock()
+	r.finished.Go(func() {
+		p.run(r.function(of.Spec.Image))
+		r.mu.Lock()
+		delete(r.running, p)
+		r.mu.Unlock()
+	})
+	return p
+}
+
+// closing is how long Close waits for functions.
+const closing = 10 * time.Second
+
+// Close cancels the contexts of all functions that run, and waits until they have returned. One that has not returned
+// after ten seconds is reported.
+func (r *Runtime) Close() {
+	r.mu.Lock()
+	for p := range r.running {
+		p.cancel()
+	}
+	r.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		r.finished.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(closing)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return
+	case <-timer.C:
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for p := range r.running {
+		r.config.Report(fmt.Errorf("%s has not returned %v after the end of the cluster; the function has to return when its context is done", p, closing))
+	}
+}

@@ -1,0 +1,131 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Mount shows a part of a tree at a path of a container.
+type Mount struct {
+	Path     string // absolute, such as /etc/config
+	Tree     *Tree
+	SubPath  string // of the tree; empty: all of it
+	ReadOnly bool
+}
+
+// Root is the file system of a container: a tree of its own, and volumes at their mount paths. It is an fs.FS, whose
+// names begin without a slash; the other methods also take absolute paths.
+type Root struct {
+	own    *Tree
+	mounts []Mount // the longest paths first
+}
+
+// NewRoot returns the file system of a container.
+func NewRoot(mounts []Mount) (*Root, error) {
+	r := &Root{own: NewTree(), mounts: slices.Clone(mounts)}
+	for i := range r.mounts {
+		m := &r.mounts[i]
+		m.Path = clean(m.Path)
+		m.SubPath = clean(m.SubPath)
+	}
+	slices.SortStableFunc(r.mounts, func(a, b Mount) int { return len(b.Path) - len(a.Path) })
+	var errs []error
+	for i := len(r.mounts) - 1; i >= 0; i-- {
+		// A directory to mount at, so that listings show it. A volume that is read-only gets none.
+		if in, name := r.find(path.Dir(r.mounts[i].Path)); !in.ReadOnly {
+			errs = append(errs, in.Tree.Mkdir(path.Join(name, path.Base(r.mounts[i].Path))))
+		}
+	}
+	return r, errors.Join(errs...)
+}
+
+// clean returns a name of package io/fs for a path.
+func clean(name string) string {
+	name = strings.TrimPrefix(path.Clean("/"+name), "/")
+	if name == "" {
+		return "."
+	}
+	return name
+}
+
+// find returns where a name is, and what it is called there.
+func (r *Root) find(name string) (Mount, string) {
+	for _, m := range r.mounts {
+		if rest, ok := strings.CutPrefix(name, m.Path); ok && (rest == "" || rest[0] == '/') || m.Path == "." {
+			if m.Path == "." {
+				rest = name
+			}
+			return m, path.Join(m.SubPath, strings.TrimPrefix(rest, "/"))
+		}
+	}
+	return Mount{Tree: r.own}, name
+}
+
+// Open implements fs.FS.
+func (r *Root) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	m, at := r.find(name)
+	return m.Tree.Open(at)
+}
+
+// ReadFile returns the content of a file.
+func (r *Root) ReadFile(name string) ([]byte, error) {
+	m, at := r.find(clean(name))
+	data, err := fs.ReadFile(m.Tree, at)
+	return data, withPath(err, name)
+}
+
+// WriteFile writes a file, and makes the directories that it lies in.
+func (r *Root) WriteFile(name string, data []byte, mode fs.FileMode) error {
+	m, at := r.find(clean(name))
+	if m.ReadOnly {
+		return &fs.PathError{Op: "open", Path: name, Err: syscall.EROFS}
+	}
+	return withPath(m.Tree.Write(at, File{Data: data, Mode: mode}), name)
+}
+
+// Mkdir makes a directory, and those that it lies in.
+func (r *Root) Mkdir(name string) error {
+	m, at := r.find(clean(name))
+	if m.ReadOnly {
+		return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.EROFS}
+	}
+	return withPath(m.Tree.Mkdir(at), name)
+}
+
+// Remove removes a file, or a directory with everything in it.
+func (r *Root) Remove(name string) error {
+	m, at := r.find(clean(name))
+	if m.ReadOnly {
+		return &fs.PathError{Op: "remove", Path: name, Err: syscall.EROFS}
+	}
+	return withPath(m.Tree.Remove(at), name)
+}
+
+// Folder returns a folder on disk with what is at a path, which has to be that of a mount or below it. Programs that
+// need paths read and write there.
+func (r *Root) Folder(name string) (string, error) {
+	m, at := r.find(clean(name))
+	if m.Tree == r.own {
+		return "", &fs.PathError{Op: "folder", Path: name, Err: errors.New("no volume is mounted there")}
+	}
+	folder, err := m.Tree.Folder()
+	if err != nil {
+		return "", err
+	}
+	return path.Join(folder, at), nil
+}
+
+// withPath returns an error about a path as the container knows it.
+func withPath(err error, name string) error {
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		return &fs.PathError{Op: failed.Op, Path: name, Err: failed.Err}
+	}
+	return err
+}

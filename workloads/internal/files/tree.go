@@ -1,0 +1,212 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing/fstest"
+	"time"
+)
+
+// File is the content of a regular file.
+type File struct {
+	Data []byte
+	Mode fs.FileMode // only permissions
+}
+
+// Tree is a tree of files, such as a volume. Names are as those of package io/fs: "a/b", without a slash at the beginning.
+type Tree struct {
+	mu     sync.Mutex
+	files  fstest.MapFS // in memory; directories have entries of their own
+	folder string       // where the tree is on disk, and empty before Folder
+	closed bool
+}
+
+// NewTree returns an empty tree.
+func NewTree() *Tree {
+	t := &Tree{files: fstest.MapFS{}}
+	t.mkdir(".")
+	return t
+}
+
+// Open implements fs.FS.
+func (t *Tree) Open(name string) (fs.File, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.folder != "" {
+		return os.DirFS(t.folder).Open(name)
+	}
+	// A file that is open keeps its content: files are replaced and never changed.
+	if file := t.files[name]; file == nil || !file.Mode.IsDir() {
+		return t.files.Open(name)
+	}
+	return maps.Clone(t.files).Open(name)
+}
+
+// Write writes a file, and makes the directories that it lies in.
+func (t *Tree) Write(name string, file File) error {
+	if !fs.ValidPath(name) || name == "." {
+		return &fs.PathError{Op: "write", Path: name, Err: fs.ErrInvalid}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.folder != "" {
+		return t.writeFolder(name, file)
+	}
+	if has := t.files[name]; has != nil && has.Mode.IsDir() {
+		return &fs.PathError{Op: "write", Path: name, Err: errors.New("is a directory")}
+	}
+	if err := t.mkdir(path.Dir(name)); err != nil {
+		return err
+	}
+	t.files[name] = &fstest.MapFile{Data: slices.Clone(file.Data), Mode: file.Mode.Perm(), ModTime: time.Now()}
+	return nil
+}
+
+func (t *Tree) writeFolder(name string, file File) error {
+	at := filepath.Join(t.folder, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		return err
+	}
+	// Renaming lets a reader see the old content or the new one.
+	temporary, err := os.CreateTemp(filepath.Dir(at), ".write-*")
+	if err != nil {
+		return err
+	}
+	_, err = temporary.Write(file.Data)
+	err = errors.Join(err, temporary.Chmod(file.Mode.Perm()), temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), at)
+	}
+	if err != nil {
+		_ = os.Remove(temporary.Name())
+	}
+	return err
+}
+
+// Mkdir makes a directory and those that it lies in. It does nothing if there is one.
+func (t *Tree) Mkdir(name string) error {
+	if !fs.ValidPath(name) {
+		return &fs.PathError{Op: "mkdir", Path: name, Err: fs.ErrInvalid}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.folder != "" {
+		return os.MkdirAll(filepath.Join(t.folder, filepath.FromSlash(name)), 0o755)
+	}
+	return t.mkdir(name)
+}
+
+func (t *Tree) mkdir(name string) error {
+	for {
+		switch has := t.files[name]; {
+		case has == nil:
+			t.files[name] = &fstest.MapFile{Mode: fs.ModeDir | 0o755, ModTime: time.Now()}
+		case !has.Mode.IsDir():
+			return &fs.PathError{Op: "mkdir", Path: name, Err: errors.New("not a directory")}
+		}
+		if name == "." {
+			return nil
+		}
+		name = path.Dir(name)
+	}
+}
+
+// Remove removes a file, or a directory with everything in it. It does nothing if there is none.
+func (t *Tree) Remove(name string) error {
+	if !fs.ValidPath(name) || name == "." {
+		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrInvalid}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.folder != "" {
+		return os.RemoveAll(filepath.Join(t.folder, filepath.FromSlash(name)))
+	}
+	maps.DeleteFunc(t.files, func(have string, _ *fstest.MapFile) bool {
+		return have == name || strings.HasPrefix(have, name+"/")
+	})
+	return nil
+}
+
+// Replace makes the tree contain these files and no others, as the update of a mounted ConfigMap does. In memory no
+// reader sees a mixture of the old and the new files.
+func (t *Tree) Replace(files map[string]File) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.folder == "" {
+		t.files = fstest.MapFS{}
+		if err := t.mkdir("."); err != nil {
+			return err
+		}
+		for name, file := range files {
+			if err := t.mkdir(path.Dir(name)); err != nil {
+				return err
+			}
+			t.files[name] = &fstest.MapFile{Data: slices.Clone(file.Data), Mode: file.Mode.Perm(), ModTime: time.Now()}
+		}
+		return nil
+	}
+	for name, file := range files {
+		if err := t.writeFolder(name, file); err != nil {
+			return err
+		}
+	}
+	return filepath.WalkDir(t.folder, func(at string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(t.folder, at)
+		if _, keep := files[filepath.ToSlash(name)]; keep || err != nil {
+			return err
+		}
+		return os.Remove(at)
+	})
+}
+
+// Folder returns a folder on disk with the files of the tree, which it makes at the first call, and which Close
+// removes.
+func (t *Tree) Folder() (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.folder != "" {
+		return t.folder, nil
+	}
+	if t.closed {
+		return "", fs.ErrClosed
+	}
+	folder, err := os.MkdirTemp("", "fakecluster-volume-")
+	if err != nil {
+		return "", err
+	}
+	t.folder = folder
+	for _, name := range slices.Sorted(maps.Keys(t.files)) {
+		if file := t.files[name]; file.Mode.IsDir() {
+			err = os.MkdirAll(filepath.Join(folder, filepath.FromSlash(name)), 0o755)
+		} else {
+			err = t.writeFolder(name, File{Data: file.Data, Mode: file.Mode})
+		}
+		if err != nil {
+			t.folder = ""
+			return "", errors.Join(err, os.RemoveAll(folder))
+		}
+	}
+	t.files = nil
+	return folder, nil
+}
+
+// Close removes the folder, if there is one. The tree must not be used any more.
+func (t *Tree) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	if t.folder == "" {
+		return nil
+	}
+	return os.RemoveAll(t.folder)
+}

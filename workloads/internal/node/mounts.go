@@ -1,0 +1,253 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"encoding/pem"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
+)
+
+// clusterDomain is what the names of Services end with.
+const clusterDomain = "cluster.local"
+
+// root returns the files that a container sees: its own, and the volumes that it mounts.
+func (p *pod) root(spec *corev1.Container, env environment) (*files.Root, error) {
+	var mounts []files.Mount
+	for i := range spec.VolumeMounts {
+		m := &spec.VolumeMounts[i]
+		tree := p.volumes[m.Name]
+		if tree == nil {
+			return nil, fmt.Errorf("cannot find volume %q to mount into container %q", m.Name, spec.Name)
+		}
+		below, err := subPath(m, env)
+		if err != nil {
+			return nil, err
+		}
+		content, fromAPI := p.payloads[m.Name]
+		mount := files.Mount{Path: m.MountPath, Tree: tree, SubPath: below, ReadOnly: m.ReadOnly || fromAPI}
+		if fromAPI && below != "" {
+			// A part of a volume stays as it is when the container starts.
+			if mount, err = snapshot(mount, filesOf(content, path.Clean(below))); err != nil {
+				return nil, err
+			}
+		} else if below != "" {
+			if err := makePart(tree, below); err != nil {
+				return nil, fmt.Errorf("failed to create subPath directory for volumeMount %q of container %q", m.Name, spec.Name)
+			}
+		}
+		mounts = append(mounts, mount)
+	}
+	root, err := files.NewRoot(mounts)
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range map[string]string{
+		"/etc/hosts": p.hosts(), "/etc/hostname": p.hostname() + "\n", "/etc/resolv.conf": p.resolver(), spec.TerminationMessagePath: "",
+	} {
+		if name == "" || slices.ContainsFunc(spec.VolumeMounts, func(m corev1.VolumeMount) bool { return path.Clean(m.MountPath) == name }) {
+			continue
+		}
+		if err := root.WriteFile(name, []byte(text), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return root, nil
+}
+
+// subPath returns the part of a volume that is mounted.
+func subPath(m *corev1.VolumeMount, env environment) (string, error) {
+	below := m.SubPath
+	if m.SubPathExpr != "" {
+		var all []kubecontainer.EnvVar
+		for name, value := range env {
+			all = append(all, kubecontainer.EnvVar{Name: name, Value: value})
+		}
+		var err error
+		if below, err = kubecontainer.ExpandContainerVolumeMounts(*m, all); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case path.IsAbs(below):
+		return "", fmt.Errorf("error SubPath `%s` must not be an absolute path", below)
+	case slices.Contains(strings.Split(below, "/"), ".."):
+		return "", fmt.Errorf("unable to provision SubPath `%s`: must not contain '..'", below)
+	}
+	return below, nil
+}
+
+// snapshot mounts files that do not change: a folder of a volume, or one file.
+func snapshot(m files.Mount, content map[string]files.File) (files.Mount, error) {
+	m.Tree, m.SubPath = files.NewTree(), ""
+	if file, ok := content["."]; ok {
+		m.SubPath = path.Base(m.Path)
+		return m, m.Tree.Write(m.SubPath, file)
+	}
+	return m, m.Tree.Replace(content)
+}
+
+// makePart makes the folder that a container mounts of a volume, unless there is something.
+func makePart(tree *files.Tree, below string) error {
+	below = path.Clean(below)
+	if _, err := fs.Stat(tree, below); err == nil {
+		return nil
+	}
+	return tree.Mkdir(below)
+}
+
+// hostname returns the name that the containers of the pod have as a host.
+func (p *pod) hostname() string {
+	name := p.api.Name
+	if p.api.Spec.Hostname != "" {
+		name = p.api.Spec.Hostname
+	}
+	if p.api.Spec.HostnameOverride != nil {
+		name = *p.api.Spec.HostnameOverride
+	} else if p.api.Spec.HostNetwork {
+		name = p.node.name
+	}
+	if len(name) > 63 {
+		name = strings.TrimRight(name[:63], "-.")
+	}
+	return name
+}
+
+// hosts returns /etc/hosts.
+func (p *pod) hosts() string {
+	var b bytes.Buffer
+	b.WriteString("# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n" +
+		"fe00::0\tip6-localnet\nfe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes\nfe00::2\tip6-allrouters\n")
+	name := p.hostname()
+	if p.api.Spec.Subdomain != "" && p.api.Spec.HostnameOverride == nil {
+		name = fmt.Sprintf("%s.%s.%s.svc.%s\t%s", name, p.api.Spec.Subdomain, p.api.Namespace, clusterDomain, name)
+	}
+	for _, ip := range p.ips {
+		fmt.Fprintf(&b, "%s\t%s\n", ip, name)
+	}
+	if len(p.api.Spec.HostAliases) > 0 {
+		b.WriteString("\n# Entries added by HostAliases.\n")
+		for _, alias := range p.api.Spec.HostAliases {
+			fmt.Fprintf(&b, "%s\t%s\n", alias.IP, strings.Join(alias.Hostnames, "\t"))
+		}
+	}
+	return b.String()
+}
+
+// resolver returns /etc/resolv.conf.
+func (p *pod) resolver() string {
+	var servers, search, options []string
+	if p.api.Spec.DNSPolicy == corev1.DNSClusterFirst && !p.api.Spec.HostNetwork || p.api.Spec.DNSPolicy == corev1.DNSClusterFirstWithHostNet {
+		servers = []string{"10.0.0.10"}
+		search = []string{p.api.Namespace + ".svc." + clusterDomain, "svc." + clusterDomain, clusterDomain}
+		options = []string{"ndots:5"}
+	}
+	if c := p.api.Spec.DNSConfig; c != nil {
+		servers, search = append(servers, c.Nameservers...), append(search, c.Searches...)
+		for _, o := range c.Options {
+			option := o.Name
+			if o.Value != nil {
+				option += ":" + *o.Value
+			}
+			options = append(options, option)
+		}
+	}
+	var b strings.Builder
+	if len(search) > 0 {
+		fmt.Fprintf(&b, "search %s\n", strings.Join(search, " "))
+	}
+	for _, server := range servers {
+		fmt.Fprintf(&b, "nameserver %s\n", server)
+	}
+	if len(options) > 0 {
+		fmt.Fprintf(&b, "options %s\n", strings.Join(options, " "))
+	}
+	return b.String()
+}
+
+// trustAnchors returns the certificates of a ClusterTrustBundle, or of all bundles of a signer, each once.
+func (p *pod) trustAnchors(ctx context.Context, s *corev1.ClusterTrustBundleProjection) ([]byte, error) {
+	bundles := p.node.client.CertificatesV1().ClusterTrustBundles()
+	optional := ptr.Deref(s.Optional, false)
+	var found []certificatesv1.ClusterTrustBundle
+	switch {
+	case s.Name != nil:
+		bundle, err := bundles.Get(ctx, *s.Name, metav1.GetOptions{})
+		if err = plain(err, "clustertrustbundle.certificates.k8s.io", *s.Name); isMissing(err) && optional {
+			return []byte{}, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("while getting ClusterTrustBundle: %w", err)
+		}
+		found = append(found, *bundle)
+	case s.SignerName != nil:
+		selector, err := metav1.LabelSelectorAsSelector(s.LabelSelector)
+		if err != nil {
+			return nil, fmt.Errorf("while parsing label selector: %w", err)
+		}
+		if s.LabelSelector == nil {
+			break // it selects nothing
+		}
+		list, err := bundles.List(ctx, metav1.ListOptions{LabelSelector: selector.String(), FieldSelector: "spec.signerName=" + *s.SignerName})
+		if err != nil {
+			return nil, fmt.Errorf("while listing ClusterTrustBundles matching label selector %v: %w", s.LabelSelector, err)
+		}
+		found = list.Items
+	default:
+		return nil, fmt.Errorf("ClusterTrustBundle projection requires either name or signerName to be set")
+	}
+	if len(found) == 0 && !optional {
+		return nil, fmt.Errorf("combination of signerName and labelSelector matched zero ClusterTrustBundles")
+	}
+	anchors := sets.Set[string]{}
+	for i := range found {
+		for block, rest := pem.Decode([]byte(found[i].Spec.TrustBundle)); block != nil; block, rest = pem.Decode(rest) {
+			anchors.Insert(string(block.Bytes))
+		}
+	}
+	all := []byte{}
+	for _, anchor := range sets.List(anchors) {
+		all = append(all, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte(anchor)})...)
+	}
+	return all, nil
+}
+
+// sources returns what the files of the pod's volumes come from, as "configmap/name", "secret/name" and "trustbundle".
+func sources(pod *corev1.Pod) []string {
+	found := sets.Set[string]{}
+	for i := range pod.Spec.Volumes {
+		v := &pod.Spec.Volumes[i]
+		if v.ConfigMap != nil {
+			found.Insert("configmap/" + v.ConfigMap.Name)
+		}
+		if v.Secret != nil {
+			found.Insert("secret/" + v.Secret.SecretName)
+		}
+		if v.Projected == nil {
+			continue
+		}
+		for _, s := range v.Projected.Sources {
+			switch {
+			case s.ConfigMap != nil:
+				found.Insert("configmap/" + s.ConfigMap.Name)
+			case s.Secret != nil:
+				found.Insert("secret/" + s.Secret.Name)
+			case s.ClusterTrustBundle != nil:
+				found.Insert("trustbundle")
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}

@@ -65,7 +65,7 @@ func Fail(err error) Effect { return Effect{Type: EffectFail, Err: err} }
 func Conflict() Effect { return Effect{Type: EffectConflict} }
 
 // TooManyRequests answers with 429 as an overloaded server does: with a text instead of a
-// Status. The time, in whole seconds, becomes the header Retry-After; 0: there is no such header.
+// Status. The time, in whole seconds, becomes the header Retry-After; 0: no such header.
 //
 // With the header, client-go repeats the request by itself after the time, up to ten times, so that
 // its caller does not see a single such answer.
@@ -84,7 +84,7 @@ func Unavailable() Effect { return Effect{Type: EffectUnavailable} }
 func Timeout() Effect { return Effect{Type: EffectTimeout} }
 
 // CutBeforeCommit breaks the connection of a write that has not been made. The client gets an error
-// of the network (EOF), and cannot know whether the write was made. It does not strike dry runs.
+// of the network (EOF), which does not show whether the write was made. It does not strike dry runs.
 func CutBeforeCommit() Effect { return Effect{Type: EffectCutBeforeCommit} }
 
 // CutAfterCommit breaks the connection of a write that has been made: it is in the store, watches

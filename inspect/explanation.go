@@ -31,7 +31,7 @@ type Explanation struct {
 	Overtaken *Overtaken `json:"overtaken,omitempty"`
 
 	// Admission has the plugins, policies, webhooks and functions that had a say, in their order,
-	// and the policies and webhooks that were not asked. Plugins that are compiled into the server
+	// and the policies and webhooks that were not called. Plugins that are compiled into the server
 	// are there if they changed or refused something.
 	Admission []AdmissionStep `json:"admission,omitempty"`
 
@@ -41,7 +41,7 @@ type Explanation struct {
 	// Refused is what is wrong with the object, field by field.
 	Refused []FieldError `json:"refused,omitempty"`
 	// Ratcheted is what is wrong with the object and is accepted, because the update has not
-	// changed it. It is known of custom objects.
+	// changed it. Only custom objects have it.
 	Ratcheted []FieldError `json:"ratcheted,omitempty"`
 	// Rules are the CEL rules of the schema, and what each has cost. They are not evaluated if the
 	// schema refuses the type of a value, or if something is missing.
@@ -125,8 +125,8 @@ const (
 	Allowed = "allowed"
 	Changed = "changed"
 	Denied  = "refused"
-	Failed  = "failed"     // there is no answer; the failurePolicy says what becomes of the write
-	Skipped = "not called" // it was not asked; the message says why
+	Failed  = "failed"     // it did not respond; the failurePolicy decides about the write
+	Skipped = "not called" // the message has the reason
 )
 
 // AdmissionStep is what one plugin, policy, webhook or function has said in admission.
@@ -139,7 +139,7 @@ type AdmissionStep struct {
 	Configuration string `json:"configuration,omitempty"`
 	Binding       string `json:"binding,omitempty"`
 	Params        string `json:"params,omitempty"`
-	// Again says that it was asked a second time, because others have changed the object since.
+	// Again says that it was called a second time, because others have changed the object since.
 	Again bool `json:"again,omitempty"`
 
 	// Outcome is allowed, changed, refused, failed or not called. The validationActions of a

@@ -71,7 +71,7 @@ type Request struct {
 	DropsStatus bool
 	// Fault is what faults on purpose did to the request; empty: nothing. Commas separate several
 	// faults, and each is named once. A failed conversion is not among them, because upstream's converter
-	// does not know for which request it converts an object.
+	// does not get the request for which it converts an object.
 	Fault string
 }
 

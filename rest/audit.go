@@ -21,10 +21,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
-// audit records an event of each request in the sink. It holds the answer back until the
-// event is there, so that a client that has read an answer finds its event. The answer to a
-// watch cannot be held back; its first event is there before the header of the answer
-// leaves.
+// audit records an event of each request in the sink. It sends the end of the response after the event is
+// recorded, so that a client that has read a response finds its event. For a watch, which does not end, it
+// records the first event before it sends the header of the response.
 func (t *auditSink) audit(now func() time.Time) filter {
 	return func(next http.Handler) http.Handler {
 		if t == nil {
@@ -77,8 +76,8 @@ type auditedAnswer struct {
 	object string
 }
 
-// answerFrom returns the answer of a request; nil: the request has no event. Whatever wraps the ResponseWriter on the
-// way, the answer is found there.
+// answerFrom returns the audited answer of a request; nil: the request is not audited. It unwraps the
+// ResponseWriter to find it.
 func answerFrom(ctx context.Context) *auditedAnswer {
 	if c, ok := ctx.Value(requestContextKey{}).(*requestContext); ok {
 		return c.audited
@@ -143,7 +142,7 @@ func (a *auditedAnswer) Flush() {
 	}
 }
 
-// finish completes the event with the answer, and then lets the answer go.
+// finish completes the event with the answer, and then sends the answer.
 func (a *auditedAnswer) finish() {
 	if a.code == 0 {
 		a.event.SetEventResponseStatus(&metav1.Status{Code: http.StatusOK, Status: metav1.StatusSuccess, Message: "Connection closed early"})

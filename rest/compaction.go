@@ -12,9 +12,9 @@ import (
 )
 
 // compaction makes old lists expire, as the compactions of etcd by kube-apiserver do
-// (k8s.io/apiserver/pkg/storage/etcd3/compact.go): at the end of each interval, lists of before its beginning
-// become too old. A watch from before goes on, as from the cache of a real server: it ends only where the history
-// of the store does. Between two compactions nothing runs; there is a timer alone.
+// (k8s.io/apiserver/pkg/storage/etcd3/compact.go): at the end of each interval, lists that are older than its
+// beginning expire. A watch of an older revision goes on, as from the cache of a real server, as long as
+// the store has the revision in its history. Between two compactions there is a timer and no goroutine.
 type compaction struct {
 	interval time.Duration
 	store    *store.Store
@@ -61,8 +61,8 @@ func (c *compaction) compact() {
 	c.timer.Reset(c.interval)
 }
 
-// mark writes a revision to upstream's key, which gives the end of an interval a revision of its own. So a list
-// of the interval becomes too old even if nobody else writes.
+// mark writes a revision to upstream's key, so that the end of an interval has a new revision. So a list
+// of the interval expires even if there are no other writes.
 func (c *compaction) mark(to int64) error {
 	w := store.Write{Make: func(int64) string { return strconv.FormatInt(to, 10) }}
 	record, err := c.store.Get(compactRevKey)
@@ -78,7 +78,7 @@ func (c *compaction) mark(to int64) error {
 	return err
 }
 
-// stop ends the compactions, and waits for one that is under way.
+// stop ends the compactions, and waits for one that is in progress.
 func (c *compaction) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

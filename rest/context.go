@@ -85,8 +85,8 @@ func (c *requestContext) Done() <-chan struct{} { return c.limit.make(c.Context)
 // Err implements context.Context.
 func (c *requestContext) Err() error { return c.limit.err(c.Context) }
 
-// limit ends a context at a time. Few requests wait for the end of their context, so that the
-// context with the timer is made when one does.
+// limit ends a context at a time. Few requests wait for the end of their context, so the
+// context with the timer is made when the first caller waits.
 type limit struct {
 	// deadline and late, the error of a context that ends then, are set before anything waits.
 	// The zero deadline is none.
@@ -109,7 +109,7 @@ func (l *limit) made() context.Context {
 	return l.ctx
 }
 
-// make returns the context with the limit, or the parent if there is no limit. The parent is
+// make returns the context with the limit, or the parent if no limit is set. The parent is
 // always the same.
 func (l *limit) make(parent context.Context) context.Context {
 	if l.deadline.IsZero() {

@@ -16,15 +16,15 @@ import (
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
 )
 
-// What a request may take at most, as on a real server, unless the options of the server say
-// otherwise, and what a write of one object may.
+// The longest time of a request, as on a real server, unless the options of the server set another one, and
+// that of a write of one object.
 const (
 	requestTimeout = time.Minute
 	writeTimeout   = 34 * time.Second
 )
 
-// answerGrace is how much longer than its request an answer may take to be read. A real server ends
-// the answer together with the request; here the answer may be the one that says so.
+// answerGrace is how long after the deadline of its request a response may still be read. A real server ends
+// the response together with the request; here the response may be the error about the deadline.
 const answerGrace = 2 * time.Second
 
 // isLongRunning reports whether a request does not have a time limit: watches, and connections to what
@@ -32,13 +32,12 @@ const answerGrace = 2 * time.Second
 var isLongRunning = genericfilters.BasicLongRunningRequestCheck(
 	sets.NewString("watch", "proxy"), sets.NewString("attach", "exec", "proxy", "log", "portforward"))
 
-// limitTime ends the context of a request after the time that the client wants to wait, or
-// that a request may take at most, which is longest, unless the request is long-running. It
-// refuses a timeout that cannot be read.
+// limitTime ends the context of a request after the timeout in its query, and at the latest after longest, unless
+// the request is long-running. It rejects a timeout that cannot be parsed.
 //
-// Nothing interrupts a handler. What takes time looks at the context: webhooks, CEL, the
-// loops over objects, the steps of a write. What does not and may take long runs on a goroutine
-// of its own (see compute). The rest is bounded by largeBytes and by schema.MaxDefaults.
+// A handler is not interrupted. Webhooks, CEL, loops over objects and the stages of a write check the
+// context. Code that does not and may take long runs on another goroutine (see compute).
+// Everything else is bounded by largeBytes and by schema.MaxDefaults.
 func limitTime(longest time.Duration) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -125,9 +124,9 @@ func orTimeout(ctx context.Context, err error) error {
 // freshWait is how long a read waits for a resourceVersion that is yet to come, as in the cache of a real server.
 const freshWait = 3 * time.Second
 
-// awaitRevision waits for the resourceVersion of a read that has failed because it is yet to come: until it is there,
-// for freshWait, or until the request ends, and reports whether to read once more. Kinds without a cache do not wait
-// on a real server; their error names no time to try again.
+// awaitRevision is called after a read of a resourceVersion that does not exist yet. It waits until the revision exists,
+// for freshWait, or until the request ends, and reports whether to read again. Kinds without a cache do not wait
+// on a real server, and their error does not have a retryAfterSeconds.
 func (r *request) awaitRevision(err error) bool {
 	if _, cached := apierrors.SuggestsClientDelay(err); !cached || isLongRunning(r.http, r.info) {
 		return false

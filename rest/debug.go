@@ -9,7 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/server/routes"
 )
 
-// profiles serves what Go's pprof knows of the process, which is that of the test and of all its
+// profiles serves the profiles of Go's pprof. They are about the process, which is that of the test and of all its
 // clusters.
 var profiles = sync.OnceValue(func() http.Handler {
 	m := mux.NewPathRecorderMux("profiles")

@@ -10,8 +10,8 @@ import (
 )
 
 // deletecollection deletes the objects that a list with the same options would
-// show, and answers with them. It is no transaction: objects that others delete
-// meanwhile are left out, and an error leaves the rest as it is.
+// return, and responds with them. It is not a transaction: objects that others delete
+// meanwhile are left out, and after an error the remaining objects are not deleted.
 func deletecollection(r *request) error {
 	list, sel, err := r.selection()
 	if err != nil {

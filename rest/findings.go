@@ -8,28 +8,27 @@ import (
 	"github.com/fakecluster/fakecluster/internal/findings"
 )
 
-// Findings says what has happened that may be the reason why a test failed: requests that were
-// refused, conflicts, panics, objects that changed without end or were deleted and are still there,
-// a status or fields that were not kept, kinds that a controller owns and does not watch, owned objects
-// that nobody has created again, webhooks that nobody called, and the requests of each client. They are at most 60
-// lines. There are none if there were no requests.
+// Findings returns possible reasons why a test failed: rejected requests, conflicts, panics, objects that changed
+// without end or were deleted and still exist, a status or fields that were dropped, kinds that a controller
+// owns and does not watch, owned objects that were not created again, webhooks that were never called, and the
+// requests of each client. They are at most 60 lines. They are empty if there were no requests.
 func (s *Server) Findings(panics ...inspect.Panic) inspect.Findings {
 	return findings.Of(s.remembered(panics))
 }
 
-// EndlessTimestamps returns the objects into which a controller writes the time whenever it is called, although its own write calls it again. It
-// finds them only in a synctest bubble, once time has advanced.
+// EndlessTimestamps returns the objects into which a controller writes the time in each call, although its own write
+// causes the next call. It finds them only in a synctest bubble, once time has advanced.
 func (s *Server) EndlessTimestamps() []string { return findings.Timestamps(s.remembered(nil)) }
 
 // LastWrites returns the last writes of clients, at most so many, the oldest first, each with what it changed.
 func (s *Server) LastWrites(most int) []string { return findings.LastWrites(s.remembered(nil), most) }
 
-// remembered is what the server remembers, with the panics of handlers and controllers.
+// remembered is the history of the server, with the panics of handlers and controllers.
 func (s *Server) remembered(panics []inspect.Panic) findings.Source {
 	return findings.Source{Store: s.cluster.Store, History: s.history, Registry: s.cluster.Registry(), Panics: panics, Needs: s.lacks}
 }
 
-// lacks returns the rules that would allow a user what was refused, in the words of a Role.
+// lacks returns the rules of a Role that would allow a rejected request.
 func (s *Server) lacks(user string) (rules []string) {
 	all := s.access.Of(user)
 	refused := slices.DeleteFunc(slices.Clone(all), func(a inspect.AccessRequest) bool {

@@ -12,17 +12,16 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// maxImpersonators is the number of users of whom it is remembered that they impersonate by the verb
-// impersonate.
+// maxImpersonators is how many users are remembered who impersonate by the verb impersonate.
 const maxImpersonators = 1000
 
-// impersonate turns a request into one of another user, if its header says so and its user may
-// impersonate that user.
+// impersonate makes the user in the header Impersonate-User the user of the request, if the authenticated user
+// may impersonate that user.
 //
 // Roles can allow that by the verb impersonate, or by verbs for one purpose each. Upstream's filter tries
-// the latter first, unless the user was last allowed to by the former. What a refusal says depends on that,
-// and the groups of a node. So users who were last allowed to by the verb impersonate keep their filter.
-// All other requests get one of their own, because it would remember for ten seconds that the other verbs
+// the latter first, unless the user was last allowed to by the former. The message of a rejection and the groups of
+// a node depend on that. So users who were last allowed to by the verb impersonate keep their filter.
+// Each other request gets a new one, because a filter caches for ten seconds that the other verbs
 // were allowed.
 func impersonate(a authorizer.UnconditionalAuthorizer) filter {
 	return func(next http.Handler) http.Handler {

@@ -17,8 +17,8 @@ const (
 	keysPath   = "/openid/v1/jwks"
 )
 
-// serveIssuer serves the two documents. Clients may keep them, unlike other answers. Over TLS the keys
-// are to be found at the address that the client knows.
+// serveIssuer serves the two documents. Clients may cache them, unlike other responses. Over TLS the address of the
+// keys is the one that the client has used.
 func serveIssuer(w http.ResponseWriter, req *http.Request, issuer *auth.Issuer) {
 	if req.Method != http.MethodGet {
 		writeError(w, req, unknownMethod())

@@ -50,8 +50,8 @@ func patch(r *request) error {
 	}))
 }
 
-// checkPatchRoute refuses a patch of a media type that the resource has no route for. Custom
-// resources have no routes: their handler refuses it, in more words.
+// checkPatchRoute rejects a patch of a media type for which the resource does not have a route. Custom
+// resources do not have routes: their handler rejects it with a longer message.
 func (r *request) checkPatchRoute() error {
 	if r.info.Verb != "patch" || r.version.Resource.Routing == resource.OneHandler {
 		return nil

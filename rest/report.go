@@ -23,9 +23,9 @@ func (s *Server) ReportFailure(message string) {
 	s.failure.CompareAndSwap(nil, &report.Failure{Message: printable.Text(message), After: state.Begun})
 }
 
-// ReportPage serves the page of WriteReport, and brings it up to date while the server runs. Whoever can
-// reach the handler can read what has happened; it does not require credentials. panics returns what has
-// panicked up to now; nil: none.
+// ReportPage serves the page of WriteReport, and updates it while the server runs. It does not require
+// credentials: any client that reaches the handler can read the page. panics returns the panics up to now;
+// nil: none.
 func (s *Server) ReportPage(title string, panics func() []inspect.Panic) http.Handler {
 	if panics == nil {
 		panics = func() []inspect.Panic { return nil }

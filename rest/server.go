@@ -26,7 +26,7 @@ type Options struct {
 	// Token is the bearer token of the user who may do everything. Other credentials follow
 	// from it. It must not be empty.
 	Token string
-	// Users are the users that the server knows besides those of its own credentials.
+	// Users are the users that the server accepts besides those of its own credentials.
 	Users Users
 	// AuthenticationInfo returns the data that the server adds to the ConfigMap
 	// extension-apiserver-authentication in kube-system, by the keys of kube-apiserver, so that
@@ -50,11 +50,10 @@ type Options struct {
 	// can be referred to by URL only.
 	Services Services
 	// AuditLevel is the level of [Server.AuditEvents]: Metadata, Request or
-	// RequestResponse. Empty or None: there are no events.
+	// RequestResponse. Empty or None: no events.
 	AuditLevel auditinternal.Level
-	// AuditLog is a log of requests, as its policy says. With a log, the events of AuditEvents
-	// have the level RequestResponse, whatever AuditLevel says, unless AuditLevel is None. Nil:
-	// there is no log.
+	// AuditLog is a log of requests by its policy. With a log, the events of AuditEvents
+	// have the level RequestResponse for any AuditLevel except None. Nil: no log.
 	AuditLog *AuditLog
 	// Admission is called for each write after the webhooks and policies of the cluster. It
 	// is not called for the initial objects. Nil: nothing is called.
@@ -78,14 +77,14 @@ type Options struct {
 	// AllowedOrigins are regular expressions of the origins whose web pages may read answers; none:
 	// no answer has the headers that allow it.
 	AllowedOrigins []string
-	// RequestTimeout is how long a request may take that is no watch; 0: a minute. A write of one
-	// object may take 34 seconds at most.
+	// RequestTimeout is the longest time of a request that is not a watch; 0: a minute. A write of one
+	// object takes at most 34 seconds.
 	RequestTimeout time.Duration
-	// MinWatchTimeout is how long a watch without a timeout of its own lasts at least: it ends after
-	// between this time and twice as much. 0: it does not end by itself.
+	// MinWatchTimeout is the shortest time of a watch without timeoutSeconds: it ends after
+	// this time or up to twice as much. 0: it does not end by itself.
 	MinWatchTimeout time.Duration
-	// CompactionInterval is how often the history is compacted: after each interval, lists that are older than
-	// the interval expire. 0: it is not compacted.
+	// CompactionInterval is the interval between compactions of the history: lists that are older than
+	// the interval expire. 0: the history is not compacted.
 	CompactionInterval time.Duration
 	// FlowControl says how requests are matched with FlowSchemas.
 	FlowControl FlowControl
@@ -247,11 +246,11 @@ func (s *Server) TokenForServiceAccount(namespace, name string) string {
 	return s.cluster.Users.TokenForServiceAccount(namespace, name)
 }
 
-// Act has further controllers of kube-controller-manager act from now on, by the names of Options.Controllers. When it
-// returns, they have done what there was to do. It fails for an unknown name.
+// Act starts further controllers of kube-controller-manager, by the names of Options.Controllers. When it
+// returns, they have synced all objects. It fails for an unknown name.
 func (s *Server) Act(controllers []string) error { return s.cluster.Act(controllers) }
 
-// Acts reports whether a controller acts, by its name in Options.Controllers.
+// Acts reports whether a controller acts. The name is one of Options.Controllers.
 func (s *Server) Acts(name string) bool { return s.cluster.Acts(name) }
 
 // AccountKey returns the key that the server has made to sign the tokens of service accounts; nil

@@ -58,9 +58,11 @@ func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
 	}
 }
 
-// EndlessWrites returns the object that was written most often with no pause of a second, if that was at least so often: who
-// has written it, and what the last write changed.
-func (s *Server) EndlessWrites(atLeast int) (string, bool) { return s.endlessWrites(0, atLeast) }
+// EndlessWrites returns the object that was written most often without a pause of a second, with its writer and the changes
+// of the last write. ok is false if that were fewer writes than atLeast.
+func (s *Server) EndlessWrites(atLeast int) (text string, ok bool) {
+	return s.endlessWrites(0, atLeast)
+}
 
 func (s *Server) endlessWrites(since int64, atLeast int) (string, bool) {
 	of := findings.Source{Store: s.cluster.Store, History: s.history, Registry: s.cluster.Registry(), Since: since}

@@ -15,7 +15,7 @@ func isWatchList(o *internalversion.ListOptions) bool {
 	return o.SendInitialEvents != nil && *o.SendInitialEvents && o.AllowWatchBookmarks
 }
 
-// gzipped writes the frames of a watch as gzip, each as a member of its own, so that a client
+// gzipped writes the frames of a watch as gzip, each as a separate member, so that a client
 // reads a frame as soon as it is sent. The clients are on this machine, where compression costs
 // more than it saves: the members have stored blocks.
 type gzipped struct{ answered }

@@ -45,7 +45,7 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 	if s.changes != nil {
 		defer s.changes.End()
 	}
-	s.observe.Reached(store.FirstRevision) // until it knows better
+	s.observe.Reached(store.FirstRevision) // until the cursor has a revision
 	s.out.begin(s.events.MediaType())
 	if ctx.Err() != nil {
 		return // a negative timeoutSeconds: no events, and no error either

@@ -57,8 +57,8 @@ func serveStatusz(w http.ResponseWriter, req *http.Request, paths []string) {
 // statuszNames matches the names in the text of /statusz, and the delimiter behind each.
 var statuszNames = regexp.MustCompile(`(?m)^(Started|Up|Go version|Binary version|Emulation version|Paths)(?:: |:|=| ) `)
 
-// colons is a response whose text separates names from values by a colon. Upstream draws the delimiter at
-// random, so that nobody parses the text. Responses of a cluster do not depend on chance, so this
+// colons is a response whose text separates names from values by a colon. Upstream chooses the delimiter at
+// random, so that clients do not parse the text. Responses of a cluster are deterministic, so this
 // always chooses the first of upstream's delimiters.
 type colons struct {
 	http.ResponseWriter

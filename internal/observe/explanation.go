@@ -25,7 +25,7 @@ func (e *explanation) note(change func(*inspect.Explanation)) {
 	change(&e.is)
 }
 
-// named sets the name of the object; empty: it is not known.
+// named sets the name of the object; empty: it does not have one yet.
 func (e *explanation) named(name string) {
 	e.note(func(is *inspect.Explanation) {
 		if name != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/history"
 )
 
-// Map returns an object as JSON has it, or nil if it has no JSON.
+// Map returns the JSON of an object as a map, or nil if it cannot be encoded.
 func Map(obj runtime.Object) map[string]any {
 	if obj == nil {
 		return nil
@@ -129,7 +129,7 @@ func (e *explanation) defaulted(path string, value any) {
 	e.note(func(is *inspect.Explanation) { is.Defaulted = append(is.Defaulted, values...) })
 }
 
-// leaves are the fields of a value that are no maps. Empty maps, which objects of Go types have
+// leaves are the fields of a value that are not maps. Empty maps, which objects of Go types have
 // where there is nothing, are none.
 func leaves(path string, value any) []inspect.FieldValue {
 	m, ok := value.(map[string]any)

@@ -63,7 +63,7 @@ func (r *Request) User(by user.Info) {
 	r.event.requestedBy(by)
 }
 
-// Impersonated reports as whom the user makes the request. Upstream's filter adds it to the audit event.
+// Impersonated reports the impersonated user. Upstream's filter adds it to the audit event.
 func (r *Request) Impersonated(as user.Info) { r.Entry.User(as.GetName()) }
 
 // Decision reports whether the user may make the request, and why, or the error of the authorizer. The last

@@ -14,7 +14,7 @@ import (
 // Action is what a create does where nothing of the kind is stored: a Binding binds a pod, an
 // Eviction evicts one, a TokenRequest gets a token.
 type Action struct {
-	// View is the version of the kind that is sent. It has no strategy.
+	// View is the version of the kind of the body. It does not have a strategy.
 	View *Version
 	// Accepts are other versions that clients may send.
 	Accepts []schema.GroupVersion
@@ -23,7 +23,7 @@ type Action struct {
 	KeepsMetadata bool
 
 	// Do carries out the action for the object of the name. Obj is what was sent; Do may alter
-	// it. It calls validate, which asks admission, before it changes anything. The answer is
+	// it. It calls validate, which calls admission, before it changes anything. The answer is
 	// obj with its result filled in, or a Status.
 	Do func(ctx context.Context, name string, obj runtime.Object, validate registryrest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error)
 }
@@ -37,7 +37,7 @@ type Connection struct {
 	// path behind the subresource.
 	Options func(query url.Values, path string) (runtime.Object, error)
 	// Connect returns the text that the connection sends, or an error that says why there is
-	// none. Upgrade says that the client asks for a stream.
+	// none. Upgrade says that the client requests a stream.
 	Connect func(ctx context.Context, name string, options runtime.Object, upgrade bool) (string, error)
 	// Storage is upstream's storage of such connections. It only provides which methods, options and
 	// paths it takes.

@@ -64,7 +64,7 @@ func (m FieldManager) apply(current runtime.Object, configuration *unstructured.
 	return fields.Apply(current, configuration, manager, force)
 }
 
-// refuseUnprintable turns a panic about an object that has no JSON into a refusal. Protobuf
+// refuseUnprintable turns a panic about an object that cannot be JSON into an error. Protobuf
 // can carry such an object: an int-or-string whose type is neither, for example.
 // structured-merge-diff panics with the error of its MarshalJSON, and on a real server the
 // request ends with a panic. A panic with anything else is a bug and goes on.

@@ -51,7 +51,7 @@ type OpenAPIServer struct {
 }
 
 // OpenAPITypes describes the Go types of all servers. What the functions return is shared by all
-// clusters: nobody may alter it.
+// clusters, and must not be altered.
 type OpenAPITypes struct {
 	// V3 and V2 describe the types, with references as the two forms have them.
 	V3, V2 func() map[string]common.OpenAPIDefinition

@@ -24,8 +24,8 @@ type Resource struct {
 	Group      string
 	Names      Names
 	Namespaced bool
-	// NamespaceOfItself says that each object is a namespace and is in itself: the path of
-	// an object names it as a namespace, too, and admission gets it as in the
+	// NamespaceOfItself says that each object is a namespace, which is in itself: the path of
+	// an object also has it as a namespace, and for admission it is in the
 	// namespace of its own name.
 	NamespaceOfItself bool
 	// Verbs are the verbs that discovery shows.
@@ -49,12 +49,12 @@ type Resource struct {
 	// if they are those of the document. Otherwise it always names them.
 	BriefKinds bool
 
-	// Uncached says that a real server reads the objects from etcd, without its watch cache in
-	// between. Such reads have a few words and rules of their own.
+	// Uncached says that a real server reads the objects from etcd, without its watch cache. Such
+	// reads differ in a few messages and rules.
 	Uncached bool
 
-	// ConfiguresAdmission says that the objects are policies, webhooks or their like: a
-	// change of one changes what the server asks about writes.
+	// ConfiguresAdmission says that the objects configure admission: webhooks, policies and their
+	// bindings.
 	ConfiguresAdmission bool
 
 	// InTreeAdmission reports that the objects are of upstream's internal types, to which the admission
@@ -91,8 +91,8 @@ type Custom struct {
 	// its definition is not established.
 	Unlisted bool
 
-	// Unusable says that the requests for the objects have paths, but none can be carried out:
-	// the definition has a conversion webhook that nobody can call.
+	// Unusable says that requests for the objects find a path and fail: the definition has a conversion
+	// webhook that cannot be called.
 	Unusable bool
 
 	// Terminating refuses creates, because the definition is being deleted.

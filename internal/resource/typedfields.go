@@ -29,7 +29,7 @@ type Managing struct {
 }
 
 // TypedFields manages the fields of a kind with Go types. Where the engine declines, it
-// asks upstream's field manager. It is safe for concurrent use.
+// calls upstream's field manager. It is safe for concurrent use.
 type TypedFields struct {
 	Managing
 	objects  runtime.ObjectConvertor

@@ -54,18 +54,18 @@ type Version struct {
 	MetadataIsValid func(obj, old runtime.Object) bool
 
 	// ContentFirst says that objects have content that must be deleted before them; nil:
-	// they have none.
+	// they do not.
 	ContentFirst *ContentFirst
 
 	// Deletion says what is special about deleting an object of the kind.
 	Deletion Deletion
 
-	// Allocator allocate what the objects need of the cluster, such as IP addresses; nil: they
-	// need nothing.
+	// Allocator allocates what the objects need of the cluster, such as IP addresses; nil: they
+	// do not need anything.
 	Allocator *Allocator
 
-	// MayWrite refuses an object, in the final form of the write, by which the user in the
-	// context would grant more rights than the user has. The current object is nil for a
+	// MayWrite rejects a write of an object, as it will be stored, that would grant more rights than the
+	// user in the context has. The current object is nil for a
 	// create. Nil: every user who may send the request may write every object.
 	MayWrite func(ctx context.Context, obj, current runtime.Object) error
 
@@ -80,7 +80,7 @@ type Version struct {
 	Typed bool
 
 	// Explain adds to the errors of a strategy why it accepts or rejects an object, if a client
-	// requests an explanation. It may take long. Nil: there is no more to say.
+	// requests an explanation. It may take long. Nil: it adds nothing.
 	Explain func(ctx context.Context, j *Validated)
 
 	// Unstored is for kinds whose objects are not stored. The zero value: they are stored.
@@ -137,11 +137,10 @@ type Exceptions struct {
 	Undecodable string
 }
 
-// Review takes an object that asks a question, such as a SubjectAccessReview, and returns
-// it with the answer.
+// Review returns the object in the body, such as a SubjectAccessReview, with its status.
 type Review func(ctx context.Context, obj runtime.Object) (runtime.Object, error)
 
-// Subresource is a part of an object with an endpoint of its own.
+// Subresource is a part of an object with its own endpoint.
 type Subresource struct {
 	Strategy registryrest.RESTUpdateStrategy
 	Verbs    []string
@@ -180,7 +179,7 @@ func (v *Version) KindOf(s *Subresource) schema.GroupVersionKind {
 
 // Projection shows an object as another kind, and changes it through that.
 type Projection interface {
-	// View returns the version of the kind that the object is shown as. It has no strategy.
+	// View returns the version of the kind that the object is shown as. It does not have a strategy.
 	View() *Version
 	// Of returns what the object is shown as.
 	Of(obj runtime.Object) (runtime.Object, error)
@@ -296,7 +295,7 @@ type ContentFirst struct {
 	Remains func(obj runtime.Object) bool
 
 	// Mismatch begins the error of a precondition that does not hold. A real server checks the
-	// preconditions of these kinds in a place of their own, with words of their own.
+	// preconditions of these kinds in another place, with another message.
 	Mismatch string
 
 	// DecidesDependents says that the first delete decides what becomes of dependents:
@@ -315,16 +314,16 @@ type Deletion struct {
 	// request that deletes a collection. Nil: it refuses nothing.
 	Forbids func(name string) error
 
-	// Warning is for clients whose delete does not say what becomes of the dependents.
-	// Empty: there is no warning.
+	// Warning is for clients whose delete does not set what becomes of the dependents.
+	// Empty: no warning.
 	Warning string
 
 	// AnswersObject says that a delete after which the object is gone is answered with the
 	// object. Otherwise it is answered with a Status.
 	AnswersObject bool
 
-	// OnlyReadable says that a delete which asks to ignore errors in reading the object is refused
-	// even if there are some.
+	// OnlyReadable says that a delete with ignoreStoreReadErrorWithClusterBreakingPotential is rejected
+	// even if the object cannot be read.
 	OnlyReadable bool
 
 	// Graceful reports whether a delete only marks the object, because something else has to
@@ -333,19 +332,18 @@ type Deletion struct {
 	Graceful func(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool
 }
 
-// Allocator allocate what a cluster has only once, such as the IP addresses of Services. What an
-// object has claimed stands in the object. The object has it until it is deleted or gives it
-// up in an update.
+// Allocator allocates what a cluster has only once, such as the IP addresses of Services. An object names what it
+// has. It keeps that until it is deleted, or until an update removes it.
 type Allocator struct {
-	// Allocate allocates what obj asks for and writes it into obj. Obj is a new object or the new
-	// state of the current one. Take alters nothing else. A dry run allocates nothing.
+	// Allocate allocates what obj requests and writes it into obj. Obj is a new object or the new
+	// state of the current one. Allocate does not alter anything else. A dry run does not allocate.
 	//
-	// The caller calls finish once. With true it says that the object has been stored: then
-	// what the current object had and the new one does not have is free again. With false
-	// all that was allocated is free again. If Take fails, nothing has been allocated.
+	// The caller calls finish once: with true if the object has been stored, which releases
+	// what the current object had and the new one does not have; otherwise with false, which
+	// releases all that was allocated. If Allocate fails, nothing has been allocated.
 	Allocate func(ctx context.Context, obj, current runtime.Object, dryRun bool) (finish func(committed bool), err error)
 
-	// Release frees what a deleted object had claimed. It does not alter the object.
+	// Release releases what a deleted object had. It does not alter the object.
 	Release func(ctx context.Context, obj runtime.Object)
 }
 

@@ -171,7 +171,7 @@ func newServer(s *store.Store, o Options, requests *history.Recorder) *Server {
 	srv.compact.interval, srv.compact.store, srv.compact.fail = o.CompactionInterval, s, srv.unsupported.logFailure
 	srv.closing, srv.close = context.WithCancel(context.Background())
 	srv.computations = &computations{closing: srv.closing, collects: o.collectsGarbage()}
-	srv.faults.Knows = srv.validateFault
+	srv.faults.Validate = srv.validateFault
 	return srv
 }
 

@@ -20,7 +20,7 @@ const (
 	calls                 // a call of a webhook
 )
 
-// effect is what the engine has to know of a type of effects.
+// effect is the row of a type of effects.
 type effect struct {
 	verbs   []string // that it can strike
 	strikes place
@@ -61,7 +61,7 @@ var (
 	allVerbs   = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
 )
 
-// effectOf returns what the engine knows of the effect of a fault that was checked.
+// effectOf returns the row of a fault that was checked.
 func effectOf(f *faults.Fault) effect { return effects[f.Effect.Type] }
 
 func strikesWatches(f *faults.Fault) bool { return effectOf(f).strikes == watches }

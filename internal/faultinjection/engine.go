@@ -17,12 +17,12 @@ import (
 
 // Engine has the faults of one server. The zero value has none. It is safe for concurrent use.
 type Engine struct {
-	// Knows returns an error if the server does not serve what a fault names; nil: all is known.
+	// Validate returns an error if the server does not serve what a fault names; nil: there is no check.
 	// It must be set before the engine is used.
-	Knows func(resource schema.GroupResource, subresource, verb string) error
+	Validate func(resource schema.GroupResource, subresource, verb string) error
 	// Store is that of the server.
 	Store *store.Store
-	// Seed is that of the cluster; nil: it has none.
+	// Seed is that of the cluster; nil: random.
 	Seed *uint64
 
 	// active are the faults in force, in the order of their injection; nil: none. The slice is
@@ -41,8 +41,8 @@ func (e *Engine) Inject(f faults.Fault) (*Injection, error) {
 	if err := check(&f); err != nil {
 		return nil, fmt.Errorf("the fault cannot be injected: %w", err)
 	}
-	if e.Knows != nil && (f.Resource != "" || f.Subresource != "" && f.Subresource != faults.AnySubresource) {
-		if err := e.Knows(groupOf(&f), f.Subresource, f.Verb); err != nil {
+	if e.Validate != nil && (f.Resource != "" || f.Subresource != "" && f.Subresource != faults.AnySubresource) {
+		if err := e.Validate(groupOf(&f), f.Subresource, f.Verb); err != nil {
 			return nil, fmt.Errorf("the fault cannot be injected: %w", err)
 		}
 	}

@@ -159,8 +159,8 @@ func (h *Hold) Deliver(n int) int {
 // DeliverKind delivers all that Pending has of a resource, and returns how many events that were.
 func (h *Hold) DeliverKind(resource string) int {
 	of := schema.ParseGroupResource(resource)
-	if know := h.engine.Knows; know != nil {
-		if err := know(of, "", "watch"); err != nil {
+	if validate := h.engine.Validate; validate != nil {
+		if err := validate(of, "", "watch"); err != nil {
 			h.fail(fmt.Errorf("DeliverKind: %w", err))
 			return 0
 		}

@@ -62,11 +62,11 @@ type Watch struct {
 }
 
 // heldEvent is an event that waits for the hold. Those that the watch does not show are taken out
-// once that is known.
+// once that is decided.
 type heldEvent struct {
-	event *store.Event
-	known bool // whether the watch shows it
-	shown Shown
+	event   *store.Event
+	decided bool // whether shown is set
+	shown   Shown
 }
 
 type lateEvent struct {
@@ -303,7 +303,7 @@ func (w *Watch) pull() {
 // delivered meanwhile.
 func (w *Watch) learn() {
 	for !w.ended {
-		n := w.firstUnknown()
+		n := w.firstUndecided()
 		if n == len(w.held) {
 			return
 		}
@@ -311,14 +311,14 @@ func (w *Watch) learn() {
 		w.mu.Unlock()
 		shown, err := w.Shows(held.event)
 		w.mu.Lock()
-		if n = w.firstUnknown(); n == len(w.held) || w.held[n] != held {
+		if n = w.firstUndecided(); n == len(w.held) || w.held[n] != held {
 			continue // it has been delivered, or somebody else has found out as well
 		}
 		if err == nil && shown.Type == "" { // an error is for the client
 			w.held = slices.Delete(w.held, n, n+1)
 			continue
 		}
-		held.known, held.shown = true, shown
+		held.decided, held.shown = true, shown
 		select {
 		case w.hold.more <- struct{}{}:
 		default: // nobody has looked since the last one
@@ -326,10 +326,10 @@ func (w *Watch) learn() {
 	}
 }
 
-// firstUnknown returns the place of the first event that is held and of which it is not known whether the
+// firstUndecided returns the index of the first held event for which it is not decided whether the
 // watch shows it. The caller holds the lock.
-func (w *Watch) firstUnknown() int {
-	return sort.Search(len(w.held), func(i int) bool { return !w.held[i].known })
+func (w *Watch) firstUndecided() int {
+	return sort.Search(len(w.held), func(i int) bool { return !w.held[i].decided })
 }
 
 // release lets an event come when its delay is over. The caller holds the lock.

@@ -1,28 +1,26 @@
-// Package history remembers what has happened in a cluster: which requests clients have made,
-// and who has made which revision of which object.
+// Package history records what happens in a cluster: the requests of clients, and the writer of each revision.
 //
 // A [Recorder] belongs to one server and is always on. An [Entry] is a request from its
 // beginning to its end. It is a subscriber of package observe, whose value travels in the context of the
-// request and takes the events of its stages. The server's own controllers have entries of their
-// own, which name the request that caused them.
+// request and takes the events of its stages. A write of the server's own controllers has an Entry, too, which
+// names the request that caused it.
 //
 // # Bounds
 //
 // A Recorder keeps the newest [MaxRequests] requests, and fewer if their texts (paths, queries,
 // messages) take more than [MaxBytes]. Its counts ([Recorder.Stats]) are of all requests, by
-// client, verb and resource; beyond [MaxCounted] different ones it counts the rest as one. Who has
-// made a revision is known as long as the store remembers the revision, however many requests
-// have come since.
+// client, verb and resource; beyond [MaxCounted] different ones it counts the rest as one. It has the writer
+// of a revision as long as the store has the revision, for any number of later requests.
 //
 // # What always holds
 //
-//   - Who has made a revision is known before anybody can read the revision: the store asks for
-//     the value of a write under its lock, and that is when the writer is noted.
+//   - The writer of a revision is recorded before the revision can be read: the store calls for
+//     the value of a write under its lock, and that call records the writer.
 //   - A client that has read the beginning of an answer finds the code of its request here.
 //
 // # Locks
 //
-// A Recorder has one mutex. It is held for a moment only, while no other lock is taken and
-// nothing is called out to. It is taken under the lock of the store's writers, so the store is
+// A Recorder has one mutex. It is held for a few statements, which take no other lock and call no
+// other package. It is taken under the lock of the store's writers, so the store is
 // never called while it is held.
 package history

@@ -26,24 +26,24 @@ type Recorder struct {
 	now    func() time.Time // the cluster's clock; nil: that of the process
 	oldest func() int64     // the oldest revision that is remembered
 
-	mu      sync.Mutex
-	number  int64
-	kept    ring
-	bytes   int // of the texts in kept
-	running *Entry
-	counts  map[inspect.Counted]*inspect.Counts
-	counted inspect.Counted // of the request that was counted last
-	latest  *inspect.Counts // of counted, in counts; nil: none was counted
-	agents  map[string]string
-	writers writers
-	calls   map[Hook]int64
-	began   time.Time
-	wakes   chan struct{} // those who wait for a change; nil: there are none
-	newest  int64         // revision that somebody has made
-	known   int64         // revisions up to this one were made by requests that are not remembered here
+	mu        sync.Mutex
+	number    int64
+	kept      ring
+	bytes     int // of the texts in kept
+	running   *Entry
+	counts    map[inspect.Counted]*inspect.Counts
+	counted   inspect.Counted // of the request that was counted last
+	latest    *inspect.Counts // of counted, in counts; nil: none was counted
+	agents    map[string]string
+	writers   writers
+	calls     map[Hook]int64
+	began     time.Time
+	wakes     chan struct{} // those who wait for a change; nil: there are none
+	newest    int64         // revision that somebody has made
+	forgotten int64         // the requests that made revisions up to this one are forgotten
 }
 
-// New makes a Recorder. Oldest tells which revision is the oldest that is remembered; it must not
+// New makes a Recorder. Oldest returns the oldest revision of the store; it must not
 // take a lock. A nil now is the clock of the process.
 func New(now func() time.Time, oldest func() int64) *Recorder {
 	r := &Recorder{now: now, oldest: oldest, counts: map[inspect.Counted]*inspect.Counts{}, agents: map[string]string{}, calls: map[Hook]int64{}}
@@ -66,13 +66,13 @@ func (r *Recorder) Began() time.Time {
 	return r.began
 }
 
-// Fork makes a Recorder that knows who has made the revisions up to the given one, and no
+// Fork makes a Recorder with the writers of the revisions up to the given one, and without
 // requests.
 func (r *Recorder) Fork(revision int64, oldest func() int64) *Recorder {
 	f := New(r.now, oldest)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f.writers, f.newest, f.known = r.writers.until(revision), revision, revision
+	f.writers, f.newest, f.forgotten = r.writers.until(revision), revision, revision
 	return f
 }
 
@@ -93,7 +93,7 @@ func (r *Recorder) Forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.began = now
-	r.bytes, r.known = 0, r.newest
+	r.bytes, r.forgotten = 0, r.newest
 	for e := r.running; e != nil; e = e.next {
 		e.before, e.forgotten = countsUntil(&e.is), !e.is.Running // its client may have the answer already
 	}
@@ -177,13 +177,13 @@ func (r *Recorder) Calls() map[Hook]int64 {
 	return maps.Clone(r.calls)
 }
 
-// Writer returns who has made a revision. It is not known of those that a server makes when it
-// starts, nor of those from before.
-func (r *Recorder) Writer(revision int64) (Writer, bool) {
+// Writer returns the writer of a revision. ok is false for revisions that a server makes when it
+// starts, and for older ones.
+func (r *Recorder) Writer(revision int64) (by Writer, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	by, ok := r.writers.of(revision)
-	if revision <= r.known {
+	by, ok = r.writers.of(revision)
+	if revision <= r.forgotten {
 		by.Request = 0
 	}
 	return by, ok

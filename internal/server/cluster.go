@@ -191,9 +191,9 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	if c.Authorizer, err = c.newAuthorizer(); err != nil {
 		return nil, err
 	}
-	known := state{store: s, registry: c.registry, namespaces: kinds.namespaces, hooks: c.hooks, now: now, memory: memory,
+	reader := state{store: s, registry: c.registry, namespaces: kinds.namespaces, hooks: c.hooks, now: now, memory: memory,
 		users: c.Users, authorizer: c.Authorizer}
-	c.Aggregate = aggregation.New(s, known, serviceNetwork{host.Services}, func(ctx context.Context, name string) {
+	c.Aggregate = aggregation.New(s, reader, serviceNetwork{host.Services}, func(ctx context.Context, name string) {
 		c.controllers.Sync(ctx, controller.APIServiceAvailability, "", name)
 	})
 	c.chain.compileInTree = func(acting controller.Acting) (admission.Chain, error) {
@@ -201,19 +201,19 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 		if !acting[controller.ServiceAccounts] {
 			options = options.OffByDefault(plugins.ServiceAccount) // no controller creates the accounts that it reads
 		}
-		return options.Chain(forPlugins{known, own, random})
+		return options.Chain(forPlugins{reader, own, random})
 	}
 	if err := c.chain.act(kinds.acting); err != nil {
 		return nil, err
 	}
-	c.Kinds = forKinds{known, own, &builtin.NodePorts{}, tokens, c.rules, random, kinds.options.Network}
+	c.Kinds = forKinds{reader, own, &builtin.NodePorts{}, tokens, c.rules, random, kinds.options.Network}
 	own.kinds = c.Kinds
 	quotas := quota.New(quota.Options{
-		Cluster: known, Store: s, Memory: memory, Resource: kinds.resource(corev1.Resource("resourcequotas")),
+		Cluster: reader, Store: s, Memory: memory, Resource: kinds.resource(corev1.Resource("resourcequotas")),
 		Limited: kinds.inTree.Configuration().Limited(), Releases: func() bool { return c.controllers.Acts(controller.ResourceQuotas) }, Stage: own.stageQuota,
 	})
 	c.controllers = controller.New(&controller.Server{
-		Cluster: known, Records: s, Memory: memory, Registry: c.registry.fresh, Run: own.runAs,
+		Cluster: reader, Records: s, Memory: memory, Registry: c.registry.fresh, Run: own.runAs,
 		Report: func(name, key string, err error) {
 			host.Failed(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", name, key, redact.Request{}.Error(err)))
 		},
@@ -224,7 +224,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 		Store: s, Memory: memory, Now: now, Random: random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
 		Registry: c.registry.fresh, Chain: c.chain.Load,
-		Cluster:   known,
+		Cluster:   reader,
 		Committed: afterCommit{c.chain, c.Flows, c.Aggregate, c.controllers}.committed,
 
 		MayCreate: host.MayCreate,

@@ -2,21 +2,21 @@ package rest
 
 import (
 	"github.com/fakecluster/fakecluster/internal/auth"
-	"github.com/fakecluster/fakecluster/rest/options"
+	"github.com/fakecluster/fakecluster/restoptions"
 )
 
 // The options that internal packages also use.
 type (
 	// Users are the users that a server accepts besides those of its own credentials. The zero value: no others.
-	Users = options.Users
+	Users = restoptions.Users
 	// Accounts configure the tokens of service accounts: how they are issued, and which are accepted. The zero value: the
 	// server makes a key, and issues tokens as kubeadm configures it.
-	Accounts = options.Accounts
+	Accounts = restoptions.Accounts
 	// ModeOptions are the authorizers of a server, in the words of the flags of kube-apiserver.
-	ModeOptions = options.Modes
+	ModeOptions = restoptions.Modes
 	// Network has the addresses in the initial objects of a server: those of services and of the server itself. The zero
 	// value: services have the range 10.0.0.0/24, and the server has the address 192.0.2.1 and the port 6443.
-	Network = options.Network
+	Network = restoptions.Network
 )
 
 // Modes decide what users may do: authorizers that are called one after the other.

@@ -26,7 +26,7 @@ import (
 	"k8s.io/kubernetes/pkg/serviceaccount"
 	"k8s.io/kubernetes/plugin/pkg/auth/authenticator/token/bootstrap"
 
-	"github.com/fakecluster/fakecluster/rest/options"
+	"github.com/fakecluster/fakecluster/restoptions"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -48,7 +48,7 @@ const maxAccepted = 1000
 type Authenticator struct {
 	token   string
 	issuer  *Issuer
-	options options.Users
+	options restoptions.Users
 	objects objects
 	patch   Patcher
 
@@ -70,7 +70,7 @@ type acceptedToken struct {
 // NewAuthenticator makes the authenticator of a cluster that has the token as its own, and its
 // objects in the store, under keys with the prefixes. Tokens expire by the clock now. The patcher writes that the token of a
 // Secret has been used. The context closing ends with the cluster.
-func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o options.Users, s *store.Store, prefixes Prefixes, now func() time.Time, patch Patcher) (*Authenticator, error) {
+func NewAuthenticator(closing context.Context, token string, issuer *Issuer, o restoptions.Users, s *store.Store, prefixes Prefixes, now func() time.Time, patch Patcher) (*Authenticator, error) {
 	a := &Authenticator{token: token, issuer: issuer, options: o, objects: objects{s, prefixes, now}, patch: patch, accepted: map[string]acceptedToken{}}
 	own := authenticator.WrapAudienceAgnosticToken(issuer.Audiences(), authenticator.TokenFunc(a.authenticateOwn))
 	bearers := []authenticator.Token{own}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/serviceaccount"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
-	"github.com/fakecluster/fakecluster/rest/options"
+	"github.com/fakecluster/fakecluster/restoptions"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -42,10 +42,10 @@ func newAccepted(t testing.TB) *accepted {
 	w.put(robotKey, map[string]any{"metadata": map[string]any{"name": "robot", "namespace": "default", "uid": "7"}})
 	u := &accepted{t: t, store: w.store, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
 	now := func() time.Time { return u.now }
-	issuer := auth.NewIssuer(options.Accounts{})
+	issuer := auth.NewIssuer(restoptions.Accounts{})
 	u.issuer = issuer
 	var err error
-	if u.Authenticator, err = auth.NewAuthenticator(t.Context(), "secret", issuer, options.Users{}, w.store, prefixOf, now, u.patch); err != nil {
+	if u.Authenticator, err = auth.NewAuthenticator(t.Context(), "secret", issuer, restoptions.Users{}, w.store, prefixOf, now, u.patch); err != nil {
 		t.Fatal(err)
 	}
 	account := api.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot", Namespace: "default", UID: "7"}}

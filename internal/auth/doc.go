@@ -15,7 +15,7 @@
 //   - over TLS, a client certificate of an [Authority], made for the cluster.
 //   - what [Options] add, as the flags of kube-apiserver do: certificates of another authority,
 //     bearer tokens of a file, of a webhook or of bootstrap Secrets, the headers of a proxy, or
-//     nothing at all for the anonymous user. The [options.Accounts] say which tokens of service accounts
+//     nothing at all for the anonymous user. The [restoptions.Accounts] say which tokens of service accounts
 //     are accepted.
 //   - the token of a Secret of the type kubernetes.io/service-account-token, as long as the Secret
 //     has it.

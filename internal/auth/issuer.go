@@ -16,7 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/kubernetes/pkg/serviceaccount"
 
-	"github.com/fakecluster/fakecluster/rest/options"
+	"github.com/fakecluster/fakecluster/restoptions"
 )
 
 // IssuerURL is the issuer of the tokens of service accounts, and their audience if the request for a
@@ -26,7 +26,7 @@ const IssuerURL = "https://kubernetes.default.svc.cluster.local"
 // Issuer issues the tokens of service accounts. They are JSON Web Tokens. It is safe for
 // concurrent use. A cluster and its forks share one.
 type Issuer struct {
-	options   options.Accounts
+	options   restoptions.Accounts
 	once      sync.Once
 	generator serviceaccount.TokenGenerator
 	legacy    serviceaccount.TokenGenerator
@@ -50,7 +50,7 @@ func NewAccountKey() (*ecdsa.PrivateKey, error) {
 }
 
 // NewIssuer makes an issuer.
-func NewIssuer(o options.Accounts) *Issuer { return &Issuer{options: o} }
+func NewIssuer(o restoptions.Accounts) *Issuer { return &Issuer{options: o} }
 
 // urls are the names of the issuer.
 func (i *Issuer) urls() []string {

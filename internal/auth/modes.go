@@ -24,7 +24,7 @@ import (
 	kubeauthorizer "k8s.io/kubernetes/pkg/kubeapiserver/authorizer"
 
 	"github.com/fakecluster/fakecluster/internal/regularfile"
-	"github.com/fakecluster/fakecluster/rest/options"
+	"github.com/fakecluster/fakecluster/restoptions"
 )
 
 // The modes of authorization, as the flag --authorization-mode of kube-apiserver names them.
@@ -50,7 +50,7 @@ type Modes struct {
 }
 
 // NewModes reads the files that the options name. The errors are those of kube-apiserver.
-func NewModes(o options.Modes) (*Modes, error) {
+func NewModes(o restoptions.Modes) (*Modes, error) {
 	m := &Modes{}
 	var err error
 	if o.ConfigFile != "" {
@@ -74,7 +74,7 @@ func NewModes(o options.Modes) (*Modes, error) {
 }
 
 // configurationOf returns the configuration that the flags about single modes make.
-func configurationOf(o options.Modes) (*apiserver.AuthorizationConfiguration, error) {
+func configurationOf(o restoptions.Modes) (*apiserver.AuthorizationConfiguration, error) {
 	modes := o.Modes
 	if len(modes) == 0 {
 		modes = []string{RBAC}
@@ -109,7 +109,7 @@ func configurationOf(o options.Modes) (*apiserver.AuthorizationConfiguration, er
 }
 
 // webhookOf returns the configuration of the webhook that the flags make.
-func webhookOf(o options.Modes) *apiserver.WebhookConfiguration {
+func webhookOf(o restoptions.Modes) *apiserver.WebhookConfiguration {
 	return &apiserver.WebhookConfiguration{
 		AuthorizedTTL: metav1.Duration{Duration: o.AuthorizedTTL}, CacheAuthorizedRequests: o.AuthorizedTTL != 0,
 		UnauthorizedTTL: metav1.Duration{Duration: o.UnauthorizedTTL}, CacheUnauthorizedRequests: o.UnauthorizedTTL != 0,

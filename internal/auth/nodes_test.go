@@ -9,7 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
-	"github.com/fakecluster/fakecluster/rest/options"
+	"github.com/fakecluster/fakecluster/restoptions"
 )
 
 // pod is one that is bound to a node and uses a Secret.
@@ -24,7 +24,7 @@ func pod(node, secret string) map[string]any {
 }
 
 func TestNodesReadWhatTheirPodsNeed(t *testing.T) {
-	modes, err := auth.NewModes(options.Modes{Modes: []string{auth.Node, auth.RBAC}})
+	modes, err := auth.NewModes(restoptions.Modes{Modes: []string{auth.Node, auth.RBAC}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
-	"github.com/fakecluster/fakecluster/rest/options"
+	"github.com/fakecluster/fakecluster/restoptions"
 )
 
 // clientOf makes a request with a certificate that an authority has given to jane of the group dev.
@@ -64,7 +64,7 @@ func TestUsersOfOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	elsewhere, err := auth.NewAuthenticator(t.Context(), "another", auth.NewIssuer(options.Accounts{}), options.Users{}, newWorld(t).store, prefixOf, time.Now, nil)
+	elsewhere, err := auth.NewAuthenticator(t.Context(), "another", auth.NewIssuer(restoptions.Accounts{}), restoptions.Users{}, newWorld(t).store, prefixOf, time.Now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,24 +72,24 @@ func TestUsersOfOptions(t *testing.T) {
 	jane := "jane of dev,system:authenticated"
 	for _, c := range []struct {
 		rule    string
-		options options.Users
+		options restoptions.Users
 		request *http.Request
 		want    string
 	}{
-		{"a certificate of the authority names the user and its groups", options.Users{ClientCA: theirs.Pool}, clientOf(t, theirs), jane},
-		{"one of another authority is refused", options.Users{ClientCA: theirs.Pool}, clientOf(t, strangers), "refused"},
-		{"wrong credentials do not make a user anonymous", options.Users{ClientCA: theirs.Pool, Anonymous: true}, clientOf(t, strangers), "refused"},
-		{"nor does a certificate for another cluster", options.Users{Anonymous: true}, withCertificate(t, elsewhere.CertificateFor), "refused"},
-		{"nor if others have an authority, too", options.Users{ClientCA: theirs.Pool, Anonymous: true}, withCertificate(t, elsewhere.CertificateFor), "refused"},
-		{"without the option there is no other authority", options.Users{}, clientOf(t, theirs), "refused"},
-		{"a token is looked up", options.Users{Tokens: tokens}, request("of-jane"), jane},
-		{"an unknown token is refused", options.Users{Tokens: tokens, Anonymous: true}, request("of-joe"), "refused"},
-		{"the cluster's own token remains", options.Users{Tokens: tokens}, request("secret"), "kubernetes-admin of system:masters,system:authenticated"},
-		{"without credentials nobody comes in", options.Users{}, request(""), "refused"},
-		{"unless it is allowed", options.Users{Anonymous: true}, request(""), "system:anonymous of system:unauthenticated"},
+		{"a certificate of the authority names the user and its groups", restoptions.Users{ClientCA: theirs.Pool}, clientOf(t, theirs), jane},
+		{"one of another authority is refused", restoptions.Users{ClientCA: theirs.Pool}, clientOf(t, strangers), "refused"},
+		{"wrong credentials do not make a user anonymous", restoptions.Users{ClientCA: theirs.Pool, Anonymous: true}, clientOf(t, strangers), "refused"},
+		{"nor does a certificate for another cluster", restoptions.Users{Anonymous: true}, withCertificate(t, elsewhere.CertificateFor), "refused"},
+		{"nor if others have an authority, too", restoptions.Users{ClientCA: theirs.Pool, Anonymous: true}, withCertificate(t, elsewhere.CertificateFor), "refused"},
+		{"without the option there is no other authority", restoptions.Users{}, clientOf(t, theirs), "refused"},
+		{"a token is looked up", restoptions.Users{Tokens: tokens}, request("of-jane"), jane},
+		{"an unknown token is refused", restoptions.Users{Tokens: tokens, Anonymous: true}, request("of-joe"), "refused"},
+		{"the cluster's own token remains", restoptions.Users{Tokens: tokens}, request("secret"), "kubernetes-admin of system:masters,system:authenticated"},
+		{"without credentials nobody comes in", restoptions.Users{}, request(""), "refused"},
+		{"unless it is allowed", restoptions.Users{Anonymous: true}, request(""), "system:anonymous of system:unauthenticated"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			users, err := auth.NewAuthenticator(t.Context(), "secret", auth.NewIssuer(options.Accounts{}), c.options, newWorld(t).store, prefixOf, time.Now, nil)
+			users, err := auth.NewAuthenticator(t.Context(), "secret", auth.NewIssuer(restoptions.Accounts{}), c.options, newWorld(t).store, prefixOf, time.Now, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,17 +117,17 @@ func TestIssuerOptions(t *testing.T) {
 	}
 	for _, c := range []struct {
 		rule    string
-		options options.Accounts
+		options restoptions.Accounts
 		address string
 		want    document
 		err     string
 	}{
-		{"without options it is kubeadm's", options.Accounts{}, "", document{auth.IssuerURL, auth.IssuerURL + "/openid/v1/jwks"}, ""},
-		{"a server with TLS has the keys", options.Accounts{}, "127.0.0.1:443", document{auth.IssuerURL, "https://127.0.0.1:443/openid/v1/jwks"}, ""},
-		{"the first URL issues", options.Accounts{URLs: []string{"https://a.example/", "https://b.example"}, SigningKey: key}, "", document{"https://a.example/", "https://a.example/openid/v1/jwks"}, ""},
-		{"the keys may be elsewhere", options.Accounts{URLs: []string{"https://a.example"}, JWKSURI: "https://keys.example"}, "127.0.0.1:443", document{"https://a.example", "https://keys.example"}, ""},
-		{"an issuer that is no URL has no documents", options.Accounts{URLs: []string{"kubernetes/serviceaccount"}}, "", document{}, ""},
-		{"a key has to be one", options.Accounts{SigningKey: "text"}, "", document{}, "making the key of service account tokens: string is no key that signs"},
+		{"without options it is kubeadm's", restoptions.Accounts{}, "", document{auth.IssuerURL, auth.IssuerURL + "/openid/v1/jwks"}, ""},
+		{"a server with TLS has the keys", restoptions.Accounts{}, "127.0.0.1:443", document{auth.IssuerURL, "https://127.0.0.1:443/openid/v1/jwks"}, ""},
+		{"the first URL issues", restoptions.Accounts{URLs: []string{"https://a.example/", "https://b.example"}, SigningKey: key}, "", document{"https://a.example/", "https://a.example/openid/v1/jwks"}, ""},
+		{"the keys may be elsewhere", restoptions.Accounts{URLs: []string{"https://a.example"}, JWKSURI: "https://keys.example"}, "127.0.0.1:443", document{"https://a.example", "https://keys.example"}, ""},
+		{"an issuer that is no URL has no documents", restoptions.Accounts{URLs: []string{"kubernetes/serviceaccount"}}, "", document{}, ""},
+		{"a key has to be one", restoptions.Accounts{SigningKey: "text"}, "", document{}, "making the key of service account tokens: string is no key that signs"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			text, ok, err := auth.NewIssuer(c.options).Document(false, c.address)
@@ -146,7 +146,7 @@ func TestIssuerOptions(t *testing.T) {
 			}
 		})
 	}
-	audiences := auth.NewIssuer(options.Accounts{URLs: []string{"https://a.example"}, Audiences: []string{"vault", "api"}}).Audiences()
+	audiences := auth.NewIssuer(restoptions.Accounts{URLs: []string{"https://a.example"}, Audiences: []string{"vault", "api"}}).Audiences()
 	if diff := cmp.Diff([]string{"vault", "api"}, []string(audiences)); diff != "" {
 		t.Errorf("audiences (-want +got)\n%s", diff)
 	}
@@ -171,7 +171,7 @@ func TestModes(t *testing.T) {
 		{"and one that is given twice", []string{"RBAC", "RBAC"}, "", "", `authorization-mode ["RBAC" "RBAC"] has mode specified more than once`},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			modes, err := auth.NewModes(options.Modes{Modes: c.modes})
+			modes, err := auth.NewModes(restoptions.Modes{Modes: c.modes})
 			if c.err != "" {
 				if err == nil || err.Error() != c.err {
 					t.Errorf("error %v, want %s", err, c.err)
@@ -253,7 +253,7 @@ func TestCertificatesThatDoNotCount(t *testing.T) {
 		{"one that names nobody leaves who has it anonymous", jane(func(c *x509.Certificate) { c.Subject = pkix.Name{} }), "system:anonymous of system:unauthenticated"},
 		{"one that was tampered with", tampered, "refused"},
 	} {
-		users, err := auth.NewAuthenticator(t.Context(), "secret", auth.NewIssuer(options.Accounts{}), options.Users{ClientCA: func() *x509.CertPool { return pool }, Anonymous: true}, newWorld(t).store, prefixOf, time.Now, nil)
+		users, err := auth.NewAuthenticator(t.Context(), "secret", auth.NewIssuer(restoptions.Accounts{}), restoptions.Users{ClientCA: func() *x509.CertPool { return pool }, Anonymous: true}, newWorld(t).store, prefixOf, time.Now, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	webhookutil "k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/apiserver/plugin/pkg/authenticator/token/webhook"
 
-	"github.com/fakecluster/fakecluster/rest/options"
+	"github.com/fakecluster/fakecluster/restoptions"
 )
 
 // FrontProxy says which proxies may name the user of a request in headers.
@@ -34,7 +34,7 @@ func (p FrontProxy) Authenticator() authenticator.Request {
 // NewTokenWebhook makes an authenticator that asks a webhook for the users of tokens. The file is a
 // kubeconfig that leads to the webhook. Its answers are cached for the ttl. Tokens without audiences
 // are for the audiences of the issuer.
-func NewTokenWebhook(file, version string, ttl time.Duration, issuer options.Accounts) (authenticator.Token, error) {
+func NewTokenWebhook(file, version string, ttl time.Duration, issuer restoptions.Accounts) (authenticator.Token, error) {
 	client, err := webhookutil.LoadKubeconfig(file, nil)
 	if err != nil {
 		return nil, err

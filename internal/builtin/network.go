@@ -8,11 +8,11 @@ import (
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"github.com/fakecluster/fakecluster/rest/options"
+	"github.com/fakecluster/fakecluster/restoptions"
 )
 
 // Network has the addresses in the initial objects of a cluster.
-type Network options.Network
+type Network restoptions.Network
 
 // ParseServiceRanges reads one or two ranges of addresses for services, separated by a comma. Of two
 // ranges, one is IPv4 and the other one IPv6.

@@ -27,7 +27,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/redact"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
-	"github.com/fakecluster/fakecluster/rest/options"
+	"github.com/fakecluster/fakecluster/restoptions"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -35,9 +35,9 @@ import (
 // the same names and says what they mean.
 type Options struct {
 	Token              string
-	Users              options.Users
+	Users              restoptions.Users
 	AuthenticationInfo func() map[string]string // nil: nothing is published
-	Accounts           options.Accounts
+	Accounts           restoptions.Accounts
 	Modes              *auth.Modes           // nil: roles and their bindings decide
 	Authorizer         authorizer.Authorizer // nil: the modes decide
 	Now                func() time.Time
@@ -45,7 +45,7 @@ type Options struct {
 	Functions          admission.Plugin // called for each write; nil: none
 	LegacyAPIs         bool
 	RuntimeConfig      []string
-	Network            options.Network
+	Network            restoptions.Network
 	Controllers        []string
 
 	EnableAdmissionPlugins, DisableAdmissionPlugins []string

@@ -106,7 +106,7 @@ var layers = [][]string{
 	{"internal/serverflags"},
 	{"clientgo", "rest"},
 	{"internal"},
-	{"faults", "inspect", "rest/options", "store"},
+	{"faults", "inspect", "restoptions", "store"},
 	{"internal/bubble", "internal/printable", "kustomize"},
 }
 

@@ -1,5 +1,5 @@
-// Package options has the options of package rest that internal packages also use. Package rest has a name for each.
-package options
+// Package restoptions has the options of package rest that internal packages also use. Package rest has a name for each.
+package restoptions
 
 import (
 	"context"

@@ -15,7 +15,14 @@ var clusterRoles = kind{rbacv1.GroupName, "clusterroles"}
 func aggregation() *controller {
 	return &controller{
 		identity: ServiceAccount("clusterrole-aggregation-controller"),
-		follows: []followed{{kind: clusterRoles, begins: true, concerns: func(s *step, _ change) error {
+		follows: []followed{{kind: clusterRoles, begins: true, concerns: func(s *step, c change) error {
+			if c.obj != nil { // the others are there, too
+				role, err := is[*rbacv1.ClusterRole](c)
+				if err == nil && role.AggregationRule != nil {
+					s.enqueue(c.key())
+				}
+				return err
+			}
 			roles, err := all[*rbacv1.ClusterRole](s, clusterRoles, "", nil)
 			for _, role := range roles {
 				if role.AggregationRule != nil {

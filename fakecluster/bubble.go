@@ -81,7 +81,7 @@ func (t *homeTransport) CloseIdleConnections() {
 // watchBubble has the bubble of the cluster checked from outside until Close. If its time stands still, nothing in the bubble
 // can report that, so the process ends.
 func (c *Cluster) watchBubble() {
-	c.home.stop = bubble.Watch(func(b bubble.Blocked) {
+	c.home.stop = bubble.Watch(c.store.Revision, func(b bubble.Blocked) {
 		name := "fakecluster"
 		if c.test != nil {
 			name = c.test.Name()

@@ -28,7 +28,9 @@ type Blocked struct {
 // watch is a bubble that is watched.
 type watch struct {
 	bubble  string
+	work    func() int64 // nil: none
 	blocked func(Blocked)
+	done    int64 // what work returned at the last check
 	last    Blocked
 	checks  int // in a row that found last
 }
@@ -57,11 +59,13 @@ func checkForever() {
 
 // Watch watches the bubble of the caller until stop is called. blocked is called at most once, outside of the
 // bubble, if the bubble's time does not advance: three checks in a row find the same goroutine waiting in the same place for
-// something outside of the bubble, and no goroutine of the bubble that runs. If a bubble is watched several times,
+// something outside of the bubble, and no goroutine of the bubble that runs. work returns a number that changes when
+// the bubble does something; a check that finds another number reads no stacks, which stops all goroutines. If work is nil,
+// each check reads them. If a bubble is watched several times,
 // only the first function is called. Outside of a bubble, Watch does nothing.
 //
 // Bubbles are checked in test binaries, every second of real time.
-func Watch(blocked func(Blocked)) (stop func()) {
+func Watch(work func() int64, blocked func(Blocked)) (stop func()) {
 	if !Inside() {
 		return func() {}
 	}
@@ -69,7 +73,7 @@ func Watch(blocked func(Blocked)) (stop func()) {
 	if header == nil {
 		return func() {} // the format of stacks has changed
 	}
-	w := &watch{bubble: header[3], blocked: blocked}
+	w := &watch{bubble: header[3], work: work, blocked: blocked}
 	watched.mu.Lock()
 	defer watched.mu.Unlock()
 	watched.all = append(watched.all, w)
@@ -83,8 +87,21 @@ func Watch(blocked func(Blocked)) (stop func()) {
 // Check checks all watched bubbles now. It is for tests, which cannot wait for the next check.
 func Check() {
 	watched.mu.Lock()
-	old := false // a bubble is there since the last check
-	for _, w := range watched.all {
+	all := slices.Clone(watched.all)
+	watched.mu.Unlock()
+	done := make([]int64, len(all))
+	for i, w := range all {
+		if w.work != nil {
+			done[i] = w.work()
+		}
+	}
+	watched.mu.Lock()
+	old := false // a bubble is there since the last check, and has done nothing
+	for i, w := range all {
+		if done[i] != w.done {
+			w.done, w.last, w.checks = done[i], Blocked{}, 0
+			continue
+		}
 		old = old || w.checks > 0
 		w.checks = max(w.checks, 1)
 	}

@@ -28,12 +28,12 @@ func TestABubbleWhoseTimeStandsStillIsReported(t *testing.T) {
 		listener.Close()
 	}()
 	synctest.Test(t, func(t *testing.T) {
-		stop := Watch(func(b Blocked) {
+		stop := Watch(nil, func(b Blocked) {
 			found = b
 			reports.Add(1)
 		})
 		defer stop()
-		defer Watch(func(Blocked) { second.Add(1) })()
+		defer Watch(nil, func(Blocked) { second.Add(1) })()
 		go listener.Accept()
 		time.Sleep(time.Hour)
 	})
@@ -56,18 +56,39 @@ func TestABubbleWhoseTimeStandsStillIsReported(t *testing.T) {
 // A bubble at work is not reported, however often it is checked.
 func TestABubbleAtWorkIsNotReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		defer Watch(func(b Blocked) { t.Error(b.Stack) })()
+		defer Watch(nil, func(b Blocked) { t.Error(b.Stack) })()
 		go time.Sleep(time.Second)
 		for range 2 * enoughChecks {
 			Check()
 			time.Sleep(time.Second)
 		}
 	})
-	if stop := Watch(nil); len(watched.all) != 0 {
+	if stop := Watch(nil, nil); len(watched.all) != 0 {
 		t.Error("a goroutine outside of bubbles is watched")
 	} else {
 		stop()
 	}
+}
+
+// A bubble that does something between two checks is not reported, and its stacks are not read.
+func TestABubbleThatDoesSomethingIsNotReported(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var work atomic.Int64
+	go func() {
+		for work.Load() < 10*enoughChecks {
+			Check()
+			runtime.Gosched()
+		}
+		listener.Close()
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		defer Watch(func() int64 { return work.Add(1) }, func(b Blocked) { t.Error(b.Stack) })()
+		go listener.Accept()
+		time.Sleep(time.Hour)
+	})
 }
 
 // What keeps the time of a bubble from passing, in the words of Go's stacks.

@@ -16,7 +16,7 @@ func Supervised(with Player, s *syntax.Scenario, stuck func(message string)) Pla
 	inBubble := with.Bubble
 	with.Bubble = func(f func()) error {
 		return inBubble(func() {
-			defer bubble.Watch(func(b bubble.Blocked) { stuck(stallMessage(s, b)) })()
+			defer bubble.Watch(nil, func(b bubble.Blocked) { stuck(stallMessage(s, b)) })()
 			f()
 		})
 	}

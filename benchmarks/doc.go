@@ -1,8 +1,8 @@
-// Package benchmarks measures fakecluster in three ways. From this folder,
+// Package benchmarks measures fakecluster in four ways. From this folder,
 //
 //	go run ./plot
 //
-// measures all of them, and writes what docs/performance.md shows: results.txt, life.svg,
+// measures Life and Reconcile, and writes what docs/performance.md shows: results.txt, life.svg,
 // life.png and the tables.
 //
 // # Life
@@ -28,10 +28,14 @@
 // All do the same with the same CronTab of 446 bytes, one request at a time. The fake
 // clients have no HTTP, no schemas and no rules, and take no time for them.
 //
-//	go test -run '^$' -bench . -skip 'Life|Reconcile'
+//	go test -run '^$' -bench . -skip 'Life|Reconcile|Workloads'
 //
 // # Reconcile
 //
 // BenchmarkReconcile measures one pass of a controller at each peer: it gets a
 // Certificate, applies a ConfigMap that the Certificate owns, and updates the status.
+//
+// # Workloads
+//
+// BenchmarkWorkloads measures living clusters (package workloads): rollouts, and what idle virtual time takes.
 package benchmarks

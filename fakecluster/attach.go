@@ -3,6 +3,7 @@ package fakecluster
 import (
 	"errors"
 	"fmt"
+	"net/http"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientrest "k8s.io/client-go/rest"
@@ -18,7 +19,7 @@ type Attachment struct {
 	cluster *Cluster
 	name    string
 	stop    func()
-	undo    []func() // by Detach
+	undo    []func() // by Detach; guarded by the mutex of the cluster
 }
 
 // Attach registers programs that live in the cluster, under a name in the plural. Close calls stop once, before it ends any
@@ -40,18 +41,36 @@ func (c *Cluster) Attach(name string, stop func()) (*Attachment, error) {
 	return a, nil
 }
 
-// Detach removes the programs, so that Close no longer calls their function. Further calls do nothing.
+// Detach removes the programs, so that Close no longer calls their function, and ends their services. Further calls do
+// nothing.
 func (a *Attachment) Detach() {
 	a.cluster.mu.Lock()
-	defer a.cluster.mu.Unlock()
 	for i, other := range a.cluster.attached {
 		if other == a {
 			a.cluster.attached = append(a.cluster.attached[:i:i], a.cluster.attached[i+1:]...)
-			for _, undo := range a.undo {
-				undo()
-			}
 		}
 	}
+	all := a.undo
+	a.undo = nil
+	a.cluster.mu.Unlock()
+	for _, undo := range all {
+		undo()
+	}
+}
+
+// Serve makes a handler reachable for APIServices and webhooks that refer to a service, as [WithService] does, without a
+// socket. It ends with Detach, and with the cluster. Serve fails if the cluster is closed, or if the service has a handler.
+func (a *Attachment) Serve(namespace, name string, port int, h http.Handler) error {
+	a.cluster.mu.Lock()
+	defer a.cluster.mu.Unlock()
+	if a.cluster.closed {
+		return errors.New("the cluster is closed")
+	}
+	if err := a.cluster.services.attach(service{namespace, name, port, h}); err != nil {
+		return err
+	}
+	a.undo = append(a.undo, func() { a.cluster.services.detach(reference(namespace, name, int32(port))) })
+	return nil
 }
 
 // Act makes controllers act within the writes of the cluster from now on, as those of [WithControllers] do. When it

@@ -1,12 +1,17 @@
 package fakecluster_test
 
 import (
+	"encoding/base64"
+	"io"
+	"net/http"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -92,4 +97,58 @@ func TestControllersBeginToActInARunningCluster(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnAttachmentServesAService proves that an APIService reaches the handler of an attachment until it detaches, also in
+// a cluster with a socket and not in a fork.
+func TestAnAttachmentServesAService(t *testing.T) {
+	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
+		c := fakecluster.Start(t, way...)
+		a, err := c.Attach("programs", func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Serve("", "x", 443, http.NotFoundHandler()); err == nil {
+			t.Error("an impossible service is accepted")
+		}
+		handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "example.com/v1", "resources": []}`)
+		})
+		must(t, a.Serve("default", "x", 443, handler))
+		if err := a.Serve("default", "x", 443, handler); err == nil || err.Error() != "x.default.svc:443 has a handler" {
+			t.Errorf("a second handler: %v", err)
+		}
+		if c.ServiceURL("default", "x", 443) == "" || c.CABundle() == nil {
+			t.Error("the service does not have an address or an authority")
+		}
+		apiServices := schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+		_, err = c.Dynamic().Resource(apiServices).Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": map[string]any{"name": "v1.example.com"},
+			"spec": map[string]any{
+				"group": "example.com", "version": "v1", "groupPriorityMinimum": int64(100), "versionPriority": int64(100), "caBundle": base64.StdEncoding.EncodeToString(c.CABundle()),
+				"service": map[string]any{"namespace": "default", "name": "x", "port": int64(443)},
+			},
+		}}, metav1.CreateOptions{})
+		must(t, err)
+		ask := func(c *fakecluster.Cluster) error {
+			_, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).RESTClient().Get().AbsPath("/apis/example.com/v1").DoRaw(t.Context())
+			return err
+		}
+		if err := ask(c); err != nil {
+			t.Error(err)
+		}
+		if err := ask(c.Fork(t)); !apierrors.IsServiceUnavailable(err) {
+			t.Errorf("in a fork: %v", err)
+		}
+		a.Detach()
+		a.Detach()
+		if err := ask(c); !apierrors.IsServiceUnavailable(err) {
+			t.Errorf("after Detach: %v", err)
+		}
+		must(t, c.Close())
+		if err := a.Serve("default", "x", 443, handler); err == nil || err.Error() != "the cluster is closed" {
+			t.Errorf("after Close: %v", err)
+		}
+	})
 }

@@ -260,7 +260,7 @@ func (c *Cluster) NewFork() (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("forking: %w", err)
 	}
-	services, err := listenServices(c.settings, c.services.authority)
+	services, err := listenServices(c.settings, c.services.signer())
 	if err != nil {
 		_ = forked.Close()
 		return nil, fmt.Errorf("forking: %w", err)

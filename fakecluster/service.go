@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -32,9 +33,9 @@ type service struct {
 func (s service) check() error {
 	switch {
 	case s.namespace == "" || s.name == "" || s.port < 1 || s.port > 65535:
-		return fmt.Errorf("WithService: no reference reaches namespace %q, name %q, port %d", s.namespace, s.name, s.port)
+		return fmt.Errorf("no reference reaches namespace %q, name %q, port %d", s.namespace, s.name, s.port)
 	case s.handler == nil:
-		return fmt.Errorf("WithService: %s has no handler", reference(s.namespace, s.name, int32(s.port)))
+		return fmt.Errorf("%s has no handler", reference(s.namespace, s.name, int32(s.port)))
 	}
 	return nil
 }
@@ -75,6 +76,7 @@ type services struct {
 	// same one as the cluster that it was forked from, because the objects of the fork contain
 	// its caBundle.
 	authority *auth.Authority
+	mu        sync.RWMutex // guards authority and listeners: an Attachment adds to them, and removes listeners
 	listeners map[string]*listener
 	panics    panics        // of the handlers, and of controllers
 	server    WebhookServer // stands for every other service, if it has a port
@@ -95,7 +97,7 @@ func reference(namespace, name string, port int32) string {
 
 // ResolveEndpoint implements rest.Services.
 func (s *services) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
-	l := s.listeners[reference(namespace, name, port)]
+	l := s.at(reference(namespace, name, port))
 	if l == nil && s.server.Port != 0 {
 		return &url.URL{Scheme: "https", Host: s.server.address()}, nil
 	}
@@ -107,7 +109,7 @@ func (s *services) ResolveEndpoint(namespace, name string, port int32) (*url.URL
 
 // DialContext implements rest.Services.
 func (s *services) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	if l := s.listeners[address]; l != nil && l.dial != nil {
+	if l := s.at(address); l != nil && l.dial != nil {
 		return l.dial(ctx)
 	}
 	if s.server.Port != 0 && address == s.server.address() {
@@ -124,7 +126,14 @@ func (s *services) DialContext(ctx context.Context, network, address string) (ne
 
 // Handles implements rest.Services.
 func (s *services) Handles(namespace, name string, port int32) bool {
-	return s.listeners[reference(namespace, name, port)] != nil
+	return s.at(reference(namespace, name, port)) != nil
+}
+
+// at returns the listener of a reference, or nil.
+func (s *services) at(reference string) *listener {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.listeners[reference]
 }
 
 // trustAPIService fills in the caBundle of an APIService that points to a handler, unless it
@@ -154,11 +163,8 @@ func listenServices(o settings, by *auth.Authority) (*services, error) {
 	if len(o.services) == 0 && len(o.webhookPaths) == 0 {
 		return s, nil
 	}
-	if s.authority == nil {
-		var err error
-		if s.authority, err = auth.NewAuthority("fakecluster"); err != nil {
-			return nil, fmt.Errorf("making a certificate authority: %w", err)
-		}
+	if err := s.haveAuthority(); err != nil {
+		return nil, err
 	}
 	if len(o.webhookPaths) > 0 {
 		if err := s.prepareServer(); err != nil {
@@ -167,41 +173,93 @@ func listenServices(o settings, by *auth.Authority) (*services, error) {
 		}
 	}
 	for _, one := range o.services {
-		ref := reference(one.namespace, one.name, int32(one.port))
-		if err := one.check(); err != nil {
+		if err := s.listen(one, o.inProcess); err != nil {
 			s.close()
 			return nil, err
 		}
-		if s.listeners[ref] != nil {
-			s.close()
-			return nil, fmt.Errorf("WithService: %s is given twice", ref)
-		}
-		certificate, err := s.authority.ServerCertificate(one.name + "." + one.namespace + ".svc")
-		if err != nil {
-			s.close()
-			return nil, fmt.Errorf("making a certificate for %s: %w", ref, err)
-		}
-		secure := &tls.Config{Certificates: []tls.Certificate{certificate}}
-		server, end := newServer(s.panics.noting(one.namespace+"/"+one.name, one.handler))
-		if o.inProcess {
-			m := serveInMemory(server, secure)
-			s.listeners[ref] = &listener{url: "https://" + ref, dial: m.DialContext, close: func() {
-				end()
-				m.stop()
-			}}
-			continue
-		}
-		l := httptest.NewUnstartedServer(nil)
-		l.Config = server
-		l.TLS = secure
-		l.StartTLS()
-		s.listeners[ref] = &listener{url: l.URL, close: func() {
-			end()
-			l.CloseClientConnections()
-			l.Close()
-		}}
 	}
 	return s, nil
+}
+
+// haveAuthority makes the authority, unless there is one.
+func (s *services) haveAuthority() error {
+	if s.authority != nil {
+		return nil
+	}
+	var err error
+	if s.authority, err = auth.NewAuthority("fakecluster"); err != nil {
+		return fmt.Errorf("making a certificate authority: %w", err)
+	}
+	return nil
+}
+
+// listen serves a handler of WithService.
+func (s *services) listen(one service, inMemory bool) error {
+	ref := reference(one.namespace, one.name, int32(one.port))
+	if err := one.check(); err != nil {
+		return fmt.Errorf("WithService: %w", err)
+	}
+	if s.listeners[ref] != nil {
+		return fmt.Errorf("WithService: %s is given twice", ref)
+	}
+	return s.serve(one, ref, inMemory)
+}
+
+// serve serves a handler, in memory or at a socket. There is an authority. Nothing else uses the services at the same
+// time, or the caller holds the lock.
+func (s *services) serve(one service, ref string, inMemory bool) error {
+	certificate, err := s.authority.ServerCertificate(one.name + "." + one.namespace + ".svc")
+	if err != nil {
+		return fmt.Errorf("making a certificate for %s: %w", ref, err)
+	}
+	secure := &tls.Config{Certificates: []tls.Certificate{certificate}}
+	server, end := newServer(s.panics.noting(one.namespace+"/"+one.name, one.handler))
+	if inMemory {
+		m := serveInMemory(server, secure)
+		s.listeners[ref] = &listener{url: "https://" + ref, dial: m.DialContext, close: func() {
+			end()
+			m.stop()
+		}}
+		return nil
+	}
+	l := httptest.NewUnstartedServer(nil)
+	l.Config = server
+	l.TLS = secure
+	l.StartTLS()
+	s.listeners[ref] = &listener{url: l.URL, close: func() {
+		end()
+		l.CloseClientConnections()
+		l.Close()
+	}}
+	return nil
+}
+
+// attach serves the handler of an Attachment, in memory.
+func (s *services) attach(one service) error {
+	if err := one.check(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ref := reference(one.namespace, one.name, int32(one.port))
+	if s.listeners[ref] != nil {
+		return fmt.Errorf("%s has a handler", ref)
+	}
+	if err := s.haveAuthority(); err != nil {
+		return err
+	}
+	return s.serve(one, ref, true)
+}
+
+// detach ends what attach has begun.
+func (s *services) detach(reference string) {
+	s.mu.Lock()
+	l := s.listeners[reference]
+	delete(s.listeners, reference)
+	s.mu.Unlock()
+	if l != nil {
+		l.close()
+	}
 }
 
 // newServer returns a server of a handler, and what ends all its requests.
@@ -227,7 +285,11 @@ func (withoutHandshakes) Write(line []byte) (int, error) {
 }
 
 func (s *services) close() {
-	for _, l := range s.listeners {
+	s.mu.Lock()
+	listeners := s.listeners
+	s.listeners = nil
+	s.mu.Unlock()
+	for _, l := range listeners {
 		l.close()
 	}
 	s.served.close()
@@ -239,16 +301,23 @@ func (s *services) close() {
 	}
 }
 
+// signer returns the authority, or nil.
+func (s *services) signer() *auth.Authority {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.authority
+}
+
 // CABundle returns the PEM of the authority that signed the certificates of WithService,
 // WithConversion and WithWebhookPaths. It is what the caBundle of a webhook configuration has
-// to be. Without these options it is nil.
+// to be. Without these options it is nil, unless a program is attached to the cluster that serves a part of the API.
 func (c *Cluster) CABundle() []byte { return c.services.bundle() }
 
 func (s *services) bundle() []byte {
-	if s.authority == nil {
-		return nil
+	if a := s.signer(); a != nil {
+		return a.PEM()
 	}
-	return s.authority.PEM()
+	return nil
 }
 
 // ServiceURL returns the address of a handler of WithService, such as https://127.0.0.1:34567,
@@ -256,7 +325,7 @@ func (s *services) bundle() []byte {
 // too. In a cluster that is InProcess it is an address that only the cluster itself can reach,
 // such as https://hook.default.svc:443. It is empty if there is no such handler.
 func (c *Cluster) ServiceURL(namespace, name string, port int) string {
-	l := c.services.listeners[reference(namespace, name, int32(port))]
+	l := c.services.at(reference(namespace, name, int32(port)))
 	if l == nil {
 		return ""
 	}

@@ -31,7 +31,8 @@ type Node = node.Node
 
 // Nodes runs n Nodes, n1, n2 and so on, in two zones, with 8 CPUs, 32 GiB of memory and 110 Pods each. Their
 // Leases are renewed, and the Pods that are bound to them run: see [Behaviors]. Claims for volumes get them from the
-// default StorageClass "standard", unless the cluster has another default.
+// default StorageClass "standard", unless the cluster has another default. What they use is served as
+// metrics.k8s.io/v1beta1, unless the cluster has an APIService for it that points elsewhere.
 //
 // Default: there are no Nodes, and Pods stay Pending.
 func Nodes(n int) Option {
@@ -74,9 +75,9 @@ func (w *Workloads) beat(name string) (last time.Time, beats, found bool) {
 	return w.agent.Beat(name)
 }
 
-// startNodes runs the nodes and the provisioner of their volumes. The users of nodes get the ClusterRole that kubelets have
+// startNodes runs the nodes, the provisioner of their volumes and the server of their metrics. The users of nodes get the ClusterRole that kubelets have
 // without the authorizer Node. After an error, wait is nil or waits for what has started.
-func (w *Workloads) startNodes(ctx context.Context, s *settings, shared informers.SharedInformerFactory) (wait func(), err error) {
+func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *settings, shared informers.SharedInformerFactory) (wait func(), err error) {
 	if len(s.nodes) == 0 {
 		if len(s.behaviors) > 0 {
 			return nil, errors.New("Behaviors: there are no Nodes; add Nodes(3)")
@@ -128,6 +129,9 @@ func (w *Workloads) startNodes(ctx context.Context, s *settings, shared informer
 	ended := func() {
 		w.agent.Wait()
 		end()
+	}
+	if err := w.serveMetrics(ctx, c, admin, shared); err != nil {
+		return ended, err
 	}
 	client, err := clients.New(w.attachment.ConfigFor("system:volume-provisioner", "system:masters"), "volume-provisioner", "volume-provisioner")
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/client-go/informers"
@@ -20,7 +21,10 @@ type Workloads struct {
 	plane      *controlplane.Plane
 	agent      *node.Agent // nil: there are no Nodes
 	end        func()
+	leave      sync.Once   // the cluster, which goes on
 	fail       func(error) // the test, if there is one
+
+	clusterClosed atomic.Bool // or is being closed
 
 	mu       sync.Mutex
 	problems []error
@@ -38,7 +42,8 @@ func Run(t testing.TB, c *fakecluster.Cluster, opts ...Option) *Workloads {
 	}
 	t.Cleanup(func() {
 		t.Helper()
-		_ = w.Close() // its problems have failed the test before
+		w.end() // its problems have failed the test before
+		w.attachment.Detach()
 		if err := w.unmatched(); err != nil && !t.Failed() {
 			c.TB(t).Errorf("workloads: %v", err)
 		}
@@ -72,7 +77,11 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 			w.plane.Close()
 		}
 	})
-	if w.attachment, err = c.Attach("workloads", w.end); err != nil {
+	w.attachment, err = c.Attach("workloads", func() {
+		w.clusterClosed.Store(true)
+		w.end()
+	})
+	if err != nil {
 		return err
 	}
 	defer func() {
@@ -93,7 +102,7 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 		Controllers: clients, Scheduler: scheduler, Logger: s.logger, Report: w.report,
 		Idle: &controlplane.Idle{Revision: w.attachment.Revision, Faulty: w.attachment.Faulty, Beat: w.beat},
 		Others: func(ctx context.Context, shared informers.SharedInformerFactory) (func(), error) {
-			return w.startNodes(ctx, s, shared)
+			return w.startNodes(ctx, c, s, shared)
 		},
 	})
 	return err
@@ -112,7 +121,15 @@ func (w *Workloads) report(err error) {
 // has gone wrong with Nodes, also behaviors that have selected no container. Further calls return the same.
 func (w *Workloads) Close() error {
 	w.end()
-	w.attachment.Detach()
+	w.leave.Do(func() {
+		if w.clusterClosed.Load() {
+			return
+		}
+		if err := w.removeMetrics(); err != nil {
+			w.report(err)
+		}
+		w.attachment.Detach()
+	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return errors.Join(append(slices.Clone(w.problems), w.unmatched())...)

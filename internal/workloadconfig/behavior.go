@@ -76,7 +76,8 @@ type Behavior struct {
 	// TerminationExitCode is the exit code after SIGTERM. Default: 0.
 	TerminationExitCode int32 `json:"terminationExitCode,omitempty"`
 
-	// Usage is what the container uses while it runs: cpu and memory. Default: none.
+	// Usage is what the container uses while it runs: cpu and memory, as metrics.k8s.io reports it. The behavior whose
+	// selection matches the pod at the time of a request applies, so a change of the pod's labels changes the usage. Default: 0.
 	Usage corev1.ResourceList `json:"usage,omitempty"`
 }
 

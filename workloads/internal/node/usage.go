@@ -25,3 +25,9 @@ func (a *Agent) Usage(pod *corev1.Pod) map[string]corev1.ResourceList {
 	}
 	return usage
 }
+
+// Reports reports whether a node exists here and reports what its pods use. It does not while its heartbeats are stopped.
+func (a *Agent) Reports(name string) bool {
+	n := a.byName[name]
+	return n != nil && n.beats()
+}

@@ -1,0 +1,93 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
+)
+
+// The service that the APIService points to, as in the manifests of metrics-server.
+const (
+	Namespace = metav1.NamespaceSystem
+	Service   = "metrics-server"
+	Port      = 443
+)
+
+const (
+	apiService = "v1beta1.metrics.k8s.io"
+	reader     = "system:aggregated-metrics-reader"
+
+	// managedBy marks an APIService that Install has created, also in a fork or a snapshot.
+	managedBy, us = "app.kubernetes.io/managed-by", "fakecluster-workloads"
+)
+
+var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+
+// Wanted reports whether the version is not served by another server: its APIService does not exist, or it points to the
+// service of this package.
+func Wanted(ctx context.Context, client dynamic.Interface) (bool, error) {
+	found, err := client.Resource(apiServices).Get(ctx, apiService, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading the APIService of metrics: %w", err)
+	}
+	namespace, _, _ := unstructured.NestedString(found.Object, "spec", "service", "namespace")
+	name, _, _ := unstructured.NestedString(found.Object, "spec", "service", "name")
+	return namespace == Namespace && name == Service, nil
+}
+
+// Install creates the APIService and the ClusterRole of its readers, unless they exist. The handler has to be reachable.
+func Install(ctx context.Context, objects dynamic.Interface, client kubernetes.Interface) error {
+	group := v1beta1.SchemeGroupVersion.Group
+	role := &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: reader, Labels: map[string]string{
+			"k8s-app": Service,
+			"rbac.authorization.k8s.io/aggregate-to-admin": "true", "rbac.authorization.k8s.io/aggregate-to-edit": "true", "rbac.authorization.k8s.io/aggregate-to-view": "true",
+		}},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{"pods", "nodes"}, Verbs: []string{"get", "list", "watch"}}},
+	}
+	service := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": apiServices.GroupVersion().String(), "kind": "APIService",
+		"metadata": map[string]any{"name": apiService, "labels": map[string]any{"k8s-app": Service, managedBy: us}},
+		"spec": map[string]any{
+			"group": group, "version": v1beta1.SchemeGroupVersion.Version, "groupPriorityMinimum": int64(100), "versionPriority": int64(100),
+			// The service has the certificate of the cluster that it runs in, which a fork does not need to share.
+			"insecureSkipTLSVerify": true,
+			"service":               map[string]any{"namespace": Namespace, "name": Service, "port": int64(Port)},
+		},
+	}}
+	_, err := client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{})
+	_, err2 := objects.Resource(apiServices).Create(ctx, service, metav1.CreateOptions{})
+	for _, err := range []*error{&err, &err2} {
+		if apierrors.IsAlreadyExists(*err) {
+			*err = nil
+		}
+	}
+	if err := errors.Join(err, err2); err != nil {
+		return fmt.Errorf("installing the API of metrics: %w", err)
+	}
+	return nil
+}
+
+// Remove deletes the APIService if Install has created it, so that discovery goes on without it.
+func Remove(ctx context.Context, objects dynamic.Interface) error {
+	found, err := objects.Resource(apiServices).Get(ctx, apiService, metav1.GetOptions{})
+	if err == nil && found.GetLabels()[managedBy] == us {
+		err = objects.Resource(apiServices).Delete(ctx, apiService, metav1.DeleteOptions{})
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("removing the API of metrics: %w", err)
+	}
+	return nil
+}

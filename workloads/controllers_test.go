@@ -279,6 +279,20 @@ spec: {spec: {devices: {requests: [{name: one, exactly: {deviceClassName: gpu}}]
 				w.Error("the request is still there")
 			}
 		}},
+		{"podcertificaterequest-cleaner-controller: it looks every five minutes, by an informer", func(w world) {
+			if n := w.requests("kube-controller-manager", "watch", "podcertificaterequests"); n != 1 {
+				w.Errorf("it follows the requests %d times", n)
+			}
+		}},
+		{"device-taint-eviction-controller: a Pod leaves a device that is tainted", func(w world) {
+			objects := strings.Split(tainted, "kind: ResourceClaim")
+			w.create(strings.TrimSuffix(objects[0], "---\napiVersion: resource.k8s.io/v1\n"))
+			w.create("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim" + strings.Replace(objects[1], "UID", string(w.object("pods", "web").GetUID()), 1))
+			if p := w.find("pods", "web"); p != nil && p.GetDeletionTimestamp() == nil {
+				w.Errorf("the Pod is still there; Events: %v", w.events("web"))
+			}
+			w.isLogged("web", "DeviceTaintManagerEviction: Marking for deletion")
+		}},
 		{"legacy-serviceaccount-token-cleaner-controller: it looks once a day since when tokens are tracked", func(w world) {
 			w.pass(25 * time.Hour)
 			if n := w.requests("legacy-service-account-token-cleaner", "get", "configmaps"); n != 2 {
@@ -332,6 +346,37 @@ spec: {spec: {devices: {requests: [{name: one, exactly: {deviceClassName: gpu}}]
 }
 
 const (
+	// tainted has a Pod whose claim has a device with the effect NoExecute.
+	tainted = `
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: n1}
+spec:
+  driver: gpu.example.com
+  nodeName: n1
+  pool: {name: n1, generation: 1, resourceSliceCount: 1}
+  devices: [{name: d1, taints: [{key: broken, effect: NoExecute}]}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  nodeName: n1
+  containers: [{name: c, image: nginx, resources: {claims: [{name: gpu}]}}]
+  resourceClaims: [{name: gpu, resourceClaimName: gpu}]
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: gpu}
+spec: {devices: {requests: [{name: one, exactly: {deviceClassName: gpu}}]}}
+status:
+  allocation: {devices: {results: [{request: one, driver: gpu.example.com, pool: n1, device: d1}]}}
+  reservedFor: [{resource: pods, name: web, uid: UID}]
+`
 	service = `
 apiVersion: v1
 kind: Service

@@ -52,7 +52,8 @@ func once(name string, set func(*settings)) Option {
 
 // Controllers selects the controllers that act, by the names that they have in the flag --controllers of
 // kube-controller-manager and cloud-controller-manager: "*" stands for all, "name" for one, and "-name" takes one away from "*". ControllerNames returns the
-// names. An unknown name is an error that lists them. Controllers() runs none.
+// names. An unknown name is an error that lists them, and one of kube-controller-manager that does not run here an error
+// that says why. Controllers() runs none.
 //
 // Controllers that act within the writes of the cluster by [fakecluster.WithControllers] act in any case, and there only;
 // to name one with "-" is an error then.
@@ -115,6 +116,9 @@ func read(opts []Option) (*settings, error) {
 func (s *settings) acting(a *fakecluster.Attachment) (clients []string, within []fakecluster.Controller, err error) {
 	all := ControllerNames()
 	for _, name := range s.controllers {
+		if why, missing := controlplane.Missing[strings.TrimPrefix(name, "-")]; missing {
+			return nil, nil, fmt.Errorf("Controllers: %s does not run in a living cluster, because %s", strings.TrimPrefix(name, "-"), why)
+		}
 		if name != "*" && !slices.Contains(all, strings.TrimPrefix(name, "-")) {
 			return nil, nil, fmt.Errorf("Controllers: there is no controller %q; there are %s", name, strings.Join(all, ", "))
 		}

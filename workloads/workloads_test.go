@@ -3,7 +3,9 @@ package workloads_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -118,6 +120,34 @@ func TestControllersAreSelected(t *testing.T) {
 				}
 			}, workloads.Controllers(c.selection...))
 		})
+	}
+}
+
+// TestControllersOfUpstreamThatDoNotRun proves that each name of kube-controller-manager is that of a controller, or says why not.
+func TestControllersOfUpstreamThatDoNotRun(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	_, err := workloads.New(c, workloads.Controllers("*", "-node-ipam-controller"))
+	const want = "Controllers: node-ipam-controller does not run in a living cluster, because kubelets choose the addresses of their Pods here"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "cmd/kube-controller-manager/names/controller_names.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`= "(.*-controller)"`).FindAllStringSubmatch(string(source), -1)
+	if len(names) < 40 {
+		t.Fatalf("the source of upstream has %d names", len(names))
+	}
+	for _, name := range names {
+		_, err = workloads.New(c, workloads.Controllers(name[1], "no-controller"))
+		if !slices.Contains(workloads.ControllerNames(), name[1]) && (err == nil || !strings.Contains(err.Error(), name[1]+" does not run in a living cluster, because ")) {
+			t.Errorf("the error for %s does not give a reason: %v", name[1], err)
+		}
 	}
 }
 

@@ -47,9 +47,11 @@ var table = []row{
 	{"volumeattributesclass-protection-controller", attributesClassProtection},
 	// devices.go
 	{"resourceclaim-controller", resourceClaims},
+	{"device-taint-eviction-controller", deviceTaints},
 	// certificates.go
 	{"certificatesigningrequest-approving-controller", requestApprover},
 	{"certificatesigningrequest-cleaner-controller", requestCleaner},
+	{"podcertificaterequest-cleaner-controller", podCertificateRequestCleaner},
 	// accounts.go
 	{"legacy-serviceaccount-token-cleaner-controller", tokenCleaner},
 }
@@ -61,4 +63,21 @@ func Names() []string {
 		names = append(names, r.name)
 	}
 	return names
+}
+
+// Missing are the controllers of kube-controller-manager that do not run here, and why.
+var Missing = map[string]string{
+	"bootstrap-signer-controller": "kube-controller-manager runs it only if it is named",
+	"token-cleaner-controller":    "kube-controller-manager runs it only if it is named",
+	"selinux-warning-controller":  "kube-controller-manager runs it only if it is named",
+
+	"podgroup-protection-controller":                                 "its feature gate is off by default",
+	"resourcepoolstatusrequest-controller":                           "its feature gate is off by default",
+	"storageversion-garbage-collector-controller":                    "its feature gate is off by default",
+	"node-ipam-controller":                                           "kubelets choose the addresses of their Pods here",
+	"persistentvolume-attach-detach-controller":                      "nothing is attached to Nodes here",
+	"persistentvolume-expander-controller":                           "volumes are not of a driver that could expand them",
+	"certificatesigningrequest-signing-controller":                   "upstream's follows the files of its authority, for which virtual time cannot wait; write status.certificate in the test",
+	"serviceaccount-token-controller":                                "ServiceAccounts get their tokens by TokenRequest",
+	"kube-apiserver-serving-clustertrustbundle-publisher-controller": "the authority of the cluster is in the ConfigMap kube-root-ca.crt",
 }

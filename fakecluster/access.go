@@ -114,7 +114,7 @@ func (c *Cluster) CheckRole(t testing.TB, user string, paths ...string) {
 	t.Helper()
 	diff := c.compareRoles(t, user, paths)
 	if len(diff.Missing) > 0 {
-		c.TB(t).Errorf("fakecluster: the roles in %s do not allow everything that %s has asked for\n%s", strings.Join(paths, ", "), user, diff.missing())
+		c.TB(t).Errorf("fakecluster: the roles in %s do not allow everything that %s has requested\n%s", strings.Join(paths, ", "), user, diff.missing())
 	}
 }
 
@@ -123,8 +123,9 @@ func (c *Cluster) CheckRole(t testing.TB, user string, paths ...string) {
 //
 // It tolerates the verbs that the markers of kubebuilder always include, if the user has needed the
 // resource with another verb: get, list, watch, create, update, patch and delete, of the subresource
-// status get, update and patch, of finalizers update. A wildcard is needed if it has allowed
-// anything. [Access.CompareRoles] tolerates nothing.
+// status get, update and patch, of finalizers update. It also tolerates a Role whose name ends with
+// leader-election-role, as kubebuilder generates it: tests often run without leader election. A
+// wildcard is needed if it has allowed anything. [Access.CompareRoles] tolerates nothing.
 func (c *Cluster) CheckUnusedRules(t testing.TB, user string, paths ...string) {
 	t.Helper()
 	diff := c.compareRoles(t, user, paths)
@@ -163,7 +164,10 @@ func readRoles(paths []string) ([]auth.RoleRule, error) {
 			of := id{kind.Kind, m.GetName()}
 			order = append(order, of)
 			for _, r := range role.Rules {
-				rules[of] = append(rules[of], auth.RoleRule{PolicyRule: r, Namespaced: kind.Kind == "Role"})
+				rules[of] = append(rules[of], auth.RoleRule{
+					PolicyRule: r, Namespaced: kind.Kind == "Role",
+					LeaderElection: kind.Kind == "Role" && strings.HasSuffix(m.GetName(), "leader-election-role"),
+				})
 			}
 		case "RoleBinding", "ClusterRoleBinding":
 			var binding rbacv1.RoleBinding // a ClusterRoleBinding refers to its role alike

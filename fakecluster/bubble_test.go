@@ -162,6 +162,46 @@ func TestEndlessWritesInABubbleFailTheTest(t *testing.T) {
 	})
 }
 
+// Too many requests at one moment fail the test. The usual limits are 200,000 writes and 1,000,000 requests. As many as the limit are
+// accepted, and so are more once time has advanced.
+func TestTooManyRequestsAtOneMoment(t *testing.T) {
+	const still = "fakecluster: time in the synctest bubble stands still, because "
+	for _, test := range []struct {
+		rule string
+		send func(maps typedcorev1.ConfigMapInterface, i int) error
+		want string
+	}{
+		{"writes of many objects", func(maps typedcorev1.ConfigMapInterface, i int) error {
+			_, err := maps.Create(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("a", i)}}, metav1.CreateOptions{})
+			return err
+		}, still + "11 writes came at the same moment, the last of them POST /api/v1/namespaces/default/configmaps from operator. If this is on purpose, write time.Sleep(time.Millisecond) between them"},
+		{"reads", func(maps typedcorev1.ConfigMapInterface, _ int) error {
+			_, err := maps.List(context.Background(), metav1.ListOptions{})
+			return err
+		}, still + "21 requests came at the same moment, the last of them GET /api/v1/namespaces/default/configmaps from operator. Write time.Sleep(time.Millisecond) between two reads of a loop"},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				of := &reporting{TB: t}
+				c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.LimitedAtOneMoment(10, 20))
+				cfg := c.RESTConfig()
+				cfg.UserAgent = "operator"
+				for i := range 30 {
+					must(t, test.send(mapsOf(cfg), i))
+					if i%10 == 9 {
+						time.Sleep(time.Millisecond)
+					}
+				}
+				equal(t, "failures of the test with pauses", len(of.errors), 0)
+				for i := range 30 {
+					_ = test.send(mapsOf(cfg), 100+i)
+				}
+				equal(t, "failures of the test", of.errors, []string{test.want})
+			})
+		})
+	}
+}
+
 // stoodStill is the name of a test that hangs, which another one runs in a process of its own.
 const stoodStill = "FAKECLUSTER_TEST_STANDS_STILL"
 

@@ -12,18 +12,24 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// How many requests may come while the time of a bubble stands still. A controller that writes without end never waits, so
-// that the sleep of its test never ends.
-const (
-	maxObjectWrites = 2_000     // of one object
-	maxWrites       = 200_000   // of all objects: 10,000 pods start with 90,000
-	maxRequests     = 1_000_000 // reads and writes
-	// endlessPause is how long each later request takes, so that time passes and the test can end.
-	endlessPause = time.Second
-)
+// standstillLimits are how many requests may come while the time of a bubble stands still. A controller that writes without end
+// never waits, so that the sleep of its test never ends.
+type standstillLimits struct {
+	objectWrites int // of one object
+	writes       int // of all objects
+	requests     int // reads and writes
+}
+
+// usualStandstill allows the start of 10,000 pods, which is 90,000 writes.
+var usualStandstill = standstillLimits{objectWrites: 2_000, writes: 200_000, requests: 1_000_000}
+
+// endlessPause is how long each later request takes, so that time passes and the test can end.
+const endlessPause = time.Second
 
 // standstill counts the requests since the time of a bubble has last advanced.
 type standstill struct {
+	limits standstillLimits
+
 	mu       sync.Mutex
 	at       time.Time
 	requests int
@@ -57,15 +63,15 @@ func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first 
 	last := fmt.Sprintf("%s %s from %s", req.Method, req.URL.Path, inspect.ClientName("", req.UserAgent()))
 	const still = "time in the synctest bubble stands still, because "
 	switch {
-	case object > maxObjectWrites:
-		endless, found := c.server.EndlessWrites(maxObjectWrites / 2)
+	case object > s.limits.objectWrites:
+		endless, found := c.server.EndlessWrites(s.limits.objectWrites / 2)
 		if !found { // they were refused, or changed nothing
 			endless = fmt.Sprintf("%s (%d times)", last, object)
 		}
 		s.mistake = fmt.Errorf(still+"of endless writes to %s. Write only what has changed: if !equality.Semantic.DeepEqual(before, after) { … }", endless)
-	case s.writes > maxWrites:
+	case s.writes > s.limits.writes:
 		s.mistake = fmt.Errorf(still+"%d writes came at the same moment, the last of them %s. If this is on purpose, write time.Sleep(time.Millisecond) between them", s.writes, last)
-	case s.requests > maxRequests:
+	case s.requests > s.limits.requests:
 		s.mistake = fmt.Errorf(still+"%d requests came at the same moment, the last of them %s. Write time.Sleep(time.Millisecond) between two reads of a loop", s.requests, last)
 	}
 	return s.mistake, s.mistake != nil
@@ -77,7 +83,7 @@ func (c *Cluster) endEndless(next http.Handler) http.Handler {
 	if !c.home.inBubble {
 		return next
 	}
-	counts := &standstill{objects: map[string]int{}}
+	counts := &standstill{limits: c.settings.limits.standstill, objects: map[string]int{}}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		mistake, first := counts.count(c, req)
 		if mistake == nil {

@@ -17,3 +17,8 @@ func Limited(header, idle time.Duration, connections int64, watches int) func(*s
 		s.limits.watches = watches
 	}
 }
+
+// LimitedAtOneMoment limits the writes, and all requests, that a cluster accepts while the time of a bubble stands still.
+func LimitedAtOneMoment(writes, requests int) func(*settings) {
+	return func(s *settings) { s.limits.standstill.writes, s.limits.standstill.requests = writes, requests }
+}

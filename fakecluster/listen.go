@@ -26,11 +26,13 @@ type limits struct {
 	connections int64
 	// watches is how many there may be at a time in the cluster; 0: the server's default.
 	watches int
+	// standstill limits the requests at one moment of a bubble.
+	standstill standstillLimits
 }
 
 // usualLimits end half-open connections after the same times as kube-apiserver does. No watch
 // ends by them: they count before a request and between two.
-var usualLimits = limits{header: 32 * time.Second, idle: 90 * time.Second, connections: 10_000}
+var usualLimits = limits{header: 32 * time.Second, idle: 90 * time.Second, connections: 10_000, standstill: usualStandstill}
 
 const (
 	// idleConnections is how many idle connections a cluster's clients keep. A test with more

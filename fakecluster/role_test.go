@@ -119,7 +119,7 @@ func TestCheckRoleNamesMissingRules(t *testing.T) {
 	must(t, err)
 	edited := filepath.Join(t.TempDir(), "role.yaml")
 	must(t, os.WriteFile(edited, []byte(strings.Replace(string(text), "verbs: [create, get]", "verbs: [get, delete]", 1)), 0o600))
-	equal(t, "to paste, and list with watch", checkRole(t, c, edited, "testdata/rbac/binding.yaml"), "fakecluster: the roles in "+edited+`, testdata/rbac/binding.yaml do not allow everything that operator has asked for
+	equal(t, "to paste, and list with watch", checkRole(t, c, edited, "testdata/rbac/binding.yaml"), "fakecluster: the roles in "+edited+`, testdata/rbac/binding.yaml do not allow everything that operator has requested
 missing, as markers for controller-gen:
 	// +kubebuilder:rbac:groups="",resources=configmaps,verbs=create
 	// +kubebuilder:rbac:urls=/metrics,verbs=get
@@ -155,6 +155,16 @@ never used:
 	- {apiGroups: [""], resources: ["configmaps/finalizers"], verbs: ["patch"]}
 	- {nonResourceURLs: ["/metrics"], verbs: ["get"]}
 	- {apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list", "watch"]}
+`)
+	election := filepath.Join(t.TempDir(), "leader_election_role.yaml")
+	const generated = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: NAME}\nrules:\n" +
+		"- {apiGroups: [\"\"], resources: [events], verbs: [create, patch]}\n"
+	must(t, os.WriteFile(election, []byte(strings.Replace(generated, "NAME", "website-leader-election-role", 1)), 0o600))
+	equal(t, "the role for leader election", checkUnusedRules(t, c, election), "")
+	must(t, os.WriteFile(election, []byte(strings.Replace(generated, "NAME", "another-role", 1)), 0o600))
+	equal(t, "another role", checkUnusedRules(t, c, election), "fakecluster: the roles in "+election+` have rules that operator has never needed
+never used:
+	- {apiGroups: [""], resources: ["events"], verbs: ["create", "patch"]}
 `)
 	equal(t, "no role", checkUnusedRules(t, c, "testdata/rbac/binding.yaml"), "fakecluster: no role in testdata/rbac/binding.yaml")
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/remote"
 	"github.com/fakecluster/fakecluster/internal/scenario/rewrite"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
+	"github.com/fakecluster/fakecluster/kustomize"
 )
 
 // errFailed is returned if scenarios were played and failed. It is not printed: the log shows the
@@ -39,6 +40,7 @@ type playing struct {
 	update          bool
 	parallel        int
 	crds, manifests []string
+	kustomize       []string
 	kubeconfig      string
 	grace           time.Duration
 	changesAll      bool
@@ -75,6 +77,8 @@ func runCommand() *cobra.Command {
 are ignored; may be repeated`)
 	flags.StringArrayVar(&f.manifests, "manifests", nil, `a file or folder of manifests that each cluster begins with, which are created in the order
 that installing needs; may be repeated`)
+	flags.StringArrayVar(&f.kustomize, "kustomize", nil, `a folder with a kustomization that each cluster begins with, which is built and installed as by
+kubectl apply -k; may be repeated`)
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", `play them on the cluster of this kubeconfig, in namespaces and groups of their own that are
 deleted afterwards; what that cluster cannot do is skipped, and a write that may change anything else fails`)
 	flags.BoolVar(&f.changesAll, "allow-cluster-changes", false, `with --kubeconfig: let scenarios change what is not their own, such as ClusterRoles or objects
@@ -97,8 +101,8 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	if f.parallel < 0 {
 		return usageError{fmt.Errorf("run: --parallel: must not be negative, and is %d", f.parallel)}
 	}
-	if f.kubeconfig != "" && len(f.crds)+len(f.manifests) > 0 {
-		return usageError{errors.New("run: --crds and --manifests are for clusters in this process; install them in the cluster of --kubeconfig before")}
+	if f.kubeconfig != "" && len(f.crds)+len(f.manifests)+len(f.kustomize) > 0 {
+		return usageError{errors.New("run: --crds, --manifests and --kustomize are for clusters in this process; install them in the cluster of --kubeconfig before")}
 	}
 	if f.grace < 0 || f.grace > 0 && f.kubeconfig == "" {
 		return usageError{errors.New("run: --grace is a duration such as 10s, and needs --kubeconfig: clusters in this process finish their work within the write")}
@@ -133,10 +137,15 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 		reporter.Progress = len(all)
 	}
 	var results []player.Result
-	with := player.Player{
-		Parallel: f.parallel, Bubble: bubbles(cmd.Context()),
-		Start: player.InProcessWith(fakecluster.WithCRDPaths(f.crds...), fakecluster.WithManifests(f.manifests...)),
+	options := []fakecluster.Option{fakecluster.WithCRDPaths(f.crds...), fakecluster.WithManifests(f.manifests...)}
+	for _, folder := range f.kustomize {
+		objects, err := kustomize.Build(folder)
+		if err != nil {
+			return fmt.Errorf("run: --kustomize: %w", err)
+		}
+		options = append(options, fakecluster.WithObjects(objects...))
 	}
+	with := player.Player{Parallel: f.parallel, Bubble: bubbles(cmd.Context()), Start: player.InProcessWith(options...)}
 	if f.kubeconfig != "" {
 		cfg, err := clientcmd.BuildConfigFromFlags("", f.kubeconfig)
 		if err != nil {

@@ -16,6 +16,17 @@ import (
 
 var elapsed = regexp.MustCompile(`\(\d+\.\d{3}s\)`)
 
+const widgetDefinition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, kind: Widget}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`
+
 // What the command prints where, and its exit status.
 func TestCommand(t *testing.T) {
 	const (
@@ -26,18 +37,10 @@ func TestCommand(t *testing.T) {
 	for path, text := range map[string]string{
 		"ok.yaml": ok, "both.yaml": ok + "---\n" + bad, "field.yaml": ok + "  expcet: 1\n", "step.yaml": "scenario: s\nsteps:\n- poke: 1\n",
 		"log.yaml": "scenario: It talks\nsteps:\n- log: '\"hello\"'\n- log: world\n", "time.yaml": "scenario: An hour passes\nsteps:\n- advance: 1h\n",
-		"widget.yaml": "scenario: A Widget is kept\nsteps:\n- create: {apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}\n",
-		"widgets.yaml": `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: widgets, kind: Widget}
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-`,
-		"broken.yaml": "scenario: [\n", "crds/pod.yaml": "apiVersion: v1\nkind: Pod\n", "empty/README": "nothing",
+		"widget.yaml":  "scenario: A Widget is kept\nsteps:\n- create: {apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}\n",
+		"widgets.yaml": widgetDefinition,
+		"broken.yaml":  "scenario: [\n", "overlay/kustomization.yaml": "resources: [definition.yaml]\n", "overlay/definition.yaml": widgetDefinition,
+		"crds/pod.yaml": "apiVersion: v1\nkind: Pod\n", "empty/README": "nothing",
 	} {
 		if folder, _, ok := strings.Cut(path, "/"); ok {
 			if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -69,10 +72,12 @@ FAIL  both.yaml:6: It is ill (0.000s)
 			"ok    widget.yaml:1: A Widget is kept (0.000s)\n1 passed, 0 failed\n", ""},
 		{"manifests that each cluster begins with", []string{"run", "--manifests", "widgets.yaml", "widget.yaml"}, 0,
 			"ok    widget.yaml:1: A Widget is kept (0.000s)\n1 passed, 0 failed\n", ""},
+		{"a kustomization that each cluster begins with", []string{"run", "--kustomize", "overlay", "widget.yaml"}, 0,
+			"ok    widget.yaml:1: A Widget is kept (0.000s)\n1 passed, 0 failed\n", ""},
 		{"without its definition", []string{"run", "widget.yaml"}, 1,
 			"FAIL  widget.yaml:1: A Widget is kept (0.000s)\n    widget.yaml:3: step 1: create Widget.example.com w: the cluster does not serve the kind Widget in example.com/v1, and never did in this scenario\n0 passed, 1 failed\n", ""},
 		{"definitions for a cluster that runs already", []string{"run", "--crds", "widgets.yaml", "--kubeconfig", "none", "widget.yaml"}, 2,
-			"", "fakecluster: run: --crds and --manifests are for clusters in this process; install them in the cluster of --kubeconfig before\n"},
+			"", "fakecluster: run: --crds, --manifests and --kustomize are for clusters in this process; install them in the cluster of --kubeconfig before\n"},
 		{"patience with a cluster in this process", []string{"run", "--grace", "5s", "ok.yaml"}, 2,
 			"", "fakecluster: run: --grace is a duration such as 10s, and needs --kubeconfig: clusters in this process finish their work within the write\n"},
 		{"less than no patience", []string{"run", "--grace", "-5s", "--kubeconfig", "none", "ok.yaml"}, 2,

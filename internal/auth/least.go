@@ -103,6 +103,8 @@ type RoleRule struct {
 	rbacv1.PolicyRule
 	// Namespaced says that the rule is one of a Role: it allows nothing outside of namespaces.
 	Namespaced bool
+	// LeaderElection says that kubebuilder generates the rule for leader election, which tests often switch off.
+	LeaderElection bool
 }
 
 // allows reports whether the rule allows a request, in a namespace of any name.
@@ -156,14 +158,18 @@ func isCustomary(unused inspect.AccessRequest, requests []inspect.AccessRequest)
 
 // Unused returns the parts of the rules that none of the requests needs. A part is a pair of a
 // resource and a verb; it is needed if a request matches it. A wildcard is needed if any
-// request matches it. If the verbs of kubebuilder's markers are tolerated, a part is also needed if
-// the verb is one that the markers always include, and the requests use the resource with another one.
-func Unused(requests []inspect.AccessRequest, rules []RoleRule, tolerateMarkers bool) []rbacv1.PolicyRule {
+// request matches it. If what kubebuilder generates is tolerated, a part is also needed if
+// the verb is one that the markers always include, and the requests use the resource with another one, or if it is in a rule
+// for leader election.
+func Unused(requests []inspect.AccessRequest, rules []RoleRule, tolerateGenerated bool) []rbacv1.PolicyRule {
 	var unused []inspect.AccessRequest
 	for _, r := range rules {
+		if tolerateGenerated && r.LeaderElection {
+			continue
+		}
 		for _, verb := range r.Verbs {
 			for _, one := range single(r, verb) {
-				if !slices.ContainsFunc(requests, one.rule.allows) && !(tolerateMarkers && isCustomary(one.request, requests)) {
+				if !slices.ContainsFunc(requests, one.rule.allows) && !(tolerateGenerated && isCustomary(one.request, requests)) {
 					unused = append(unused, one.request)
 				}
 			}
@@ -182,7 +188,7 @@ type part struct {
 func single(r RoleRule, verb string) (parts []part) {
 	only := func(rule rbacv1.PolicyRule, request inspect.AccessRequest) {
 		rule.Verbs, request.Verb = []string{verb}, verb
-		parts = append(parts, part{RoleRule{rule, r.Namespaced}, request})
+		parts = append(parts, part{RoleRule{PolicyRule: rule, Namespaced: r.Namespaced}, request})
 	}
 	for _, group := range r.APIGroups {
 		for _, resource := range r.Resources {

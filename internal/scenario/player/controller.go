@@ -19,7 +19,9 @@ import (
 // scenario's cluster.
 type Controller func(ctx context.Context, cfg *rest.Config) error
 
-// A controller that sends tooMany writes within tooShort is taken to write without end.
+// A controller that sends tooMany writes within tooShort is taken to write without end. Package fakecluster finds endless
+// writes only in bubbles, because only there a test cannot go on. This limit also holds in real time and for remote clusters,
+// and ends the scenario with the writes of the controller.
 const (
 	tooMany  = 1000
 	tooShort = time.Second

@@ -6,9 +6,10 @@
 // [New] makes a [Server], an http.Handler, over a store. [Options] configure it: who may do what ([Users],
 // [Accounts], [Modes]), admission ([Admission]), audit events ([AuditLog]), addresses ([Network], [Services]),
 // flow control ([FlowControl]), and the controllers ([ControllerNames]) that act within the writes. A Server also
-// has what a test needs: credentials for users, faults, the history of requests and objects, findings, explanations
-// ([ExplainHeader]), forks, and Settle. [CheckTime] checks the time of a clock, and [RecoverPanics] protects handlers
-// in front of a server.
+// has what a test needs: credentials for users, faults, the history of requests and objects, findings and the page of
+// a report, explanations ([ExplainHeader]), forks, and Settle. A program that prepares a server, or continues it from a
+// file, uses RestartRequests and AccountKey. [CheckTime] checks the time of a clock, and [RecoverPanics] protects
+// handlers in front of a server.
 //
 // # The way of a request
 //

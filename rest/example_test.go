@@ -7,6 +7,8 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -175,6 +177,50 @@ func ExampleServer_Requests() {
 	// 200 patch configmaps default/a
 	// 404 get configmaps default/b
 	// data: added {"color":"red"}
+}
+
+// A server that has been prepared forgets how. The numbers of requests begin with 1 again.
+func ExampleServer_RestartRequests() {
+	server, end := exampleServer(rest.Options{})
+	defer end()
+	send(server, "secret", "POST", configMaps, `{"metadata": {"name": "prepared"}}`)
+	server.RestartRequests()
+	send(server, "secret", "GET", configMaps+"/prepared", "")
+	for _, q := range server.Requests() {
+		fmt.Println(q.Number, q.Verb, q.Object())
+	}
+	// Output: 1 get configmaps default/prepared
+}
+
+// A later server with the same key accepts the tokens of this one.
+func ExampleServer_AccountKey() {
+	server, end := exampleServer(rest.Options{})
+	defer end()
+	fmt.Println("before the first token:", server.AccountKey())
+	send(server, "secret", "POST", "/api/v1/namespaces/default/serviceaccounts", `{"metadata": {"name": "robot"}}`)
+	send(server, "secret", "POST", "/api/v1/namespaces/default/serviceaccounts/robot/token", `{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}`)
+	later := rest.Options{Accounts: rest.Accounts{SigningKey: server.AccountKey()}}
+	fmt.Println("a key to keep:", later.Accounts.SigningKey != nil)
+	// Output:
+	// before the first token: <nil>
+	// a key to keep: true
+}
+
+// The page of what has happened is one HTML file, named after the program and the test.
+func ExampleServer_WriteReport() {
+	server, end := exampleServer(rest.Options{})
+	defer end()
+	folder, err := os.MkdirTemp("", "report")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	path, err := server.WriteReport(folder, "operator", "TestWebsite")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(filepath.Base(path))
+	// Output: operator.TestWebsite.html
 }
 
 // The findings name requests whose failure may be the reason why a test failed.

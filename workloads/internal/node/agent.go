@@ -75,13 +75,13 @@ func Start(ctx context.Context, config Config) (*Agent, error) {
 		return nil, err
 	}
 	a.beats = beats{ctx: ctx, writing: make(chan struct{}, 1), last: time.Now()}
-	network := newNetwork(specs)
+	subnets := newSubnets(specs)
 	for i, spec := range specs {
 		client, err := config.Client("system:node:"+spec.Name, "system:nodes")
 		if err != nil {
 			return nil, fmt.Errorf("a client for node %s: %w", spec.Name, err)
 		}
-		n := newNode(ctx, a, spec, client, network.subnet(i))
+		n := newNode(ctx, a, spec, client, subnets.subnet(i))
 		a.nodes = append(a.nodes, n)
 		a.byName[spec.Name] = n
 	}

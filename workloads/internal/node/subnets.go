@@ -7,15 +7,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// network divides 10.244.0.0/14 among the nodes. Each gets as many addresses as its pods need, and at least 256.
-type network struct {
+// subnets divides 10.244.0.0/14 among the nodes. Each gets as many addresses as its pods need, and at least 256.
+type subnets struct {
 	bits int // of a subnet's prefix
 }
 
 // podNetwork begins where that of kind does.
 var podNetwork = netip.MustParseAddr("10.244.0.0")
 
-func newNetwork(specs []*corev1.Node) network {
+func newSubnets(specs []*corev1.Node) subnets {
 	pods := int64(0)
 	for _, spec := range specs {
 		pods = max(pods, spec.Status.Capacity.Pods().Value())
@@ -24,7 +24,7 @@ func newNetwork(specs []*corev1.Node) network {
 	for bits > 14 && pods+2 > 1<<(32-bits) {
 		bits--
 	}
-	return network{bits: bits}
+	return subnets{bits: bits}
 }
 
 // subnet are the addresses of the pods of a node.
@@ -33,7 +33,7 @@ type subnet struct {
 	last   uint32 // the address that was given last, counted from the start
 }
 
-func (n network) subnet(i int) subnet {
+func (n subnets) subnet(i int) subnet {
 	return subnet{prefix: netip.PrefixFrom(add(podNetwork, uint32(i)<<(32-n.bits)), n.bits)}
 }
 

@@ -1,9 +1,13 @@
 package fakecluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log"
+	"net"
 	"net/http"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientrest "k8s.io/client-go/rest"
@@ -80,6 +84,39 @@ func (a *Attachment) Act(controllers ...Controller) error {
 		return err
 	}
 	return a.cluster.server.Act(namesOf(controllers))
+}
+
+// Connect makes the server reach the pods of the cluster through a network, with the signature of [net.Dialer.DialContext]:
+// those behind the Services of webhooks and APIServices that [WithService] does not name, and those of pods/proxy and services/proxy.
+// Addresses are cluster IPs and the IPs of pods. Detach ends it.
+func (a *Attachment) Connect(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
+	a.cluster.mu.Lock()
+	defer a.cluster.mu.Unlock()
+	to := &a.cluster.services.network
+	to.Store((*dialFunc)(&dial))
+	a.undo = append(a.undo, func() { to.Store(nil) })
+}
+
+// ServeTLS serves the cluster to its pods until stop is called, over TLS with a certificate for kubernetes.default.svc. The
+// listener need not be a socket. The authority that signed the certificate is that of the ConfigMaps kube-root-ca.crt.
+func (a *Attachment) ServeTLS(l net.Listener) (stop func(), err error) {
+	handler, err := a.cluster.handler()
+	if err != nil {
+		return nil, err
+	}
+	own, err := secured()
+	if err != nil {
+		return nil, err
+	}
+	bounds := a.cluster.settings.limits
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: bounds.header, IdleTimeout: bounds.idle, ErrorLog: log.New(withoutHandshakes{}, "", log.LstdFlags)}
+	server.TLSConfig, _ = a.cluster.settings.flags.Serving.ConfigureTLS(own.certificate)
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.ServeTLS(l, "", "") }) // always that it is closed
+	return func() {
+		_ = server.Close()
+		serving.Wait()
+	}, nil
 }
 
 // Seed returns the seed of [WithSeed], or 0 without that option.

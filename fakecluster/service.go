@@ -13,7 +13,9 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -62,9 +64,9 @@ func (s service) check() error {
 // An empty name or namespace, a port outside of 1 to 65535, a nil handler, or a service that
 // is given twice is an error. The option may be given more than once.
 //
-// Default: a call of a webhook that refers to a service fails with: service "NAME" not found.
-// An APIService that does is not available, unless a Service of the type ExternalName says
-// where its server is.
+// Default: if package workloads runs Nodes, the Pods of the Service that NAME and NAMESPACE name answer. Otherwise a call
+// of a webhook that refers to a service fails with: service "NAME" not found. An APIService that does is not available,
+// unless a Service of the type ExternalName says where its server is.
 func WithService(namespace, name string, port int, h http.Handler) Option {
 	return func(s *settings) { s.services = append(s.services, service{namespace, name, port, h}) }
 }
@@ -82,7 +84,12 @@ type services struct {
 	server    WebhookServer // stands for every other service, if it has a port
 	freePort  func()        // gives the port of server back; nil if it has none
 	served    servedWebhooks
+	// network reaches the pods of the cluster and the cluster IPs of Services; nil: no pods run.
+	network atomic.Pointer[dialFunc]
 }
+
+// dialFunc is the signature of [net.Dialer.DialContext].
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
 // listener is the address of a service.
 type listener struct {
@@ -120,9 +127,25 @@ func (s *services) DialContext(ctx context.Context, network, address string) (ne
 			return nil, errors.New("no webhook server runs: in a testing/synctest bubble it cannot listen on a socket; give its handler to Cluster.ServeWebhooks, or run the manager with package controllerruntime")
 		}
 	}
+	if dial := s.network.Load(); dial != nil && inCluster(address) {
+		return (*dial)(ctx, network, address)
+	}
 	var d net.Dialer
 	return d.DialContext(ctx, network, address)
 }
+
+// inCluster reports whether the network of the pods has an address: all IPs are in it, except for those of loopback.
+func inCluster(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && !ip.IsLoopback() || strings.HasSuffix(host, ".svc") || strings.HasSuffix(host, ".svc.cluster.local")
+}
+
+// Connected implements rest.Services.
+func (s *services) Connected() bool { return s.network.Load() != nil }
 
 // Handles implements rest.Services.
 func (s *services) Handles(namespace, name string, port int32) bool {

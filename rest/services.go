@@ -20,4 +20,6 @@ type Services interface {
 	// Handles reports whether there is a handler for the service, so that no Service object
 	// has to exist.
 	Handles(namespace, name string, port int32) bool
+	// Connected reports whether DialContext reaches the pods of the cluster, by their addresses and those of Services.
+	Connected() bool
 }

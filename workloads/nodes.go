@@ -114,6 +114,7 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: runtimes, OnlyKnownImages: s.onlyKnown,
 		Seed: w.attachment.Seed(), Informers: shared, Report: w.report,
 		Revision: w.attachment.Revision, Faulty: w.attachment.Faulty,
+		Network: w.network,
 		Client: func(user string, groups ...string) (kubernetes.Interface, error) {
 			return clients.New(w.attachment.ConfigFor(user, groups...), "kubelet", user)
 		},

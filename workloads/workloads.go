@@ -12,6 +12,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
+	"github.com/fakecluster/fakecluster/workloads/internal/network"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
@@ -20,6 +21,7 @@ type Workloads struct {
 	attachment *fakecluster.Attachment
 	plane      *controlplane.Plane
 	agent      *node.Agent // nil: there are no Nodes
+	network    *network.Network
 	end        func()
 	leave      sync.Once   // the cluster, which goes on
 	fail       func(error) // the test, if there is one
@@ -102,7 +104,7 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 		Controllers: clients, Scheduler: scheduler, Logger: s.logger, Report: w.report,
 		Idle: &controlplane.Idle{Revision: w.attachment.Revision, Faulty: w.attachment.Faulty, Beat: w.beat},
 		Others: func(ctx context.Context, shared informers.SharedInformerFactory) (func(), error) {
-			return w.startNodes(ctx, c, s, shared)
+			return w.startOthers(ctx, c, s, shared)
 		},
 	})
 	return err

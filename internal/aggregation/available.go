@@ -162,10 +162,10 @@ func rootOf(a *apiregistrationv1.APIService) string {
 	return "/apis/" + a.Spec.Group + "/" + a.Spec.Version
 }
 
-// hostOf returns the host and port of a service. A service without a handler has one only if
-// its type is ExternalName: no kube-proxy runs, so nothing listens at the IPs of the others.
+// hostOf returns the host and port of a service. Unless pods run in the cluster, a service without a handler has one only if
+// its type is ExternalName, because nothing listens at the IPs of the others.
 func (r *Registry) hostOf(to *apiregistrationv1.ServiceReference) (string, error) {
-	if r.network.Reaches(to.Namespace, to.Name, *to.Port) {
+	if r.network.Reaches(to.Namespace, to.Name, *to.Port) || r.network.Connected() {
 		return r.network.Address(to.Namespace, to.Name, *to.Port)
 	}
 	service, err := r.service(to)

@@ -36,7 +36,9 @@ type Network interface {
 	// Reaches reports whether there is a handler for a service, so that neither the Service
 	// nor its endpoints have to exist.
 	Reaches(namespace, name string, port int32) bool
-	// Address returns where the handler listens: a host and a port.
+	// Connected reports whether the network reaches the cluster IPs of Services.
+	Connected() bool
+	// Address returns where the handler listens, or the Service: a host and a port.
 	Address(namespace, name string, port int32) (string, error)
 	// Dial connects to an address.
 	Dial(ctx context.Context, network, address string) (net.Conn, error)

@@ -26,6 +26,8 @@ type Services interface {
 	ServerName(namespace, name string, port int32) string
 	// Handles reports whether there is a handler for the service.
 	Handles(namespace, name string, port int32) bool
+	// Connected reports whether DialContext reaches the pods of the cluster, by their addresses and those of Services.
+	Connected() bool
 }
 
 // Outside says how a cluster calls webhooks.

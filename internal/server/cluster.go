@@ -172,6 +172,10 @@ const verifyMemory = "FAKECLUSTER_VERIFY_MEMORY"
 func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *write.Random, tokens *auth.Issuer, origin *auth.Rules) (*Cluster, error) {
 	now := func() metav1.Time { return metav1.NewTime(o.Now()) }
 	memory := resource.NewMemory(os.Getenv(verifyMemory) == "1")
+	var reader state
+	if host.Services != nil {
+		host.Services = clusterServices{host.Services, &reader}
+	}
 	outside := crd.Outside{Services: host.Services, Closing: host.Closing, Fails: host.Faults.FailConversion}
 	c := &Cluster{
 		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s, builtin.KeyPrefix("flowschemas"), builtin.KeyPrefix("prioritylevelconfigurations")), options: o, builtin: kinds, rules: auth.NewRules(s, builtin.KeyPrefix, origin),
@@ -191,7 +195,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	if c.Authorizer, err = c.newAuthorizer(); err != nil {
 		return nil, err
 	}
-	reader := state{store: s, registry: c.registry, namespaces: kinds.namespaces, hooks: c.hooks, now: now, memory: memory,
+	reader = state{store: s, registry: c.registry, namespaces: kinds.namespaces, hooks: c.hooks, now: now, memory: memory,
 		users: c.Users, authorizer: c.Authorizer}
 	c.Aggregate = aggregation.New(s, reader, serviceNetwork{host.Services}, func(ctx context.Context, name string) {
 		c.controllers.Sync(ctx, controller.APIServiceAvailability, "", name)

@@ -4,9 +4,61 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/url"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apiserverproxy "k8s.io/apiserver/pkg/util/proxy"
+	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"github.com/fakecluster/fakecluster/internal/crd"
 )
+
+// clusterServices are the services of the server in front, and, if that reaches the pods of the cluster, those with a Service
+// object, at their cluster IPs.
+type clusterServices struct {
+	crd.Services
+	state *state // set when the cluster is put together
+}
+
+// ResolveEndpoint implements webhook.ServiceResolver.
+func (c clusterServices) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
+	to, err := c.Services.ResolveEndpoint(namespace, name, port)
+	if err == nil || !c.Connected() {
+		return to, err
+	}
+	return apiserverproxy.ResolveCluster(services{state: c.state}, namespace, name, port)
+}
+
+// services reads Services for upstream's resolver, which calls only Services and Get.
+type services struct {
+	corelisters.ServiceLister
+	state *state
+}
+
+// Services implements corelisters.ServiceLister.
+func (s services) Services(namespace string) corelisters.ServiceNamespaceLister {
+	return namespaceServices{state: s.state, namespace: namespace}
+}
+
+// namespaceServices are those of a namespace.
+type namespaceServices struct {
+	corelisters.ServiceNamespaceLister
+	state     *state
+	namespace string
+}
+
+// Get implements corelisters.ServiceNamespaceLister.
+func (s namespaceServices) Get(name string) (*corev1.Service, error) {
+	obj, err := s.state.Get(s.state.Registry().Resource("", "services").Version("v1"), s.namespace, name)
+	if apierrors.IsNotFound(err) {
+		return nil, apierrors.NewNotFound(corev1.Resource("service"), name) // as that of a lister
+	}
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*corev1.Service), nil
+}
 
 // serviceNetwork implements aggregation.Network over the services of a cluster.
 type serviceNetwork struct{ services crd.Services }
@@ -27,6 +79,9 @@ func (n serviceNetwork) Address(namespace, name string, port int32) (string, err
 	}
 	return to.Host, nil
 }
+
+// Connected implements aggregation.Network.
+func (n serviceNetwork) Connected() bool { return n.services != nil && n.services.Connected() }
 
 // Dial implements aggregation.Network.
 func (n serviceNetwork) Dial(ctx context.Context, kind, address string) (net.Conn, error) {

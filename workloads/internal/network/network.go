@@ -33,13 +33,14 @@ type Network struct {
 	test     *Process // of Dial
 	server   *Process // the API server
 
-	mu       sync.Mutex
-	stacks   map[netip.Addr]*stack
-	ports    map[netip.AddrPort]hostPort // of nodes
-	balance  map[string]*balancer        // by the key of a Service and the name of a port
-	hosts    map[*Host]struct{}
-	kubelets map[netip.Addr]*Process
-	ended    bool
+	mu         sync.Mutex
+	stacks     map[netip.Addr]*stack
+	nodeStacks map[string]*stack
+	ports      map[netip.AddrPort]hostPort // of nodes
+	balance    map[string]*balancer        // by the key of a Service and the name of a port
+	hosts      map[*Host]struct{}
+	kubelets   map[string]*Process // by the name of the node
+	ended      bool
 }
 
 // hostPort is the port of a container that a port of its node leads to.
@@ -71,7 +72,7 @@ func New(config Config) (*Network, error) {
 	n := &Network{
 		config: config, services: core.Services().Informer().GetIndexer(), slices: discovery.EndpointSlices().Informer().GetIndexer(),
 		nodes:  core.Nodes().Lister(),
-		stacks: map[netip.Addr]*stack{}, ports: map[netip.AddrPort]hostPort{}, balance: map[string]*balancer{}, hosts: map[*Host]struct{}{}, kubelets: map[netip.Addr]*Process{},
+		stacks: map[netip.Addr]*stack{}, ports: map[netip.AddrPort]hostPort{}, balance: map[string]*balancer{}, hosts: map[*Host]struct{}{}, kubelets: map[string]*Process{}, nodeStacks: map[string]*stack{},
 	}
 	if err := core.Services().Informer().AddIndexers(cache.Indexers{byAddress: addressesOf}); err != nil {
 		return nil, fmt.Errorf("index Services: %w", err)
@@ -153,23 +154,18 @@ type Host struct {
 	ended     bool
 }
 
-// AddHost adds a pod when its sandbox starts. A pod of the network of its node has the addresses of the node; nodeIP is its one
-// of them. The host ports of the pod's containers lead to it. There has to be an address, and addresses have to be valid.
+// AddHost adds a pod when its sandbox starts, with at least one address. A pod of the network of its node has the address of the
+// node. The host ports of the pod's containers lead to it.
 func (n *Network) AddHost(pod *corev1.Pod, ips []string, nodeIP string) *Host {
-	h := &Host{pod: pod, node: netip.MustParseAddr(nodeIP)}
-	var addresses []netip.Addr
-	for _, ip := range ips {
-		addresses = append(addresses, netip.MustParseAddr(ip))
-	}
+	h := &Host{pod: pod, node: parse(nodeIP)}
 	n.mu.Lock()
-	stack := n.stacks[h.node]
+	stack := n.nodeStack(pod.Spec.NodeName, h.node)
 	if !pod.Spec.HostNetwork {
-		stack = n.newStack(pod.Spec.NodeName, addresses...)
-		for _, ip := range addresses {
-			n.stacks[ip] = stack
+		stack = n.newStack(pod.Spec.NodeName)
+		for _, ip := range ips {
+			stack.ips = append(stack.ips, parse(ip))
+			n.stacks[parse(ip)] = stack
 		}
-	} else if stack == nil {
-		stack = n.nodeStack(pod.Spec.NodeName, h.node)
 	}
 	h.Process = n.newProcess(stack, n.resolverOf(pod, stack.ips[0]))
 	h.processes = []*Process{h.Process}
@@ -183,12 +179,25 @@ func (n *Network) AddHost(pod *corev1.Pod, ips []string, nodeIP string) *Host {
 	return h
 }
 
+// noAddress is the address of a node that does not have one in its status. Nothing can be reached there.
+var noAddress = netip.AddrFrom4([4]byte{169, 254, 0, 1})
+
+func parse(ip string) netip.Addr {
+	if a, err := netip.ParseAddr(ip); err == nil {
+		return a.Unmap()
+	}
+	return noAddress
+}
+
 // nodeStack returns the stack of a node. The caller holds the lock.
 func (n *Network) nodeStack(name string, ip netip.Addr) *stack {
-	s := n.stacks[ip]
+	s := n.nodeStacks[name]
 	if s == nil {
 		s = n.newStack(name, ip)
-		n.stacks[ip] = s
+		n.nodeStacks[name] = s
+		if ip != noAddress {
+			n.stacks[ip] = s
+		}
 	}
 	return s
 }
@@ -212,6 +221,18 @@ func (n *Network) openPorts(h *Host) {
 			n.ports[netip.AddrPortFrom(ip, uint16(p.HostPort))] = hostPort{h, uint16(p.ContainerPort)}
 		}
 	}
+}
+
+// HostAt returns the pod that has an address of its own, or nil.
+func (n *Network) HostAt(ip string) *Host {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for h := range n.hosts {
+		if !h.pod.Spec.HostNetwork && h.stack.has(parse(ip)) {
+			return h
+		}
+	}
+	return nil
 }
 
 // NewProcess adds a container to the pod. Close ends it.

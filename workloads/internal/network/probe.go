@@ -53,10 +53,10 @@ func (h *Host) Probe(ctx context.Context, spec *corev1.Probe, container *corev1.
 func (n *Network) kubelet(node string, ip netip.Addr) *Process {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	p := n.kubelets[ip]
+	p := n.kubelets[node]
 	if p == nil {
 		p = n.newProcess(n.nodeStack(node, ip), resolver{network: n, alone: true})
-		n.kubelets[ip] = p
+		n.kubelets[node] = p
 	}
 	return p
 }

@@ -295,7 +295,7 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 	c.process = p.node.agent.start(Container{
 		Pod: p.api, Spec: spec, Kind: kind, Attempt: attempt, StartedAt: startedAt,
 		Command: configured.env.expand(spec.Command), Args: configured.env.expand(spec.Args),
-		Environment: configured.env.list(), Files: configured.root, Hostname: p.hostname(), IP: p.ip(),
+		Environment: configured.env.list(), Files: configured.root, Hostname: p.hostname(), IP: p.ip(), Host: p.host(),
 		Changed: func() { p.node.enqueue(uid) },
 	})
 	if kind == Main || kind == Sidecar {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
 
 // Behavior is what the containers of some pods do.
@@ -31,6 +32,8 @@ type Config struct {
 	Runtimes []Runtime
 	// OnlyKnownImages makes the pull of an image fail that neither a runtime has nor a behavior names.
 	OnlyKnownImages bool
+	// Network connects the pods. The caller closes it after Wait. Default: pods are not connected.
+	Network *network.Network
 	// Seed determines all random delays.
 	Seed uint64
 	// Client returns a client that acts as a user.

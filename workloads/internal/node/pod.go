@@ -19,6 +19,7 @@ import (
 	utilpod "k8s.io/kubernetes/pkg/util/pod"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
 
 const (
@@ -75,6 +76,7 @@ type sandbox struct {
 	readyAt time.Time // zero: it does not exist
 	ready   bool
 	stopped bool
+	host    *network.Host // nil: it has not joined the network
 }
 
 func (s sandbox) exists() bool { return s.ready }
@@ -284,7 +286,7 @@ func (p *pod) end(ctx context.Context, now time.Time) bool {
 		return len(p.running()) == 0
 	}
 	p.completed = true
-	p.sandbox.stopped = true
+	p.stopSandbox()
 	p.refresh = time.Time{}
 	p.unmount()
 	p.node.release(p)
@@ -330,7 +332,8 @@ func (p *pod) kill(ctx context.Context, now time.Time) bool {
 	if len(p.running()) > 0 {
 		return false
 	}
-	p.killing, p.sandbox.stopped = false, true
+	p.killing = false
+	p.stopSandbox()
 	return true
 }
 
@@ -389,6 +392,7 @@ func (p *pod) startSandbox(ctx context.Context, now time.Time) bool {
 	if !kubecontainer.IsHostNetworkPod(p.api) {
 		p.ips = []string{p.node.allocate(p)}
 	}
+	p.host()
 	// The kubelet reports at once that containers can start. The addresses follow with the next status.
 	status := *p.status.DeepCopy()
 	status.Conditions = utilpod.ReplaceOrAppendPodCondition(status.Conditions, &corev1.PodCondition{

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
 
 // A Runtime starts the processes of containers. Its methods return at once, and are called from the goroutines of nodes.
@@ -31,6 +32,8 @@ type Container struct {
 	Files *files.Root
 	// Hostname is the name of the pod as a host, and IP its address.
 	Hostname, IP string
+	// Host is the pod on the network. It is nil if the nodes have no network.
+	Host *network.Host
 	// StartedAt is the time of the start. It is in the past if the agent takes over a container that already runs.
 	StartedAt time.Time
 	// Changed makes the agent look at the process. A process calls it when it exits or changes without a signal at a

@@ -1,0 +1,34 @@
+package node
+
+import (
+	"github.com/fakecluster/fakecluster/workloads/internal/network"
+)
+
+// host returns the pod as a host of the network, which it joins with its first use. It is nil if the nodes have no network.
+func (p *pod) host() *network.Host {
+	n := p.node.agent.config.Network
+	if p.sandbox.host == nil && n != nil && !p.sandbox.stopped {
+		p.sandbox.host = n.AddHost(p.api, p.addresses(), p.node.ip)
+	}
+	return p.sandbox.host
+}
+
+// addresses returns the addresses of the pod.
+func (p *pod) addresses() []string {
+	if len(p.ips) > 0 {
+		return p.ips
+	}
+	var all []string
+	for _, ip := range p.api.Status.PodIPs { // the pod is being taken over
+		all = append(all, ip.IP)
+	}
+	return append(all, p.node.ip)
+}
+
+// stopSandbox ends what the containers share.
+func (p *pod) stopSandbox() {
+	p.sandbox.stopped = true
+	if p.sandbox.host != nil {
+		p.sandbox.host.Close()
+	}
+}

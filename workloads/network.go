@@ -1,0 +1,61 @@
+package workloads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+
+	"k8s.io/client-go/informers"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/workloads/internal/network"
+)
+
+// HTTPClient returns a client of the test that reaches Pods, Services and Nodes, by their IPs and by names such as
+// web.default.svc.cluster.local, web.default or web, which is in the namespace default. Its Transport is an *http.Transport of its own:
+// set the TLSClientConfig before the first request. Each call makes another client; keep it. Its connections are closed when what lives in
+// the cluster ends. Without Nodes, all requests fail.
+func (w *Workloads) HTTPClient() *http.Client {
+	if w.network == nil {
+		return &http.Client{Transport: &http.Transport{DialContext: w.Dial}}
+	}
+	return w.network.HTTPClient()
+}
+
+// Dial connects the test to a TCP port of the cluster, with the addresses of [Workloads.HTTPClient]: "web:80", "10.244.0.5:8080". The
+// network is tcp, tcp4 or tcp6. The errors are those of [net.Dialer.DialContext], such as "connection refused".
+func (w *Workloads) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if w.network == nil {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("there are no Nodes; add workloads.Nodes(1)")}
+	}
+	return w.network.Dial(ctx, network, address)
+}
+
+// startOthers runs the network of the pods, and what lives on it. After an error, wait is nil or waits for what has started.
+func (w *Workloads) startOthers(ctx context.Context, c *fakecluster.Cluster, s *settings, shared informers.SharedInformerFactory) (wait func(), err error) {
+	if len(s.nodes) == 0 {
+		return w.startNodes(ctx, c, s, shared)
+	}
+	if w.network, err = network.New(network.Config{Informers: shared, Seed: w.attachment.Seed()}); err != nil {
+		return nil, fmt.Errorf("the network of the pods: %w", err)
+	}
+	l, err := w.network.ListenAPIServer()
+	if err != nil {
+		return nil, fmt.Errorf("the network of the pods: %w", err)
+	}
+	stop, err := w.attachment.ServeTLS(l)
+	if err != nil {
+		return w.network.Close, fmt.Errorf("serving the cluster to its pods: %w", err)
+	}
+	w.attachment.Connect(w.network.Dial)
+	running, err := w.startNodes(ctx, c, s, shared)
+	return func() {
+		if running != nil {
+			running()
+		}
+		w.network.Close()
+		stop()
+	}, err
+}

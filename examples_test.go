@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -75,6 +76,7 @@ func inOperatorsFolder(run func() int) int {
 	check(os.WriteFile("config/crd/crontabs.yaml", crd, 0o644))
 	versioned, err := os.ReadFile(filepath.Join(repository, "scenarios/versions/my-versioned-crontab-with-conversion.yaml"))
 	check(err)
+	check(os.WriteFile("config/operator.yaml", []byte(operatorManifests), 0o644))
 	check(os.MkdirAll("config/versions", 0o755))
 	check(os.WriteFile("config/versions/crontabs.yaml", versioned, 0o644))
 	return run()
@@ -501,5 +503,73 @@ func TestADeploymentRollsOut(t *testing.T) {
 		if err != nil || web.Status.AvailableReplicas != 3 {
 			t.Errorf("%d replicas are available; %v", web.Status.AvailableReplicas, err)
 		}
+	})
+}
+
+// operatorManifests are what users of an operator apply.
+const operatorManifests = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: acme}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: operator, namespace: acme}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: operator, namespace: acme}
+rules: [{apiGroups: [""], resources: [configmaps], verbs: [create]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: operator, namespace: acme}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: operator}
+subjects: [{kind: ServiceAccount, name: operator, namespace: acme}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: operator, namespace: acme}
+spec:
+  selector: {matchLabels: {app: operator}}
+  template:
+    metadata: {labels: {app: operator}}
+    spec:
+      serviceAccountName: operator
+      containers:
+      - name: operator
+        image: ghcr.io/acme/operator:v1.2.3
+        env: [{name: COLOR, value: red}]
+        args: [--color=$(COLOR)]
+`
+
+// runOperator is an operator that says how it was started.
+func runOperator(ctx context.Context, cfg *rest.Config, args []string) error {
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return err
+	}
+	started := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "started"}, Data: map[string]string{"args": strings.Join(args, " ")}}
+	if _, err := client.CoreV1().ConfigMaps("acme").Create(ctx, started, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func TestTheOperatorRunsFromItsManifests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithManifests("config/operator.yaml"))
+		workloads.Run(t, c, workloads.Nodes(1),
+			workloads.Image("ghcr.io/acme/operator", func(ctx context.Context, p *workloads.Container) error {
+				cfg, err := p.RESTConfig() // acts as the Pod's ServiceAccount
+				if err != nil {
+					return err
+				}
+				return runOperator(ctx, cfg, p.Args) // ctx is canceled by SIGTERM; an error is exit code 1
+			}))
+
+		started := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "acme", Name: "started"}}
+		c.WaitFor(t, started, fakecluster.CEL(`object.data.args == "--color=red"`))
 	})
 }

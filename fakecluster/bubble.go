@@ -43,7 +43,8 @@ func (c *Cluster) checkPlace() error {
 	}
 	c.home.mistake.Do(func() {
 		if c.test != nil {
-			c.TB(c.test).Errorf("fakecluster: %v", err)
+			// Not c.TB: what the cluster keeps belongs to the other side, too.
+			c.test.Errorf("fakecluster: %v", err)
 		}
 	})
 	return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"syscall"
@@ -296,4 +298,85 @@ func TestAFunctionThatIgnoresItsContextIsNamed(t *testing.T) {
 			t.Errorf("Close returns %v, want %s", err, want)
 		}
 	})
+}
+
+// TestContainersServeOnTheNetwork proves that probes, other containers and the test reach what a function listens on.
+func TestContainersServeOnTheNetwork(t *testing.T) {
+	healthy := true
+	inBubble(t, func(w world) {
+		w.post(`
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80, targetPort: http}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec:
+  containers:
+  - name: c
+    image: web
+    ports: [{name: http, containerPort: 8080}]
+    readinessProbe: {httpGet: {path: /healthz, port: http}, periodSeconds: 5, failureThreshold: 1}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: client}
+spec:
+  restartPolicy: OnFailure
+  containers: [{name: c, image: curl, args: ["http://web/hello"]}]
+`)
+		w.pass(time.Minute)
+		if got := field(w.object("pods", "client"), "status.phase"); got != "Succeeded" {
+			t.Errorf("the client is %s\n%s", got, strings.Join(w.events("client"), "\n"))
+		}
+		response, err := w.HTTPClient().Get("http://web.default.svc/hello")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil || string(body) != "hello from web" {
+			t.Errorf("the answer is %q, %v", body, err)
+		}
+		healthy = false
+		w.pass(30 * time.Second)
+		if want := "Unhealthy: Readiness probe failed: HTTP probe failed with statuscode: 503"; !slices.Contains(w.events("web"), want) {
+			t.Errorf("there is no event %q in %q", want, w.events("web"))
+		}
+		if _, err := w.HTTPClient().Get("http://web.default.svc/hello"); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("a Service without ready Pods: %v", err)
+		}
+	}, workloads.Nodes(1),
+		workloads.Image("web", func(ctx context.Context, c *workloads.Container) error {
+			listener, err := c.Listen("tcp", ":8080")
+			if err != nil {
+				return err
+			}
+			mux := http.NewServeMux()
+			mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
+				if !healthy {
+					w.WriteHeader(http.StatusServiceUnavailable)
+				}
+			})
+			mux.HandleFunc("/hello", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, "hello from %s", c.Hostname) })
+			server := &http.Server{Handler: mux}
+			defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		}),
+		workloads.Image("curl", func(ctx context.Context, c *workloads.Container) error {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Args[0], nil)
+			if err != nil {
+				return err
+			}
+			response, err := c.HTTPClient().Do(request)
+			if err != nil {
+				return err
+			}
+			_, err = io.Copy(c.Stdout, response.Body)
+			return errors.Join(err, response.Body.Close())
+		}))
 }

@@ -1,9 +1,12 @@
 package container
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"path"
 	"strings"
@@ -12,6 +15,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
 
 // accountPath is where the token of the pod's ServiceAccount is mounted.
@@ -38,9 +42,10 @@ type Container struct {
 	// Stdout and Stderr go to the log of the container.
 	Stdout, Stderr io.Writer
 
-	files  *files.Root
-	config func(token string) *clientrest.Config
-	exec   execHandlers
+	files   *files.Root
+	config  func(token string) *clientrest.Config
+	sockets *network.Process // nil: there is no network
+	exec    execHandlers
 }
 
 func newContainer(p *process) *Container {
@@ -50,6 +55,9 @@ func newContainer(p *process) *Container {
 		Hostname: of.Hostname, IP: of.IP, Environment: append([]string{"HOSTNAME=" + of.Hostname}, of.Environment...),
 		Stdin: strings.NewReader(""), Stdout: p.log.Stdout(), Stderr: p.log.Stderr(),
 		files: of.Files, config: p.runtime.config.RESTConfig,
+	}
+	if of.Host != nil {
+		c.sockets = of.Host.NewProcess()
 	}
 	if c.Dir == "" {
 		c.Dir = "/"
@@ -102,6 +110,35 @@ func (c *Container) absolute(name string) string {
 		return name
 	}
 	return path.Join(c.Dir, name)
+}
+
+// errNoNetwork is the error of a container that does not have a network.
+var errNoNetwork = errors.New("the pod does not have a network")
+
+// Listen listens on the Pod's network, which is in memory, as net.Listen: "tcp" and an address such as ":8443". Containers of a
+// Pod share its ports. The listener ends with the container.
+func (c *Container) Listen(network, address string) (net.Listener, error) {
+	if c.sockets == nil {
+		return nil, errNoNetwork
+	}
+	return c.sockets.Listen(network, address)
+}
+
+// Dial connects the container with a Pod, a Service, or the API server, by address or by a name of the cluster's DNS, as
+// net.Dialer.DialContext. The connection ends with the container.
+func (c *Container) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if c.sockets == nil {
+		return nil, errNoNetwork
+	}
+	return c.sockets.Dial(ctx, network, address)
+}
+
+// HTTPClient returns a client that connects as [Container.Dial] does. Its idle connections end with the container.
+func (c *Container) HTTPClient() *http.Client {
+	if c.sockets == nil {
+		return &http.Client{Transport: &http.Transport{DialContext: c.Dial}}
+	}
+	return c.sockets.HTTPClient()
 }
 
 // RESTConfig returns the configuration of a client that acts as the Pod's ServiceAccount, as rest.InClusterConfig does: with

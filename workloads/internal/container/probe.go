@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	kubeprobe "k8s.io/kubernetes/pkg/probe"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
@@ -56,7 +57,14 @@ func (p *process) probe(spec *corev1.Probe) (ok bool, output string) {
 	ctx, cancel := context.WithTimeout(p.ctx, time.Duration(max(spec.TimeoutSeconds, 1))*time.Second)
 	defer cancel()
 	if spec.Exec == nil {
-		return true, ""
+		if p.of.Host == nil {
+			return false, errNoNetwork.Error()
+		}
+		result, output, err := p.of.Host.Probe(ctx, spec, p.of.Spec)
+		if err != nil {
+			return false, err.Error()
+		}
+		return result == kubeprobe.Success || result == kubeprobe.Warning, output
 	}
 	var out bytes.Buffer
 	code, err := p.container.Exec(ctx, spec.Exec.Command, strings.NewReader(""), &out, &out)

@@ -93,6 +93,9 @@ func codeOf(err error) int32 {
 
 // end notes how the container has ended, unless it has ended before.
 func (p *process) end(exit node.Exit) {
+	if p.container.sockets != nil {
+		p.container.sockets.Close()
+	}
 	p.log.Close()
 	exit.At, exit.Message = time.Now(), p.terminationMessage(exit.Code)
 	p.mu.Lock()

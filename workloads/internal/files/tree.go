@@ -43,10 +43,7 @@ func (t *Tree) Open(name string) (fs.File, error) {
 		return os.DirFS(t.folder).Open(name)
 	}
 	// A file that is open keeps its content: files are replaced and never changed.
-	if file := t.files[name]; file == nil || !file.Mode.IsDir() {
-		return t.files.Open(name)
-	}
-	return maps.Clone(t.files).Open(name)
+	return t.files.Open(name)
 }
 
 // Write writes a file, and makes the directories that it lies in.

@@ -1,0 +1,175 @@
+package files_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"testing/fstest"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
+)
+
+// each runs a test with a tree in memory and one on disk.
+func each(t *testing.T, test func(t *testing.T, tree *files.Tree)) {
+	t.Helper()
+	for _, where := range []string{"in memory", "on disk"} {
+		t.Run(where, func(t *testing.T) {
+			tree := files.NewTree()
+			if where == "on disk" {
+				if _, err := tree.Folder(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			defer func() {
+				if err := tree.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			test(t, tree)
+		})
+	}
+}
+
+func write(t *testing.T, tree *files.Tree, name, text string) {
+	t.Helper()
+	if err := tree.Write(name, files.File{Data: []byte(text), Mode: 0o640}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, from fs.FS, name string) string {
+	t.Helper()
+	data, err := fs.ReadFile(from, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestATreeIsAFileSystem(t *testing.T) {
+	each(t, func(t *testing.T, tree *files.Tree) {
+		write(t, tree, "a/b/c", "first")
+		write(t, tree, "a/d", "second")
+		if err := tree.Mkdir("empty"); err != nil {
+			t.Error(err)
+		}
+		if err := fstest.TestFS(tree, "a/b/c", "a/d", "empty"); err != nil {
+			t.Error(err)
+		}
+		info, err := fs.Stat(tree, "a/d")
+		if err != nil || info.Mode() != 0o640 || info.Size() != 6 {
+			t.Errorf("%v, %v", info, err)
+		}
+		write(t, tree, "a/d", "third")
+		if got := read(t, tree, "a/d"); got != "third" {
+			t.Errorf("the file is %q", got)
+		}
+		if err := tree.Remove("a/b"); err != nil {
+			t.Error(err)
+		}
+		if _, err := fs.Stat(tree, "a/b/c"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a removed file: %v", err)
+		}
+	})
+}
+
+func TestWrongNames(t *testing.T) {
+	each(t, func(t *testing.T, tree *files.Tree) {
+		write(t, tree, "file", "x")
+		for _, err := range []error{
+			tree.Write("../outside", files.File{}), tree.Write("/absolute", files.File{}), tree.Write(".", files.File{}), tree.Remove("."),
+			tree.Mkdir("../outside"), tree.Mkdir("file"), tree.Write("file/below", files.File{}),
+		} {
+			if failed := (*fs.PathError)(nil); !errors.As(err, &failed) {
+				t.Errorf("the error is %v", err)
+			}
+		}
+	})
+}
+
+func TestReplaceLeavesNothingElse(t *testing.T) {
+	each(t, func(t *testing.T, tree *files.Tree) {
+		write(t, tree, "old/file", "x")
+		write(t, tree, "kept", "before")
+		if err := tree.Replace(map[string]files.File{"kept": {Data: []byte("after"), Mode: 0o644}, "new/file": {Mode: 0o644}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, tree, "kept"); got != "after" {
+			t.Errorf("the file is %q", got)
+		}
+		if _, err := fs.Stat(tree, "old/file"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a file that is not among the new ones: %v", err)
+		}
+		if got := read(t, tree, "new/file"); got != "" {
+			t.Errorf("the new file is %q", got)
+		}
+	})
+}
+
+func TestAFolderIsTheTree(t *testing.T) {
+	tree := files.NewTree()
+	write(t, tree, "a/b", "memory")
+	folder, err := tree.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(folder, "a", "b"))
+	if err != nil || string(data) != "memory" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "program"), []byte("disk"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, tree, "program"); got != "disk" {
+		t.Errorf("the file is %q", got)
+	}
+	if err := tree.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder after Close: %v", err)
+	}
+}
+
+func TestARootShowsVolumesAtTheirPaths(t *testing.T) {
+	config, shared := files.NewTree(), files.NewTree()
+	write(t, config, "key", "value")
+	write(t, shared, "below/here", "deep")
+	root, err := files.NewRoot([]files.Mount{
+		{Path: "/etc/config", Tree: config, ReadOnly: true}, {Path: "/etc/one", Tree: config, SubPath: "key", ReadOnly: true},
+		{Path: "/data/", Tree: shared}, {Path: "/data/part", Tree: shared, SubPath: "below"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"etc/config/key": "value", "etc/one": "value", "data/below/here": "deep", "data/part/here": "deep"} {
+		if got := read(t, root, name); got != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	entries, err := fs.ReadDir(root, "etc")
+	if err != nil || len(entries) != 2 {
+		t.Errorf("/etc has %v, %v", entries, err)
+	}
+	if err := root.WriteFile("/data/new", []byte("x"), 0o600); err != nil || read(t, shared, "new") != "x" {
+		t.Errorf("a file of a volume: %v", err)
+	}
+	if err := root.WriteFile("/tmp/own", []byte("x"), 0o600); err != nil || read(t, root, "tmp/own") != "x" {
+		t.Errorf("a file of its own: %v", err)
+	}
+	for _, err := range []error{root.WriteFile("/etc/config/key", nil, 0o600), root.Mkdir("/etc/config/x"), root.Remove("/etc/config/key")} {
+		if !errors.Is(err, syscall.EROFS) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	const want = "open /none: file does not exist"
+	if _, err := root.ReadFile("/none"); err == nil || err.Error() != want {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := root.Folder("/tmp"); err == nil || err.Error() != "folder /tmp: no volume is mounted there" {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -81,6 +81,16 @@ func (n *eventNames) unique(name string) string {
 	return name[:dot+1] + strconv.FormatInt(n.last, 16)
 }
 
+// later returns the name with the time plus a nanosecond.
+func later(name string) string {
+	dot := strings.LastIndexByte(name, '.')
+	at, err := strconv.ParseInt(name[dot+1:], 16, 64)
+	if dot < 0 || err != nil {
+		return name + ".1"
+	}
+	return name[:dot+1] + strconv.FormatInt(at+1, 16)
+}
+
 type client struct {
 	kubernetes.Interface
 	names *eventNames
@@ -115,7 +125,12 @@ func (e coreEvents) CreateWithEventNamespace(event *corev1.Event) (*corev1.Event
 func (e coreEvents) CreateWithEventNamespaceWithContext(ctx context.Context, event *corev1.Event) (*corev1.Event, error) {
 	named := *event
 	named.Name = e.names.unique(event.Name)
-	return e.EventInterface.CreateWithEventNamespaceWithContext(ctx, &named)
+	created, err := e.EventInterface.CreateWithEventNamespaceWithContext(ctx, &named)
+	for apierrors.IsAlreadyExists(err) { // by an Event of another program at the same moment
+		named.Name = e.names.unique(later(named.Name))
+		created, err = e.EventInterface.CreateWithEventNamespaceWithContext(ctx, &named)
+	}
+	return created, err
 }
 
 type eventsClient struct {
@@ -135,10 +150,10 @@ type events struct {
 // Create creates an Event. It keeps the name if it can, because the recorder counts repetitions by a patch of that name.
 func (e events) Create(ctx context.Context, event *eventsv1.Event, o metav1.CreateOptions) (*eventsv1.Event, error) {
 	created, err := e.EventInterface.Create(ctx, event, o)
-	if !apierrors.IsAlreadyExists(err) {
-		return created, err
-	}
 	named := *event
-	named.Name = e.names.unique(event.Name)
-	return e.EventInterface.Create(ctx, &named, o)
+	for apierrors.IsAlreadyExists(err) { // by an Event of another program at the same moment
+		named.Name = e.names.unique(later(named.Name))
+		created, err = e.EventInterface.Create(ctx, &named, o)
+	}
+	return created, err
 }

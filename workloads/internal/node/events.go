@@ -97,6 +97,11 @@ func (r *recorder) event(ctx context.Context, ref *corev1.ObjectReference, event
 	if result.Event.Count == 1 || apierrors.IsNotFound(err) {
 		result.Event.ResourceVersion = ""
 		written, err = r.client.CoreV1().Events(namespace).Create(ctx, result.Event, metav1.CreateOptions{})
+		for apierrors.IsAlreadyExists(err) { // an Event of another program at the same moment
+			named = named.Add(1)
+			result.Event.Name = util.GenerateEventName(ref.Name, named.UnixNano())
+			written, err = r.client.CoreV1().Events(namespace).Create(ctx, result.Event, metav1.CreateOptions{})
+		}
 	}
 	// An event that is lost does not change what the pod does. A kubelet retries only if the server does not respond.
 	if err == nil {

@@ -45,6 +45,13 @@ func (c *Cluster) Attach(name string, stop func()) (*Attachment, error) {
 	return a, nil
 }
 
+// lives reports whether programs are attached to the cluster.
+func (c *Cluster) lives() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.attached) > 0
+}
+
 // Detach removes the programs, so that Close no longer calls their function, and ends their services. Further calls do
 // nothing.
 func (a *Attachment) Detach() {

@@ -12,6 +12,9 @@ import (
 const (
 	quietInBubble = time.Second
 	quiet         = 100 * time.Millisecond
+	// quietOfLife is how long a living cluster has to be quiet. Within two seconds the controllers, the scheduler and the nodes do
+	// what they delay: images are pulled, the Job controller gathers changes for a second, the scheduler tries again.
+	quietOfLife = 2 * time.Second
 )
 
 // Settle returns when the cluster is quiet: no request is in flight, every watch has delivered all
@@ -19,12 +22,20 @@ const (
 // for 100 ms outside, because there is no way to see whether a client is still at work. Settle does not wait for
 // a controller whose next retry is later; in a bubble, let the time pass first.
 //
+// If something lives in the cluster, such as the controllers and nodes of package workloads, Settle waits for two seconds
+// without a request, in a bubble and outside: no request comes while an image is pulled, or while the Job controller gathers
+// changes. Heartbeats of nodes do not count. Settle does not wait for what is due later: a back-off, a schedule, the delays and run
+// times of behaviors. Use [Cluster.WaitFor] for those, or let the time pass.
+//
 // It fails if an object is written more than a hundred times without a pause of a second, and names the
 // object, the writer, and what the last write changed. It fails with what is left to do if ctx ends,
 // or after ten minutes. Settle waits for events; it does not poll.
 func (c *Cluster) Settle(ctx context.Context) error {
 	if err := c.checkPlace(); err != nil {
 		return err
+	}
+	if c.lives() {
+		return c.server.Settle(ctx, quietOfLife)
 	}
 	if bubble.Inside() {
 		return c.server.Settle(ctx, quietInBubble)

@@ -20,7 +20,7 @@ const (
 )
 
 // Settle returns when nothing is left to do for the server: no request is in flight, every watch has
-// delivered all its events, and no request has come for the quiet time. It fails if an object is
+// delivered all its events, and no request has come for the quiet time. Heartbeats of nodes do not count. It fails if an object is
 // written without end, naming the object and who writes it, and with what is left to do if ctx
 // ends before, or after ten minutes. It waits for events and does not poll.
 func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
@@ -28,6 +28,7 @@ func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
 	defer cancel()
 	first := s.cluster.Store.Revision()
 	looked := first
+	moved, since := int64(-1), time.Now() // the requests so far, and when that was the number
 	for {
 		state, changed := s.history.State()
 		if state.Revision-looked >= lookEvery {
@@ -37,10 +38,14 @@ func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
 			}
 		}
 		left := s.left(state)
+		if len(left) > 0 || state.Moved != moved {
+			moved, since = state.Moved, time.Now()
+		}
 		if len(left) == 0 {
 			// In a bubble, the second pause ends when everything has been done that was due at
 			// the end of the first.
-			if passes(ctx, quiet, changed) && passes(ctx, time.Nanosecond, changed) {
+			rest := quiet - time.Since(since)
+			if (rest <= 0 || passes(ctx, rest, changed)) && passes(ctx, time.Nanosecond, changed) {
 				return nil
 			}
 		} else {
@@ -91,6 +96,9 @@ func (s *Server) left(state history.State) (left []string) {
 		left = append(left, "no answer yet: "+q.String())
 	}
 	held, newest := false, s.cluster.Store.Revision()
+	if state.Revision != state.MovedTo {
+		newest = state.MovedTo // what is newer are heartbeats
+	}
 	for _, w := range state.Watches {
 		if w.Reached != 0 && w.Reached < newest {
 			r := w.Request

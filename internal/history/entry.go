@@ -40,6 +40,9 @@ func (e *Entry) keep() {
 		return
 	}
 	r.number++
+	if !isHeartbeat(&e.is) {
+		r.moved++
+	}
 	e.is.Number, e.is.Running, e.kept, e.running = r.number, true, true, true
 	e.is.UserAgent, e.is.Verb = r.once(bounded(e.is.UserAgent)), bounded(e.is.Verb)
 	if e.next = r.running; e.next != nil {
@@ -209,6 +212,9 @@ func (e *Entry) Committed(revision int64) {
 	defer r.mu.Unlock()
 	e.keep()
 	r.newest = revision
+	if !isHeartbeat(&e.is) {
+		r.movedTo = revision
+	}
 	r.wake()
 	e.is.Revision, e.is.Repeats = revision, false
 	e.is.Revisions++

@@ -28,6 +28,7 @@ type Recorder struct {
 
 	mu        sync.Mutex
 	number    int64
+	moved     int64 // requests that are not heartbeats
 	kept      ring
 	bytes     int // of the texts in kept
 	running   *Entry
@@ -40,6 +41,7 @@ type Recorder struct {
 	began     time.Time
 	wakes     chan struct{} // those who wait for a change; nil: there are none
 	newest    int64         // revision that somebody has made
+	movedTo   int64         // newest, without heartbeats
 	forgotten int64         // the requests that made revisions up to this one are forgotten
 }
 

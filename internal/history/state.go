@@ -6,11 +6,20 @@ import "github.com/fakecluster/fakecluster/inspect"
 type State struct {
 	// Begun is how many requests have begun, and Revision the newest revision that one has made.
 	Begun, Revision int64
-	// Active are the requests without an answer, or whose answer is still sent. Watches are not
-	// among them once they have begun.
+	// Moved is how many requests have begun that are not heartbeats: writes of the Leases of nodes, which are renewed all the time.
+	Moved int64
+	// MovedTo is the newest revision that a request other than a heartbeat has made.
+	MovedTo int64
+	// Active are the requests without an answer, or whose answer is still sent. Heartbeats, and watches once they
+	// have begun, are not among them.
 	Active []inspect.Request
 	// Watches are the watches that run.
 	Watches []Watch
+}
+
+// isHeartbeat reports whether a request renews the Lease of a node.
+func isHeartbeat(q *inspect.Request) bool {
+	return q.Resource == "leases" && q.Namespace == "kube-node-lease" && (q.Verb == "patch" || q.Verb == "update")
 }
 
 // Watch is a watch that runs.
@@ -26,8 +35,11 @@ func (r *Recorder) State() (State, <-chan struct{}) {
 	if r.wakes == nil {
 		r.wakes = make(chan struct{})
 	}
-	s := State{Begun: r.number, Revision: r.newest}
+	s := State{Begun: r.number, Revision: r.newest, Moved: r.moved, MovedTo: r.movedTo}
 	for e := r.running; e != nil; e = e.next {
+		if isHeartbeat(&e.is) {
+			continue
+		}
 		if e.streams {
 			s.Watches = append(s.Watches, Watch{e.is, e.reached})
 		} else {

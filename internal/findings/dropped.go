@@ -2,6 +2,7 @@ package findings
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/fakecluster/fakecluster/inspect"
 )
@@ -18,7 +19,12 @@ func (c Source) dropped(requests []inspect.Request) []string {
 
 // warnings lists the warnings of responses, equal ones together.
 func (c Source) warnings(requests []inspect.Request) []string {
-	return c.grouped(requests, func(q *inspect.Request) []string { return q.Warnings })
+	return c.grouped(requests, func(q *inspect.Request) []string {
+		if strings.HasPrefix(q.User, "system:kube-controller-manager") {
+			return nil // its informers also follow deprecated kinds
+		}
+		return q.Warnings
+	})
 }
 
 // faulted lists the requests that a fault applied to and that were answered as without it. Those

@@ -62,6 +62,7 @@ func Of(c Source) inspect.Findings {
 	out := inspect.Findings{Summary: fmt.Sprintf("what happened in the cluster, the newest first (%s, the last after %s):", plural(total, "request"), round(since))}
 	sections := []section{
 		{"what panicked:", c.panics(requests), 4},
+		{"not available:", changes.unavailable(c), 8},
 		{"objects that changed without end:", changes.loops(c), 5},
 		{"writes that change nothing, again and again:", c.repeats(stats), 4},
 		{"refused:", c.refused(requests, false), 10},

@@ -1,0 +1,230 @@
+package findings
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/internal/view"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// workload is an object that owns Pods, or a Pod without an owner.
+type workload struct{ group, kind, namespace, name string }
+
+func (w workload) String() string { return w.kind + " " + w.namespace + "/" + w.name }
+
+// state is the present state of the objects of some kinds, by their names.
+type state map[workload]gjson.Result
+
+// read adds the objects of a kind.
+func (s state) read(c Source, group, kind string) {
+	of := c.Registry.Kind(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind})
+	if of == nil {
+		return
+	}
+	list, err := c.Store.List(of.Prefix, store.ListOptions{})
+	if err != nil {
+		return
+	}
+	for _, record := range list.Records {
+		if text, err := view.Text(of.Storage, record); err == nil {
+			s[workload{group, kind, of.NamespaceOf(record.Key), of.NameOf(record.Key)}] = gjson.Parse(text)
+		}
+	}
+}
+
+// ownerOf returns the object that a Pod belongs to: a Deployment and not its ReplicaSet. A Pod without an owner that is read
+// belongs to itself.
+func (s state) ownerOf(pod workload) workload {
+	of := pod
+	for range 3 { // owners may be in a circle
+		ref := s[of].Get(`metadata.ownerReferences.#(controller==true)`)
+		group, _, _ := strings.Cut(ref.Get("apiVersion").Str, "/")
+		owner := workload{group, ref.Get("kind").Str, of.namespace, ref.Get("name").Str}
+		if !s[owner].Exists() || owner == of {
+			return of
+		}
+		of = owner
+	}
+	return of
+}
+
+// unavailable lists the workloads, Pods and claims that are not what they should become, with the reason. Pods of one workload
+// with the same reason are one line. It reads what controllers, a scheduler and kubelets have written, so that there is
+// nothing to list where none of them acts.
+func (f changes) unavailable(c Source) (lines []string) {
+	all := state{}
+	all.read(c, "", "Pod")
+	pods := slices.SortedFunc(maps.Keys(all), func(a, b workload) int { return strings.Compare(a.String(), b.String()) })
+	for _, kind := range []string{"ReplicaSet", "Deployment", "StatefulSet", "DaemonSet"} {
+		all.read(c, "apps", kind)
+	}
+	all.read(c, "", "ReplicationController")
+	all.read(c, "batch", "Job")
+
+	type cause struct {
+		of   workload
+		text string
+	}
+	counts, first := map[cause]int{}, map[cause]workload{}
+	explained := map[workload]bool{}
+	var causes []cause
+	for _, pod := range pods {
+		text := causeOf(all[pod])
+		owner := all.ownerOf(pod)
+		if text == "" || owner != pod && shortfall(owner, all[owner]) == "" {
+			continue
+		}
+		of := cause{owner, text}
+		if counts[of]++; counts[of] == 1 {
+			causes, first[of], explained[owner] = append(causes, of), pod, true
+		}
+	}
+	for _, of := range causes {
+		pod := first[of]
+		name := pod.String()
+		line := ""
+		if of.of != pod {
+			line, name = fmt.Sprintf("%s %s: ", of.of, shortfall(of.of, all[of.of])), "pod "+pod.name
+		}
+		if node := all[pod].Get("spec.nodeName").Str; node != "" {
+			name += " on " + node
+		}
+		line += name + " " + of.text
+		if more := counts[of] - 1; more > 0 {
+			line += fmt.Sprintf(" (and %s)", plural(int64(more), "more pod"))
+		}
+		lines = append(lines, line)
+	}
+	for of, object := range all {
+		if why := ownReason(of, object); why != "" && !explained[of] {
+			lines = append(lines, fmt.Sprintf("%s %s: %s", of, shortfall(of, object), why))
+		}
+	}
+	lines = append(lines, f.pendingClaims(c)...)
+	slices.Sort(lines)
+	return lines
+}
+
+// condition returns a condition of an object.
+func condition(object gjson.Result, kind string) gjson.Result {
+	return object.Get(`status.conditions.#(type=="` + kind + `")`)
+}
+
+// reasonOf returns the reason and the message of something.
+func reasonOf(of gjson.Result) string {
+	reason, message := of.Get("reason").Str, of.Get("message").Str
+	if reason != "" && message != "" {
+		return reason + ": " + message
+	}
+	return reason + message
+}
+
+// shortfall says what a workload lacks, and nothing if it lacks nothing.
+func shortfall(of workload, object gjson.Result) string {
+	want, has := max(object.Get("spec.replicas").Int(), object.Get("status.replicas").Int()), object.Get("status.availableReplicas").Int()
+	switch of.kind {
+	case "Pod":
+		return ""
+	case "Job":
+		switch {
+		case condition(object, "Complete").Get("status").Str == "True":
+			return ""
+		case condition(object, "Failed").Get("status").Str == "True":
+			return "has failed: " + reasonOf(condition(object, "Failed"))
+		}
+		return "is not complete"
+	case "DaemonSet":
+		want, has = object.Get("status.desiredNumberScheduled").Int(), object.Get("status.numberAvailable").Int()
+	}
+	switch {
+	case has >= want:
+		return ""
+	case has == 0 || condition(object, "Available").Get("status").Str == "False":
+		return "is not available"
+	}
+	return fmt.Sprintf("has %d of %d pods available", has, want)
+}
+
+// ownReason is why a workload lacks something without a Pod that shows it.
+func ownReason(of workload, object gjson.Result) string {
+	if of.kind == "Pod" || of.kind == "ReplicaSet" && object.Get(`metadata.ownerReferences.#(controller==true)`).Exists() || shortfall(of, object) == "" {
+		return ""
+	}
+	if failure := condition(object, "ReplicaFailure"); failure.Get("status").Str == "True" {
+		return reasonOf(failure)
+	}
+	if of.kind == "Job" && condition(object, "Failed").Get("status").Str == "True" {
+		return "none of its pods is left"
+	}
+	return ""
+}
+
+// causeOf is why a Pod does not run, or is not ready; nothing if it does and is, or only begins or ends.
+func causeOf(pod gjson.Result) string {
+	phase := pod.Get("status.phase").Str
+	if phase == "Succeeded" || pod.Get("metadata.deletionTimestamp").Exists() {
+		return ""
+	}
+	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
+		for _, status := range pod.Get("status." + list).Array() {
+			waiting, ended := status.Get("state.waiting"), status.Get("state.terminated")
+			switch reason := waiting.Get("reason").Str; {
+			case reason == "CrashLoopBackOff":
+				return "is in CrashLoopBackOff: " + exitOf(status.Get("lastState.terminated"))
+			case reason != "" && reason != "ContainerCreating" && reason != "PodInitializing":
+				return "is waiting: " + reasonOf(waiting)
+			case ended.Get("exitCode").Int() != 0 && phase == "Failed":
+				return "has failed: " + exitOf(ended)
+			}
+		}
+	}
+	if phase == "Failed" {
+		return "has failed: " + reasonOf(pod.Get("status"))
+	}
+	if scheduled := condition(pod, "PodScheduled"); scheduled.Get("status").Str == "False" {
+		return "is not scheduled: " + reasonOf(scheduled)
+	}
+	if ready := condition(pod, "Ready"); phase == "Running" && ready.Get("status").Str == "False" {
+		return "is not ready: " + reasonOf(ready)
+	}
+	return ""
+}
+
+// exitOf is how a container has ended.
+func exitOf(ended gjson.Result) string {
+	text := fmt.Sprintf("exit code %d", ended.Get("exitCode").Int())
+	if reason := ended.Get("reason").Str; reason != "" && reason != "Error" && reason != "Completed" {
+		text = reason
+	}
+	if message := ended.Get("message").Str; message != "" {
+		text += ": " + message
+	}
+	return text
+}
+
+// pendingClaims lists the claims without a volume about which there is a warning, with the latest one.
+func (f changes) pendingClaims(c Source) (lines []string) {
+	claims := state{}
+	claims.read(c, "", "PersistentVolumeClaim")
+	for claim, object := range claims {
+		if object.Get("status.phase").Str != "Pending" {
+			continue
+		}
+		var last warned
+		for _, w := range f.warned {
+			if w.event.Of == "persistentvolumeclaims "+claim.namespace+"/"+claim.name && w.by.Request >= last.by.Request {
+				last = w
+			}
+		}
+		if last.event.Reason != "" {
+			lines = append(lines, fmt.Sprintf("%s is Pending: %s: %s", claim, last.event.Reason, last.event.Message))
+		}
+	}
+	return lines
+}

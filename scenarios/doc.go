@@ -60,6 +60,8 @@
 //     marks a scenario that concerns everything in a cluster, such as its initial objects, and so
 //     cannot be played on an existing cluster. fakecluster: true marks a scenario that tests
 //     behavior of fakecluster alone, such as its response where a real server calls a kubelet.
+//   - workloads: what lives in its cluster: controllers, a scheduler, and nodes with their pods;
+//     {} for the defaults.
 //   - webhooks: a list of webhooks that the cluster can reach.
 //   - setup: a list of manifests, created in order before the first step. If the server
 //     rejects one, the scenario fails. The list may also contain shared setups and steps.
@@ -330,6 +332,33 @@
 // Scenarios that wait, and all scenarios with a controller, are played in a bubble of testing/synctest,
 // where time is virtual. It starts at midnight on January 1, 2000, and advances only when every
 // goroutine waits, so an hour takes no real time.
+//
+// # Controllers, nodes and pods
+//
+// With workloads, Kubernetes' controllers and scheduler run in the cluster, and nodes whose pods start, become
+// ready and complete, without images. Its fields are optional:
+//
+//	workloads:
+//	  nodes: 2                 # or a list of Node objects; the default is 3
+//	  behaviors:               # what containers do; the first one that selects a container applies
+//	  - {image: "web:2", readyDelay: 20s}
+//	  - {owner: Job/broken, exitCode: 3}
+//	  controllers: ["*", "-ttl-controller"]  # as in the flag of kube-controller-manager
+//	  scheduler: false         # or a KubeSchedulerConfiguration
+//
+// The page docs/workloads.md has the fields of behaviors. A behavior that has applied to no container by the end of
+// the scenario is a failure. Steps wait with eventually and condition, such as Available of a Deployment, Complete of a
+// Job and Ready of a Pod:
+//
+//	steps:
+//	- get: {apiVersion: apps/v1, kind: Deployment, name: web}
+//	  eventually: 1m
+//	  condition: Available
+//
+// Such scenarios are played in virtual time, so that a day with CronJobs takes seconds. settle ignores the Leases that nodes
+// renew. A node whose requests fail, by a fault with user: "system:node:n1", becomes NotReady. A program that
+// plays them with [Run] needs the option [WithWorkloads]; fakecluster run has it. On the cluster of --kubeconfig they
+// are skipped.
 //
 // # Webhooks
 //

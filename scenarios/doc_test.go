@@ -90,8 +90,8 @@ func TestTheManualsSharedSetup(t *testing.T) {
 // The parser accepts the other examples of the manual.
 func TestTheManualsSnippets(t *testing.T) {
 	snippets := regexp.MustCompile(`\n\n\tsteps:\n(\t.*\n)+`).FindAllString(manualText(t), -1)
-	if len(snippets) != 4 {
-		t.Errorf("%d examples, want 4", len(snippets))
+	if len(snippets) != 5 {
+		t.Errorf("%d examples, want 5", len(snippets))
 	}
 	for _, snippet := range snippets {
 		_, steps, _ := strings.Cut(unindented(snippet), "steps:\n")

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -22,6 +23,7 @@ type runOptions struct {
 	controller player.Controller
 	cluster    []fakecluster.Option
 	realTime   bool
+	live       player.Live
 }
 
 // WithController runs a controller beside each scenario: a manager, with cfg as its
@@ -53,6 +55,19 @@ func WithOptions(options ...fakecluster.Option) RunOption {
 	return func(o *runOptions) { o.cluster = append(o.cluster, options...) }
 }
 
+// WithWorkloads plays scenarios with the field workloads: controllers, a scheduler, and nodes with their pods, as package
+// workloads runs them. Tests without such scenarios do not have to compile that package:
+//
+//	scenarios.Run(t, "testdata/scenarios", scenarios.WithWorkloads(workloads.FromYAML))
+//
+// run makes a cluster live as config describes it, which is the value of the field. Close of what it returns ends that; its
+// error is a failure of the scenario.
+//
+// Default: a scenario with workloads fails.
+func WithWorkloads(run func(c *fakecluster.Cluster, config []byte) (io.Closer, error)) RunOption {
+	return func(o *runOptions) { o.live = run }
+}
+
 // InRealTime plays all scenarios outside of bubbles. Those with advance or settle are skipped, and
 // those with consistently for more than five minutes.
 //
@@ -80,7 +95,7 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := player.Player{Controller: o.controller, Start: player.InProcessWith(o.cluster...)}
+	with := player.Player{Controller: o.controller, Live: o.live, Start: player.InProcessWith(o.cluster...)}
 	bases := player.SharedClusters(all)
 	play := func(t *testing.T, s *syntax.Scenario) {
 		t.Parallel()

@@ -4,7 +4,8 @@ import (
 	"testing"
 
 	"github.com/fakecluster/fakecluster/scenarios"
+	"github.com/fakecluster/fakecluster/workloads"
 )
 
 // The project's own scenarios are the folders beside this file.
-func TestProject(t *testing.T) { scenarios.Run(t, ".") }
+func TestProject(t *testing.T) { scenarios.Run(t, ".", scenarios.WithWorkloads(workloads.FromYAML)) }

@@ -3,10 +3,12 @@ package workloads
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
+	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
@@ -34,6 +36,16 @@ func ConfigFile(path string) Option {
 		}
 		s.describe(path, data)
 	})
+}
+
+// FromYAML makes a cluster live as the content of a file of [ConfigFile] describes it, until Close. It is what scenario files with the
+// field workloads need: scenarios.Run(t, path, scenarios.WithWorkloads(workloads.FromYAML)).
+func FromYAML(c *fakecluster.Cluster, config []byte) (io.Closer, error) {
+	w, err := New(c, func(s *settings) { s.describe("workloads", config) })
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
 // describe takes over what the text of a file describes. The options that are given besides are compared with it by addData.

@@ -39,7 +39,7 @@ kind: PersistentVolumeClaim
 metadata: {name: data}
 spec: {storageClassName: broken, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 `)
-		w.pass(time.Minute)
+		w.pass(80 * time.Second) // between two pulls
 		var got []string
 		for _, s := range w.cluster.Findings().Sections {
 			if s.Title == "not available:" {

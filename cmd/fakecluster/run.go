@@ -26,6 +26,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/rewrite"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 	"github.com/fakecluster/fakecluster/kustomize"
+	"github.com/fakecluster/fakecluster/workloads"
 )
 
 // errFailed is returned if scenarios were played and failed. It is not printed: the log shows the
@@ -145,7 +146,9 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 		}
 		options = append(options, fakecluster.WithObjects(objects...))
 	}
-	with := player.Player{Parallel: f.parallel, Bubble: bubbles(cmd.Context()), Start: player.InProcessWith(options...)}
+	with := player.Player{
+		Parallel: f.parallel, Bubble: bubbles(cmd.Context()), Live: workloads.FromYAML, Start: player.InProcessWith(options...),
+	}
 	if f.kubeconfig != "" {
 		cfg, err := clientcmd.BuildConfigFromFlags("", f.kubeconfig)
 		if err != nil {

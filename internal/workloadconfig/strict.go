@@ -160,6 +160,9 @@ func names(t reflect.Type) []string {
 	return all
 }
 
+// BehaviorFields returns the names of the fields of behaviors, in alphabetical order.
+func BehaviorFields() []string { return names(reflect.TypeFor[behaviorData]()) }
+
 // leaf returns the value of a node for a type whose parts are not compared.
 func (s *strict) leaf(n *yaml.Node, t reflect.Type) any {
 	value, err := plain(n)

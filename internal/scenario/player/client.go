@@ -17,6 +17,7 @@ import (
 	requestinfo "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/rest"
 
+	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
@@ -36,6 +37,8 @@ type Client struct {
 	webhooks webhooks
 	// controller runs beside the scenario, or is nil.
 	controller *controllerRun
+	// stats are those of a living cluster; nil: nothing lives in it.
+	stats func() inspect.Stats
 	// log has the lines that the scenario has written.
 	log []string
 }

@@ -57,6 +57,9 @@ func inThisProcess(options ClusterOptions, more []fakecluster.Option) (Backend, 
 // inProcess is a cluster in this process.
 type inProcess struct{ *fakecluster.Cluster }
 
+// living returns the cluster that is to live.
+func (c inProcess) living() *fakecluster.Cluster { return c.Cluster }
+
 // Fork makes an independent copy of the cluster.
 func (c inProcess) Fork() (Backend, error) {
 	fork, err := c.NewFork()

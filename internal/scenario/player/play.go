@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"time"
 
@@ -22,6 +23,8 @@ type Player struct {
 	Start Starter
 	// Controller runs beside each scenario, after its setup; nil: none.
 	Controller Controller
+	// Live makes the cluster of a scenario with workloads live; nil: such scenarios fail.
+	Live Live
 	// Bubble calls a function in a bubble of testing/synctest, and returns an error if the bubble
 	// does not end well. Scenarios that wait, and all with a Controller, are played in it. nil: time
 	// is real, and scenarios with advance or settle are skipped.
@@ -111,6 +114,9 @@ func playScenario(ctx context.Context, s *syntax.Scenario, interrupted context.C
 		if err := p.client.controller.end(); err != nil && failed == nil {
 			failed = &Failure{Position: s.Position, Message: err.Error()}
 		}
+		if err := p.endLife(); err != nil && failed == nil {
+			failed = &Failure{Position: s.Position, Message: err.Error()}
+		}
 		if failed != nil {
 			failed.Log = log
 			if with.Failed != nil {
@@ -121,6 +127,11 @@ func playScenario(ctx context.Context, s *syntax.Scenario, interrupted context.C
 			failed = &Failure{Position: s.Position, Message: "closing the cluster: " + err.Error()}
 		}
 	}()
+	if s.Workloads != nil {
+		if failed = p.live(with.Live, s); failed != nil {
+			return failed, nil
+		}
+	}
 	if s.Params != nil {
 		p.frames[nil][syntax.CaseName] = Answer{Body: s.Params}
 	}
@@ -154,6 +165,8 @@ type playback struct {
 	cluster Backend
 	client  *Client
 	frames  frames
+	// living is what lives in the cluster; nil: nothing does.
+	living io.Closer
 	// virtual: time is that of a bubble.
 	virtual bool
 	// remote: the cluster is outside of this process and may react late to a write.

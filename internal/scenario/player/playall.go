@@ -92,11 +92,12 @@ type sharedCluster struct {
 }
 
 // SharedClusters returns a base for each table of which several cases are to be played. Scenarios with
-// webhooks have none, because a fork would call those of another case.
+// webhooks have none, because a fork would call those of another case, and neither have those with workloads, because nothing
+// lives in a fork.
 func SharedClusters(scenarios []*syntax.Scenario) map[*syntax.Cases]*sharedCluster {
 	bases := map[*syntax.Cases]*sharedCluster{}
 	for _, s := range scenarios {
-		if s.Cases == nil || s.Cases.Count < 2 || len(s.Webhooks) > 0 {
+		if s.Cases == nil || s.Cases.Count < 2 || len(s.Webhooks) > 0 || s.Workloads != nil {
 			continue
 		}
 		if bases[s.Cases] == nil {

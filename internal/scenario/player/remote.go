@@ -14,6 +14,8 @@ func unsupportedRemotely(s *syntax.Scenario) string {
 	switch {
 	case o.Fakecluster:
 		return "the scenario tests behavior of fakecluster alone"
+	case s.Workloads != nil:
+		return "the scenario describes nodes and pods, and this cluster has others"
 	case o.Alone:
 		return "the scenario concerns everything in a cluster, and this cluster has other objects"
 	case impersonates(s):

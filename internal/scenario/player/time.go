@@ -11,9 +11,12 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// waits reports whether a scenario has steps that wait. Such a scenario is played in virtual
+// waits reports whether a scenario has steps that wait, or controllers and pods that act later than a write. Such a scenario is played in virtual
 // time, if there is a bubble.
 func waits(s *syntax.Scenario) bool {
+	if s.Workloads != nil {
+		return true
+	}
 	for _, steps := range [][]syntax.Step{s.Setup, s.Steps} {
 		for _, step := range steps {
 			if step.Eventually > 0 || step.Consistently > 0 || actionOf(step).virtual {
@@ -89,8 +92,18 @@ func settle(ctx context.Context, c *Client, r syntax.Request) (target, Answer, e
 	}
 }
 
-// revision returns the revision of the last write to the cluster.
+// revision returns the revision of the last write to the cluster. In a living cluster it returns the number of revisions, without
+// those of Leases, which nodes renew all the time.
 func (c *Client) revision(ctx context.Context) (any, error) {
+	if c.stats != nil {
+		var n int64
+		for of, counts := range c.stats() {
+			if of.Resource != "leases" {
+				n += counts.Revisions
+			}
+		}
+		return n, nil
+	}
 	const path = "/api/v1/namespaces"
 	a, err := c.Send(ctx, Call{Method: http.MethodGet, Path: path, query: map[string][]string{"limit": {"1"}}})
 	if err != nil {

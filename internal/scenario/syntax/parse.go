@@ -16,6 +16,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/admission/plugins"
+	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 )
 
 // parser turns the text of one file into scenarios. It continues after a mistake, so
@@ -215,12 +216,13 @@ func (p *parser) readCase(root *yaml.Node, s *Scenario) {
 		}
 	}
 	p.fields(root, "a scenario", map[string]func(*yaml.Node){
-		"webhooks": func(*yaml.Node) {},
-		"cases":    func(*yaml.Node) {},
-		"scenario": same(func(n *yaml.Node) { s.Name = p.text(n) }),
-		"cluster":  same(func(n *yaml.Node) { s.Cluster = p.cluster(n) }),
-		"setup":    func(n *yaml.Node) { s.Setup = p.setup(n, s.Cases) },
-		"steps":    func(n *yaml.Node) { s.Steps = p.steps(n) },
+		"webhooks":  func(*yaml.Node) {},
+		"cases":     func(*yaml.Node) {},
+		"scenario":  same(func(n *yaml.Node) { s.Name = p.text(n) }),
+		"cluster":   same(func(n *yaml.Node) { s.Cluster = p.cluster(n) }),
+		"workloads": same(func(n *yaml.Node) { s.Workloads = p.workloads(n) }),
+		"setup":     func(n *yaml.Node) { s.Setup = p.setup(n, s.Cases) },
+		"steps":     func(n *yaml.Node) { s.Steps = p.steps(n) },
 	})
 }
 
@@ -241,6 +243,15 @@ func (p *parser) cluster(n *yaml.Node) ClusterOptions {
 		"withoutAdmissionPlugins":   func(n *yaml.Node) { c.WithoutAdmissionPlugins = p.plugins(n, "withoutAdmissionPlugins") },
 		"withoutNamespaceLifecycle": func(n *yaml.Node) { c.WithoutNamespaceLifecycle = p.flag(n) },
 	})
+	return c
+}
+
+// workloads reads what lives in a cluster.
+func (p *parser) workloads(n *yaml.Node) *workloadconfig.Config {
+	c, mistakes := workloadconfig.Read(n)
+	for _, m := range mistakes {
+		p.mistakeAt(Position{p.file, m.Line, m.Column}, "%s", m.Text)
+	}
 	return c
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 )
 
 // column is where in its line a mistake is; TestMistakesAreFoundExactly proves it.
@@ -27,9 +29,12 @@ func TestMistakes(t *testing.T) {
 		{"a tag in braces needs a space", head + get + "  expect: {x: !absent}\n", []string{
 			`f.yaml:4: not YAML: did not find expected whitespace or line break after a tag (inside of braces that is: {status: !absent })`}},
 		{"a scenario has known fields", "scenario: s\nstep: []\nsteps:\n" + get, []string{
-			`f.yaml:2: unknown field "step" in a scenario (allowed: cases, cluster, scenario, setup, steps, webhooks); did you mean "steps"?`}},
+			`f.yaml:2: unknown field "step" in a scenario (allowed: cases, cluster, scenario, setup, steps, webhooks, workloads); did you mean "steps"?`}},
 		{"a cluster has known fields", "scenario: s\ncluster: {seed: 1}\nsteps:\n" + get, []string{
 			`f.yaml:2: unknown field "seed" in a cluster (allowed: alone, controllers, fakecluster, legacyAPIs, runtimeConfig, withAdmissionPlugins, withoutAdmissionPlugins, withoutNamespaceLifecycle)`}},
+		{"what lives in a cluster is checked", "scenario: s\nworkloads:\n  nodes: 0\n  behaviors:\n  - {image: a, crash: true}\nsteps:\n" + get, []string{
+			`f.yaml:3: there has to be at least one node`,
+			`f.yaml:5: unknown field "crash" (allowed: ` + strings.Join(workloadconfig.BehaviorFields(), ", ") + `)`}},
 		{"a flag is true or false", "scenario: s\ncluster: {withoutNamespaceLifecycle: yes}\nsteps:\n" + get, []string{
 			`f.yaml:2: this must be true or false`}},
 		{"controllers are a list", "scenario: s\ncluster: {controllers: namespace-controller}\nsteps:\n" + get, []string{
@@ -59,7 +64,7 @@ func TestMistakes(t *testing.T) {
 		{"steps are a list", "scenario: s\nsteps: {}\n", []string{
 			`f.yaml:2: steps takes a list`}},
 		{"every document is a scenario", head + get + "---\nkind: K\n", []string{
-			`f.yaml:5: unknown field "kind" in a scenario (allowed: cases, cluster, scenario, setup, steps, webhooks)`}},
+			`f.yaml:5: unknown field "kind" in a scenario (allowed: cases, cluster, scenario, setup, steps, webhooks, workloads)`}},
 		{"names differ within a file", head + get + "---\n" + head + get, []string{
 			`f.yaml:5: duplicate scenario name "s", first on line 1`}},
 		{"a manifest must be a mapping", head + "- create: k\n", []string{

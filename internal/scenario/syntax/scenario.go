@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 )
 
 // A Scenario is one document of a scenario file, checked and ready to be played. It is
@@ -18,6 +20,8 @@ type Scenario struct {
 	Position
 	// Cluster is the "cluster:" part: the options of the cluster that the scenario needs.
 	Cluster ClusterOptions
+	// Workloads is the "workloads:" part: what lives in the cluster; nil: nothing does.
+	Workloads *workloadconfig.Config
 
 	Webhooks []Webhook
 	Setup    []Step

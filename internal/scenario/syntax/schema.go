@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+
+	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 )
 
 // SchemaURL is where the JSON schema of scenario files is published. An editor reads it from the
@@ -18,6 +20,7 @@ var scenarioFields = []fieldDoc{
 	{"scenario", "TEXT", "Its name, a sentence that states the rule that the scenario proves."},
 	{"cases", "CASES", "A table: the scenario is played once for each case."},
 	{"cluster", "CLUSTER", "Options of its cluster."},
+	{"workloads", "WORKLOADS", "Runs controllers, a scheduler, and nodes with their pods in the cluster, as described; {} for the defaults."},
 	{"webhooks", "WEBHOOKS", "Webhooks that the cluster can reach."},
 	{"setup", "SETUP", "Manifests that are created before the first step, shared setups, and steps."},
 	{"steps", "STEPS", "The steps, in order."},
@@ -32,6 +35,13 @@ var clusterFields = []fieldDoc{
 	{"withAdmissionPlugins", "TEXTS", "Admission plugins to enable, by name."},
 	{"withoutAdmissionPlugins", "TEXTS", "Admission plugins to disable, by name."},
 	{"withoutNamespaceLifecycle", "FLAG", "Allows objects in namespaces that do not exist."},
+}
+
+var workloadFields = []fieldDoc{
+	{"nodes", "NODES", "The number of nodes, or Node objects; 3 if left out."},
+	{"behaviors", "BEHAVIORS", "What containers do; the first one that selects a container applies."},
+	{"controllers", "TEXTS", "The controllers that run, as in the flag --controllers of kube-controller-manager; all if left out."},
+	{"scheduler", "SCHEDULER", "false for none, or a KubeSchedulerConfiguration."},
 }
 
 var webhookFields = []fieldDoc{
@@ -99,14 +109,16 @@ func Schema() []byte {
 			"properties": jsonSchema{"parameters": value("MAPPING", "The default values of the parameters, or !present for required ones."), "setup": value("SETUP", "")},
 		},
 		"definitions": jsonSchema{
-			"scenario": scenario,
-			"step":     stepSchema,
-			"case":     case_,
-			"cluster":  object(clusterFields),
-			"webhook":  object(webhookFields),
-			"service":  object(serviceFields),
-			"user":     schemaOfNotation(asUser.Notation),
-			"use":      use,
+			"scenario":  scenario,
+			"step":      stepSchema,
+			"case":      case_,
+			"cluster":   object(clusterFields),
+			"workloads": object(workloadFields),
+			"behavior":  jsonSchema{"type": "object", "additionalProperties": false, "properties": names(workloadconfig.BehaviorFields())},
+			"webhook":   object(webhookFields),
+			"service":   object(serviceFields),
+			"user":      schemaOfNotation(asUser.Notation),
+			"use":       use,
 			"manifest": jsonSchema{"type": "object", "anyOf": []jsonSchema{
 				{"required": []string{"apiVersion", "kind"}}, {"required": []string{"file"}},
 			}},
@@ -185,6 +197,14 @@ func schemaOfNotation(notation string) jsonSchema {
 		return jsonSchema{"$ref": "#/definitions/error"}
 	case "CLUSTER":
 		return jsonSchema{"$ref": "#/definitions/cluster"}
+	case "WORKLOADS":
+		return jsonSchema{"$ref": "#/definitions/workloads"}
+	case "NODES":
+		return jsonSchema{"type": []string{"integer", "array"}, "items": jsonSchema{"type": "object"}}
+	case "BEHAVIORS":
+		return list("behavior")
+	case "SCHEDULER":
+		return jsonSchema{"type": []string{"boolean", "object"}}
 	case "SERVICE":
 		return jsonSchema{"$ref": "#/definitions/service"}
 	case "CASES":

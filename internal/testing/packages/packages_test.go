@@ -61,6 +61,13 @@ func TestWorkloadsAddFewPackages(t *testing.T) {
 	}
 }
 
+// TestScenariosDoNotImportWorkloads proves that a test with scenario files does not compile Kubernetes' controllers.
+func TestScenariosDoNotImportWorkloads(t *testing.T) {
+	if path := module + "workloads"; slices.Contains(dependencies(t, module+"scenarios"), path) {
+		t.Errorf("scenarios imports %s", path)
+	}
+}
+
 // dependencies returns the packages outside of the standard library that packages import, and themselves.
 func dependencies(t *testing.T, packages ...string) []string {
 	t.Helper()

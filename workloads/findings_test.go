@@ -55,7 +55,7 @@ spec: {storageClassName: broken, accessModes: [ReadWriteOnce], resources: {reque
 			"PersistentVolumeClaim default/data is Pending: ProvisioningFailed: failed to provision volume with StorageClass \"broken\": no space is left",
 			"Pod default/big is not scheduled: Unschedulable: 0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
 			"Pod default/greedy on n1 is in CrashLoopBackOff: OOMKilled",
-			"StatefulSet default/unpulled is not available: pod unpulled-x on n1 is waiting: ImagePullBackOff: Back-off pulling image \"nginx\": not found",
+			"StatefulSet default/unpulled is not available: pod unpulled-x on n1 is waiting: ImagePullBackOff: Back-off pulling image \"nginx\": ErrImagePull: not found",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			w.Errorf("findings (-want +got):\n%s", diff)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -210,7 +211,7 @@ spec:
 
 // TestExecProbes proves that probes run programs of the container, and what failures of them do.
 func TestExecProbes(t *testing.T) {
-	healthy := true
+	var sick atomic.Bool
 	inBubble(t, func(w world) {
 		w.post(`
 apiVersion: v1
@@ -226,7 +227,7 @@ spec:
 		if got := condition(w.object("pods", "db"), "Ready"); got != "True" {
 			t.Errorf("Ready is %q\n%s", got, strings.Join(w.events("db"), "\n"))
 		}
-		healthy = false
+		sick.Store(true)
 		w.pass(10 * time.Second)
 		if got := condition(w.object("pods", "db"), "Ready"); got != "False ContainersNotReady" {
 			t.Errorf("Ready is %q", got)
@@ -236,7 +237,7 @@ spec:
 		}
 	}, workloads.Nodes(1), workloads.Image("postgres", func(ctx context.Context, c *workloads.Container) error {
 		c.HandleExec("pg_isready", func(_ context.Context, command *workloads.ExecCommand) error {
-			if len(command.Args) != 2 || healthy {
+			if len(command.Args) != 2 || !sick.Load() {
 				return nil
 			}
 			fmt.Fprintln(command.Stdout, "no response")
@@ -302,7 +303,7 @@ func TestAFunctionThatIgnoresItsContextIsNamed(t *testing.T) {
 
 // TestContainersServeOnTheNetwork proves that probes, other containers and the test reach what a function listens on.
 func TestContainersServeOnTheNetwork(t *testing.T) {
-	healthy := true
+	var sick atomic.Bool
 	inBubble(t, func(w world) {
 		w.post(`
 apiVersion: v1
@@ -339,7 +340,7 @@ spec:
 		if err := errors.Join(err, response.Body.Close()); err != nil || string(body) != "hello from web" {
 			t.Errorf("the answer is %q, %v", body, err)
 		}
-		healthy = false
+		sick.Store(true)
 		w.pass(30 * time.Second)
 		if want := "Unhealthy: Readiness probe failed: HTTP probe failed with statuscode: 503"; !slices.Contains(w.events("web"), want) {
 			t.Errorf("there is no event %q in %q", want, w.events("web"))
@@ -355,7 +356,7 @@ spec:
 			}
 			mux := http.NewServeMux()
 			mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
-				if !healthy {
+				if sick.Load() {
 					w.WriteHeader(http.StatusServiceUnavailable)
 				}
 			})

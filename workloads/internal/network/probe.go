@@ -121,7 +121,9 @@ func (p *Process) probeGRPC(ctx context.Context, action *corev1.GRPCAction, ip s
 	v, address := version.Get(), net.JoinHostPort(ip, strconv.Itoa(int(action.Port)))
 	//lint:ignore SA1019 A kubelet waits for the connection in the same way, and its errors say so.
 	connection, err := grpc.DialContext(ctx, "passthrough:///"+address,
-		grpc.WithUserAgent("kube-probe/"+v.Major+"."+v.Minor), grpc.WithBlock(), grpc.WithTransportCredentials(secure), grpc.WithNoProxy(),
+		grpc.WithUserAgent("kube-probe/"+v.Major+"."+v.Minor), grpc.WithTransportCredentials(secure), grpc.WithNoProxy(),
+		//lint:ignore SA1019 as above
+		grpc.WithBlock(),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) { return p.Dial(ctx, "tcp", address) }))
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -90,18 +90,6 @@ func TestLoadBalancers(t *testing.T) {
 				w.Errorf("the address of b is %s", got)
 			}
 		}},
-		{"Nodes that come and go are reported", func(w world) {
-			w.create(balanced("web", ""))
-			n, err := w.Node("n1")
-			if err != nil {
-				w.Fatal(err)
-			}
-			if err := n.Delete(w.Context()); err != nil {
-				w.Fatal(err)
-			}
-			w.pass(time.Second)
-			w.isLogged("web", "UpdatedLoadBalancer: Updated load balancer with new hosts")
-		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
@@ -380,4 +381,134 @@ spec:
 			_, err = io.Copy(c.Stdout, response.Body)
 			return errors.Join(err, response.Body.Close())
 		}))
+}
+
+// TestOnlyKnownImages proves that another image is not pulled, and that Close names it.
+func TestOnlyKnownImages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		w, err := workloads.New(c, workloads.Nodes(1), workloads.OnlyKnownImages(), workloads.Behaviors(workloads.Behavior{Image: "known"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pods := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Pods("default")
+		for _, image := range []string{"known", "other:1"} {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: image[:5]}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: image}}}}
+			if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(5 * time.Second)
+		known, err := pods.Get(t.Context(), "known", metav1.GetOptions{})
+		if err != nil || known.Status.Phase != corev1.PodRunning {
+			t.Errorf("the known image: %v, %v", known.Status, err)
+		}
+		other, err := pods.Get(t.Context(), "other", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const message = `Back-off pulling image "other:1": ErrImagePull: rpc error: code = NotFound desc = failed to pull and unpack image "docker.io/library/other:1": ` +
+			`failed to resolve reference "docker.io/library/other:1": docker.io/library/other:1: not found`
+		if waiting := other.Status.ContainerStatuses[0].State.Waiting; waiting == nil || waiting.Reason != "ImagePullBackOff" || waiting.Message != message {
+			t.Errorf("the other image: %+v", other.Status.ContainerStatuses[0].State)
+		}
+		const want = "OnlyKnownImages: container c of pod default/other has the image other:1, for which there is neither an Image nor a Behavior"
+		if err := w.Close(); err == nil || err.Error() != want {
+			t.Errorf("Close returns %v, want %s", err, want)
+		}
+	})
+}
+
+// TestHowLongVolumesLive proves that an emptyDir outlives a container and a claim outlives a Pod, and neither lives longer.
+func TestHowLongVolumesLive(t *testing.T) {
+	var got []string
+	const pod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: db}
+spec:
+  volumes: [{name: cache, emptyDir: {}}, {name: data, persistentVolumeClaim: {claimName: data}}]
+  containers:
+  - {name: c, image: app, volumeMounts: [{name: cache, mountPath: /cache}, {name: data, mountPath: /data}]}
+`
+	const claim = `
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+`
+	inBubble(t, func(w world) {
+		w.post(claim)
+		w.post(pod)
+		w.pass(5 * time.Second) // it exits once, and starts again
+		w.delete("pods", "db")
+		w.pass(time.Minute)
+		w.post(pod)
+		w.pass(5 * time.Second)
+		w.delete("pods", "db")
+		w.delete("persistentvolumeclaims", "data")
+		w.pass(time.Minute)
+		w.post(claim)
+		w.post(pod)
+		w.pass(5 * time.Second)
+		if diff := cmp.Diff([]string{"cache - data -", "cache x data x", "cache - data xx", "cache x data xxx", "cache - data -", "cache x data x"}, got); diff != "" {
+			t.Errorf("what the starts have found (-want +got):\n%s", diff)
+		}
+	}, workloads.Nodes(1), workloads.Image("app", func(ctx context.Context, c *workloads.Container) error {
+		found := map[string]string{}
+		for _, name := range []string{"cache", "data"} {
+			text, err := c.ReadFile("/" + name + "/file")
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			if found[name] = string(text); found[name] == "" {
+				found[name] = "-"
+			}
+			if err := c.WriteFile("/"+name+"/file", append(text, 'x'), 0o600); err != nil {
+				return err
+			}
+		}
+		got = append(got, fmt.Sprintf("cache %s data %s", found["cache"], found["data"]))
+		if found["cache"] == "-" {
+			return errors.New("the cache is empty")
+		}
+		<-ctx.Done()
+		return nil
+	}))
+}
+
+// TestTokensAreRenewed proves that a container always has a token that is valid.
+func TestTokensAreRenewed(t *testing.T) {
+	tokens := map[string]bool{}
+	inBubble(t, func(w world) {
+		w.post("apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: [{name: c, image: app}]\n")
+		w.pass(3 * time.Hour)
+		if len(tokens) != 4 { // one for each 80 % of 3607 s
+			t.Errorf("there were %d tokens", len(tokens))
+		}
+	}, workloads.Nodes(1), workloads.Image("app", func(ctx context.Context, c *workloads.Container) error {
+		config, err := c.RESTConfig()
+		if err != nil {
+			return err
+		}
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return err
+		}
+		for ctx.Err() == nil {
+			token, err := c.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/token")
+			if err != nil {
+				return err
+			}
+			tokens[string(token)] = true
+			if _, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{}); err != nil && ctx.Err() == nil {
+				return err
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(10 * time.Minute):
+			}
+		}
+		return nil
+	}))
 }

@@ -29,15 +29,7 @@ func TestASessionWithFoldersOfKubebuilderPlays(t *testing.T) {
 		}
 		return path
 	}
-	write("config/crd/bases/widgets.yaml", `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: widgets, kind: Widget}
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-`)
+	write("config/crd/bases/widgets.yaml", widgetDefinition)
 	write("config/crd/kustomization.yaml", "resources: [bases/widgets.yaml]\npatches: [{path: patches/webhook_in_widgets.yaml}]\n")
 	write("config/crd/kustomizeconfig.yaml", "nameReference:\n- kind: Service\n  fieldSpecs: [{kind: CustomResourceDefinition, group: apiextensions.k8s.io, path: spec/conversion}]\n")
 	write("config/crd/patches/webhook_in_widgets.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n")

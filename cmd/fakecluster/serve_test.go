@@ -373,21 +373,7 @@ func TestSignalsEndServe(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
 			kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-			child := exec.CommandContext(t.Context(), os.Args[0], "serve", "--kubeconfig", kubeconfig)
-			child.Env = append(os.Environ(), asMain+"=yes")
-			var stderr bytes.Buffer
-			child.Stderr = &stderr
-			stdout, err := child.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := child.Start(); err != nil {
-				t.Fatal(err)
-			}
-			output := bufio.NewReader(stdout)
-			if line, err := output.ReadString('\n'); err != nil || !strings.HasPrefix(line, "ready http") {
-				t.Fatalf("first line %q, %v", line, err)
-			}
+			child := startServe(t, "--kubeconfig", kubeconfig)
 			config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 			if err != nil {
 				t.Fatal(err)
@@ -401,18 +387,53 @@ func TestSignalsEndServe(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer watch.Stop()
-			if err := child.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
-			rest, _ := io.ReadAll(output)
-			if err := child.Wait(); err != nil || len(rest) > 0 || stderr.Len() > 0 {
-				t.Errorf("end: %v, stdout after ready %q, stderr %q", err, rest, &stderr)
-			}
+			child.end(signal)
 			for range watch.ResultChan() { // ends with the server
 			}
 			if _, err := os.Stat(kubeconfig); !os.IsNotExist(err) {
 				t.Errorf("the kubeconfig after the end: %v", err)
 			}
 		})
+	}
+}
+
+// serveProcess is the command serve in a process of its own.
+type serveProcess struct {
+	*testing.T
+	process *exec.Cmd
+	output  *bufio.Reader
+	stderr  *bytes.Buffer
+}
+
+// startServe starts the command serve, and returns when it is ready.
+func startServe(t *testing.T, flags ...string) *serveProcess {
+	t.Helper()
+	s := &serveProcess{t, exec.CommandContext(t.Context(), os.Args[0], append([]string{"serve"}, flags...)...), nil, &bytes.Buffer{}}
+	s.process.Env = append(os.Environ(), asMain+"=yes")
+	s.process.Stderr = s.stderr
+	stdout, err := s.process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.output = bufio.NewReader(stdout)
+	if line, err := s.output.ReadString('\n'); err != nil || !strings.HasPrefix(line, "ready http") {
+		_ = s.process.Wait()
+		t.Fatalf("first line %q, %v, stderr %q", line, err, s.stderr)
+	}
+	return s
+}
+
+// end sends a signal. The process has to end without an error, and without another word.
+func (s *serveProcess) end(signal syscall.Signal) {
+	s.Helper()
+	if err := s.process.Process.Signal(signal); err != nil {
+		s.Fatal(err)
+	}
+	rest, _ := io.ReadAll(s.output)
+	if err := s.process.Wait(); err != nil || len(rest) > 0 || s.stderr.Len() > 0 {
+		s.Errorf("end: %v, stdout after ready %q, stderr %q", err, rest, s.stderr)
 	}
 }

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -30,34 +28,13 @@ func TestServeLivesOnAfterARestart(t *testing.T) {
 	kubeconfig := filepath.Join(folder, "kubeconfig")
 	run := func(use func(kubernetes.Interface)) {
 		t.Helper()
-		child := exec.CommandContext(t.Context(), os.Args[0], "serve", "--kubeconfig", kubeconfig, "--data", filepath.Join(folder, "data"), "--workloads", "--workloads-config", config)
-		child.Env = append(os.Environ(), asMain+"=yes")
-		var stderr bytes.Buffer
-		child.Stderr = &stderr
-		stdout, err := child.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
-		output := bufio.NewReader(stdout)
-		if line, err := output.ReadString('\n'); err != nil || !strings.HasPrefix(line, "ready http") {
-			_ = child.Wait()
-			t.Fatalf("first line %q, %v, stderr %q", line, err, &stderr)
-		}
+		child := startServe(t, "--kubeconfig", kubeconfig, "--data", filepath.Join(folder, "data"), "--workloads", "--workloads-config", config)
 		client, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 		if err != nil {
 			t.Fatal(err)
 		}
 		use(kubernetes.NewForConfigOrDie(client))
-		if err := child.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		rest, _ := io.ReadAll(output)
-		if err := child.Wait(); err != nil || len(rest) > 0 || stderr.Len() > 0 {
-			t.Errorf("end: %v, stdout after ready %q, stderr %q", err, rest, &stderr)
-		}
+		child.end(syscall.SIGTERM)
 	}
 	labels := map[string]string{"app": "web"}
 	replicas := int32(2)

@@ -198,7 +198,7 @@ func (b *Behavior) fails() bool {
 
 // Matches reports whether the behavior applies to the container.
 func (b *Behavior) Matches(pod *corev1.Pod, container *corev1.Container) bool {
-	if !matchesImage(b.Image, container.Image) ||
+	if !MatchesImage(b.Image, container.Image) ||
 		b.Namespace != "" && b.Namespace != pod.Namespace ||
 		!matchesPattern(b.Name, pod.Name) ||
 		!matchesPattern(b.Container, container.Name) ||
@@ -221,8 +221,9 @@ func matchesPattern(pattern, value string) bool {
 	return ok
 }
 
-// matchesImage compares an image with a pattern that may lack the tag.
-func matchesImage(pattern, image string) bool {
+// MatchesImage reports whether an image is that of a pattern of path.Match, which may lack the tag. The empty pattern is
+// that of every image.
+func MatchesImage(pattern, image string) bool {
 	return matchesPattern(pattern, image) || matchesPattern(pattern, Repository(image))
 }
 

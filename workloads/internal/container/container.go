@@ -39,7 +39,8 @@ type Container struct {
 	Environment []string
 	// Stdin is empty.
 	Stdin io.Reader
-	// Stdout and Stderr go to the log of the container.
+	// Stdout and Stderr go to the log of the container. So far its end is shown by the termination message alone, with
+	// terminationMessagePolicy FallbackToLogsOnError.
 	Stdout, Stderr io.Writer
 
 	files   *files.Root
@@ -53,7 +54,7 @@ func newContainer(p *process) *Container {
 	c := &Container{
 		Name: of.Spec.Name, Image: of.Spec.Image, Pod: of.Pod.DeepCopy(), Command: of.Command, Args: of.Args, Dir: of.Spec.WorkingDir,
 		Hostname: of.Hostname, IP: of.IP, Environment: append([]string{"HOSTNAME=" + of.Hostname}, of.Environment...),
-		Stdin: strings.NewReader(""), Stdout: p.log.Stdout(), Stderr: p.log.Stderr(),
+		Stdin: strings.NewReader(""), Stdout: &p.log, Stderr: &p.log,
 		files: of.Files, config: p.runtime.config.RESTConfig,
 	}
 	if of.Host != nil {

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Command is a program that is run in a container, by an exec probe, a hook or kubectl exec.
+// Command is a program that an exec probe runs in a container.
 type Command struct {
 	Args           []string // with the name of the program
 	Stdin          io.Reader
@@ -26,8 +26,8 @@ type execHandlers struct {
 	byName map[string]ExecFunction
 }
 
-// HandleExec makes a program available in the container, for exec probes, hooks and kubectl exec. name is the first word of
-// the command, or the last part of its path. A program of the same name is replaced.
+// HandleExec makes a program available in the container, for exec probes. name is the first word of the command, or the
+// last part of its path. A program of the same name is replaced.
 func (c *Container) HandleExec(name string, run ExecFunction) {
 	c.exec.mu.Lock()
 	defer c.exec.mu.Unlock()

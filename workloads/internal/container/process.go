@@ -1,12 +1,12 @@
 package container
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,7 +34,7 @@ type process struct {
 	runtime   *Runtime
 	of        node.Container
 	container *Container
-	log       *Log
+	log       log
 	ctx       context.Context
 	cancel    context.CancelFunc
 
@@ -45,7 +45,7 @@ type process struct {
 }
 
 func newProcess(r *Runtime, of node.Container) *process {
-	p := &process{runtime: r, of: of, log: NewLog(), probes: map[node.ProbeKind]*probe{}}
+	p := &process{runtime: r, of: of, probes: map[node.ProbeKind]*probe{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.container = newContainer(p)
 	return p
@@ -96,7 +96,7 @@ func (p *process) end(exit node.Exit) {
 	if p.container.sockets != nil {
 		p.container.sockets.Close()
 	}
-	p.log.Close()
+	p.log.close()
 	exit.At, exit.Message = time.Now(), p.terminationMessage(exit.Code)
 	p.mu.Lock()
 	first := p.exit == nil
@@ -109,11 +109,12 @@ func (p *process) end(exit node.Exit) {
 	}
 }
 
-// The limits of termination messages: of those that are written, and of those from the log.
+// The limits of termination messages in bytes: of those that are written, and of those from the log, which a kubelet
+// limits to 80 lines as well.
 const (
-	messageLimit     = 4096
-	fallbackLimit    = 2048
-	fallbackMaxLines = 80
+	messageLimit  = 4096
+	fallbackLimit = 2048
+	fallbackLines = 80
 )
 
 // terminationMessage returns what the container has written to its terminationMessagePath, or the end of its log if it
@@ -135,11 +136,11 @@ func (p *process) terminationMessage(code int32) string {
 	if code == 0 || spec.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
 		return ""
 	}
-	var text bytes.Buffer
-	lines := int64(fallbackMaxLines)
-	_ = p.log.Write(context.Background(), &text, &text, LogOptions{TailLines: &lines}) // neither waits nor fails
-	all := text.String()
-	return all[max(0, len(all)-fallbackLimit):]
+	lines := strings.SplitAfter(p.log.end(), "\n")
+	if last := len(lines) - 1; lines[last] == "" {
+		lines = lines[:last]
+	}
+	return strings.Join(lines[max(0, len(lines)-fallbackLines):], "")
 }
 
 // Exit implements node.Process.
@@ -176,9 +177,6 @@ func (p *process) Kill(now time.Time) {
 	p.end(node.Exit{Code: killed, Reason: "Error"})
 	p.runtime.config.Report(fmt.Errorf("%s has not returned within %v of SIGTERM; the function has to return when its context is done", p, after.Round(time.Second)))
 }
-
-// Log returns what the container has written.
-func (p *process) Log() *Log { return p.log }
 
 // String names the container for errors.
 func (p *process) String() string {

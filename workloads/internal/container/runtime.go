@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"strings"
 	"sync"
 	"time"
 
 	clientrest "k8s.io/client-go/rest"
 
+	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
@@ -69,22 +69,11 @@ func (r *Runtime) Has(image string) bool { return r.function(image) != nil }
 // function returns the program of an image, or nil.
 func (r *Runtime) function(image string) Function {
 	for _, i := range r.config.Images {
-		for _, name := range []string{image, repository(image)} {
-			if ok, _ := path.Match(i.Name, name); ok {
-				return i.Run
-			}
+		if workloadconfig.MatchesImage(i.Name, image) {
+			return i.Run
 		}
 	}
 	return nil
-}
-
-// repository returns an image without tag and digest.
-func repository(image string) string {
-	image, _, _ = strings.Cut(image, "@")
-	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
-		image = image[:i]
-	}
-	return image
 }
 
 // Start implements node.Runtime.

@@ -94,8 +94,8 @@ func (a *Attachment) Act(controllers ...Controller) error {
 }
 
 // Connect makes the server reach the pods of the cluster through a network, with the signature of [net.Dialer.DialContext]:
-// those behind the Services of webhooks and APIServices that [WithService] does not name, and those of pods/proxy and services/proxy.
-// Addresses are cluster IPs and the IPs of pods. Detach ends it.
+// those behind the Services of webhooks and APIServices that [WithService] does not name. Addresses are cluster IPs and other
+// IPs that are not loopback ones. The subresource proxy does not use it. Detach ends it.
 func (a *Attachment) Connect(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
 	a.cluster.mu.Lock()
 	defer a.cluster.mu.Unlock()

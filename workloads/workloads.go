@@ -32,8 +32,9 @@ type Workloads struct {
 	problems []error
 }
 
-// Run makes a cluster live until the test and its subtests are complete. When it returns, all controllers and the
-// scheduler have seen what is in the cluster. Run fails the test with t.Fatal if an option is wrong, if the cluster is
+// Run makes a cluster live until the test and its subtests are complete. When it returns, its Nodes are ready, and all
+// controllers and the scheduler have seen what is in the cluster. A Node that cannot become ready, as with a fault on
+// its requests, is waited for no longer than 10 s. Run fails the test with t.Fatal if an option is wrong, if the cluster is
 // closed, or if something runs in it already. A controller that panics fails the test with its name and stack; the
 // other controllers go on.
 func Run(t testing.TB, c *fakecluster.Cluster, opts ...Option) *Workloads {
@@ -105,6 +106,11 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 		Idle: &controlplane.Idle{Revision: w.attachment.Revision, Faulty: w.attachment.Faulty, Beat: w.beat},
 		Others: func(ctx context.Context, shared informers.SharedInformerFactory) (func(), error) {
 			return w.startOthers(ctx, c, s, shared)
+		},
+		Ready: func(ctx context.Context) {
+			if w.agent != nil {
+				w.agent.WaitReady(ctx, slices.Contains(clients, "node-lifecycle-controller"))
+			}
 		},
 	})
 	return err

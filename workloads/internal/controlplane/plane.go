@@ -46,6 +46,8 @@ type Config struct {
 	// Others starts other programs that share the informers, before these run. They end with the context; wait
 	// returns when they have ended. nil: there are none.
 	Others func(context.Context, informers.SharedInformerFactory) (wait func(), err error)
+	// Ready waits, once the controllers run, for what the scheduler should find: Nodes that are ready. nil: nothing.
+	Ready func(context.Context)
 
 	table []row // for tests; nil: the table
 }
@@ -55,10 +57,12 @@ type Plane struct {
 	config    Config
 	informers informers.SharedInformerFactory
 	scheduler *schedulers
-	// made are controllers that do not run yet. Their queues and recorders of Events end only when they run.
-	made    []func()
-	running sync.WaitGroup
-	end     context.CancelFunc
+	// made are controllers that do not run yet, and runScheduler runs the scheduler unless it does. Their queues and
+	// recorders of Events end only when they run.
+	made         []func()
+	runScheduler func()
+	running      sync.WaitGroup
+	end          context.CancelFunc
 }
 
 // Start runs a control plane until Close. When it returns, its informers have seen all objects.
@@ -95,9 +99,11 @@ func (p *Plane) start(ctx context.Context) error {
 		if p.scheduler, err = newScheduler(scheduling, user, names, p.informers, p.config.Scheduler); err != nil {
 			return err
 		}
-		p.made = append(p.made, func() {
-			defer recoverPanic(scheduling)
-			p.scheduler.run(scheduling)
+		p.runScheduler = sync.OnceFunc(func() {
+			p.running.Go(func() {
+				defer recoverPanic(scheduling)
+				p.scheduler.run(scheduling)
+			})
 		})
 		p.scheduler.start(scheduling)
 	}
@@ -114,17 +120,23 @@ func (p *Plane) start(ctx context.Context) error {
 	if err := p.informers.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
 		return fmt.Errorf("waiting for the informers: %w", err)
 	}
-	if p.scheduler != nil {
-		if err := p.scheduler.sync(scheduling); err != nil {
-			return fmt.Errorf("waiting for the scheduler: %w", err)
-		}
-	}
 	// A controller that begins before its informers have synced looks again after 100 ms.
 	p.runMade()
+	// A scheduler that begins with one of three Nodes binds all Pods to it, or none.
+	if p.config.Ready != nil {
+		p.config.Ready(ctx)
+	}
+	if p.scheduler == nil {
+		return nil
+	}
+	if err := p.scheduler.sync(scheduling); err != nil {
+		return fmt.Errorf("waiting for the scheduler: %w", err)
+	}
+	p.runScheduler()
 	return nil
 }
 
-// runMade runs the controllers and the scheduler that have been made.
+// runMade runs the controllers that have been made.
 func (p *Plane) runMade() {
 	for _, run := range p.made {
 		p.running.Go(run)
@@ -160,6 +172,9 @@ func (p *Plane) makeControllers(ctx context.Context, b *builder) error {
 func (p *Plane) Close() {
 	p.end()
 	p.runMade() // if Start has failed
+	if p.runScheduler != nil {
+		p.runScheduler()
+	}
 	p.running.Wait()
 	if p.scheduler != nil {
 		p.scheduler.shutdown()

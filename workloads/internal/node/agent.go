@@ -63,6 +63,7 @@ type Agent struct {
 
 	mu       sync.Mutex
 	reported map[string]bool // unknown images
+	awaited  *awaited        // by WaitReady
 }
 
 // Start registers the nodes and runs their pods until ctx is done. It returns an error at once if a node or a
@@ -122,7 +123,8 @@ func (a *Agent) follow() error {
 		return fmt.Errorf("follow pods: %w", err)
 	}
 	_, err = a.config.Informers.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { a.node(object) },
+		AddFunc:    func(object any) { a.node(object); a.checkReady() },
+		UpdateFunc: func(any, any) { a.checkReady() },
 		DeleteFunc: func(object any) { a.node(object) },
 	})
 	if err != nil {

@@ -33,5 +33,5 @@
 // # Locks
 //
 // node.mu guards the set of pods with something to do and the switches that users turn. It is never held during
-// a request. Everything else of a node and its pods belongs to the goroutine of the node.
+// a request. agent.mu guards what WaitReady waits for; node.mu may be taken while it is held. Everything else of a node and its pods belongs to the goroutine of the node.
 package node

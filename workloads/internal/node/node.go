@@ -41,6 +41,7 @@ type node struct {
 	mounts     map[types.UID]volumeSource // of pods with code
 	stopped    bool                       // by StopHeartbeats
 	registered bool
+	rejected   bool // the server has not taken the Node object
 	pressure   map[corev1.NodeConditionType]bool
 	lease      lease
 }

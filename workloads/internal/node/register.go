@@ -16,6 +16,7 @@ import (
 // register creates the Node object with its status, or brings an existing one up to date. Its conditions make
 // the node lifecycle controller take off the taint that admission gives to a new node.
 func (n *node) register(ctx context.Context) {
+	defer n.agent.checkReady()
 	object := n.spec.DeepCopy()
 	n.setConditions(&object.Status, time.Now())
 	_, err := n.client.CoreV1().Nodes().Create(ctx, object, metav1.CreateOptions{})
@@ -26,6 +27,9 @@ func (n *node) register(ctx context.Context) {
 	case ctx.Err() != nil:
 		return
 	case err != nil:
+		n.mu.Lock()
+		n.rejected = true
+		n.mu.Unlock()
 		n.agent.config.Report(fmt.Errorf("node %s does not exist, because it cannot be registered: %w", n.name, err))
 		return
 	}

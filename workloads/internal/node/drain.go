@@ -70,6 +70,9 @@ func (n *Node) Drain(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
+	if ctx.Err() != nil { // a request that has been ended by it says so in more words
+		err = ctx.Err()
+	}
 	var names []string
 	for _, pod := range left {
 		names = append(names, pod.Namespace+"/"+pod.Name)

@@ -23,7 +23,7 @@ func (c *Cluster) closeWith(t testing.TB) {
 		c.reportUnfired(t)
 		if c.home.inBubble {
 			for _, endless := range c.server.EndlessTimestamps() {
-				c.TB(t).Errorf("fakecluster: %s", endless)
+				c.TB(t).Errorf("fakecluster: after %s", strings.TrimPrefix(endless, "+"))
 			}
 		}
 		if t.Failed() {

@@ -107,7 +107,7 @@ func TestATimestampOnEachEventFailsATestInABubble(t *testing.T) {
 		want   []string
 	}{
 		{"after time has advanced", time.Second, func(now string) object { return object{"seen": now} },
-			[]string{"fakecluster: +1s operator writes the time into status.seen of crontabs.stable.example.com default/a whenever it is called, and its own write calls it again, " +
+			[]string{"fakecluster: after 1s operator writes the time into status.seen of crontabs.stable.example.com default/a whenever it is called, and its own write calls it again, " +
 				"which never ends when time does not stand still: write the time only if something else changes"}},
 		{"not before", 0, func(now string) object { return object{"seen": now} }, nil},
 		{"a status without the time", time.Second, func(string) object { return object{"seen": "yes"} }, nil},

@@ -1,0 +1,68 @@
+package explore_test
+
+import (
+	"context"
+	"regexp"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/explore"
+)
+
+// A controller that writes without end is found in the first run, in one sentence: the exploration neither hangs nor tries faults.
+func TestEndlessWritersEndTheExploration(t *testing.T) {
+	for name, tt := range map[string]struct {
+		write func(n *corev1.Namespace)
+		want  string
+	}{
+		"a counter": {
+			func(n *corev1.Namespace) { n.Annotations = map[string]string{"n": n.ResourceVersion} },
+			`time in the synctest bubble stands still, because of endless writes to namespaces default: \d+ writes in a row by operator update \(\d+\); ` +
+				`the last: metadata\.annotations\.n: "\d+" → "\d+"\. Write only what has changed: if !equality\.Semantic\.DeepEqual\(before, after\) { … }`,
+		},
+		"the time": {
+			func(n *corev1.Namespace) {
+				n.Annotations = map[string]string{"at": time.Now().UTC().Format(time.RFC3339Nano)}
+			},
+			`after 1m0s operator writes the time into metadata\.annotations\.at of namespaces default whenever it is called, ` +
+				`and its own write calls it again, which never ends when time does not stand still: write the time only if something else changes`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := find(t, func(t testing.TB, c *explore.Cluster) {
+				c.Control("operator", c.RESTConfig(), func(ctx context.Context, config *rest.Config) error {
+					namespaces := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces()
+					events, err := namespaces.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=default"})
+					if err != nil {
+						return err
+					}
+					context.AfterFunc(ctx, events.Stop)
+					for event := range events.ResultChan() {
+						n := event.Object.(*corev1.Namespace)
+						tt.write(n)
+						_, _ = namespaces.Update(ctx, n, metav1.UpdateOptions{})
+					}
+					return nil
+				})
+				c.Wait(time.Minute)
+				test := c.Clientset().CoreV1().Namespaces()
+				n, err := test.Get(t.Context(), "default", metav1.GetOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				n.Labels = map[string]string{"changed": "by-the-test"}
+				_, _ = test.Update(t.Context(), n, metav1.UpdateOptions{})
+				c.Wait(time.Minute)
+			})
+			f := result.Failure
+			if f == nil || result.Runs != 1 || f.Explanation != "" || !regexp.MustCompile(`(?m)^fakecluster: `+tt.want+`$`).MatchString(f.Log) {
+				t.Errorf("%d runs, failure: %+v", result.Runs, f)
+			}
+		})
+	}
+}

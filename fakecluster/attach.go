@@ -170,5 +170,5 @@ func (a *Attachment) ServiceAccountConfig(namespace, name string) *clientrest.Co
 func (a *Attachment) TokenConfig(token string) *clientrest.Config { return a.config(token) }
 
 func (a *Attachment) config(token string) *clientrest.Config {
-	return clientgo.Access{Token: token, Transport: a.cluster.transport}.RESTConfig()
+	return clientgo.Access{Token: token, Transport: a.cluster.atHome(a.cluster.transport)}.RESTConfig()
 }

@@ -28,6 +28,7 @@ type home struct {
 	inBubble bool
 	mistake  sync.Once
 	stop     func() // ends the check of the bubble
+	events   eventNames
 }
 
 // checkPlace returns an error for a caller from the other side. The first one also fails the test of the cluster, because
@@ -50,7 +51,7 @@ func (c *Cluster) checkPlace() error {
 	return err
 }
 
-// atHome returns a transport that refuses requests from the other side.
+// atHome returns a transport that refuses requests from the other side, and keeps the names of Events in a bubble apart.
 func (c *Cluster) atHome(next http.RoundTripper) http.RoundTripper { return &homeTransport{c, next} }
 
 type homeTransport struct {
@@ -65,6 +66,13 @@ func (t *homeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			_ = req.Body.Close()
 		}
 		return nil, fmt.Errorf("fakecluster: %w", err)
+	}
+	if t.of.home.inBubble {
+		renamed, err := t.of.home.events.rename(req)
+		if err != nil {
+			return nil, fmt.Errorf("fakecluster: %w", err)
+		}
+		req = renamed
 	}
 	return t.next.RoundTrip(req)
 }

@@ -109,14 +109,13 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 		}
 		runtimes, end = append(runtimes, functions), functions.Close
 	}
-	clients := controlplane.NewClients()
 	w.agent, err = node.Start(ctx, node.Config{
 		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: runtimes, OnlyKnownImages: s.onlyKnown,
 		Seed: w.attachment.Seed(), Informers: shared, Report: w.report,
 		Revision: w.attachment.Revision, Faulty: w.attachment.Faulty,
 		Network: w.network,
 		Client: func(user string, groups ...string) (kubernetes.Interface, error) {
-			return clients.New(w.attachment.ConfigFor(user, groups...), "kubelet", user)
+			return controlplane.NewClient(w.attachment.ConfigFor(user, groups...), "kubelet", user)
 		},
 	})
 	if err != nil {
@@ -134,7 +133,7 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 	if err := w.serveMetrics(ctx, c, admin, shared); err != nil {
 		return ended, err
 	}
-	client, err := clients.New(w.attachment.ConfigFor("system:volume-provisioner", "system:masters"), "volume-provisioner", "volume-provisioner")
+	client, err := controlplane.NewClient(w.attachment.ConfigFor("system:volume-provisioner", "system:masters"), "volume-provisioner", "volume-provisioner")
 	if err != nil {
 		return ended, err
 	}

@@ -19,7 +19,6 @@ type builder struct {
 	mapper    meta.RESTMapper
 
 	config   func(account string) *rest.Config
-	events   *eventNames
 	idle     *Idle
 	accounts []string // that have been used
 }
@@ -32,7 +31,7 @@ func (b *builder) restConfig(account string) *rest.Config {
 
 // client returns a client whose user is a ServiceAccount in kube-system.
 func (b *builder) client(account string) (kubernetes.Interface, error) {
-	return newClient(b.restConfig(account), b.events)
+	return newClient(b.restConfig(account))
 }
 
 // together returns a function that runs several functions at the same time. It returns when all have returned.

@@ -22,7 +22,7 @@ const cloudControllerManager = "cloud-controller-manager"
 // concerns it: upstream's writes two lines to the log of the process, which other tests should not have.
 func loadBalancers(b *builder) (runFunc, error) {
 	const account = "service-controller"
-	client, err := newClient(asProgram(b.restConfig(account), cloudControllerManager, account), b.events)
+	client, err := newClient(asProgram(b.restConfig(account), cloudControllerManager, account))
 	if err != nil {
 		return nil, err
 	}

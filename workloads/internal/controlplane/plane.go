@@ -78,13 +78,12 @@ func Start(c Config) (*Plane, error) {
 }
 
 func (p *Plane) start(ctx context.Context) error {
-	names := &eventNames{}
-	client, err := newClient(asProgram(p.config.User(controllerManagerUser), controllerManager, sharedInformers), names)
+	client, err := newClient(asProgram(p.config.User(controllerManagerUser), controllerManager, sharedInformers))
 	if err != nil {
 		return err
 	}
 	p.informers = newInformers(client, "")
-	b := &builder{informers: p.informers, mapper: p.config.Mapper, events: names, idle: p.config.Idle, config: func(account string) *rest.Config {
+	b := &builder{informers: p.informers, mapper: p.config.Mapper, idle: p.config.Idle, config: func(account string) *rest.Config {
 		return p.config.ServiceAccount(metav1.NamespaceSystem, account)
 	}}
 	if err := p.makeControllers(ctx, b); err != nil {
@@ -96,7 +95,7 @@ func (p *Plane) start(ctx context.Context) error {
 	scheduling := withName(ctx, schedulerName, p.config.Report)
 	if p.config.Scheduler != nil {
 		user := asProgram(p.config.User(schedulerUser), schedulerName, "scheduler")
-		if p.scheduler, err = newScheduler(scheduling, user, names, p.informers, p.config.Scheduler); err != nil {
+		if p.scheduler, err = newScheduler(scheduling, user, p.informers, p.config.Scheduler); err != nil {
 			return err
 		}
 		p.runScheduler = sync.OnceFunc(func() {

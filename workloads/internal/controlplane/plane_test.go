@@ -102,22 +102,6 @@ func TestThePackageOfAPanicIsFoundInItsStack(t *testing.T) {
 	}
 }
 
-func TestEventsHaveUniqueNames(t *testing.T) {
-	var names eventNames
-	for _, c := range []struct{ name, want string }{
-		{"web.10", "web.10"},
-		{"web.10", "web.11"},
-		{"db.10", "db.12"},
-		{"web.20", "web.20"},
-		{"web.of-a-user", "web.of-a-user"},
-		{"none", "none"},
-	} {
-		if got := names.unique(c.name); got != c.want {
-			t.Errorf("%s becomes %s, want %s", c.name, got, c.want)
-		}
-	}
-}
-
 // TestTheClockOfTheQueueTicksWhilePodsWait proves that the ticks come at whole periods, and only while a Pod waits.
 func TestTheClockOfTheQueueTicksWhilePodsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -52,8 +52,8 @@ type schedulers struct {
 
 // newScheduler makes a scheduler. Its informers are those of the controllers, except for that of the pods, which
 // leaves out those that have finished.
-func newScheduler(ctx context.Context, rest *rest.Config, names *eventNames, shared informers.SharedInformerFactory, c *config.KubeSchedulerConfiguration) (*schedulers, error) {
-	client, err := newClient(rest, names)
+func newScheduler(ctx context.Context, rest *rest.Config, shared informers.SharedInformerFactory, c *config.KubeSchedulerConfiguration) (*schedulers, error) {
+	client, err := newClient(rest)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,9 +22,6 @@ type recorder struct {
 	node       string
 	client     kubernetes.Interface
 	correlator *record.EventCorrelator
-
-	mu   sync.Mutex
-	last time.Time
 }
 
 func newRecorder(node string, client kubernetes.Interface) *recorder {
@@ -60,21 +56,13 @@ func podReference(pod *corev1.Pod, fieldPath string) *corev1.ObjectReference {
 }
 
 func (r *recorder) event(ctx context.Context, ref *corev1.ObjectReference, eventType, reason, message string) {
-	// The name contains the time, and virtual time stands still between two events of one sync.
 	now := time.Now()
-	r.mu.Lock()
-	named := now
-	if !named.After(r.last) {
-		named = r.last.Add(1)
-	}
-	r.last = named
-	r.mu.Unlock()
 	namespace := ref.Namespace
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault
 	}
 	event := &corev1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Name: util.GenerateEventName(ref.Name, named.UnixNano()), Namespace: namespace},
+		ObjectMeta:          metav1.ObjectMeta{Name: util.GenerateEventName(ref.Name, now.UnixNano()), Namespace: namespace},
 		InvolvedObject:      *ref,
 		Reason:              reason,
 		Message:             message,
@@ -97,11 +85,6 @@ func (r *recorder) event(ctx context.Context, ref *corev1.ObjectReference, event
 	if result.Event.Count == 1 || apierrors.IsNotFound(err) {
 		result.Event.ResourceVersion = ""
 		written, err = r.client.CoreV1().Events(namespace).Create(ctx, result.Event, metav1.CreateOptions{})
-		for apierrors.IsAlreadyExists(err) { // an Event of another program at the same moment
-			named = named.Add(1)
-			result.Event.Name = util.GenerateEventName(ref.Name, named.UnixNano())
-			written, err = r.client.CoreV1().Events(namespace).Create(ctx, result.Event, metav1.CreateOptions{})
-		}
 	}
 	// An event that is lost does not change what the pod does. A kubelet retries only if the server does not respond.
 	if err == nil {

@@ -1,0 +1,100 @@
+package fakecluster
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// eventNames gives the Events of a cluster in a bubble the names that they would have if time advanced. client-go names an Event
+// by its object and the time in nanoseconds. A clock outside of bubbles is never the same for two of them; in a bubble it often is,
+// and a server rejects all but the first with AlreadyExists, which recorders do not report. A later Event of the object at the
+// same moment gets the next nanosecond. This is done to the requests of clients: the server does not rename anything.
+type eventNames struct {
+	mu   sync.Mutex
+	at   int64            // the last time at which an Event was sent
+	last map[string]int64 // the time in the last name, by namespace and object, if it is not before at
+}
+
+// rename changes the name of the Event that a request creates, if the name was sent before at this moment.
+func (n *eventNames) rename(req *http.Request) (*http.Request, error) {
+	if req.Method != http.MethodPost || req.Body == nil || !strings.HasSuffix(req.URL.Path, "/events") {
+		return req, nil
+	}
+	body, err := io.ReadAll(req.Body)
+	_ = req.Body.Close()
+	if err != nil {
+		return nil, fmt.Errorf("reading the request: %w", err)
+	}
+	body = n.renamed(req, body)
+	changed := req.Clone(req.Context())
+	changed.ContentLength = int64(len(body))
+	changed.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	changed.Body, _ = changed.GetBody()
+	return changed, nil
+}
+
+// renamed returns the body of a request with the changed name, or as it is.
+func (n *eventNames) renamed(req *http.Request, body []byte) []byte {
+	mediaType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
+	if err != nil {
+		return body
+	}
+	format, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
+	if !ok {
+		return body
+	}
+	obj, _, err := format.Serializer.Decode(body, nil, nil)
+	if err != nil {
+		return body // the server reports it
+	}
+	event, err := meta.Accessor(obj)
+	if err != nil {
+		return body
+	}
+	dot := strings.LastIndexByte(event.GetName(), '.') + 1
+	of, now := event.GetName()[:dot], time.Now().UnixNano()
+	if event.GetName()[dot:] != strconv.FormatInt(now, 16) {
+		return body // not from a recorder, or sent again
+	}
+	at := n.next(event.GetNamespace()+"/"+of, now)
+	if at == now {
+		return body
+	}
+	event.SetName(of + strconv.FormatInt(at, 16))
+	var changed bytes.Buffer
+	if err := format.Serializer.Encode(obj, &changed); err != nil {
+		return body
+	}
+	return changed.Bytes()
+}
+
+// next returns the time for the name of an Event of an object.
+func (n *eventNames) next(object string, now int64) int64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.at != now {
+		n.at = now
+		maps.DeleteFunc(n.last, func(_ string, last int64) bool { return last < now })
+	}
+	if n.last == nil {
+		n.last = map[string]int64{}
+	}
+	at := now
+	if last, ok := n.last[object]; ok {
+		at = max(now, last+1)
+	}
+	n.last[object] = at
+	return at
+}

@@ -94,13 +94,24 @@ func (a *Attachment) Act(controllers ...Controller) error {
 }
 
 // Connect makes the server reach the pods of the cluster through a network, with the signature of [net.Dialer.DialContext]:
-// those behind the Services of webhooks and APIServices that [WithService] does not name. Addresses are cluster IPs and other
-// IPs that are not loopback ones. The subresource proxy does not use it. Detach ends it.
+// those behind the Services of webhooks and APIServices that [WithService] does not name, and those behind the subresource proxy.
+// Addresses are cluster IPs and other IPs that are not loopback ones. Detach ends it.
 func (a *Attachment) Connect(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
 	a.cluster.mu.Lock()
 	defer a.cluster.mu.Unlock()
 	to := &a.cluster.services.network
 	to.Store((*dialFunc)(&dial))
+	a.undo = append(a.undo, func() { to.Store(nil) })
+}
+
+// ConnectKubelets makes the server reach the kubelets of nodes, for the subresources log, exec, attach and portforward of Pods and
+// proxy of Nodes. dial returns how to connect to the kubelet of a node, which speaks HTTP without TLS there, or nil if none
+// runs. Detach ends it.
+func (a *Attachment) ConnectKubelets(dial func(node string) func(context.Context) (net.Conn, error)) {
+	a.cluster.mu.Lock()
+	defer a.cluster.mu.Unlock()
+	to := &a.cluster.services.kubelets
+	to.Store(&dial)
 	a.undo = append(a.undo, func() { to.Store(nil) })
 }
 

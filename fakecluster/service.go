@@ -86,6 +86,8 @@ type services struct {
 	served    servedWebhooks
 	// network reaches the pods of the cluster and the cluster IPs of Services; nil: no pods run.
 	network atomic.Pointer[dialFunc]
+	// kubelets returns how to connect to the kubelet of a node, or nil; nil: no kubelets run.
+	kubelets atomic.Pointer[func(node string) func(context.Context) (net.Conn, error)]
 }
 
 // dialFunc is the signature of [net.Dialer.DialContext].
@@ -146,6 +148,14 @@ func inCluster(address string) bool {
 
 // Connected implements rest.Services.
 func (s *services) Connected() bool { return s.network.Load() != nil }
+
+// Kubelet implements rest.Services.
+func (s *services) Kubelet(node string) func(context.Context) (net.Conn, error) {
+	if of := s.kubelets.Load(); of != nil {
+		return (*of)(node)
+	}
+	return nil
+}
 
 // Handles implements rest.Services.
 func (s *services) Handles(namespace, name string, port int32) bool {

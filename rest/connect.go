@@ -1,13 +1,18 @@
 package rest
 
 import (
-	"io"
+	"bufio"
+	"errors"
+	"net"
 	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/streaming/pkg/httpstream"
 
+	"github.com/fakecluster/fakecluster/internal/aggregation"
+	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
@@ -20,7 +25,7 @@ func (r *request) connection() *resource.Connection {
 	return nil
 }
 
-// connect serves a connection, such as the log of a pod or an attempt to exec.
+// connect serves a connection, such as the log of a pod or an exec.
 func connect(r *request) error {
 	connection := r.connection()
 	query := r.http.URL.Query()
@@ -36,18 +41,52 @@ func connect(r *request) error {
 			return err
 		}
 	}
-	text, err := connection.Connect(r.ctx, r.info.Name, options, httpstream.IsUpgradeRequest(r.http))
+	upgrade := httpstream.IsUpgradeRequest(r.http)
+	handler, err := connection.Connect(r.ctx, r.info.Name, options, upgrade, connectResponder{r})
 	if err != nil {
 		return err
 	}
-	if text == "" {
+	if handler == nil {
 		r.w.WriteHeader(http.StatusNoContent) // as a real server answers where there is nothing to stream
 		return nil
 	}
-	r.w.Header().Set("Content-Type", "text/plain")
-	r.w.WriteHeader(http.StatusOK)
-	_, _ = io.WriteString(r.w, text) // the client may have gone
+	w := r.w
+	if upgrade {
+		hijacker, _ := aggregation.Hijackable(r.w).(http.Hijacker)
+		if hijacker == nil {
+			return apierrors.NewInternalError(errors.New("unable to upgrade: the client does not have a connection, because its cluster is in process"))
+		}
+		w = upgraded{r.w, hijacker, &contextOf(r.http).observe}
+	}
+	handler.ServeHTTP(w, r.http.WithContext(r.ctx))
 	return nil
+}
+
+// connectResponder answers for a connection that cannot be made. It implements upstream's rest.Responder.
+type connectResponder struct{ r *request }
+
+// Object implements rest.Responder. No connection answers with an object.
+func (c connectResponder) Object(int, runtime.Object) {
+	c.Error(apierrors.NewInternalError(errors.New("a connection has answered with an object")))
+}
+
+// Error implements rest.Responder.
+func (c connectResponder) Error(err error) { writeError(c.r.w, c.r.http, err) }
+
+// upgraded is the response to a request that may become a stream, over the connection of the client.
+type upgraded struct {
+	http.ResponseWriter
+	connection http.Hijacker
+	observe    *observe.Request
+}
+
+// Hijack implements http.Hijacker.
+func (u upgraded) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c, buffered, err := u.connection.Hijack()
+	if err == nil {
+		u.observe.Responded(http.StatusSwitchingProtocols, true)
+	}
+	return c, buffered, err
 }
 
 // pathBehind returns the path behind the subresource. It is empty or begins with a slash.

@@ -22,4 +22,6 @@ type Services interface {
 	Handles(namespace, name string, port int32) bool
 	// Connected reports whether DialContext reaches the pods of the cluster, by their addresses and those of Services.
 	Connected() bool
+	// Kubelet returns how to connect to the kubelet of a node, which speaks HTTP; nil: none runs there.
+	Kubelet(node string) func(context.Context) (net.Conn, error)
 }

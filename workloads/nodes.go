@@ -126,9 +126,14 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 			w.agent.BeforeRead(r.Watch)
 		}
 	})
+	kubelets, err := w.serveKubelets()
 	ended := func() {
 		w.agent.Wait()
+		kubelets()
 		end()
+	}
+	if err != nil {
+		return ended, err
 	}
 	if err := w.serveMetrics(ctx, c, admin, shared); err != nil {
 		return ended, err

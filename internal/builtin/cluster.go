@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/netip"
 	"time"
@@ -70,6 +71,11 @@ type Cluster interface {
 	Random(bound int) int
 	// Now returns the time of the cluster.
 	Now() time.Time
+
+	// Kubelet returns how to connect to the kubelet of a node, which speaks HTTP; nil: none runs there.
+	Kubelet(node string) func(context.Context) (net.Conn, error)
+	// DialPods returns how to connect to pods, by their addresses; nil: none run.
+	DialPods() func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 type clusterKey struct{}

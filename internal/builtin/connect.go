@@ -2,9 +2,9 @@ package builtin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"strconv"
 
@@ -16,9 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/apiserver/pkg/endpoints/filters"
-	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	genericrest "k8s.io/apiserver/pkg/registry/generic/rest"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
@@ -38,16 +36,15 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// This file has the subresources that a real server forwards to kubelets, pods and services,
-// which do not run here. Upstream's code checks the request and finds out where it would go. Then
-// the answer is that nothing listens there.
+// This file has the subresources that a server forwards to kubelets, pods and services. Upstream's code checks the
+// request and finds out where it goes. If nothing lives in the cluster, the answer is that nothing listens there.
 
 // connection is a subresource that connects the client to something else.
 type connection struct {
 	options func() runtime.Object // an empty one, of upstream's internal type
 	read    bool                  // it is a read, which admission is not called for
-	connect func(ctx context.Context, name string, options runtime.Object, upgrade bool) (string, error)
-	storage registryrest.Storage // upstream's, which is never called: it says which methods there are
+	connect func(ctx context.Context, name string, options runtime.Object, upgrade bool, responder registryrest.Responder) (http.Handler, error)
+	storage registryrest.Storage // upstream's; it says which methods there are
 }
 
 // of makes the connection of a version, at a subresource that speaks the kind.
@@ -74,9 +71,12 @@ type locate[O any] func(ctx context.Context, pods pod.ResourceGetter, kubelets k
 	*url.URL, *kubelet.ConnectionInfo, error)
 
 var (
-	podExec        = stream(&podrest.ExecREST{}, pod.ExecLocation, func() *api.PodExecOptions { return &api.PodExecOptions{} })
-	podAttach      = stream(&podrest.AttachREST{}, pod.AttachLocation, func() *api.PodAttachOptions { return &api.PodAttachOptions{} })
-	podPortForward = stream(&podrest.PortForwardREST{}, pod.PortForwardLocation, func() *api.PodPortForwardOptions { return &api.PodPortForwardOptions{} })
+	podExec = stream(&podrest.ExecREST{Store: getter{podResource}, KubeletConn: kubelets{}, Authorizer: contextAuthorizer{}},
+		pod.ExecLocation, func() *api.PodExecOptions { return &api.PodExecOptions{} })
+	podAttach = stream(&podrest.AttachREST{Store: getter{podResource}, KubeletConn: kubelets{}, Authorizer: contextAuthorizer{}},
+		pod.AttachLocation, func() *api.PodAttachOptions { return &api.PodAttachOptions{} })
+	podPortForward = stream(&podrest.PortForwardREST{Store: getter{podResource}, KubeletConn: kubelets{}, Authorizer: contextAuthorizer{}},
+		pod.PortForwardLocation, func() *api.PodPortForwardOptions { return &api.PodPortForwardOptions{} })
 )
 
 // podLog is the log of a container. That of a pod without a node is empty.
@@ -84,7 +84,7 @@ var podLog = &connection{
 	read:    true,
 	storage: &podrest.LogREST{},
 	options: func() runtime.Object { return &api.PodLogOptions{} },
-	connect: func(ctx context.Context, name string, o runtime.Object, _ bool) (string, error) {
+	connect: func(ctx context.Context, name string, o runtime.Object, _ bool, responder registryrest.Responder) (http.Handler, error) {
 		options := o.(*api.PodLogOptions)
 		split := utilfeature.DefaultFeatureGate.Enabled(features.PodLogsQuerySplitStreams)
 		if split && options.Stream == nil {
@@ -92,112 +92,117 @@ var podLog = &connection{
 			options.Stream = &all
 		}
 		if errs := validation.ValidatePodLogOptions(options, split); len(errs) > 0 {
-			return "", apierrors.NewInvalid(api.Kind("PodLogOptions"), name, errs)
+			return nil, apierrors.NewInvalid(api.Kind("PodLogOptions"), name, errs)
 		}
-		location, _, err := pod.LogLocation(ctx, getter{podResource}, kubelets{}, name, options)
+		location, transport, err := pod.LogLocation(ctx, getter{podResource}, kubelets{}, name, options)
 		if err != nil || location == nil {
-			return "", err
+			return nil, err
 		}
-		return "", fmt.Errorf("Get %q: %w", location, nobodyAt(location, noKubelet))
+		if transport == nil {
+			return nil, fmt.Errorf("Get %q: %w", location, nobodyAt(location, noKubelet))
+		}
+		return streamed{&genericrest.LocationStreamer{
+			Location: location, Transport: transport, ContentType: "text/plain", Flush: options.Follow,
+			ResponseChecker: genericrest.NewGenericHttpResponseChecker(api.Resource("pods/log"), name), RedirectChecker: genericrest.PreventRedirects,
+		}, responder}, nil
 	},
 }
 
-// mayConnect refuses a stream to a user who may not create the subresource. A WebSocket begins
-// with a GET, and a user who may only read must not be able to run commands in a container.
-func mayConnect(ctx context.Context) error {
-	if !utilfeature.DefaultFeatureGate.Enabled(features.AuthorizePodWebsocketUpgradeCreatePermission) {
-		return nil
-	}
-	info, ok := apirequest.RequestInfoFrom(ctx)
-	if !ok || info.Verb == "create" {
-		return nil // the filter has authorized it
-	}
-	attributes, err := filters.GetAuthorizerAttributes(ctx)
-	if err != nil {
-		return apierrors.NewInternalError(fmt.Errorf("error building authorizer attributes: %w", err))
-	}
-	decision, reason, err := contextAuthorizer{}.Authorize(ctx, creating{attributes})
-	if err != nil {
-		return err
-	}
-	if decision != authorizer.DecisionAllow {
-		return apierrors.NewForbidden(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name, errors.New(reason))
-	}
-	return nil
-}
-
-// creating shows a request with the verb create.
-type creating struct{ authorizer.Attributes }
-
-// GetVerb implements authorizer.Attributes.
-func (creating) GetVerb() string { return "create" }
-
-// stream makes a connection to a container, through its kubelet.
-func stream[O runtime.Object](storage registryrest.Storage, locate locate[O], options func() O) *connection {
+// stream makes a connection to a container, through its kubelet. Upstream's storage refuses a user who may not create the
+// subresource, and speaks to the kubelet in the protocol of the client.
+func stream[O runtime.Object](storage registryrest.Connecter, locate locate[O], options func() O) *connection {
 	return &connection{
-		storage: storage,
+		storage: storage.(registryrest.Storage),
 		options: func() runtime.Object { return options() },
-		connect: func(ctx context.Context, name string, o runtime.Object, upgrade bool) (string, error) {
-			if err := mayConnect(ctx); err != nil {
-				return "", err
-			}
-			location, _, err := locate(ctx, getter{podResource}, kubelets{}, name, o.(O))
+		connect: func(ctx context.Context, name string, o runtime.Object, upgrade bool, responder registryrest.Responder) (http.Handler, error) {
+			handler, err := storage.Connect(ctx, name, o, responder)
 			if err != nil {
-				return "", err
+				return nil, err
 			}
-			if !upgrade {
-				return "", apierrors.NewBadRequest("Upgrade request required")
+			location, kubelet, err := locate(ctx, getter{podResource}, kubelets{}, name, o.(O))
+			switch {
+			case err != nil:
+				return nil, err
+			case !upgrade:
+				return nil, apierrors.NewBadRequest("Upgrade request required")
+			case kubelet.Transport == nil:
+				return nil, fmt.Errorf("error dialing backend: %w", nobodyAt(location, noKubelet))
 			}
-			return "", fmt.Errorf("error dialing backend: %w", nobodyAt(location, noKubelet))
+			return handler, nil
 		},
 	}
 }
 
 var (
-	podProxy = proxy(&podrest.ProxyREST{}, func() runtime.Object { return &api.PodProxyOptions{} }, func(ctx context.Context, name string) (*url.URL, error) {
-		location, _, err := pod.ResourceLocation(ctx, getter{podResource}, nil, name)
-		return location, err
+	podProxy = proxy(&podrest.ProxyREST{}, &api.PodProxyOptions{}, func(ctx context.Context, name string) (*url.URL, http.RoundTripper, error) {
+		return pod.ResourceLocation(ctx, getter{podResource}, podTransport(ctx), name)
 	})
-	serviceProxy = proxy(&service.ProxyREST{}, func() runtime.Object { return &api.ServiceProxyOptions{} }, func(ctx context.Context, name string) (*url.URL, error) {
+	serviceProxy = proxy(&service.ProxyREST{}, &api.ServiceProxyOptions{}, func(ctx context.Context, name string) (*url.URL, http.RoundTripper, error) {
 		c, err := ClusterFrom(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		services, _, _, err := servicestorage.NewREST(overCluster{}, api.IPv4Protocol, nil, nil, endpointSlices{c}, getter{podResource}, nil)
+		services, _, _, err := servicestorage.NewREST(overCluster{}, api.IPv4Protocol, nil, nil, endpointSlices{c}, getter{podResource}, podTransport(ctx))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		location, _, err := services.ResourceLocation(ctx, name)
-		return location, err
+		return services.ResourceLocation(ctx, name)
 	})
-	nodeProxy = proxy(&noderest.ProxyREST{}, func() runtime.Object { return &api.NodeProxyOptions{} }, func(ctx context.Context, id string) (*url.URL, error) {
-		_, name, _, valid := utilnet.SplitSchemeNamePort(id)
+	nodeProxy = proxy(&noderest.ProxyREST{}, &api.NodeProxyOptions{}, func(ctx context.Context, id string) (*url.URL, http.RoundTripper, error) {
+		scheme, name, port, valid := utilnet.SplitSchemeNamePort(id)
 		if valid {
-			// Upstream looks the name up in the DNS, to keep clients away from the server's own
-			// network. Here nothing can be reached anyway.
+			// Upstream looks the name up in the DNS, to keep clients away from the server's own network. Here only the network
+			// of the cluster can be reached.
 			info, err := kubelets{}.GetConnectionInfo(ctx, types.NodeName(name))
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
-			if net.ParseIP(info.Hostname) == nil {
-				return &url.URL{Host: net.JoinHostPort(info.Hostname, info.Port)}, nil
+			location := &url.URL{Scheme: info.Scheme, Host: net.JoinHostPort(info.Hostname, info.Port)}
+			switch {
+			case info.Transport == nil && net.ParseIP(info.Hostname) == nil:
+				return &url.URL{Host: location.Host}, nil, nil
+			case info.Transport != nil && (port == "" || port == info.Port):
+				return location, info.Transport, nil
+			case info.Transport != nil:
+				ip, err := kubelets{}.internalIP(ctx, name)
+				return &url.URL{Scheme: scheme, Host: net.JoinHostPort(ip, port)}, podTransport(ctx), err
 			}
 		}
 		location, _, err := node.ResourceLocation(getter{nodeResource}, kubelets{}, nil, ctx, id)
-		return location, err
+		return location, nil, err
 	})
 )
 
-// proxy makes a connection to a pod, a service or a node.
-func proxy(storage registryrest.Storage, options func() runtime.Object, locate func(ctx context.Context, name string) (*url.URL, error)) *connection {
-	return &connection{storage: storage, options: options, connect: func(ctx context.Context, name string, _ runtime.Object, _ bool) (string, error) {
-		location, err := locate(ctx, name)
-		if err != nil {
-			return "", err
-		}
-		return "", apierrors.NewServiceUnavailable(fmt.Sprintf("error trying to reach service: %v",
-			nobodyAt(location, noBackends)))
-	}}
+// proxy makes a connection to a pod, a service or a node. options is an empty value.
+func proxy(storage registryrest.Connecter, options runtime.Object, locate func(ctx context.Context, name string) (*url.URL, http.RoundTripper, error)) *connection {
+	return &connection{
+		storage: storage.(registryrest.Storage),
+		options: options.DeepCopyObject,
+		connect: func(ctx context.Context, name string, o runtime.Object, _ bool, responder registryrest.Responder) (http.Handler, error) {
+			location, transport, err := locate(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			if t, ok := transport.(*http.Transport); !ok || t == nil {
+				return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("error trying to reach service: %v", nobodyAt(location, noBackends)))
+			}
+			location.Path = utilnet.JoinPreservingTrailingSlash(location.Path, proxyPath(o))
+			return forwarded{location, transport.(*http.Transport), responder}, nil
+		},
+	}
+}
+
+// proxyPath returns the path that the options of a proxy name.
+func proxyPath(options runtime.Object) string {
+	switch o := options.(type) {
+	case *api.PodProxyOptions:
+		return o.Path
+	case *api.ServiceProxyOptions:
+		return o.Path
+	case *api.NodeProxyOptions:
+		return o.Path
+	}
+	return ""
 }
 
 // nobodyAt returns the error that a client of a real cluster gets if nothing listens at an
@@ -214,7 +219,7 @@ func nobodyAt(location *url.URL, missing string) error {
 	return fmt.Errorf("dial tcp %s: connect: connection refused; in fakecluster %s", host, missing)
 }
 
-// kubelets has the addresses of the nodes' kubelets. No connection is made to them.
+// kubelets has the addresses of the nodes' kubelets, and transports to those that run.
 type kubelets struct{}
 
 // preferredAddresses are the default of kube-apiserver's --kubelet-preferred-address-types.
@@ -227,12 +232,8 @@ const kubeletPort = 10250
 
 // GetConnectionInfo implements upstream's kubelet.ConnectionInfoGetter.
 func (kubelets) GetConnectionInfo(ctx context.Context, name types.NodeName) (*kubelet.ConnectionInfo, error) {
-	obj, err := getter{nodeResource}.Get(ctx, string(name), nil)
+	n, err := nodeOf(ctx, string(name))
 	if err != nil {
-		return nil, err
-	}
-	n := &corev1.Node{}
-	if err := legacyscheme.Scheme.Convert(obj, n, nil); err != nil {
 		return nil, err
 	}
 	host, err := nodeutil.GetPreferredNodeAddress(n, preferredAddresses)
@@ -243,7 +244,32 @@ func (kubelets) GetConnectionInfo(ctx context.Context, name types.NodeName) (*ku
 	if port <= 0 {
 		port = kubeletPort
 	}
-	return &kubelet.ConnectionInfo{Scheme: "https", Hostname: host, Port: strconv.Itoa(int(port)), NodeFeatures: n.Status.DeclaredFeatures}, nil
+	info := &kubelet.ConnectionInfo{Scheme: "https", Hostname: host, Port: strconv.Itoa(int(port)), NodeFeatures: n.Status.DeclaredFeatures}
+	if c, err := ClusterFrom(ctx); err == nil {
+		if dial := c.Kubelet(n.Name); dial != nil {
+			t := kubeletTransport(dial)
+			info.Scheme, info.Transport, info.InsecureSkipTLSVerifyTransport = "http", t, t // the connection does not leave the process
+		}
+	}
+	return info, nil
+}
+
+// internalIP returns the address of a node at which its own network and that of its pods can be reached.
+func (kubelets) internalIP(ctx context.Context, name string) (string, error) {
+	n, err := nodeOf(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	return nodeutil.GetPreferredNodeAddress(n, []corev1.NodeAddressType{corev1.NodeInternalIP})
+}
+
+func nodeOf(ctx context.Context, name string) (*corev1.Node, error) {
+	obj, err := getter{nodeResource}.Get(ctx, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	n := &corev1.Node{}
+	return n, legacyscheme.Scheme.Convert(obj, n, nil)
 }
 
 // endpointSlices looks up the EndpointSlices of a cluster for upstream's storage of

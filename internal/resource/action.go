@@ -36,11 +36,10 @@ type Connection struct {
 	// Options reads the options of the connection from the query and, for a proxy, from the
 	// path behind the subresource.
 	Options func(query url.Values, path string) (runtime.Object, error)
-	// Connect returns the text that the connection sends, or an error that says why there is
-	// none. Upgrade says that the client requests a stream.
-	Connect func(ctx context.Context, name string, options runtime.Object, upgrade bool) (string, error)
-	// Storage is upstream's storage of such connections. It only provides which methods, options and
-	// paths it takes.
+	// Connect returns the handler of the connection, or an error that says why there is none; nil: there is nothing to
+	// send. Upgrade says that the client requests a stream. The handler may answer with an error through the responder.
+	Connect func(ctx context.Context, name string, options runtime.Object, upgrade bool, responder registryrest.Responder) (http.Handler, error)
+	// Storage is upstream's storage of such connections. It provides which methods, options and paths it takes.
 	Storage registryrest.Storage
 }
 

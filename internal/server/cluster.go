@@ -210,7 +210,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	if err := c.chain.act(kinds.acting); err != nil {
 		return nil, err
 	}
-	c.Kinds = forKinds{reader, own, &builtin.NodePorts{}, tokens, c.rules, random, kinds.options.Network}
+	c.Kinds = forKinds{reader, own, &builtin.NodePorts{}, tokens, c.rules, random, kinds.options.Network, host.Services}
 	own.kinds = c.Kinds
 	quotas := quota.New(quota.Options{
 		Cluster: reader, Store: s, Memory: memory, Resource: kinds.resource(corev1.Resource("resourcequotas")),

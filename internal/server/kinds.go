@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -28,6 +30,7 @@ type forKinds struct {
 	rules     *auth.Rules
 	random    *write.Random
 	network   builtin.Network
+	services  crd.Services // nil: there are none
 }
 
 var _ builtin.Cluster = forKinds{}
@@ -158,3 +161,19 @@ func (k forKinds) Random(bound int) int { return k.random.Below(bound) }
 
 // Now implements builtin.Cluster.
 func (k forKinds) Now() time.Time { return k.now().Time }
+
+// Kubelet implements builtin.Cluster.
+func (k forKinds) Kubelet(node string) func(context.Context) (net.Conn, error) {
+	if k.services == nil {
+		return nil
+	}
+	return k.services.Kubelet(node)
+}
+
+// DialPods implements builtin.Cluster.
+func (k forKinds) DialPods() func(ctx context.Context, network, address string) (net.Conn, error) {
+	if k.services == nil || !k.services.Connected() {
+		return nil
+	}
+	return k.services.DialContext
+}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
+	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
 // accountPath is where the token of the pod's ServiceAccount is mounted.
@@ -39,8 +40,7 @@ type Container struct {
 	Environment []string
 	// Stdin is empty.
 	Stdin io.Reader
-	// Stdout and Stderr go to the log of the container. So far its end is shown by the termination message alone, with
-	// terminationMessagePolicy FallbackToLogsOnError.
+	// Stdout and Stderr go to the log of the container.
 	Stdout, Stderr io.Writer
 
 	files   *files.Root
@@ -54,7 +54,7 @@ func newContainer(p *process) *Container {
 	c := &Container{
 		Name: of.Spec.Name, Image: of.Spec.Image, Pod: of.Pod.DeepCopy(), Command: of.Command, Args: of.Args, Dir: of.Spec.WorkingDir,
 		Hostname: of.Hostname, IP: of.IP, Environment: append([]string{"HOSTNAME=" + of.Hostname}, of.Environment...),
-		Stdin: strings.NewReader(""), Stdout: &p.log, Stderr: &p.log,
+		Stdin: strings.NewReader(""), Stdout: of.Log.Writer(stdio.Stdout), Stderr: of.Log.Writer(stdio.Stderr),
 		files: of.Files, config: p.runtime.config.RESTConfig,
 	}
 	if of.Host != nil {

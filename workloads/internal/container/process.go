@@ -34,7 +34,6 @@ type process struct {
 	runtime   *Runtime
 	of        node.Container
 	container *Container
-	log       log
 	ctx       context.Context
 	cancel    context.CancelFunc
 
@@ -96,7 +95,7 @@ func (p *process) end(exit node.Exit) {
 	if p.container.sockets != nil {
 		p.container.sockets.Close()
 	}
-	p.log.close()
+	p.of.Log.Close()
 	exit.At, exit.Message = time.Now(), p.terminationMessage(exit.Code)
 	p.mu.Lock()
 	first := p.exit == nil
@@ -136,7 +135,7 @@ func (p *process) terminationMessage(code int32) string {
 	if code == 0 || spec.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
 		return ""
 	}
-	lines := strings.SplitAfter(p.log.end(), "\n")
+	lines := strings.SplitAfter(p.of.Log.End(fallbackLimit), "\n")
 	if last := len(lines) - 1; lines[last] == "" {
 		lines = lines[:last]
 	}

@@ -40,6 +40,7 @@ type Network struct {
 	balance    map[string]*balancer        // by the key of a Service and the name of a port
 	hosts      map[*Host]struct{}
 	kubelets   map[string]*Process // by the name of the node
+	tunnels    []*Process          // of ListenKubelet
 	ended      bool
 }
 
@@ -115,6 +116,19 @@ func (n *Network) ListenAPIServer() (net.Listener, error) {
 	return n.server.Listen("tcp", ":"+strconv.Itoa(serverPort))
 }
 
+// ListenKubelet listens for the API server at the kubelet of a node, and dial connects to it. Nobody else reaches the listener. end closes
+// it and its connections.
+func (n *Network) ListenKubelet() (l net.Listener, dial func(context.Context) (net.Conn, error), end func(), err error) {
+	p := n.newProcess(n.newStack("", loopback), resolver{network: n, alone: true})
+	if l, err = p.Listen("tcp", net.JoinHostPort(loopback.String(), "0")); err != nil {
+		return nil, nil, nil, err
+	}
+	n.mu.Lock()
+	n.tunnels = append(n.tunnels, p)
+	n.mu.Unlock()
+	return l, func(ctx context.Context) (net.Conn, error) { return p.Dial(ctx, "tcp", l.Addr().String()) }, p.Close, nil
+}
+
 // serverPort is the port of the API server behind the Service kubernetes.
 const serverPort = 6443
 
@@ -125,7 +139,7 @@ func (n *Network) HTTPClient() *http.Client { return n.test.HTTPClient() }
 func (n *Network) Close() {
 	n.mu.Lock()
 	n.ended = true
-	processes := []*Process{n.test, n.server}
+	processes := append([]*Process{n.test, n.server}, n.tunnels...)
 	for _, p := range n.kubelets {
 		processes = append(processes, p)
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/util/format"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
 // pass is one SyncPod of the kubelet: it ends some containers, then starts others one after the other. The status
@@ -290,13 +291,14 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 		spec: spec, kind: kind, attempt: attempt, startedAt: startedAt,
 		id: digest(p.node.agent.config.Seed, p.api.UID, spec.Name, attempt),
 	}
+	c.served.Log = stdio.NewLog()
 	uid := p.api.UID
 	configured := p.configurations[spec.Name]
 	c.process = p.node.agent.start(Container{
 		Pod: p.api, Spec: spec, Kind: kind, Attempt: attempt, StartedAt: startedAt,
 		Command: configured.env.expand(spec.Command), Args: configured.env.expand(spec.Args),
 		Environment: configured.env.list(), Files: configured.root, Hostname: p.hostname(), IP: p.ip(), Host: p.host(),
-		Changed: func() { p.node.enqueue(uid) },
+		Log: c.served.Log, Changed: func() { p.node.enqueue(uid) },
 	})
 	if kind == Main || kind == Sidecar {
 		c.probes = newProbers(spec, startedAt)

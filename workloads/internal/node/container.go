@@ -13,6 +13,8 @@ import (
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/kubelet/events"
 	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 )
 
 // minimumGrace is the time that the kubelet leaves to a container at least before it sends SIGKILL.
@@ -26,6 +28,7 @@ type container struct {
 	id        string
 	startedAt time.Time
 	process   Process
+	served    kubelet.Container
 	exit      *Exit // nil: it runs
 	probes    []*prober
 	stop      *stop // nil: it is not to end
@@ -68,8 +71,11 @@ func (c *container) observe(now time.Time) (changed bool) {
 	if c.exit != nil {
 		return false
 	}
-	c.exit = c.process.Exit(now)
-	return c.exit != nil
+	if c.exit = c.process.Exit(now); c.exit == nil {
+		return false
+	}
+	c.served.Log.Close()
+	return true
 }
 
 // status returns the container as the kubelet's functions see containers.

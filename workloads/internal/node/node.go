@@ -44,6 +44,7 @@ type node struct {
 	rejected   bool // the server has not taken the Node object
 	pressure   map[corev1.NodeConditionType]bool
 	lease      lease
+	shown      map[string]*shown // by namespace and name
 }
 
 // arrival is a change of a pod that the goroutine of the node has not taken over yet.
@@ -60,7 +61,7 @@ func newNode(ctx context.Context, a *Agent, spec *corev1.Node, client kubernetes
 		logger:  klog.FromContext(ctx).WithValues("node", spec.Name),
 		pods:    map[types.UID]*pod{}, images: map[string]bool{}, taken: map[string]types.UID{},
 		work: make(chan struct{}, 1), queued: map[types.UID]bool{}, arrived: map[types.UID]arrival{}, refreshing: map[types.UID]bool{}, mounts: map[types.UID]volumeSource{},
-		pressure: map[corev1.NodeConditionType]bool{},
+		pressure: map[corev1.NodeConditionType]bool{}, shown: map[string]*shown{},
 	}
 }
 
@@ -174,6 +175,7 @@ func (n *node) forget(p *pod) {
 		p.timer.Stop()
 	}
 	delete(n.pods, p.api.UID)
+	p.hide()
 	n.mu.Lock()
 	delete(n.mounts, p.api.UID)
 	delete(n.refreshing, p.api.UID)

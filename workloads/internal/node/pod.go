@@ -159,6 +159,9 @@ func (p *pod) sync(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now()
 		if !p.step(ctx, now) {
+			if !p.finished {
+				p.show()
+			}
 			p.schedule(now)
 			return
 		}
@@ -415,6 +418,7 @@ func (p *pod) publish(ctx context.Context, s corev1.PodStatus, now time.Time) {
 		return
 	}
 	p.status, p.unwritten = s, true
+	p.show()
 	written, err := patchStatus(ctx, p.node.client, p.api, s)
 	switch {
 	case err == nil:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
+	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
 // A Runtime starts the processes of containers. Its methods return at once, and are called from the goroutines of nodes.
@@ -34,6 +35,8 @@ type Container struct {
 	Hostname, IP string
 	// Host is the pod on the network. It is nil if the nodes have no network.
 	Host *network.Host
+	// Log takes what the container writes to its standard streams. It ends when the container has exited.
+	Log *stdio.Log
 	// StartedAt is the time of the start. It is in the past if the agent takes over a container that already runs.
 	StartedAt time.Time
 	// Changed makes the agent look at the process. A process calls it when it exits or changes without a signal at a

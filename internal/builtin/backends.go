@@ -1,0 +1,84 @@
+package builtin
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	utilproxy "k8s.io/apimachinery/pkg/util/proxy"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/util/flushwriter"
+	"k8s.io/streaming/pkg/httpstream/wsstream"
+)
+
+// This file connects a client with what lives in the cluster: the kubelets of nodes, and pods at their addresses.
+
+// kubeletTransport returns a transport to a kubelet, with one request for each connection.
+func kubeletTransport(dial func(context.Context) (net.Conn, error)) *http.Transport {
+	return &http.Transport{
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+		DisableKeepAlives: true, DisableCompression: true,
+	}
+}
+
+// podTransport returns a transport to pods by their addresses, and nil if none run. Certificates are not checked, as in
+// kube-apiserver.
+func podTransport(ctx context.Context) http.RoundTripper {
+	c, err := ClusterFrom(ctx)
+	if err != nil {
+		return nil
+	}
+	dial := c.DialPods()
+	if dial == nil {
+		return nil
+	}
+	return utilnet.SetTransportDefaults(&http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}})
+}
+
+// forwarded is a request that goes to a pod, a service or a node. It implements http.Handler.
+type forwarded struct {
+	to        *url.URL
+	transport *http.Transport
+	responder registryrest.Responder
+}
+
+// ServeHTTP implements http.Handler.
+func (f forwarded) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	defer f.transport.CloseIdleConnections() // it serves this request only
+	utilproxy.NewUpgradeAwareHandler(f.to, f.transport, true, false, utilproxy.NewErrorResponder(f.responder)).ServeHTTP(w, req)
+}
+
+// streamed is a text that is read from a kubelet and sent to the client as it comes. It implements http.Handler.
+type streamed struct {
+	from      registryrest.ResourceStreamer
+	responder registryrest.Responder
+}
+
+// ServeHTTP implements http.Handler. It is made after StreamObject of the package responsewriters of k8s.io/apiserver, whose
+// errors are negotiated by its own code.
+func (s streamed) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	out, flush, contentType, err := s.from.InputStream(req.Context(), "", "")
+	if err != nil {
+		s.responder.Error(err)
+		return
+	}
+	defer out.Close()
+	if wsstream.IsWebSocketRequest(req) {
+		_ = wsstream.NewReader(out, true, wsstream.NewDefaultReaderProtocols()).Copy(w, req) // the client may have gone
+		return
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(http.StatusOK)
+	if f, ok := w.(http.Flusher); ok {
+		f.Flush()
+	}
+	to := io.Writer(w)
+	if flush {
+		to = flushwriter.Wrap(w)
+	}
+	_, _ = io.Copy(to, out)
+}

@@ -1,0 +1,119 @@
+package kubelet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
+)
+
+// Node is what the API shows. Its methods are safe for concurrent use, and what they return is read-only.
+type Node interface {
+	// Name returns the name of the node.
+	Name() string
+	// Pods returns the pods of the node with the statuses that its kubelet has, by namespace and name.
+	Pods() []*corev1.Pod
+	// Pod returns one of them, and nil if it is not there.
+	Pod(namespace, name string) *corev1.Pod
+	// Container returns a start of a container of a pod, by the ID in its status, and nil if it is not there any more.
+	Container(pod *corev1.Pod, id string) *Container
+	// Usage returns what the running containers of a pod use.
+	Usage(pod *corev1.Pod) map[string]corev1.ResourceList
+}
+
+// Container is a start of a container.
+type Container struct {
+	Log *stdio.Log
+}
+
+// Server serves the API of the kubelet of a node.
+type Server struct {
+	node     Node
+	http     http.Server
+	handlers sync.WaitGroup
+	end      context.CancelFunc
+}
+
+// NewServer returns a server for a node.
+func NewServer(node Node) *Server {
+	s := &Server{node: node}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", healthy)
+	mux.HandleFunc("GET /healthz/{check}", healthy)
+	mux.HandleFunc("GET /pods", s.pods)
+	mux.HandleFunc("GET /pods/{$}", s.pods)
+	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", s.logs)
+	mux.HandleFunc("GET /stats/summary", s.summary)
+	mux.HandleFunc("GET /logs/{$}", nodeLogs)
+	ctx, end := context.WithCancel(context.Background())
+	s.end = end
+	s.http = http.Server{
+		ErrorLog:    log.New(io.Discard, "", 0), // of handlers that panic because the client has gone
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			s.handlers.Add(1)
+			defer s.handlers.Done()
+			mux.ServeHTTP(w, req)
+		}),
+	}
+	return s
+}
+
+// Serve serves connections of the API server until Close. Its error is about the listener.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// Close ends all requests, and waits until they have ended. The caller closes the connections of streams before.
+func (s *Server) Close() {
+	s.end()
+	_ = s.http.Close()
+	s.handlers.Wait()
+}
+
+func healthy(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }
+
+// pods lists the pods of the node.
+func (s *Server) pods(w http.ResponseWriter, _ *http.Request) {
+	list := &corev1.PodList{Items: []corev1.Pod{}}
+	for _, p := range s.node.Pods() {
+		list.Items = append(list.Items, *p)
+	}
+	data, err := runtime.Encode(legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion), list)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(data)
+}
+
+// nodeLogs lists the files of /var/log on the node: there are none.
+func nodeLogs(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = io.WriteString(w, "<!doctype html>\n<meta name=\"viewport\" content=\"width=device-width\">\n<pre>\n</pre>\n")
+}
+
+func writeJSON(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(value) // the client may have gone
+}
+
+// fail answers with an error, as a kubelet does.
+func fail(w http.ResponseWriter, code int, err error) {
+	w.WriteHeader(code)
+	_, _ = io.WriteString(w, err.Error())
+}

@@ -1,0 +1,118 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
+)
+
+// shown is a pod as the API of the kubelet shows it, also while the node is busy. The lock of the node guards the map; a value does
+// not change.
+type shown struct {
+	api        *corev1.Pod
+	status     corev1.PodStatus
+	containers map[string]*kubelet.Container // by ID
+}
+
+// show lets the API of the kubelet show the pod as it is now. It is called before others see a new status.
+func (p *pod) show() {
+	s := &shown{api: p.api, status: p.status, containers: map[string]*kubelet.Container{}}
+	for _, runs := range p.runs {
+		for _, c := range runs {
+			s.containers[c.id] = &c.served
+		}
+	}
+	p.node.mu.Lock()
+	defer p.node.mu.Unlock()
+	p.node.shown[p.key()] = s
+}
+
+// hide removes the pod from the API of the kubelet, unless another one of its name is shown.
+func (p *pod) hide() {
+	p.node.mu.Lock()
+	defer p.node.mu.Unlock()
+	if s := p.node.shown[p.key()]; s != nil && s.api.UID == p.api.UID {
+		delete(p.node.shown, p.key())
+	}
+}
+
+func (s *shown) pod() *corev1.Pod {
+	pod := *s.api
+	pod.Status = s.status
+	return &pod
+}
+
+// view implements kubelet.Node.
+type view struct{ *node }
+
+// Name implements kubelet.Node.
+func (v view) Name() string { return v.name }
+
+// Pods implements kubelet.Node.
+func (v view) Pods() []*corev1.Pod {
+	v.mu.Lock()
+	pods := make([]*corev1.Pod, 0, len(v.shown))
+	for _, s := range v.shown {
+		pods = append(pods, s.pod())
+	}
+	v.mu.Unlock()
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return pods
+}
+
+// Pod implements kubelet.Node.
+func (v view) Pod(namespace, name string) *corev1.Pod {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if s := v.shown[namespace+"/"+name]; s != nil {
+		return s.pod()
+	}
+	return nil
+}
+
+// Container implements kubelet.Node.
+func (v view) Container(pod *corev1.Pod, id string) *kubelet.Container {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s := v.shown[pod.Namespace+"/"+pod.Name]
+	if s == nil || s.api.UID != pod.UID {
+		return nil
+	}
+	return s.containers[strings.TrimPrefix(id, "containerd://")]
+}
+
+// Usage implements kubelet.Node.
+func (v view) Usage(pod *corev1.Pod) map[string]corev1.ResourceList { return v.agent.Usage(pod) }
+
+// Kubelets returns what the API of the kubelet of each node shows.
+func (a *Agent) Kubelets() []kubelet.Node {
+	all := make([]kubelet.Node, 0, len(a.nodes))
+	for _, n := range a.nodes {
+		all = append(all, view{n})
+	}
+	return all
+}
+
+// DialKubelet connects to the API of the kubelet of a node by a function. While its heartbeats are stopped, nothing listens there.
+func (a *Agent) DialKubelet(ctx context.Context, name string, dial func(context.Context) (net.Conn, error)) (net.Conn, error) {
+	if n := a.byName[name]; n != nil && !n.beats() {
+		return nil, &net.OpError{
+			Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.ParseIP(n.ip), Port: kubeletPort},
+			Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
+		}
+	}
+	return dial(ctx)
+}
+
+// kubeletPort is the port of the API of a kubelet.
+const kubeletPort = 10250

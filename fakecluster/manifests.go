@@ -13,6 +13,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/fakecluster/fakecluster/internal/installorder"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
 // WithManifests creates everything in manifest files and folders. The paths are read as those of
@@ -24,7 +25,7 @@ import (
 //
 // Objects are created after the definitions of WithCRDPaths, as by kubectl: an object without a
 // namespace goes to "default", and a status is ignored. It is an error if a path does not exist, if
-// a folder has no manifest, or if the server refuses an object. The option may be given more than
+// a folder does not have a manifest or is a kustomization that needs resources elsewhere, or if the server refuses an object. The option may be given more than
 // once.
 //
 // Default: none.
@@ -53,6 +54,10 @@ func (c *Cluster) loadAdditions(ctx context.Context) error {
 	objects := 0
 	for _, a := range c.settings.additions {
 		if a.manifests {
+			if resource := regularfile.ResourceOutside(a.path); resource != "" {
+				return fmt.Errorf("manifest path %s: its kustomization needs %s, which is not in the folder: write fakecluster.WithObjects(kustomize.Objects(t, %q)...), or --kustomize %[1]s",
+					a.path, resource, a.path)
+			}
 			err := eachManifest("manifest path", a.path, func(m manifest) error {
 				each, err := unfold(m)
 				for _, m := range each {

@@ -113,11 +113,15 @@ func TestWithManifestsNamesWhatItCannotInstall(t *testing.T) {
 		"unknown.yaml": "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}\n",
 		"list.yaml":    "{apiVersion: v1, kind: List, items: [7]}\n",
 		"empty/a.txt":  "",
+
+		"overlay/kustomization.yaml": "resources: [a.yaml, ../base]\n",
+		"overlay/a.yaml":             "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n",
 	})
 	for path, want := range map[string]string{
 		"lost.yaml":    `manifest path lost.yaml: ConfigMap "a": namespaces "nowhere" not found`,
 		"unknown.yaml": `manifest path unknown.yaml: Thing "a": no matches for kind "Thing" in version "example.com/v1"`,
 		"list.yaml":    `list.yaml: document 1: json: cannot unmarshal number into Go value of type v1.PartialObjectMetadata`,
+		"overlay":      `manifest path overlay: its kustomization needs ../base, which is not in the folder: write fakecluster.WithObjects(kustomize.Objects(t, "overlay")...), or --kustomize overlay`,
 		"empty":        `manifest path empty: no manifest in it`,
 		"missing":      `manifest path: stat missing: no such file or directory`,
 		"":             `manifest path: stat : no such file or directory`,

@@ -138,7 +138,8 @@
 // Write a manifest in place, or in a file and {file: PATH} in place of the manifest. The path is
 // relative to the scenario's file. In a setup the file may contain several documents, or PATH is a
 // folder. The manifests in a folder are created in the order that installing needs; files for
-// kustomize and documents without apiVersion and kind are skipped. To use a
+// kustomize and documents without apiVersion and kind are skipped. In a setup, {kustomize: FOLDER}
+// creates the objects of a kustomization, such as ../config/default. To use a
 // manifest twice, write it once with a YAML anchor, as above. <<: *crontab merges it into another
 // manifest.
 //

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -24,6 +25,7 @@ type runOptions struct {
 	cluster    []fakecluster.Option
 	realTime   bool
 	live       player.Live
+	reader     syntax.Reader
 }
 
 // WithController runs a controller beside each scenario: a manager, with cfg as its
@@ -68,6 +70,18 @@ func WithWorkloads(run func(c *fakecluster.Cluster, config []byte) (io.Closer, e
 	return func(o *runOptions) { o.live = run }
 }
 
+// WithKustomize plays scenarios that create the objects of kustomizations. Tests without such scenarios do not have to
+// compile kustomize's library:
+//
+//	scenarios.Run(t, "testdata/scenarios", scenarios.WithKustomize(kustomize.Build))
+//
+// build returns the objects of the kustomization in a folder. Its error is a mistake in the scenario.
+//
+// Default: a scenario with a kustomization fails the test.
+func WithKustomize(build func(folder string) ([]runtime.Object, error)) RunOption {
+	return func(o *runOptions) { o.reader.Kustomize = build }
+}
+
 // InRealTime plays all scenarios outside of bubbles. Those with advance or settle are skipped, and
 // those with consistently for more than five minutes.
 //
@@ -91,7 +105,7 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 	for _, option := range options {
 		option(&o)
 	}
-	all, err := syntax.Load(pattern)
+	all, err := o.reader.Load(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}

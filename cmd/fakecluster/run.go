@@ -120,7 +120,8 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 			return fmt.Errorf("run: --report: %w", err)
 		}
 	}
-	all, err := syntax.Load(paths...)
+	reader := syntax.Reader{Kustomize: kustomize.Build}
+	all, err := reader.Load(paths...)
 	if err != nil {
 		return fmt.Errorf("run: nothing was played:\n%w", err)
 	}
@@ -165,7 +166,7 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 		results = append(results, r)
 	}
 	if f.update {
-		rewritten, err := rewrite.Update(cmd.Context(), with, all, report)
+		rewritten, err := rewrite.Update(cmd.Context(), reader, with, all, report)
 		if err != nil {
 			return fmt.Errorf("run: --update: %w", err)
 		}

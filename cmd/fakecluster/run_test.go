@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -40,12 +41,14 @@ func TestCommand(t *testing.T) {
 		"widget.yaml":  "scenario: A Widget is kept\nsteps:\n- create: {apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}\n",
 		"widgets.yaml": widgetDefinition,
 		"broken.yaml":  "scenario: [\n", "overlay/kustomization.yaml": "resources: [definition.yaml]\n", "overlay/definition.yaml": widgetDefinition,
+		"kustomized/s.yaml":                  "scenario: A setup has a kustomization\nsetup:\n- kustomize: dev\nsteps:\n- get: {apiVersion: v1, kind: ConfigMap, name: dev-a, namespace: dev}\n",
+		"kustomized/dev/kustomization.yaml":  "resources: [../base, namespace.yaml]\nnamePrefix: dev-\nnamespace: dev\n",
+		"kustomized/dev/namespace.yaml":      "{apiVersion: v1, kind: Namespace, metadata: {name: dev}}\n",
+		"kustomized/base/kustomization.yaml": "resources: [a.yaml]\n", "kustomized/base/a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n",
 		"crds/pod.yaml": "apiVersion: v1\nkind: Pod\n", "empty/README": "nothing",
 	} {
-		if folder, _, ok := strings.Cut(path, "/"); ok {
-			if err := os.MkdirAll(folder, 0o755); err != nil {
-				t.Fatal(err)
-			}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
 		}
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -74,6 +77,8 @@ FAIL  both.yaml:6: It is ill (0.000s)
 			"ok    widget.yaml:1: A Widget is kept (0.000s)\n1 passed, 0 failed\n", ""},
 		{"a kustomization that each cluster begins with", []string{"run", "--kustomize", "overlay", "widget.yaml"}, 0,
 			"ok    widget.yaml:1: A Widget is kept (0.000s)\n1 passed, 0 failed\n", ""},
+		{"a kustomization in a setup, whose base is elsewhere", []string{"run", "kustomized"}, 0,
+			"ok    kustomized/s.yaml:1: A setup has a kustomization (0.000s)\n1 passed, 0 failed\n", ""},
 		{"without its definition", []string{"run", "widget.yaml"}, 1,
 			"FAIL  widget.yaml:1: A Widget is kept (0.000s)\n    widget.yaml:3: step 1: create Widget.example.com w: the cluster does not serve the kind Widget in example.com/v1, and never did in this scenario\n0 passed, 1 failed\n", ""},
 		{"definitions for a cluster that runs already", []string{"run", "--crds", "widgets.yaml", "--kubeconfig", "none", "widget.yaml"}, 2,

@@ -2,17 +2,71 @@ package regularfile
 
 import (
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 )
 
+// kustomizationNames are the names of a kustomization's file.
+var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
+
 // isKustomization reports whether a file is for kustomize alone.
 func isKustomization(path string) bool {
-	switch filepath.Base(path) {
-	case "kustomization.yaml", "kustomization.yml", "Kustomization":
-		return true
+	return slices.Contains(kustomizationNames, filepath.Base(path))
+}
+
+// ResourceOutside returns a resource of the kustomization in a folder that is not in the folder or below it, such as ../crd, as the
+// kustomization names it. It is empty if there is none, or no kustomization.
+func ResourceOutside(folder string) string {
+	for _, resource := range kustomizationIn(folder).resources() {
+		if !filepath.IsLocal(resource) || strings.Contains(resource, "://") {
+			return resource
+		}
 	}
-	return false
+	return ""
+}
+
+// Kustomization returns the files that the kustomization in a folder may be made of: those in the folder, and those of the resources that
+// it names elsewhere.
+func Kustomization(folder string) []string { return kustomizationFiles(folder, map[string]bool{}) }
+
+func kustomizationFiles(path string, seen map[string]bool) []string {
+	if seen[path] {
+		return nil
+	}
+	seen[path] = true
+	files, err := Files(path)
+	if err != nil {
+		return nil // kustomize reports it
+	}
+	for _, resource := range kustomizationIn(path).resources() {
+		if !filepath.IsAbs(resource) {
+			resource = filepath.Join(path, resource)
+		}
+		files = append(files, kustomizationFiles(resource, seen)...)
+	}
+	return files
+}
+
+// kustomization has the fields of a kustomization that name resources.
+type kustomization struct {
+	Resources  []string `json:"resources"`
+	Bases      []string `json:"bases"`
+	Components []string `json:"components"`
+}
+
+func (k kustomization) resources() []string { return slices.Concat(k.Resources, k.Bases, k.Components) }
+
+// kustomizationIn reads the kustomization in a folder. It is empty if there is none.
+func kustomizationIn(folder string) (k kustomization) {
+	for _, name := range kustomizationNames {
+		if text, err := Read(filepath.Join(folder, name)); err == nil {
+			_ = yaml.Unmarshal(text, &k) // it is kustomize that reports mistakes
+			break
+		}
+	}
+	return k
 }
 
 // patchesOf returns the files that a kustomization names and that are not objects: patches, and

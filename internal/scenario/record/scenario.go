@@ -120,7 +120,7 @@ func (r *Recorder) Write(ctx context.Context, path string, from InitialState) (s
 	if err != nil {
 		return 0, nil, err
 	}
-	_, err = rewrite.Rewrite(ctx, player.Player{}, all, true, func(r player.Result) {
+	_, err = rewrite.Rewrite(ctx, syntax.Reader{}, player.Player{}, all, true, func(r player.Result) {
 		if r.Failure != nil {
 			failures = append(failures, r.Failure)
 		}

@@ -21,14 +21,14 @@ import (
 // them again, until they pass or what is left cannot be rewritten, which their failures say. An
 // expectation in a step that several cases share is rewritten if all of them have the same answer.
 //
-// Update returns which steps it has rewritten: FILE: SCENARIO: STEP.
-func Update(ctx context.Context, with player.Player, scenarios []*syntax.Scenario, report func(player.Result)) ([]string, error) {
-	return Rewrite(ctx, with, scenarios, false, report)
+// reader is what has read the scenarios. Update returns which steps it has rewritten: FILE: SCENARIO: STEP.
+func Update(ctx context.Context, reader syntax.Reader, with player.Player, scenarios []*syntax.Scenario, report func(player.Result)) ([]string, error) {
+	return Rewrite(ctx, reader, with, scenarios, false, report)
 }
 
 // Rewrite is Update; loosely, !present stands for all values that differ.
-func Rewrite(ctx context.Context, with player.Player, scenarios []*syntax.Scenario, loosely bool, report func(player.Result)) ([]string, error) {
-	u := &updater{with: with, ctx: ctx, usePresent: loosely, files: map[string]*fileState{}, results: map[scenarioKey]player.Result{}, tries: map[stepKey]int{}, rewritten: map[scenarioKey][]string{}}
+func Rewrite(ctx context.Context, reader syntax.Reader, with player.Player, scenarios []*syntax.Scenario, loosely bool, report func(player.Result)) ([]string, error) {
+	u := &updater{reader: reader, with: with, ctx: ctx, usePresent: loosely, files: map[string]*fileState{}, results: map[scenarioKey]player.Result{}, tries: map[stepKey]int{}, rewritten: map[scenarioKey][]string{}}
 	pending, err := u.read(scenarios)
 	if err != nil {
 		return nil, err
@@ -72,8 +72,8 @@ type fileState struct {
 }
 
 // parse reads what the file has become.
-func (f *fileState) parse(path string, text []byte) error {
-	parsed := syntax.Parse(path, text)
+func (f *fileState) parse(reader syntax.Reader, path string, text []byte) error {
+	parsed := reader.Parse(path, text)
 	if err := parsed.Err(); err != nil {
 		return err
 	}
@@ -86,6 +86,7 @@ func (f *fileState) parse(path string, text []byte) error {
 
 // updater is one run of Update.
 type updater struct {
+	reader     syntax.Reader
 	with       player.Player
 	ctx        context.Context
 	usePresent bool
@@ -107,7 +108,7 @@ func (u *updater) read(scenarios []*syntax.Scenario) ([]*syntax.Scenario, error)
 				return nil, err
 			}
 			f = &fileState{before: text}
-			if err := f.parse(s.File, text); err != nil {
+			if err := f.parse(u.reader, s.File, text); err != nil {
 				return nil, err
 			}
 			u.files[s.File] = f
@@ -151,7 +152,7 @@ func (u *updater) round(scenarios []*syntax.Scenario) []*syntax.Scenario {
 	}
 	for path, made := range changes {
 		f := u.files[path]
-		if err := f.parse(path, newSource(f.text).with(made)); err != nil {
+		if err := f.parse(u.reader, path, newSource(f.text).with(made)); err != nil {
 			u.giveUp(path, again, fmt.Sprintf("the file would have a mistake: %v", err))
 		}
 	}

@@ -23,7 +23,7 @@ func updatedFile(t *testing.T, text string) (after string, failures []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Update(t.Context(), player.Player{}, all, func(r player.Result) {
+	_, err = Update(t.Context(), syntax.Reader{}, player.Player{}, all, func(r player.Result) {
 		if r.Failure != nil {
 			failures = append(failures, r.Failure.Meanwhile)
 		}
@@ -149,7 +149,7 @@ func TestUpdateLeavesAFileThatHasChangedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	const mine = "# mine\n"
-	rewritten, err := Update(t.Context(), player.Player{}, all, func(player.Result) {
+	rewritten, err := Update(t.Context(), syntax.Reader{}, player.Player{}, all, func(player.Result) {
 		if err := os.WriteFile(first, []byte(mine), 0o600); err != nil {
 			t.Error(err)
 		}

@@ -8,8 +8,19 @@ import (
 	"path/filepath"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
+
+// Reader reads scenarios.
+type Reader struct {
+	// Kustomize builds the objects of the kustomization in a folder. If it is nil, a setup with a kustomization is a mistake.
+	Kustomize func(folder string) ([]runtime.Object, error)
+}
+
+// Load is Load of a Reader without Kustomize.
+func Load(patterns ...string) ([]*Scenario, error) { return Reader{}.Load(patterns...) }
 
 // Load reads the scenarios of files, of folders with everything below them, and of glob patterns
 // as in [filepath.Match]. Of a folder it reads the files that end in .yaml or .yml, in lexical
@@ -18,7 +29,7 @@ import (
 // Load checks the scenarios. Its error lists all mistakes that can be found without a cluster, one
 // on each line, with file and line. A pattern without scenarios is a mistake, and so is a YAML
 // file that is not a scenario and not used by one.
-func Load(patterns ...string) ([]*Scenario, error) {
+func (r Reader) Load(patterns ...string) ([]*Scenario, error) {
 	var mistakes []error
 	found := map[string][]*File{} // by pattern
 	loaded := map[string]*File{}  // by path
@@ -33,7 +44,7 @@ func Load(patterns ...string) ([]*Scenario, error) {
 		for _, path := range paths {
 			f := loaded[path]
 			if f == nil {
-				f = load(path)
+				f = r.load(path)
 				loaded[path] = f
 				files = append(files, f)
 			}
@@ -76,12 +87,12 @@ func (f *File) Err() error { return errors.Join(withoutRepetition(f.mistakes)...
 // isRelevant reports whether a file has scenarios or mistakes. Other files have manifests.
 func (f *File) isRelevant() bool { return len(f.Scenarios)+len(f.mistakes) > 0 }
 
-func load(path string) *File {
+func (r Reader) load(path string) *File {
 	data, err := regularfile.Read(path)
 	if err != nil {
 		return &File{path: path, mistakes: []error{err}}
 	}
-	return Parse(path, data)
+	return r.Parse(path, data)
 }
 
 // reportUnusedFiles reports the files that have no scenario and are used by none. If a file has mistakes, it

@@ -37,6 +37,10 @@ func (p *parser) manifestsOf(n *yaml.Node) []manifest {
 		p.mistake(n, "%w", err)
 		return nil
 	}
+	if resource := regularfile.ResourceOutside(name); resource != "" {
+		p.mistake(n, "the kustomization in %s needs %s, which is not in the folder; to build it, write {kustomize: %s}", name, resource, field(n, "file").Value)
+		return nil
+	}
 	before := len(p.mistakes)
 	for _, file := range files {
 		all = append(all, p.manifestsOfFile(n, file, file != name)...)
@@ -160,7 +164,7 @@ func (p *parser) manifest(n *yaml.Node) manifest {
 
 // meantField returns a hint about a misspelt field among those that identify a manifest.
 func meantField(manifest map[string]any) string {
-	fields := []string{"apiVersion", "kind", "file", "use"}
+	fields := []string{"apiVersion", "kind", "file", "kustomize", "use"}
 	for _, name := range slices.Sorted(maps.Keys(manifest)) {
 		if hint := Suggestion(name, fields); hint != "" && !slices.Contains(fields, name) {
 			return hint

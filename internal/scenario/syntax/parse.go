@@ -23,6 +23,7 @@ import (
 // that an author sees all mistakes at once.
 type parser struct {
 	file     string
+	reader   Reader
 	mistakes []error
 
 	// manifests are the files that the scenarios take manifests and shared setups from.
@@ -125,8 +126,9 @@ func clarifyYAMLError(at Position, message, text string) (Position, string) {
 }
 
 // Parse reads the text of a file. It reports mistakes by the method Err of the result.
-func Parse(path string, data []byte) *File {
+func (r Reader) Parse(path string, data []byte) *File {
 	p := NewParser(path)
+	p.reader = r
 	f := &File{path: path}
 	if roots := p.Documents(data); slices.ContainsFunc(roots, isScenario) {
 		lines := map[string]int{}
@@ -143,6 +145,9 @@ func Parse(path string, data []byte) *File {
 	f.mistakes, f.manifests = p.mistakes, p.manifests
 	return f
 }
+
+// Parse is Parse of a Reader without Kustomize.
+func Parse(path string, data []byte) *File { return Reader{}.Parse(path, data) }
 
 // isScenario reports whether a document is a scenario, which may have mistakes.
 func isScenario(root *yaml.Node) bool {
@@ -302,18 +307,26 @@ func (p *parser) setup(n *yaml.Node, t *Cases) []Step {
 		switch {
 		case field(item, "use") != nil && field(item, "kind") == nil:
 			all = append(all, p.use(item)...)
+		case field(item, "kustomize") != nil && field(item, "kind") == nil:
+			all = append(all, p.creates(p.kustomization(item))...)
 		case isStep(item):
 			all = append(all, p.step(item))
 		default:
-			for _, m := range p.manifestsOf(item) {
-				all = append(all, Step{Pos: m.pos, Verb: verbNamed("create"), Scope: p.scope, Request: Request{Argument: m.object}})
-			}
+			all = append(all, p.creates(p.manifestsOf(item))...)
 		}
 		// A fork does not have the faults of its origin.
 		injects := len(all) > 0 && all[len(all)-1].Verb != nil && all[len(all)-1].Verb.Name == "fault"
 		if same = same && p.caseUses == before && !injects; same && t != nil {
 			t.SharedSetup = len(all)
 		}
+	}
+	return all
+}
+
+// creates returns the steps that create objects.
+func (p *parser) creates(manifests []manifest) (all []Step) {
+	for _, m := range manifests {
+		all = append(all, Step{Pos: m.pos, Verb: verbNamed("create"), Scope: p.scope, Request: Request{Argument: m.object}})
 	}
 	return all
 }

@@ -22,7 +22,7 @@ var scenarioFields = []fieldDoc{
 	{"cluster", "CLUSTER", "Options of its cluster."},
 	{"workloads", "WORKLOADS", "Runs controllers, a scheduler, and nodes with their pods in the cluster, as described; {} for the defaults."},
 	{"webhooks", "WEBHOOKS", "Webhooks that the cluster can reach."},
-	{"setup", "SETUP", "Manifests that are created before the first step, shared setups, and steps."},
+	{"setup", "SETUP", "Manifests and kustomizations that are created before the first step, shared setups, and steps."},
 	{"steps", "STEPS", "The steps, in order."},
 }
 
@@ -97,6 +97,8 @@ func Schema() []byte {
 	case_ := jsonSchema{"type": "object", "required": []string{"name"}, "properties": jsonSchema{"name": jsonSchema{"type": "string"}}}
 	use := object([]fieldDoc{{"use", "TEXT", "The file of a shared setup."}, {"with", "MAPPING", "Its parameters."}})
 	use["required"] = []string{"use"}
+	kustomization := object([]fieldDoc{{"kustomize", "TEXT", "The folder of a kustomization, whose objects are created."}})
+	kustomization["required"] = []string{"kustomize"}
 	orParameter(use["properties"].(jsonSchema)["with"].(jsonSchema))
 	data, err := json.MarshalIndent(jsonSchema{
 		"$schema": "http://json-schema.org/draft-07/schema#",
@@ -109,16 +111,17 @@ func Schema() []byte {
 			"properties": jsonSchema{"parameters": value("MAPPING", "The default values of the parameters, or !present for required ones."), "setup": value("SETUP", "")},
 		},
 		"definitions": jsonSchema{
-			"scenario":  scenario,
-			"step":      stepSchema,
-			"case":      case_,
-			"cluster":   object(clusterFields),
-			"workloads": object(workloadFields),
-			"behavior":  jsonSchema{"type": "object", "additionalProperties": false, "properties": names(workloadconfig.BehaviorFields())},
-			"webhook":   object(webhookFields),
-			"service":   object(serviceFields),
-			"user":      schemaOfNotation(asUser.Notation),
-			"use":       use,
+			"scenario":      scenario,
+			"step":          stepSchema,
+			"case":          case_,
+			"cluster":       object(clusterFields),
+			"workloads":     object(workloadFields),
+			"behavior":      jsonSchema{"type": "object", "additionalProperties": false, "properties": names(workloadconfig.BehaviorFields())},
+			"webhook":       object(webhookFields),
+			"service":       object(serviceFields),
+			"user":          schemaOfNotation(asUser.Notation),
+			"use":           use,
+			"kustomization": kustomization,
 			"manifest": jsonSchema{"type": "object", "anyOf": []jsonSchema{
 				{"required": []string{"apiVersion", "kind"}}, {"required": []string{"file"}},
 			}},
@@ -215,7 +218,7 @@ func schemaOfNotation(notation string) jsonSchema {
 		return list("step")
 	case "SETUP":
 		return jsonSchema{"type": "array", "items": jsonSchema{"anyOf": []jsonSchema{
-			{"$ref": "#/definitions/manifest"}, {"$ref": "#/definitions/use"}, {"$ref": "#/definitions/step"},
+			{"$ref": "#/definitions/manifest"}, {"$ref": "#/definitions/use"}, {"$ref": "#/definitions/kustomization"}, {"$ref": "#/definitions/step"},
 		}}}
 	case "AS":
 		return jsonSchema{"anyOf": []jsonSchema{{"type": "string"}, {"$ref": "#/definitions/user"}}}

@@ -29,13 +29,14 @@ func TestTheSchemaHasTheFieldsOfTheParser(t *testing.T) {
 		return fieldsIn(p.mistakes)
 	}
 	for definition, text := range map[string]string{
-		"scenario": "x: 1\n",
-		"cluster":  "cluster: {x: 1}\n",
-		"webhook":  "webhooks: [{x: 1}]\n",
-		"service":  "webhooks: [{service: {x: 1}}]\n",
-		"step":     "steps: [{x: 1}]\n",
-		"user":     "steps: [{as: {x: 1}}]\n",
-		"use":      "setup: [{use: a, x: 1}]\n",
+		"scenario":      "x: 1\n",
+		"cluster":       "cluster: {x: 1}\n",
+		"webhook":       "webhooks: [{x: 1}]\n",
+		"service":       "webhooks: [{service: {x: 1}}]\n",
+		"step":          "steps: [{x: 1}]\n",
+		"user":          "steps: [{as: {x: 1}}]\n",
+		"use":           "setup: [{use: a, x: 1}]\n",
+		"kustomization": "setup: [{kustomize: a, x: 1}]\n",
 	} {
 		if d := cmp.Diff(allowed(text), slices.Sorted(maps.Keys(schema.Definitions[definition].Properties))); d != "" {
 			t.Errorf("%s (-parser +schema):\n%s", definition, d)

@@ -56,6 +56,7 @@ func (p *parser) use(n *yaml.Node) []Step {
 	inner := NewParser(name)
 	inner.scope = &Scope{With: with, Outer: p.scope}
 	inner.enclosing = append(slices.Clone(p.enclosing), name)
+	inner.reader = p.reader
 	inner.nodes = p.nodes // of all files together
 	defer func() {
 		p.nodes = inner.nodes

@@ -55,9 +55,9 @@ func TestASetupMayHaveAKustomization(t *testing.T) {
 		reader     Reader
 		file, want string
 	}{
-		{Reader{}, "s.yaml", "s.yaml:3: the setup has a kustomization: give scenarios.Run the option scenarios.WithKustomize(kustomize.Build), with package github.com/fakecluster/fakecluster/kustomize"},
-		{Reader{Kustomize: func(string) ([]runtime.Object, error) { return nil, errors.New("it is broken") }}, "s.yaml", "s.yaml:3: it is broken"},
-		{Reader{}, "file.yaml", "file.yaml:3: the kustomization in overlay needs ../base, which is not in the folder; to build it, write {kustomize: overlay}"},
+		{Reader{}, "s.yaml", "s.yaml:3:3: the setup has a kustomization: give scenarios.Run the option scenarios.WithKustomize(kustomize.Build), with package github.com/fakecluster/fakecluster/kustomize"},
+		{Reader{Kustomize: func(string) ([]runtime.Object, error) { return nil, errors.New("it is broken") }}, "s.yaml", "s.yaml:3:3: it is broken"},
+		{Reader{}, "file.yaml", "file.yaml:3:3: the kustomization in overlay needs ../base, which is not in the folder; to build it, write {kustomize: overlay}"},
 	} {
 		if _, err := tt.reader.Load(tt.file); err == nil || err.Error() != tt.want {
 			t.Errorf("got %v\nwant %s", err, tt.want)

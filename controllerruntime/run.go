@@ -80,7 +80,7 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 	case hooks.registered:
 		t.Log(`controllerruntime: the manager has webhooks, which the cluster does not call: start it with fakecluster.WithWebhookPaths("config/webhook")`)
 	}
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithCancel(c.ControllerContext(t.Context()))
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)

@@ -172,7 +172,7 @@ type instance struct {
 // begin starts the controller.
 func (c *controller) begin() {
 	l := &instance{of: c, done: make(chan struct{})}
-	l.ctx, l.end = context.WithCancel(context.Background())
+	l.ctx, l.end = context.WithCancel(c.run.cluster.ControllerContext(context.Background()))
 	config := rest.CopyConfig(c.config)
 	config.UserAgent = c.name
 	config.Wrap(l.wrap)

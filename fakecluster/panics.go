@@ -21,11 +21,27 @@ import (
 // controller-runtime recovers from the panic of a Reconciler, counts it, and calls these handlers;
 // client-go calls them, too. There is no other way to notice such a panic.
 func init() {
-	utilruntime.PanicHandlers = append(utilruntime.PanicHandlers, func(_ context.Context, what any) {
-		if what != http.ErrAbortHandler {
-			tested.note(redact.Request{}.Text(fmt.Sprint(what)) + placeOfPanic())
+	utilruntime.PanicHandlers = append(utilruntime.PanicHandlers, func(ctx context.Context, what any) {
+		if what == http.ErrAbortHandler {
+			return
 		}
+		text := redact.Request{}.Text(fmt.Sprint(what)) + placeOfPanic()
+		if p, ok := ctx.Value(panicsKey{}).(*panics); ok {
+			p.note("a controller", text)
+			return
+		}
+		tested.note(text)
 	})
+}
+
+// panicsKey is the key of the panics of a cluster in the context of its controller.
+type panicsKey struct{}
+
+// ControllerContext returns a context for a controller of this cluster, such as for Start of a manager. If controller-runtime or client-go
+// recovers from a panic of the controller, it is among the findings of this cluster alone. Without such a context it is among those of all
+// clusters of tests that run at that time, and not among those of clusters of New.
+func (c *Cluster) ControllerContext(ctx context.Context) context.Context {
+	return context.WithValue(ctx, panicsKey{}, &c.services.panics)
 }
 
 // tested are the panics of the clusters whose tests run. A handler of panics does not get the controller, so each

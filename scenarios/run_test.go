@@ -1,22 +1,46 @@
 package scenarios
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/go-logr/logr"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 )
 
 // runPattern is an environment variable with the pattern that TestRunChild plays.
 const runPattern = "SCENARIOS_TEST_RUN"
+
+// runPanics is an environment variable that gives its scenarios a controller that panics.
+const runPanics = "SCENARIOS_TEST_PANICS"
 
 func TestRunChild(t *testing.T) {
 	pattern, ok := os.LookupEnv(runPattern)
 	if !ok {
 		t.Skip("run by TestRun")
 	}
-	Run(t, pattern)
+	var options []RunOption
+	if os.Getenv(runPanics) != "" {
+		var n atomic.Int32
+		options = append(options, WithController(func(ctx context.Context, _ *rest.Config) error {
+			func() { // as controller-runtime recovers from a panic of a Reconciler
+				defer func() { _ = recover() }()
+				defer utilruntime.HandleCrashWithContext(klog.NewContext(ctx, logr.Discard()))
+				panic(fmt.Sprint("poison ", n.Add(1)))
+			}()
+			<-ctx.Done()
+			return nil
+		}))
+	}
+	Run(t, pattern, options...)
 }
 
 // A test that calls Run passes or fails as its scenarios do. It is a process of its
@@ -74,5 +98,25 @@ func TestRun(t *testing.T) {
 	}
 	if want := `bad.yaml:8: step 1: get /healthz: unexpected answer (-want +got):\n    - ill\n    + ok","n":1}`; !strings.Contains(string(page), want) {
 		t.Errorf("the page does not contain %s", want)
+	}
+}
+
+// A panic of a controller is in the log of its scenario, and not in those of others that are played at the same time.
+func TestTheLogOfAScenarioHasThePanicsOfItsController(t *testing.T) {
+	path := t.TempDir() + "/bad.yaml"
+	const bad = "scenario: It fails %d\nsteps:\n- settle: {}\n- get: {path: /healthz}\n  expect: ill\n"
+	if err := os.WriteFile(path, []byte(fmt.Sprintf(bad, 1)+"---\n"+fmt.Sprintf(bad, 2)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRunChild$", "-test.v")
+	child.Env = append(os.Environ(), runPattern+"="+path, runPanics+"=1")
+	output, err := child.CombinedOutput()
+	if err == nil {
+		t.Error("the scenarios have passed")
+	}
+	for _, want := range []string{"a controller: poison 1 (", "a controller: poison 2 ("} {
+		if n := strings.Count(string(output), want); n != 1 {
+			t.Errorf("the log has %q %d times\n%s", want, n, output)
+		}
 	}
 }

@@ -50,6 +50,11 @@ type controllerRun struct {
 
 // startController starts the controller. stop is called when the scenario has to end because of it.
 func startController(ctx context.Context, run Controller, cluster Backend, stop func(error)) *controllerRun {
+	if c, ok := cluster.(interface {
+		ControllerContext(ctx context.Context) context.Context
+	}); ok {
+		ctx = c.ControllerContext(ctx)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	r := &controllerRun{cancel: cancel, done: make(chan struct{}), stop: stop}
 	if c, ok := cluster.(interface{ LastWrites(most int) []string }); ok {

@@ -10,7 +10,7 @@ import (
 // and a client's configuration with the token of the Pod. Its methods are safe for concurrent use.
 type Container = container.Container
 
-// ExecCommand is a program that an exec probe runs in a container: see [Container.HandleExec].
+// ExecCommand is a program that is run in a container: see [Container.HandleExec].
 type ExecCommand = container.Command
 
 // Image runs the containers of an image as a Go function, each start on a goroutine of its own. name is an image with or

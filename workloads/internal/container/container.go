@@ -38,7 +38,8 @@ type Container struct {
 	Hostname, IP string
 	// Environment has "NAME=value" for each variable, in the order of the names, as os.Environ.
 	Environment []string
-	// Stdin is empty.
+	// Stdin is what clients send that are attached, if the specification has stdin: true, and empty otherwise. It ends when the
+	// container exits, and with stdinOnce when the first client ends its input or leaves.
 	Stdin io.Reader
 	// Stdout and Stderr go to the log of the container.
 	Stdout, Stderr io.Writer
@@ -56,6 +57,9 @@ func newContainer(p *process) *Container {
 		Hostname: of.Hostname, IP: of.IP, Environment: append([]string{"HOSTNAME=" + of.Hostname}, of.Environment...),
 		Stdin: strings.NewReader(""), Stdout: of.Log.Writer(stdio.Stdout), Stderr: of.Log.Writer(stdio.Stderr),
 		files: of.Files, config: p.runtime.config.RESTConfig,
+	}
+	if of.Stdin != nil {
+		c.Stdin = of.Stdin
 	}
 	if of.Host != nil {
 		c.sockets = of.Host.NewProcess()

@@ -6,14 +6,19 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"runtime/debug"
 	"sync"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/shell"
+	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
-// Command is a program that an exec probe runs in a container.
+// Command is a program that is run in a container.
 type Command struct {
 	Args           []string // with the name of the program
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	TTY            bool // the streams are those of a terminal
 	Container      *Container
 }
 
@@ -26,8 +31,9 @@ type execHandlers struct {
 	byName map[string]ExecFunction
 }
 
-// HandleExec makes a program available in the container, for exec probes. name is the first word of the command, or the
-// last part of its path. A program of the same name is replaced.
+// HandleExec makes a program available in the container, for exec probes, hooks, kubectl exec, and the scripts of sh -c. name is the
+// first word of the command, or the last part of its path. A program of the same name is replaced. Without handlers there are
+// cat, echo, env, false, hostname, ls, mkdir, printenv, pwd, rm, sh, sleep, tar, test, touch and true.
 func (c *Container) HandleExec(name string, run ExecFunction) {
 	c.exec.mu.Lock()
 	defer c.exec.mu.Unlock()
@@ -46,26 +52,41 @@ func (c *Container) program(name string) ExecFunction {
 	return c.exec.byName[path.Base(name)]
 }
 
-// errNoProgram is the error about a program that a container does not have.
-type errNoProgram string
-
-func (e errNoProgram) Error() string {
-	return fmt.Sprintf("exec: %q: executable file not found in $PATH", string(e))
+// Exec runs a program in the container, one of [Container.HandleExec] or a built-in one, and returns its exit code. An error is
+// that the program does not exist. The program ends with ctx.
+func (c *Container) Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int, err error) {
+	return c.run(ctx, args, stdio.Streams{Stdin: stdin, Stdout: stdout, Stderr: stderr})
 }
 
-// Exec runs a program in the container, and returns its exit code. An error is about a program that does not exist.
-func (c *Container) Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int, err error) {
+func (c *Container) run(ctx context.Context, args []string, s stdio.Streams) (code int, err error) {
 	if len(args) == 0 {
 		return 0, errors.New("the command is empty")
 	}
-	run := c.program(args[0])
-	if run == nil {
-		return 0, errNoProgram(args[0])
-	}
-	err = run(ctx, &Command{Args: args, Stdin: stdin, Stdout: stdout, Stderr: stderr, Container: c})
-	code = int(codeOf(err))
-	if exit := exitError(0); err != nil && !errors.As(err, &exit) {
-		fmt.Fprintf(stderr, "%v\n", err)
+	programs := &shell.Shell{Files: c.files, Hostname: c.Hostname, Dir: c.Dir, Environment: c.Environment, Program: c.handled}
+	code, found := programs.Run(ctx, shell.Command{Args: args, Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, TTY: s.TTY})
+	if !found {
+		return 0, shell.NotFound(args[0])
 	}
 	return code, nil
+}
+
+// handled returns a program of HandleExec, or nil.
+func (c *Container) handled(name string) shell.Program {
+	run := c.program(name)
+	if run == nil {
+		return nil
+	}
+	return func(ctx context.Context, of *shell.Command) (code int) {
+		defer func() {
+			if v := recover(); v != nil {
+				fmt.Fprintf(of.Stderr, "panic: %v\n\n%s", v, debug.Stack())
+				code = panicked
+			}
+		}()
+		err := run(ctx, &Command{Args: of.Args, Stdin: of.Stdin, Stdout: of.Stdout, Stderr: of.Stderr, TTY: of.TTY, Container: c})
+		if exit := exitError(0); err != nil && !errors.As(err, &exit) {
+			fmt.Fprintf(of.Stderr, "%v\n", err)
+		}
+		return int(codeOf(err))
+	}
 }

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
 // exitError is the error of [Exit].
@@ -96,6 +97,9 @@ func (p *process) end(exit node.Exit) {
 		p.container.sockets.Close()
 	}
 	p.of.Log.Close()
+	if p.of.Stdin != nil {
+		p.of.Stdin.Close()
+	}
 	exit.At, exit.Message = time.Now(), p.terminationMessage(exit.Code)
 	p.mu.Lock()
 	first := p.exit == nil
@@ -140,6 +144,25 @@ func (p *process) terminationMessage(code int32) string {
 		lines = lines[:last]
 	}
 	return strings.Join(lines[max(0, len(lines)-fallbackLines):], "")
+}
+
+// Exec implements node.Process. A program that does not end with its context goes on by itself, and Close reports it.
+func (p *process) Exec(ctx context.Context, command []string, s stdio.Streams) (int, error) {
+	type result struct {
+		code int
+		err  error
+	}
+	ended := make(chan result, 1)
+	p.runtime.run(fmt.Sprintf("the program %q in %s", command, p), func() {
+		code, err := p.container.run(ctx, command, s)
+		ended <- result{code, err}
+	})
+	select {
+	case r := <-ended:
+		return r.code, r.err
+	case <-ctx.Done():
+		return killed, nil
+	}
 }
 
 // Exit implements node.Process.

@@ -40,6 +40,7 @@ type Runtime struct {
 
 	mu       sync.Mutex
 	running  map[*process]bool // functions that have not returned
+	programs map[*string]bool  // of exec, by their names for errors
 	finished sync.WaitGroup
 }
 
@@ -60,7 +61,7 @@ func NewRuntime(config Config) (*Runtime, error) {
 		}
 		seen[image.Name] = true
 	}
-	return &Runtime{config: config, running: map[*process]bool{}}, errors.Join(errs...)
+	return &Runtime{config: config, running: map[*process]bool{}, programs: map[*string]bool{}}, errors.Join(errs...)
 }
 
 // Has implements node.Runtime.
@@ -91,6 +92,19 @@ func (r *Runtime) Start(of node.Container) node.Process {
 	return p
 }
 
+// run runs a program of exec on a goroutine of its own.
+func (r *Runtime) run(name string, program func()) {
+	r.mu.Lock()
+	r.programs[&name] = true
+	r.mu.Unlock()
+	r.finished.Go(func() {
+		program()
+		r.mu.Lock()
+		delete(r.programs, &name)
+		r.mu.Unlock()
+	})
+}
+
 // closing is how long Close waits for functions.
 const closing = 10 * time.Second
 
@@ -118,5 +132,8 @@ func (r *Runtime) Close() {
 	defer r.mu.Unlock()
 	for p := range r.running {
 		r.config.Report(fmt.Errorf("%s has not returned %v after the end of the cluster; the function has to return when its context is done", p, closing))
+	}
+	for name := range r.programs {
+		r.config.Report(fmt.Errorf("%s has not returned %v after the end of the cluster; it has to return when its context is done", *name, closing))
 	}
 }

@@ -1,7 +1,9 @@
-// Package kubelet is the HTTP API of the kubelet of a node: logs of containers, and what the node reports about its pods.
+// Package kubelet is the HTTP API of the kubelet of a node: logs of containers, commands in them, ports of pods, and what the node
+// reports about its pods.
 //
-// The API server sends it the subresources log of pods and proxy of nodes. [Server] answers with what a [Node] shows of its pods.
-// The errors are those of a kubelet.
+// The API server sends it the subresources log, exec, attach and portforward of pods, and proxy of nodes. [Server] answers with
+// what a [Node] shows of its pods. The protocols of exec, attach and port-forward are those of container runtimes, by the
+// package that these use (k8s.io/cri-streaming), and the errors are those of a kubelet and of containerd.
 //
 // # What always holds
 //

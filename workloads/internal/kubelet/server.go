@@ -27,13 +27,20 @@ type Node interface {
 	Pod(namespace, name string) *corev1.Pod
 	// Container returns a start of a container of a pod, by the ID in its status, and nil if it is not there any more.
 	Container(pod *corev1.Pod, id string) *Container
+	// Running returns the start of a container of a pod that runs, by its name, and nil if none does.
+	Running(pod *corev1.Pod, name string) *Container
+	// Dialer returns how to connect to addresses within a pod, such as 127.0.0.1:8080; nil: the pod does not run.
+	Dialer(pod *corev1.Pod) func(ctx context.Context, network, address string) (net.Conn, error)
 	// Usage returns what the running containers of a pod use.
 	Usage(pod *corev1.Pod) map[string]corev1.ResourceList
 }
 
 // Container is a start of a container.
 type Container struct {
-	Log *stdio.Log
+	ID    string
+	Log   *stdio.Log
+	Stdin *stdio.Input // nil: its specification does not have stdin
+	Exec  stdio.Exec
 }
 
 // Server serves the API of the kubelet of a node.
@@ -53,6 +60,9 @@ func NewServer(node Node) *Server {
 	mux.HandleFunc("GET /pods", s.pods)
 	mux.HandleFunc("GET /pods/{$}", s.pods)
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", s.logs)
+	mux.HandleFunc("/exec/{namespace}/{pod}/{container}", s.exec)
+	mux.HandleFunc("/portForward/{namespace}/{pod}", s.portForward)
+	mux.HandleFunc("/attach/{namespace}/{pod}/{container}", s.attach)
 	mux.HandleFunc("GET /stats/summary", s.summary)
 	mux.HandleFunc("GET /logs/{$}", nodeLogs)
 	ctx, end := context.WithCancel(context.Background())

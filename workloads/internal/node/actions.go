@@ -12,6 +12,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/util/format"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
@@ -291,15 +292,26 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 		spec: spec, kind: kind, attempt: attempt, startedAt: startedAt,
 		id: digest(p.node.agent.config.Seed, p.api.UID, spec.Name, attempt),
 	}
-	c.served.Log = stdio.NewLog()
+	c.served = kubelet.Container{ID: c.id, Log: stdio.NewLog()}
+	if spec.Stdin {
+		c.served.Stdin = stdio.NewInput()
+	}
 	uid := p.api.UID
 	configured := p.configurations[spec.Name]
 	c.process = p.node.agent.start(Container{
 		Pod: p.api, Spec: spec, Kind: kind, Attempt: attempt, StartedAt: startedAt,
 		Command: configured.env.expand(spec.Command), Args: configured.env.expand(spec.Args),
 		Environment: configured.env.list(), Files: configured.root, Hostname: p.hostname(), IP: p.ip(), Host: p.host(),
-		Log: c.served.Log, Changed: func() { p.node.enqueue(uid) },
+		Log: c.served.Log, Stdin: c.served.Stdin, Changed: func() { p.node.enqueue(uid) },
 	})
+	alive, exited := context.WithCancel(context.Background())
+	c.exited = exited
+	c.served.Exec = func(ctx context.Context, command []string, s stdio.Streams) (int, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(alive, cancel)()
+		return c.process.Exec(ctx, command, s)
+	}
 	if kind == Main || kind == Sidecar {
 		c.probes = newProbers(spec, startedAt)
 	}

@@ -196,7 +196,7 @@ func (a *Agent) start(c Container) Process {
 			return r.Start(c)
 		}
 	}
-	return startSimulated(a.plan(c.Pod, c.Spec, c.Kind, c.Attempt), c.StartedAt)
+	return startSimulated(a.plan(c.Pod, c.Spec, c.Kind, c.Attempt), c)
 }
 
 // plan makes the plan for a start of a container.

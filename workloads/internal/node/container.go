@@ -29,7 +29,8 @@ type container struct {
 	startedAt time.Time
 	process   Process
 	served    kubelet.Container
-	exit      *Exit // nil: it runs
+	exited    context.CancelFunc // ends the programs of exec
+	exit      *Exit              // nil: it runs
 	probes    []*prober
 	stop      *stop // nil: it is not to end
 }
@@ -74,7 +75,11 @@ func (c *container) observe(now time.Time) (changed bool) {
 	if c.exit = c.process.Exit(now); c.exit == nil {
 		return false
 	}
+	c.exited()
 	c.served.Log.Close()
+	if c.served.Stdin != nil {
+		c.served.Stdin.Close()
+	}
 	return true
 }
 

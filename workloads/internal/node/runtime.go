@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,8 @@ type Container struct {
 	Host *network.Host
 	// Log takes what the container writes to its standard streams. It ends when the container has exited.
 	Log *stdio.Log
+	// Stdin is what the container reads from its standard input. It ends when the container has exited. nil: it is empty.
+	Stdin *stdio.Input
 	// StartedAt is the time of the start. It is in the past if the agent takes over a container that already runs.
 	StartedAt time.Time
 	// Changed makes the agent look at the process. A process calls it when it exits or changes without a signal at a
@@ -67,6 +70,9 @@ type Process interface {
 	Next(now time.Time) time.Time
 	// Steady reports whether Next announces each change of the result of a probe. If not, probes run in every period.
 	Steady() bool
+	// Exec runs a program in the container, on the goroutine of the caller; it is safe for concurrent use. An error is that the
+	// program does not exist.
+	Exec(ctx context.Context, command []string, s stdio.Streams) (code int, err error)
 	// Terminate sends SIGTERM, and Kill sends SIGKILL.
 	Terminate(now time.Time)
 	Kill(now time.Time)

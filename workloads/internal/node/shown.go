@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
+	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
 
 // shown is a pod as the API of the kubelet shows it, also while the node is busy. The lock of the node guards the map; a value does
@@ -20,14 +21,22 @@ type shown struct {
 	api        *corev1.Pod
 	status     corev1.PodStatus
 	containers map[string]*kubelet.Container // by ID
+	running    map[string]*kubelet.Container // by name
+	host       *network.Host                 // nil: it is not on the network
 }
 
 // show lets the API of the kubelet show the pod as it is now. It is called before others see a new status.
 func (p *pod) show() {
-	s := &shown{api: p.api, status: p.status, containers: map[string]*kubelet.Container{}}
-	for _, runs := range p.runs {
+	s := &shown{api: p.api, status: p.status, containers: map[string]*kubelet.Container{}, running: map[string]*kubelet.Container{}}
+	if !p.sandbox.stopped {
+		s.host = p.sandbox.host
+	}
+	for name, runs := range p.runs {
 		for _, c := range runs {
 			s.containers[c.id] = &c.served
+		}
+		if runs[0].running() {
+			s.running[name] = &runs[0].served
 		}
 	}
 	p.node.mu.Lock()
@@ -82,13 +91,35 @@ func (v view) Pod(namespace, name string) *corev1.Pod {
 
 // Container implements kubelet.Node.
 func (v view) Container(pod *corev1.Pod, id string) *kubelet.Container {
+	if s := v.of(pod); s != nil {
+		return s.containers[strings.TrimPrefix(id, "containerd://")]
+	}
+	return nil
+}
+
+// Running implements kubelet.Node.
+func (v view) Running(pod *corev1.Pod, name string) *kubelet.Container {
+	if s := v.of(pod); s != nil {
+		return s.running[name]
+	}
+	return nil
+}
+
+// Dialer implements kubelet.Node.
+func (v view) Dialer(pod *corev1.Pod) func(ctx context.Context, network, address string) (net.Conn, error) {
+	if s := v.of(pod); s != nil && s.host != nil {
+		return s.host.Dial
+	}
+	return nil
+}
+
+func (v view) of(pod *corev1.Pod) *shown {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	s := v.shown[pod.Namespace+"/"+pod.Name]
-	if s == nil || s.api.UID != pod.UID {
-		return nil
+	if s := v.shown[pod.Namespace+"/"+pod.Name]; s != nil && s.api.UID == pod.UID {
+		return s
 	}
-	return s.containers[strings.TrimPrefix(id, "containerd://")]
+	return nil
 }
 
 // Usage implements kubelet.Node.

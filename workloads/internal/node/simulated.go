@@ -1,14 +1,20 @@
 package node
 
 import (
+	"context"
+	"errors"
 	"hash/fnv"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/shell"
+	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
 // defaultRunTime is how long a container runs that completes without a behavior or command that says more.
@@ -105,10 +111,26 @@ type simulated struct {
 	plan
 	startedAt time.Time
 	signal    *Exit // how the process ends after a signal
+	shell     func() *shell.Shell
 }
 
-func startSimulated(p plan, startedAt time.Time) *simulated {
-	return &simulated{plan: p, startedAt: startedAt}
+func startSimulated(p plan, c Container) *simulated {
+	return &simulated{plan: p, startedAt: c.StartedAt, shell: sync.OnceValue(func() *shell.Shell {
+		root, _ := files.NewRoot(nil) // without mounts nothing can be wrong
+		return &shell.Shell{Files: root, Hostname: c.Hostname, Dir: c.Spec.WorkingDir, Environment: append([]string{"HOSTNAME=" + c.Hostname}, c.Environment...)}
+	})}
+}
+
+// Exec implements Process. There are the programs of package shell, over files of their own.
+func (s *simulated) Exec(ctx context.Context, command []string, streams stdio.Streams) (int, error) {
+	if len(command) == 0 {
+		return 0, errors.New("the command is empty")
+	}
+	code, found := s.shell().Run(ctx, shell.Command{Args: command, Stdin: streams.Stdin, Stdout: streams.Stdout, Stderr: streams.Stderr, TTY: streams.TTY})
+	if !found {
+		return 0, shell.NotFound(command[0])
+	}
+	return code, nil
 }
 
 func (s *simulated) Exit(now time.Time) *Exit {

@@ -1,0 +1,233 @@
+package workloads_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/remotecommand"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/workloads"
+)
+
+// request returns a request for a subresource of the pod web.
+func request(client kubernetes.Interface, subresource string, options runtime.Object) *rest.Request {
+	return client.CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name("web").SubResource(subresource).
+		VersionedParams(options, scheme.ParameterCodec)
+}
+
+// exec runs a command in the container app of the pod web, and returns its output and its error.
+func (w world) exec(stdin io.Reader, command ...string) string {
+	w.Helper()
+	options := &corev1.PodExecOptions{Container: "app", Command: command, Stdin: stdin != nil, Stdout: true, Stderr: true}
+	executor, err := w.NewSPDYExecutor(w.cluster.RESTConfig(), "POST", request(w.client, "exec", options).URL())
+	if err != nil {
+		w.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	err = executor.StreamWithContext(w.Context(), remotecommand.StreamOptions{Stdin: stdin, Stdout: &out, Stderr: &errs})
+	text := out.String()
+	if errs.Len() > 0 {
+		text += "stderr: " + errs.String()
+	}
+	if err != nil {
+		text += "error: " + err.Error()
+	}
+	return text
+}
+
+const webPod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{name: app, image: app, env: [{name: COLOR, value: red}]}]
+`
+
+// greet is a function with the program greet.
+func greet(ctx context.Context, c *workloads.Container) error {
+	c.HandleExec("greet", func(_ context.Context, e *workloads.ExecCommand) error {
+		if len(e.Args) < 2 {
+			fmt.Fprintln(e.Stderr, "who?")
+			return workloads.Exit(3)
+		}
+		_, _ = io.Copy(e.Stdout, e.Stdin)
+		fmt.Fprintf(e.Stdout, "hello %s\n", e.Args[1])
+		return nil
+	})
+	if err := c.WriteFile("/etc/app/config", []byte("a: b\n"), 0o644); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// TestExecRunsProgramsInAContainer runs handlers, built-in programs and missing ones over SPDY, in a bubble.
+func TestExecRunsProgramsInAContainer(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.post(webPod)
+		w.pass(3 * time.Second)
+		for _, c := range []struct {
+			stdin   string
+			command []string
+			want    string
+		}{
+			{"", []string{"/bin/greet", "you"}, "hello you\n"},
+			{"first\n", []string{"greet", "you"}, "first\nhello you\n"},
+			{"", []string{"greet"}, "stderr: who?\nerror: command terminated with exit code 3"},
+			{"", []string{"cat", "/etc/app/config"}, "a: b\n"},
+			{"from here", []string{"cat"}, "from here"},
+			{"", []string{"sh", "-c", "greet $COLOR && echo ok || echo failed; exit 4"}, "hello red\nok\nerror: command terminated with exit code 4"},
+			{"", []string{"sh", "-c", "nothing"}, "stderr: sh: nothing: not found\nerror: command terminated with exit code 127"},
+		} {
+			var in io.Reader
+			if c.stdin != "" {
+				in = strings.NewReader(c.stdin)
+			}
+			equal(w.T, strings.Join(c.command, " "), w.exec(in, c.command...), c.want)
+		}
+		if got, want := w.exec(nil, "nothing"), `OCI runtime exec failed: exec failed: unable to start container process: exec: "nothing": executable file not found in $PATH: unknown`; !strings.Contains(got, want) {
+			t.Errorf("a missing program: %q, want %q", got, want)
+		}
+		began := time.Now()
+		equal(w.T, "sleep", w.exec(nil, "sleep", "3600"), "")
+		if got := time.Since(began).Round(time.Minute); got != time.Hour {
+			t.Errorf("sleep takes %v", got)
+		}
+		go func() {
+			time.Sleep(time.Minute)
+			w.delete("pods", "web")
+		}()
+		equal(w.T, "the pod is deleted meanwhile", w.exec(nil, "sleep", "3600"), "error: command terminated with exit code 137")
+		if got, want := w.exec(nil, "true"), `pods "web" not found`; !strings.Contains(got, want) {
+			t.Errorf("of a pod that is gone: %q, want %q", got, want)
+		}
+	}, workloads.Nodes(1), workloads.Image("app", greet))
+}
+
+// TestExecInAContainerWithoutAFunction has the built-in programs over files of its own.
+func TestExecInAContainerWithoutAFunction(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.post(webPod)
+		w.pass(3 * time.Second)
+		equal(w.T, "a script", w.exec(nil, "sh", "-c", "echo $COLOR > /tmp/a; cat /tmp/a; hostname"), "red\nweb\n")
+		equal(w.T, "the file stays", w.exec(nil, "cat", "/tmp/a"), "red\n")
+	}, workloads.Nodes(1))
+}
+
+// TestAttachReadsAndWritesAContainersStreams sends lines to a function, whose output comes back, in a bubble.
+func TestAttachReadsAndWritesAContainersStreams(t *testing.T) {
+	run := func(_ context.Context, c *workloads.Container) error {
+		fmt.Fprintln(c.Stdout, "before")
+		data, err := io.ReadAll(c.Stdin)
+		fmt.Fprintf(c.Stdout, "read %q, %v\n", data, err)
+		return err
+	}
+	inBubble(t, func(w world) {
+		w.post(`
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  restartPolicy: Never
+  containers: [{name: app, image: app, stdin: true, stdinOnce: true}]
+`)
+		w.pass(3 * time.Second)
+		executor, err := w.NewSPDYExecutor(w.cluster.RESTConfig(), "POST", request(w.client, "attach", &corev1.PodAttachOptions{Stdin: true, Stdout: true}).URL())
+		if err != nil {
+			w.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := executor.StreamWithContext(w.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader("line\n"), Stdout: &out}); err != nil {
+			t.Error(err)
+		}
+		equal(w.T, "what comes back", out.String(), "read \"line\\n\", <nil>\n")
+		w.pass(time.Second)
+		equal(w.T, "the phase", field(w.object("pods", "web"), "status.phase"), "Succeeded")
+		equal(w.T, "the log", w.log("web", corev1.PodLogOptions{}), "before\nread \"line\\n\", <nil>\n")
+	}, workloads.Nodes(1), workloads.Image("app", run))
+}
+
+// TestATerminal types into an interactive shell.
+func TestATerminal(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.post(webPod)
+		w.pass(3 * time.Second)
+		options := &corev1.PodExecOptions{Command: []string{"sh"}, Stdin: true, Stdout: true, TTY: true}
+		executor, err := w.NewSPDYExecutor(w.cluster.RESTConfig(), "POST", request(w.client, "exec", options).URL())
+		if err != nil {
+			w.Fatal(err)
+		}
+		keys, typing := io.Pipe()
+		go func() {
+			for _, k := range []string{"echX\x7fo hi\r", "cd /etc\r", "exit 5\r"} {
+				_, _ = io.WriteString(typing, k)
+				time.Sleep(time.Second)
+			}
+			_ = typing.Close()
+		}()
+		sizes := make(sizes, 2)
+		sizes <- remotecommand.TerminalSize{Width: 80, Height: 24}
+		sizes <- remotecommand.TerminalSize{Width: 100, Height: 24}
+		close(sizes)
+		var out bytes.Buffer
+		err = executor.StreamWithContext(w.Context(), remotecommand.StreamOptions{Stdin: keys, Stdout: &out, Tty: true, TerminalSizeQueue: sizes})
+		if err == nil || err.Error() != "command terminated with exit code 5" {
+			t.Errorf("the end: %v", err)
+		}
+		equal(w.T, "the screen", out.String(), "/ # echX\b \bo hi\r\nhi\r\n/ # cd /etc\r\n/etc # exit 5\r\n")
+	}, workloads.Nodes(1), workloads.Image("app", greet))
+}
+
+// sizes are those of a terminal.
+type sizes chan remotecommand.TerminalSize
+
+// Next implements remotecommand.TerminalSizeQueue.
+func (s sizes) Next() *remotecommand.TerminalSize {
+	if size, ok := <-s; ok {
+		return &size
+	}
+	return nil
+}
+
+// TestExecOverWebSockets runs commands through a cluster with a socket, with both executors of client-go.
+func TestExecOverWebSockets(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.WithObjects(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
+		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64), Containers: []corev1.Container{{
+			Name: "app", Image: "app",
+			ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"greet", "you"}}}, PeriodSeconds: 1},
+		}}},
+	}))
+	workloads.Run(t, c, workloads.Nodes(1), workloads.Image("app", greet))
+	c.WaitFor(t, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}, fakecluster.CEL(`object.status.containerStatuses[0].ready`))
+	config := c.RESTConfig()
+	to := request(kubernetes.NewForConfigOrDie(config), "exec", &corev1.PodExecOptions{Command: []string{"sh", "-c", "cat; greet"}, Stdin: true, Stdout: true, Stderr: true}).URL()
+	sockets, err := remotecommand.NewWebSocketExecutor(config, "GET", to.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spdy, err := remotecommand.NewSPDYExecutor(config, "POST", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, executor := range map[string]remotecommand.Executor{"WebSocket": sockets, "SPDY": spdy} {
+		var out, errs bytes.Buffer
+		err := executor.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader("in"), Stdout: &out, Stderr: &errs})
+		if err == nil || err.Error() != "command terminated with exit code 3" || out.String() != "in" || errs.String() != "who?\n" {
+			t.Errorf("%s: %q, %q, %v", name, out.String(), errs.String(), err)
+		}
+	}
+}

@@ -1,0 +1,336 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// programs are those of this package, by name.
+var programs map[string]func(context.Context, *Shell, *Command) int
+
+func init() { // sh finds programs itself
+	programs = map[string]func(context.Context, *Shell, *Command) int{
+		"[": test, "cat": cat, "echo": echo, "env": env, "false": fails, "hostname": hostname, "ls": ls, "mkdir": mkdir, "printenv": env, "pwd": pwd,
+		"rm": rm, "sh": sh, "bash": sh, "ash": sh, "sleep": sleep, "tar": tarProgram, "test": test, "touch": touch, "true": succeeds, ":": succeeds,
+	}
+}
+
+func succeeds(context.Context, *Shell, *Command) int { return 0 }
+
+func fails(context.Context, *Shell, *Command) int { return 1 }
+
+func pwd(_ context.Context, _ *Shell, c *Command) int {
+	fmt.Fprintln(c.Stdout, c.Dir)
+	return 0
+}
+
+func hostname(_ context.Context, s *Shell, c *Command) int {
+	fmt.Fprintln(c.Stdout, s.Hostname)
+	return 0
+}
+
+// echo writes its arguments. With -n there is no newline, and with -e there are escapes.
+func echo(_ context.Context, _ *Shell, c *Command) int {
+	args, end := c.Args[1:], "\n"
+	escapes := false
+	for len(args) > 0 && (args[0] == "-n" || args[0] == "-e" || args[0] == "-ne" || args[0] == "-en") {
+		if strings.Contains(args[0], "n") {
+			end = ""
+		}
+		escapes = escapes || strings.Contains(args[0], "e")
+		args = args[1:]
+	}
+	text := strings.Join(args, " ")
+	if escapes {
+		text = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\\`, `\`).Replace(text)
+	}
+	_, _ = io.WriteString(c.Stdout, text+end)
+	return 0
+}
+
+// env writes the environment, or the variables that are named. With a command, it runs that.
+func env(ctx context.Context, s *Shell, c *Command) int {
+	args := c.Args[1:]
+	if path.Base(c.Args[0]) == "printenv" && len(args) > 0 {
+		for _, name := range args {
+			if !slices.ContainsFunc(c.Environment, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
+				return 1
+			}
+			fmt.Fprintln(c.Stdout, lookup(c.Environment, name))
+		}
+		return 0
+	}
+	environment := c.Environment
+	for len(args) > 0 && strings.Contains(args[0], "=") {
+		environment = append(slices.Clone(environment), args[0])
+		args = args[1:]
+	}
+	if len(args) > 0 {
+		p := s.find(args[0])
+		if p == nil {
+			return c.fail(127, "'%s': No such file or directory", args[0])
+		}
+		inner := *c
+		inner.Args, inner.Environment = args, environment
+		return p(ctx, &inner)
+	}
+	seen := map[string]bool{}
+	var lines []string
+	for i := len(environment) - 1; i >= 0; i-- {
+		name, _, _ := strings.Cut(environment[i], "=")
+		if !seen[name] {
+			lines = append(lines, environment[i])
+		}
+		seen[name] = true
+	}
+	slices.Reverse(lines)
+	for _, l := range lines {
+		fmt.Fprintln(c.Stdout, l)
+	}
+	return 0
+}
+
+// cat writes files, or its input.
+func cat(_ context.Context, s *Shell, c *Command) int {
+	code := 0
+	names := c.Args[1:]
+	if len(names) == 0 {
+		names = []string{"-"}
+	}
+	for _, name := range names {
+		if name == "-" || name == "/dev/stdin" {
+			_, _ = io.Copy(c.Stdout, c.Stdin)
+			continue
+		}
+		at := c.absolute(name)
+		if info, err := fs.Stat(s.Files, relative(at)); err == nil && info.IsDir() {
+			code = c.fail(1, "%s: Is a directory", name)
+			continue
+		}
+		data, err := s.Files.ReadFile(at)
+		if err != nil {
+			code = c.fail(1, "%s: %s", name, reason(err))
+			continue
+		}
+		_, _ = c.Stdout.Write(data)
+	}
+	return code
+}
+
+// ls lists directories. -l shows modes, sizes and times, and -a names that begin with a dot.
+func ls(_ context.Context, s *Shell, c *Command) int {
+	long, all, code := false, false, 0
+	var names []string
+	for _, a := range c.Args[1:] {
+		if !strings.HasPrefix(a, "-") || a == "-" {
+			names = append(names, a)
+			continue
+		}
+		for _, f := range a[1:] {
+			switch f {
+			case 'l':
+				long = true
+			case 'a', 'A':
+				all = true
+			case '1', 'h':
+			default:
+				return c.fail(2, "invalid option -- '%c'", f)
+			}
+		}
+	}
+	if len(names) == 0 {
+		names = []string{"."}
+	}
+	show := func(name string, info fs.FileInfo) {
+		if long {
+			fmt.Fprintf(c.Stdout, "%s 1 root root %d %s %s\n", info.Mode(), info.Size(), info.ModTime().UTC().Format("Jan _2 15:04"), name)
+			return
+		}
+		fmt.Fprintln(c.Stdout, name)
+	}
+	for i, name := range names {
+		at := relative(c.absolute(name))
+		info, err := fs.Stat(s.Files, at)
+		if err != nil {
+			code = c.fail(2, "cannot access '%s': %s", name, reason(err))
+			continue
+		}
+		if !info.IsDir() {
+			show(name, info)
+			continue
+		}
+		entries, err := fs.ReadDir(s.Files, at)
+		if err != nil {
+			code = c.fail(2, "cannot open directory '%s': %s", name, reason(err))
+			continue
+		}
+		if len(names) > 1 {
+			if i > 0 {
+				fmt.Fprintln(c.Stdout)
+			}
+			fmt.Fprintf(c.Stdout, "%s:\n", name)
+		}
+		for _, e := range entries {
+			if info, err := e.Info(); err == nil && (all || !strings.HasPrefix(e.Name(), ".")) {
+				show(e.Name(), info)
+			}
+		}
+	}
+	return code
+}
+
+// sleep waits for a number of seconds, or with a unit: s, m, h or d.
+func sleep(ctx context.Context, _ *Shell, c *Command) int {
+	if len(c.Args) < 2 {
+		return c.fail(1, "missing operand")
+	}
+	var total time.Duration
+	for _, a := range c.Args[1:] {
+		if a == "infinity" || a == "inf" {
+			<-ctx.Done()
+			return 143
+		}
+		number := strings.TrimRight(a, "smhd")
+		unit, ok := map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}[a[len(number):]]
+		n, err := strconv.ParseFloat(number, 64)
+		if !ok || err != nil || n < 0 {
+			return c.fail(1, "invalid time interval '%s'", a)
+		}
+		total += time.Duration(n * float64(unit))
+	}
+	timer := time.NewTimer(total)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return 0
+	case <-ctx.Done():
+		return 143
+	}
+}
+
+// test checks files, texts and numbers: -f, -d, -e, -s, -n, -z, =, !=, -eq, -ne, -lt, -le, -gt, -ge, and ! before them.
+func test(_ context.Context, s *Shell, c *Command) int {
+	args := c.Args[1:]
+	if c.Args[0] == "[" {
+		if len(args) == 0 || args[len(args)-1] != "]" {
+			return c.fail(2, "missing ]")
+		}
+		args = args[:len(args)-1]
+	}
+	not := len(args) > 1 && args[0] == "!"
+	if not {
+		args = args[1:]
+	}
+	ok, err := s.check(c, args)
+	switch {
+	case err != nil:
+		return c.fail(2, "%v", err)
+	case ok != not:
+		return 0
+	}
+	return 1
+}
+
+func (s *Shell) check(c *Command, args []string) (bool, error) {
+	switch len(args) {
+	case 0:
+		return false, nil
+	case 1:
+		return args[0] != "", nil
+	case 2:
+		info, err := fs.Stat(s.Files, relative(c.absolute(args[1])))
+		switch args[0] {
+		case "-n":
+			return args[1] != "", nil
+		case "-z":
+			return args[1] == "", nil
+		case "-e", "-r", "-w", "-x":
+			return err == nil, nil
+		case "-f":
+			return err == nil && info.Mode().IsRegular(), nil
+		case "-d":
+			return err == nil && info.IsDir(), nil
+		case "-s":
+			return err == nil && info.Size() > 0, nil
+		}
+		return false, fmt.Errorf("%s: unknown operand", args[0])
+	case 3:
+		switch args[1] {
+		case "=", "==":
+			return args[0] == args[2], nil
+		case "!=":
+			return args[0] != args[2], nil
+		}
+		a, wrongA := strconv.Atoi(args[0])
+		b, wrongB := strconv.Atoi(args[2])
+		compare := map[string]bool{"-eq": a == b, "-ne": a != b, "-lt": a < b, "-le": a <= b, "-gt": a > b, "-ge": a >= b}
+		ok, known := compare[args[1]]
+		if !known {
+			return false, fmt.Errorf("%s: unknown operand", args[1])
+		}
+		if wrongA != nil || wrongB != nil {
+			return false, fmt.Errorf("%s: bad number", args[0])
+		}
+		return ok, nil
+	}
+	return false, unsupported("test with more than one condition")
+}
+
+// each calls a function for each argument that is not a flag. Flags are those of the string.
+func (c *Command) each(flags string, do func(name, at string) error) int {
+	code := 0
+	for _, a := range c.Args[1:] {
+		if strings.HasPrefix(a, "-") {
+			for _, f := range a[1:] {
+				if !strings.ContainsRune(flags, f) {
+					return c.fail(1, "invalid option -- '%c'", f)
+				}
+			}
+			continue
+		}
+		if err := do(a, c.absolute(a)); err != nil {
+			code = c.fail(1, "'%s': %s", a, reason(err))
+		}
+	}
+	return code
+}
+
+func (c *Command) has(flag string) bool {
+	return slices.ContainsFunc(c.Args[1:], func(a string) bool { return strings.HasPrefix(a, "-") && strings.Contains(a, flag) })
+}
+
+func mkdir(_ context.Context, s *Shell, c *Command) int {
+	return c.each("p", func(_, at string) error { return s.Files.Mkdir(at) })
+}
+
+func touch(_ context.Context, s *Shell, c *Command) int {
+	return c.each("", func(_, at string) error {
+		data, err := s.Files.ReadFile(at)
+		if err != nil {
+			data = nil
+		}
+		return s.Files.WriteFile(at, data, 0o644)
+	})
+}
+
+func rm(_ context.Context, s *Shell, c *Command) int {
+	return c.each("rfR", func(_, at string) error {
+		info, err := fs.Stat(s.Files, relative(at))
+		switch {
+		case err != nil && c.has("f"):
+			return nil
+		case err != nil:
+			return err
+		case info.IsDir() && !c.has("r") && !c.has("R"):
+			return fs.ErrInvalid
+		}
+		return s.Files.Remove(at)
+	})
+}

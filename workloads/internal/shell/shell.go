@@ -1,0 +1,102 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+)
+
+// Files are the files of a container. Names are absolute paths.
+type Files interface {
+	fs.FS
+	ReadFile(name string) ([]byte, error)
+	WriteFile(name string, data []byte, mode fs.FileMode) error
+	Mkdir(name string) error
+	Remove(name string) error
+}
+
+// Shell runs programs in a container.
+type Shell struct {
+	Files       Files
+	Hostname    string
+	Dir         string   // the working directory
+	Environment []string // "NAME=value"
+	// Program returns a program of the container, which comes before one of this package; nil: there is none.
+	Program func(name string) Program
+}
+
+// Program runs with a command, and returns its exit code.
+type Program func(ctx context.Context, c *Command) int
+
+// Command is a program with its arguments, and what it finds.
+type Command struct {
+	Args           []string // with the name of the program
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Environment    []string
+	Dir            string
+	TTY            bool
+}
+
+// find returns a program by the first word of a command, or nil.
+func (s *Shell) find(name string) Program {
+	if s.Program != nil {
+		if p := s.Program(name); p != nil {
+			return p
+		}
+	}
+	own := programs[path.Base(name)]
+	if own == nil {
+		return nil
+	}
+	return func(ctx context.Context, c *Command) int { return own(ctx, s, c) }
+}
+
+// Run runs a command. It returns false if the program does not exist.
+func (s *Shell) Run(ctx context.Context, c Command) (code int, found bool) {
+	p := s.find(c.Args[0])
+	if p == nil {
+		return 0, false
+	}
+	if c.Stdin == nil {
+		c.Stdin = empty{}
+	}
+	if c.Stdout == nil {
+		c.Stdout = io.Discard
+	}
+	if c.Stderr == nil {
+		c.Stderr = io.Discard
+	}
+	c.Environment, c.Dir = s.Environment, s.Dir
+	if c.Dir == "" {
+		c.Dir = "/"
+	}
+	return p(ctx, &c), true
+}
+
+// NotFound is the error about a program that a container does not have.
+type NotFound string
+
+// Error implements error, in the words of container runtimes.
+func (n NotFound) Error() string {
+	if path.IsAbs(string(n)) {
+		return fmt.Sprintf("exec: %q: stat %s: no such file or directory", string(n), string(n))
+	}
+	return fmt.Sprintf("exec: %q: executable file not found in $PATH", string(n))
+}
+
+// empty is an input that has ended.
+type empty struct{}
+
+// Read implements io.Reader.
+func (empty) Read([]byte) (int, error) { return 0, io.EOF }
+
+// absolute returns a path for a name that may be relative to the directory of a command.
+func (c *Command) absolute(name string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(c.Dir, name)
+}

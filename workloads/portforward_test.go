@@ -1,0 +1,93 @@
+package workloads_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/workloads"
+)
+
+// TestPortForwardReachesPorts sends requests to a function through local ports, over SPDY and over WebSockets, as kubectl does.
+func TestPortForwardReachesPorts(t *testing.T) {
+	run := func(ctx context.Context, c *workloads.Container) error {
+		l, err := c.Listen("tcp", "127.0.0.1:8080")
+		if err != nil {
+			return err
+		}
+		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { fmt.Fprint(w, "from ", c.Pod.Name) })}
+		defer context.AfterFunc(ctx, func() { _ = s.Close() })()
+		c.HandleExec("ready", func(context.Context, *workloads.ExecCommand) error { return nil })
+		_ = s.Serve(l)
+		return nil
+	}
+	c := fakecluster.Start(t, fakecluster.WithObjects(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
+		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64), Containers: []corev1.Container{{
+			Name: "app", Image: "app",
+			ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ready"}}}, PeriodSeconds: 1},
+		}}},
+	}))
+	workloads.Run(t, c, workloads.Nodes(1), workloads.Image("app", run))
+	c.WaitFor(t, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}, fakecluster.CEL(`object.status.containerStatuses[0].ready`))
+
+	config := c.RESTConfig()
+	to := request(kubernetes.NewForConfigOrDie(config), "portforward", &corev1.PodPortForwardOptions{}).URL()
+	transport, upgrader, err := spdy.RoundTripperFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tunnel, err := portforward.NewSPDYOverWebsocketDialer(to, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, dialer := range map[string]httpstream.Dialer{"SPDY": spdy.NewDialer(upgrader, &http.Client{Transport: transport}, "POST", to), "WebSocket": tunnel} {
+		t.Run(name, func(t *testing.T) {
+			stop, ready := make(chan struct{}), make(chan struct{})
+			forwarder, err := portforward.NewOnAddresses(dialer, []string{"127.0.0.1"}, []string{"0:8080", "0:81"}, stop, ready, io.Discard, io.Discard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- forwarder.ForwardPorts() }()
+			select {
+			case <-ready:
+			case err := <-ended:
+				t.Fatal(err)
+			}
+			ports, err := forwarder.GetPorts()
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+			for range 2 {
+				resp, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/", ports[0].Local))
+				if err != nil {
+					t.Fatal(err)
+				}
+				data, err := io.ReadAll(resp.Body)
+				_ = resp.Body.Close()
+				if err != nil || string(data) != "from web" {
+					t.Errorf("got %q, %v", data, err)
+				}
+			}
+			if resp, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/", ports[1].Local)); err == nil {
+				t.Errorf("a port at which nobody listens: %s", resp.Status)
+			}
+			close(stop)
+			if err := <-ended; err != nil && err != portforward.ErrLostConnectionToPod {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -62,6 +62,9 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 	if s.manager.Logger.GetSink() == nil {
 		s.manager.Logger = log.logger()
 	}
+	if s.manager.BaseContext == nil {
+		s.manager.BaseContext = func() context.Context { return c.ControllerContext(context.Background()) }
+	}
 	var hooks *webhooks
 	if s.manager.WebhookServer == nil {
 		hooks = newWebhooks()
@@ -80,7 +83,7 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 	case hooks.registered:
 		t.Log(`controllerruntime: the manager has webhooks, which the cluster does not call: start it with fakecluster.WithWebhookPaths("config/webhook")`)
 	}
-	ctx, stop := context.WithCancel(c.ControllerContext(t.Context()))
+	ctx, stop := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -106,6 +109,9 @@ func Start(ctx context.Context, cfg *rest.Config, setup func(ctrl.Manager) error
 	}
 	if s.manager.WebhookServer == nil {
 		s.manager.WebhookServer = newWebhooks()
+	}
+	if s.manager.BaseContext == nil { // the values of ctx name the cluster for panics
+		s.manager.BaseContext = func() context.Context { return context.WithoutCancel(ctx) }
 	}
 	mgr, err := s.newManager(cfg, setup)
 	if err != nil {

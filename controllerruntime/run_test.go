@@ -17,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fakecluster/fakecluster/controllerruntime"
 	"github.com/fakecluster/fakecluster/explore"
@@ -161,6 +162,31 @@ func logOf(t *testing.T, c *fakecluster.Cluster, setup func(ctrl.Manager) error,
 	return strings.Join(r.lines, "\n")
 }
 
+// poisoned adds a controller that panics.
+func poisoned(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).For(&corev1.Namespace{}).Complete(reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { panic("oh") }))
+}
+
+// A panic is among the findings of the cluster of its manager, and of no other.
+func TestPanicsBelongToTheClusterOfTheManager(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, other := fakecluster.Start(t, fakecluster.InProcess()), fakecluster.Start(t, fakecluster.InProcess())
+		if _, err := other.Clientset().CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(c.ControllerContext(t.Context()))
+		defer stop()
+		go func() { _ = controllerruntime.Start(ctx, c.RESTConfig(), poisoned) }()
+		time.Sleep(time.Second)
+		if got := c.Findings().String(); !strings.Contains(got, "a controller (") || !strings.Contains(got, "): oh (") {
+			t.Errorf("the findings of the cluster: %s", got)
+		}
+		if got := other.Findings().String(); strings.Contains(got, "panicked") {
+			t.Errorf("the findings of another cluster: %s", got)
+		}
+	})
+}
+
 func TestTheLogOfTheTestHasWhatGoesWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bad"}}))
@@ -169,7 +195,9 @@ func TestTheLogOfTheTestHasWhatGoesWrong(t *testing.T) {
 			setup func(ctrl.Manager) error
 			want  string
 		}{
-			{"an error of the Reconciler", setup, `"msg"="Reconciler error" "error"="no greeting for the namespace bad"`},
+			{"an error of the Reconciler", setup, "controllerruntime: Reconciler error: no greeting for the namespace bad (controller namespace, object bad)\n"},
+			{"the same error again", setup, "times more: Reconciler error: no greeting for the namespace bad (controller namespace, object bad)"},
+			{"a panic of the Reconciler", poisoned, "controllerruntime: Observed a panic (controller namespace, panic oh, object bad)\ngoroutine "},
 			{"webhooks that nobody calls", setup, `controllerruntime: the manager has webhooks, which the cluster does not call: start it with fakecluster.WithWebhookPaths("config/webhook")`},
 			{"an error of setup", func(ctrl.Manager) error { return errors.New("no registry") }, "controllerruntime: setup: no registry"},
 			{"no setup", nil, "controllerruntime: setup is nil: it has to add the controllers to the manager"},

@@ -2,6 +2,7 @@ package fakecluster
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -184,6 +185,9 @@ func readRoles(paths []string) ([]auth.RoleRule, error) {
 		}
 	}
 	if len(order) == 0 {
+		if len(paths) == 0 {
+			return nil, errors.New("no manifests to compare the requests with: give the files or folders with the operator's roles, such as config/rbac")
+		}
 		return nil, fmt.Errorf("no role in %s", strings.Join(paths, ", "))
 	}
 	var all []auth.RoleRule

@@ -51,8 +51,10 @@ type Cluster struct {
 	listeners []*httptest.Server
 	secure    *clientgo.Access // the HTTPS listener; nil until there is one
 	closed    bool
-	wrong     []error // faults that could not be injected
-	attached  []*Attachment
+	// stopPanics ends that panics with other contexts are recorded; nil: they are not, or the test does it.
+	stopPanics func()
+	wrong      []error // faults that could not be injected
+	attached   []*Attachment
 
 	test testing.TB // that the cluster ends with; nil: none
 	home home
@@ -202,6 +204,9 @@ func (c *Cluster) Close() error {
 	}
 	c.closed = true
 	listeners, errs, attached := c.listeners, c.wrong, c.attached
+	if c.stopPanics != nil {
+		c.stopPanics()
+	}
 	c.mu.Unlock()
 	if c.home.stop != nil {
 		c.home.stop()

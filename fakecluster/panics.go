@@ -37,10 +37,16 @@ func init() {
 // panicsKey is the key of the panics of a cluster in the context of its controller.
 type panicsKey struct{}
 
-// ControllerContext returns a context for a controller of this cluster, such as for Start of a manager. If controller-runtime or client-go
-// recovers from a panic of the controller, it is among the findings of this cluster alone. Without such a context it is among those of all
-// clusters of tests that run at that time, and not among those of clusters of New.
+// ControllerContext returns a context for a controller of this cluster. If controller-runtime or client-go recovers from a panic
+// with it, the panic is among the findings of this cluster alone. A manager gives its controllers the context of its
+// BaseContext, not that of Start. A panic with another context is among the findings of all clusters of that time: those that Start has made
+// for a test, and those of New whose ControllerContext was called.
 func (c *Cluster) ControllerContext(ctx context.Context) context.Context {
+	c.mu.Lock()
+	if c.test == nil && !c.closed && c.stopPanics == nil {
+		c.stopPanics = c.services.panics.watch()
+	}
+	c.mu.Unlock()
 	return context.WithValue(ctx, panicsKey{}, &c.services.panics)
 }
 

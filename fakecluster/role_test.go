@@ -130,6 +130,7 @@ missing, as rules of a role:
 	- {apiGroups: ["apps"], resources: ["deployments"], verbs: ["list", "watch"]}
 `)
 	equal(t, "no role", checkRole(t, c, "testdata/rbac/binding.yaml"), "fakecluster: no role in testdata/rbac/binding.yaml")
+	equal(t, "no path", checkRole(t, c), "fakecluster: no manifests to compare the requests with: give the files or folders with the operator's roles, such as config/rbac")
 	equal(t, "no file", checkRole(t, c, "testdata/none.yaml"), "fakecluster: role path: stat testdata/none.yaml: no such file or directory")
 }
 

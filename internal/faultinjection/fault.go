@@ -41,15 +41,15 @@ func check(f *faults.Fault) error {
 	case f.Verb != "" && !slices.Contains(allVerbs, f.Verb):
 		return fmt.Errorf("there is no verb %q; there are %s", f.Verb, strings.Join(allVerbs, ", "))
 	case f.Verb != "" && !slices.Contains(of.verbs, f.Verb):
-		return fmt.Errorf("%s and the verb %s contradict each other: it strikes %s", f.Effect, f.Verb, strings.Join(of.verbs, ", "))
+		return fmt.Errorf("%s cannot strike the verb %s; it strikes %s", f.Effect, f.Verb, strings.Join(of.verbs, ", "))
 	case f.Name != "" && f.Verb == "deletecollection":
-		return errors.New("the verb deletecollection and a Name contradict each other: the request names no object")
+		return errors.New("a fault with the verb deletecollection cannot have a Name: the request does not name an object")
 	case f.Latency > 0 && of.strikes != requests:
-		return fmt.Errorf("%s and a latency contradict each other: the latency is that of a request", f.Effect)
+		return fmt.Errorf("a fault with %s cannot have a Latency, which delays requests", f.Effect)
 	case f.Effect.Type == faults.EffectFailConversion && (f.Verb != "" || f.Subresource != "" || f.Namespace != "" || f.Name != "" || f.User != "" || f.UserAgent != ""):
 		return errors.New("FailConversion strikes all conversions of a Resource, whichever request needs them: leave Verb, Subresource, Namespace, Name, User and UserAgent empty")
 	case of.strikes == watches && f.Subresource != "":
-		return fmt.Errorf("%s and a subresource contradict each other: subresources cannot be watched", f.Effect)
+		return fmt.Errorf("a fault with %s cannot have a Subresource: subresources cannot be watched", f.Effect)
 	}
 	return nil
 }

@@ -49,6 +49,11 @@ func (h *Host) Probe(ctx context.Context, spec *corev1.Probe, container *corev1.
 	return probe.Unknown, "", errors.New("the probe has neither httpGet, tcpSocket nor grpc")
 }
 
+// HookClient returns a client for a lifecycle hook of a container: from the node of the pod, without checks of certificates.
+func (h *Host) HookClient() *http.Client {
+	return h.network.kubelet(h.stack.node, h.node).newProbeClient(nil).Client
+}
+
 // kubelet returns the process of a node that probes its pods.
 func (n *Network) kubelet(node string, ip netip.Addr) *Process {
 	n.mu.Lock()

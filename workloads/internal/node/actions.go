@@ -24,6 +24,7 @@ type pass struct {
 	stage  stage
 	until  time.Time // when the stage of the first start is over
 	began  time.Time
+	hook   *hook     // of stagePostStart; nil: there is none, or it sleeps
 	retry  time.Time // when to try again what has failed
 }
 
@@ -34,6 +35,8 @@ const (
 	stageBegin stage = iota
 	stagePull
 	stageStart
+	stagePostStart // the hook runs
+	stageKill      // the hook has failed, and so the container ends
 )
 
 // begin decides what to end and to start. It reports whether there is something to do now.
@@ -211,16 +214,19 @@ func (p *pod) advance(ctx context.Context, now time.Time) bool {
 		if now.Before(p.pass.until) {
 			return false
 		}
-		spec := p.pass.starts[0]
+		spec, before := p.pass.starts[0], p.pass.stage
 		done, failed := p.start(ctx, spec, now)
 		if failed != nil {
 			p.reasons[spec.Name] = *failed
 			done = true
 		}
+		if !done && p.pass.stage == before {
+			return false // a hook runs, or a container ends
+		}
 		if !done {
 			continue
 		}
-		p.pass.starts, p.pass.stage, p.pass.until = p.pass.starts[1:], stageBegin, time.Time{}
+		p.pass.starts, p.pass.stage, p.pass.until, p.pass.hook = p.pass.starts[1:], stageBegin, time.Time{}, nil
 		if failed != nil && kindOf(p.api, spec.Name) == Init {
 			break
 		}
@@ -261,9 +267,49 @@ func (p *pod) start(ctx context.Context, spec *corev1.Container, now time.Time) 
 		if failed := p.run(ctx, spec, now); failed != nil {
 			return false, failed
 		}
-		return true, nil
+		handler := postStart(spec)
+		if run.hook = p.startHook(ctx, p.latest(spec.Name), handler, func(error) {}); run.hook == nil && sleepTime(handler) == 0 {
+			return true, nil
+		}
+		// The container is probed when the hook has succeeded.
+		p.latest(spec.Name).probes = nil
+		run.stage, run.until = stagePostStart, now.Add(sleepTime(handler))
+	case stagePostStart:
+		return p.postStarted(ctx, p.latest(spec.Name), now)
+	case stageKill:
+		return p.killed(p.latest(spec.Name), now)
 	}
 	return false, nil
+}
+
+// postStarted goes on when the postStart hook has ended. If it has failed, the container ends.
+func (p *pod) postStarted(ctx context.Context, c *container, now time.Time) (done bool, failed *reason) {
+	if hook := p.pass.hook; hook != nil {
+		done, _, err := hook.result()
+		if !done {
+			return false, nil
+		}
+		if err != nil {
+			p.node.events.container(ctx, p.api, c.spec, corev1.EventTypeWarning, events.FailedPostStartHook, "PostStartHook failed")
+			c.begin(ctx, p, terminationGrace(p.api, nil), events.FailedPostStartHook, now)
+			p.pass.stage = stageKill
+			return p.killed(c, now)
+		}
+	}
+	if c.kind == Main || c.kind == Sidecar {
+		c.probes = newProbers(c.spec, c.startedAt)
+	}
+	return true, nil
+}
+
+// killed goes on when a container has ended whose hook has failed.
+func (p *pod) killed(c *container, now time.Time) (done bool, failed *reason) {
+	if c.advance(now, true); c.running() {
+		return false, nil
+	}
+	p.dirty = true
+	_, message, _ := p.pass.hook.result()
+	return false, &reason{"PostStartHookError", message}
 }
 
 // run creates the container, and starts it.

@@ -39,7 +39,8 @@ type container struct {
 type stop struct {
 	since    time.Time
 	grace    int64     // seconds
-	preStop  time.Time // when the preStop hook is done
+	preStop  time.Time // when the preStop hook is done at the latest
+	hook     *hook     // the preStop hook; nil: there is none, or it sleeps
 	signaled time.Time // when SIGTERM was sent, and zero before
 	killAt   time.Time // when SIGKILL follows
 	message  string
@@ -76,6 +77,9 @@ func (c *container) observe(now time.Time) (changed bool) {
 		return false
 	}
 	c.exited()
+	if c.stop != nil && c.stop.hook != nil {
+		c.stop.hook.cancel()
+	}
 	c.served.Log.Close()
 	if c.served.Stdin != nil {
 		c.served.Stdin.Close()
@@ -114,6 +118,9 @@ func (c *container) begin(ctx context.Context, p *pod, grace int64, message stri
 		// A later request can only shorten the grace period.
 		if left := grace + int64(now.Sub(c.stop.since).Seconds()); left < c.stop.grace {
 			c.stop.grace = left
+			if end := c.stop.since.Add(time.Duration(left) * time.Second); end.Before(c.stop.preStop) {
+				c.stop.preStop = end
+			}
 			if at := now.Add(time.Duration(max(grace, minimumGrace)) * time.Second); !c.stop.signaled.IsZero() && at.Before(c.stop.killAt) {
 				c.stop.killAt = at
 			}
@@ -124,15 +131,29 @@ func (c *container) begin(ctx context.Context, p *pod, grace int64, message stri
 		message = "Stopping container " + c.spec.Name
 	}
 	p.node.events.container(ctx, p.api, c.spec, corev1.EventTypeNormal, events.KillingContainer, "%s", message)
-	c.stop = &stop{since: now, grace: grace, preStop: now.Add(preStopTime(c.spec, grace)), message: message}
+	c.stop = &stop{since: now, grace: grace, preStop: now, message: message}
+	if handler, most := preStop(c.spec), time.Duration(grace)*time.Second; handler != nil && grace > 0 {
+		api := p.api
+		c.stop.hook = p.startHook(ctx, c, handler, func(err error) {
+			if err != nil {
+				p.node.events.container(ctx, api, c.spec, corev1.EventTypeWarning, events.FailedPreStopHook, "PreStopHook failed")
+			}
+		})
+		c.stop.preStop = now.Add(min(most, sleepTime(handler)))
+		if c.stop.hook != nil {
+			c.stop.preStop = now.Add(most)
+		}
+	}
 }
 
-// preStopTime is how long a preStop hook takes. Without code only sleeping takes time.
-func preStopTime(spec *corev1.Container, grace int64) time.Duration {
-	if spec.Lifecycle == nil || spec.Lifecycle.PreStop == nil || spec.Lifecycle.PreStop.Sleep == nil {
-		return 0
+// preStopping reports whether the preStop hook still runs.
+func (s *stop) preStopping(now time.Time) bool {
+	if s.hook != nil {
+		if done, _, _ := s.hook.result(); done {
+			return false
+		}
 	}
-	return time.Duration(min(grace, spec.Lifecycle.PreStop.Sleep.Seconds)) * time.Second
+	return now.Before(s.preStop)
 }
 
 // advance sends the signals that are due. turn reports whether the containers that have to end before this one have
@@ -144,7 +165,7 @@ func (c *container) advance(now time.Time, turn bool) {
 	s := c.stop
 	if s.signaled.IsZero() {
 		graceEnd := s.since.Add(time.Duration(s.grace) * time.Second)
-		if now.Before(s.preStop) || !turn && now.Before(graceEnd) {
+		if s.preStopping(now) || !turn && now.Before(graceEnd) {
 			return
 		}
 		// The kubelet counts the time that has passed in whole seconds.

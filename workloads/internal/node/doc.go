@@ -13,6 +13,8 @@
 //
 // What a container does is a [Process]. The processes of this package follow a [Behavior]. Other runtimes implement
 // [Runtime], for example containers that are Go functions.
+// Programs and requests of lifecycle hooks run on goroutines of their own, by the kubelet's code (hook.go); the state machine
+// goes on when they have ended. What clients of the kubelet's API see of pods is a copy (shown.go).
 //
 // # Heartbeats
 //

@@ -268,6 +268,9 @@ func (p *pod) end(ctx context.Context, now time.Time) bool {
 	if p.completed {
 		return p.finish(ctx, now)
 	}
+	if p.pass != nil && p.pass.hook != nil {
+		p.pass.hook.cancel()
+	}
 	p.pass = nil
 	switch {
 	case p.gone:

@@ -311,7 +311,7 @@ func (p *pod) finish(ctx context.Context, now time.Time) bool {
 	}
 	p.again, p.dirty = time.Time{}, false
 	if p.rejected {
-		p.publish(ctx, p.status, now)
+		p.publish(ctx, *p.status.DeepCopy(), now) // the API of the kubelet shows the other one
 		return false
 	}
 	s := p.generate(now, true)

@@ -223,7 +223,7 @@ func (s *settings) toUnstructured(obj runtime.Object) (*unstructured.Unstructure
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%T names no kind: %w; WithScheme makes the kinds of more types known", obj, err)
+			return nil, fmt.Errorf("the kind of %T is not in the scheme: %w; give its scheme to WithScheme", obj, err)
 		}
 		kind = kinds[0]
 	}

@@ -207,7 +207,7 @@ func TestWithObjectsNamesWhatItCannotCreate(t *testing.T) {
 		})
 	}
 	// The rest of this message names the place where client-go makes its scheme.
-	const noKind = `object 0: *fakecluster_test.unknown names no kind: no kind is registered for the type fakecluster_test.unknown in scheme `
+	const noKind = `object 0: the kind of *fakecluster_test.unknown is not in the scheme: no kind is registered for the type fakecluster_test.unknown in scheme `
 	if got := refused(t, fakecluster.InProcess(), fakecluster.WithObjects(&unknown{})); !strings.HasPrefix(got, noKind) {
 		t.Errorf("type without a kind: %s, want %s…", got, noKind)
 	}

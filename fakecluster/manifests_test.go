@@ -133,7 +133,7 @@ func TestWithManifestsNamesWhatItCannotInstall(t *testing.T) {
 func TestWithPortSelectsThePort(t *testing.T) {
 	equal(t, "in process", refused(t, fakecluster.InProcess(), fakecluster.WithPort(1234)), "InProcess and WithPort exclude each other: without a socket there is no port")
 	equal(t, "no port", refused(t, fakecluster.WithPort(0)), "WithPort: there is no port 0")
-	equal(t, "twice", refused(t, fakecluster.WithPort(1), fakecluster.WithPort(2)), "WithPort is given 2 times: which one counts?")
+	equal(t, "twice", refused(t, fakecluster.WithPort(1), fakecluster.WithPort(2)), "WithPort is given 2 times; give it once")
 	equal(t, "a flag", refused(t, fakecluster.WithPort(1234), fakecluster.WithAPIServerFlags("--secure-port=1234")),
 		"WithPort and the flags of WithAPIServerFlags say where to listen; give one of them")
 }

@@ -80,7 +80,7 @@ func once(name string, set func(*settings)) Option {
 func (s *settings) check() error {
 	for _, name := range slices.Sorted(maps.Keys(s.given)) {
 		if times := s.given[name]; times > 1 {
-			return fmt.Errorf("%s is given %d times: which one counts?", name, times)
+			return fmt.Errorf("%s is given %d times; give it once", name, times)
 		}
 	}
 	if s.inProcess && s.tls {

@@ -79,9 +79,9 @@ func TestContradictoryOrInvalidOptionsAreRefused(t *testing.T) {
 			fakecluster.WithWatchHistory(-1, 0)},
 		"opening the store: store options: the history cannot be negative: {HistoryRevisions:0 HistoryBytes:-1}": {
 			fakecluster.WithWatchHistory(0, -1)},
-		"WithSeed is given 2 times: which one counts?":                   {fakecluster.WithSeed(1), fakecluster.WithSeed(1)},
-		"WithControllers is given 3 times: which one counts?":            {fakecluster.WithControllers(), fakecluster.WithControllers(), fakecluster.WithControllers()},
-		"WithAuthorization is given 2 times: which one counts?":          {fakecluster.WithAuthorization(fakecluster.RBAC), fakecluster.WithAuthorization(fakecluster.AlwaysAllow)},
+		"WithSeed is given 2 times; give it once":                        {fakecluster.WithSeed(1), fakecluster.WithSeed(1)},
+		"WithControllers is given 3 times; give it once":                 {fakecluster.WithControllers(), fakecluster.WithControllers(), fakecluster.WithControllers()},
+		"WithAuthorization is given 2 times; give it once":               {fakecluster.WithAuthorization(fakecluster.RBAC), fakecluster.WithAuthorization(fakecluster.AlwaysAllow)},
 		"WithClock: the function is nil":                                 {fakecluster.WithClock(nil)},
 		"WithMiddleware: the function is nil":                            {fakecluster.WithMiddleware(nil)},
 		"WithMiddleware: the function returned nil instead of a handler": {fakecluster.WithMiddleware(func(http.Handler) http.Handler { return nil })},
@@ -307,7 +307,7 @@ func TestWithSchemeHasTheKindsOfTypedObjects(t *testing.T) {
 	equal(t, "replicas", replicas, int64(3))
 	equal(t, "the object of the test has no kind still", widget.Kind, "")
 
-	if got := refused(t, fakecluster.WithObjects(cronTabDefinition(), widget)); !strings.Contains(got, "object 1: *fakecluster_test.tenant names no kind: no kind is registered for the type") {
+	if got := refused(t, fakecluster.WithObjects(cronTabDefinition(), widget)); !strings.Contains(got, "object 1: the kind of *fakecluster_test.tenant is not in the scheme: no kind is registered for the type") {
 		t.Errorf("without the scheme: %s", got)
 	}
 }

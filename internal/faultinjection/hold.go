@@ -179,7 +179,7 @@ func (h *Hold) deliverIf(picks func(faults.Delivery) bool) int {
 }
 
 // errNoBubble is the error of a tick outside of a bubble, where its end cannot be observed.
-var errNoBubble = errors.New("Tick works in a testing/synctest bubble only: elsewhere nobody knows when the clients have nothing left to do; use Deliver")
+var errNoBubble = errors.New("Tick works in a testing/synctest bubble only: elsewhere it cannot find out when all clients are idle; use Deliver")
 
 // Tick waits until nothing moves, delivers everything that is held back, and waits until nothing moves again.
 func (h *Hold) Tick() int {

@@ -92,20 +92,6 @@ func (p *Plane) start(ctx context.Context) error {
 	if err := createAccounts(ctx, client, b.accounts); err != nil {
 		return err
 	}
-	scheduling := withName(ctx, schedulerName, p.config.Report)
-	if p.config.Scheduler != nil {
-		user := asProgram(p.config.User(schedulerUser), schedulerName, "scheduler")
-		if p.scheduler, err = newScheduler(scheduling, user, p.informers, p.config.Scheduler); err != nil {
-			return err
-		}
-		p.runScheduler = sync.OnceFunc(func() {
-			p.running.Go(func() {
-				defer recoverPanic(scheduling)
-				p.scheduler.run(scheduling)
-			})
-		})
-		p.scheduler.start(scheduling)
-	}
 	if p.config.Others != nil {
 		wait, err := p.config.Others(ctx, p.informers)
 		if wait != nil {
@@ -125,10 +111,31 @@ func (p *Plane) start(ctx context.Context) error {
 	if p.config.Ready != nil {
 		p.config.Ready(ctx)
 	}
-	if p.scheduler == nil {
+	if p.config.Scheduler == nil {
 		return nil
 	}
-	if err := p.scheduler.sync(scheduling); err != nil {
+	return p.startScheduler(ctx)
+}
+
+// startScheduler makes and runs the scheduler. What it has seen when it runs is what the informers have now.
+func (p *Plane) startScheduler(ctx context.Context) (err error) {
+	ctx = withName(ctx, schedulerName, p.config.Report)
+	user := asProgram(p.config.User(schedulerUser), schedulerName, "scheduler")
+	if p.scheduler, err = newScheduler(ctx, user, p.informers, p.config.Scheduler); err != nil {
+		return err
+	}
+	p.runScheduler = sync.OnceFunc(func() {
+		p.running.Go(func() {
+			defer recoverPanic(ctx)
+			p.scheduler.run(ctx)
+		})
+	})
+	p.scheduler.start(ctx)
+	p.informers.StartWithContext(ctx) // those that the scheduler alone needs
+	if err := p.informers.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
+		return fmt.Errorf("waiting for the informers of the scheduler: %w", err)
+	}
+	if err := p.scheduler.sync(ctx); err != nil {
 		return fmt.Errorf("waiting for the scheduler: %w", err)
 	}
 	p.runScheduler()

@@ -173,3 +173,39 @@ func TestARootShowsVolumesAtTheirPaths(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+func TestEverybodyMayWriteToVolumes(t *testing.T) {
+	volume := files.NewTree()
+	root, err := files.NewRoot([]files.Mount{{Path: "/data", Tree: volume}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{".": "drwxr-xr-x", "data": "drwxrwxrwx"} {
+		if err := volume.Replace(map[string]files.File{"a": {Data: []byte("1"), Mode: 0o640}}); err != nil {
+			t.Fatal(err)
+		}
+		info, err := fs.Stat(root, name)
+		if err != nil || info.Mode().String() != want {
+			t.Errorf("%s is %v, want %s: %v", name, info.Mode(), want, err)
+		}
+	}
+}
+
+func TestAProtectedRootTakesNoNewFiles(t *testing.T) {
+	root, err := files.NewRoot([]files.Mount{{Path: "/data", Tree: files.NewTree()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := root.WriteFile("/etc/hosts", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	root.Protect()
+	for name, want := range map[string]error{"/etc/hosts": nil, "/data/a": nil, "/a": syscall.EROFS, "/etc/b": syscall.EROFS} {
+		if err := root.WriteFile(name, []byte("x"), 0o644); !errors.Is(err, want) {
+			t.Errorf("writing %s: %v, want %v", name, err, want)
+		}
+	}
+	if err := root.Remove("/etc"); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("removing /etc: %v", err)
+	}
+}

@@ -22,11 +22,14 @@ type Mount struct {
 type Root struct {
 	own    *Tree
 	mounts []Mount // the longest paths first
+	// protected is whether the tree of its own is read-only, except for the files in it.
+	protected bool
 }
 
 // NewRoot returns the file system of a container.
 func NewRoot(mounts []Mount) (*Root, error) {
 	r := &Root{own: NewTree(), mounts: slices.Clone(mounts)}
+	r.own.files["."].Mode = fs.ModeDir | 0o755
 	for i := range r.mounts {
 		m := &r.mounts[i]
 		m.Path = clean(m.Path)
@@ -42,6 +45,10 @@ func NewRoot(mounts []Mount) (*Root, error) {
 	}
 	return r, errors.Join(errs...)
 }
+
+// Protect makes the tree of its own read-only, as securityContext.readOnlyRootFilesystem does. Files that are in it by now may still be written, because
+// a kubelet mounts them. It must be called before the root is shared.
+func (r *Root) Protect() { r.protected = true }
 
 // clean returns a name of package io/fs for a path.
 func clean(name string) string {
@@ -62,7 +69,12 @@ func (r *Root) find(name string) (Mount, string) {
 			return m, path.Join(m.SubPath, strings.TrimPrefix(rest, "/"))
 		}
 	}
-	return Mount{Tree: r.own}, name
+	readOnly := false
+	if r.protected {
+		info, err := fs.Stat(r.own, name)
+		readOnly = err != nil || info.IsDir()
+	}
+	return Mount{Tree: r.own, ReadOnly: readOnly}, name
 }
 
 // Open implements fs.FS.

@@ -28,7 +28,10 @@ type Tree struct {
 	closed bool
 }
 
-// NewTree returns an empty tree.
+// rootMode is that of the root of a volume.
+const rootMode = fs.ModeDir | 0o777
+
+// NewTree returns an empty tree, whose root everybody may write, as that of a volume.
 func NewTree() *Tree {
 	t := &Tree{files: fstest.MapFS{}}
 	t.mkdir(".")
@@ -103,6 +106,8 @@ func (t *Tree) Mkdir(name string) error {
 func (t *Tree) mkdir(name string) error {
 	for {
 		switch has := t.files[name]; {
+		case has == nil && name == ".":
+			t.files[name] = &fstest.MapFile{Mode: rootMode, ModTime: time.Now()}
 		case has == nil:
 			t.files[name] = &fstest.MapFile{Mode: fs.ModeDir | 0o755, ModTime: time.Now()}
 		case !has.Mode.IsDir():

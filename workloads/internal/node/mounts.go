@@ -65,6 +65,9 @@ func (p *pod) root(spec *corev1.Container, env environment) (*files.Root, error)
 			return nil, err
 		}
 	}
+	if spec.SecurityContext != nil && spec.SecurityContext.ReadOnlyRootFilesystem != nil && *spec.SecurityContext.ReadOnlyRootFilesystem {
+		root.Protect()
+	}
 	return root, nil
 }
 

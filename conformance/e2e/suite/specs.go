@@ -2,21 +2,21 @@ package suite
 
 import "regexp"
 
-// beyond are specs that need what is not in a fakecluster. They are run with -full only: most wait five
-// minutes for a Pod before they fail.
+// beyond are specs that need what the clusters do not have. They are run with -full only: most wait five
+// minutes before they fail.
 var beyond = []struct {
 	specs  *regexp.Regexp
 	reason string
 }{
-	{regexp.MustCompile(` AdmissionWebhook `), "its webhook is served by a Pod"},
-	{regexp.MustCompile(` (CustomResourceConversionWebhook|CustomResourceFieldSelectors) `), "its conversion webhook is served by a Pod"},
-	{regexp.MustCompile(` Aggregator `), "its API server is a Pod"},
-	{regexp.MustCompile(` Garbage collector .*\b(rc|dependents to be deleted)\b`), "needs the controller of ReplicationControllers"},
-	{regexp.MustCompile(` Garbage collector .* RS created by deployment `), "needs the controller of Deployments"},
-	{regexp.MustCompile(` (OrderedNamespaceDeletion|Namespaces should ensure that all pods are removed) `), "waits until a Pod runs"},
-	{regexp.MustCompile(` (should allow server and client pods|should honor UserAnnotations|should issue certificate) `), "a Pod reads what a kubelet mounts"},
-	{regexp.MustCompile(` (should be able to mount|should be able to specify multiple CTB volumes|should be capable to mount|should prevent a pod from starting) `), "a Pod reads what a kubelet mounts"},
-	{regexp.MustCompile(` ServiceAccounts (should mount|ServiceAccountIssuerDiscovery) `), "a Pod reads what a kubelet mounts"},
+	{regexp.MustCompile(` Aggregator `), "its API server needs etcd"},
+	{regexp.MustCompile(`PodCertificate\b.* should (allow|honor|issue) `), "volumes of podCertificate are not mounted"},
+	{regexp.MustCompile(` (ServiceAccountIssuerDiscovery|Guestbook application|PreStop) `), "the image of agnhost lacks the subcommand"},
+	{regexp.MustCompile(`: udp | on same port and different protocols `), "the network of Pods has no UDP"},
+	{regexp.MustCompile(` DNS should (provide|resolve) |from (ClusterIP|NodePort) to ExternalName `), "the images have no dig and no nslookup"},
+	{regexp.MustCompile(` HostPort `), "Nodes do not listen on the ports of containers"},
+	{regexp.MustCompile(` Pod InPlace Resize `), "the resources of running containers do not change"},
+	{regexp.MustCompile(` ImageVolume `), "volumes of images are not mounted"},
+	{regexp.MustCompile(` KubeletManagedEtcHosts `), "the Node has no /etc/hosts to mount"},
 }
 
 // slow are specs that wait for minutes. They are run with -full only, and their last result stays in the list.

@@ -1,9 +1,8 @@
-// Package suite runs conformance specs of Kubernetes' own e2e suite against fakecluster serve: those of
-// sig-api-machinery, sig-architecture, sig-auth and sig-instrumentation.
+// Package suite runs the conformance specs of Kubernetes' own e2e suite against living clusters.
 //
 // The suite is built as it is published, as the test of k8s.io/kubernetes/test/e2e in the versions of
-// ../modules/go.mod, and runs with the provider skeleton against clusters with two Nodes that are Ready. Nothing
-// runs on them: specs that wait for a Pod, or for a controller of workloads, are not applicable.
+// ../modules/go.mod, and runs with the provider skeleton. Its clusters have two Nodes, and the images of package images
+// (../cluster).
 package suite
 
 import (
@@ -30,12 +29,11 @@ import (
 )
 
 // focus matches the specs of the suite that are run.
-const focus = `\[sig-(api-machinery|architecture|auth|instrumentation)\].*\[Conformance\]`
+const focus = `\[Conformance\]`
 
 const (
 	pkg     = "k8s.io/kubernetes/test/e2e"
 	modules = "e2e/modules"
-	nodes   = "e2e/suite/testdata/nodes.yaml"
 )
 
 // timeout ends a process of specs that hang.
@@ -44,8 +42,8 @@ const timeout = 20 * time.Minute
 // List is the list that results are compared with, seen from the folder conformance.
 var List = verdict.List{
 	Path: "e2e.txt",
-	Comment: `Conformance specs of Kubernetes' e2e suite against fakecluster serve, with two Nodes on which nothing runs.
-Not applicable are those that need a Pod that runs, or a controller of workloads; with -full they are run all the
+	Comment: `The conformance specs of Kubernetes' e2e suite against living clusters, whose images are Go functions.
+Not applicable are those that need what these clusters do not have, with the reason; with -full they are run all the
 same. Written by "go run ./e2e -full -update"; how to read it: README.md.`,
 	Match: func(spec string) bool { return !isSlow(spec) },
 }
@@ -70,9 +68,8 @@ func Run(ctx context.Context, o Options) ([]verdict.Result, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(work)
-	r := runner{suite: binary, server: filepath.Join(work, "fakecluster"), work: work}
-	// In its own module it has the versions of the libraries that it is released with.
-	if _, err := gotool.Output(ctx, "..", "build", "-o", r.server, "./cmd/fakecluster"); err != nil {
+	r := runner{suite: binary, server: filepath.Join(work, "cluster"), work: work}
+	if _, err := gotool.Output(ctx, ".", "build", "-o", r.server, "./e2e/cluster"); err != nil {
 		return nil, err
 	}
 	specs, err := r.specs(ctx)
@@ -151,26 +148,26 @@ func (r runner) specs(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// specsOfGroup is how many specs share a cluster and a process.
+const specsOfGroup = 12
+
 // runAll runs specs in groups, each in a process and a cluster of its own, several groups for each core: most
 // specs wait most of the time. Those that are expected to take minutes are alone.
 func (r runner) runAll(ctx context.Context, specs []string) ([]verdict.Result, error) {
-	at := 4 * runtime.GOMAXPROCS(0)
 	var groups [][]string
-	quick := make([][]string, at)
-	n := 0
+	var quick []string
 	for _, spec := range specs {
 		if isSlow(spec) || reasonBeyond(spec) != "" {
 			groups = append(groups, []string{spec})
 		} else {
-			quick[n%at] = append(quick[n%at], spec)
-			n++
+			quick = append(quick, spec)
 		}
 	}
-	groups = slices.DeleteFunc(append(groups, quick...), func(group []string) bool { return len(group) == 0 })
+	groups = slices.AppendSeq(groups, slices.Chunk(quick, specsOfGroup))
 	var mu sync.Mutex
 	var all []verdict.Result
 	running, ctx := errgroup.WithContext(ctx)
-	running.SetLimit(at)
+	running.SetLimit(4 * runtime.GOMAXPROCS(0))
 	for n, group := range groups {
 		running.Go(func() error {
 			results, err := r.runGroup(ctx, n, group)
@@ -197,7 +194,7 @@ func (r runner) runGroup(ctx context.Context, n int, specs []string) ([]verdict.
 	defer end()
 	var args []string
 	for _, spec := range specs {
-		args = append(args, "-ginkgo.focus= "+regexp.QuoteMeta(spec)+"$")
+		args = append(args, "-ginkgo.focus= ?"+regexp.QuoteMeta(spec)+"$")
 	}
 	results, err := r.ginkgo(ctx, filepath.Join(dir, "report.json"), kubeconfig, args...)
 	if err != nil {

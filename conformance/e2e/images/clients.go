@@ -1,0 +1,152 @@
+package images
+
+import (
+	"context"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fakecluster/fakecluster/workloads"
+)
+
+// clients are programs of agnhost's image that specs run by exec.
+var clients = map[string]program{"curl": curl, "nc": nc, "hostname": hostname}
+
+// curl sends a GET request. Its exit codes are 7 if there is no connection, and 28 after a time limit.
+func curl(ctx context.Context, c *workloads.ExecCommand) error {
+	var format, file string
+	var limit, connecting float64
+	var head, fail bool
+	flags := flag.NewFlagSet("curl", flag.ContinueOnError)
+	flags.SetOutput(c.Stderr)
+	flags.StringVar(&format, "w", "", "")
+	flags.StringVar(&file, "o", "", "")
+	flags.Float64Var(&limit, "max-time", 0, "")
+	flags.Float64Var(&connecting, "connect-timeout", 0, "")
+	flags.BoolVar(&head, "i", false, "")
+	flags.BoolVar(&fail, "f", false, "")
+	for _, ignored := range []string{"g", "q", "s", "k", "L", "v"} {
+		flags.Bool(ignored, false, "")
+	}
+	if err := flags.Parse(c.Args[1:]); err != nil {
+		return workloads.Exit(2)
+	}
+	address := flags.Arg(0)
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, seconds(limit))
+		defer cancel()
+	}
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		if connecting > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, seconds(connecting))
+			defer cancel()
+		}
+		return c.Container.Dial(ctx, network, address)
+	}}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		fmt.Fprintln(c.Stderr, "curl: (3)", err)
+		return workloads.Exit(3)
+	}
+	r.Header.Set("User-Agent", "curl/8")
+	response, err := transport.RoundTrip(r)
+	if err != nil {
+		if format == "%{http_code}" {
+			fmt.Fprint(c.Stdout, "000")
+		}
+		code := 7
+		if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+			code = 28
+		}
+		fmt.Fprintf(c.Stderr, "curl: (%d) %v\n", code, err)
+		return workloads.Exit(code)
+	}
+	defer response.Body.Close()
+	if fail && response.StatusCode >= http.StatusBadRequest {
+		return workloads.Exit(22)
+	}
+	out := c.Stdout
+	if file == "/dev/null" {
+		out = io.Discard
+	}
+	if head {
+		fmt.Fprintf(out, "%s %s\r\n", response.Proto, response.Status)
+		_ = response.Header.Write(out)
+		fmt.Fprint(out, "\r\n")
+	}
+	if _, err := io.Copy(out, response.Body); err != nil {
+		return workloads.Exit(56)
+	}
+	fmt.Fprint(c.Stdout, strings.ReplaceAll(format, "%{http_code}", strconv.Itoa(response.StatusCode)))
+	return nil
+}
+
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
+// nc sends its standard input to a TCP port, and prints what comes back.
+func nc(ctx context.Context, c *workloads.ExecCommand) error {
+	wait, protocol := 5.0, "tcp"
+	var udp, scan bool
+	flags := flag.NewFlagSet("nc", flag.ContinueOnError)
+	flags.SetOutput(c.Stderr)
+	flags.Float64Var(&wait, "w", wait, "")
+	flags.BoolVar(&udp, "u", false, "")
+	flags.BoolVar(&scan, "z", false, "")
+	flags.Bool("t", false, "")
+	flags.Bool("v", false, "")
+	if err := flags.Parse(c.Args[1:]); err != nil || flags.NArg() != 2 {
+		return workloads.Exit(1)
+	}
+	if udp {
+		protocol = "udp"
+	}
+	ctx, cancel := context.WithTimeout(ctx, seconds(wait))
+	defer cancel()
+	address := net.JoinHostPort(flags.Arg(0), flags.Arg(1))
+	conn, err := c.Container.Dial(ctx, protocol, address)
+	if err != nil {
+		fmt.Fprintln(c.Stderr, "nc:", err)
+		return workloads.Exit(1)
+	}
+	defer conn.Close()
+	fmt.Fprintf(c.Stderr, "Connection to %s %s port [tcp/*] succeeded!\n", flags.Arg(0), flags.Arg(1))
+	if scan {
+		return nil
+	}
+	if c.Stdin != nil {
+		if _, err := io.Copy(conn, c.Stdin); err != nil {
+			return workloads.Exit(1)
+		}
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(seconds(wait)))
+	_, _ = io.Copy(c.Stdout, conn) // until the deadline
+	return nil
+}
+
+// hostname prints the name of the Pod.
+func hostname(_ context.Context, c *workloads.ExecCommand) error {
+	fmt.Fprintln(c.Stdout, c.Container.Hostname)
+	return nil
+}
+
+// hexdump prints a file as hexdump -C does.
+func hexdump(_ context.Context, c *workloads.ExecCommand) error {
+	data, err := c.Container.ReadFile(c.Args[len(c.Args)-1])
+	if err != nil {
+		fmt.Fprintln(c.Stderr, err)
+		return workloads.Exit(1)
+	}
+	fmt.Fprintf(c.Stdout, "%s%08x\n", hex.Dump(data), len(data))
+	return nil
+}

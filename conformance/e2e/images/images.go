@@ -1,0 +1,92 @@
+// Package images has container images of Kubernetes' e2e suite as Go functions, for workloads.Image: agnhost, busybox,
+// httpd, nautilus, nginx, nonewprivs and pause. What a program prints is what the specs of the suite look for.
+package images
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/fakecluster/fakecluster/workloads"
+)
+
+// program is a program of an image. args has its name first.
+type program = func(ctx context.Context, c *workloads.ExecCommand) error
+
+// image is what an image has.
+type image struct {
+	name     string
+	programs map[string]program
+	// entrypoint and cmd are run if a container does not have a command, and no arguments.
+	entrypoint, cmd []string
+}
+
+const registry = "registry.k8s.io/e2e-test-images/"
+
+var all = []image{
+	{registry + "agnhost", merged(clients, map[string]program{"agnhost": agnhost, "agnhost-2": agnhost}), []string{"/agnhost"}, []string{"pause"}},
+	{registry + "busybox", map[string]program{"nc": nc, "hostname": hostname, "hexdump": hexdump}, nil, []string{"sh"}},
+	{registry + "httpd", map[string]program{"httpd": httpd}, nil, []string{"httpd"}},
+	{registry + "nautilus", map[string]program{"nautilus": nautilus}, nil, []string{"nautilus"}},
+	{registry + "nginx", map[string]program{"nginx": nginx}, nil, []string{"nginx"}},
+	{registry + "nonewprivs", map[string]program{"nnp": nonewprivs}, []string{"/usr/bin/nnp"}, nil},
+	{"registry.k8s.io/pause", map[string]program{"pause": pause}, []string{"/pause"}, nil},
+}
+
+// shells are programs of every image.
+var shells = map[string]program{
+	"awk": awk, "bash": sh, "expr": expr, "grep": grep, "id": id, "ip": ip, "mv": mv, "seq": seq, "sh": sh, "sleep": sleep, "sysctl": sysctl,
+	"tail": tail, "wc": wc,
+}
+
+// Options returns an Image for each image.
+func Options() []workloads.Option {
+	var options []workloads.Option
+	for _, i := range all {
+		options = append(options, workloads.Image(i.name, i.run))
+	}
+	return options
+}
+
+// teardown is about what a container runtime takes to end a container. A spec reads a Pod that it has just deleted.
+const teardown = 200 * time.Millisecond
+
+// run is the first process of a container.
+func (i image) run(ctx context.Context, c *workloads.Container) error {
+	for name, run := range merged(i.programs, shells) {
+		c.HandleExec(name, run)
+	}
+	command := c.Command
+	switch {
+	case len(command) > 0:
+		command = append(command[:len(command):len(command)], c.Args...)
+	case len(c.Args) > 0:
+		command = append(i.entrypoint[:len(i.entrypoint):len(i.entrypoint)], c.Args...)
+	default:
+		command = append(i.entrypoint[:len(i.entrypoint):len(i.entrypoint)], i.cmd...)
+	}
+	code, err := c.Exec(ctx, command, c.Stdin, c.Stdout, c.Stderr)
+	time.Sleep(teardown)
+	switch {
+	case err != nil:
+		fmt.Fprintln(c.Stderr, err)
+		return workloads.Exit(128)
+	case ctx.Err() != nil && code == 0:
+		return nil
+	}
+	return workloads.Exit(code)
+}
+
+func merged(a, b map[string]program) map[string]program {
+	all := maps.Clone(b)
+	maps.Copy(all, a)
+	return all
+}
+
+// pause waits for SIGTERM.
+func pause(ctx context.Context, c *workloads.ExecCommand) error {
+	fmt.Fprintln(c.Stdout, "Paused")
+	<-ctx.Done()
+	return nil
+}

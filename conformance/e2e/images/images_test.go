@@ -1,0 +1,73 @@
+package images_test
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fakecluster/fakecluster/conformance/e2e/images"
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/workloads"
+)
+
+func TestImages(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	workloads.Run(t, c, append(images.Options(), workloads.Nodes(1), workloads.OnlyKnownImages())...)
+	client := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Pods("default")
+	for _, test := range []struct {
+		name, image string
+		command     []string
+		args        []string
+		code        int32
+		log         string // part of it
+	}{
+		{"env", "busybox", []string{"sh", "-c", "env"}, nil, 0, "COLOR=red\n"},
+		{"script", "busybox", []string{"sh", "-c", `for i in 1 2; do echo $i >> /f; done; if [ -f /f ]; then cat /f; fi; exit $(echo 3)`}, nil, 3, "1\n2\n"},
+		{"programs", "busybox", []string{"sh", "-c", `echo $(expr 7 % 4); id -u; env | grep COLOR; ip link add dummy`}, nil, 2,
+			"3\n0\nCOLOR=red\nip: RTNETLINK answers: Operation not permitted\n"},
+		{"pipes", "busybox", []string{"sh", "-c", `for i in $(seq 2 3); do echo $i >> /f; done; wc -l /f | awk {'print $1'}; mv /f /dev/ && tail /dev/f`}, nil, 0,
+			"2\n'/f' -> '/dev/f'\n2\n3\n"},
+		{"missing", "busybox", []string{"sh", "-c", "nothing"}, nil, 127, "sh: nothing: not found\n"},
+		{"mounttest", "agnhost", nil, []string{"mounttest", "--new_file_0644=/data/a", "--file_perm=/data/a", "--file_mode=/data"}, 0,
+			"content of file \"/data/a\": mount-tester new file\n\nmode of file \"/data\": drwxrwxrwx\nperms of file \"/data/a\": -rw-r--r--\n"},
+		{"entrypoint", "agnhost", nil, []string{"entrypoint-tester", "a", "b"}, 0, "[/agnhost entrypoint-tester a b]\n"},
+		{"hexdump", "busybox", []string{"sh", "-c", "printf abc > /f; hexdump -C /f"}, nil, 0, "00000000  61 62 63"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			pod, err := client.Create(t.Context(), &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Name: test.name},
+				Spec: corev1.PodSpec{
+					RestartPolicy: corev1.RestartPolicyNever,
+					Volumes:       []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
+					Containers: []corev1.Container{{
+						Name: "c", Image: "registry.k8s.io/e2e-test-images/" + test.image + ":1", Command: test.command, Args: test.args,
+						Env:          []corev1.EnvVar{{Name: "COLOR", Value: "red"}},
+						VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/data"}},
+					}},
+				},
+			}, metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.WaitFor(t, pod, fakecluster.CEL(`object.status.phase in ["Succeeded", "Failed"]`))
+			if pod, err = client.Get(t.Context(), test.name, metav1.GetOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if got := pod.Status.ContainerStatuses[0].State.Terminated.ExitCode; got != test.code {
+				t.Errorf("the exit code is %d, want %d", got, test.code)
+			}
+			stream, err := client.GetLogs(test.name, &corev1.PodLogOptions{}).Stream(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			log, err := io.ReadAll(stream)
+			if err != nil || !strings.Contains(string(log), test.log) {
+				t.Errorf("the log is %q, and lacks %q: %v", log, test.log, err)
+			}
+		})
+	}
+}

@@ -47,7 +47,7 @@ func (s *Shell) find(name string) Program {
 			return p
 		}
 	}
-	own := programs[path.Base(name)]
+	own := programNamed(path.Base(name))
 	if own == nil {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // clients are programs of agnhost's image that specs run by exec.
-var clients = map[string]program{"curl": curl, "nc": nc, "hostname": hostname}
+var clients = map[string]program{"curl": curl, "nc": nc}
 
 // curl sends a GET request. Its exit codes are 7 if there is no connection, and 28 after a time limit.
 func curl(ctx context.Context, c *workloads.ExecCommand) error {
@@ -131,12 +131,6 @@ func nc(ctx context.Context, c *workloads.ExecCommand) error {
 	}
 	_ = conn.SetReadDeadline(time.Now().Add(seconds(wait)))
 	_, _ = io.Copy(c.Stdout, conn) // until the deadline
-	return nil
-}
-
-// hostname prints the name of the Pod.
-func hostname(_ context.Context, c *workloads.ExecCommand) error {
-	fmt.Fprintln(c.Stdout, c.Container.Hostname)
 	return nil
 }
 

@@ -26,7 +26,7 @@ const registry = "registry.k8s.io/e2e-test-images/"
 
 var all = []image{
 	{registry + "agnhost", merged(clients, map[string]program{"agnhost": agnhost, "agnhost-2": agnhost}), []string{"/agnhost"}, []string{"pause"}},
-	{registry + "busybox", map[string]program{"nc": nc, "hostname": hostname, "hexdump": hexdump}, nil, []string{"sh"}},
+	{registry + "busybox", map[string]program{"nc": nc, "hexdump": hexdump}, nil, []string{"sh"}},
 	{registry + "httpd", map[string]program{"httpd": httpd}, nil, []string{"httpd"}},
 	{registry + "nautilus", map[string]program{"nautilus": nautilus}, nil, []string{"nautilus"}},
 	{registry + "nginx", map[string]program{"nginx": nginx}, nil, []string{"nginx"}},
@@ -36,7 +36,7 @@ var all = []image{
 
 // shells are programs of every image.
 var shells = map[string]program{
-	"awk": awk, "bash": sh, "expr": expr, "grep": grep, "id": id, "ip": ip, "mv": mv, "seq": seq, "sh": sh, "sleep": sleep, "sysctl": sysctl,
+	"awk": awk, "bash": sh, "expr": expr, "grep": grep, "id": id, "ip": ip, "mv": mv, "seq": seq, "sh": sh, "sysctl": sysctl,
 	"tail": tail, "wc": wc,
 }
 

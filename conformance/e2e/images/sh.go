@@ -11,7 +11,6 @@ import (
 	"path"
 	"strings"
 	"syscall"
-	"time"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/interp"
@@ -137,18 +136,4 @@ func (o *openFile) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	return len(p), o.write(p)
-}
-
-// sleep waits, for a number of seconds or for ever.
-func sleep(ctx context.Context, c *workloads.ExecCommand) error {
-	var n float64
-	if _, err := fmt.Sscan(c.Args[len(c.Args)-1], &n); err != nil {
-		n = 1e9
-	}
-	select {
-	case <-ctx.Done():
-		return workloads.Exit(143)
-	case <-time.After(seconds(n)):
-		return nil
-	}
 }

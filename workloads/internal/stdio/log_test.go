@@ -82,7 +82,7 @@ func TestAFollowerGetsLinesUntilTheContainerExits(t *testing.T) {
 		fmt.Fprint(w, "a\nb")
 		synctest.Wait()
 		expect(t, "a line without an end is not there yet", followed.String(), "before\na\n")
-		expect(t, "but for those who are attached", attached.String(), "a\nb")
+		expect(t, "except for those who are attached", attached.String(), "a\nb")
 		leave()
 		if err := <-ended; err != context.Canceled {
 			t.Errorf("the one that left: %v", err)

@@ -27,7 +27,7 @@ type answer struct {
 type floor struct {
 	mu      sync.Mutex
 	answers map[string]answer // by method
-	watcher chan struct{}     // told of each patch, if there is a watch
+	watcher chan struct{}     // receives each patch, if there is a watch
 }
 
 // record lets requests pass, and keeps the answers to them.

@@ -149,7 +149,7 @@ var folders sync.Map // of modules, by path
 
 // moduleFolder is the folder of a module in the module cache.
 func moduleFolder(module string) (string, error) {
-	if folder, known := folders.Load(module); known {
+	if folder, ok := folders.Load(module); ok {
 		return folder.(string), nil
 	}
 	cmd := exec.Command("go", "mod", "download", "-json", module)

@@ -42,7 +42,7 @@ type objects interface {
 }
 
 // peers are those that are measured, by name. Each starts anew for a benchmark, until
-// it is told to stop.
+// it is stopped.
 var peers = []struct {
 	name  string
 	start func(testing.TB) (o objects, stop func())

@@ -26,7 +26,7 @@ type Access struct {
 	// empty, the system's authorities are used.
 	CAData []byte
 	// ServerName is the name that the server's certificate has to be for, and that the server
-	// is asked for it by. If it is empty, it is the host of URL.
+	// is requested by. If it is empty, it is the host of URL.
 	ServerName string
 	// Transport sends the requests. For a cluster without a URL it is one of [InProcess].
 	// If it is nil, client-go makes its own. If it is set, RESTConfig leaves out CAData

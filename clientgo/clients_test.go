@@ -120,7 +120,7 @@ func TestMapperRefreshesForUnknownKinds(t *testing.T) {
 				}
 			}
 			if server.requests != 0 {
-				t.Errorf("asked %d times for what is known", server.requests)
+				t.Errorf("%d requests for discovery that the client has read before", server.requests)
 			}
 			if got, err := c.Mapper.ResourceSingularizer("crontabs"); got != "crontab" || err != nil {
 				t.Errorf("singular: %q, %v", got, err)

@@ -176,14 +176,14 @@ func TestAnswerIsTheSameAsOverASocket(t *testing.T) {
 		write("begun", "FLUSH")(w, r)
 		panic(http.ErrAbortHandler)
 	})
-	add("gzip that was not asked for is left alone", func(w http.ResponseWriter, r *http.Request) {
+	add("gzip that was not requested is left alone", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(w)
 		io.WriteString(z, long)
 		z.Close()
 	})
 
-	for _, c := range slices.Clone(cases) { // every answer, asked for with HEAD
+	for _, c := range slices.Clone(cases) { // every answer, requested with HEAD
 		if strings.HasSuffix(c.rule, "length is dropped") {
 			continue // net/http sends it to a HEAD, and its client breaks the connection
 		}

@@ -175,10 +175,10 @@ func TestHandlerThatDoesNotReturnFailsItsExchangeAlone(t *testing.T) {
 		want string
 		logs string
 	}{
-		{"a panic is told and logged", func() { panic("boom") },
+		{"a panic is returned and logged", func() { panic("boom") },
 			"clientgo: handler panicked serving GET /path?q=1: boom", "clientgo: panic serving GET /path?q=1: boom\n"},
 		{"a panic with ErrAbortHandler is quiet", func() { panic(http.ErrAbortHandler) }, "unexpected EOF", ""},
-		{"Goexit is told", runtime.Goexit, errHandlerExited.Error(), ""},
+		{"Goexit is returned", runtime.Goexit, errHandlerExited.Error(), ""},
 		{"a bad status is net/http's panic", func() { responseWriter{}.WriteHeader(99) },
 			"clientgo: handler panicked serving GET /path?q=1: invalid WriteHeader code 99", "clientgo: panic serving"},
 	} {

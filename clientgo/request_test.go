@@ -33,12 +33,12 @@ func TestRequestBodyIsClosedOnce(t *testing.T) {
 				t.Errorf("read after close: %v", err)
 			}
 		}, strings.NewReader("x"), 1, ""},
-		{"when it fails, and the client is told", func(_ http.ResponseWriter, r *http.Request) {
+		{"when it fails, and the client gets an error", func(_ http.ResponseWriter, r *http.Request) {
 			if _, err := r.Body.Read(make([]byte, 1)); err != io.ErrUnexpectedEOF {
 				t.Errorf("read: %v", err)
 			}
 		}, errorReader{boom}, 0, "boom"},
-		{"when it is shorter than announced, and the client is told", func(_ http.ResponseWriter, r *http.Request) {
+		{"when it is shorter than announced, and the client gets an error", func(_ http.ResponseWriter, r *http.Request) {
 			if got, err := io.ReadAll(r.Body); string(got) != "abc" || err != io.ErrUnexpectedEOF {
 				t.Errorf("read %q, %v", got, err)
 			}

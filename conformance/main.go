@@ -98,7 +98,7 @@ func main() {
 	}
 }
 
-// runParts runs the parts that are asked for, all of them if none is, one after the
+// runParts runs the parts that are selected, all of them if none is, one after the
 // other: each uses all cores.
 func runParts(ctx context.Context, w io.Writer, only string, update bool) error {
 	chosen := parts

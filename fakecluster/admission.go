@@ -163,7 +163,7 @@ func isMap(obj runtime.Object) bool {
 
 // refusal returns the answer to a write that a function refuses.
 func refusal(w rest.AdmissionWrite, err error) error {
-	if known := apierrors.APIStatus(nil); errors.As(err, &known) {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		return err
 	}
 	return upstream.NewForbidden(w, err)

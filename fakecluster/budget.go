@@ -69,7 +69,7 @@ func (b Budget) breaches(requests []inspect.Request) (broken []string) {
 			like := r
 			like.Revision = 0
 			alike := rule + ": " + like.String()
-			if _, known := lines[alike]; known {
+			if _, ok := lines[alike]; ok {
 				more[alike]++
 				return
 			}

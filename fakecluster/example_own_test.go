@@ -25,13 +25,13 @@ import (
 
 // Tokens of the test's own, as a token webhook would accept them on a real server.
 func ExampleWithAuthenticator() {
-	known := authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
+	tokens := authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
 		if req.Header.Get("Authorization") != "Bearer of-jane" {
 			return nil, false, nil
 		}
 		return &authenticator.Response{User: &user.DefaultInfo{Name: "jane", Groups: []string{user.SystemPrivilegedGroup}}}, true, nil
 	})
-	c := start(fakecluster.WithAuthenticator(known))
+	c := start(fakecluster.WithAuthenticator(tokens))
 	defer c.Close()
 	for _, token := range []string{"of-jane", "of-nobody"} {
 		client := kubernetes.NewForConfigOrDie(&clientrest.Config{Host: c.URL(), BearerToken: token})

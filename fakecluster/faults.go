@@ -80,7 +80,7 @@ func (notHeld) DeliverKind(string) int              { return 0 }
 func (notHeld) DeliverTo(string) int                { return 0 }
 func (notHeld) Tick() int                           { return 0 }
 func (notHeld) Ticks() int                          { return 0 }
-func (notHeld) Settle(int) int                      { return 0 }
+func (notHeld) Drain(int) int                       { return 0 }
 func (notHeld) Release()                            {}
 
 // blame fails the test of the cluster at once, or keeps an error for Close.

@@ -474,7 +474,7 @@ func TestARequestWhoseConversionFailsNamesTheFault(t *testing.T) {
 			}
 			defer w.Stop()
 			if e, ok := <-w.ResultChan(); ok {
-				return fmt.Errorf("the watch tells of %s", e.Type)
+				return fmt.Errorf("the watch has a %s event", e.Type)
 			}
 			return errors.New("the watch has ended")
 		}},

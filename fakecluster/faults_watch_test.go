@@ -244,7 +244,7 @@ func TestAnInformerSurvivesFaultsOfItsWatches(t *testing.T) {
 		drops.Stop()
 		delays.Stop()
 		time.Sleep(time.Hour)
-		equal(t, "known", len(informer.GetStore().List()), len(list(t, inDefault(c)).Items))
+		equal(t, "in the cache", len(informer.GetStore().List()), len(list(t, inDefault(c)).Items))
 		if drops.Fired() < 3 {
 			t.Errorf("watches dropped: %d", drops.Fired())
 		}

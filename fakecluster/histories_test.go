@@ -397,7 +397,7 @@ func (m *mixed) check() error {
 			}
 			s.uid, s.ending = o.Metadata.UID, o.Metadata.DeletionTimestamp != ""
 		}
-		if before, known := m.truth[kind]; known && s.revision < before.revision {
+		if before, ok := m.truth[kind]; ok && s.revision < before.revision {
 			return fmt.Errorf("%s: the list is at %d, and was at %d", kind, s.revision, before.revision)
 		}
 		truth[kind] = s
@@ -566,7 +566,7 @@ func (w *mixedWatcher) look() error {
 			return fmt.Errorf("the watch goes on, and its definition is gone (%v)", served)
 		}
 		if d := cmp.Diff(w.visible(now), w.state); d != "" {
-			return fmt.Errorf("it knows something else than is there at %d (-is +known):\n%s", now.revision, d)
+			return fmt.Errorf("its state differs from the server's at %d (-server +watch):\n%s", now.revision, d)
 		}
 		return nil
 	}
@@ -687,14 +687,14 @@ func (w *mixedWatcher) read(line []byte) (expired bool, err error) {
 		return false, nil
 	}
 	key, namespace := keyOf(event.Object)
-	_, known := w.state[key]
+	_, exists := w.state[key]
 	switch {
 	case w.namespace != "" && namespace != w.namespace:
 		return false, fmt.Errorf("an object of another namespace: %s", line)
 	case !w.initial && revision <= w.at.revision:
 		return false, fmt.Errorf("%s %s at %d comes after %d", event.Type, key, revision, w.at.revision)
-	case known == (event.Type == "ADDED"):
-		return false, fmt.Errorf("%s %s at %d, and it was known before: %v", event.Type, key, revision, known)
+	case exists == (event.Type == "ADDED"):
+		return false, fmt.Errorf("%s %s at %d, and it was in the state before: %v", event.Type, key, revision, exists)
 	}
 	if w.state[key] = strconv.Itoa(revision); event.Type == "DELETED" {
 		delete(w.state, key)

@@ -113,11 +113,11 @@ func TestSettleReturnsTheNumberOfTicks(t *testing.T) {
 		c := defined(t, fakecluster.InProcess())
 		follower(t.Context(), t, c, 5)
 		hold := c.Hold()
-		equal(t, "nothing to do", hold.Settle(3), 0)
+		equal(t, "nothing to do", hold.Drain(3), 0)
 		began := time.Now()
 		create(t, inDefault(c), cronTab("a"))
 		equal(t, "one tick", []int{hold.Tick(), len(list(t, inDefault(c)).Items)}, []int{1, 2})
-		equal(t, "the rest", hold.Settle(10), 4)
+		equal(t, "the rest", hold.Drain(10), 4)
 		equal(t, "all", []any{hold.Ticks(), len(list(t, inDefault(c)).Items), time.Since(began)}, []any{5, 5, time.Duration(0)})
 	})
 }
@@ -139,9 +139,9 @@ func TestMistakesWithAHoldFailTheTest(t *testing.T) {
 				}
 			}()
 			create(t, inDefault(c), cronTab("a"))
-			hold.Settle(4)
+			hold.Drain(4)
 		})
-		equal(t, "no end", message, "fakecluster: nothing has settled after 4 ticks; held back: ADDED crontabs.stable.example.com default/x5 to fakecluster.test")
+		equal(t, "no end", message, "fakecluster: Drain: events are still held back after 4 ticks, because clients answer each event with another change: ADDED crontabs.stable.example.com default/x5 to fakecluster.test")
 	})
 	for text, wrong := range map[string]func(c *fakecluster.Cluster){
 		"the watch events are held already: release the other hold first":                                                   func(c *fakecluster.Cluster) { c.Hold(); c.Hold() },

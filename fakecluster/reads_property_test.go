@@ -149,13 +149,13 @@ func watchersSeeTheOneHistory(t testing.TB, writers *consistency.Writers, expiri
 	h.Check(t, writers.Accepted())
 	for n, r := range reports {
 		if diff := r.Compare(h); diff != "" {
-			t.Errorf("watcher %d, %+v, from %d: %s", n, r.Query, r.Asked, diff)
+			t.Errorf("watcher %d, %+v, from %d: %s", n, r.Query, r.StartRevision, diff)
 		}
 		if len(r.Earlier) > 0 && !expiring {
-			t.Errorf("watcher %d, %+v, was told 410, and nothing has been forgotten", n, r.Query)
+			t.Errorf("watcher %d, %+v, got 410, and nothing has been forgotten", n, r.Query)
 		}
 		if len(r.Earlier) > 0 && r.Breaks == 0 && (len(r.Earlier) > 1 || len(r.Earlier[0].Events) > 0) {
-			t.Errorf("watcher %d, %+v, was told 410 while its watch ran, and no fault has struck it", n, r.Query)
+			t.Errorf("watcher %d, %+v, got 410 while its watch ran, and no fault has struck it", n, r.Query)
 		}
 		for _, one := range append(r.Earlier, r) {
 			saw.events, saw.bookmarks, saw.watches = saw.events+len(one.Events), saw.bookmarks+one.Bookmarks, saw.watches+one.Reopened

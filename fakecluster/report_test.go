@@ -184,13 +184,13 @@ func TestTheReportWorksInABrowser(t *testing.T) {
 			for (const name of ["cron-1", "gone"]) of(name).open = true;
 			setTimeout(() => {
 				said.push("lanes of Events " + lanes.filter(l => l.dataset.name.startsWith("events")).length);
-				for (const name of ["cron-1", "gone"]) said.push(of(name).querySelectorAll("circle.event").length + " " + of(name).querySelector(".told").textContent.replace(/at .*? m?s/, "at TIME"));
+				for (const name of ["cron-1", "gone"]) said.push(of(name).querySelectorAll("circle.event").length + " " + of(name).querySelector(".event-text").textContent.replace(/at .*? m?s/, "at TIME"));
 				later(() => {
 					const number = location.hash.slice(1), row = document.getElementById(number);
 					said.push("to the request " + (row.nextSibling?.className === "detail" && row.textContent.includes("events in default") && document.getElementById("requests").offsetHeight > 0));
 					document.body.dataset.said = said.join("; ");
 				});
-				of("cron-1").querySelector(".told a").click();
+				of("cron-1").querySelector(".event-text a").click();
 			}, 100);
 		});
 	`

@@ -39,7 +39,7 @@ func lines(c *fakecluster.Cluster) (lines []string) {
 func TestRequestsHaveTheirUserAndResult(t *testing.T) {
 	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
 		c := fakecluster.Start(t, append(way, fakecluster.WithObjects(cronTabDefinition()))...)
-		equal(t, "what the options asked for", len(c.Requests()), 0)
+		equal(t, "the requests of options", len(c.Requests()), 0)
 
 		crons := as(c, c.RESTConfig(), "cron-operator")
 		a := create(t, crons, cronTab("a"))

@@ -20,8 +20,8 @@ func TestWithRuntimeConfig(t *testing.T) {
 		served  []string
 	}{
 		"a version that is off by default is not served": {nil, []string{"v1"}},
-		"it is served when asked for":                    {[]fakecluster.Option{fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2=true")}, []string{"v1", "v1beta2"}},
-		"a version without a value is asked for":         {[]fakecluster.Option{fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2")}, []string{"v1", "v1beta2"}},
+		"it is served when enabled":                      {[]fakecluster.Option{fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2=true")}, []string{"v1", "v1beta2"}},
+		"a version without a value is enabled":           {[]fakecluster.Option{fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2")}, []string{"v1", "v1beta2"}},
 		"all of a stability, except one": {[]fakecluster.Option{
 			fakecluster.WithRuntimeConfig("api/beta=true,resource.k8s.io/v1beta1=false"),
 		}, []string{"v1", "v1beta2"}},

@@ -27,7 +27,7 @@ type provider struct {
 	t      *testing.T
 	key    *ecdsa.PrivateKey
 	caFile string
-	asked  int // for its keys
+	reads  int // of its keys
 }
 
 // startProvider starts an issuer whose document is at a path.
@@ -43,7 +43,7 @@ func startProvider(t *testing.T, document string) *provider {
 		_ = json.NewEncoder(w).Encode(map[string]string{"issuer": p.URL, "jwks_uri": p.URL + "/keys"})
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
-		p.asked++
+		p.reads++
 		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "a", Algorithm: "ES256", Use: "sig"}}})
 	})
 	p.Server = httptest.NewTLSServer(mux)
@@ -100,8 +100,8 @@ func TestOpenIDConnectByFlags(t *testing.T) {
 	other := startProvider(t, "/.well-known/openid-configuration")
 	of["iss"] = p.URL
 	expectText(t, "signed by another issuer", bearerIs(t, c, other.token(of)), "Unauthorized")
-	if p.asked != 2 {
-		t.Errorf("the issuer was asked for its keys %d times, want 2: at first, and for the key that it does not know", p.asked)
+	if p.reads != 2 {
+		t.Errorf("the keys of the issuer were read %d times, want 2: at first, and for the key that it does not know", p.reads)
 	}
 	fork := c.Fork(t)
 	expectText(t, "a fork", bearerIs(t, fork, p.token(of)), "oidc:jane oidc:dev,oidc:ops,system:authenticated")

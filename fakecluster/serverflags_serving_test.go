@@ -253,7 +253,7 @@ func TestFlagzShowsTheFlags(t *testing.T) {
 		{"the defaults are those of a cluster", nil, []string{"authorization-mode [RBAC]", "anonymous-auth false", "event-ttl 1h0m0s", "disable-admission-plugins []", "runtime-config ", "help false"}},
 		{"flags are as they are given", []fakecluster.Option{fakecluster.WithAPIServerFlags("--authorization-mode=Node,RBAC", "--anonymous-auth", "--max-requests-inflight=7", "--service-account-max-token-expiration=5h")},
 			[]string{"authorization-mode [Node,RBAC]", "anonymous-auth true", "max-requests-inflight 7", "service-account-max-token-expiration 5h0m0s"}},
-		{"options are told by the flags that do the same", []fakecluster.Option{fakecluster.WithAuthorization(fakecluster.AlwaysAllow), fakecluster.WithoutNamespaceLifecycle(), fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2=true")},
+		{"options are reported by the flags that do the same", []fakecluster.Option{fakecluster.WithAuthorization(fakecluster.AlwaysAllow), fakecluster.WithoutNamespaceLifecycle(), fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2=true")},
 			[]string{"authorization-mode [AlwaysAllow]", "disable-admission-plugins [NamespaceLifecycle]", "runtime-config resource.k8s.io/v1beta2=true"}},
 	} {
 		of := fakecluster.Start(t, append(c.options, fakecluster.InProcess())...)

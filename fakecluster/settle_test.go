@@ -197,13 +197,13 @@ func TestReportMetrics(t *testing.T) {
 }
 
 // errors of a test that is allowed to fail.
-type judged struct {
+type failable struct {
 	testing.TB
 	errors []string
 }
 
-func (j *judged) Helper() {}
-func (j *judged) Errorf(format string, args ...any) {
+func (j *failable) Helper() {}
+func (j *failable) Errorf(format string, args ...any) {
 	j.errors = append(j.errors, fmt.Sprintf(format, args...))
 }
 
@@ -221,7 +221,7 @@ func TestCheckBudget(t *testing.T) {
 	_, err := operator.List(t.Context(), metav1.ListOptions{LabelSelector: "a=b"})
 	must(t, err)
 	check := func(b fakecluster.Budget) string {
-		j := &judged{TB: t}
+		j := &failable{TB: t}
 		c.CheckBudget(j, b)
 		return strings.Join(j.errors, "\n")
 	}

@@ -117,7 +117,7 @@ func TestSoak(t *testing.T) {
 	early, late := least(samples[soakSamples/3:soakSamples*2/3]), least(samples[soakSamples*2/3:])
 	t.Logf("the least of the second third: %v; of the last: %v; before: %v", early, late, before)
 	if !samples[soakSamples/3].full {
-		t.Log("the heap is not judged: the history was not full after a third of the time")
+		t.Log("the heap is not checked: the history was not full after a third of the time")
 		early.heap = late.heap
 	}
 	if late.heap > early.heap*5/4+8<<20 || late.goroutines > early.goroutines*11/10+20 || late.openFiles > early.openFiles*11/10+20 {

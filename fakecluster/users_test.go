@@ -314,7 +314,7 @@ func TestAccessReviewsMatchAuthorization(t *testing.T) {
 		Spec: authorizationv1.SubjectAccessReviewSpec{User: "jane", ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: "default", Verb: "get", Resource: "pods"}},
 	}, metav1.CreateOptions{})
 	must(t, err)
-	equal(t, "asked by another", of.Status.Allowed, true)
+	equal(t, "a review by another", of.Status.Allowed, true)
 }
 
 func TestUsersCannotGrantMoreThanTheyHave(t *testing.T) {

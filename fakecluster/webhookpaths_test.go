@@ -72,7 +72,7 @@ func TestWebhookManifestsReachTheServerOfTheTest(t *testing.T) {
 		h := &hook{answer: patch(`[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]`)}
 		serveAsController(t, c, h)
 		equal(t, "labels", create(t, inDefault(c), cronTab("a")).GetLabels(), map[string]string{"a": "b"})
-		equal(t, "what was asked", []any{len(h.calls), h.calls[0].Operation, h.calls[0].Name}, []any{1, admissionv1.Create, "a"})
+		equal(t, "the call", []any{len(h.calls), h.calls[0].Operation, h.calls[0].Name}, []any{1, admissionv1.Create, "a"})
 
 		fork := c.Fork(t)
 		if fork.WebhookServer().Port == c.WebhookServer().Port {

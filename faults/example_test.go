@@ -73,7 +73,7 @@ func ExampleStaleRead() {
 	// <nil>
 }
 
-// The history is compacted, and a watch that runs is told so: the client has to list anew.
+// The history is compacted, and a watch that runs gets an error: the client has to list anew.
 func ExampleExpireWatch() {
 	c := start(fakecluster.InProcess())
 	defer c.Close()
@@ -132,8 +132,8 @@ func ExampleHold_Tick() {
 			c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths("config/crd"))
 			hold := c.Hold()
 			// Run the controller, and create what it works on.
-			if ticks := hold.Settle(10); ticks != 2 {
-				t.Errorf("the controller has settled after %d ticks", ticks)
+			if ticks := hold.Drain(10); ticks != 2 {
+				t.Errorf("the controller was done after %d ticks", ticks)
 			}
 		})
 	}

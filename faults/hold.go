@@ -51,10 +51,10 @@ type Hold interface {
 	Tick() int
 	// Ticks returns how many ticks have delivered something.
 	Ticks() int
-	// Settle ticks until nothing is held back, and returns how many ticks that took. If events are
+	// Drain ticks until nothing is held back, and returns how many ticks that took. If events are
 	// still held back after the given number of ticks, it fails the test: the clients answer each
 	// event with another change.
-	Settle(most int) int
+	Drain(most int) int
 
 	// Release delivers everything that is held back, and ends the Hold. Releasing again does
 	// nothing.

@@ -14,7 +14,7 @@ type Findings struct {
 	// Summary says how many requests there were. It is empty, and so are the Findings, if there
 	// were none and nothing panicked.
 	Summary string
-	// Sections are the findings, one for each sort of trouble, the most telling first.
+	// Sections are the findings, one for each sort of trouble, the most informative first.
 	Sections []Finding
 }
 

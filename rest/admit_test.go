@@ -23,9 +23,9 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// plugin is an admission plugin that remembers what it was asked.
+// plugin is an admission plugin that records its calls.
 type plugin struct {
-	asked    []string
+	calls    []string
 	mutate   func(rest.AdmissionWrite) error
 	validate func(rest.AdmissionWrite) error
 }
@@ -43,7 +43,7 @@ func (p *plugin) ask(phase string, w rest.AdmissionWrite, answer func(rest.Admis
 	if err != nil {
 		return err
 	}
-	p.asked = append(p.asked, fmt.Sprintf("%s %s %s/%s %s %s/%s new=%s old=%s %s", phase, w.GetOperation(),
+	p.calls = append(p.calls, fmt.Sprintf("%s %s %s/%s %s %s/%s new=%s old=%s %s", phase, w.GetOperation(),
 		w.GetResource().Resource, w.GetSubresource(), w.GetKind().Kind, w.GetNamespace(), w.GetName(),
 		typeOf(versioned.VersionedObject), typeOf(versioned.VersionedOldObject), w.GetOperationOptions().GetObjectKind().GroupVersionKind().Kind))
 	if answer == nil {
@@ -63,7 +63,7 @@ func withPlugin(p rest.Admission) func(*rest.Options, *store.Options) {
 	return func(o *rest.Options, _ *store.Options) { o.Admission = p }
 }
 
-func TestAdmissionIsAskedAboutEveryKindOfWrite(t *testing.T) {
+func TestAdmissionIsCalledForEveryKindOfWrite(t *testing.T) {
 	p := &plugin{}
 	c := start(t, withPlugin(p))
 	const configMaps = "/api/v1/namespaces/default/configmaps"
@@ -73,7 +73,7 @@ func TestAdmissionIsAskedAboutEveryKindOfWrite(t *testing.T) {
 	for _, step := range []struct {
 		what   string
 		do     func() answer
-		phases string // what both phases are asked, after the phase
+		phases string // the calls of both phases, after the phase
 		more   []string
 	}{
 		{what: "create", do: func() answer {
@@ -124,15 +124,15 @@ func TestAdmissionIsAskedAboutEveryKindOfWrite(t *testing.T) {
 		{what: "another version of it", do: func() answer { return c.do("DELETE", strings.Replace(things, "v1", "v2", 1)+"/t", nil, "") },
 			phases: "DELETE things/ Thing default/t new=- old=*unstructured.Unstructured v2 DeleteOptions"},
 	} {
-		p.asked = nil
+		p.calls = nil
 		if a := step.do(); a.code >= 300 {
 			t.Errorf("%s: %d %s", step.what, a.code, a.body)
 		}
-		expect(t, step.what, p.asked, append(both(step.phases), step.more...))
+		expect(t, step.what, p.calls, append(both(step.phases), step.more...))
 	}
 }
 
-func both(asked string) []string { return []string{"mutate " + asked, "validate " + asked} }
+func both(calls string) []string { return []string{"mutate " + calls, "validate " + calls} }
 
 const things = "/apis/example.com/v1/namespaces/default/things"
 
@@ -145,7 +145,7 @@ const scaled = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDe
 "status":{"type":"object","properties":{"replicas":{"type":"integer"}}}}}}},
 {"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
 
-func TestAdmissionIsAskedAboutTheContentOfATerminatingNamespace(t *testing.T) {
+func TestAdmissionIsCalledForTheContentOfATerminatingNamespace(t *testing.T) {
 	p := &plugin{}
 	c := start(t, withPlugin(p))
 	c.must("POST", "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}}`)

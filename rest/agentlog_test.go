@@ -163,7 +163,7 @@ func TestAPanicInTheWriteOfAControllerClosesItsEvent(t *testing.T) {
 }
 
 // The namespace controller deletes a widget, whose version ceases to be served while
-// admission judges the delete.
+// admission decides about the delete.
 func TestTheWriteOfAControllerToAVersionThatIsGoneIsNotFoundInItsEvent(t *testing.T) {
 	var c *cluster
 	gone := false

@@ -9,7 +9,7 @@ import (
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 )
 
-// The patch of a webhook tells what was sent. A real server keeps it for the levels that tell so, too.
+// The patch of a webhook contains what was sent. A real server keeps it for the levels with request bodies, too.
 func TestTheLogHasThePatchOfAWebhookFromTheLevelRequestOn(t *testing.T) {
 	for level, want := range map[auditinternal.Level]string{
 		auditinternal.LevelMetadata:        `{"mutation.webhook.admission.k8s.io/round_0_index_0":"m"}`,

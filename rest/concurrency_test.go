@@ -105,7 +105,7 @@ func TestOneDefinitionGetsAName(t *testing.T) {
 	})
 	all := c.must("GET", definitionsPath, "")
 	expect(t, "have it", strings.Count(all, `"reason":"NoConflicts"`), 1)
-	expect(t, "are told", strings.Count(all, `"reason":"ShortNamesConflict"`), 5)
+	expect(t, "conflicts", strings.Count(all, `"reason":"ShortNamesConflict"`), 5)
 	expect(t, "are served", strings.Count(c.must("GET", "/apis/example.com/v1", ""), `"singularName"`), 1)
 }
 

@@ -25,15 +25,15 @@ func TestWhatAControllerIsRefusedIsToldAndTriedAgainWithTheNextWrite(t *testing.
 		return nil
 	}}
 	c := start(t, withPlugin(p), withController("endpoints-controller"))
-	var told []string
-	c.server.OnUnsupported(func(message string) { told = append(told, message) })
+	var reports []string
+	c.server.OnUnsupported(func(message string) { reports = append(reports, message) })
 	defer c.server.OnUnsupported(nil)
 	const services = "/api/v1/namespaces/default/services"
 	c.must("POST", services, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"selector":{"a":"b"},"ports":[{"port":80}]}}`)
-	expect(t, "told", strings.Join(told, "\n"), "fakecluster: endpoints-controller default/web: no endpoints today; the next related write tries again")
+	expect(t, "reports", strings.Join(reports, "\n"), "fakecluster: endpoints-controller default/web: no endpoints today; the next related write tries again")
 	expect(t, "endpoints", c.do("GET", "/api/v1/namespaces/default/endpoints/web", nil, "").code, 404)
 	refuses = false
 	c.must("POST", "/api/v1/namespaces/default/pods", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
 	expect(t, "endpoints", c.do("GET", "/api/v1/namespaces/default/endpoints/web", nil, "").code, 200)
-	expect(t, "told", len(told), 1)
+	expect(t, "reports", len(reports), 1)
 }

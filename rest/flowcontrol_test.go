@@ -42,7 +42,7 @@ func matched(names map[string]string, h http.Header) string {
 	return strings.Join(got, " at ")
 }
 
-// The headers name what a request matches, whatever its answer is, once its user is known. Only long-running
+// The headers name what a request matches, whatever its answer is, once its user is authenticated. Only long-running
 // requests that are not watches have none.
 func TestAnswersNameTheirFlowSchema(t *testing.T) {
 	c := start(t)
@@ -65,7 +65,7 @@ func TestAnswersNameTheirFlowSchema(t *testing.T) {
 		{"a Lease of a node", "GET", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/a", node, 403, "system-node-high at node-high"},
 		{"an account of the system", "POST", "/api/v1/namespaces/default/configmaps", system, 403, "kube-system-service-accounts at workload-high"},
 		{"a probe", "GET", "/readyz", node, 200, "probes at exempt"},
-		{"a probe of a user who is not known", "GET", "/readyz", nobody, 200, "probes at exempt"},
+		{"a probe of a user who is not authenticated", "GET", "/readyz", nobody, 200, "probes at exempt"},
 		{"another request of such a user", "GET", "/api/v1/namespaces", nobody, 401, ""},
 		{"an impersonation that is refused", "GET", "/api/v1/namespaces", http.Header{"Authorization": {"Bearer " + c.server.TokenFor("jane")}, "Impersonate-User": {"joe"}}, 403, ""},
 		{"a watch", "GET", "/api/v1/configmaps?watch=1", nil, 200, "exempt at exempt"},

@@ -77,7 +77,7 @@ func fuzzed(f *testing.F, seeds []seed) *cluster {
 	for _, definitions := range []bool{true, false} {
 		for _, s := range seeds {
 			group, resource := s.resource()
-			// What judges or moves the requests of others would be in the way of all seeds.
+			// What validates or moves the requests of others would be in the way of all seeds.
 			if s.Method != "POST" || strings.Contains(s.Target, "?") || group == "admissionregistration.k8s.io" || group == "apiregistration.k8s.io" || made[s.Target] || definitions != (group == "apiextensions.k8s.io") {
 				continue
 			}

@@ -36,14 +36,14 @@ func (c *cluster) configMap(name string) {
 }
 
 func TestTheCollectorAsksAsItself(t *testing.T) {
-	var asked []string
+	var calls []string
 	p := &plugin{validate: func(w rest.AdmissionWrite) error {
 		if w.GetUserInfo().GetName() == "system:serviceaccount:kube-system:generic-garbage-collector" {
 			text := fmt.Sprintf("%s %s %s %v", w.GetOperation(), w.GetResource().Resource, w.GetName(), w.GetUserInfo().GetGroups())
 			if options, ok := w.GetOperationOptions().(*metav1.DeleteOptions); ok {
 				text += fmt.Sprintf(" %s %s %s", *options.PropagationPolicy, *options.Preconditions.UID, *options.Preconditions.ResourceVersion)
 			}
-			asked = append(asked, text)
+			calls = append(calls, text)
 		}
 		return nil
 	}}
@@ -52,7 +52,7 @@ func TestTheCollectorAsksAsItself(t *testing.T) {
 	secret := c.must("POST", secretsPath, c.ownedSecret("dependent", "owner", ""))
 	c.must("DELETE", configMapsPath+"/owner?propagationPolicy=Foreground", "")
 	groups := "[system:serviceaccounts system:serviceaccounts:kube-system system:authenticated]"
-	expect(t, "asked", asked, []string{
+	expect(t, "admission calls", calls, []string{
 		fmt.Sprintf("DELETE secrets dependent %s Background %s %s", groups,
 			gjson.Get(secret, "metadata.uid").Str, gjson.Get(secret, "metadata.resourceVersion").Str),
 		"UPDATE configmaps owner " + groups,

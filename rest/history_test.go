@@ -72,7 +72,7 @@ func TestExactListAfterCompaction(t *testing.T) {
 	a := c.do("GET", widgetsPath+"?resourceVersionMatch=Exact&resourceVersion="+was, nil, "")
 	expect(t, "answer", a.body, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"The resourceVersion for the provided list is too old.","reason":"Expired","code":410}`+"\n")
 	expect(t, "code", a.code, http.StatusGone)
-	expect(t, "no exact match asked for: the present", namesOf(c.list(widgetsPath+"?resourceVersion="+was)), []string{"a"})
+	expect(t, "no exact match requested: the present", namesOf(c.list(widgetsPath+"?resourceVersion="+was)), []string{"a"})
 }
 
 func TestWatchBelowTheHistory(t *testing.T) {

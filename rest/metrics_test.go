@@ -41,7 +41,7 @@ func TestMetricsCountTheRequestsToTheServer(t *testing.T) {
 		`{code="201",component="apiserver",dry_run="All",group="",resource="configmaps",scope="resource",subresource="",verb="POST",version="v1"} 1`,
 		`{code="404",component="apiserver",dry_run="",group="",resource="namespaces",scope="resource",subresource="",verb="GET",version="v1"} 1`,
 	}
-	expect(t, "what the server was asked for", counted(t, c), want)
+	expect(t, "counted requests", counted(t, c), want)
 	expect(t, "another server", counted(t, other), []string(nil))
 	expect(t, "a DELETE", c.do(http.MethodDelete, "/metrics", nil, "").body, "metrics reset\n")
 	expect(t, "after it", counted(t, c), []string(nil))

@@ -49,7 +49,7 @@ func TestOpenAPIIsBuiltPerGroupVersionWhenItChanges(t *testing.T) {
 	a, b := described("a.example.com", &first), described("b.example.com", &second)
 	before := openapi.New(resource.NewRegistry(1, []*resource.Resource{a, b}, nil), nil, nil)
 	if first+second != 0 {
-		t.Fatal("documents are built before they are asked for")
+		t.Fatal("documents are built before they are requested")
 	}
 	index := func(d *openapi.Documents) map[string]map[string]string {
 		var index struct{ Paths map[string]map[string]string }

@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkRecord measures what the history adds to a request that passes the filter, with a user, a
-// revision and an answer, and what explanations and faults add that nobody has asked for. What the request
+// revision and an answer, and what explanations and faults add that no client has requested. What the request
 // costs without all of it is measured beside it. The budget is 2 µs for everything together.
 func BenchmarkRecord(b *testing.B) {
 	answer := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -171,7 +171,7 @@ func (p *player) step(command, request []string) []string {
 		return p.format(a)
 	case "@crd":
 		p.install(command[1])
-		p.settle("POST", definitionsPath)
+		p.waitForReal("POST", definitionsPath)
 		return nil
 	case "@open":
 		res := p.cluster.open(command[2], p.mask.show(command[3]), nil, "")
@@ -230,7 +230,7 @@ func (p *player) request(lines []string) answer {
 		a = p.do(method, path, header, body)
 	}
 	if a.code < 300 {
-		p.settle(method, path)
+		p.waitForReal(method, path)
 	}
 	return a
 }
@@ -288,9 +288,9 @@ func bodyLines(body string) []string {
 	return lines
 }
 
-// settle gives a real server, which settles definitions and its watch cache in
+// waitForReal gives a real server, which updates definitions and its watch cache in
 // the background, the time that it needs. Ours needs none.
-func (p *player) settle(method, path string) {
+func (p *player) waitForReal(method, path string) {
 	switch {
 	case *record == "" || method == "GET" || method == "HEAD":
 	case strings.HasPrefix(path, definitionsPath):

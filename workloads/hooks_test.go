@@ -125,7 +125,7 @@ spec:
 	}, workloads.Nodes(1), workloads.Image("app", run))
 }
 
-// TestHooksOverHTTP sends requests to the container itself. A container without a function is not asked.
+// TestHooksOverHTTP sends requests to the container itself. A container without a function is not called.
 func TestHooksOverHTTP(t *testing.T) {
 	var got []string
 	run := func(ctx context.Context, c *workloads.Container) error {

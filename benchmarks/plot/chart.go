@@ -17,7 +17,7 @@ const (
 	barWidth      = 9.5 // points
 )
 
-// colors are the colors of the kinds. Readers who cannot tell red from green can
+// colors are the colors of the kinds. Readers who cannot distinguish red and green can
 // distinguish them.
 var colors = []color.Color{
 	color.RGBA{0x88, 0x88, 0x88, 0xff},

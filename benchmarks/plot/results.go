@@ -100,7 +100,7 @@ func (r *results) sortOperations() {
 		}
 	})
 	rank := func(operation string) int {
-		if i, known := place[operation]; known {
+		if i, ok := place[operation]; ok {
 			return i
 		}
 		return len(budget)

@@ -31,7 +31,7 @@ func TestANewFileDoesNotReplaceAnother(t *testing.T) {
 		}
 		for i, succeeded := range wrote {
 			if succeeded != (string(content) == fmt.Sprint(i)) {
-				t.Fatalf("the file has %q, and these were told that they wrote it: %v", content, wrote)
+				t.Fatalf("the file has %q, and these returned that they wrote it: %v", content, wrote)
 			}
 		}
 		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {

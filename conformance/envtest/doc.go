@@ -2,5 +2,5 @@
 // `fakecluster envtest`: controller-runtime's own suites, unchanged and with the libraries that
 // its go.mod names, and the project in testdata, which is laid out as kubebuilder does.
 //
-// The suites know nothing of fakecluster. KUBEBUILDER_ASSETS is all that they are told.
+// The suites do not depend on fakecluster. They get KUBEBUILDER_ASSETS and nothing else.
 package envtest

@@ -76,7 +76,7 @@ func TestUseExistingCluster(t *testing.T) {
 	}
 }
 
-// serve serves the webhooks where an environment has told the cluster that they are.
+// serve serves the webhooks at the address that an environment has given to the cluster.
 func serve(t *testing.T, at crenvtest.WebhookInstallOptions) {
 	t.Helper()
 	certificate, err := tls.LoadX509KeyPair(filepath.Join(at.LocalServingCertDir, "tls.crt"), filepath.Join(at.LocalServingCertDir, "tls.key"))

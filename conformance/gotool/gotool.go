@@ -12,7 +12,7 @@ import (
 )
 
 // Output runs the go command in a folder, the present one if it is empty, and
-// returns what it prints. An error tells what it says on stderr.
+// returns what it prints. An error contains its stderr.
 func Output(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir

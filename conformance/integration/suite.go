@@ -81,7 +81,7 @@ func (s Suite) Run(ctx context.Context, match *regexp.Regexp) ([]verdict.Result,
 
 // beyond makes tests that fail not applicable for their reasons. Their subtests are left out.
 func beyond(results []verdict.Result, reasons map[string]string) []verdict.Result {
-	var judged []verdict.Result
+	var compared []verdict.Result
 	for _, r := range results {
 		reason := reasons[Function(r.Name)]
 		switch {
@@ -91,9 +91,9 @@ func beyond(results []verdict.Result, reasons map[string]string) []verdict.Resul
 		case r.Verdict == verdict.Fail:
 			r.Verdict, r.Reason = verdict.NotApplicable, reason
 		}
-		judged = append(judged, r)
+		compared = append(compared, r)
 	}
-	return judged
+	return compared
 }
 
 // test is a test function in a test binary.

@@ -74,7 +74,7 @@ func (of Session) Run(ctx context.Context, w io.Writer, update bool) ([]verdict.
 				step.want = got[step]
 				step.want.unknown = true // for fill, which writes it
 			}
-			result := judge(w, of.Path, step, got[step])
+			result := compare(w, of.Path, step, got[step])
 			if of.Real != "" && result.Verdict == verdict.Fail && step.want.elsewhere != "" {
 				result.Verdict, result.Reason = verdict.NotApplicable, step.want.elsewhere
 			}
@@ -101,8 +101,8 @@ func (of Session) Run(ctx context.Context, w io.Writer, update bool) ([]verdict.
 	return results, nil
 }
 
-// judge compares what a command did with what it should do.
-func judge(w io.Writer, path string, s *step, got outcome) verdict.Result {
+// compare compares what a command did with what it should do.
+func compare(w io.Writer, path string, s *step, got outcome) verdict.Result {
 	result := verdict.Result{Name: s.command, Verdict: verdict.Pass}
 	diff := cmp.Diff(s.want.String(), got.String())
 	if diff == "" {

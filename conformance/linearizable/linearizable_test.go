@@ -66,7 +66,7 @@ func TestConcurrentWritesAreLinearizable(t *testing.T) {
 				injected = inject(cluster)
 			}
 			history := record(t, cluster, seed, c.injected, c.clients, c.operations, c.objects)
-			tell(t, history)
+			checkVariety(t, history)
 			for _, f := range injected {
 				if f.Fired() == 0 {
 					t.Errorf("never: %v", f.Fault())
@@ -77,7 +77,7 @@ func TestConcurrentWritesAreLinearizable(t *testing.T) {
 			if result != porcupine.Ok {
 				file := t.ArtifactDir() + "/history.html"
 				err := porcupine.VisualizePath(model(), info, file)
-				t.Errorf("the history is not linearizable: %s; see %s (%v)\n%s", result, file, err, told(shortest(history)))
+				t.Errorf("the history is not linearizable: %s; see %s (%v)\n%s", result, file, err, describe(shortest(history)))
 			}
 			if wrong := disordered(history); wrong != "" {
 				t.Error(wrong)
@@ -111,23 +111,23 @@ func shortest(history []porcupine.Operation) []porcupine.Operation {
 	return nil
 }
 
-// until is what was known of a history at a time. Who had not been answered by then may have written, or may yet.
-func until(history []porcupine.Operation, end int64) (known []porcupine.Operation) {
+// until returns a history up to a time. A write without an answer by then may have been made, or may be made later.
+func until(history []porcupine.Operation, end int64) (before []porcupine.Operation) {
 	for _, o := range history {
 		switch {
 		case o.Return <= end:
-			known = append(known, o)
+			before = append(before, o)
 		case o.Call <= end && o.Input.(call).verb != "get":
 			o.Output, o.Return = answer{code: cut}, math.MaxInt64
-			known = append(known, o)
+			before = append(before, o)
 		}
 	}
-	slices.SortFunc(known, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
-	return known
+	slices.SortFunc(before, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	return before
 }
 
-// told prints operations in the order in which they were asked.
-func told(history []porcupine.Operation) string {
+// describe prints operations in the order of their calls.
+func describe(history []porcupine.Operation) string {
 	text := fmt.Sprintf("the shortest history that is not, %d operations:", len(history))
 	for _, o := range history {
 		text += fmt.Sprintf("\n  client %d, %d to %d: %+v: %+v", o.ClientId, o.Call, o.Return, o.Input, o.Output)
@@ -152,7 +152,7 @@ func TestTheShortestHistoryEndsWithTheViolation(t *testing.T) {
 		add("b", "apply", fields{C: n + 1}, answer{code, 11 + 2*n, fields{C: n + 1}})
 	}
 	if got := shortest(history); got != nil {
-		t.Errorf("a history without a violation: %s", told(got))
+		t.Errorf("a history without a violation: %s", describe(got))
 	}
 	broken := slices.Clone(history)
 	stale := broken[15] // an apply to b
@@ -160,7 +160,7 @@ func TestTheShortestHistoryEndsWithTheViolation(t *testing.T) {
 	broken[15] = stale
 	got := shortest(broken)
 	if len(got) != 8 || got[7].Call != stale.Call || got[7].Output != stale.Output {
-		t.Errorf("the violation is at %d, by the eighth operation on b; %s", stale.Call, told(got))
+		t.Errorf("the violation is at %d, by the eighth operation on b; %s", stale.Call, describe(got))
 	}
 }
 
@@ -215,18 +215,18 @@ func record(t *testing.T, cluster *fakecluster.Cluster, seed uint64, faulty bool
 		c := &client{http: httpClient, url: cluster.URL(), number: n, random: seedtest.Source(seed, n), seen: map[string]int{}, faulty: faulty}
 		all.Go(func() {
 			for i := range operations / clients {
-				asked := c.next(objects, 1+n+i*clients)
+				request := c.next(objects, 1+n+i*clients)
 				call := int64(time.Since(begin))
-				answered, err := c.do(t.Context(), asked)
+				answered, err := c.do(t.Context(), request)
 				end := int64(time.Since(begin))
 				if err != nil {
-					t.Errorf("%+v: %v", asked, err)
+					t.Errorf("%+v: %v", request, err)
 					return
 				}
 				if answered.code == cut {
 					end = math.MaxInt64 // it may have been made, and may be made later
 				}
-				histories[n] = append(histories[n], porcupine.Operation{ClientId: n, Input: asked, Call: call, Output: answered, Return: end})
+				histories[n] = append(histories[n], porcupine.Operation{ClientId: n, Input: request, Call: call, Output: answered, Return: end})
 			}
 		})
 	}
@@ -329,8 +329,8 @@ func (c *client) do(ctx context.Context, o call) (answer, error) {
 	return a, err
 }
 
-// tell says what the history is made of, and fails if it is made of too little.
-func tell(t *testing.T, history []porcupine.Operation) {
+// checkVariety logs how often each verb ended with each code, and fails if the history lacks one of the frequent ones.
+func checkVariety(t *testing.T, history []porcupine.Operation) {
 	t.Helper()
 	counts := map[string]int{}
 	for _, o := range history {

@@ -11,7 +11,7 @@ import (
 // fields are those of an object's spec that the clients write. Zero is absent.
 type fields struct{ A, B, C int }
 
-// call is what a client asked.
+// call is the request of a client.
 type call struct {
 	verb   string // get, update, patch, apply or delete
 	object string
@@ -31,10 +31,10 @@ type answer struct {
 // register is an object as the model has it.
 type register struct {
 	present  bool
-	revision int // of the newest write that is known; a delete does not tell its own
-	// untold says that the newest write has a later revision, which nobody was told.
-	untold bool
-	fields fields
+	revision int // of the newest write with a revision in its answer; the answer to a delete does not have one
+	// unanswered is set if the newest write has a later revision, which is in no answer.
+	unanswered bool
+	fields     fields
 }
 
 // cut is the code of a write whose connection was cut: the client does not know whether it was made. Such an
@@ -76,7 +76,7 @@ func step(r register, c call, a answer) (register, bool) {
 		return r, !r.present && c.verb != "apply"
 	}
 	if a.code == cut {
-		return unanswered(r, c), true
+		return afterUnanswered(r, c), true
 	}
 	if refused(a.code) {
 		return r, true // a fault; nothing has been written
@@ -85,18 +85,18 @@ func step(r register, c call, a answer) (register, bool) {
 	switch c.verb {
 	case "get":
 		fits := a.revision == r.revision
-		if r.untold {
+		if r.unanswered {
 			fits = a.revision > r.revision
-			r.revision, r.untold = a.revision, false
+			r.revision, r.unanswered = a.revision, false
 		}
 		return r, a.code == http.StatusOK && fits && a.fields == r.fields && r.present
 	case "delete":
 		return register{revision: r.revision}, a.code == http.StatusOK && r.present
 	case "update":
 		if a.code == http.StatusConflict {
-			return r, r.present && (c.revision != r.revision || r.untold)
+			return r, r.present && (c.revision != r.revision || r.unanswered)
 		}
-		if c.revision != r.revision || r.untold { // nobody can have asked for a revision that nobody was told
+		if c.revision != r.revision || r.unanswered { // no client can send a revision that was in no answer
 			return r, false
 		}
 		wrote.fields = c.fields
@@ -121,14 +121,14 @@ func step(r register, c call, a answer) (register, bool) {
 	return wrote, ok && (r.present || c.verb == "apply") && a.revision > r.revision && a.fields == wrote.fields
 }
 
-// unanswered returns the object after a write of which the client was told nothing, if it was made.
-func unanswered(r register, c call) register {
-	after := register{present: true, revision: r.revision, untold: true, fields: r.fields}
+// afterUnanswered returns the object after a write without an answer, if it was made.
+func afterUnanswered(r register, c call) register {
+	after := register{present: true, revision: r.revision, unanswered: true, fields: r.fields}
 	switch c.verb {
 	case "delete":
-		return register{revision: r.revision, untold: r.untold}
+		return register{revision: r.revision, unanswered: r.unanswered}
 	case "update":
-		if !r.present || r.untold || c.revision != r.revision {
+		if !r.present || r.unanswered || c.revision != r.revision {
 			return r
 		}
 		after.fields = c.fields
@@ -151,7 +151,7 @@ func refused(code int) bool {
 	return code == http.StatusForbidden || code == http.StatusTooManyRequests || code >= 500
 }
 
-// disordered names writes whose revisions contradict the times at which they were asked and answered, whichever
+// disordered names writes whose revisions contradict the times of their calls and answers, whichever
 // objects they were of: there is one counter.
 func disordered(history []porcupine.Operation) string {
 	var wrong []string

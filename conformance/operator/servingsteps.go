@@ -39,9 +39,9 @@ func (o *operator) exposed(ctx context.Context) error {
 	})
 }
 
-// settled makes the reconciler run once more by a label, and looks that it writes
-// nothing: what the server filled in is no difference.
-func (o *operator) settled(ctx context.Context) error {
+// unchanged makes the reconciler run once more by a label, and checks that it does not
+// write: fields that the server has filled in are not a difference.
+func (o *operator) unchanged(ctx context.Context) error {
 	before := map[string]client.Object{"Deployment": &apps.Deployment{}, "Service": &core.Service{}}
 	for _, object := range before {
 		if err := o.client.Get(ctx, key, object); err != nil {

@@ -51,8 +51,8 @@ var steps = []step{
 	{"the reconciler sets the condition Ready", elected, (*operator).ready},
 	{"the reconciler makes the Deployment", elected, (*operator).deployed},
 	{"the reconciler makes the Service, which gets an address", elected, (*operator).exposed},
-	{"a second pass finds nothing to change", "the reconciler makes the Service, which gets an address", (*operator).settled},
-	{"an event tells of the Deployment, in both groups", "the reconciler makes the Deployment", (*operator).recorded},
+	{"a second pass finds nothing to change", "the reconciler makes the Service, which gets an address", (*operator).unchanged},
+	{"an event names the Deployment, in both groups", "the reconciler makes the Deployment", (*operator).recorded},
 	{"the status of the Deployment becomes the condition Served", "the reconciler makes the Deployment", (*operator).served},
 	{"a Deployment that is scaled is scaled back", "the reconciler makes the Deployment", (*operator).scaledBack},
 	{"an update of the greeting reaches the ConfigMap", "the reconciler applies the ConfigMap", (*operator).updated},
@@ -61,7 +61,7 @@ var steps = []step{
 	{"the ConfigMap is deleted with its owner", "a deleted greeting is gone when its finalizer ran", (*operator).collected},
 	{"the Deployment and the Service are deleted with their owner", "a deleted greeting is gone when its finalizer ran", (*operator).undeployed},
 	{"the manager stops and releases its lease", elected, (*operator).released},
-	{"the operator has asked for what its role allows, and for nothing else", elected, (*operator).roleFits},
+	{"the operator has requested what its role allows, and nothing else", elected, (*operator).roleFits},
 	{"a rule that is taken away from the role is named", elected, (*operator).missingRule},
 }
 

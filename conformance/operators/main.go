@@ -1,6 +1,6 @@
 // Command operators runs the tests of operators that others have written, unchanged and with the
 // libraries that their own go.mod names, on the programs of `fakecluster envtest`. The tests start
-// envtest's control plane, and KUBEBUILDER_ASSETS is all that they are told. From the folder
+// envtest's control plane, and KUBEBUILDER_ASSETS is all that they get. From the folder
 // conformance:
 //
 //	go run ./operators                             # all of them, which takes an hour the first time

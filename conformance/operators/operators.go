@@ -104,7 +104,7 @@ const timeout = 15 * time.Minute
 
 // run builds the programs and the tests, runs those of the folders whose names match, one folder after
 // the other, and returns the results. A name is the last element of the module's path and the folder,
-// such as cluster-api/core/reconcilers/machine. w is told how far it is.
+// such as cluster-api/core/reconcilers/machine. The progress is written to w.
 func run(ctx context.Context, w io.Writer, match *regexp.Regexp) (results []verdict.Result, err error) {
 	work, err := os.MkdirTemp("", "fakecluster-operators-")
 	if err != nil {

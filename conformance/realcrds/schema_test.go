@@ -50,7 +50,7 @@ func compiled(t testing.TB) map[metav1.TypeMeta]*schematest.Schema {
 	return all
 }
 
-// The walks over real schemas are held to upstream's libraries, and tell most of what
+// The walks over real schemas are compared with upstream's libraries, and find most of what
 // upstream would.
 func TestSchemasOfRealDefinitions(t *testing.T) {
 	t.Chdir("..") // where the modules are looked for
@@ -87,7 +87,7 @@ func TestSchemasOfRealDefinitions(t *testing.T) {
 			declined[kind]++
 		}
 	}
-	t.Logf("objects that the modules ship: %s; upstream has to judge valid ones of %v", examples, declined)
+	t.Logf("objects that the modules ship: %s; upstream has to validate valid ones of %v", examples, declined)
 	if len(all) < 50 || examples.Objects < 30 {
 		t.Errorf("%d schemas and %d objects: the test shows little", len(all), examples.Objects)
 	}

@@ -77,7 +77,7 @@ func run(ctx context.Context, w io.Writer, only string, update, show, answers bo
 	if err != nil {
 		return err
 	}
-	told, err := stories.All()
+	fromStories, err := stories.All()
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func run(ctx context.Context, w io.Writer, only string, update, show, answers bo
 		return err
 	}
 	var compared []exchange.Comparison
-	for _, some := range [][]exchange.Request{requests, told} { // the lists of the first have nothing of the second
+	for _, some := range [][]exchange.Request{requests, fromStories} { // the lists of the first have nothing of the second
 		c, err := exchange.Compare(ctx, servers[0], servers[1], some, matches.MatchString)
 		if err != nil {
 			return err

@@ -35,7 +35,7 @@ func writeSeeds(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	told, err := stories.All()
+	fromStories, err := stories.All()
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func writeSeeds(ctx context.Context, file string) (err error) {
 	if err := exchange.Ask(ctx, cfg, chosen); err != nil {
 		return err
 	}
-	if err := exchange.Ask(ctx, cfg, told); err != nil {
+	if err := exchange.Ask(ctx, cfg, fromStories); err != nil {
 		return err
 	}
 	slices.Sort(taken.lines) // groups are played side by side

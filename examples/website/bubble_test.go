@@ -26,7 +26,7 @@ package website_test
 //
 // After a write alone, Wait is enough: the watch, the queue and the reconciler need no timer.
 // But a write may meet a Conflict with one of the reconciler's, so a test that does not
-// know sleeps. Only a test that tells seconds apart has a reason not to.
+// know sleeps. Only a test that distinguishes seconds has a reason not to.
 
 import (
 	"errors"
@@ -65,7 +65,7 @@ func TestTheHostIsRegisteredEveryHour(t *testing.T) {
 // and the test names all that is different afterwards.
 func TestWhatTheOperatorMakesOfIt(t *testing.T) {
 	base := fakecluster.Start(t, append(installed(), fakecluster.InProcess())...)
-	settled := map[string]string{
+	final := map[string]string{
 		"Available": "True, AllServing", "Registered": "True, Registered",
 		"page": "Welcome to www.example.com!", "replicas": "2", "host": "registered",
 	}
@@ -122,11 +122,11 @@ func TestWhatTheOperatorMakesOfIt(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				o := operate(t, base.Fork(t))
-				equal(t, "before", o.looks(t), settled)
+				equal(t, "before", o.looks(t), final)
 				test.happens(t, o)
 				settle()
 
-				want := maps.Clone(settled)
+				want := maps.Clone(final)
 				for what, is := range test.differs {
 					if want[what] = is; is == "" {
 						delete(want, what)

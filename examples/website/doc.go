@@ -3,7 +3,7 @@
 //
 // A Website is a page that is served under a host name. The operator keeps a ConfigMap with
 // the page, a Deployment that serves it and a Service in front; it registers the host in a
-// Registry outside of the cluster, renews that every hour, and tells by conditions and events
+// Registry outside of the cluster, renews that every hour, and reports by conditions and events
 // how it went. It is written as for production and knows nothing of fakecluster:
 //
 //   - types.go: the API, with the markers of the CustomResourceDefinition

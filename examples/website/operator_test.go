@@ -70,14 +70,14 @@ func run(t *testing.T, c *fakecluster.Cluster, setup func(ctrl.Manager) error) {
 type registry struct {
 	mu     sync.Mutex
 	owners map[string]string
-	asked  []string // what was asked for, in order
+	calls  []string // in order
 	broken error    // the answer to everything, unless nil
 }
 
 func (r *registry) Register(_ context.Context, host, address, owner string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked = append(r.asked, fmt.Sprintf("register %s for %s", host, address))
+	r.calls = append(r.calls, fmt.Sprintf("register %s for %s", host, address))
 	if r.broken != nil {
 		return r.broken
 	}
@@ -94,7 +94,7 @@ func (r *registry) Register(_ context.Context, host, address, owner string) erro
 func (r *registry) Release(_ context.Context, host, owner string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked = append(r.asked, "release "+host)
+	r.calls = append(r.calls, "release "+host)
 	if r.broken != nil {
 		return r.broken
 	}
@@ -111,13 +111,13 @@ func (r *registry) fail(err error) {
 	r.broken = err
 }
 
-// requests returns what was asked for since the last call.
+// requests returns the calls since it was called last.
 func (r *registry) requests() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	asked := r.asked
-	r.asked = nil
-	return asked
+	calls := r.calls
+	r.calls = nil
+	return calls
 }
 
 func must(t testing.TB, err error) {

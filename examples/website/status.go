@@ -35,7 +35,7 @@ func setRegistered(site *Website, err error) {
 }
 
 // record records an event for each condition whose status has changed. It is called when the
-// status is stored: an update that fails is tried again, and would have told of it twice.
+// status is stored: an update that fails is tried again, and would have recorded the event twice.
 func (r *Reconciler) record(site *Website, before WebsiteStatus) {
 	for _, condition := range site.Status.Conditions {
 		was := meta.FindStatusCondition(before.Conditions, condition.Type)

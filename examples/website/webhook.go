@@ -11,7 +11,7 @@ import (
 
 // +kubebuilder:webhook:path=/mutate-example-com-v1-website,mutating=true,failurePolicy=fail,sideEffects=None,groups=example.com,resources=websites,verbs=create;update,versions=v1,name=default.websites.example.com,admissionReviewVersions=v1
 
-// Defaulter gives a Website the image of the operator: a default that is not known when the
+// Defaulter gives a Website the image of the operator: a default that does not exist when the
 // definition is written.
 type Defaulter struct {
 	Image string

@@ -7,9 +7,9 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// TestWebsitesAreJudged: the schema, its CEL rule and the webhooks judge what users write. Each
+// TestWebsitesAreValidated: the schema, its CEL rule and the webhooks validate what users write. Each
 // case has a fork, where it writes what it likes.
-func TestWebsitesAreJudged(t *testing.T) {
+func TestWebsitesAreValidated(t *testing.T) {
 	base := fakecluster.Start(t, append(installed(), fakecluster.WithWebhookPaths("config/webhook"))...)
 
 	for _, test := range []struct {

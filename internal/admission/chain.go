@@ -104,7 +104,7 @@ func keepManagedFields(obj metav1.Object) (restore func()) {
 	}
 }
 
-// mutateTwice calls the plugins a second time if one of them has asked for reinvocation.
+// mutateTwice calls the plugins a second time if one of them has requested reinvocation.
 func (c *Chain) mutateTwice(ctx context.Context, w *Write) error {
 	if err := c.each(w, c.Off.Mutating, func(p Plugin) error { return p.Mutate(ctx, w) }); err != nil {
 		return err

@@ -311,11 +311,11 @@ func (customStrategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Objec
 
 // finalizerWarnings warns about the names of added finalizers that no domain
 // qualifies.
-func finalizerWarnings(finalizers, known []string) []string {
+func finalizerWarnings(finalizers, before []string) []string {
 	var warnings []string
 	path := field.NewPath("metadata", "finalizers")
 	for _, f := range slices.Compact(slices.Sorted(slices.Values(finalizers))) {
-		if slices.Contains(known, f) {
+		if slices.Contains(before, f) {
 			continue
 		}
 		for _, msg := range utilvalidation.IsQualifiedName(f) {

@@ -103,8 +103,8 @@ func compileRules(s *structuralschema.Structural, paths *rulePaths, isRoot bool,
 	return n, ok
 }
 
-// typeOf returns the type in CEL of a property of an object that has a type. Known is false if the
-// property has none.
+// typeOf returns the type in CEL of a property of an object that has a type. ok is false if the
+// property does not have one.
 func typeOf(name string, property *structuralschema.Structural, of *apiservercel.DeclType) (its *apiservercel.DeclType, ok bool) {
 	if escaped, ok := apiservercel.Escape(name); ok {
 		if f := of.Fields[escaped]; f != nil {

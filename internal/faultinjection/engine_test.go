@@ -82,7 +82,7 @@ func TestTheFirstFaultStrikesAndLatencyStrikesBesideIt(t *testing.T) {
 	}
 }
 
-func TestWhatCameClosestIsTold(t *testing.T) {
+func TestAFaultThatNeverStrikesNamesTheClosestRequest(t *testing.T) {
 	for field, tt := range map[string]struct {
 		fault faults.Fault
 		text  string

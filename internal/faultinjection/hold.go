@@ -108,7 +108,7 @@ func (w *Watch) pending(h *Hold) []faults.Delivery {
 	w.pull()
 	w.learn()
 	if w.hold != h || w.ended {
-		return nil // since it has been asked
+		return nil // it has ended meanwhile
 	}
 	all := make([]faults.Delivery, len(w.held))
 	for i, held := range w.held {
@@ -199,8 +199,8 @@ func (h *Hold) Tick() int {
 // Ticks returns how many ticks have delivered something.
 func (h *Hold) Ticks() int { return h.ticks }
 
-// Settle ticks until nothing is held back, and returns how many ticks that took.
-func (h *Hold) Settle(most int) int {
+// Drain ticks until nothing is held back, and returns how many ticks that took.
+func (h *Hold) Drain(most int) int {
 	for n := range most + 1 {
 		if h.Tick() == 0 {
 			return n
@@ -210,6 +210,6 @@ func (h *Hold) Settle(most int) int {
 	for _, d := range h.Pending() {
 		left = append(left, d.String())
 	}
-	h.fail(fmt.Errorf("nothing has settled after %d ticks; held back: %s", most, strings.Join(left, ", ")))
+	h.fail(fmt.Errorf("Drain: events are still held back after %d ticks, because clients answer each event with another change: %s", most, strings.Join(left, ", ")))
 	return most + 1
 }

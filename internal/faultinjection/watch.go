@@ -24,11 +24,11 @@ type Shown struct {
 type Source struct {
 	// Cursor reads the changes of the objects.
 	Cursor *store.Cursor
-	// Definition reads the changes of the definition of the resource; nil: it has none. Ends tells
+	// Definition reads the changes of the definition of the resource; nil: it does not have one. Ends reports
 	// whether such a change ends the watch. It is called under the locks of the watch.
 	Definition *store.Cursor
 	Ends       func(*store.Event) bool
-	// Shows tells how the watch shows an event. It may ask a conversion webhook, and is called
+	// Shows returns how the watch shows an event. It may call a conversion webhook, and is called
 	// without locks, by several goroutines.
 	Shows func(*store.Event) (Shown, error)
 	// Report is called with each fault that strikes the watch; nil: nobody observes it.
@@ -193,7 +193,7 @@ func (e *Engine) compact() error {
 	return nil
 }
 
-// awake tells the reader of the watch to look again. The caller holds the lock.
+// awake makes the reader of the watch poll again. The caller holds the lock.
 func (w *Watch) awake() {
 	select {
 	case w.wake <- struct{}{}:
@@ -204,7 +204,7 @@ func (w *Watch) awake() {
 // Changed returns a channel that is closed by the next commit to any key.
 func (w *Watch) Changed() <-chan struct{} { return w.Cursor.Changed() }
 
-// Wake returns a channel that tells that the events, or the end, of the watch may have changed.
+// Wake returns a channel that gets a value when the events, or the end, of the watch may have changed.
 func (w *Watch) Wake() <-chan struct{} { return w.wake }
 
 // Poll returns the next events that the client may see, or none. It fails as the cursors do,
@@ -270,7 +270,7 @@ func (w *Watch) readDefinition() error {
 		return nil
 	}
 	changes, err := w.Definition.Poll()
-	if err != nil && !errors.Is(err, store.ErrClosed) { // the cursor of the objects tells that
+	if err != nil && !errors.Is(err, store.ErrClosed) { // the cursor of the objects returns that error
 		return err
 	}
 	if n := slices.IndexFunc(changes, w.Ends); n >= 0 {
@@ -299,7 +299,7 @@ func (w *Watch) pull() {
 }
 
 // learn finds out how the watch shows the events that are held, and takes those out that it does not
-// show. The caller holds the lock, and does not hold it while a webhook is asked: what is held may be
+// show. The caller holds the lock, and does not hold it while a webhook is called: what is held may be
 // delivered meanwhile.
 func (w *Watch) learn() {
 	for !w.ended {

@@ -153,9 +153,9 @@ func (e element) upstream() fieldpath.PathElement {
 }
 
 // parseElement reads an element. Canonical is false if upstream would write it in another
-// way. Known is false for a kind of element that the caller has to leave out, as upstream
+// way. Supported is false for a kind of element that the caller has to leave out, as upstream
 // does.
-func parseElement(text string) (e element, canonical, known, ok bool) {
+func parseElement(text string) (e element, canonical, supported, ok bool) {
 	if len(text) < 2 || text[1] != ':' {
 		return element{}, false, false, false
 	}

@@ -26,12 +26,12 @@ func parseBelow(tree map[string]any, root bool) (s *Set, member, canonical, ok b
 			canonical = canonical && !root && isMap && len(m) == 0
 			continue
 		}
-		e, exact, known, ok := parseElement(text)
+		e, exact, supported, ok := parseElement(text)
 		if !ok {
 			return nil, false, false, false
 		}
 		canonical = canonical && exact
-		if !known {
+		if !supported {
 			continue
 		}
 		inner, isMap := value.(map[string]any)

@@ -74,8 +74,8 @@ func (w *walk) mergeMaps(p place, live, config map[string]any) merged {
 		if !ok {
 			l = absent
 		}
-		at, _, known := p.field(name, w.tree)
-		if !known {
+		at, _, ok := p.field(name, w.tree)
+		if !ok {
 			w.decline("a field that the schema does not have")
 			return merged{live, true}
 		}

@@ -84,7 +84,7 @@ func TestOwnersAfterAStory(t *testing.T) {
 				"a Apply": `{"f:spec":{"f:tags":{"v:\"t\"":{}}}}`, "b Update": `{"f:spec":{"f:tags":{"v:\"u\"":{}}}}`,
 			}},
 		},
-		"items of a list are told apart by their keys, which may be defaults": {
+		"items of a list are distinguished by their keys, which may be defaults": {
 			{manager: "a", apply: "spec: {ports: [{port: 80, name: web}, {port: 53, protocol: UDP}]}", owners: map[string]string{
 				"a Apply": `{"f:spec":{"f:ports":{"k:{\"port\":53,\"protocol\":\"UDP\"}":{".":{},"f:port":{},"f:protocol":{}},"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{}}}}}`,
 			}},

@@ -25,7 +25,7 @@ type child struct {
 	changed []history.Writer // other programs that have changed it, the oldest first
 }
 
-// trackChild records that an object is created for an owner, or deleted. hasWriter is set if by is known.
+// trackChild records that an object is created for an owner, or deleted. hasWriter is set if by has a value.
 func (f changes) trackChild(e *store.Event, by history.Writer, hasWriter bool) {
 	key := e.Record.Key
 	switch {

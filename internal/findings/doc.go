@@ -4,7 +4,7 @@
 // controller owns and does not watch, owned objects that nobody has created again, webhooks that nobody
 // called, reads that were repeated although nothing changed, faults that struck.
 //
-// It reads what the cluster remembers anyway, when it is asked, and costs nothing before. It is
+// It reads what the cluster remembers anyway, when the findings are requested, and costs nothing before. It is
 // written for a person who reads the log of a test: at most [MaxLines] lines, the newest first, in
 // the words of requests.
 package findings

@@ -25,7 +25,7 @@ type Event struct {
 }
 
 // EventOf returns the Event after a change; ok is false if the change is of another kind, or removes the Event.
-func EventOf(known *resource.Registry, of *resource.Resource, e *store.Event) (is Event, ok bool) {
+func EventOf(registry *resource.Registry, of *resource.Resource, e *store.Event) (is Event, ok bool) {
 	if of == nil || of.Names.Plural != "events" || of.Group != "" && of.Group != "events.k8s.io" || e.Type == store.Deleted {
 		return is, false
 	}
@@ -44,7 +44,7 @@ func EventOf(known *resource.Registry, of *resource.Resource, e *store.Event) (i
 	about := first("involvedObject", "regarding")
 	kind := schema.FromAPIVersionAndKind(about.Get("apiVersion").String(), about.Get("kind").String())
 	namespace, name := about.Get("namespace").String(), about.Get("name").String()
-	if resource := known.Kind(kind); resource != nil {
+	if resource := registry.Kind(kind); resource != nil {
 		is.Of = inspect.ObjectName(resource.Group, resource.Names.Plural, "", namespace, name)
 	} else {
 		is.Of = inspect.ObjectName(kind.Group, kind.Kind, "", namespace, name)

@@ -38,7 +38,7 @@ var counted = map[string]bool{"metadata.managedFields": true, "metadata.resource
 // list is what managedFields say of the lists below a field.
 type list struct {
 	below map[string]*list // by the name of a field
-	item  *list            // what is below an item; nil: nothing is known
+	item  *list            // what is below an item; nil: no items
 	keys  []string         // of the items; nil: there are none
 	set   bool             // the items are a set
 }
@@ -178,7 +178,7 @@ func at(items []any, i int) any {
 	return nil
 }
 
-// keyed reports whether the keys tell all items apart.
+// keyed reports whether the keys of all items differ.
 func keyed(items []any, keys []string) bool {
 	seen := map[string]bool{}
 	for _, item := range items {

@@ -20,7 +20,7 @@ type Entry struct {
 	began   time.Time
 	kept    bool
 	running bool
-	reached int64 // the revision up to which a watch has delivered everything; 0: it is not known
+	reached int64 // the revision up to which a watch has delivered everything; 0: no value yet
 	streams bool  // the answer has begun, and goes on
 	// before is what has been forgotten of a request that runs; forgotten says that all has.
 	before    inspect.Counts
@@ -146,11 +146,11 @@ func (e *Entry) Fault(fault string) {
 	}
 	e.of.mu.Lock()
 	defer e.of.mu.Unlock()
-	known := strings.Split(e.is.Fault, ", ")
+	noted := strings.Split(e.is.Fault, ", ")
 	switch {
 	case e.is.Fault == "":
 		e.setText(&e.is.Fault, fault)
-	case !slices.Contains(known, fault) && len(known) < maxFaults:
+	case !slices.Contains(noted, fault) && len(noted) < maxFaults:
 		e.setText(&e.is.Fault, e.is.Fault+", "+fault)
 	}
 }

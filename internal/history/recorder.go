@@ -112,7 +112,7 @@ func (r *Recorder) Forget() {
 	r.latest = nil
 }
 
-// Begin records that a request has begun. The caller fills in everything that is known by then, except the
+// Begin records that a request has begun. The caller fills in everything that it has by then, except the
 // Number and the Time. The path and its parts keep so many bytes in memory, if they are parts of a
 // longer text, such as the first line of a request.
 func (r *Recorder) Begin(q inspect.Request, held int) *Entry {
@@ -137,8 +137,8 @@ func (r *Recorder) Prepare(q inspect.Request) *Entry {
 
 // once returns one copy of a user agent, so that it is not kept with each request.
 func (r *Recorder) once(agent string) string {
-	if known, ok := r.agents[agent]; ok {
-		return known
+	if kept, ok := r.agents[agent]; ok {
+		return kept
 	}
 	if len(r.agents) < maxNames {
 		r.agents[agent] = agent

@@ -47,9 +47,9 @@ func TestStatsCountEveryRequestOnce(t *testing.T) {
 	}
 }
 
-// What is known and what is counted are the same requests, also when some run while others are forgotten,
+// The requests that are kept and those that are counted are the same, also when some run while others are forgotten,
 // and no two of them have the same number.
-func TestWhatIsForgottenIsNeitherKnownNorCounted(t *testing.T) {
+func TestForgottenRequestsAreNeitherKeptNorCounted(t *testing.T) {
 	r := New(nil, everything)
 	r.Begin(inspect.Request{Verb: "get"}, 0).End()
 	watch := r.Begin(inspect.Request{Verb: "watch", Received: 1, Path: "/watch"}, 0)
@@ -73,14 +73,14 @@ func TestWhatIsForgottenIsNeitherKnownNorCounted(t *testing.T) {
 	if got != want {
 		t.Errorf("counted: %s\nwant:    %s", got, want)
 	}
-	var known []string
+	var kept []string
 	bytes := 0
 	for _, q := range r.Requests() {
-		known = append(known, fmt.Sprint(q.Number, " ", q.Verb, " ", q.Events))
+		kept = append(kept, fmt.Sprint(q.Number, " ", q.Verb, " ", q.Events))
 		bytes += (&Entry{is: q}).texts()
 	}
-	if got, want := fmt.Sprint(known), "[2 watch 11 4 deletecollection 0 5 get 0]"; got != want {
-		t.Errorf("known: %s, want %s", got, want)
+	if got, want := fmt.Sprint(kept), "[2 watch 11 4 deletecollection 0 5 get 0]"; got != want {
+		t.Errorf("kept: %s, want %s", got, want)
 	}
 	if r.bytes != bytes {
 		t.Errorf("%d bytes, want %d", r.bytes, bytes)
@@ -111,7 +111,7 @@ func TestAWriteThatMayNotHappenIsRecordedWithItsFirstRevision(t *testing.T) {
 	}
 }
 
-func TestWritersAreKnownAsLongAsTheirRevisions(t *testing.T) {
+func TestWritersAreKeptAsLongAsTheirRevisions(t *testing.T) {
 	oldest := int64(1)
 	r := New(nil, func() int64 { return oldest })
 	for i := int64(2); i <= 3*chunk; i++ {

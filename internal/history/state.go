@@ -25,7 +25,7 @@ func isHeartbeat(q *inspect.Request) bool {
 // Watch is a watch that runs.
 type Watch struct {
 	inspect.Request
-	Reached int64 // the revision up to which it has delivered everything; 0: it is not known
+	Reached int64 // the revision up to which it has delivered everything; 0: no value yet
 }
 
 // State returns what goes on now, and a channel that is closed when that changes.
@@ -49,7 +49,7 @@ func (r *Recorder) State() (State, <-chan struct{}) {
 	return s, r.wakes
 }
 
-// wake tells those who wait that something has changed.
+// wake wakes the waiting goroutines after a change.
 func (r *Recorder) wake() {
 	if r.wakes != nil {
 		close(r.wakes)

@@ -68,15 +68,15 @@ func isOwner(value any) bool {
 	for _, key := range []string{"apiVersion", "kind", "name", "uid"} {
 		ok = ok && isString(m[key])
 	}
-	known := 4
+	expected := 4
 	for _, key := range []string{"controller", "blockOwnerDeletion"} {
 		if v, has := m[key]; has {
-			known++
+			expected++
 			_, isBool := v.(bool)
 			ok = ok && isBool
 		}
 	}
-	return ok && len(m) == known
+	return ok && len(m) == expected
 }
 
 func isManagedFields(value any) bool {

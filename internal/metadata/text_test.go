@@ -48,7 +48,7 @@ func TestGetFindsWhatGJSONFindsInTheMetadata(t *testing.T) {
 		}
 	}
 	if quick < 200 {
-		t.Errorf("%d texts took the quick way; these are too few to tell", quick)
+		t.Errorf("%d texts took the quick way; these are too few for the test to be meaningful", quick)
 	}
 }
 

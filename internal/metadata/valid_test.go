@@ -69,7 +69,7 @@ func TestValidMetadataIsValidUpstream(t *testing.T) {
 		}
 		return m
 	}
-	told := map[bool]int{}
+	valid := map[bool]int{}
 	for range 8_000 {
 		was := random(nil)
 		if len(errorsOf(t, was, nil, was["namespace"] != nil)) > 0 {
@@ -87,12 +87,12 @@ func TestValidMetadataIsValidUpstream(t *testing.T) {
 		if !IsCanonical(is) || !IsValid(is, was, namespaced) {
 			continue
 		}
-		told[was == nil]++
+		valid[was == nil]++
 		if errs := errorsOf(t, is, was, namespaced); len(errs) > 0 {
-			t.Fatalf("%v after %v is told to be valid, but upstream says %v", is, was, errs)
+			t.Fatalf("%v after %v is found valid, but upstream says %v", is, was, errs)
 		}
 	}
-	if told[true] < 50 || told[false] < 50 {
-		t.Fatalf("%d new ones and %d updates are found valid: too few for the test to be meaningful", told[true], told[false])
+	if valid[true] < 50 || valid[false] < 50 {
+		t.Fatalf("%d new ones and %d updates are found valid: too few for the test to be meaningful", valid[true], valid[false])
 	}
 }

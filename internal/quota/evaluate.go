@@ -118,10 +118,10 @@ func (q evaluators) effect(of schema.GroupResource, was, is runtime.Object, rq *
 	}
 	e := effect{Changes: true, Exact: true, Used: quota.Add(corev1.ResourceList{}, rq.Status.Used)}
 	for name, difference := range quota.Mask(quota.Subtract(after, before), limits) {
-		used, known := rq.Status.Used[name]
+		used, ok := rq.Status.Used[name]
 		used = used.DeepCopy()
 		used.Add(difference)
-		e.Exact = e.Exact && known && used.Sign() >= 0
+		e.Exact = e.Exact && ok && used.Sign() >= 0
 		e.Used[name] = used
 	}
 	return e, nil
@@ -186,7 +186,7 @@ func changesUsage(of schema.GroupResource) bool {
 	return false
 }
 
-// measure sets the status of a quota to what its spec limits and to what is used, and tells
+// measure sets the status of a quota to what its spec limits and to what is used, and reports
 // whether anything has changed. It does what resourcequota-controller does. If it fails for some
 // resources, it has measured the others.
 func (q evaluators) measure(rq *corev1.ResourceQuota) (changed bool, err error) {

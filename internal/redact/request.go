@@ -28,7 +28,7 @@ type Request struct {
 	tree *any // the body, once it has been read
 }
 
-// Object returns a request of which only the written object is known.
+// Object returns a request with the written object and nothing else.
 func Object(object map[string]any) Request { return Request{}.With(object) }
 
 // With returns the request with a body that has been read: JSON, or a text that is none.

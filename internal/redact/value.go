@@ -19,7 +19,7 @@ const (
 // rule reports whether the leaf at a path of an object is hidden.
 type rule func(path []string, value any) bool
 
-// rules are those of the kinds with sensitive fields. What is not known to be public is hidden: fields that a kind
+// rules are those of the kinds with sensitive fields. Values that are not listed as public are hidden: fields that a kind
 // does not have may have been meant as others.
 var rules = map[string]rule{
 	"Secret":       hiddenInSecret,

@@ -144,7 +144,7 @@ func (d *Data) collect(c findings.Source) {
 	if err != nil {
 		return // the store is closed, or has just compacted more
 	}
-	known, created := map[string]*object{}, map[int64]string{} // the objects that requests have created
+	byKey, created := map[string]*object{}, map[int64]string{} // the objects that requests have created
 	for {
 		batch, err := changes.Poll()
 		if err != nil || len(batch) == 0 {
@@ -163,13 +163,13 @@ func (d *Data) collect(c findings.Source) {
 				})
 				continue
 			}
-			o := known[e.Record.Key]
+			o := byKey[e.Record.Key]
 			if o == nil {
 				o = &object{Name: e.Record.Key}
 				if of != nil {
 					o.Name = inspect.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(e.Record.Key), of.NameOf(e.Record.Key))
 				}
-				known[e.Record.Key] = o
+				byKey[e.Record.Key] = o
 				d.Objects = append(d.Objects, o)
 			}
 			if e.Type == store.Created && by.Verb == "create" && by.Subresource == "" {

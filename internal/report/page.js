@@ -38,18 +38,18 @@
 	const read = next => {
 		data = next;
 		data.requests ??= []; data.objects ??= []; data.findings ??= []; data.events ??= [];
-		const told = Map.groupBy(data.events, e => e.of);
-		for (const o of data.objects) o.events = told.get(o.name) ?? [];
+		const byObject = Map.groupBy(data.events, e => e.of);
+		for (const o of data.objects) o.events = byObject.get(o.name) ?? [];
 		for (const r of data.requests) r.text = [r.n, r.c, r.u, r.v, r.o, r.q, r.code, r.r, r.m, r.f, r.rev, ...(r.wh ?? []).map(w => w.Webhook + " " + w.Outcome + " " + w.Message)].join(" ").toLowerCase();
 		for (const o of data.objects) o.text = (o.name + " " + [...o.revs.map(v => [v.rev, v.c, v.v, ...(v.d ?? [])]), ...o.events.map(e => [e.name, e.e, e.r, e.m, e.c])].map(t => t.join(" ")).join(" ")).toLowerCase();
-		const known = clients;
+		const before = clients;
 		clients = [...new Set(data.requests.map(r => r.c))];
 		end = [data.requests, data.events, ...data.objects.map(o => o.revs)].flat().reduce((last, x) => Math.max(last, x.t), 1);
 		$("#title").textContent = data.title;
 		$("#summary").textContent = [plural(data.requests.length, "request"), plural(data.objects.length, "object"), plural(data.events.length, "Event"), time(end)].join(", ");
 		$("#failure").replaceChildren(...failed());
 		$("#findings > pre").textContent = data.findings.join("\n") || "no findings";
-		if (known && known.join("\n") === clients.join("\n")) return; // a list that is open stays open
+		if (before && before.join("\n") === clients.join("\n")) return; // a list that is open stays open
 		const chosen = $("#client").value;
 		$("#client").replaceChildren(el("option", { value: "", textContent: "all clients" }), ...clients.map(c => el("option", { value: c, textContent: c })));
 		$("#client").value = chosen;
@@ -128,7 +128,7 @@
 				if (v.rev === undefined) {
 					const head = el("div", {}, el("b", { className: v.e === "Warning" ? "bad" : "", textContent: `${v.e} ${v.r}` }), ` at ${time(v.t)} `, el("span", { textContent: v.c, style: "color:" + color(v.c) }), v.k > 1 ? ` ${v.k} times ` : " ");
 					if (v.n) head.append(link(v.n));
-					d.append(el("div", { className: "told" }, head, v.m));
+					d.append(el("div", { className: "event-text" }, head, v.m));
 					continue;
 				}
 				const head = el("div", {}, el("b", { textContent: "revision " + v.rev }), ` at ${time(v.t)} `, el("span", { textContent: v.c, style: "color:" + color(v.c) }), ` ${v.v} ${v.e.toLowerCase()} `);

@@ -30,19 +30,19 @@ func TestWalksMatchUpstream(t *testing.T) {
 			s.Compare(t, obj, was, tally)
 			if s.Node.IsInvalid(obj) {
 				if invalid++; s.Validate(obj) == nil {
-					t.Fatalf("told to be invalid: %v\nschema:\n%s", obj, s)
+					t.Fatalf("found invalid: %v\nschema:\n%s", obj, s)
 				}
 			}
 		}
 	}
 	t.Log(tally)
-	t.Logf("%d are told to be invalid", invalid)
+	t.Logf("%d are found invalid", invalid)
 	for fact, name := range schematest.Facts {
-		if told, so := tally.Found[fact], tally.True[fact]; told*2 < so {
-			t.Errorf("the walk found %s for %d objects, and it holds for %d: it declines too often for the test to be meaningful", name, told, so)
+		if found, so := tally.Found[fact], tally.True[fact]; found*2 < so {
+			t.Errorf("the walk found %s for %d objects, and it holds for %d: it declines too often for the test to be meaningful", name, found, so)
 		}
 	}
-	for what, n := range map[string]int{"settled": tally.Unchanged, "not settled": tally.Objects - tally.Unchanged, "invalid": invalid} {
+	for what, n := range map[string]int{"unchanged": tally.Unchanged, "changed": tally.Objects - tally.Unchanged, "invalid": invalid} {
 		if n < tally.Objects/10 {
 			t.Errorf("%d of %d objects are %s: the test shows little", n, tally.Objects, what)
 		}

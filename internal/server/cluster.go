@@ -311,7 +311,7 @@ func (c *Cluster) begin(revision int64) error {
 
 // Continue begins a fork where its origin was when its store was forked. The two share records and
 // compiled definitions. What these say never changes, and what they remember follows from their content
-// (see packages resource and crd), so neither cluster can tell that the other one exists.
+// (see packages resource and crd), so neither cluster can find out that the other one exists.
 //
 // If the origin has not completed something, such as establishing a definition, the fork completes it
 // for itself.

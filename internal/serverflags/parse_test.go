@@ -77,7 +77,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Every flag of the table can be set, and is told of by --help.
+// Every flag of the table can be set, and is in --help.
 func TestTable(t *testing.T) {
 	usage := Usage()
 	for i, f := range Table {
@@ -88,7 +88,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("--%s is not in order", f.Name)
 		}
 		if !slices.Contains(strings.Fields(usage), "--"+f.Name) {
-			t.Errorf("--help does not tell of --%s", f.Name)
+			t.Errorf("--help does not list --%s", f.Name)
 		}
 		if f.Default == "" || f.Default == "[]" || strings.HasPrefix(f.Default, "[") || f.Only != "" {
 			continue

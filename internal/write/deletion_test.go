@@ -82,7 +82,7 @@ func TestADeleteSucceedsIfTheMarkedObjectIsEndedElsewhere(t *testing.T) {
 			b := newBench(t)
 			b.forget = func(v *resource.Version) { v.Deletion = resource.Deletion{Graceful: inSeconds(30)} }
 			b.make()
-			// Admission is asked before the object is marked, and again before it is removed.
+			// Admission is called before the object is marked, and again before it is removed.
 			calls := 0
 			b.validate = func(*admission.Write) error {
 				if calls++; calls == 2 {

@@ -67,7 +67,7 @@ type bench struct {
 	changes []string
 	// forget, if it is not nil, alters the versions of widgets.
 	forget func(*resource.Version)
-	// mutate and validate are asked about each write, if they are not nil.
+	// mutate and validate are called for each write, if they are not nil.
 	mutate, validate func(*admission.Write) error
 }
 

@@ -96,9 +96,9 @@ func TestADryRunGoesAllTheWayButForTheCommit(t *testing.T) {
 			b.make()
 			r := b.request(test.change(b))
 			r.Options.DryRun = []string{metav1.DryRunAll}
-			asked := 0
+			calls := 0
 			b.validate = func(w *admission.Write) error {
-				asked++
+				calls++
 				equal(t, "dry run", w.IsDryRun(), true)
 				return nil
 			}
@@ -110,7 +110,7 @@ func TestADryRunGoesAllTheWayButForTheCommit(t *testing.T) {
 			got := strings.Join(read(result.Text, "metadata.name", "spec.color"), " ") + fmt.Sprint(" ", result.Created, " ", result.Deleted)
 			equal(t, "answer", got, test.want)
 			equal(t, "revision", b.Store.Revision(), before)
-			equal(t, "times that validating admission was asked", asked, 1)
+			equal(t, "calls of validating admission", calls, 1)
 			equal(t, "commits", b.changes, []string(nil))
 		})
 	}
@@ -158,11 +158,11 @@ func TestScaleIsAProjectionOfTheObject(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(t)
 			b.make()
-			var asked []string
+			var calls []string
 			see := func(phase string) func(*admission.Write) error {
 				return func(w *admission.Write) error {
 					is, was := w.GetObject().(*autoscalingv1.Scale), w.GetOldObject().(*autoscalingv1.Scale)
-					asked = append(asked, fmt.Sprint(phase, " ", w.GetKind().Kind, " ", w.GetSubresource(), " ", was.Spec.Replicas, " to ", is.Spec.Replicas))
+					calls = append(calls, fmt.Sprint(phase, " ", w.GetKind().Kind, " ", w.GetSubresource(), " ", was.Spec.Replicas, " to ", is.Spec.Replicas))
 					return nil
 				}
 			}
@@ -175,7 +175,7 @@ func TestScaleIsAProjectionOfTheObject(t *testing.T) {
 			equal(t, "object", b.stored("kind", "spec.replicas", "spec.color", "metadata.generation"), []string{"Widget", "3", "red", "2"})
 			equal(t, "who owns the replicas", b.stored(`metadata.managedFields.#(manager=="scaler").fieldsV1`, `metadata.managedFields.#(manager=="scaler").subresource`),
 				[]string{`{"f:spec":{"f:replicas":{}}}`, "scale"})
-			equal(t, "what admission saw", asked, []string{"mutate Scale scale 1 to 3", "validate Scale scale 1 to 3"})
+			equal(t, "what admission saw", calls, []string{"mutate Scale scale 1 to 3", "validate Scale scale 1 to 3"})
 		})
 	}
 }

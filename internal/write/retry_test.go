@@ -32,8 +32,8 @@ func TestAWriteIsTriedAgainWhenAnotherOneCameFirst(t *testing.T) {
 		name      string
 		absent    bool // there is no object to begin with
 		change    write.Change
-		meanwhile func(b *bench) // while admission is asked the first time
-		asked     string         // about which operations
+		meanwhile func(b *bench) // during the first call of admission
+		calls     string         // the operations of its calls
 		want      string         // color and size of what is stored, and what the write came to
 	}{
 		{"a merge patch is applied to what the other one made", false, merge,
@@ -46,7 +46,7 @@ func TestAWriteIsTriedAgainWhenAnotherOneCameFirst(t *testing.T) {
 			func(b *bench) { b.drop(b.key()) }, "UPDATE CREATE", " xl created"},
 		{"a merge patch does not find what is gone", false, merge,
 			func(b *bench) { b.drop(b.key()) }, "UPDATE", `widgets.example.com "a" not found`},
-		{"a definition that has changed is the one that the object is judged by", false, merge,
+		{"a definition that has changed is the one that validates the object", false, merge,
 			func(b *bench) {
 				b.put(crd.DefinitionsPrefix+"widgets.example.com", strings.Replace(definition, `"size"`, `"weight"`, 1))
 			}, "UPDATE UPDATE", "red "},
@@ -67,9 +67,9 @@ func TestAWriteIsTriedAgainWhenAnotherOneCameFirst(t *testing.T) {
 				b.make()
 			}
 			meanwhile := once(func() { test.meanwhile(b) })
-			var asked []string
+			var calls []string
 			b.mutate = func(w *admission.Write) error {
-				asked = append(asked, string(w.GetOperation()))
+				calls = append(calls, string(w.GetOperation()))
 				meanwhile()
 				return nil
 			}
@@ -84,7 +84,7 @@ func TestAWriteIsTriedAgainWhenAnotherOneCameFirst(t *testing.T) {
 				}
 			}
 			equal(t, "outcome", got, test.want)
-			equal(t, "what admission was asked about", strings.Join(asked, " "), test.asked)
+			equal(t, "calls of admission", strings.Join(calls, " "), test.calls)
 		})
 	}
 }
@@ -172,9 +172,9 @@ func TestAWriteForOneRevisionIsTriedOnce(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		before    func(b *bench) // the write
-		meanwhile func(b *bench) // while admission is asked
+		meanwhile func(b *bench) // during a call of admission
 		require   func(b *bench) store.Precondition
-		asked     int
+		calls     int
 	}{
 		{"the object changed before", func(b *bench) { b.color("blue") }, nil, nil, 0},
 		{"the object is gone", func(b *bench) { b.drop(b.key()) }, nil, nil, 0},
@@ -194,9 +194,9 @@ func TestAWriteForOneRevisionIsTriedOnce(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			asked := 0
+			calls := 0
 			b.mutate = func(*admission.Write) error {
-				asked++
+				calls++
 				if test.meanwhile != nil {
 					test.meanwhile(b)
 				}
@@ -214,7 +214,7 @@ func TestAWriteForOneRevisionIsTriedOnce(t *testing.T) {
 			if !errors.Is(err, write.ErrObsolete) || !apierrors.IsConflict(err) {
 				t.Errorf("got %v", err)
 			}
-			equal(t, "times that admission was asked", asked, test.asked)
+			equal(t, "calls of admission", calls, test.calls)
 			equal(t, "commits", b.changes, []string(nil))
 		})
 	}
@@ -223,9 +223,9 @@ func TestAWriteForOneRevisionIsTriedOnce(t *testing.T) {
 func TestAConflictThatAdmissionMakesUpIsTheAnswer(t *testing.T) {
 	b := newBench(t)
 	b.make()
-	asked := 0
+	calls := 0
 	b.validate = func(w *admission.Write) error {
-		asked++
+		calls++
 		if w.GetOperation() == upstream.Create {
 			return apierrors.NewAlreadyExists(w.GetResource().GroupResource(), w.GetName())
 		}
@@ -236,7 +236,7 @@ func TestAConflictThatAdmissionMakesUpIsTheAnswer(t *testing.T) {
 	b.drop(b.key())
 	_, err = b.Run(t.Context(), b.request(write.Apply{Body: []byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"}}`)}))
 	equal(t, "apply", err.Error(), `widgets.example.com "a" already exists`)
-	equal(t, "times that admission was asked", asked, 2)
+	equal(t, "calls of admission", calls, 2)
 }
 
 func TestAWriteIsNotTriedAgainOnceItsContextIsDone(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// What a client is told of a data file that takes no write has the system's words or etcd's, and no path.
-func TestClientsAreToldWhyTheFileRefuses(t *testing.T) {
+// The error for a client when the data file rejects a write has the system's words or etcd's, and no path.
+func TestClientsGetTheReasonOfTheFile(t *testing.T) {
 	other := errors.New("something else")
 	for _, c := range []struct {
 		err  error
@@ -23,7 +23,7 @@ func TestClientsAreToldWhyTheFileRefuses(t *testing.T) {
 	} {
 		got := keeping(c.err)
 		if got.Error() != c.want {
-			t.Errorf("%v: told %q, want %q", c.err, got, c.want)
+			t.Errorf("%v: got %q, want %q", c.err, got, c.want)
 		}
 	}
 	if err := keeping(nil); err != nil {

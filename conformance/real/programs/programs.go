@@ -80,7 +80,7 @@ func versions(ctx context.Context, modules string) (map[string]string, error) {
 	return found, nil
 }
 
-// linkerFlags tell kube-apiserver and kubectl which version they are, as Kubernetes' own build does,
+// linkerFlags set the version of kube-apiserver and kubectl, as Kubernetes' own build does,
 // and leave out what only a debugger reads.
 func linkerFlags(version string) string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")

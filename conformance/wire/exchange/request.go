@@ -67,7 +67,7 @@ type server struct {
 	last map[string][]byte // the bodies of the answers, by group and name
 }
 
-// newServer returns a server that is asked as cfg says.
+// newServer returns a server whose requests are sent with cfg.
 func newServer(cfg *rest.Config) (*server, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
@@ -108,7 +108,7 @@ func (s *server) ask(ctx context.Context, r Request) (answer, error) {
 	s.last[r.Group+" "+r.Name] = got.body
 	s.mu.Unlock()
 	if r.Wait > 0 {
-		time.Sleep(r.Wait) // the real server tells nobody when it is done
+		time.Sleep(r.Wait) // the real server does not report when it is done
 	}
 	return got, err
 }

@@ -143,11 +143,11 @@ var variable = regexp.MustCompile(`\$[a-z]+`)
 
 // requests returns those of the story with some values.
 func (s *story) requests(values map[string]string) ([]exchange.Request, error) {
-	known := map[string]string{}
+	variables := map[string]string{}
 	var expand func(text string) string
 	expand = func(text string) string {
 		return variable.ReplaceAllStringFunc(text, func(name string) string {
-			if value, ok := known[name[1:]]; ok {
+			if value, ok := variables[name[1:]]; ok {
 				return expand(value)
 			}
 			if value, ok := values[name[1:]]; ok {
@@ -157,17 +157,17 @@ func (s *story) requests(values map[string]string) ([]exchange.Request, error) {
 		})
 	}
 	group := expand(s.name)
-	known["id"] = slug(group)
-	known["ns"] = "wire-" + slug(group)
+	variables["id"] = slug(group)
+	variables["ns"] = "wire-" + slug(group)
 	base := exchange.Request{Group: group, Needed: s.needed, Whole: true, Unordered: s.unordered}
 	first := base
 	first.Name, first.Method, first.Path = "namespace", "POST", "/api/v1/namespaces"
-	first.Body = fmt.Sprintf(`{"metadata":{"name":%q}}`, known["ns"])
+	first.Body = fmt.Sprintf(`{"metadata":{"name":%q}}`, variables["ns"])
 	all := []exchange.Request{first}
 	for _, l := range s.lines {
 		if rest, ok := strings.CutPrefix(l.text, "let "); ok {
 			name, value, _ := strings.Cut(rest, "=")
-			known[strings.TrimSpace(name)] = strings.TrimSpace(value)
+			variables[strings.TrimSpace(name)] = strings.TrimSpace(value)
 			continue
 		}
 		r, err := request(base, l, expand)

@@ -46,7 +46,7 @@ func TestTheTypesOfExpressions(t *testing.T) {
 		{"a variable is anything", expression.Variable{Name: "v", Expression: "[1, 2]"}, nil, ""},
 		{"a policy without a kind of parameters has none", validation("params.a == 1"), nil, "compilation failed: ERROR: <input>:1:1: undeclared reference to 'params'"},
 		{"a policy with a kind of parameters has them", validation("params.a == 1"), kind, ""},
-		{"the authorizer can be asked", validation("authorizer.group('').resource('pods').check('get').allowed()"), nil, ""},
+		{"the authorizer can be called", validation("authorizer.group('').resource('pods').check('get').allowed()"), nil, ""},
 	} {
 		got := compile(c.expression, c.params)
 		if got != c.want && (c.want == "" || !strings.HasPrefix(got, c.want)) {

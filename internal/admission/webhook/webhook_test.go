@@ -85,7 +85,7 @@ func TestConfigurationsThatValidationKeepsOut(t *testing.T) {
 			`admission webhook "hook.example.com" does not support dry run`},
 		{"no word of side effects", func(w *admissionregistrationv1.MutatingWebhook) {},
 			`Internal error occurred: failed calling webhook "hook.example.com": Webhook SideEffects is nil`},
-		{"no version that is known", func(w *admissionregistrationv1.MutatingWebhook) {
+		{"no supported version", func(w *admissionregistrationv1.MutatingWebhook) {
 			w.SideEffects, w.AdmissionReviewVersions = &none, []string{"v7"}
 		}, `Internal error occurred: failed calling webhook "hook.example.com": could not create admission objects: ` +
 			`webhook does not accept known AdmissionReview versions (v1, v1beta1)`},

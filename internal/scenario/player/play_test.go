@@ -76,7 +76,7 @@ func TestRequests(t *testing.T) {
 		{"an answer's list is counted from 0",
 			"- list: {apiVersion: v1, kind: Node}\n  as: all\n- get: {path: !from all.items.0}\n",
 			[]string{"GET /api/v1/nodes", "GET /api/v1/nodes"}},
-		{"a kind that is served no more is asked for where it was",
+		{"a kind that is no longer served is read at its path",
 			"- list: {apiVersion: example.com/v1, kind: Widget}\n- get: {path: /apis}\n" +
 				"- list: {apiVersion: example.com/v1, kind: Widget}\n  error: {code: 404, body: \"404 page not found\\n\"}\n",
 			[]string{"GET /apis/example.com/v1/widgets", "GET /apis/example.com/v1", "GET /apis/example.com/v1/widgets"}},

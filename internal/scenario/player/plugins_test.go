@@ -18,7 +18,7 @@ type shown struct {
 }
 
 const (
-	onlyRefuses  = "it judges, and changes nothing"
+	onlyRefuses  = "it validates, and changes nothing"
 	onlyChanges  = "it changes objects, and takes all of them"
 	needsAFile   = "it needs a file; TestEventRateLimit and TestImagePolicyWebhook in fakecluster show it"
 	takesNewest  = "of several default classes it takes the newest"
@@ -71,7 +71,7 @@ var allPlugins = map[string]shown{
 	"StorageObjectInUseProtection": {effect: "A claim gets the default class, and grows only where its class allows it", noRefusal: onlyChanges},
 	"TaintNodesByCondition":        {effect: "A new Node is tainted until it is ready", noRefusal: onlyChanges},
 	"ValidatingAdmissionPolicy":    {effect: "Deny refuses the request, Warn warns, Audit lets it pass", refusal: "The first validation of a policy that denies is the answer"},
-	"ValidatingAdmissionWebhook":   {effect: "Warnings come with the answer, with a refusal too, each once", refusal: "Validating webhooks are asked about what is valid, and the first of them that refuses is the answer"},
+	"ValidatingAdmissionWebhook":   {effect: "Warnings come with the answer, with a refusal too, each once", refusal: "Validating webhooks are called for valid objects, and the first of them that rejects is the answer"},
 }
 
 // Each scenario of the table goes another way if its plugin is turned off.

@@ -61,7 +61,7 @@ func (r *Recorder) Begin(cfg *rest.Config) error {
 // exchange is a request with its answer.
 type exchange struct {
 	info        *requestinfo.RequestInfo
-	kind        string // of the resource; empty: it is not known
+	kind        string // of the resource; empty: not found
 	request     *http.Request
 	by          map[string]any // the user, if it is not the administrator
 	requestBody any            // the body as a tree, or a text if it is none
@@ -336,9 +336,9 @@ func stepUser(user string, groups []string) map[string]any {
 // userOf asks the cluster which user the credentials in a header belong to. The administrator is nil.
 func (r *Recorder) userOf(ctx context.Context, authorization string) map[string]any {
 	r.mu.Lock()
-	by, known := r.users[authorization]
+	by, ok := r.users[authorization]
 	r.mu.Unlock()
-	if known || authorization == "" {
+	if ok || authorization == "" {
 		return by
 	}
 	a, err := r.anonymous.Send(ctx, player.Call{

@@ -84,7 +84,7 @@ func TestRecordedBodies(t *testing.T) {
 }
 
 // A session of a program that speaks protobuf becomes a scenario that passes: without watches,
-// discovery and questions asked again, with references to what the server has made.
+// discovery and repeated questions, with references to what the server has made.
 func TestRecorder(t *testing.T) {
 	var recorder Recorder
 	c := fakecluster.Start(t, fakecluster.WithMiddleware(recorder.Wrap))

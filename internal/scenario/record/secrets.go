@@ -77,8 +77,8 @@ func (s *secrets) answered(path []string, value any) any {
 	text, ok := value.(string)
 	missing := !ok
 	replaced := s.replace(path, text, func(plain string) string {
-		in, known := s.placeholders[plain]
-		missing = missing || !known && plain != ""
+		in, found := s.placeholders[plain]
+		missing = missing || !found && plain != ""
 		return in
 	})
 	if missing {
@@ -117,8 +117,8 @@ func (s *secrets) placeholder(plain string) string {
 	if s.placeholders == nil {
 		s.placeholders = map[string]string{}
 	}
-	in, known := s.placeholders[plain]
-	if !known {
+	in, found := s.placeholders[plain]
+	if !found {
 		in = fmt.Sprintf("secret-%d", len(s.placeholders)+1)
 		if fields := map[string]any(nil); json.Unmarshal([]byte(plain), &fields) == nil {
 			in = fmt.Sprintf(`{%q: {}}`, in)

@@ -131,7 +131,7 @@ func (w *recording) step(e *exchange) {
 	}
 	w.expect(s, e)
 	if last := len(w.steps) - 1; s.read && last >= 0 && w.steps[last].read && reflect.DeepEqual(s.entries(), w.steps[last].entries()) {
-		return // asked once more
+		return // the same read again
 	}
 	w.steps = append(w.steps, s)
 	w.size += len(inLines(s.entries(), 2))
@@ -255,8 +255,8 @@ func (w *recording) withReferences(tree any) any {
 func (w *recording) reference(text string) any { return w.referTo("text "+text, text) }
 
 func (w *recording) referTo(key, text string) any {
-	at, known := w.values[key]
-	if !known || at.step.by != nil {
+	at, ok := w.values[key]
+	if !ok || at.step.by != nil {
 		return text
 	}
 	if at.step.as == "" {
@@ -403,8 +403,8 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // mentionsValue reports whether a message contains a value that differs from run to run.
 func (w *recording) mentionsValue(message string) bool {
-	for known := range w.values {
-		if kind, text, _ := strings.Cut(known, " "); kind == "text" && strings.Contains(message, text) {
+	for key := range w.values {
+		if kind, text, _ := strings.Cut(key, " "); kind == "text" && strings.Contains(message, text) {
 			return true
 		}
 	}
@@ -433,7 +433,7 @@ func (w *recording) noteObjectValues(s *recordedStep, e *exchange, object any, p
 		if text == "" || w.sent[text] && name == "name" || name == "name" && (!generated || !strings.HasPrefix(text, prefix)) {
 			continue
 		}
-		if at, known := w.values[key+text]; !known || name == "resourceVersion" && at.step.by != nil {
+		if at, ok := w.values[key+text]; !ok || name == "resourceVersion" && at.step.by != nil {
 			w.values[key+text] = valueSource{s, kind, append(slices.Clone(path), "metadata", name)}
 		}
 	}

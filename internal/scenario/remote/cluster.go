@@ -168,9 +168,9 @@ func (c *remoteCluster) Close() error {
 	defer c.http.CloseIdleConnections()
 	created := c.created
 	// Admission policies and webhooks go first, because they may reject the deletion of the others.
-	judging := slices.DeleteFunc(slices.Clone(created), func(path string) bool { return !isAdmissionPath(path) })
-	failed := []error{c.remove(judging)}
-	for _, path := range judging {
+	admitting := slices.DeleteFunc(slices.Clone(created), func(path string) bool { return !isAdmissionPath(path) })
+	failed := []error{c.remove(admitting)}
+	for _, path := range admitting {
 		if policies := policyPath.FindStringSubmatch(path); policies != nil {
 			c.notePolicyWrite(policies[1])
 		}

@@ -171,7 +171,7 @@ func (c *remoteCluster) webhookHandler(next http.Handler) http.Handler {
 	})
 }
 
-// answerMarker allows a probe of the runner's, but where the webhook of a marker is asked.
+// answerMarker allows a probe of the runner's, except where the webhook of a marker is called.
 func (c *remoteCluster) answerMarker(w http.ResponseWriter, r *http.Request, data []byte) {
 	var review struct {
 		APIVersion string `json:"apiVersion"`

@@ -281,7 +281,7 @@ func (r *Rewriter) fields(at place, tree, got map[string]any, all bool) {
 		r.value(here, tree[name], field)
 	}
 	for _, name := range syntax.SortedFields(got) {
-		if _, known := tree[name]; all && !known {
+		if _, ok := tree[name]; all && !ok {
 			r.add(at, flow, name, got[name])
 		}
 	}

@@ -164,7 +164,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 			`f.yaml:4:12: the case "b" does not have the parameter "d"`}},
 		{"a duration of a parameter that there is not", "scenario: s\ncases: [{name: a, day: 1h}]\nsteps:\n- advance: !from case.dat\n", []string{
 			`f.yaml:4:12: the case "a" does not have the parameter "dat"; did you mean "day"?`}},
-		{"what stands in no file where that has to be known", head + get + "  as: made\n- get: {path: /y}\n  name: !from made.x\n", []string{
+		{"what stands in no file where that has to be constant", head + get + "  as: made\n- get: {path: /y}\n  name: !from made.x\n", []string{
 			`f.yaml:6:9: !from is not allowed here`}},
 		{"a cluster of each case its own", "scenario: s\ncases: [{name: a, c: [x]}]\ncluster: {controllers: !from case.c }\nsteps:\n" + get, []string{
 			`f.yaml:3:24: controllers takes a list`}},

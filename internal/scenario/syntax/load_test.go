@@ -87,7 +87,7 @@ func TestLoad(t *testing.T) {
 		{"no path is a mistake",
 			nil, nil,
 			nil, []string{"no scenario found: no path was given"}},
-		{"mistakes of all files are told",
+		{"mistakes of all files are reported",
 			map[string]string{"a.yaml": "steps: 1\n", "b.yaml": "a: b: c\n", "c.yaml": one}, []string{"."},
 			nil, []string{
 				"a.yaml:1:8: steps takes a list",

@@ -28,9 +28,9 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:2: not YAML: did not find expected node content`}},
 		{"a tag in braces needs a space", head + get + "  expect: {x: !absent}\n", []string{
 			`f.yaml:4: not YAML: did not find expected whitespace or line break after a tag (inside of braces that is: {status: !absent })`}},
-		{"a scenario has known fields", "scenario: s\nstep: []\nsteps:\n" + get, []string{
+		{"a scenario has valid fields", "scenario: s\nstep: []\nsteps:\n" + get, []string{
 			`f.yaml:2: unknown field "step" in a scenario (allowed: cases, cluster, scenario, setup, steps, webhooks, workloads); did you mean "steps"?`}},
-		{"a cluster has known fields", "scenario: s\ncluster: {seed: 1}\nsteps:\n" + get, []string{
+		{"a cluster has valid fields", "scenario: s\ncluster: {seed: 1}\nsteps:\n" + get, []string{
 			`f.yaml:2: unknown field "seed" in a cluster (allowed: alone, controllers, fakecluster, legacyAPIs, runtimeConfig, withAdmissionPlugins, withoutAdmissionPlugins, withoutNamespaceLifecycle)`}},
 		{"what lives in a cluster is checked", "scenario: s\nworkloads:\n  nodes: 0\n  behaviors:\n  - {image: a, crash: true}\nsteps:\n" + get, []string{
 			`f.yaml:3: there has to be at least one node`,
@@ -41,9 +41,9 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:2: controllers takes a list`}},
 		{"controllers have names", "scenario: s\ncluster: {controllers: [1]}\nsteps:\n" + get, []string{
 			`f.yaml:2: this must be a non-empty string`}},
-		{"a step has known fields", head + get + "  expects: 1\n", []string{
+		{"a step has valid fields", head + get + "  expects: 1\n", []string{
 			`f.yaml:4: unknown field "expects" in a step (allowed: ` + fields + `); did you mean "expect"?`}},
-		{"a step is a known request", head + "- poke: {path: /x}\n", []string{
+		{"a step is a valid request", head + "- poke: {path: /x}\n", []string{
 			`f.yaml:3: unknown field "poke" in a step (allowed: ` + fields + `)`}},
 		{"a step is a request", head + "- name: nothing\n", []string{
 			`f.yaml:3: a step must have one of create, get, list, watch, update, patch, apply, delete, deletecollection, scale, status, finalize, evict, absent, count, events, log, advance, settle, fault, compact, calls, webhook`}},
@@ -79,7 +79,7 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:3: a manifest needs kind; did you mean "kind"?`}},
 		{"a manifest's file exists", head + "- create: {file: none.yaml}\n", []string{
 			`f.yaml:3: stat none.yaml: no such file or directory`}},
-		{"a reference has known fields", head + "- get: {apiVersion: v1, kind: K, nam: x}\n", []string{
+		{"a reference has valid fields", head + "- get: {apiVersion: v1, kind: K, nam: x}\n", []string{
 			`f.yaml:3: unknown field "nam" in a reference (allowed: apiVersion, kind, name, namespace, path); did you mean "name"?`}},
 		{"a get is of one object", head + "- get: {apiVersion: v1, kind: K}\n", []string{
 			`f.yaml:3: a reference needs name`}},
@@ -91,11 +91,11 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:3: a path must begin with a slash: "x"`}},
 		{"a step succeeds or fails", head + get + "  expect: {a: 1}\n  error: {code: 404}\n", []string{
 			`f.yaml:5: a step cannot have both expect and error, unless error is a parameter of the case`}},
-		{"an error has known fields", head + get + "  error:\n    code: 404\n    mesage: x\n", []string{
+		{"an error has valid fields", head + get + "  error:\n    code: 404\n    mesage: x\n", []string{
 			`f.yaml:6: unknown field "mesage" in an error (allowed: body, code, details, message, reason, status); did you mean "message"?`}},
 		{"an error says which", head + get + "  error: {}\n", []string{
 			`f.yaml:4: error takes a mapping that describes the error, as in {code: 404, reason: NotFound}`}},
-		{"a mark is a known one", head + get + "  expect: !some 1\n", []string{
+		{"a mark is a valid one", head + get + "  expect: !some 1\n", []string{
 			`f.yaml:4: unknown tag !some`}},
 		{"a manifest cannot leave a value open", head + "- create: {apiVersion: v1, kind: K, x: !present }\n", []string{
 			`f.yaml:3: !present is not allowed here (allowed: !absent, !cel, !from)`}},
@@ -139,7 +139,7 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:4: to is not allowed in a get step (allowed in: create, update, apply)`}},
 		{"a patch says its type", head + "- patch: {path: /x}\n  body: {}\n", []string{
 			`f.yaml:3: a patch needs type and body`}},
-		{"a patch is of a known type", head + "- patch: {path: /x}\n  type: yaml\n  body: {}\n", []string{
+		{"a patch is of a valid type", head + "- patch: {path: /x}\n  type: yaml\n  body: {}\n", []string{
 			`f.yaml:4: "yaml" is not one of json, merge, strategic`}},
 		{"a watch says which events", head + "- watch: {path: /x}\n", []string{
 			`f.yaml:3: a watch needs expect, with a list of events`}},
@@ -180,9 +180,9 @@ func TestMistakes(t *testing.T) {
 		{"a webhook says where and what", "scenario: s\nwebhooks:\n- name: w\nsteps:\n" + get, []string{
 			`f.yaml:3: a webhook needs name and service: {namespace, name}`,
 			`f.yaml:3: a webhook must have exactly one of response, body and silent`}},
-		{"a webhook has known fields", hook + "  url: x\nsteps:\n" + get, []string{
+		{"a webhook has valid fields", hook + "  url: x\nsteps:\n" + get, []string{
 			`f.yaml:6: unknown field "url" in a webhook (allowed: body, code, headers, name, response, service, silent)`}},
-		{"a service has known fields", "scenario: s\nwebhooks:\n- {name: w, service: {nam: x}}\nsteps:\n" + get, []string{
+		{"a service has valid fields", "scenario: s\nwebhooks:\n- {name: w, service: {nam: x}}\nsteps:\n" + get, []string{
 			`f.yaml:3: unknown field "nam" in a service (allowed: name, namespace, path, port); did you mean "name"?`}},
 		{"a port is a number", "scenario: s\nwebhooks:\n- {name: w, body: x, service: {namespace: d, name: x, port: 0}}\nsteps:\n" + get, []string{
 			`f.yaml:3: port takes a number from 1 to 65535`}},
@@ -192,7 +192,7 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:3: a webhook must have exactly one of response, body and silent`}},
 		{"a silent webhook says nothing", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, silent: hang, code: 500}\nsteps:\n" + get, []string{
 			`f.yaml:3: a silent webhook cannot have code or headers`}},
-		{"a webhook is silent in a known way", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, silent: sleep}\nsteps:\n" + get, []string{
+		{"a webhook is silent in a valid way", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, silent: sleep}\nsteps:\n" + get, []string{
 			`f.yaml:3: "sleep" is not one of close, hang`}},
 		{"a response must be a mapping", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: yes}\nsteps:\n" + get, []string{
 			`f.yaml:3: response takes a mapping, or !cel and an expression that returns one`}},
@@ -216,7 +216,7 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:7: a webhook must have exactly one of response, body and silent`}},
 		{"a change of a webhook has no answer", hook + "steps:\n- webhook: {name: w, body: x}\n  expect: {a: 1}\n", []string{
 			`f.yaml:7: webhook does not return an answer, so the step cannot have expectations or a name for it`}},
-		{"all mistakes are told", "scenario: s\nsetup: 1\nsteps:\n- poke: 1\n- get: {path: x}\n", []string{
+		{"all mistakes are reported", "scenario: s\nsetup: 1\nsteps:\n- poke: 1\n- get: {path: x}\n", []string{
 			`f.yaml:2: setup takes a list`,
 			`f.yaml:4: unknown field "poke" in a step (allowed: ` + fields + `)`,
 			`f.yaml:5: a path must begin with a slash: "x"`}},

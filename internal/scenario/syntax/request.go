@@ -76,10 +76,10 @@ var QueryOptions = []string{
 }
 
 func (p *parser) options(n *yaml.Node) map[string]any {
-	known := map[string]func(*yaml.Node){}
+	valid := map[string]func(*yaml.Node){}
 	options := map[string]any{}
 	for _, name := range QueryOptions {
-		known[name] = func(n *yaml.Node) {
+		valid[name] = func(n *yaml.Node) {
 			options[name] = p.tree(n, manifestMarks)
 			switch options[name].(type) {
 			case nil, map[string]any:
@@ -87,7 +87,7 @@ func (p *parser) options(n *yaml.Node) map[string]any {
 			}
 		}
 	}
-	p.fields(n, "the options", known)
+	p.fields(n, "the options", valid)
 	return options
 }
 
@@ -102,10 +102,10 @@ func (p *parser) texts(n *yaml.Node, what string) map[string]any {
 	return texts
 }
 
-func (p *parser) oneOf(n *yaml.Node, known map[string]string) string {
+func (p *parser) oneOf(n *yaml.Node, valid map[string]string) string {
 	text := p.text(n)
-	if _, ok := known[text]; !ok && text != "" {
-		p.mistake(n, "%q is not one of %s", text, strings.Join(sortedKeys(known), ", "))
+	if _, ok := valid[text]; !ok && text != "" {
+		p.mistake(n, "%q is not one of %s", text, strings.Join(sortedKeys(valid), ", "))
 	}
 	return text
 }

@@ -7,13 +7,13 @@ import (
 
 // Suggestion returns the question whether one of the valid words was meant by an invalid
 // word. It is empty if none of them is similar.
-func Suggestion(word string, known []string) string {
+func Suggestion(word string, valid []string) string {
 	const longest = 64 // of a word that somebody has typed
 	if len(word) > longest {
 		return ""
 	}
 	best, distance := "", len(word)/3+1 // more slips than that make another word
-	for _, k := range slices.Sorted(slices.Values(known)) {
+	for _, k := range slices.Sorted(slices.Values(valid)) {
 		if d := editDistance(word, k); d < distance {
 			best, distance = k, d
 		}

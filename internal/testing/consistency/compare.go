@@ -12,7 +12,7 @@ import (
 func (r Report) Compare(h *History) string {
 	for n, earlier := range r.Earlier {
 		if different := earlier.compare(h, false); different != "" {
-			return fmt.Sprintf("watch %d, which ended with 410, from %d: %s", n, earlier.Asked, different)
+			return fmt.Sprintf("watch %d, which ended with 410, from %d: %s", n, earlier.StartRevision, different)
 		}
 	}
 	return r.compare(h, true)
@@ -22,8 +22,8 @@ func (r Report) Compare(h *History) string {
 func (r Report) compare(h *History, all bool) string {
 	switch r.Start {
 	case FromList:
-		if !slices.Equal(h.Added(r.Query, r.Asked), r.Listed) {
-			return "the list differs from the state at its revision" + different(h.Added(r.Query, r.Asked), r.Listed)
+		if !slices.Equal(h.Added(r.Query, r.StartRevision), r.Listed) {
+			return "the list differs from the state at its revision" + different(h.Added(r.Query, r.StartRevision), r.Listed)
 		}
 	case StreamedList:
 		if r.Initial == 0 && !all {
@@ -45,7 +45,7 @@ func (r Report) compare(h *History, all bool) string {
 		}
 		return fmt.Sprintf("no revision explains these events as those of a watch that began there: %v", r.Events)
 	}
-	return r.compareFrom(nil, h.Seen(r.Query, r.Asked), all)
+	return r.compareFrom(nil, h.Seen(r.Query, r.StartRevision), all)
 }
 
 // compareFrom compares the events with those of a state and of what came after it, all of it or its beginning.

@@ -4,7 +4,7 @@
 // beginning records all that happens, which is the [History]. [History.Check] compares it
 // with the answers that the writers got, so that the history itself can be trusted. From
 // then on it is the model: for every [Vantage], which is a way to look at the objects
-// (a version, selectors, a Table or partial metadata, a start at some revision), it tells
+// (a version, selectors, a Table or partial metadata, a start at some revision), it returns
 // the exact events and lists that a client there has to see. [Vantage.Watch] and
 // [Vantage.Pages] look for real, and [Report.Compare] and the tests compare the two, event
 // for event and byte for byte. [Notes] do the same for the informers of client-go, whose

@@ -97,7 +97,7 @@ func TestCompareReportsWhatAWatchMustNotDo(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			v := v
 			v.Start = c.start
-			if diff := (Report{Query: v, Asked: 4, Events: c.received}).Compare(h); (diff == "") != c.right {
+			if diff := (Report{Query: v, StartRevision: 4, Events: c.received}).Compare(h); (diff == "") != c.right {
 				t.Errorf("found: %q", diff)
 			}
 		})

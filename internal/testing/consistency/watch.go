@@ -16,12 +16,12 @@ import (
 // Report is what a watcher received.
 type Report struct {
 	Query
-	Asked     int        // the revision that the watch requested; 0 if none
-	Listed    []Received // the list that the watch began after, with FromList
-	Events    []Received
-	Bookmarks int // how many came
-	Initial   int // the revision of the bookmark that ended the initial events
-	Reopened  int // how often the watch was opened
+	StartRevision int        // the revision that the watch requested; 0 if none
+	Listed        []Received // the list that the watch began after, with FromList
+	Events        []Received
+	Bookmarks     int // how many came
+	Initial       int // the revision of the bookmark that ended the initial events
+	Reopened      int // how often the watch was opened
 	// Earlier are the watches before this one, each of which has ended with a 410.
 	Earlier []Report
 }
@@ -72,7 +72,7 @@ func (v Query) watch(ctx context.Context, w Wire, start int, middle func() int) 
 	case StreamedList:
 		begin = []string{"sendInitialEvents", "true", "resourceVersionMatch", "NotOlderThan"}
 	}
-	r.Asked = from
+	r.StartRevision = from
 	for ; !over && !expired && err == nil && ctx.Err() == nil; r.Reopened++ {
 		at := begin
 		if from > 0 {

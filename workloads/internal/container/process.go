@@ -172,7 +172,7 @@ func (p *process) Exit(time.Time) *node.Exit {
 	return p.exit
 }
 
-// Next implements node.Process: nothing is known about the future.
+// Next implements node.Process: the function decides when it ends.
 func (p *process) Next(time.Time) time.Time { return time.Time{} }
 
 // Steady implements node.Process.

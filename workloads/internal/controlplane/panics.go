@@ -50,7 +50,7 @@ func init() {
 }
 
 // running are the control planes that run. A few goroutines of controllers have a context of their own, such as
-// those of their event handlers; when one of them panics, it is not known whose it was.
+// those of their event handlers; when one of them panics, its controller cannot be found out.
 var running planes
 
 type planes struct {

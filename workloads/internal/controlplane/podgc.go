@@ -162,9 +162,9 @@ func (g *podCollector) goneNodes(ctx context.Context, pods []*corev1.Pod) map[st
 			delete(g.missing, name)
 			continue
 		}
-		until, known := g.missing[name]
+		until, ok := g.missing[name]
 		switch {
-		case !known:
+		case !ok:
 			g.missing[name] = time.Now().Add(podGCQuarantine)
 		case time.Now().Before(until):
 		default:

@@ -211,7 +211,7 @@ func (a *Agent) plan(pod *corev1.Pod, spec *corev1.Container, kind ContainerKind
 	return p
 }
 
-// unknown reports an image that is not known, once.
+// unknown reports an image without a function or behavior, once.
 func (a *Agent) unknown(pod *corev1.Pod, spec *corev1.Container) {
 	a.mu.Lock()
 	first := !a.reported[spec.Image]

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// command is what the agent can tell from the command line of a container without running it.
+// command is what the agent can read from the command line of a container without running it.
 type command struct {
 	forever bool // it does not exit by itself
 	runTime time.Duration

@@ -263,7 +263,7 @@ func (p *pod) deadline() time.Time {
 	return p.status.StartTime.Add(time.Duration(*p.api.Spec.ActiveDeadlineSeconds) * time.Second)
 }
 
-// end stops all containers, writes the last status, and deletes the object if that was asked for.
+// end stops all containers, writes the last status, and deletes the object if that was requested.
 func (p *pod) end(ctx context.Context, now time.Time) bool {
 	if p.completed {
 		return p.finish(ctx, now)

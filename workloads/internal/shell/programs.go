@@ -270,8 +270,8 @@ func (s *Shell) check(c *Command, args []string) (bool, error) {
 		a, wrongA := strconv.Atoi(args[0])
 		b, wrongB := strconv.Atoi(args[2])
 		compare := map[string]bool{"-eq": a == b, "-ne": a != b, "-lt": a < b, "-le": a <= b, "-gt": a > b, "-ge": a >= b}
-		ok, known := compare[args[1]]
-		if !known {
+		ok, valid := compare[args[1]]
+		if !valid {
 			return false, fmt.Errorf("%s: unknown operand", args[1])
 		}
 		if wrongA != nil || wrongB != nil {

@@ -1,27 +1,6 @@
 package rest
 
-import (
-	"context"
-	"net"
+import "github.com/fakecluster/fakecluster/restoptions"
 
-	"k8s.io/apiserver/pkg/util/webhook"
-)
-
-// Services are the services that webhooks and APIServices refer to. A handler may stand for
-// one, and connections to it need not be sockets.
-type Services interface {
-	// ServiceResolver finds the address of a service.
-	webhook.ServiceResolver
-	// DialContext connects to an address that ResolveEndpoint has returned, or to any other.
-	DialContext(ctx context.Context, network, address string) (net.Conn, error)
-	// ServerName returns the name in the certificate of a service; empty:
-	// NAME.NAMESPACE.svc.
-	ServerName(namespace, name string, port int32) string
-	// Handles reports whether there is a handler for the service, so that no Service object
-	// has to exist.
-	Handles(namespace, name string, port int32) bool
-	// Connected reports whether DialContext reaches the pods of the cluster, by their addresses and those of Services.
-	Connected() bool
-	// Kubelet returns how to connect to the kubelet of a node, which speaks HTTP; nil: none runs there.
-	Kubelet(node string) func(context.Context) (net.Conn, error)
-}
+// Services are the services that webhooks and APIServices refer to.
+type Services = restoptions.Services

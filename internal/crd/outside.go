@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"sync"
@@ -12,31 +11,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/apiserver/pkg/util/webhook"
-)
 
-// Services are the services that webhooks and APIServices refer to. Their connections need
-// not be sockets.
-type Services interface {
-	webhook.ServiceResolver
-	// DialContext connects to an address that ResolveEndpoint has returned, or to any other.
-	DialContext(ctx context.Context, network, address string) (net.Conn, error)
-	// ServerName returns the name in the certificate of a service; empty:
-	// NAME.NAMESPACE.svc.
-	ServerName(namespace, name string, port int32) string
-	// Handles reports whether there is a handler for the service.
-	Handles(namespace, name string, port int32) bool
-	// Connected reports whether DialContext reaches the pods of the cluster, by their addresses and those of Services.
-	Connected() bool
-	// Kubelet returns how to connect to the kubelet of a node, which speaks HTTP; nil: none runs there.
-	Kubelet(node string) func(context.Context) (net.Conn, error)
-}
+	"github.com/fakecluster/fakecluster/restoptions"
+)
 
 // Outside says how a cluster calls webhooks.
 type Outside struct {
 	// Services resolves the services that webhooks refer to; nil: webhooks can be referred to
 	// by URL only.
-	Services Services
+	Services restoptions.Services
 	// Closing ends with the cluster, and all calls end with it; nil: they end by their timeout.
 	Closing context.Context
 	// Fails returns the name of the fault that strikes a call of the conversion webhook of a

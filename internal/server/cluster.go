@@ -55,7 +55,7 @@ type Options struct {
 // Host is what a cluster has of the server in front of it.
 type Host struct {
 	// Services resolves the services that webhooks and APIServices refer to; nil: there are none.
-	Services crd.Services
+	Services restoptions.Services
 	// Closing ends with the server, and all calls of webhooks end with it.
 	Closing context.Context
 	// Faults are those that strike calls of webhooks.

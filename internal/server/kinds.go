@@ -14,10 +14,10 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/builtin"
-	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
+	"github.com/fakecluster/fakecluster/restoptions"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -30,7 +30,7 @@ type forKinds struct {
 	rules     *auth.Rules
 	random    *write.Random
 	network   builtin.Network
-	services  crd.Services // nil: there are none
+	services  restoptions.Services // nil: there are none
 }
 
 var _ builtin.Cluster = forKinds{}

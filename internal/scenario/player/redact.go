@@ -101,23 +101,31 @@ func (a Answer) redactedWarnings() []any {
 
 // hideLeaves hides all texts in a tree.
 func hideLeaves(tree any) any {
+	return mapLeaves(tree, func(leaf any) any {
+		if text, ok := leaf.(string); ok {
+			return redactValue(nil, text)
+		}
+		return leaf
+	})
+}
+
+// mapLeaves returns a copy of a tree in which a function has replaced what is neither a map nor a list.
+func mapLeaves(tree any, replace func(leaf any) any) any {
 	switch is := tree.(type) {
 	case map[string]any:
 		all := make(map[string]any, len(is))
 		for name, field := range is {
-			all[name] = hideLeaves(field)
+			all[name] = mapLeaves(field, replace)
 		}
 		return all
 	case []any:
 		all := make([]any, len(is))
 		for i, item := range is {
-			all[i] = hideLeaves(item)
+			all[i] = mapLeaves(item, replace)
 		}
 		return all
-	case string:
-		return redactValue(nil, is)
 	}
-	return tree
+	return replace(tree)
 }
 
 // textOrRedacted returns a text about the request, which is hidden if it may quote a value.
@@ -167,23 +175,12 @@ func redactedVariables(answers map[string]Answer) (variables map[string]any, hid
 
 // renderRedacted returns a tree with what is shown in the place of the hidden values.
 func renderRedacted(tree any) any {
-	switch is := tree.(type) {
-	case redacted:
-		return is.String()
-	case map[string]any:
-		all := make(map[string]any, len(is))
-		for name, field := range is {
-			all[name] = renderRedacted(field)
+	return mapLeaves(tree, func(leaf any) any {
+		if hidden, ok := leaf.(redacted); ok {
+			return hidden.String()
 		}
-		return all
-	case []any:
-		all := make([]any, len(is))
-		for i, item := range is {
-			all[i] = renderRedacted(item)
-		}
-		return all
-	}
-	return tree
+		return leaf
+	})
 }
 
 // hasRedacted reports whether a tree has hidden values.

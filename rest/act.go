@@ -7,17 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
-
-// action returns the action of the request, or nil if a create stores its object.
-func (r *request) action() *resource.Action {
-	if s := r.version.Subresource[r.info.Subresource]; s != nil {
-		return s.Action
-	}
-	return r.version.Unstored.Action
-}
 
 // act carries out an action, such as an eviction, with the object in the body.
 func act(r *request) error {

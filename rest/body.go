@@ -12,6 +12,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -143,4 +144,22 @@ func excerpt(body []byte) string {
 		return string(text) + more
 	}
 	return hex.EncodeToString(text) + more
+}
+
+// decodeDeleteOptions decodes the options in the body of a delete, and returns the kind that they
+// were sent as.
+func decodeDeleteOptions(req *http.Request, body []byte, into *metav1.DeleteOptions) (sent *schema.GroupVersionKind, err error) {
+	info, err := negotiation.NegotiateInputSerializer(req, false, metainternalversionscheme.Codecs)
+	if err != nil {
+		return nil, err
+	}
+	kind := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
+	obj, sent, err := metainternalversionscheme.Codecs.DecoderToVersion(info.Serializer, kind.GroupVersion()).Decode(body, &kind, into)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if obj != runtime.Object(into) {
+		return nil, apierrors.NewBadRequest("decoded object cannot be converted to DeleteOptions")
+	}
+	return sent, nil
 }

@@ -19,7 +19,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/inspect"
-	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/internal/redact"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -244,9 +243,4 @@ func (r *request) mayTakeLong(w *write.Request) bool {
 	}
 	current, err := r.store.Get(of.Key(w.Namespace, w.Name))
 	return err == nil && len(current.Value) > largeBytes
-}
-
-// collectsGarbage reports whether the garbage collector is among the controllers that act.
-func (o Options) collectsGarbage() bool {
-	return slices.Contains(o.Controllers, string(controller.GarbageCollector))
 }

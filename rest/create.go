@@ -3,11 +3,8 @@ package rest
 import (
 	"net/http"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/internal/write"
 )
@@ -27,18 +24,6 @@ func create(r *request) error {
 	return r.carryOut(r.write(write.Create{Object: r.source(options.FieldValidation)}, write.Options{
 		DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
 	}))
-}
-
-// createOptions reads and checks the options of a create.
-func (r *request) createOptions() (*metav1.CreateOptions, error) {
-	options := &metav1.CreateOptions{}
-	if err := r.parseQuery(options); err != nil {
-		return nil, err
-	}
-	if errs := metav1validation.ValidateCreateOptions(options); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "CreateOptions"}, "", errs)
-	}
-	return options, nil
 }
 
 // review answers the review in the body, such as a SubjectAccessReview.

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,9 +10,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/sets"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
-	genericfilters "k8s.io/apiserver/pkg/server/filters"
 )
 
 // The longest time of a request, as on a real server, unless the options of the server set another one, and
@@ -26,11 +23,6 @@ const (
 // answerGrace is how long after the deadline of its request a response may still be read. A real server ends
 // the response together with the request; here the response may be the error about the deadline.
 const answerGrace = 2 * time.Second
-
-// isLongRunning reports whether a request does not have a time limit: watches, and connections to what
-// runs in a cluster. The lists are kube-apiserver's.
-var isLongRunning = genericfilters.BasicLongRunningRequestCheck(
-	sets.NewString("watch", "proxy"), sets.NewString("attach", "exec", "proxy", "log", "portforward"))
 
 // limitTime ends the context of a request after the timeout in its query, and at the latest after longest, unless
 // the request is long-running. It rejects a timeout that cannot be parsed.
@@ -103,10 +95,6 @@ func writesOne(info *apirequest.RequestInfo) bool {
 	}
 }
 
-// errAllotted is the error of a request that took longer than its client wanted to wait, or
-// than any request may take.
-var errAllotted = apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
-
 // errLate is the error of a write that took longer than a write may take.
 var errLate = apierrors.NewTimeoutError("request did not complete within requested timeout - "+context.DeadlineExceeded.Error(), 0)
 
@@ -157,15 +145,4 @@ func (r *request) awaitRevision(err error) bool {
 			return false
 		}
 	}
-}
-
-// writeAllotted answers a request with errAllotted. On a real server, a filter in front of
-// all handlers does that, and it does not negotiate: it sends the Status as JSON without
-// its kind, with the media type text/plain. client-go cannot read that, and says that "the
-// server was unable to return a response in the time allotted".
-func writeAllotted(w http.ResponseWriter, req *http.Request) {
-	setAuditObject(req.Context(), toStatus(errAllotted))
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(http.StatusGatewayTimeout)
-	json.NewEncoder(w).Encode(&errAllotted.ErrStatus)
 }

@@ -8,9 +8,7 @@ import (
 	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/observe"
@@ -101,22 +99,4 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 		warning.AddWarning(r.ctx, "", text)
 	}
 	return options, nil
-}
-
-// decodeDeleteOptions decodes the options in the body of a delete, and returns the kind that they
-// were sent as.
-func decodeDeleteOptions(req *http.Request, body []byte, into *metav1.DeleteOptions) (sent *schema.GroupVersionKind, err error) {
-	info, err := negotiation.NegotiateInputSerializer(req, false, metainternalversionscheme.Codecs)
-	if err != nil {
-		return nil, err
-	}
-	kind := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
-	obj, sent, err := metainternalversionscheme.Codecs.DecoderToVersion(info.Serializer, kind.GroupVersion()).Decode(body, &kind, into)
-	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
-	if obj != runtime.Object(into) {
-		return nil, apierrors.NewBadRequest("decoded object cannot be converted to DeleteOptions")
-	}
-	return sent, nil
 }

@@ -21,14 +21,14 @@
 //     Each is a function in a file of its own.
 //   - paths.go separates resources from other paths (discovery, OpenAPI, the version).
 //   - resources.go finds what the path names in the registry, and its verb.
-//   - create.go reads the options. write.go makes a write.Request of them and hands it to package
+//   - create.go reads the options (query.go). write.go makes a write.Request of them and hands it to package
 //     write, whose doc.go says how to read on. The pipeline calls back for the object in the
 //     body (body.go), once in each attempt.
 //   - compute.go decides whether the pipeline runs on a goroutine of its own. It does if it may
 //     compute for long, so that the request is answered at its deadline all the same.
 //   - write.go gets the result, and answer.go writes what package view makes of it.
 //
-// status.go is the one place where an error becomes a Status. unknown.go has the answers to
+// new.go puts a Server together. status.go is the one place where an error becomes a Status. unknown.go has the answers to
 // requests that find nothing.
 //
 // What is behind HTTP is in package internal/server: the kinds that are served, admission, and the server's

@@ -2,12 +2,7 @@ package rest
 
 import (
 	"cmp"
-	"net/http"
-	"slices"
 )
-
-// filter wraps a handler: it answers a request itself, or passes it on.
-type filter func(next http.Handler) http.Handler
 
 // filters returns the filters that a request passes on its way to the handler, in this
 // order. No other code of the package wraps a handler.
@@ -37,12 +32,4 @@ func (s *Server) filters(counts *requestCounts) []filter {
 		s.authorize,
 		s.announceReads,
 	}
-}
-
-// behind puts filters before a handler.
-func behind(filters []filter, h http.Handler) http.Handler {
-	for _, f := range slices.Backward(filters) {
-		h = f(h)
-	}
-	return h
 }

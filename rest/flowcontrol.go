@@ -12,16 +12,6 @@ import (
 	"github.com/fakecluster/fakecluster/internal/flowcontrol"
 )
 
-// FlowControl says how a server matches requests with FlowSchemas. No request waits for others.
-type FlowControl struct {
-	// Off matches no request. Otherwise the headers of answers name the FlowSchema and the
-	// PriorityLevelConfiguration, and /metrics counts the requests of each.
-	Off bool
-	// Seats is how many requests a real server would serve at a time, which the levels share in /metrics;
-	// 0: 600.
-	Seats int
-}
-
 // defaultSeats is the sum of --max-requests-inflight and --max-mutating-requests-inflight.
 const defaultSeats = 400 + 200
 

@@ -108,11 +108,6 @@ func (s *Server) answerHealth(counts *requestCounts) filter {
 	}
 }
 
-// isHealthRoot reports whether a path is that of all checks.
-func isHealthRoot(path string) bool {
-	return path == "/healthz" || path == "/livez" || path == "/readyz"
-}
-
 // isHealthCheck reports whether a path is one of the health checks, or of a single check.
 func isHealthCheck(path string) bool {
 	root, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")

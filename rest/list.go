@@ -1,12 +1,7 @@
 package rest
 
 import (
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	internalversionvalidation "k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
@@ -47,30 +42,6 @@ func (r *request) textsOf(found *view.Texts) ([]string, error) {
 		return compute(r, found.All)
 	}
 	return found.All()
-}
-
-// listOptions reads and checks the options of a list or watch. A name in the
-// path of a watch is a field selector.
-func (r *request) listOptions() (*internalversion.ListOptions, error) {
-	options := &internalversion.ListOptions{}
-	if err := r.parseQuery(options); err != nil {
-		return nil, err
-	}
-	const watchList = true // the feature gate's default
-	internalversion.SetListOptionsDefaults(options, watchList)
-	if errs := internalversionvalidation.ValidateListOptions(options, watchList); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
-	}
-	name := r.info.Name
-	if name == "" {
-		return options, nil
-	}
-	if options.FieldSelector == nil || options.FieldSelector.Empty() {
-		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", name)
-	} else if selected, ok := options.FieldSelector.RequiresExactMatch("metadata.name"); !ok || selected != name {
-		return nil, apierrors.NewBadRequest("fieldSelector metadata.name doesn't match requested name")
-	}
-	return options, nil
 }
 
 // selection returns the options of a list, and the selector of its objects.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	genericfilters "k8s.io/apiserver/pkg/server/filters"
 )
 
 // parsePath puts the RequestInfo of the path into the context of a request, as upstream's
@@ -57,4 +58,14 @@ func quiet(req *http.Request) *http.Request {
 func infoOf(req *http.Request) *apirequest.RequestInfo {
 	info, _ := apirequest.RequestInfoFrom(req.Context())
 	return info
+}
+
+// isLongRunning reports whether a request does not have a time limit: watches, and connections to what
+// runs in a cluster. The lists are kube-apiserver's.
+var isLongRunning = genericfilters.BasicLongRunningRequestCheck(
+	sets.NewString("watch", "proxy"), sets.NewString("attach", "exec", "proxy", "log", "portforward"))
+
+// isHealthRoot reports whether a path is that of all checks.
+func isHealthRoot(path string) bool {
+	return path == "/healthz" || path == "/livez" || path == "/readyz"
 }

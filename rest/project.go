@@ -44,3 +44,11 @@ func (r *request) project(text string) (string, error) {
 	encoded, err := p.View().Codec.Encode(shown)
 	return string(encoded), err
 }
+
+// action returns the action of the request, or nil if a create stores its object.
+func (r *request) action() *resource.Action {
+	if s := r.version.Subresource[r.info.Subresource]; s != nil {
+		return s.Action
+	}
+	return r.version.Unstored.Action
+}

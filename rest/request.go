@@ -51,3 +51,7 @@ func (r *request) namespace() string {
 
 // key returns the store key of the object that the path names.
 func (r *request) key() string { return r.version.Resource.Key(r.namespace(), r.info.Name) }
+
+// verb serves one verb of the API. The error that it returns is the answer; then it has not
+// written anything yet.
+type verb func(*request) error

@@ -20,10 +20,6 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// verb serves one verb of the API. The error that it returns is the answer; then it has not
-// written anything yet.
-type verb func(*request) error
-
 // verbs are those of objects and collections, in the words of upstream's RequestInfo.
 func (s *Server) verbs() map[string]verb {
 	return map[string]verb{

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -119,4 +120,30 @@ func encode(w http.ResponseWriter, code int, obj runtime.Object, info runtime.Se
 	w.Header().Set("Content-Type", info.MediaType)
 	w.WriteHeader(code)
 	_, _ = w.Write(body) // the client may have gone
+}
+
+// errAllotted is the error of a request that took longer than its client wanted to wait, or
+// than any request may take.
+var errAllotted = apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
+
+// writeAllotted answers a request with errAllotted. On a real server, a filter in front of
+// all handlers does that, and it does not negotiate: it sends the Status as JSON without
+// its kind, with the media type text/plain. client-go cannot read that, and says that "the
+// server was unable to return a response in the time allotted".
+func writeAllotted(w http.ResponseWriter, req *http.Request) {
+	setAuditObject(req.Context(), toStatus(errAllotted))
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusGatewayTimeout)
+	json.NewEncoder(w).Encode(&errAllotted.ErrStatus)
+}
+
+// errTooManyWatches is the answer to a watch beyond the limit.
+var errTooManyWatches = errors.New("too many watches")
+
+// writeTooMany answers a request beyond a limit, as a real server does when it has too much to do.
+func writeTooMany(w http.ResponseWriter, retryAfter time.Duration) {
+	if retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter/time.Second)))
+	}
+	http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
 }

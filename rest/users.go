@@ -17,6 +17,8 @@ type (
 	// Network has the addresses in the initial objects of a server: those of services and of the server itself. The zero
 	// value: services have the range 10.0.0.0/24, and the server has the address 192.0.2.1 and the port 6443.
 	Network = restoptions.Network
+	// Services are the services that webhooks and APIServices refer to.
+	Services = restoptions.Services
 )
 
 // Modes decide what users may do: authorizers that are called one after the other.

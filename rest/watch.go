@@ -2,10 +2,8 @@ package rest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -20,9 +18,6 @@ import (
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
-
-// bookmarkPeriod is how often a watch that allows bookmarks gets one.
-const bookmarkPeriod = time.Minute
 
 // watches serves the verb watch.
 type watches struct {
@@ -39,9 +34,6 @@ type watches struct {
 // them.
 const maxWatches = 10_000
 
-// errTooManyWatches is the answer to a watch beyond the limit.
-var errTooManyWatches = errors.New("too many watches")
-
 // begin counts a watch until end is called. It fails if there are too many.
 func (w watches) begin() (end func(), err error) {
 	if w.running.Add(1) > w.limit {
@@ -49,14 +41,6 @@ func (w watches) begin() (end func(), err error) {
 		return nil, errTooManyWatches
 	}
 	return func() { w.running.Add(-1) }, nil
-}
-
-// writeTooMany answers a request beyond a limit, as a real server does when it has too much to do.
-func writeTooMany(w http.ResponseWriter, retryAfter time.Duration) {
-	if retryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter/time.Second)))
-	}
-	http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
 }
 
 // watch streams the changes to the objects of a namespace, of all, or to one
@@ -109,31 +93,6 @@ func (w watches) watch(r *request) error {
 	return nil
 }
 
-// frames is where the events of a watch go.
-type frames interface {
-	// begin sends the media type of the frames to the client.
-	begin(mediaType string)
-	// write sends the frame of one event, and flush what has been written.
-	write(frame []byte) error
-	flush()
-}
-
-// answered writes the frames of a watch over plain HTTP into its answer.
-type answered struct{ w http.ResponseWriter }
-
-func (a answered) begin(mediaType string) {
-	a.w.Header().Set("Content-Type", mediaType)
-	a.w.WriteHeader(http.StatusOK)
-	a.flush()
-}
-
-func (a answered) write(frame []byte) error {
-	_, err := a.w.Write(frame)
-	return err
-}
-
-func (a answered) flush() { a.w.(http.Flusher).Flush() }
-
 // watchTimeout returns after which time a watch ends that says nothing of it, or 0. Not all of them
 // end at the same time, so that their clients do not come back at the same time.
 func (s *Server) watchTimeout() time.Duration {
@@ -158,4 +117,20 @@ func (w watches) untilWatchEnds(request context.Context, o *internalversion.List
 	}
 	detach := context.AfterFunc(w.closing, cancel)
 	return ctx, func() { detach(); timedOut(); cancel() }
+}
+
+// maxWatches is the largest number of watches at a time.
+func (s *Server) maxWatches() int64 {
+	if s.options.MaxWatches > 0 {
+		return int64(s.options.MaxWatches)
+	}
+	return maxWatches
+}
+
+// framesOf returns where the events of a watch over plain HTTP go.
+func framesOf(w http.ResponseWriter, r *http.Request, o *internalversion.ListOptions) frames {
+	if isWatchList(o) && acceptsGzip(r) {
+		return gzipped{answered{w}}
+	}
+	return answered{w}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math"
-	"net/http"
 
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 )
@@ -52,12 +51,4 @@ func gzipMember(data []byte) [][]byte {
 	}
 	end := binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE(data))
 	return append(parts, storedEnd, binary.LittleEndian.AppendUint32(end, uint32(len(data))))
-}
-
-// framesOf returns where the events of a watch over plain HTTP go.
-func framesOf(w http.ResponseWriter, r *http.Request, o *internalversion.ListOptions) frames {
-	if isWatchList(o) && acceptsGzip(r) {
-		return gzipped{answered{w}}
-	}
-	return answered{w}
 }

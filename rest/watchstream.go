@@ -20,6 +20,9 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
+// bookmarkPeriod is how often a watch that allows bookmarks gets one.
+const bookmarkPeriod = time.Minute
+
 // watchStream is one watch: a cursor over the changes of its objects, and one
 // over those of the definition, which end it.
 type watchStream struct {

@@ -1,0 +1,17 @@
+package rest
+
+import (
+	"net/http"
+	"slices"
+)
+
+// filter wraps a handler: it answers a request itself, or passes it on.
+type filter func(next http.Handler) http.Handler
+
+// behind puts filters before a handler.
+func behind(filters []filter, h http.Handler) http.Handler {
+	for _, f := range slices.Backward(filters) {
+		h = f(h)
+	}
+	return h
+}

@@ -1,6 +1,8 @@
 package controllerruntime
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -16,6 +18,7 @@ type testLog struct {
 	mu    sync.Mutex
 	again map[string]int // by line; 0: it came once
 	order []string
+	stops bool // the manager is being stopped, which cancels the requests of its controllers
 	ended bool
 }
 
@@ -42,6 +45,19 @@ func (l *testLog) write(line, stack string) {
 		stack = "\n" + stack
 	}
 	l.t.Logf("controllerruntime: %s%s", line, stack)
+}
+
+func (l *testLog) stopping() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stops = true
+}
+
+// drops reports whether an error is only that the manager is being stopped.
+func (l *testLog) drops(err error) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stops && errors.Is(err, context.Canceled)
 }
 
 func (l *testLog) end() {
@@ -76,6 +92,9 @@ func (s errorsOnly) WithValues(keysAndValues ...any) logr.LogSink {
 
 // Error writes a line such as: Reconciler error: the object has been modified (controller op, object default/a).
 func (s errorsOnly) Error(err error, message string, keysAndValues ...any) {
+	if s.log.drops(err) {
+		return
+	}
 	var about []string
 	var namespace, name any
 	stack := ""

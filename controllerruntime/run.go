@@ -54,6 +54,7 @@ func WithOptions(options ctrl.Options) Option { return func(s *settings) { s.man
 // with t.Error.
 func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, options ...Option) ctrl.Manager {
 	t.Helper()
+	tb := c.TB(t)
 	log := &testLog{t: t}
 	s := apply(options)
 	if s.config == nil {
@@ -72,13 +73,13 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 	}
 	mgr, err := s.newManager(s.config, setup)
 	if err != nil {
-		c.TB(t).Fatalf("controllerruntime: %v", err)
+		tb.Fatalf("controllerruntime: %v", err)
 	}
 	switch {
 	case hooks == nil:
 	case c.WebhookServer().Port != 0:
 		if err := c.ServeWebhooks(hooks.WebhookMux()); err != nil {
-			c.TB(t).Fatalf("controllerruntime: %v", err)
+			tb.Fatalf("controllerruntime: %v", err)
 		}
 	case hooks.registered:
 		t.Log(`controllerruntime: the manager has webhooks, which the cluster does not call: start it with fakecluster.WithWebhookPaths("config/webhook")`)
@@ -88,10 +89,11 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 	go func() {
 		defer close(stopped)
 		if err := mgr.Start(ctx); err != nil {
-			c.TB(t).Errorf("controllerruntime: the manager: %v", err)
+			tb.Errorf("controllerruntime: the manager: %v", err)
 		}
 	}()
 	t.Cleanup(func() {
+		log.stopping()
 		stop()
 		<-stopped
 		log.end()

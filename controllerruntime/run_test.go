@@ -215,3 +215,38 @@ func TestTheLogOfTheTestHasWhatGoesWrong(t *testing.T) {
 type runnable func(context.Context) error
 
 func (r runnable) Start(ctx context.Context) error { return r(ctx) }
+
+// A test that ends while a controller works shows no errors of requests that its end has cancelled.
+func TestTheLogIsSilentAboutTheEndOfTheTest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		got := logOf(t, c, func(mgr ctrl.Manager) error {
+			return ctrl.NewControllerManagedBy(mgr).For(&corev1.Namespace{}).Complete(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+				<-ctx.Done()
+				return ctrl.Result{}, fmt.Errorf("creating a greeting: %w", ctx.Err())
+			}))
+		})
+		if got != "" {
+			t.Error(got)
+		}
+	})
+}
+
+// outer is a test outside of a bubble, which has a deadline.
+type outer struct{ *record }
+
+func (outer) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+func TestRunTakesTheTestOfTheBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		r := &record{TB: t, ctx: t.Context()}
+		defer func() {
+			p := recover()
+			if got := strings.Join(r.lines, "\n"); p == nil || !strings.HasPrefix(got, "fakecluster: t is the test outside of the synctest bubble") {
+				t.Errorf("%v: %s", p, got)
+			}
+		}()
+		controllerruntime.Run(outer{r}, c, setup)
+	})
+}

@@ -26,7 +26,13 @@ func (c *Cluster) ReportFailure(message string) {
 //	assert := assert.New(c.TB(t))      // testify
 //	g := gomega.NewWithT(c.TB(t))
 //	must(c.TB(t), err)                 // a function of your own
-func (c *Cluster) TB(t testing.TB) testing.TB { return &reportingTB{t, c} }
+//
+// In a testing/synctest bubble, a test outside of the bubble fails with t.Fatal.
+func (c *Cluster) TB(t testing.TB) testing.TB {
+	t.Helper()
+	checkTest(t)
+	return &reportingTB{t, c}
+}
 
 // reportingTB is a test whose failed assertions are reported to a cluster.
 type reportingTB struct {

@@ -1,10 +1,13 @@
 package fakecluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
+	"testing"
 
 	"github.com/fakecluster/fakecluster/internal/bubble"
 )
@@ -19,6 +22,10 @@ var (
 		"write c := base.Fork(t) in the bubble, where base is a cluster with InProcess(), and use the clients of c")
 	errUsedOutside = errors.New("the cluster was started in a synctest bubble and is used outside of it: " +
 		"use the cluster in the function of synctest.Test, or start it with InProcess() outside and write c := base.Fork(t) in the bubble")
+	errOuterTest = errors.New("t is the test outside of the synctest bubble: " +
+		"write synctest.Test(t, func(t *testing.T) { … }), and use the t of that function")
+	errOuterContext = errors.New("the request has the context of a test outside of the synctest bubble: " +
+		"use t.Context() with the t of the function of synctest.Test")
 	errKubeconfigInBubble = errors.New("a cluster in a synctest bubble has no socket for other processes: call Kubeconfig for a cluster that was started outside of bubbles")
 )
 
@@ -29,6 +36,30 @@ type home struct {
 	mistake  sync.Once
 	stop     func() // ends the check of the bubble
 	events   eventNames
+
+	// testEnds is the context of the test, if it is outside of bubbles. Its channel is made there: one that a request in a
+	// bubble makes would end the process when the test closes it outside.
+	testEnds <-chan struct{}
+	// outer are the contexts of the tests outside whose clusters this one is forked from. A context that was created outside
+	// cannot be recognized otherwise.
+	outer []<-chan struct{}
+}
+
+// outerContexts returns the contexts outside of the bubble in which c is forked.
+func (c *Cluster) outerContexts() []<-chan struct{} {
+	if c.home.testEnds == nil {
+		return c.home.outer
+	}
+	return append(slices.Clip(c.home.outer), c.home.testEnds)
+}
+
+// checkTest ends a test that code in a bubble uses although it is one outside. Its Cleanup and its context would be outside, too, where
+// what waits in the bubble cannot be ended.
+func checkTest(t testing.TB) {
+	t.Helper()
+	if bubble.IsOuter(t) {
+		t.Fatalf("fakecluster: %v", errOuterTest)
+	}
 }
 
 // checkPlace returns an error for a caller from the other side. The first one also fails the test of the cluster, because
@@ -51,6 +82,19 @@ func (c *Cluster) checkPlace() error {
 	return err
 }
 
+// checkContext returns an error for a context that is outside of the bubble of the cluster. The first one also fails the test.
+func (c *Cluster) checkContext(ctx context.Context) error {
+	if !slices.Contains(c.home.outer, ctx.Done()) {
+		return nil
+	}
+	c.home.mistake.Do(func() {
+		if c.test != nil {
+			c.test.Errorf("fakecluster: %v", errOuterContext)
+		}
+	})
+	return errOuterContext
+}
+
 // atHome returns a transport that refuses requests from the other side, and keeps the names of Events in a bubble apart.
 func (c *Cluster) atHome(next http.RoundTripper) http.RoundTripper { return &homeTransport{c, next} }
 
@@ -68,6 +112,12 @@ func (t *homeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("fakecluster: %w", err)
 	}
 	if t.of.home.inBubble {
+		if err := t.of.checkContext(req.Context()); err != nil {
+			if req.Body != nil {
+				_ = req.Body.Close()
+			}
+			return nil, fmt.Errorf("fakecluster: %w", err)
+		}
 		renamed, err := t.of.home.events.rename(req)
 		if err != nil {
 			return nil, fmt.Errorf("fakecluster: %w", err)
@@ -87,7 +137,7 @@ func (t *homeTransport) CloseIdleConnections() {
 	}
 }
 
-// watchBubble has the bubble of the cluster checked from outside until Close. If its time stands still, nothing in the bubble
+// watchBubble has the bubble of the cluster checked from outside until it ends. If its time stands still, nothing in the bubble
 // can report that, so the process ends.
 func (c *Cluster) watchBubble() {
 	c.home.stop = bubble.Watch(c.store.Revision, func(b bubble.Blocked) {

@@ -232,3 +232,43 @@ func TestATestWhoseTimeStandsStillFails(t *testing.T) {
 		t.Errorf("output:\n%s\nwant: %s", text, want)
 	}
 }
+
+// outer is a test outside of a bubble, which has a deadline.
+type outer struct{ testing.TB }
+
+func (outer) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// The t of the test outside is recognized, wherever a cluster takes one.
+func TestABubbleDoesNotUseTheTestOutside(t *testing.T) {
+	base := fakecluster.Start(t, fakecluster.InProcess())
+	const want = "fakecluster: t is the test outside of the synctest bubble: write synctest.Test(t, func(t *testing.T) { … }), and use the t of that function"
+	synctest.Test(t, func(t *testing.T) {
+		c := base.Fork(t)
+		for name, use := range map[string]func(testing.TB){
+			"Start":   func(t testing.TB) { fakecluster.Start(t, fakecluster.InProcess()) },
+			"Fork":    func(t testing.TB) { base.Fork(t) },
+			"WaitFor": func(t testing.TB) { c.WaitFor(t, fakecluster.Named("v1", "Namespace", "", "default"), fakecluster.CEL("true")) },
+			"TB":      func(t testing.TB) { c.TB(t) },
+		} {
+			equal(t, name, fatal(t, func(t testing.TB) { use(outer{t}) }), want)
+		}
+	})
+	base.TB(outer{t}) // it is in its place here
+}
+
+// A context of the test outside, if a cluster of it is known, ends neither the process nor the test without a reason.
+func TestABubbleDoesNotUseTheContextOutside(t *testing.T) {
+	base := fakecluster.Start(t, fakecluster.InProcess())
+	ctx := t.Context()
+	synctest.Test(t, func(t *testing.T) {
+		of := &reporting{TB: t}
+		maps := mapsOf(base.Fork(of).RESTConfig())
+		const want = "fakecluster: the request has the context of a test outside of the synctest bubble: use t.Context() with the t of the function of synctest.Test"
+		if _, err := maps.Watch(ctx, metav1.ListOptions{}); err == nil || !strings.HasSuffix(err.Error(), ": "+want) {
+			t.Errorf("error: %v", err)
+		}
+		equal(t, "failures of the test", of.errors, []string{want})
+		_, err := maps.List(t.Context(), metav1.ListOptions{})
+		must(t, err)
+	})
+}

@@ -69,6 +69,7 @@ type Cluster struct {
 // path does not contain a CustomResourceDefinition, or the server rejects an object.
 func Start(t testing.TB, opts ...Option) *Cluster {
 	t.Helper()
+	checkTest(t)
 	c, err := New(opts...)
 	if err != nil {
 		t.Fatalf("fakecluster: %v", err)
@@ -247,6 +248,7 @@ func (c *Cluster) Close() error {
 // objects and takes well under a millisecond. An error fails the test with t.Fatal.
 func (c *Cluster) Fork(t testing.TB) *Cluster {
 	t.Helper()
+	checkTest(t)
 	f, err := c.NewFork()
 	if err != nil {
 		t.Fatalf("fakecluster: %v", err)
@@ -278,7 +280,7 @@ func (c *Cluster) NewFork() (*Cluster, error) {
 	}
 	settings := c.settings
 	settings.flags.Serving.Address = "" // which the other one listens on
-	f := &Cluster{settings: settings, token: c.token, accountKey: c.accountKey, store: forked, server: server, services: services, home: home{inBubble: bubble.Inside()}}
+	f := &Cluster{settings: settings, token: c.token, accountKey: c.accountKey, store: forked, server: server, services: services, home: home{inBubble: bubble.Inside(), outer: c.outerContexts()}}
 	if err := f.open(); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("forking: %w", err)

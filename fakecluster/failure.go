@@ -16,6 +16,9 @@ import (
 func (c *Cluster) closeWith(t testing.TB) {
 	c.server.OnUnsupported(func(message string) { t.Log(message) })
 	c.test = t
+	if !c.home.inBubble {
+		c.home.testEnds = t.Context().Done()
+	}
 	stop := c.services.panics.watch()
 	t.Cleanup(func() {
 		t.Helper()

@@ -39,16 +39,17 @@ type Workloads struct {
 // other controllers go on.
 func Run(t testing.TB, c *fakecluster.Cluster, opts ...Option) *Workloads {
 	t.Helper()
-	w := &Workloads{fail: func(err error) { c.TB(t).Errorf("workloads: %v", err) }}
+	tb := c.TB(t)
+	w := &Workloads{fail: func(err error) { tb.Errorf("workloads: %v", err) }}
 	if err := w.start(c, opts); err != nil {
-		c.TB(t).Fatalf("workloads: %v", err)
+		tb.Fatalf("workloads: %v", err)
 	}
 	t.Cleanup(func() {
 		t.Helper()
 		w.end() // its problems have failed the test before
 		w.attachment.Detach()
 		if err := w.unmatched(); err != nil && !t.Failed() {
-			c.TB(t).Errorf("workloads: %v", err)
+			tb.Errorf("workloads: %v", err)
 		}
 	})
 	return w

@@ -25,3 +25,18 @@ func TestInside(t *testing.T) {
 		t.Error("inside after a bubble")
 	}
 }
+
+func TestIsOuter(t *testing.T) {
+	outer, wrapped := t, struct{ testing.TB }{t}
+	if bubble.IsOuter(outer) {
+		t.Error("a test is outside of a bubble, and no bubble is there")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if !bubble.IsOuter(outer) {
+			t.Error("the outer test is not found")
+		}
+		if bubble.IsOuter(t) || bubble.IsOuter(wrapped) {
+			t.Error("the test of the bubble counts as outer, or a type without Deadline")
+		}
+	})
+}

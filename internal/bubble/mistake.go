@@ -11,8 +11,6 @@ var mistakes = []struct{ stack, mistake string }{
 		"a manager serves webhooks on a socket: write fakecluster.WithService(namespace, name, 443, mgr.GetWebhookServer().WebhookMux()), and replace the server by one whose Start waits for its context"},
 	{"controller-runtime/pkg/manager.(*Server)",
 		"a manager serves health probes or profiles on a socket: write ctrl.Options{HealthProbeBindAddress: \"0\", PprofBindAddress: \"0\"}"},
-	{"os/signal.signal_recv",
-		"the first signal.Notify of the process, such as that of ctrl.SetupSignalHandler(), is in the bubble: write mgr.Start(ctx) with a context of the test, or call it before synctest.Test"},
 	{"net/http.(*persistConn)",
 		"an HTTP client has a connection to a server: write fakecluster.Start(t, fakecluster.InProcess()) in the bubble, and use its RESTConfig()"},
 	{").Accept(",

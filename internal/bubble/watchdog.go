@@ -1,6 +1,8 @@
 package bubble
 
 import (
+	"os"
+	"os/signal"
 	"regexp"
 	"runtime"
 	"slices"
@@ -33,6 +35,7 @@ type watch struct {
 	done    int64 // what work returned at the last check
 	last    Blocked
 	checks  int // in a row that found last
+	ended   bool
 }
 
 // watches are the watched bubbles of the process.
@@ -45,8 +48,17 @@ var watched watches
 
 func init() {
 	if testing.Testing() {
+		startSignals()
 		checkForever()
 	}
+}
+
+// startSignals starts the goroutines of package os/signal. The first signal.Notify of the process starts them, and in a bubble they
+// would belong to it: the test hangs, or the process ends.
+func startSignals() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt)
+	signal.Stop(c)
 }
 
 // checkForever checks the watched bubbles every second. It must run outside of bubbles.
@@ -64,6 +76,9 @@ func checkForever() {
 // each check reads them. If a bubble is watched several times,
 // only the first function is called. Outside of a bubble, Watch does nothing.
 //
+// stop says that the work is done. The bubble is watched until its last goroutine has ended, because one that still waits for
+// something outside would keep it for ever: work is not called anymore, but blocked may be.
+//
 // Bubbles are checked in test binaries, every second of real time.
 func Watch(work func() int64, blocked func(Blocked)) (stop func()) {
 	if !Inside() {
@@ -80,7 +95,7 @@ func Watch(work func() int64, blocked func(Blocked)) (stop func()) {
 	return func() {
 		watched.mu.Lock()
 		defer watched.mu.Unlock()
-		watched.all = slices.DeleteFunc(watched.all, func(other *watch) bool { return other == w })
+		w.ended = true
 	}
 }
 
@@ -88,14 +103,16 @@ func Watch(work func() int64, blocked func(Blocked)) (stop func()) {
 func Check() {
 	watched.mu.Lock()
 	all := slices.Clone(watched.all)
-	watched.mu.Unlock()
 	done := make([]int64, len(all))
 	for i, w := range all {
-		if w.work != nil {
+		if w.ended {
+			done[i] = w.done
+		} else if w.work != nil {
+			watched.mu.Unlock()
 			done[i] = w.work()
+			watched.mu.Lock()
 		}
 	}
-	watched.mu.Lock()
 	old := false // a bubble is there since the last check, and has done nothing
 	for i, w := range all {
 		if done[i] != w.done {
@@ -124,9 +141,12 @@ func (ws *watches) check(all string) (reports []func()) {
 			ws.all = slices.DeleteFunc(ws.all, func(other *watch) bool { return other == w })
 			continue
 		}
+		if w.ended && !strings.Contains(all, ", synctest bubble "+w.bubble+"]:") {
+			ws.all = slices.DeleteFunc(ws.all, func(other *watch) bool { return other == w })
+			continue
+		}
 		now := blockedOutside(all, w.bubble)
-		switch {
-		case now == Blocked{} || now != w.last:
+		if now == (Blocked{}) || now != w.last {
 			w.last, w.checks = now, 1
 			continue
 		}
@@ -154,10 +174,6 @@ func blockedOutside(all, bubble string) (found Blocked) {
 		}
 		switch state, since, _ := strings.Cut(header[2], ", "); {
 		case strings.HasSuffix(state, "(durable)"):
-		case state == "syscall" && strings.Contains(stack, "\nos/signal.signal_recv("): // it waits for signals
-			if found.number == "" {
-				found = blockedAt(header[1], stack, since)
-			}
 		case state == "running" || state == "runnable" || state == "syscall" || state == "semacquire" || state == "preempted" || state == "copystack",
 			strings.HasPrefix(state, "sync."), strings.HasPrefix(state, "GC "):
 			return Blocked{}

@@ -49,7 +49,7 @@ func (c Source) timestamps(requests []inspect.Request, stats inspect.Stats) (lin
 		w := writes{programOf(q.User, q.UserAgent), of.Key(q.Namespace, name)}
 		switch before := last[w]; {
 		case q.Revisions > 0:
-			earlier[w] = before != nil && before.Time.Before(q.Time)
+			earlier[w] = before != nil && (before.Time.Before(q.Time) || earlier[w])
 			last[w] = q
 		case q.Repeats && before != nil && earlier[w] && before.Time.Equal(q.Time) && !found[w]:
 			fields := c.timesWritten(of, w.key, before)

@@ -22,6 +22,18 @@ type Condition struct {
 	limit time.Duration // 0: the usual one
 	// prepare returns the check. An error is a mistake in the condition.
 	prepare func() (check, error)
+	// object is the type of the objects for the function of When; nil: any.
+	object reflect.Type
+}
+
+// takes returns an error if the condition is for another type than that of the object. An unstructured object may be of any kind.
+func (c Condition) takes(obj runtime.Object) error {
+	is := reflect.TypeOf(obj)
+	if _, any := obj.(runtime.Unstructured); any || obj == nil || c.object == nil || is.AssignableTo(c.object) ||
+		c.object == reflect.TypeFor[*unstructured.Unstructured]() {
+		return nil
+	}
+	return fmt.Errorf("When: the function takes a %s, and the object is a %s", c.object, is)
 }
 
 // check returns why an object is not yet as wanted, or nothing if it is. The object is nil while it
@@ -56,10 +68,10 @@ func HasCondition(conditionType string, status ...metav1.ConditionStatus) Condit
 		case 1:
 			want = status[0]
 		default:
-			return nil, fmt.Errorf("HasCondition: a condition has one status, not %d", len(status))
+			return nil, fmt.Errorf("HasCondition: give one status, not %d", len(status))
 		}
 		if conditionType == "" {
-			return nil, errors.New("HasCondition: the type of the condition is empty")
+			return nil, errors.New("HasCondition: the type of the condition is empty; write one such as Available")
 		}
 		return check(func(object map[string]any) string {
 			return statuscondition.Unmet(object, conditionType, string(want))
@@ -72,7 +84,7 @@ func HasCondition(conditionType string, status ...metav1.ConditionStatus) Condit
 // implements. The function is called once for each state of the object, with a copy of its own, and never
 // while the object does not exist.
 func When[T runtime.Object](met func(T) bool) Condition {
-	return Condition{prepare: func() (check, error) {
+	return Condition{object: reflect.TypeFor[T](), prepare: func() (check, error) {
 		if met == nil {
 			return nil, errors.New("When: the function is nil")
 		}
@@ -110,10 +122,10 @@ func CEL(expression string) Condition {
 		}
 		compiled, issues := env.Compile(expression)
 		if issues.Err() != nil {
-			return nil, fmt.Errorf("CEL: %w", issues.Err())
+			return nil, fmt.Errorf("CEL: the expression is not valid; it is one such as object.spec.replicas == 2, where object is the object: %w", issues.Err())
 		}
 		if t := compiled.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
-			return nil, fmt.Errorf("CEL: %s must be true or false, but is of type %s", expression, t)
+			return nil, fmt.Errorf("CEL: the expression %s must be true or false, and is of type %s", expression, t)
 		}
 		program, err := env.Program(compiled)
 		if err != nil {

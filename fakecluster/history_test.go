@@ -77,7 +77,7 @@ revision %d: kubectl delete, gone
 	must(t, err)
 	equal(t, "of what never was", len(never), 0)
 	_, err = c.History(fakecluster.Named("v2", "Pod", "default", "web"))
-	fails(t, "an unknown kind", err, `no matches for kind "Pod" in version "v2"`)
+	fails(t, "an unknown kind", err, `no matches for kind "Pod" in version "v2"; the cluster serves Pod in v1`)
 	_, err = c.History(&corev1.Pod{})
 	fails(t, "without a name", err, "the Pod has no name")
 	_, err = c.History(nil)

@@ -40,8 +40,9 @@ const (
 // what is not met, and the object.
 func (c *Cluster) WaitFor(t testing.TB, obj runtime.Object, condition Condition) {
 	t.Helper()
+	tb := c.TB(t)
 	if err := c.waitFor(t.Context(), obj, condition); err != nil {
-		c.TB(t).Fatalf("fakecluster: WaitFor: %v", err)
+		tb.Fatalf("fakecluster: WaitFor: %v", err)
 	}
 }
 
@@ -53,6 +54,9 @@ func (c *Cluster) waitFor(ctx context.Context, obj runtime.Object, condition Con
 	if err != nil {
 		return err
 	}
+	if err := condition.takes(obj); err != nil {
+		return err
+	}
 	kind, namespace, name, err := c.settings.nameOf(obj)
 	if err != nil {
 		return err
@@ -60,7 +64,7 @@ func (c *Cluster) waitFor(ctx context.Context, obj runtime.Object, condition Con
 	limit := condition.limit
 	switch {
 	case limit < 0:
-		return fmt.Errorf("Within: %v is negative", limit)
+		return fmt.Errorf("Within: the time must not be negative, and is %v", limit)
 	case limit > 0:
 	case bubble.Inside():
 		limit = waitInBubble
@@ -78,10 +82,7 @@ func (c *Cluster) waitFor(ctx context.Context, obj runtime.Object, condition Con
 		last, why = object, unmet(object)
 		return why == ""
 	})
-	of := fmt.Sprintf("%s %s", kind.Kind, name)
-	if last != nil && last["metadata"].(map[string]any)["namespace"] != nil {
-		of = fmt.Sprintf("%s %s/%s", kind.Kind, namespace, name)
-	}
+	of := c.server.ObjectName(kind, namespace, name)
 	switch {
 	case err == nil && last == nil:
 		return nil
@@ -93,17 +94,31 @@ func (c *Cluster) waitFor(ctx context.Context, obj runtime.Object, condition Con
 	case why == "": // the object cannot be read
 		return fmt.Errorf("%s: %w", of, err)
 	case !errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s: %s, when the waiting ended: %w", of, why, err)
+		return fmt.Errorf("%s: the context of the test ended before the condition was met: %s: %w", of, why, err)
 	}
-	return errors.New(printable.Text(fmt.Sprintf("%s: after %v %s%s%s", of, limit, why, changesText(states-1), shown(last))))
+	return errors.New(printable.Text(fmt.Sprintf("%s: not met after %s: %s%s%s", of, durationText(limit), why, changesText(states-1, last != nil), shown(last))))
 }
 
-// changesText describes how often an object has changed.
-func changesText(changes int) string {
-	switch changes {
-	case 0:
+// durationText returns a duration without the units that are zero at its end: 1h, and not 1h0m0s.
+func durationText(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// changesText describes how often an object changed while WaitFor waited.
+func changesText(changes int, exists bool) string {
+	switch {
+	case changes == 0 && !exists:
+		return "; it was not created meanwhile"
+	case changes == 0:
 		return "; it did not change meanwhile"
-	case 1:
+	case changes == 1:
 		return "; it changed once meanwhile"
 	}
 	return fmt.Sprintf("; it changed %d times meanwhile", changes)

@@ -139,28 +139,28 @@ func TestWaitForExplainsWhatIsNotMet(t *testing.T) {
 				}
 			}
 		}
-		fails("it does not exist", fakecluster.HasCondition("Available"), "Deployment web: after 1m0s the object does not exist; it did not change meanwhile")
+		fails("it does not exist", fakecluster.HasCondition("Available"), "Deployment default/web: not met after 1m: the object does not exist; it was not created meanwhile")
 
 		_, err := clients.AppsV1().Deployments("default").Create(t.Context(), newDeployment(), metav1.CreateOptions{})
 		must(t, err)
-		fails("no condition", fakecluster.HasCondition("Available"), "Deployment default/web: after 1m0s the object does not have the condition Available, or any other; it did not change meanwhile",
+		fails("no condition", fakecluster.HasCondition("Available"), "Deployment default/web: not met after 1m: the object does not have the condition Available, or any other; it did not change meanwhile",
 			"\tkind: Deployment", "\n\t  replicas: 1\n")
 		time.AfterFunc(time.Second, func() {
 			patchStatus(t, clients, `{"conditions": [{"type": "Available", "status": "False", "reason": "Waiting"}]}`)
 		})
-		fails("another status", fakecluster.HasCondition("Available"), "Deployment default/web: after 1m0s the condition Available is False, not True (Waiting); it changed once meanwhile")
-		fails("a function", fakecluster.When(func(*appsv1.Deployment) bool { return false }), "Deployment default/web: after 1m0s the function of When returns false; it did not change meanwhile")
-		fails("an expression", fakecluster.CEL("object.spec.replicas > 1"), "Deployment default/web: after 1m0s object.spec.replicas > 1 is false; it did not change meanwhile")
-		fails("a field that is not there", fakecluster.CEL("object.status.readyReplicas == 1"), "Deployment default/web: after 1m0s object.status.readyReplicas == 1 cannot be evaluated: no such key: readyReplicas; it did not change meanwhile")
-		fails("nobody deletes it", fakecluster.Gone(), "Deployment default/web: after 1m0s the object exists, and nobody has deleted it; it did not change meanwhile")
+		fails("another status", fakecluster.HasCondition("Available"), "Deployment default/web: not met after 1m: the condition Available is False, not True (Waiting); it changed once meanwhile")
+		fails("a function", fakecluster.When(func(*appsv1.Deployment) bool { return false }), "Deployment default/web: not met after 1m: the function of When returns false; it did not change meanwhile")
+		fails("an expression", fakecluster.CEL("object.spec.replicas > 1"), "Deployment default/web: not met after 1m: object.spec.replicas > 1 is false; it did not change meanwhile")
+		fails("a field that is not there", fakecluster.CEL("object.status.readyReplicas == 1"), "Deployment default/web: not met after 1m: object.status.readyReplicas == 1 cannot be evaluated: no such key: readyReplicas; it did not change meanwhile")
+		fails("nobody deletes it", fakecluster.Gone(), "Deployment default/web: not met after 1m: the object exists, and nobody has deleted it; it did not change meanwhile")
 		_, err = clients.AppsV1().Deployments("default").Patch(t.Context(), "web", types.MergePatchType, []byte(`{"metadata": {"finalizers": ["example.com/keep"]}}`), metav1.PatchOptions{})
 		must(t, err)
 		must(t, clients.AppsV1().Deployments("default").Delete(t.Context(), "web", metav1.DeleteOptions{}))
-		fails("a finalizer", fakecluster.Gone(), `Deployment default/web: after 1m0s the object is being deleted, and has the finalizers ["example.com/keep"]; it did not change meanwhile`)
+		fails("a finalizer", fakecluster.Gone(), `Deployment default/web: not met after 1m: the object is being deleted, and has the finalizers ["example.com/keep"]; it did not change meanwhile`)
 
 		began := time.Now()
 		got := fatal(t, func(t testing.TB) { c.WaitFor(t, at(), fakecluster.Gone().Within(2*time.Hour)) })
-		if !strings.Contains(got, "after 2h0m0s") || time.Since(began) != 2*time.Hour {
+		if !strings.Contains(got, "not met after 2h:") || time.Since(began) != 2*time.Hour {
 			t.Errorf("after %v: %s", time.Since(began), got)
 		}
 	})
@@ -193,13 +193,14 @@ func TestWaitForRejectsMistakes(t *testing.T) {
 		want      string
 	}{
 		{"no condition", fakecluster.Condition{}, "the condition is empty; make one with HasCondition, When, CEL or Gone"},
-		{"no type", fakecluster.HasCondition(""), "HasCondition: the type of the condition is empty"},
-		{"two statuses", fakecluster.HasCondition("A", "True", "False"), "HasCondition: a condition has one status, not 2"},
+		{"no type", fakecluster.HasCondition(""), "HasCondition: the type of the condition is empty; write one such as Available"},
+		{"two statuses", fakecluster.HasCondition("A", "True", "False"), "HasCondition: give one status, not 2"},
 		{"no function", fakecluster.When[*appsv1.Deployment](nil), "When: the function is nil"},
-		{"not CEL", fakecluster.CEL("object.spec.("), "CEL: ERROR: <input>:1:13: Syntax error"},
-		{"another variable", fakecluster.CEL("self.spec.replicas == 1"), "CEL: ERROR: <input>:1:1: undeclared reference to 'self'"},
-		{"not true or false", fakecluster.CEL("1 + 1"), "CEL: 1 + 1 must be true or false, but is of type int"},
-		{"negative time", fakecluster.Gone().Within(-1), "Within: -1ns is negative"},
+		{"a function for another kind", fakecluster.When(func(*appsv1.StatefulSet) bool { return true }), "When: the function takes a *v1.StatefulSet, and the object is a *v1.Deployment"},
+		{"not CEL", fakecluster.CEL("object.spec.("), "CEL: the expression is not valid; it is one such as object.spec.replicas == 2, where object is the object: ERROR: <input>:1:13: Syntax error"},
+		{"another variable", fakecluster.CEL("self.spec.replicas == 1"), "CEL: the expression is not valid; it is one such as object.spec.replicas == 2, where object is the object: ERROR: <input>:1:1: undeclared reference to 'self'"},
+		{"not true or false", fakecluster.CEL("1 + 1"), "CEL: the expression 1 + 1 must be true or false, and is of type int"},
+		{"negative time", fakecluster.Gone().Within(-1), "Within: the time must not be negative, and is -1ns"},
 	} {
 		got := fatal(t, func(t testing.TB) { c.WaitFor(t, at(), test.condition) })
 		if !strings.HasPrefix(got, "fakecluster: WaitFor: "+test.want) {
@@ -209,5 +210,13 @@ func TestWaitForRejectsMistakes(t *testing.T) {
 	got := fatal(t, func(t testing.TB) { c.WaitFor(t, &appsv1.Deployment{}, fakecluster.Gone()) })
 	equal(t, "no name", got, "fakecluster: WaitFor: the Deployment has no name")
 	got = fatal(t, func(t testing.TB) { c.WaitFor(t, cronTab("a"), fakecluster.Gone()) })
-	equal(t, "an unknown kind", got, `fakecluster: WaitFor: CronTab a: no matches for kind "CronTab" in version "stable.example.com/v1"`)
+	equal(t, "an unknown kind", got, `fakecluster: WaitFor: CronTab a: no matches for kind "CronTab" in version "stable.example.com/v1"; give its definition to fakecluster.WithCRDPaths`)
+	got = fatal(t, func(t testing.TB) {
+		c.WaitFor(t, fakecluster.Named("apps/v2", "Deployment", "default", "a"), fakecluster.Gone())
+	})
+	equal(t, "an unknown version", got, `fakecluster: WaitFor: Deployment a: no matches for kind "Deployment" in version "apps/v2"; the cluster serves Deployment in apps/v1`)
+	got = fatal(t, func(t testing.TB) {
+		c.WaitFor(t, fakecluster.Named("apps/v1", "Deploymnt", "default", "a"), fakecluster.Gone())
+	})
+	equal(t, "a misspelled kind", got, `fakecluster: WaitFor: Deploymnt a: no matches for kind "Deploymnt" in version "apps/v1"; the cluster serves there ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet`)
 }

@@ -2,6 +2,9 @@ package rest
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -58,10 +61,44 @@ func (s *Server) ObjectAt(kind schema.GroupVersionKind, namespace, name string, 
 func (s *Server) named(kind schema.GroupVersionKind, namespace, name string) (*resource.Version, string, error) {
 	res := s.cluster.Registry().Kind(kind)
 	if res == nil || res.Version(kind.Version) == nil {
-		return nil, "", &meta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}
+		return nil, "", fmt.Errorf("%w; %s", &meta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}, s.instead(kind))
 	}
 	if !res.Namespaced {
 		namespace = ""
 	}
 	return res.Version(kind.Version), res.Key(namespace, name), nil
+}
+
+// instead returns where the kind is that was meant by one that the cluster does not serve.
+func (s *Server) instead(kind schema.GroupVersionKind) string {
+	var same, others []string
+	for _, group := range s.cluster.Registry().Groups() {
+		for _, r := range group.Resources {
+			for _, version := range group.Versions {
+				gv := schema.GroupVersion{Group: group.Name, Version: version}
+				switch {
+				case r.Version(version) == nil:
+				case r.Names.Kind == kind.Kind && !slices.Contains(same, gv.String()):
+					same = append(same, gv.String())
+				case gv == kind.GroupVersion() && !slices.Contains(others, r.Names.Kind):
+					others = append(others, r.Names.Kind)
+				}
+			}
+		}
+	}
+	switch {
+	case len(same) > 0:
+		return fmt.Sprintf("the cluster serves %s in %s", kind.Kind, strings.Join(same, ", "))
+	case len(others) > 0:
+		return "the cluster serves there " + strings.Join(slices.Sorted(slices.Values(others)), ", ")
+	}
+	return "give its definition to fakecluster.WithCRDPaths"
+}
+
+// ObjectName returns an object in words, such as: Deployment default/web. An object of a cluster-scoped kind has no namespace.
+func (s *Server) ObjectName(kind schema.GroupVersionKind, namespace, name string) string {
+	if res := s.cluster.Registry().Kind(kind); res != nil && res.Namespaced {
+		return fmt.Sprintf("%s %s/%s", kind.Kind, namespace, name)
+	}
+	return fmt.Sprintf("%s %s", kind.Kind, name)
 }

@@ -245,10 +245,12 @@ func TestABubbleDoesNotUseTheTestOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := base.Fork(t)
 		for name, use := range map[string]func(testing.TB){
-			"Start":   func(t testing.TB) { fakecluster.Start(t, fakecluster.InProcess()) },
-			"Fork":    func(t testing.TB) { base.Fork(t) },
-			"WaitFor": func(t testing.TB) { c.WaitFor(t, fakecluster.Named("v1", "Namespace", "", "default"), fakecluster.CEL("true")) },
-			"TB":      func(t testing.TB) { c.TB(t) },
+			"Start": func(t testing.TB) { fakecluster.Start(t, fakecluster.InProcess()) },
+			"Fork":  func(t testing.TB) { base.Fork(t) },
+			"WaitFor": func(t testing.TB) {
+				c.WaitFor(t, fakecluster.Named("v1", "Namespace", "", "default"), fakecluster.CEL("true"))
+			},
+			"TB": func(t testing.TB) { c.TB(t) },
 		} {
 			equal(t, name, fatal(t, func(t testing.TB) { use(outer{t}) }), want)
 		}

@@ -5,64 +5,47 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/rest"
 )
 
-// Controller is a controller of kube-controller-manager, by its name in the flag --controllers. In a real
-// cluster it works in the background; here its work is done before the response to the write that causes it.
+// Controller is a controller of kube-controller-manager that acts within a write, by its name in the flag --controllers,
+// such as "namespace-controller". In a real cluster it works in the background; here its work is done before the response
+// to the write that causes it.
+//
+// All other controllers, such as those of Deployments, Endpoints and PodDisruptionBudgets, act later than the write, as in a
+// real cluster: package workloads runs them.
 type Controller string
 
 const (
 	// NamespaceController deletes the content of a namespace that is being deleted, and then
 	// lets the namespace go.
-	NamespaceController Controller = "namespace-controller"
+	NamespaceController Controller = Controller(controller.Namespaces)
 	// GarbageCollector deletes an object when all owners in its ownerReferences are gone. It
 	// also completes deletions with the propagation policies Foreground and Orphan. An object
 	// whose owners do not exist is deleted right after its creation. Without it dependents
 	// outlive their owners, as with envtest, and the finalizers foregroundDeletion and orphan
 	// stay until a client removes them.
-	GarbageCollector Controller = "garbage-collector-controller"
+	GarbageCollector Controller = Controller(controller.GarbageCollector)
 	// StorageVersionMigrator carries out StorageVersionMigrations.
-	StorageVersionMigrator Controller = "storage-version-migrator-controller"
+	StorageVersionMigrator Controller = Controller(controller.StorageVersionMigrator)
 	// PolicyStatusController checks the types in the expressions of ValidatingAdmissionPolicies
 	// and writes the result into their status.
-	PolicyStatusController Controller = "validatingadmissionpolicy-status-controller"
+	PolicyStatusController Controller = Controller(controller.PolicyStatus)
 	// ResourceQuotaController writes into the status of a ResourceQuota what its spec limits, and
 	// takes back what objects have been charged with once they are deleted or use less. Without
 	// it a quota limits nothing, as with envtest, unless a client writes its status.
-	ResourceQuotaController Controller = "resourcequota-controller"
+	ResourceQuotaController Controller = Controller(controller.ResourceQuotas)
 	// ServiceAccountController creates the ServiceAccount default in each namespace, and creates
 	// it again when it is deleted. With it the admission plugin ServiceAccount is on, which
 	// gives Pods their account and its token.
-	ServiceAccountController Controller = "serviceaccount-controller"
+	ServiceAccountController Controller = Controller(controller.ServiceAccounts)
 	// RootCAPublisher publishes the certificate of the cluster's authority in the ConfigMap
 	// kube-root-ca.crt in each namespace, and restores it when somebody changes it.
-	RootCAPublisher Controller = "root-ca-certificate-publisher-controller"
+	RootCAPublisher Controller = Controller(controller.RootCAPublisher)
 	// RoleAggregation gives ClusterRoles with an aggregationRule the rules of those that it
 	// selects. Without it the rules of admin, edit and view, among others, are empty.
-	RoleAggregation Controller = "clusterrole-aggregation-controller"
-	// EndpointsController keeps the Endpoints of Services with a selector in line with the Pods
-	// that are ready.
-	EndpointsController Controller = "endpoints-controller"
-	// EndpointSliceController does the same for EndpointSlices. Like the real one, it leaves
-	// out Pods whose Node does not exist.
-	EndpointSliceController Controller = "endpointslice-controller"
-	// DisruptionController keeps the status of PodDisruptionBudgets, which decides about
-	// evictions.
-	DisruptionController Controller = "disruption-controller"
-	// PVCProtection lets a PersistentVolumeClaim that is being deleted go when no Pod uses it,
-	// and says in the condition Unused of one that is bound whether any does.
-	PVCProtection Controller = "persistentvolumeclaim-protection-controller"
-	// PVProtection lets a PersistentVolume that is being deleted go when it is not bound.
-	PVProtection Controller = "persistentvolume-protection-controller"
-	// TTLAfterFinished deletes Jobs when they have been finished for ttlSecondsAfterFinished,
-	// by a timer for that moment. In a testing/synctest bubble the timer goes by the bubble's
-	// clock. The deletion is in the foreground, so only the GarbageCollector completes it.
-	TTLAfterFinished Controller = "ttl-after-finished-controller"
-	// CSRCleaner deletes a CertificateSigningRequest an hour after it was issued, was denied
-	// or has failed, a day after its creation if none of that has happened, and when its
-	// certificate expires. It sets a timer for that moment, as TTLAfterFinished does.
-	CSRCleaner Controller = "certificatesigningrequest-cleaner-controller"
+	RoleAggregation Controller = Controller(controller.RoleAggregation)
 )
 
 // DefaultControllers returns the controllers that act in a cluster without WithControllers.
@@ -70,8 +53,7 @@ func DefaultControllers() []Controller {
 	return []Controller{NamespaceController, StorageVersionMigrator, PolicyStatusController, ResourceQuotaController}
 }
 
-// AllControllers returns all controllers of fakecluster, in the order in which they act after a
-// write.
+// AllControllers returns all controllers that can act within a write, in the order in which they act after it.
 func AllControllers() []Controller {
 	var all []Controller
 	for _, name := range rest.ControllerNames() {
@@ -80,10 +62,10 @@ func AllControllers() []Controller {
 	return all
 }
 
-// WithControllers says which controllers of kube-controller-manager act; no others do. Without
+// WithControllers selects the controllers of kube-controller-manager that act within a write. Without
 // any, the cluster is an API server alone, as with envtest: a deleted namespace stays
-// Terminating with all its content. A controller that fakecluster does not have is an error. To
-// add one to the default controllers:
+// Terminating with all its content. A controller that is not among AllControllers is an error that says how to run it
+// with package workloads. To add one to the default controllers:
 //
 //	fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...)
 //
@@ -101,14 +83,15 @@ func (s *settings) acting() []string {
 	return namesOf(acting)
 }
 
-// checkControllers returns an error for an unknown controller.
+// checkControllers returns an error for a controller that does not act within a write.
 func (s *settings) checkControllers() error {
 	all := AllControllers()
 	for _, c := range s.controllers {
 		if !slices.Contains(all, c) {
-			known := namesOf(all)
-			last := len(known) - 1
-			return fmt.Errorf("WithControllers: fakecluster has no controller %q; it has %s and %s", c, strings.Join(known[:last], ", "), known[last])
+			within := namesOf(all)
+			last := len(within) - 1
+			return fmt.Errorf("WithControllers: %[1]q does not act within a write; run it with workloads.Run(t, c, workloads.Controllers(%[1]q)), "+
+				"or name one of %[2]s and %[3]s", c, strings.Join(within[:last], ", "), within[last])
 		}
 	}
 	return nil

@@ -44,11 +44,9 @@ func withCollection() fakecluster.Option {
 	return fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...)
 }
 
-func TestAnUnknownControllerIsAnError(t *testing.T) {
-	_, err := fakecluster.New(fakecluster.WithControllers("deployment-controller"))
-	fails(t, "New", err, `WithControllers: fakecluster has no controller "deployment-controller"; it has namespace-controller, `+
-		`garbage-collector-controller, storage-version-migrator-controller, validatingadmissionpolicy-status-controller, resourcequota-controller, `+
-		`serviceaccount-controller, root-ca-certificate-publisher-controller, clusterrole-aggregation-controller, `+
-		`endpoints-controller, endpointslice-controller, disruption-controller, persistentvolumeclaim-protection-controller, `+
-		`persistentvolume-protection-controller, ttl-after-finished-controller and certificatesigningrequest-cleaner-controller`)
+func TestAControllerThatDoesNotActWithinAWriteIsAnError(t *testing.T) {
+	_, err := fakecluster.New(fakecluster.WithControllers("endpoints-controller"))
+	fails(t, "New", err, `WithControllers: "endpoints-controller" does not act within a write; run it with workloads.Run(t, c, workloads.Controllers("endpoints-controller")), `+
+		`or name one of namespace-controller, garbage-collector-controller, storage-version-migrator-controller, validatingadmissionpolicy-status-controller, `+
+		`resourcequota-controller, serviceaccount-controller, root-ca-certificate-publisher-controller and clusterrole-aggregation-controller`)
 }

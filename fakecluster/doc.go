@@ -66,8 +66,7 @@
 //
 // All methods of a Cluster are safe for concurrent use. Nothing happens in the background: all
 // work is done in the call of a request. The exceptions are timers:
-// [TTLAfterFinished], [CSRCleaner] and [DisruptionController] set one if they act,
-// [ResourceQuotaController] sets one for a Pod with a quota that is being deleted, and
-// [FsyncEverySecond] one after a write. With [InProcess] everything works inside a
+// [ResourceQuotaController] sets one for a Pod with a quota that is being deleted, and for a quota whose
+// status another client has written, and [FsyncEverySecond] one after a write. With [InProcess] everything works inside a
 // testing/synctest bubble, by the bubble's clock.
 package fakecluster

@@ -16,24 +16,24 @@ func withController(name string) func(*rest.Options, *store.Options) {
 }
 
 // A real controller would write it into its log, and try again later.
-func TestWhatAControllerIsRefusedIsToldAndTriedAgainWithTheNextWrite(t *testing.T) {
+func TestARefusedWriteOfAControllerIsReportedAndTriedAgainWithTheNextWrite(t *testing.T) {
 	refuses := true
 	p := &plugin{validate: func(w rest.AdmissionWrite) error {
-		if refuses && w.GetOperation() == admission.Create && w.GetResource().Resource == "endpoints" {
-			return errors.New("no endpoints today")
+		if refuses && w.GetOperation() == admission.Create && w.GetResource().Resource == "serviceaccounts" {
+			return errors.New("no accounts today")
 		}
 		return nil
 	}}
-	c := start(t, withPlugin(p), withController("endpoints-controller"))
-	var reports []string
-	c.server.OnUnsupported(func(message string) { reports = append(reports, message) })
+	c := start(t, withPlugin(p), withController("serviceaccount-controller"))
+	var reported []string
+	c.server.OnUnsupported(func(message string) { reported = append(reported, message) })
 	defer c.server.OnUnsupported(nil)
-	const services = "/api/v1/namespaces/default/services"
-	c.must("POST", services, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"selector":{"a":"b"},"ports":[{"port":80}]}}`)
-	expect(t, "reports", strings.Join(reports, "\n"), "fakecluster: endpoints-controller default/web: no endpoints today; the next related write tries again")
-	expect(t, "endpoints", c.do("GET", "/api/v1/namespaces/default/endpoints/web", nil, "").code, 404)
+	c.must("POST", "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team"}}`)
+	expect(t, "reported", strings.Join(reported, "\n"), "fakecluster: serviceaccount-controller team: no accounts today; the next related write tries again")
+	const account = "/api/v1/namespaces/team/serviceaccounts/default"
+	expect(t, "account", c.do("GET", account, nil, "").code, 404)
 	refuses = false
-	c.must("POST", "/api/v1/namespaces/default/pods", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
-	expect(t, "endpoints", c.do("GET", "/api/v1/namespaces/default/endpoints/web", nil, "").code, 200)
-	expect(t, "reports", len(reports), 1)
+	c.must("PUT", "/api/v1/namespaces/team", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team","labels":{"a":"b"}}}`)
+	expect(t, "account", c.do("GET", account, nil, "").code, 200)
+	expect(t, "reported", len(reported), 1)
 }

@@ -51,8 +51,8 @@
 //   - scenario: its name, a sentence that states the rule that the scenario proves.
 //   - cases: a table, for a scenario that is played several times with different values.
 //   - cluster: options of its cluster; optional. Its fields: controllers: [NAME, ...] lists the
-//     controllers of kube-controller-manager that run, by their names in its flag --controllers; []
-//     runs none. withAdmissionPlugins: [NAME, ...] and withoutAdmissionPlugins: [NAME, ...] enable and
+//     controllers of kube-controller-manager that act within a write, by their names in its flag
+//     --controllers; [] means none, and the others run with workloads. withAdmissionPlugins: [NAME, ...] and withoutAdmissionPlugins: [NAME, ...] enable and
 //     disable admission plugins of kube-apiserver, by their names in its flags. runtimeConfig:
 //     ["resource.k8s.io/v1beta2=true", ...] serves versions that are off by default, in the syntax
 //     of the flag. legacyAPIs: true also serves definitions and policies in v1beta1.

@@ -55,8 +55,7 @@ func once(name string, set func(*settings)) Option {
 // names. An unknown name is an error that lists them, and one of kube-controller-manager that does not run here an error
 // that says why. Controllers() runs none.
 //
-// Controllers that act within the writes of the cluster by [fakecluster.WithControllers] act in any case, and there only;
-// to name one with "-" is an error then.
+// Controllers that act within the writes of the cluster by [fakecluster.WithControllers] act in any case: to name one with "-" is an error.
 //
 // Default: "*".
 func Controllers(names ...string) Option {
@@ -67,9 +66,7 @@ func Controllers(names ...string) Option {
 func ControllerNames() []string {
 	names := controlplane.Names()
 	for _, c := range fakecluster.AllControllers() {
-		if !slices.Contains(names, string(c)) {
-			names = append(names, string(c))
-		}
+		names = append(names, string(c))
 	}
 	slices.Sort(names)
 	return names
@@ -126,13 +123,11 @@ func (s *settings) acting(a *fakecluster.Attachment) (clients []string, within [
 	for _, name := range all {
 		client := slices.Contains(controlplane.Names(), name)
 		left := slices.Contains(s.controllers, "-"+name)
-		already := a.Acts(fakecluster.Controller(name))
-		if left && already {
+		if left && !client && a.Acts(fakecluster.Controller(name)) {
 			return nil, nil, fmt.Errorf("Controllers: %s acts within the writes of the cluster, by the option WithControllers of fakecluster.Start; leave it out there", name)
 		}
 		switch acts := s.controllers == nil || slices.Contains(s.controllers, name) || slices.Contains(s.controllers, "*"); {
 		case left || !acts:
-		case client && already: // once is enough
 		case client:
 			clients = append(clients, name)
 		default:

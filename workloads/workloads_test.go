@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -149,26 +148,6 @@ func TestControllersOfUpstreamThatDoNotRun(t *testing.T) {
 			t.Errorf("the error for %s does not give a reason: %v", name[1], err)
 		}
 	}
-}
-
-// TestAControllerActsOnce proves that a controller that acts within the writes of a cluster does not act a second time.
-func TestAControllerActsOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.EndpointsController)...))
-		_, err := workloads.New(c, workloads.Controllers("*", "-endpoints-controller"))
-		const want = "Controllers: endpoints-controller acts within the writes of the cluster, by the option WithControllers of fakecluster.Start; leave it out there"
-		if err == nil || err.Error() != want {
-			t.Errorf("error %v, want %s", err, want)
-		}
-		w := world{t, workloads.Run(t, c), c, kubernetes.NewForConfigOrDie(c.RESTConfig())}
-		w.create(service)
-		w.pass(time.Minute)
-		w.object("endpoints", "web")
-		if _, err := w.client.CoreV1().ServiceAccounts("kube-system").Get(t.Context(), "endpoint-controller", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("upstream's controller has an account, so it acts: %v", err)
-		}
-		w.object("endpointslices.discovery.k8s.io", w.list("endpointslices.discovery.k8s.io")[0].GetName())
-	})
 }
 
 // TestAForkLivesOnItsOwn proves that a fork has the state of its origin, and that what lives in one does not act in the other.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -110,7 +111,7 @@ func (f *serving) describe(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.manifests, "manifests", nil, "a file or folder of manifests to begin with, which are created in the order that installing needs; may be repeated")
 	flags.StringArrayVar(&f.kustomize, "kustomize", nil, "a folder with a kustomization to begin with, which is built and installed as by kubectl apply -k; may be repeated")
 	flags.StringArrayVar(&f.objects, "objects", nil, "a file of manifests to begin with, which are created in the order that installing needs, with their status; may be repeated")
-	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act, separated by commas: '*' for all, 'none' for none, or names of those that exist.\nNone of them runs workloads: with these alone, a Deployment creates no ReplicaSet, and a Job no Pod\n"+controllerNames())
+	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act within a write, separated by commas: '*' for all of these, 'none' for none, or names.\nAll others, such as those of Deployments, Jobs and Endpoints, run with --workloads\n"+controllerNames())
 	flags.BoolVar(&f.garbage, "garbage-collection", false, "delete dependents with their owners, as the controller garbage-collector-controller does")
 	flags.StringArrayVar(&f.runtimeConfig, "runtime-config", nil, "versions of built-in kinds that are served or not, as resource.k8s.io/v1beta2=true; may be repeated")
 	flags.StringSliceVar(&f.enablePlugins, "enable-admission-plugins", nil, "admission plugins to turn on, separated by commas")
@@ -235,6 +236,9 @@ func (f *serving) acting(given bool) ([]fakecluster.Controller, error) {
 				return nil, usageError{errors.New("--controllers: none and others exclude each other")}
 			}
 		default:
+			if !slices.Contains(fakecluster.AllControllers(), fakecluster.Controller(name)) {
+				return nil, usageError{fmt.Errorf("--controllers: %q does not act within a write; run it with --workloads, or name one of %s", name, strings.ReplaceAll(controllerNames(), "\n", " "))}
+			}
 			acting = append(acting, fakecluster.Controller(name))
 		}
 	}

@@ -11,6 +11,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/metadata"
 )
 
+var (
+	services       = kind{"", "services"}
+	endpointSlices = kind{discoveryv1.GroupName, "endpointslices"}
+)
+
 // apiServiceAvailability brings the condition Available of APIServices up to date: whether the server
 // that an APIService points to answers.
 func apiServiceAvailability() *controller {

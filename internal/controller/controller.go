@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
@@ -124,24 +123,6 @@ func changed(s *step, c change) error {
 		s.enqueue(c.key())
 	}
 	return nil
-}
-
-// deleted enqueues an object that has been deleted.
-func deleted(s *step, c change) error {
-	if c.Deleted {
-		s.enqueue(c.key())
-	}
-	return nil
-}
-
-// parseKey reads what types.NamespacedName prints.
-func parseKey(text string) key {
-	for i := range text {
-		if text[i] == types.Separator {
-			return key{namespace: text[:i], name: text[i+1:]}
-		}
-	}
-	return key{name: text}
 }
 
 // errNotServed says that a kind which a controller needs is not served. A real one would

@@ -1,5 +1,5 @@
-// Package controller has the controllers of the API server itself, and those of kube-controller-manager that
-// a cluster can have. On a real server controllers work in the background, some time after a write. Here the write
+// Package controller has the controllers of the API server itself, and those of kube-controller-manager that act within
+// a write. On a real server controllers work in the background, some time after a write. Here the write
 // that concerns them does their work before its answer leaves. Deleting a namespace with one ConfigMap,
 // for example, is five writes: the namespace is Terminating, the ConfigMap is deleted, the
 // conditions of the namespace say that nothing is left, its finalizer is removed, and it is

@@ -19,13 +19,6 @@ const (
 	ServiceAccounts        Name = "serviceaccount-controller"
 	RootCAPublisher        Name = "root-ca-certificate-publisher-controller"
 	RoleAggregation        Name = "clusterrole-aggregation-controller"
-	Endpoints              Name = "endpoints-controller"
-	EndpointSlices         Name = "endpointslice-controller"
-	Disruption             Name = "disruption-controller"
-	PVCProtection          Name = "persistentvolumeclaim-protection-controller"
-	PVProtection           Name = "persistentvolume-protection-controller"
-	TTLAfterFinished       Name = "ttl-after-finished-controller"
-	CSRCleaner             Name = "certificatesigningrequest-cleaner-controller"
 )
 
 // The controllers of kube-apiserver.

@@ -95,7 +95,7 @@ func TestACommitIsSyncedInOrder(t *testing.T) {
 			return nil
 		}}
 	}
-	cs, _ = reporting(of("first", anyKind, nil), of("pods", pods, pod), of("nodes", nodes, nil), of("last", anyKind, nil))
+	cs, _ = reporting(of("first", anyKind, nil), of("pods", kind{"", "pods"}, pod), of("nodes", kind{"", "nodes"}, nil), of("last", anyKind, nil))
 	defer cs.Close()
 	for _, c := range []struct {
 		rule string

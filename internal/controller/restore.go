@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	discoveryv1 "k8s.io/api/discovery/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,7 +23,7 @@ var serviceCIDRs = kind{networkingv1.GroupName, "servicecidrs"}
 func initialObjects() *controller {
 	c := &controller{identity: APIServer, sync: syncInitialObject}
 	for _, k := range []kind{
-		services, endpointsKind, {discoveryv1.GroupName, "endpointslices"}, serviceCIDRs,
+		services, {"", "endpoints"}, endpointSlices, serviceCIDRs,
 		{flowcontrolv1.GroupName, "flowschemas"}, {flowcontrolv1.GroupName, "prioritylevelconfigurations"},
 	} {
 		c.follows = append(c.follows, followed{kind: k, concerns: func(s *step, c change) error {

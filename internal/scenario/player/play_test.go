@@ -214,7 +214,7 @@ func TestTheClusterHasTheOptionsOfTheScenario(t *testing.T) {
 		{"legacyAPIs: true, withoutNamespaceLifecycle: false", syntax.ClusterOptions{LegacyAPIs: true}},
 		{"withoutNamespaceLifecycle: true, legacyAPIs: true", syntax.ClusterOptions{WithoutNamespaceLifecycle: true, LegacyAPIs: true}},
 		{"controllers: []", syntax.ClusterOptions{Controllers: []string{}}},
-		{"controllers: [namespace-controller, disruption-controller]", syntax.ClusterOptions{Controllers: []string{"namespace-controller", "disruption-controller"}}},
+		{"controllers: [namespace-controller, garbage-collector-controller]", syntax.ClusterOptions{Controllers: []string{"namespace-controller", "garbage-collector-controller"}}},
 		{"runtimeConfig: [api/all=true]", syntax.ClusterOptions{RuntimeConfig: []string{"api/all=true"}}},
 		{"withAdmissionPlugins: [AlwaysDeny], withoutAdmissionPlugins: [LimitRanger, Priority]", syntax.ClusterOptions{WithAdmissionPlugins: []string{"AlwaysDeny"}, WithoutAdmissionPlugins: []string{"LimitRanger", "Priority"}}},
 	} {

@@ -71,6 +71,7 @@ func TestScenariosPassOnARemoteCluster(t *testing.T) {
 		"advance and settle need virtual time":                                                               true,
 		"fault and compact need a cluster in this process":                                                   true,
 
+		"the scenario describes nodes and pods, and this cluster has others":                true,
 		"the scenario needs cluster options that this cluster cannot change":                true,
 		"the users of the scenario are impersonated, so they cannot impersonate others":     true,
 		"the scenario concerns everything in a cluster, and this cluster has other objects": true,

@@ -94,6 +94,8 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 			`f.yaml:3:12: this must be a positive duration such as 1s, 30m or 1h30m, not "5"`}},
 		{"a controller that there is not", "scenario: s\ncluster: {controllers: [namespace-controler]}\nsteps:\n" + get, []string{
 			`f.yaml:2:25: unknown controller "namespace-controler" (allowed: ` + controllers + `); did you mean "namespace-controller"?`}},
+		{"a controller that runs elsewhere", "scenario: s\ncluster: {controllers: [endpoints-controller]}\nsteps:\n" + get, []string{
+			`f.yaml:2:25: unknown controller "endpoints-controller" (allowed: ` + controllers + `); another one of kube-controller-manager runs with workloads: {controllers: [endpoints-controller]}`}},
 		{"a plugin that there is not", "scenario: s\ncluster: {withoutAdmissionPlugins: [Priorty]}\nsteps:\n" + get, []string{
 			`f.yaml:2:37: unknown admission plugin "Priorty" (allowed: ` + plugins + `); did you mean "Priority"?`}},
 		{"a tab that indents", head + "- get:\n \tpath: /x\n", []string{

@@ -269,27 +269,35 @@ func (p *parser) names(n *yaml.Node, what string) []string {
 	return all
 }
 
-// controllers reads the names of controllers of kube-controller-manager.
+// controllers reads the names of controllers that act within a write.
 func (p *parser) controllers(n *yaml.Node) []string {
 	var allowed []string
 	for _, c := range fakecluster.AllControllers() {
 		allowed = append(allowed, string(c))
 	}
-	return p.namesOf(n, "controllers", "controller", allowed)
+	return p.namesOf(n, "controllers", "controller", allowed, func(name string) string {
+		return fmt.Sprintf("; another one of kube-controller-manager runs with workloads: {controllers: [%s]}", name)
+	})
 }
 
 // plugins reads the names of admission plugins of kube-apiserver.
 func (p *parser) plugins(n *yaml.Node, what string) []string {
-	return p.namesOf(n, what, "admission plugin", plugins.Names())
+	return p.namesOf(n, what, "admission plugin", plugins.Names(), nil)
 }
 
-// namesOf reads a list of names, all of which must be allowed ones.
-func (p *parser) namesOf(n *yaml.Node, what, of string, allowed []string) []string {
+// namesOf reads a list of names, all of which must be allowed ones. otherwise returns what the mistake says about a name that
+// resembles none of them; nil: nothing.
+func (p *parser) namesOf(n *yaml.Node, what, of string, allowed []string, otherwise func(name string) string) []string {
 	names := p.names(n, what)
 	for i, name := range names {
-		if name != "" && !slices.Contains(allowed, name) {
-			p.mistake(ResolveAlias(n).Content[i], "unknown %s %q (allowed: %s)%s", of, name, strings.Join(allowed, ", "), Suggestion(name, allowed))
+		if name == "" || slices.Contains(allowed, name) {
+			continue
 		}
+		suggestion := Suggestion(name, allowed)
+		if suggestion == "" && otherwise != nil {
+			suggestion = otherwise(name)
+		}
+		p.mistake(ResolveAlias(n).Content[i], "unknown %s %q (allowed: %s)%s", of, name, strings.Join(allowed, ", "), suggestion)
 	}
 	return names
 }

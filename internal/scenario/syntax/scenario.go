@@ -71,7 +71,7 @@ type Cases struct {
 type ClusterOptions struct {
 	// LegacyAPIs also serves versions that Kubernetes has removed.
 	LegacyAPIs bool
-	// Controllers are the names of the controllers of kube-controller-manager that run; nil: the default ones.
+	// Controllers are the names of the controllers of kube-controller-manager that act within a write; nil: the default ones.
 	Controllers []string
 	// WithAdmissionPlugins and WithoutAdmissionPlugins are the names of admission plugins of kube-apiserver
 	// that are enabled and disabled.

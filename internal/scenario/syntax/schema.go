@@ -29,7 +29,7 @@ var scenarioFields = []fieldDoc{
 var clusterFields = []fieldDoc{
 	{"alone", "FLAG", "The scenario concerns everything in a cluster, such as its initial objects."},
 	{"fakecluster", "FLAG", "The scenario tests behavior of fakecluster alone, such as its response where a real server calls a kubelet."},
-	{"controllers", "TEXTS", "The controllers of kube-controller-manager that run, by name."},
+	{"controllers", "TEXTS", "The controllers of kube-controller-manager that act within a write, by name; others run with workloads."},
 	{"legacyAPIs", "FLAG", "Also serves definitions and policies in v1beta1."},
 	{"runtimeConfig", "TEXTS", "Versions that are off by default and are to be served, such as resource.k8s.io/v1beta2=true."},
 	{"withAdmissionPlugins", "TEXTS", "Admission plugins to enable, by name."},

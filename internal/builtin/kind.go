@@ -10,11 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
 	deprecated "k8s.io/apiserver/pkg/endpoints/deprecation"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
+	servedversion "github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -301,7 +303,7 @@ func (s subresource) resets() any {
 }
 
 // release is the Kubernetes release whose behaviour is served.
-var release = struct{ major, minor int }{1, 37}
+var release = version.MustParse(servedversion.Version.GitVersion)
 
 // deprecation returns the warnings of every answer in a deprecated or removed version, and
 // the release that removes the version.
@@ -311,7 +313,7 @@ func deprecation(scheme *runtime.Scheme, kind schema.GroupVersionKind) (warnings
 		return nil, ""
 	}
 	obj.GetObjectKind().SetGroupVersionKind(kind)
-	if !deprecated.IsDeprecated(obj, release.major, release.minor) {
+	if !deprecated.IsDeprecated(obj, int(release.Major()), int(release.Minor())) {
 		return nil, ""
 	}
 	return []string{deprecated.WarningMessage(obj)}, deprecated.RemovedRelease(obj)

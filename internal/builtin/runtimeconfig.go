@@ -10,8 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
-
-	servedversion "github.com/fakecluster/fakecluster/internal/discovery"
 )
 
 // RuntimeConfig says which versions are served although they are off by default, and which
@@ -127,7 +125,6 @@ func servedByDefault(gv schema.GroupVersion) bool {
 // isRemoved reports whether a version is one of a former release, of which nothing is left in this
 // one. Kubernetes' types say so themselves.
 func isRemoved(gv schema.GroupVersion) bool {
-	release := version.MustParse(servedversion.Version.GitVersion)
 	removed := false
 	for kind := range legacyscheme.Scheme.KnownTypes(gv) {
 		obj, err := legacyscheme.Scheme.New(gv.WithKind(kind))

@@ -9,12 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/fakecluster/fakecluster/internal/discovery"
 )
 
-const (
-	kubeletVersion = "v1.37.1"
-	zones          = 2
-)
+const zones = 2
 
 // Nodes returns n nodes with the names n1, n2, and so on, in two zones. Start gives each 8 CPUs, 32 GiB of
 // memory and 110 pods.
@@ -131,7 +130,7 @@ func setDefaults(n *corev1.Node, i int) {
 	set(&s.NodeInfo.KernelVersion, "6.12.0")
 	set(&s.NodeInfo.OSImage, "fakecluster")
 	set(&s.NodeInfo.ContainerRuntimeVersion, "containerd://2.1.4")
-	set(&s.NodeInfo.KubeletVersion, kubeletVersion)
+	set(&s.NodeInfo.KubeletVersion, discovery.Version.GitVersion)
 	set(&s.NodeInfo.OperatingSystem, n.Labels[corev1.LabelOSStable])
 	set(&s.NodeInfo.Architecture, n.Labels[corev1.LabelArchStable])
 	s.DaemonEndpoints.KubeletEndpoint.Port = 10250

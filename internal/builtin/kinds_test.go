@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -218,5 +221,34 @@ func TestWhichKindsAreDeletedInTheirOwnWay(t *testing.T) {
 		"statefulsets.apps v1 DeleteDependents",
 	}, own); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestDeletesAnswerTheObjectWhereUpstreamDoes compares answersDeleted with ReturnDeletedObject in upstream's storages.
+func TestDeletesAnswerTheObjectWhereUpstreamDoes(t *testing.T) {
+	name := regexp.MustCompile(`DefaultQualifiedResource: +\w+\.Resource\("(\w+)"\)`)
+	answers := regexp.MustCompile(`ReturnDeletedObject\b`)
+	files, err := filepath.Glob(filepath.Join(upstreamFolder(t), "pkg", "registry", "*", "*", "storage", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := name.FindSubmatch(text); m != nil && !strings.HasSuffix(file, "_test.go") {
+			want[string(m[1])] = want[string(m[1])] || answers.Match(text)
+		}
+	}
+	if len(want) < 50 {
+		t.Fatalf("only %d storages have been read", len(want))
+	}
+	for _, r := range Resources(Options{LegacyAPIs: true, RuntimeConfig: RuntimeConfig{versions: optional()}}, nil) {
+		got := slices.ContainsFunc(r.Versions, func(v *resource.Version) bool { return v.Deletion.AnswersObject })
+		if answer, ok := want[r.Names.Plural]; ok && got != answer {
+			t.Errorf("%s: the answer to a delete is the object: %v, and upstream's storage says %v", r.GroupResource(), got, answer)
+		}
 	}
 }

@@ -145,6 +145,13 @@ func (a *Attachment) Seed() uint64 {
 	return 0
 }
 
+// Signing is what kube-controller-manager reads from files: the authority that signs certificates, and the key that signs
+// the tokens of Secrets.
+type Signing = rest.Signing
+
+// Signing returns what signs the certificates and tokens that the cluster accepts.
+func (a *Attachment) Signing() (Signing, error) { return a.cluster.server.Signing() }
+
 // Acts reports whether a controller acts within the writes of the cluster.
 func (a *Attachment) Acts(c Controller) bool { return a.cluster.server.Acts(string(c)) }
 

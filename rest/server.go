@@ -76,5 +76,12 @@ func (s *Server) CertificateFor(user string, groups ...string) (certificate, key
 	return s.cluster.Users.CertificateFor(user, groups...)
 }
 
+// Signing is what kube-controller-manager reads from files: the authority that signs certificates, and the key that signs
+// the tokens of Secrets.
+type Signing = auth.Signing
+
+// Signing returns what signs the certificates and tokens that the server accepts.
+func (s *Server) Signing() (Signing, error) { return s.cluster.Users.Signing() }
+
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) { s.handler.ServeHTTP(w, req) }

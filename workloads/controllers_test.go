@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
@@ -270,6 +272,12 @@ spec: {spec: {devices: {requests: [{name: one, exactly: {deviceClassName: gpu}}]
 				w.Errorf("the condition is %q", got)
 			}
 		}},
+		{"certificatesigningrequest-signing-controller: a kubelet gets its certificate", func(w world) {
+			w.request("system:node:n1", "system:nodes")
+			if field(w.object("certificatesigningrequests.certificates.k8s.io", "one"), "status.certificate") == "" {
+				w.Error("there is none")
+			}
+		}},
 		{"certificatesigningrequest-cleaner-controller: a request that nobody answers goes after a day", func(w world) {
 			w.request("somebody")
 			w.pass(24 * time.Hour)
@@ -292,6 +300,34 @@ spec: {spec: {devices: {requests: [{name: one, exactly: {deviceClassName: gpu}}]
 				w.Errorf("the Pod is still there; Events: %v", w.events("web"))
 			}
 			w.isLogged("web", "DeviceTaintManagerEviction: Marking for deletion")
+		}},
+		{"serviceaccount-token-controller: a Secret gets a token of its account, and goes with it", func(w world) {
+			w.create(`
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: robot}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: robot, annotations: {kubernetes.io/service-account.name: robot}}
+type: kubernetes.io/service-account-token`)
+			secret, err := w.client.CoreV1().Secrets("default").Get(w.Context(), "robot", metav1.GetOptions{})
+			if err != nil {
+				w.Fatal(err)
+			}
+			if len(secret.Data["ca.crt"]) == 0 || string(secret.Data["namespace"]) != "default" {
+				w.Errorf("the data is %v", secret.Data)
+			}
+			cfg := w.cluster.RESTConfig()
+			cfg.BearerToken = string(secret.Data["token"])
+			review, err := kubernetes.NewForConfigOrDie(cfg).AuthenticationV1().SelfSubjectReviews().Create(w.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+			if err != nil || review.Status.UserInfo.Username != "system:serviceaccount:default:robot" {
+				w.Errorf("the token is that of %v; %v", review, err)
+			}
+			w.delete("serviceaccounts", "robot")
+			if w.find("secrets", "robot") != nil {
+				w.Error("the Secret is still there")
+			}
 		}},
 		{"legacy-serviceaccount-token-cleaner-controller: it looks once a day since when tokens are tracked", func(w world) {
 			w.pass(25 * time.Hour)

@@ -102,7 +102,7 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 		return err
 	}
 	w.plane, err = controlplane.Start(controlplane.Config{
-		User: w.attachment.ConfigFor, ServiceAccount: w.attachment.ServiceAccountConfig, Mapper: c.RESTMapper(),
+		User: w.attachment.ConfigFor, ServiceAccount: w.attachment.ServiceAccountConfig, Signing: w.attachment.Signing, Mapper: c.RESTMapper(),
 		Controllers: clients, Scheduler: scheduler, Logger: s.logger, Report: w.report,
 		Idle: &controlplane.Idle{Revision: w.attachment.Revision, Faulty: w.attachment.Faulty, Beat: w.beat},
 		Others: func(ctx context.Context, shared informers.SharedInformerFactory) (func(), error) {

@@ -8,6 +8,8 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
 // builder is what the functions of the table make controllers with.
@@ -19,6 +21,8 @@ type builder struct {
 	mapper    meta.RESTMapper
 
 	config   func(account string) *rest.Config
+	root     func(name string) (kubernetes.Interface, error) // a client of kube-controller-manager itself
+	signing  func() (fakecluster.Signing, error)
 	idle     *Idle
 	accounts []string // that have been used
 }

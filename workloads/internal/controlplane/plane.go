@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
+	"github.com/fakecluster/fakecluster/fakecluster"
 	_ "github.com/fakecluster/fakecluster/workloads/internal/processwide"
 )
 
@@ -39,6 +40,8 @@ type Config struct {
 	// Scheduler is the configuration of the scheduler; nil: none runs.
 	Scheduler *config.KubeSchedulerConfiguration
 	Logger    logr.Logger
+	// Signing returns the authority and the key with which controllers sign certificates and tokens.
+	Signing func() (fakecluster.Signing, error)
 	// Idle is what the node lifecycle controller needs in order to stop while nothing happens; nil: it does not stop.
 	Idle *Idle
 	// Report is called with each panic, on any goroutine.
@@ -83,8 +86,10 @@ func (p *Plane) start(ctx context.Context) error {
 		return err
 	}
 	p.informers = newInformers(client, "")
-	b := &builder{informers: p.informers, mapper: p.config.Mapper, idle: p.config.Idle, config: func(account string) *rest.Config {
+	b := &builder{informers: p.informers, mapper: p.config.Mapper, idle: p.config.Idle, signing: p.config.Signing, config: func(account string) *rest.Config {
 		return p.config.ServiceAccount(metav1.NamespaceSystem, account)
+	}, root: func(name string) (kubernetes.Interface, error) {
+		return newClient(asProgram(p.config.User(controllerManagerUser), controllerManager, name))
 	}}
 	if err := p.makeControllers(ctx, b); err != nil {
 		return err

@@ -50,9 +50,11 @@ var table = []row{
 	{"device-taint-eviction-controller", deviceTaints},
 	// certificates.go
 	{"certificatesigningrequest-approving-controller", requestApprover},
+	{"certificatesigningrequest-signing-controller", requestSigner}, // signing.go
 	{"certificatesigningrequest-cleaner-controller", requestCleaner},
 	{"podcertificaterequest-cleaner-controller", podCertificateRequestCleaner},
 	// accounts.go
+	{"serviceaccount-token-controller", secretTokens},
 	{"legacy-serviceaccount-token-cleaner-controller", tokenCleaner},
 }
 
@@ -77,7 +79,5 @@ var Missing = map[string]string{
 	"node-ipam-controller":                                           "kubelets choose the addresses of their Pods here",
 	"persistentvolume-attach-detach-controller":                      "nothing is attached to Nodes here",
 	"persistentvolume-expander-controller":                           "volumes are not of a driver that could expand them",
-	"certificatesigningrequest-signing-controller":                   "upstream's follows the files of its authority, for which virtual time cannot wait; write status.certificate in the test",
-	"serviceaccount-token-controller":                                "ServiceAccounts get their tokens by TokenRequest",
 	"kube-apiserver-serving-clustertrustbundle-publisher-controller": "the authority of the cluster is in the ConfigMap kube-root-ca.crt",
 }

@@ -71,7 +71,8 @@ type Behavior struct {
 	Forever bool `json:"forever,omitempty"`
 
 	// TerminationDelay is the time from SIGTERM until the container exits. If it is longer than the grace period,
-	// the container is killed and exits with 137.
+	// the container is killed and exits with 137. Default: 10 to 50 milliseconds, so that controllers see the pod end
+	// before another one of its name exists.
 	TerminationDelay time.Duration `json:"-"`
 	// TerminationExitCode is the exit code after SIGTERM. Default: 0.
 	TerminationExitCode int32 `json:"terminationExitCode,omitempty"`

@@ -79,3 +79,18 @@ func TestJitterFollowsFromTheSeed(t *testing.T) {
 		t.Errorf("20 seeds lead to %d delays", len(seen))
 	}
 }
+
+// A Pod that were gone in no time could be replaced by one of its name before a controller has seen it end. The disruption
+// controller takes the new one for the old one then, for two minutes.
+func TestContainersTakeTimeToEnd(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}
+	for seed := range uint64(20) {
+		if d := planFor(seed, nil, pod, &corev1.Container{Name: "c"}, Main, 0).terminationDelay; d < 10*time.Millisecond || d > 50*time.Millisecond {
+			t.Errorf("seed %d leads to %s, not between 10ms and 50ms", seed, d)
+		}
+	}
+	b := &Behavior{TerminationDelay: time.Second}
+	if d := planFor(0, b, pod, &corev1.Container{Name: "c"}, Main, 0).terminationDelay; d != time.Second {
+		t.Errorf("the container takes %s to end, not as the behavior says", d)
+	}
+}

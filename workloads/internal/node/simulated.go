@@ -65,6 +65,9 @@ func planFor(seed uint64, b *Behavior, pod *corev1.Pod, container *corev1.Contai
 	if b.StartDelay == 0 {
 		p.startDelay = vary.between("start", 50*time.Millisecond, 150*time.Millisecond)
 	}
+	if b.TerminationDelay == 0 {
+		p.terminationDelay = vary.between("termination", 10*time.Millisecond, 50*time.Millisecond)
+	}
 
 	healed := b.Failures > 0 && attempt >= b.Failures
 	if healed {

@@ -17,8 +17,6 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	apiservercel "k8s.io/apiserver/pkg/cel"
-
-	"github.com/fakecluster/fakecluster/internal/admission/expression"
 )
 
 // decision is the result of one validation.
@@ -110,7 +108,7 @@ func (p *validatingPolicy) decide(value, message plugincel.EvaluationResult, mes
 	case value.EvalResult == celtypes.True:
 		return decision{admits: true}
 	}
-	validation := value.ExpressionAccessor.(expression.Validation)
+	validation := value.ExpressionAccessor.(validationExpression)
 	d := decision{reason: metav1.StatusReasonInvalid, message: messageOf(message)}
 	if validation.Reason != nil {
 		d.reason = *validation.Reason
@@ -140,7 +138,7 @@ func messageOf(message plugincel.EvaluationResult) string {
 
 // annotate returns the audit annotation for the value of its expression, if there is one.
 func (p *validatingPolicy) annotate(value plugincel.EvaluationResult) (annotation, bool) {
-	of := value.ExpressionAccessor.(expression.AuditAnnotation)
+	of := value.ExpressionAccessor.(annotationExpression)
 	if value.Error != nil {
 		return annotation{key: of.Key, err: value.Error.Error()}, !p.ignores()
 	}

@@ -10,8 +10,6 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/cel/environment"
-
-	"github.com/fakecluster/fakecluster/internal/admission/expression"
 )
 
 // evaluator is the compiled part that policies of both kinds have in common. An expression that
@@ -38,7 +36,7 @@ func newEvaluator(constraints *admissionregistrationv1.MatchResources, variables
 		e.err = err
 		return e, nil
 	}
-	compiler.CompileAndStoreVariables(expression.Variables(variables), decls, environment.StoredExpressions)
+	compiler.CompileAndStoreVariables(variableExpressions(variables), decls, environment.StoredExpressions)
 	for _, v := range variables {
 		e.scan(v.Expression)
 	}
@@ -65,7 +63,7 @@ type validatingEvaluator struct {
 }
 
 func compileValidating(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec) *validatingEvaluator {
-	decls := expression.Declarations(spec.ParamKind)
+	decls := variableDeclarations(spec.ParamKind)
 	common, compiler := newEvaluator(spec.MatchConstraints, spec.Variables, spec.MatchConditions, spec.FailurePolicy, decls)
 	v := &validatingEvaluator{evaluator: common, hasAnnotations: len(spec.AuditAnnotations) > 0}
 	if v.err != nil {
@@ -76,16 +74,16 @@ func compileValidating(spec *admissionregistrationv1.ValidatingAdmissionPolicySp
 	annotations := make([]plugincel.ExpressionAccessor, len(spec.AuditAnnotations))
 	for i := range spec.Validations {
 		of := &spec.Validations[i]
-		validations[i] = expression.Validation{Validation: of}
+		validations[i] = validationExpression{Validation: of}
 		v.scan(of.Expression)
 		if of.MessageExpression != "" {
-			messages[i] = expression.Message(of.MessageExpression)
+			messages[i] = messageExpression(of.MessageExpression)
 			v.hasMessages = true
 			v.scan(of.MessageExpression)
 		}
 	}
 	for i, a := range spec.AuditAnnotations {
-		annotations[i] = expression.AuditAnnotation{Key: a.Key, Value: a.ValueExpression}
+		annotations[i] = annotationExpression{Key: a.Key, Value: a.ValueExpression}
 		v.scan(a.ValueExpression)
 	}
 	v.validations = compiler.CompileCondition(validations, decls, environment.StoredExpressions)
@@ -104,7 +102,7 @@ type mutatingEvaluator struct {
 }
 
 func compileMutating(spec *admissionregistrationv1.MutatingAdmissionPolicySpec) *mutatingEvaluator {
-	decls := expression.Declarations(spec.ParamKind)
+	decls := variableDeclarations(spec.ParamKind)
 	common, compiler := newEvaluator(spec.MatchConstraints, spec.Variables, spec.MatchConditions, spec.FailurePolicy, decls)
 	m := &mutatingEvaluator{evaluator: common, compiler: compiler}
 	if m.err != nil {

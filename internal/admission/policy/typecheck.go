@@ -19,7 +19,6 @@ import (
 	"k8s.io/apiserver/pkg/cel/library"
 	"k8s.io/apiserver/pkg/cel/openapi"
 
-	"github.com/fakecluster/fakecluster/internal/admission/expression"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -183,7 +182,7 @@ func newTypeChecker(kind schema.GroupVersionKind, object, params *apiservercel.D
 	}
 	checker := typeChecker{kind, composed}
 	composed.Compiler = checker
-	composed.CompileAndStoreVariables(expression.Variables(variables), plugincel.OptionalVariableDeclarations{}, environment.StoredExpressions)
+	composed.CompileAndStoreVariables(variableExpressions(variables), plugincel.OptionalVariableDeclarations{}, environment.StoredExpressions)
 	return checker, nil
 }
 
@@ -205,7 +204,7 @@ func (c typeChecker) CompileCELExpression(e plugincel.ExpressionAccessor, _ plug
 
 // check returns the warning for an expression, or the empty string.
 func (c typeChecker) check(text string) string {
-	err := c.composed.CompileCELExpression(expression.Variable{Expression: text}, plugincel.OptionalVariableDeclarations{}, environment.StoredExpressions).Error
+	err := c.composed.CompileCELExpression(variableExpression{Expression: text}, plugincel.OptionalVariableDeclarations{}, environment.StoredExpressions).Error
 	switch {
 	case err == nil:
 		return ""

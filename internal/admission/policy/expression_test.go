@@ -1,4 +1,4 @@
-package expression_test
+package policy
 
 import (
 	"strings"
@@ -7,8 +7,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	plugincel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
-
-	"github.com/fakecluster/fakecluster/internal/admission/expression"
 )
 
 // What an expression may be is what the compiler says of it under its type.
@@ -19,7 +17,7 @@ func TestTheTypesOfExpressions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result := compiler.CompileCELExpression(e, expression.Declarations(params), environment.NewExpressions)
+		result := compiler.CompileCELExpression(e, variableDeclarations(params), environment.NewExpressions)
 		if result.Error == nil {
 			return ""
 		}
@@ -27,7 +25,7 @@ func TestTheTypesOfExpressions(t *testing.T) {
 		return text
 	}
 	validation := func(text string) plugincel.ExpressionAccessor {
-		return expression.Validation{Validation: &admissionregistrationv1.Validation{Expression: text}}
+		return validationExpression{Validation: &admissionregistrationv1.Validation{Expression: text}}
 	}
 	kind := &admissionregistrationv1.ParamKind{APIVersion: "v1", Kind: "ConfigMap"}
 	for _, c := range []struct {
@@ -38,12 +36,12 @@ func TestTheTypesOfExpressions(t *testing.T) {
 	}{
 		{"a validation is true or false", validation("object.a == 1"), nil, ""},
 		{"a validation is nothing else", validation("1"), nil, "must evaluate to bool"},
-		{"a message is a text", expression.Message("'a' + string(1)"), nil, ""},
-		{"a message is nothing else", expression.Message("object.a"), nil, "must evaluate to string"},
-		{"an annotation is a text", expression.AuditAnnotation{Key: "k", Value: "'a'"}, nil, ""},
-		{"an annotation may be left out", expression.AuditAnnotation{Key: "k", Value: "null"}, nil, ""},
-		{"an annotation is nothing else", expression.AuditAnnotation{Key: "k", Value: "true"}, nil, "must evaluate to one of [string null_type] but got bool"},
-		{"a variable is anything", expression.Variable{Name: "v", Expression: "[1, 2]"}, nil, ""},
+		{"a message is a text", messageExpression("'a' + string(1)"), nil, ""},
+		{"a message is nothing else", messageExpression("object.a"), nil, "must evaluate to string"},
+		{"an annotation is a text", annotationExpression{Key: "k", Value: "'a'"}, nil, ""},
+		{"an annotation may be left out", annotationExpression{Key: "k", Value: "null"}, nil, ""},
+		{"an annotation is nothing else", annotationExpression{Key: "k", Value: "true"}, nil, "must evaluate to one of [string null_type] but got bool"},
+		{"a variable is anything", variableExpression{Name: "v", Expression: "[1, 2]"}, nil, ""},
 		{"a policy without a kind of parameters has none", validation("params.a == 1"), nil, "compilation failed: ERROR: <input>:1:1: undeclared reference to 'params'"},
 		{"a policy with a kind of parameters has them", validation("params.a == 1"), kind, ""},
 		{"the authorizer can be called", validation("authorizer.group('').resource('pods').check('get').allowed()"), nil, ""},
@@ -56,7 +54,7 @@ func TestTheTypesOfExpressions(t *testing.T) {
 }
 
 func TestVariablesKeepTheirOrder(t *testing.T) {
-	all := expression.Variables([]admissionregistrationv1.Variable{{Name: "b", Expression: "1"}, {Name: "a", Expression: "variables.b"}})
+	all := variableExpressions([]admissionregistrationv1.Variable{{Name: "b", Expression: "1"}, {Name: "a", Expression: "variables.b"}})
 	if len(all) != 2 || all[0].GetName() != "b" || all[1].GetName() != "a" || all[1].GetExpression() != "variables.b" {
 		t.Errorf("they are %v", all)
 	}

@@ -1,6 +1,8 @@
 package workloads_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -8,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -59,36 +62,81 @@ func TestPodsThatExistBeforeRunAreSpreadOverTheNodes(t *testing.T) {
 	})
 }
 
+// logging is a test whose log a test reads.
+type logging struct {
+	testing.TB
+	lines []string
+}
+
+func (l *logging) Log(args ...any) { l.lines = append(l.lines, fmt.Sprint(args...)) }
+
 func TestRunWaitsTenSecondsForANodeThatCannotBecomeReady(t *testing.T) {
+	lifecycle := faults.Fault{User: "system:serviceaccount:kube-system:node-controller", Verb: "patch", Resource: "nodes", Effect: faults.InternalError("on purpose")}
+	n2 := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n2"}}
+	tainted := n2.DeepCopy()
+	tainted.Spec.Taints = []corev1.Taint{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectPreferNoSchedule}}
+	broken := n2.DeepCopy()
+	broken.Labels = map[string]string{"broken": "yes"}
+	breaks := func(_ context.Context, r *fakecluster.AdmissionRequest) error {
+		if r.Object == nil || r.Object.GetKind() != "Node" || r.Object.GetLabels()["broken"] == "" {
+			return nil
+		}
+		conditions, _, _ := unstructured.NestedSlice(r.Object.Object, "status", "conditions")
+		for _, c := range conditions {
+			if c := c.(map[string]any); c["type"] == "Ready" {
+				c["status"], c["reason"], c["message"] = "False", "Broken", "on purpose"
+			}
+		}
+		return unstructured.SetNestedSlice(r.Object.Object, conditions, "status", "conditions")
+	}
 	for _, test := range []struct {
 		name  string
-		fault faults.Fault
+		fault *faults.Fault
+		node  *corev1.Node
 		wait  time.Duration
-		fails string // the test; part of how
+		log   string
 	}{
-		{"it keeps its taint", faults.Fault{User: "system:serviceaccount:kube-system:node-controller", Verb: "patch", Resource: "nodes", Effect: faults.InternalError("on purpose")}, 10 * time.Second, ""},
-		{"it is rejected", faults.Fault{Verb: "create", Resource: "nodes", Name: "n2", Effect: faults.InternalError("on purpose")}, 0, "node n2 does not exist, because it cannot be registered"},
+		{"it keeps its taint", &lifecycle, n2, 10 * time.Second, "workloads: node n2 is not ready after 10s, because " +
+			"node-lifecycle-controller does not take the taint node.kubernetes.io/not-ready:NoSchedule off; pods are scheduled without it"},
+		{"it has a taint of its own", nil, tainted, 0, ""},
+		{"admission changes its condition", nil, broken, 10 * time.Second, "workloads: node n2 is not ready after 10s, because " +
+			"its condition Ready is False: Broken: on purpose; pods are scheduled without it"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := fakecluster.Start(t, fakecluster.InProcess())
-				injected := c.Inject(test.fault)
-				began := time.Now()
-				w, err := workloads.New(c, workloads.Nodes(2))
-				if err != nil {
-					t.Fatal(err)
+				c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAdmission(breaks, nil))
+				if test.fault != nil {
+					defer c.Inject(*test.fault).Stop()
 				}
+				began, l := time.Now(), &logging{TB: t}
+				workloads.Run(l, c, workloads.NodeObjects(test.node))
 				if got := time.Since(began).Truncate(time.Second); got != test.wait {
 					t.Errorf("it takes %s", got)
 				}
-				injected.Stop()
-				switch err := w.Close(); {
-				case test.fails == "" && err != nil:
-					t.Error(err)
-				case test.fails != "" && (err == nil || !strings.Contains(err.Error(), test.fails)):
-					t.Errorf("the error is %v, and lacks %q", err, test.fails)
+				if got := strings.Join(l.lines, "\n"); got != test.log {
+					t.Errorf("the log is %q, want %q", got, test.log)
 				}
 			})
 		})
 	}
+}
+
+func TestARejectedNodeIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		injected := c.Inject(faults.Fault{Verb: "create", Resource: "nodes", Name: "n2", Effect: faults.InternalError("on purpose")})
+		began := time.Now()
+		w, err := workloads.New(c, workloads.Nodes(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := time.Since(began).Truncate(time.Second); got != 0 {
+			t.Errorf("it takes %s", got)
+		}
+		injected.Stop()
+		const want = "node n2 does not exist, because it cannot be registered"
+		if err := w.Close(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, and lacks %q", err, want)
+		}
+	})
 }

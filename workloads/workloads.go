@@ -23,8 +23,9 @@ type Workloads struct {
 	agent      *node.Agent // nil: there are no Nodes
 	network    *network.Network
 	end        func()
-	leave      sync.Once   // the cluster, which goes on
-	fail       func(error) // the test, if there is one
+	leave      sync.Once    // the cluster, which goes on
+	fail       func(error)  // the test, if there is one
+	log        func(string) // into the log of the test; without a test into that of Logger
 
 	clusterClosed atomic.Bool // or is being closed
 
@@ -33,14 +34,17 @@ type Workloads struct {
 }
 
 // Run makes a cluster live until the test and its subtests are complete. When it returns, its Nodes are ready, and all
-// controllers and the scheduler have seen what is in the cluster. A Node that cannot become ready, as with a fault on
-// its requests, is waited for no longer than 10 s. Run fails the test with t.Fatal if an option is wrong, if the cluster is
+// controllers and the scheduler have seen what is in the cluster. Run waits up to 10 s for a Node that cannot become ready, as with
+// a fault on the requests of node-lifecycle-controller, and then logs which one and why. Run fails the test with t.Fatal if an option is wrong, if the cluster is
 // closed, or if something runs in it already. A controller that panics fails the test with its name and stack; the
 // other controllers go on.
 func Run(t testing.TB, c *fakecluster.Cluster, opts ...Option) *Workloads {
 	t.Helper()
 	tb := c.TB(t)
-	w := &Workloads{fail: func(err error) { tb.Errorf("workloads: %v", err) }}
+	w := &Workloads{
+		fail: func(err error) { tb.Errorf("workloads: %v", err) },
+		log:  func(sentence string) { t.Log("workloads: " + sentence) },
+	}
 	if err := w.start(c, opts); err != nil {
 		tb.Fatalf("workloads: %v", err)
 	}
@@ -69,6 +73,9 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 	s, err := read(opts)
 	if err != nil {
 		return err
+	}
+	if w.log == nil {
+		w.log = func(sentence string) { s.logger.Info(sentence) }
 	}
 	scheduler, err := s.scheduler()
 	if err != nil {
@@ -110,7 +117,9 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 		},
 		Ready: func(ctx context.Context) {
 			if w.agent != nil {
-				w.agent.WaitReady(ctx, slices.Contains(clients, "node-lifecycle-controller"))
+				for _, sentence := range w.agent.WaitReady(ctx, slices.Contains(clients, "node-lifecycle-controller")) {
+					w.log(sentence)
+				}
 			}
 		},
 	})

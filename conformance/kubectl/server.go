@@ -1,19 +1,17 @@
 package kubectl
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/fakecluster/fakecluster/conformance/gotool"
 	"github.com/fakecluster/fakecluster/conformance/real/controlplane"
+	"github.com/fakecluster/fakecluster/conformance/serve"
 )
 
 // programs are those that a session runs, among them kubectl and fakecluster.
@@ -80,30 +78,9 @@ func (s *server) startFakecluster(ctx context.Context, crds, flags []string) err
 	for _, path := range crds {
 		args = append(args, "--crds", path)
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(s.programs.dir, "fakecluster"), args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 5 * time.Second
-	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return err
-	}
-	s.end = func() error {
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			return err
-		}
-		if err := cmd.Wait(); err != nil {
-			return fmt.Errorf("fakecluster serve: %w", err)
-		}
-		return nil
-	}
-	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || !strings.HasPrefix(line, "ready ") {
-		return errors.Join(fmt.Errorf("fakecluster serve said %q: %w", line, err), s.end())
-	}
-	return nil
+	end, err := serve.Start(ctx, filepath.Join(s.programs.dir, "fakecluster"), args...)
+	s.end = end
+	return err
 }
 
 // startReal starts a real control plane. Its administrator has the name that fakecluster's has.

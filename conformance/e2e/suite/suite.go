@@ -25,6 +25,7 @@ import (
 	"github.com/fakecluster/fakecluster/conformance/cache"
 	"github.com/fakecluster/fakecluster/conformance/envtest"
 	"github.com/fakecluster/fakecluster/conformance/gotool"
+	"github.com/fakecluster/fakecluster/conformance/serve"
 	"github.com/fakecluster/fakecluster/conformance/verdict"
 )
 
@@ -187,11 +188,11 @@ func (r runner) runGroup(ctx context.Context, n int, specs []string) ([]verdict.
 		return nil, err
 	}
 	kubeconfig := filepath.Join(dir, "kubeconfig")
-	end, err := r.serve(ctx, kubeconfig)
+	end, err := serve.Start(ctx, r.server, "-kubeconfig", kubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	defer end()
+	defer func() { _ = end() }() // what it says is on stderr
 	var args []string
 	for _, spec := range specs {
 		args = append(args, "-ginkgo.focus= ?"+regexp.QuoteMeta(spec)+"$")

@@ -251,7 +251,7 @@ func TestReport(t *testing.T) {
       <failure message="unexpected answer">s.yaml:8: step 1: get /healthz: unexpected answer (-want +got):&#xA;    - ill&#xA;    + ok</failure>
     </testcase>
     <testcase classname="s.yaml" name="It waits" line="11" time="0">
-      <skipped message="advance and settle need virtual time"></skipped>
+      <skipped message="advance and settle need virtual time, which this cluster does not have"></skipped>
     </testcase>
   </testsuite>
 </testsuites>
@@ -288,7 +288,7 @@ func TestReport(t *testing.T) {
     "scenario": "It waits",
     "result": "skipped",
     "seconds": 0,
-    "reason": "advance and settle need virtual time"
+    "reason": "advance and settle need virtual time, which this cluster does not have"
   }
 ]
 `},

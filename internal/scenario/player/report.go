@@ -75,7 +75,7 @@ func indent(text string) string {
 //	ok    crontab/walkthrough.yaml:1: The walkthrough of the documents (0.012s)
 //	FAIL  crontab/conflict.yaml:1: A stale update is refused (0.009s)
 //	    crontab/conflict.yaml:31: step 4: update crontabs.stable.example.com default/a: …
-//	skip  jobs/ttl.yaml:1: A Job ends after an hour: advance and settle need virtual time
+//	skip  jobs/ttl.yaml:1: A Job ends after an hour: advance and settle need virtual time, which this cluster does not have
 type Reporter struct {
 	// Quiet leaves out the lines of scenarios that passed or were skipped.
 	Quiet bool

@@ -35,9 +35,9 @@ func needsVirtualTime(s *syntax.Scenario) string {
 	for _, step := range slices.Concat(s.Setup, s.Steps) {
 		switch {
 		case actionOf(step).virtual:
-			return "advance and settle need virtual time"
+			return "advance and settle need virtual time, which this cluster does not have"
 		case step.Consistently > longestWatch:
-			return fmt.Sprintf("consistently: %s needs virtual time", step.Consistently)
+			return fmt.Sprintf("consistently: %s needs virtual time, which this cluster does not have", step.Consistently)
 		}
 	}
 	return ""

@@ -57,7 +57,7 @@ func NewStarter(cfg *rest.Config, may ...Option) player.Starter {
 		}
 		c.http = http
 		if c.clusterGroups, err = c.servedGroups(); err != nil {
-			return nil, fmt.Errorf("asking for the groups of the cluster: %w", err)
+			return nil, fmt.Errorf("reading the groups of the cluster: %w", err)
 		}
 		namespace := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": c.prefix + "-default"}}
 		if err := c.do("POST", "/api/v1/namespaces", namespace); err != nil {
@@ -256,7 +256,7 @@ func (c *remoteCluster) request(ctx context.Context, method, path string, body a
 }
 
 // errOutside is the error of an operation that a cluster outside of this process does not support.
-var errOutside = errors.New("a cluster outside of this process takes no faults and keeps its history")
+var errOutside = errors.New("a cluster outside of this process cannot inject faults or forget its history")
 
 // Inject returns an error: the player skips scenarios with faults.
 func (c *remoteCluster) Inject(faults.Fault) error { return errOutside }

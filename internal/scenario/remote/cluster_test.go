@@ -68,7 +68,7 @@ func TestScenariosPassOnARemoteCluster(t *testing.T) {
 	want := map[string]bool{
 		"the scenario tests behavior of fakecluster alone":                                                   true,
 		"a real server also converts for its caches, so the calls of a conversion webhook cannot be counted": true,
-		"advance and settle need virtual time":                                                               true,
+		"advance and settle need virtual time, which this cluster does not have":                             true,
 		"fault and compact need a cluster in this process":                                                   true,
 
 		"the scenario describes nodes and pods, and this cluster has others":                true,

@@ -71,7 +71,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 		{"a fault without an effect", head + "- fault: {verb: get}\n", []string{
 			`f.yaml:3:10: a fault needs effect or latency`}},
 		{"an effect that there is not", head + "- fault: {effect: conflikt}\n", []string{
-			`f.yaml:3:19: "conflikt" is not one of conflict, cutAfterCommit, cutBeforeCommit, expireWatch, failConversion, timeout, unavailable (other effects need a value); did you mean "conflict"?`}},
+			`f.yaml:3:19: effect: "conflikt" is not one of conflict, cutAfterCommit, cutBeforeCommit, expireWatch, failConversion, timeout, unavailable (other effects need a value); did you mean "conflict"?`}},
 		{"two effects", head + "- fault: {effect: {dropWatch: 1, staleRead: 1}}\n", []string{
 			`f.yaml:3:19: a fault must have exactly one effect`}},
 		{"a fault with an answer", head + "- fault: {effect: conflict}\n  expect: {x: 1}\n", []string{
@@ -79,7 +79,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 		{"a compaction of something", head + "- compact: {resource: pods}\n", []string{
 			`f.yaml:3:13: unknown field "resource" in compact, which must be empty: {}`}},
 		{"a count that nobody looks at", head + "- count: {apiVersion: v1, kind: Pod}\n", []string{
-			`f.yaml:3:3: a count step can never fail without expect or that`}},
+			`f.yaml:3:3: a count step can never fail without the field "expect" or "that"`}},
 		{"a scale without a number", head + "- scale: {apiVersion: v1, kind: K, name: x}\n", []string{
 			`f.yaml:3:10: the step needs replicas`}},
 		{"a scale of no number", head + "- scale: {apiVersion: v1, kind: K, name: x, replicas: two}\n", []string{
@@ -89,9 +89,9 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 		{"a status without one", head + "- status: {apiVersion: v1, kind: K, metadata: {name: x}}\n", []string{
 			`f.yaml:3:11: the manifest needs status`}},
 		{"a duration that is none", head + "- advance: 1 hour\n", []string{
-			`f.yaml:3:12: this must be a positive duration such as 1s, 30m or 1h30m, not "1 hour"`}},
+			`f.yaml:3:12: advance must be a positive duration such as 1s, 30m or 1h30m, not "1 hour"`}},
 		{"a duration without a unit", head + "- advance: 5\n", []string{
-			`f.yaml:3:12: this must be a positive duration such as 1s, 30m or 1h30m, not "5"`}},
+			`f.yaml:3:12: advance must be a positive duration such as 1s, 30m or 1h30m, not "5"`}},
 		{"a controller that there is not", "scenario: s\ncluster: {controllers: [namespace-controler]}\nsteps:\n" + get, []string{
 			`f.yaml:2:25: unknown controller "namespace-controler" (allowed: ` + controllers + `); did you mean "namespace-controller"?`}},
 		{"a controller that runs elsewhere", "scenario: s\ncluster: {controllers: [endpoints-controller]}\nsteps:\n" + get, []string{
@@ -106,7 +106,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 			`f.yaml:4:1: field "scenario" is given twice, first on line 1; separate two scenarios by a line "---"`,
 			`f.yaml:5:1: field "steps" is given twice, first on line 2`}},
 		{"no conditions", head + get + "  that: []\n", []string{
-			`f.yaml:4:9: this expectation can never fail: that is empty; remove it, or add a condition`}},
+			`f.yaml:4:9: this expectation can never fail: the list "that" is empty; remove it, or add a condition`}},
 		{"an expectation that is indented too little", head + "- get: {path: /x}\n  expect:\n", []string{
 			`f.yaml:4:10: expect is empty; indent its fields below it`}},
 		{"an object that is a list", head + "- list: {apiVersion: v1, kind: Pod}\n  expect: []\n", []string{
@@ -130,7 +130,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 		{"a settling that is over before it can be", head + "- settle: {quiet: 1h, within: 1s}\n", []string{
 			`f.yaml:3:11: settle: quiet (1h0m0s) must not be longer than within (1s)`}},
 		{"a verb of a fault that there is not", head + "- fault: {verb: gett, effect: conflict}\n", []string{
-			`f.yaml:3:17: "gett" is not one of get, list, watch, create, update, patch, delete, deletecollection; did you mean "get"?`}},
+			`f.yaml:3:17: verb: "gett" is not one of get, list, watch, create, update, patch, delete, deletecollection; did you mean "get"?`}},
 		{"a step that lasts and asks for nothing", head + "- list: {apiVersion: v1, kind: K}\n  eventually: 1s\n", []string{
 			`f.yaml:3:3: eventually and consistently need an expectation in a list step`}},
 		{"a path that lasts", head + get + "  expect: ok\n  consistently: 1s\n", []string{
@@ -160,8 +160,8 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 		{"an error of a case that is none", "scenario: s\ncases:\n- {name: a, error: {cod: 404}}\nsteps:\n" + get + "  error: !from case.error\n", []string{
 			`f.yaml:6:10: the case "a": unknown field "cod" in an error (allowed: body, code, details, message, reason, status); did you mean "code"?`}},
 		{"a fault that a case gives", "scenario: s\ncases:\n- {name: a, f: {effect: conflict}, d: 1h}\n- {name: b, f: {effect: conflikt}, d: soon}\nsteps:\n- fault: !from case.f\n- advance: !from case.d\n", []string{
-			`f.yaml:4:25: "conflikt" is not one of conflict, cutAfterCommit, cutBeforeCommit, expireWatch, failConversion, timeout, unavailable (other effects need a value); did you mean "conflict"?`,
-			`f.yaml:4:39: this must be a positive duration such as 1s, 30m or 1h30m, not "soon"`}},
+			`f.yaml:4:25: effect: "conflikt" is not one of conflict, cutAfterCommit, cutBeforeCommit, expireWatch, failConversion, timeout, unavailable (other effects need a value); did you mean "conflict"?`,
+			`f.yaml:4:39: advance must be a positive duration such as 1s, 30m or 1h30m, not "soon"`}},
 		{"a duration that one case does not give", "scenario: s\ncases: [{name: a, d: 1h}, {name: b}]\nsteps:\n- advance: !from case.d\n", []string{
 			`f.yaml:4:12: the case "b" does not have the parameter "d"`}},
 		{"a duration of a parameter that there is not", "scenario: s\ncases: [{name: a, day: 1h}]\nsteps:\n- advance: !from case.dat\n", []string{

@@ -25,7 +25,7 @@ func (p *parser) conditions(n *yaml.Node) []Condition {
 	var all []Condition
 	items := p.items(n, "that")
 	if p.resolveNode(n).Kind == yaml.SequenceNode && len(items) == 0 {
-		p.mistake(n, "this expectation can never fail: that is empty; remove it, or add a condition")
+		p.mistake(n, "this expectation can never fail: the list \"that\" is empty; remove it, or add a condition")
 	}
 	for _, item := range items {
 		if text := p.text(item); text != "" {

@@ -48,7 +48,7 @@ var verbsOfFaults = []string{"get", "list", "watch", "create", "update", "patch"
 func (p *parser) verb(n *yaml.Node) string {
 	verb := p.text(n)
 	if verb != "" && !slices.Contains(verbsOfFaults, verb) {
-		p.mistake(n, "%q is not one of %s%s", verb, strings.Join(verbsOfFaults, ", "), Suggestion(verb, verbsOfFaults))
+		p.mistake(n, "verb: %q is not one of %s%s", verb, strings.Join(verbsOfFaults, ", "), Suggestion(verb, verbsOfFaults))
 	}
 	return verb
 }
@@ -81,7 +81,7 @@ func (p *parser) effect(n *yaml.Node) (e faults.Effect) {
 		name := p.text(n)
 		e, ok := plainEffects[name]
 		if !ok && name != "" {
-			p.mistake(n, "%q is not one of %s (other effects need a value)%s", name, strings.Join(sortedKeys(names), ", "), Suggestion(name, sortedKeys(names)))
+			p.mistake(n, "effect: %q is not one of %s (other effects need a value)%s", name, strings.Join(sortedKeys(names), ", "), Suggestion(name, sortedKeys(names)))
 		}
 		return e
 	}

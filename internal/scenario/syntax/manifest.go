@@ -144,7 +144,7 @@ func (p *parser) manifest(n *yaml.Node) manifest {
 	before := len(p.mistakes)
 	object, ok := p.tree(n, manifestMarks).(map[string]any)
 	if !ok && len(p.mistakes) == before {
-		p.mistake(n, "a manifest must be a mapping, or {file: PATH}")
+		p.mistake(n, "a manifest must be a mapping with apiVersion and kind, or {file: PATH}")
 	}
 	for _, name := range []string{"apiVersion", "kind"} {
 		switch v := object[name].(type) {

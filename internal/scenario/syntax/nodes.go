@@ -17,7 +17,7 @@ func (p *parser) fields(n *yaml.Node, what string, readers map[string]func(*yaml
 		if len(p.mistakes) > before {
 			return
 		}
-		p.mistake(n, "%s must be a mapping", what)
+		p.mistake(n, "%s must be a mapping%s", what, withFields(readers))
 		return
 	}
 	p.eachField(n, func(key, value *yaml.Node) {
@@ -33,6 +33,49 @@ func (p *parser) fields(n *yaml.Node, what string, readers map[string]func(*yaml
 		}
 		read(value)
 	})
+}
+
+// withFields names the fields of a mapping, if there are not too many.
+func withFields(readers map[string]func(*yaml.Node)) string {
+	switch n := len(readers); {
+	case n == 0:
+		return ", which must be empty: {}"
+	case n > 12:
+		return " of field names to values"
+	}
+	return " (allowed: " + strings.Join(slices.Sorted(maps.Keys(readers)), ", ") + ")"
+}
+
+// fieldOf is a field of a mapping.
+type fieldOf struct {
+	name  string
+	value *yaml.Node
+}
+
+// subject is what a message about a value calls it: its field, or an item of that.
+func (p *parser) subject() string {
+	switch {
+	case p.field.value == nil:
+		return "the value"
+	case ResolveAlias(p.field.value).Kind == yaml.SequenceNode:
+		return "an item of " + p.field.name
+	}
+	return p.field.name
+}
+
+// notText reports a value that is not a string, or is empty.
+func (p *parser) notText(n *yaml.Node) {
+	n = ResolveAlias(n)
+	switch of := p.subject(); {
+	case n.Kind == yaml.MappingNode:
+		p.mistake(n, "%s must be a string, not a mapping", of)
+	case n.Kind == yaml.SequenceNode:
+		p.mistake(n, "%s must be a string, not a list", of)
+	case n.Value == "" || n.ShortTag() == "!!null":
+		p.mistake(n, "%s must not be empty", of)
+	default:
+		p.mistake(n, "%s must be a string: put %s in quotes", of, n.Value)
+	}
 }
 
 // ResolveAlias returns n, or the node that n is an alias of.
@@ -63,7 +106,7 @@ func (p *parser) text(n *yaml.Node) string {
 	}
 	s, ok := p.tree(n, noMarks).(string)
 	if (!ok || s == "") && len(p.mistakes) == before {
-		p.mistake(n, "this must be a non-empty string")
+		p.notText(n)
 	}
 	return s
 }
@@ -83,7 +126,7 @@ func (p *parser) flag(n *yaml.Node) bool {
 	n = p.resolveNode(n)
 	b, ok := p.tree(n, noMarks).(bool)
 	if !ok && len(p.mistakes) == before {
-		p.mistake(n, "this must be true or false")
+		p.mistake(n, "%s must be true or false", p.subject())
 	}
 	return b
 }
@@ -100,7 +143,7 @@ func (p *parser) textOrMark(n *yaml.Node) any {
 		}
 	}
 	if len(p.mistakes) == before {
-		p.mistake(n, "this must be a non-empty string")
+		p.notText(n)
 	}
 	return ""
 }
@@ -120,7 +163,7 @@ func (p *parser) duration(n *yaml.Node) time.Duration {
 	text, ok := p.tree(n, noMarks).(string)
 	d, err := time.ParseDuration(text)
 	if len(p.mistakes) == before && (!ok || err != nil || d <= 0) {
-		p.mistake(n, "this must be a positive duration such as 1s, 30m or 1h30m, not %q", n.Value)
+		p.mistake(n, "%s must be a positive duration such as 1s, 30m or 1h30m, not %q", p.subject(), n.Value)
 	}
 	return d
 }

@@ -28,6 +28,9 @@ type parser struct {
 
 	// manifests are the files that the scenarios take manifests and shared setups from.
 	manifests []string
+	// field is the field that is being read.
+	field fieldOf
+
 	// answers are the names of the answers so far, in the scenario being read; later are the lines
 	// of the steps that name those to come.
 	answers    []string
@@ -457,7 +460,7 @@ func (p *parser) checkCombinations(n *yaml.Node, s *Step, given map[*RequestFiel
 			p.mistake(n, "a step cannot have both condition and error")
 		}
 		if s.Verb.answer != objectAnswer || s.Verb.Name == "list" {
-			p.mistake(n, "the answer to %s is not one object, so it does not have a condition; use that", s.Verb.Name)
+			p.mistake(n, "the answer to %s is not one object, so it does not have a condition; write the expectation in the field \"that\"", s.Verb.Name)
 		}
 	}
 	if n := field(n, "expect"); n != nil && s.answersObject() {
@@ -476,7 +479,7 @@ func (p *parser) checkCombinations(n *yaml.Node, s *Step, given map[*RequestFiel
 		}
 	case numberAnswer, listAnswer:
 		if !s.HasWant && s.That == nil && !s.HasError && s.As == "" {
-			p.mistake(n, "a %s step can never fail without expect or that", s.Verb.Name)
+			p.mistake(n, "a %s step can never fail without the field \"expect\" or \"that\"", s.Verb.Name)
 		}
 		p.checkAnswerType(field(n, "expect"), s)
 		for _, c := range s.That {

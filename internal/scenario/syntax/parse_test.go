@@ -36,11 +36,11 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:3: there has to be at least one node`,
 			`f.yaml:5: unknown field "crash" (allowed: ` + strings.Join(workloadconfig.BehaviorFields(), ", ") + `)`}},
 		{"a flag is true or false", "scenario: s\ncluster: {withoutNamespaceLifecycle: yes}\nsteps:\n" + get, []string{
-			`f.yaml:2: this must be true or false`}},
+			`f.yaml:2: withoutNamespaceLifecycle must be true or false`}},
 		{"controllers are a list", "scenario: s\ncluster: {controllers: namespace-controller}\nsteps:\n" + get, []string{
 			`f.yaml:2: controllers takes a list`}},
 		{"controllers have names", "scenario: s\ncluster: {controllers: [1]}\nsteps:\n" + get, []string{
-			`f.yaml:2: this must be a non-empty string`}},
+			`f.yaml:2: an item of controllers must be a string: put 1 in quotes`}},
 		{"a step has valid fields", head + get + "  expects: 1\n", []string{
 			`f.yaml:4: unknown field "expects" in a step (allowed: ` + fields + `); did you mean "expect"?`}},
 		{"a step is a valid request", head + "- poke: {path: /x}\n", []string{
@@ -50,7 +50,7 @@ func TestMistakes(t *testing.T) {
 		{"a step is one request", head + get + "  delete: {path: /x}\n", []string{
 			`f.yaml:4: a step can do only one thing, but this one has get and delete`}},
 		{"a step must be a mapping", head + "- get\n", []string{
-			`f.yaml:3: a step must be a mapping`}},
+			`f.yaml:3: a step must be a mapping of field names to values`}},
 		{"a field stands once", head + "- get: {path: /x}\n  get: {path: /x}\n", []string{
 			`f.yaml:4: field "get" is given twice, first on line 3`}},
 		{"a manifest's field stands once", head + "- create: {apiVersion: v1, kind: K, kind: L}\n", []string{
@@ -58,7 +58,7 @@ func TestMistakes(t *testing.T) {
 		{"a scenario has a name", "steps:\n" + get, []string{
 			`f.yaml:1: a scenario needs a name: scenario: A sentence that states the rule`}},
 		{"a name is not empty", "scenario:\nsteps:\n" + get, []string{
-			`f.yaml:1: this must be a non-empty string`}},
+			`f.yaml:1: scenario must not be empty`}},
 		{"a scenario has steps", "scenario: s\n", []string{
 			`f.yaml:1: a scenario needs steps`}},
 		{"steps are a list", "scenario: s\nsteps: {}\n", []string{
@@ -68,7 +68,7 @@ func TestMistakes(t *testing.T) {
 		{"names differ within a file", head + get + "---\n" + head + get, []string{
 			`f.yaml:5: duplicate scenario name "s", first on line 1`}},
 		{"a manifest must be a mapping", head + "- create: k\n", []string{
-			`f.yaml:3: a manifest must be a mapping, or {file: PATH}`}},
+			`f.yaml:3: a manifest must be a mapping with apiVersion and kind, or {file: PATH}`}},
 		{"a manifest says what it is", head + "- create: {}\n", []string{
 			`f.yaml:3: a manifest needs apiVersion`}},
 		{"a manifest says which kind it is", head + "- create: {apiVersion: v1, kind: }\n", []string{
@@ -140,15 +140,15 @@ func TestMistakes(t *testing.T) {
 		{"a patch says its type", head + "- patch: {path: /x}\n  body: {}\n", []string{
 			`f.yaml:3: a patch needs type and body`}},
 		{"a patch is of a valid type", head + "- patch: {path: /x}\n  type: yaml\n  body: {}\n", []string{
-			`f.yaml:4: "yaml" is not one of json, merge, strategic`}},
+			`f.yaml:4: type: "yaml" is not one of json, merge, strategic`}},
 		{"a watch says which events", head + "- watch: {path: /x}\n", []string{
 			`f.yaml:3: a watch needs expect, with a list of events`}},
 		{"options are those of the API", head + get + "  options: {dryrun: All}\n", []string{
 			`f.yaml:4: unknown field "dryrun" in the options (allowed: ` + strings.Join(QueryOptions, ", ") + `); did you mean "dryRun"?`}},
 		{"headers are texts", head + get + "  headers: {Accept: 1}\n", []string{
-			`f.yaml:4: this must be a non-empty string`}},
+			`f.yaml:4: Accept must be a string: put 1 in quotes`}},
 		{"headers are a mapping", head + get + "  headers: text\n", []string{
-			`f.yaml:4: the headers must be a mapping`}},
+			`f.yaml:4: the headers must be a mapping of names to values, such as {Accept: application/json}`}},
 		{"warnings are a list", head + get + "  warnings: none\n", []string{
 			`f.yaml:4: warnings takes a list of texts; [] is none`}},
 		{"a table is a list", head + get + "  table: {}\n", []string{
@@ -170,7 +170,7 @@ func TestMistakes(t *testing.T) {
 		{"an error does not have a condition", head + get + "  condition: Ready\n  error: {code: 404}\n", []string{
 			`f.yaml:4: a step cannot have both condition and error`}},
 		{"a list does not have a condition", head + "- list: {path: /x}\n  condition: Ready\n", []string{
-			`f.yaml:4: the answer to list is not one object, so it does not have a condition; use that`}},
+			`f.yaml:4: the answer to list is not one object, so it does not have a condition; write the expectation in the field "that"`}},
 		{"conditions are a list", head + get + "  that: answer.x\n", []string{
 			`f.yaml:4: that takes a list`}},
 		{"unordered takes a list", head + get + "  expect: !unordered {}\n", []string{
@@ -193,7 +193,7 @@ func TestMistakes(t *testing.T) {
 		{"a silent webhook says nothing", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, silent: hang, code: 500}\nsteps:\n" + get, []string{
 			`f.yaml:3: a silent webhook cannot have code or headers`}},
 		{"a webhook is silent in a valid way", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, silent: sleep}\nsteps:\n" + get, []string{
-			`f.yaml:3: "sleep" is not one of close, hang`}},
+			`f.yaml:3: silent: "sleep" is not one of close, hang`}},
 		{"a response must be a mapping", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: yes}\nsteps:\n" + get, []string{
 			`f.yaml:3: response takes a mapping, or !cel and an expression that returns one`}},
 		{"an expression is CEL", "scenario: s\nwebhooks:\n- {name: w, service: {namespace: d, name: x}, response: !cel answer.x }\nsteps:\n" + get, []string{

@@ -95,7 +95,7 @@ func (p *parser) options(n *yaml.Node) map[string]any {
 func (p *parser) texts(n *yaml.Node, what string) map[string]any {
 	texts := map[string]any{}
 	if n = p.resolveNode(n); n.Kind != yaml.MappingNode {
-		p.mistake(n, "%s must be a mapping", what)
+		p.mistake(n, "%s must be a mapping of names to values, such as {Accept: application/json}", what)
 		return nil
 	}
 	p.eachField(n, func(key, value *yaml.Node) { texts[key.Value] = p.textOrMark(value) })
@@ -105,7 +105,7 @@ func (p *parser) texts(n *yaml.Node, what string) map[string]any {
 func (p *parser) oneOf(n *yaml.Node, valid map[string]string) string {
 	text := p.text(n)
 	if _, ok := valid[text]; !ok && text != "" {
-		p.mistake(n, "%q is not one of %s", text, strings.Join(sortedKeys(valid), ", "))
+		p.mistake(n, "%s: %q is not one of %s", p.subject(), text, strings.Join(sortedKeys(valid), ", "))
 	}
 	return text
 }

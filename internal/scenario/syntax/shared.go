@@ -3,6 +3,7 @@ package syntax
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -46,6 +47,10 @@ func (p *parser) use(n *yaml.Node) []Step {
 	p.manifests = append(p.manifests, name)
 	if slices.Contains(p.enclosing, name) {
 		p.mistake(n, "%s uses itself", name)
+		return nil
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		p.mistake(n, "%s is a folder, and a shared setup is a file; to create the manifests in the folder, write {file: %s}", name, filepath.Base(name))
 		return nil
 	}
 	data, err := regularfile.Read(name)

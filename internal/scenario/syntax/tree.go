@@ -89,7 +89,7 @@ func (p *parser) eachField(n *yaml.Node, f func(key, value *yaml.Node)) {
 	for i := 0; i < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode {
-			p.mistake(key, "a field name must be a string")
+			p.mistake(key, "the name of a field must be a string, not a mapping or a list")
 			continue
 		}
 		if line, twice := seen[key.Value]; twice {
@@ -101,7 +101,10 @@ func (p *parser) eachField(n *yaml.Node, f func(key, value *yaml.Node)) {
 			continue
 		}
 		seen[key.Value] = key.Line
+		around := p.field
+		p.field = fieldOf{key.Value, value}
 		f(key, value)
+		p.field = around
 	}
 }
 

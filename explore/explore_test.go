@@ -118,7 +118,7 @@ func TestSchedulesThatCannotBeReplayedAreRefused(t *testing.T) {
 	for schedule, text := range map[string]string{
 		"TestOther: cut-after operator update configmaps default/a 1": "the schedule is of the test TestOther, not of TestSchedulesThatCannotBeReplayedAreRefused",
 		"cut-after": `the schedule "cut-after" does not begin with the name of its test`,
-		t.Name() + ": cut-after operator update configmaps default/b 1": `the point "cut-after operator update configmaps default/b 1" of the schedule was not reached: the test or the controller has changed since`,
+		t.Name() + ": cut-after operator update configmaps default/b 1": `the point "cut-after operator update configmaps default/b 1" of the schedule was not reached, because the test or the controller has changed: run the test without explore.Replay`,
 		t.Name() + ": break operator update configmaps default/a 1":     `the part "break operator update configmaps default/a 1" of the schedule: unknown fault "break"; the faults are crash-after, cut-after, late, stale, cut-before, crash-before, drop, order`,
 		t.Name() + ": drop operator watch configmaps - 1":               `the part "drop operator watch configmaps - 1" of the schedule: drop takes 6 words, not 5`,
 		t.Name() + ": order x": `the part "order x" of the schedule: "x" is not a number of at least 0`,
@@ -193,7 +193,7 @@ func TestReadsWithoutAResourceVersionAreStaleOnRequest(t *testing.T) {
 		t.Errorf("by default: %+v", f)
 	}
 	f := find(t, body, explore.StaleReads()).Failure
-	if f == nil || f.Schedule != t.Name()+": stale reader list secrets default/ 2 1" || f.Explanation != "the list of secrets default/ (number 2) by reader is answered as of 1 revisions before" {
+	if f == nil || f.Schedule != t.Name()+": stale reader list secrets default/ 2 1" || f.Explanation != "the list of secrets default/ (number 2) by reader is answered as of 1 revision before" {
 		t.Errorf("with stale reads: %+v", f)
 	}
 }

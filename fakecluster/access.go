@@ -143,7 +143,11 @@ func (c *Cluster) compareRoles(t testing.TB, user string, paths []string) RoleDi
 	if err != nil {
 		c.TB(t).Fatalf("fakecluster: %v", err)
 	}
-	return c.Access(user).compare(rules, true)
+	access := c.Access(user)
+	if len(access.Requests) == 0 {
+		c.TB(t).Fatalf("fakecluster: the user %s has not sent a request, so there is nothing to compare the roles with: run the operator with c.ConfigFor(%q), and call this when it has done everything", user, user)
+	}
+	return access.compare(rules, true)
 }
 
 // readRoles reads the rules of the roles in manifests.
@@ -188,13 +192,18 @@ func readRoles(paths []string) ([]auth.RoleRule, error) {
 		if len(paths) == 0 {
 			return nil, errors.New("no manifests to compare the requests with: give the files or folders with the operator's roles, such as config/rbac")
 		}
-		return nil, fmt.Errorf("no role in %s", strings.Join(paths, ", "))
+		return nil, fmt.Errorf("no Role or ClusterRole in %s", strings.Join(paths, ", "))
 	}
 	var all []auth.RoleRule
+	found := false
 	for _, of := range order {
 		if len(bound) == 0 || bound[of] {
 			all = append(all, rules[of]...)
+			found = true
 		}
+	}
+	if !found {
+		return nil, fmt.Errorf("the bindings in %s refer to none of the roles there: add the file with the role, or correct the roleRef", strings.Join(paths, ", "))
 	}
 	return all, nil
 }

@@ -133,7 +133,7 @@ func TestAuditLevelsOwnWritesAndDeprecation(t *testing.T) {
 		"k8s.io/deprecated": "true", "k8s.io/removed-release": "1.22",
 	})
 	equal(t, "without the option", len(fakecluster.Start(t, fakecluster.InProcess()).Audit()), 0)
-	equal(t, "a level that is not there", refused(t, fakecluster.WithAudit("Everything")), `WithAudit: there is no level "Everything"`)
+	equal(t, "a level that is not there", refused(t, fakecluster.WithAudit("Everything")), `WithAudit: there is no level "Everything"; the levels are None, Metadata, Request and RequestResponse`)
 }
 
 // When a client has read an answer to its end, the audit trail has the event of the request. This

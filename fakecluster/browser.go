@@ -51,7 +51,7 @@ func refuseBrowsers(anyName bool, allowedOrigins []string, next http.Handler) ht
 // foreign returns the reason why a request comes from a page in a browser, or the empty text.
 func foreign(req *http.Request, anyName bool, welcome []*regexp.Regexp) string {
 	if !anyName && !isOwnHost(req.Host) {
-		return fmt.Sprintf("%.100q is no name of this machine", req.Host)
+		return fmt.Sprintf("%.100q is not a name of this machine", req.Host)
 	}
 	from := req.Header.Get("Origin")
 	if from != "" && slices.ContainsFunc(welcome, func(pattern *regexp.Regexp) bool { return pattern.MatchString(from) }) {

@@ -46,7 +46,7 @@ func (c *Cluster) CheckBudget(t testing.TB, b Budget) {
 	t.Helper()
 	requests := c.Requests()
 	if len(requests) > 0 && requests[0].Number > b.After+1 {
-		c.TB(t).Errorf("fakecluster: the budget cannot be checked: the cluster has forgotten the requests %d to %d", b.After+1, requests[0].Number-1)
+		c.TB(t).Errorf("fakecluster: the budget cannot be checked: the cluster has forgotten the requests %d to %d; check it earlier, or set After to the number of a later request", b.After+1, requests[0].Number-1)
 	}
 	broken := b.breaches(requests)
 	if len(broken) > maxBroken {
@@ -100,7 +100,7 @@ func (b Budget) breaches(requests []inspect.Request) (broken []string) {
 	if b.UpdatesPerObject > 0 {
 		for _, who := range slices.Sorted(maps.Keys(updates)) {
 			if n := updates[who]; n > b.UpdatesPerObject {
-				broken = append(broken, fmt.Sprintf("too many updates of an object: %s %d times, and may %d times", who, n, b.UpdatesPerObject))
+				broken = append(broken, fmt.Sprintf("too many updates of an object: %s %d times, and the budget allows %d", who, n, b.UpdatesPerObject))
 			}
 		}
 	}

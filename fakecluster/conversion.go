@@ -102,9 +102,9 @@ func (s *settings) checkConversions() error {
 	for _, c := range s.conversions {
 		switch {
 		case c.definition == "":
-			return errors.New("WithConversion: a definition has a name, such as crontabs.example.com")
+			return errors.New("WithConversion: the name of the definition is empty; write one such as crontabs.example.com")
 		case isNil(c.handler):
-			return fmt.Errorf("WithConversion: %s has no handler", c.definition)
+			return fmt.Errorf("WithConversion: the handler for %s is nil", c.definition)
 		case seen[c.definition]:
 			return fmt.Errorf("WithConversion: %s is given twice", c.definition)
 		}

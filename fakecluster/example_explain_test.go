@@ -67,10 +67,10 @@ status: {ready: true}
 	// create ratios.example.com default/a as kubernetes-admin, manager me (dry run): 201
 	//   pruned: spec.leest, which was 5 and is not in the schema
 	//   defaulted: spec.least = 1
-	//   set by the kind: status: removed {"ready":true}
+	//   set by the rules of the kind: status: removed {"ready":true}
 	//   CEL rules: 1 passed (cost 5)
-	//   spec.least: added 1, of me
-	//   spec.most: added 20, of me
+	//   spec.least: added 1, managed by me
+	//   spec.most: added 20, managed by me
 	//   warning: unknown field "spec.leest"
 	// defaulted: [{spec.least 1}]
 }
@@ -123,7 +123,7 @@ func ExampleCluster_Explain_conflict() {
 	//   defaulted: spec.least = 1
 	//   CEL rules: 1 passed (cost 5)
 	//   spec.least: added 1
-	//   spec.most: added 20, of autoscaler
+	//   spec.most: added 20, managed by autoscaler
 	// apply ratios.example.com default/a as kubernetes-admin, manager me (dry run): 409 Conflict: Apply failed with 1 conflict: conflict with "autoscaler": .spec.most
 	//   conflict: spec.most belongs to "autoscaler"
 	// autoscaler has spec.most

@@ -179,7 +179,7 @@ func (w Write) request(to string, of *meta.RESTMapping, u *unstructured.Unstruct
 	path = append(path, of.Resource.Resource)
 	if named {
 		if u.GetName() == "" {
-			return nil, fmt.Errorf("the object has no name, which the verb %s needs", w.Verb)
+			return nil, fmt.Errorf("the object does not have a name, which the verb %s needs", w.Verb)
 		}
 		path = append(path, u.GetName())
 	}

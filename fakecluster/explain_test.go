@@ -98,8 +98,8 @@ func TestExplainWebhooks(t *testing.T) {
 		"  validating webhook validate.example.com (configuration validate) allowed it",
 		"    it warns: seven is a lot",
 		"  CEL rules: 1 passed (cost 5)",
-		"  spec.least: added 1, of fakecluster-explain",
-		"  spec.most: added 7, of fakecluster-explain",
+		"  spec.least: added 1, managed by fakecluster-explain",
+		"  spec.most: added 7, managed by fakecluster-explain",
 		"  warning: seven is a lot")
 	step := e.Admission[0]
 	if string(step.Patch) != `[{"op":"add","path":"/spec/most","value":7}]` || step.Annotations["rounded"] != "yes" || step.Latency <= 0 {
@@ -169,8 +169,8 @@ spec:
 		"  validating policy small (binding everywhere, params default/limits) allowed it",
 		"    cost 12",
 		"  CEL rules: 1 passed (cost 5)",
-		"  spec.least: added 1, of fakecluster-explain",
-		"  spec.most: added 20, of fakecluster-explain")
+		"  spec.least: added 1, managed by fakecluster-explain",
+		"  spec.most: added 20, managed by fakecluster-explain")
 	says(t, explainedBy(t, c, fakecluster.Write{Manifest: fmt.Sprintf(ratio, "", 1, 60)}),
 		"  mutating policy label (binding all) changed it",
 		`    metadata.labels.size: added "large"`,
@@ -231,13 +231,13 @@ func TestExplainRatcheting(t *testing.T) {
 	}
 	e := explainedBy(t, c, fakecluster.Write{Verb: "patch", Object: manifest(fmt.Sprintf(ratio, "", 0, 0)), Patch: `{"metadata":{"labels":{"a":"b"}}}`})
 	says(t, e,
-		"  accepted although, because it has not changed: spec: Invalid value: least is more than most",
+		"  accepted: the value is invalid but unchanged (ratcheting): spec: Invalid value: least is more than most",
 		"    rule: self.least <= self.most (cost 5)",
 		"    schema: openAPIV3Schema.properties.spec",
-		"  accepted although, because it has not changed: spec.least: Invalid value: -1: spec.least in body should be greater than or equal to 0",
+		"  accepted: the value is invalid but unchanged (ratcheting): spec.least: Invalid value: -1: spec.least in body should be greater than or equal to 0",
 		`    schema: openAPIV3Schema.properties.spec.properties.least is {"type":"integer","default":1,"minimum":0}`,
 		"  CEL rules: 1 failed (cost 5)",
-		`  metadata.labels.a: added "b", of fakecluster-explain`,
+		`  metadata.labels.a: added "b", managed by fakecluster-explain`,
 		"  warning: spec: Invalid value: least is more than most")
 }
 
@@ -258,7 +258,7 @@ func TestExplainAStaleUpdate(t *testing.T) {
 		t.Fatalf("%+v", e)
 	}
 	says(t, e,
-		fmt.Sprintf("  the client sent resourceVersion %d, and %d is the present one", e.Overtaken.Sent, e.Overtaken.Is),
+		fmt.Sprintf("  the client sent resourceVersion %d, and the current one is %d", e.Overtaken.Sent, e.Overtaken.Is),
 		fmt.Sprintf("    revision %d by rival (patch)", e.Overtaken.Is),
 		"      spec.most: 20 → 30")
 }
@@ -275,11 +275,11 @@ func TestExplainEachVerb(t *testing.T) {
 	}{
 		{"a merge patch", fakecluster.Write{Verb: "patch", Patch: `{"spec":{"least":null,"leest":1}}`},
 			[]string{"  pruned: spec.leest, which was 1 and is not in the schema", "  defaulted: spec.least = 1", "  CEL rules: 1 passed (cost 5)",
-				"  spec.least: 2 → 1, of me, was of fakecluster-explain", `  warning: unknown field "spec.leest"`}},
+				"  spec.least: 2 → 1, managed by me, before by fakecluster-explain", `  warning: unknown field "spec.leest"`}},
 		{"a JSON patch", fakecluster.Write{Verb: "patch", PatchType: types.JSONPatchType, Patch: `[{"op":"remove","path":"/spec/least"}]`},
-			[]string{"  defaulted: spec.least = 1", "  CEL rules: 1 passed (cost 5)", "  spec.least: 2 → 1, of me, was of fakecluster-explain"}},
+			[]string{"  defaulted: spec.least = 1", "  CEL rules: 1 passed (cost 5)", "  spec.least: 2 → 1, managed by me, before by fakecluster-explain"}},
 		{"an apply by force", fakecluster.Write{Verb: "apply", Force: true, Object: manifest(fmt.Sprintf(ratio, "", 3, 20))},
-			[]string{"  CEL rules: 1 passed (cost 5)", "  spec.least: 2 → 3, of me, was of fakecluster-explain"}},
+			[]string{"  CEL rules: 1 passed (cost 5)", "  spec.least: 2 → 3, managed by me, before by fakecluster-explain"}},
 		{"a patch that changes nothing", fakecluster.Write{Verb: "patch", Patch: `{"spec":{"least":2}}`},
 			[]string{"  CEL rules: 1 passed (cost 5)", "  nothing changes, so nothing is written"}},
 		{"a patch that breaks a type", fakecluster.Write{Verb: "patch", Patch: `{"spec":{"most":"x"}}`},
@@ -289,7 +289,7 @@ func TestExplainEachVerb(t *testing.T) {
 				`  refused: the object: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation`,
 			}},
 		{"the status", fakecluster.Write{Verb: "patch", Subresource: "status", Patch: `{"spec":{"least":9},"status":{"ready":true}}`},
-			[]string{"  set by the kind: spec.least: 9 → 2", "  CEL rules: 1 passed (cost 5)", "  status.ready: added true, of me (status)"}},
+			[]string{"  set by the rules of the kind: spec.least: 9 → 2", "  CEL rules: 1 passed (cost 5)", "  status.ready: added true, managed by me (status)"}},
 		{"a delete", fakecluster.Write{Verb: "delete"}, []string{""}},
 		{"a strict create", fakecluster.Write{FieldValidation: "Strict", Manifest: strings.Replace(fmt.Sprintf(ratio, "", 1, 2), "least", "leest", 1)},
 			[]string{"  pruned: spec.leest, which was 1 and is not in the schema", "  defaulted: spec.least = 1"}},
@@ -318,7 +318,7 @@ func TestExplainRefusesInvalidWrites(t *testing.T) {
 		{fakecluster.Write{Manifest: "kind: A"}, "explain: the Manifest has no apiVersion or no kind"},
 		{fakecluster.Write{Verb: "get", Object: obj}, `explain: the verb "get" is none of create, update, patch, apply, delete`},
 		{fakecluster.Write{Object: obj, Patch: "{}"}, "explain: a Patch is for the verb patch"},
-		{fakecluster.Write{Verb: "delete", Manifest: "{apiVersion: example.com/v1, kind: Ratio}"}, "explain: the object has no name, which the verb delete needs"},
+		{fakecluster.Write{Verb: "delete", Manifest: "{apiVersion: example.com/v1, kind: Ratio}"}, "explain: the object does not have a name, which the verb delete needs"},
 		{fakecluster.Write{Manifest: "{apiVersion: example.com/v1, kind: Rattio}"}, `explain: no matches for kind "Rattio" in version "example.com/v1"`},
 		{fakecluster.Write{Object: obj, As: &clientrest.Config{Transport: c.RESTConfig().Transport}}, "explain: 401 Unauthorized: "},
 	} {

@@ -57,13 +57,13 @@ func (c *Cluster) report(t testing.TB) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			t.Logf("fakecluster: there is no report: %v", p)
+			t.Logf("fakecluster: the report cannot be written: %v", p)
 		}
 	}()
 	c.server.ReportFailure(unseenFailure) // if none was reported
 	path, err := c.WriteReport(folder, t.Name())
 	if err != nil {
-		t.Logf("fakecluster: there is no report: %v", err)
+		t.Logf("fakecluster: the report cannot be written: %v", err)
 		return
 	}
 	t.Logf("fakecluster: the report is in %s", path)

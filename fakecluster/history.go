@@ -71,7 +71,7 @@ func (s *settings) nameOf(obj runtime.Object) (kind schema.GroupVersionKind, nam
 		return kind, "", "", err
 	}
 	if u.GetName() == "" {
-		return kind, "", "", fmt.Errorf("the %s has no name", u.GetKind())
+		return kind, "", "", fmt.Errorf("the %s does not have a name", u.GetKind())
 	}
 	namespace = u.GetNamespace()
 	if namespace == "" {

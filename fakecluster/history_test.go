@@ -79,7 +79,7 @@ revision %d: kubectl delete, gone
 	_, err = c.History(fakecluster.Named("v2", "Pod", "default", "web"))
 	fails(t, "an unknown kind", err, `no matches for kind "Pod" in version "v2"; the cluster serves Pod in v1`)
 	_, err = c.History(&corev1.Pod{})
-	fails(t, "without a name", err, "the Pod has no name")
+	fails(t, "without a name", err, "the Pod does not have a name")
 	_, err = c.History(nil)
 	fails(t, "nil", err, "the object is nil")
 }

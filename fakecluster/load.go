@@ -39,7 +39,7 @@ func (c *Cluster) load(ctx context.Context) error {
 	}
 	for _, one := range c.settings.conversions {
 		if !c.converted[one.definition] {
-			return fmt.Errorf("WithConversion: neither WithCRDPaths nor WithManifests nor WithObjects brings a definition %s", one.definition)
+			return fmt.Errorf("WithConversion: there is no definition %s; give it to WithCRDPaths, WithManifests or WithObjects", one.definition)
 		}
 	}
 	// Last, because nothing may call these webhooks while the cluster is loaded: their
@@ -94,6 +94,8 @@ func eachManifest(option, root string, visit func(manifest) error) error {
 				return nil
 			case !bytes.HasPrefix(m.text, []byte("{")):
 				return errors.New("it is not a mapping, so it is not an object")
+			default:
+				return errors.New("it does not have apiVersion and kind, so it is not an object")
 			}
 			return visit(m)
 		})

@@ -104,6 +104,7 @@ func TestFoldersMayHaveDocumentsThatAreNotObjects(t *testing.T) {
 	_, err := c.Clientset().CoreV1().ConfigMaps("default").Get(t.Context(), "a", metav1.GetOptions{})
 	must(t, err)
 	fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCRDPaths("all"))
+	equal(t, "no apiVersion", refused(t, fakecluster.InProcess(), fakecluster.WithManifests("all/names.yaml")), "all/names.yaml: document 1: it does not have apiVersion and kind, so it is not an object")
 	equal(t, "a patch", refused(t, fakecluster.InProcess(), fakecluster.WithManifests("all/patch.yaml")), "all/patch.yaml: document 1: it is not a mapping, so it is not an object")
 }
 
@@ -132,7 +133,7 @@ func TestWithManifestsNamesWhatItCannotInstall(t *testing.T) {
 
 func TestWithPortSelectsThePort(t *testing.T) {
 	equal(t, "in process", refused(t, fakecluster.InProcess(), fakecluster.WithPort(1234)), "InProcess and WithPort exclude each other: without a socket there is no port")
-	equal(t, "no port", refused(t, fakecluster.WithPort(0)), "WithPort: there is no port 0")
+	equal(t, "no port", refused(t, fakecluster.WithPort(0)), "WithPort: 0 is not a port; ports are from 1 to 65535")
 	equal(t, "twice", refused(t, fakecluster.WithPort(1), fakecluster.WithPort(2)), "WithPort is given 2 times; give it once")
 	equal(t, "a flag", refused(t, fakecluster.WithPort(1234), fakecluster.WithAPIServerFlags("--secure-port=1234")),
 		"WithPort and the flags of WithAPIServerFlags say where to listen; give one of them")

@@ -89,7 +89,7 @@ func (s *settings) check() error {
 	switch s.audit {
 	case "", auditv1.LevelNone, auditv1.LevelMetadata, auditv1.LevelRequest, auditv1.LevelRequestResponse:
 	default:
-		return fmt.Errorf("WithAudit: there is no level %q", s.audit)
+		return fmt.Errorf("WithAudit: there is no level %q; the levels are %s, %s, %s and %s", s.audit, auditv1.LevelNone, auditv1.LevelMetadata, auditv1.LevelRequest, auditv1.LevelRequestResponse)
 	}
 	switch s.authorization {
 	case "", RBAC, AlwaysAllow:

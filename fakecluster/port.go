@@ -26,7 +26,7 @@ func (s *settings) checkPort() error {
 	case s.flags.Serving.Address != "":
 		return errors.New("WithPort and the flags of WithAPIServerFlags say where to listen; give one of them")
 	case *s.port < 1 || *s.port > 65535:
-		return fmt.Errorf("WithPort: there is no port %d", *s.port)
+		return fmt.Errorf("WithPort: %d is not a port; ports are from 1 to 65535", *s.port)
 	}
 	s.flags.Serving.Address = net.JoinHostPort("127.0.0.1", strconv.Itoa(*s.port))
 	return nil

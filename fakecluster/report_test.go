@@ -114,7 +114,7 @@ func TestATestPassesIfItsReportCannotBeWritten(t *testing.T) {
 	c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
 	create(t, inDefault(c), cronTab("a"))
 	log := of.end()
-	if !strings.Contains(log, "fakecluster: there is no report: ") || !strings.Contains(log, "not a directory") {
+	if !strings.Contains(log, "fakecluster: the report cannot be written: ") || !strings.Contains(log, "not a directory") {
 		t.Error(log)
 	}
 }

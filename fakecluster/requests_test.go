@@ -98,7 +98,7 @@ func TestRequestsShowWatchesWhileTheyRun(t *testing.T) {
 	equal(t, "running", []any{watching.Verb, watching.Running, watching.Code, watching.Events}, []any{"watch", true, 200, int64(1)})
 	w.Stop()
 	ended(t, w)
-	if got := watching.String(); !strings.HasSuffix(got, "watch crontabs.stable.example.com in default: 200, 1 events, goes on") {
+	if got := watching.String(); !strings.HasSuffix(got, "watch crontabs.stable.example.com in default: 200, 1 event, still open") {
 		t.Error(got)
 	}
 }

@@ -129,7 +129,7 @@ missing, as rules of a role:
 	- {nonResourceURLs: ["/metrics"], verbs: ["get"]}
 	- {apiGroups: ["apps"], resources: ["deployments"], verbs: ["list", "watch"]}
 `)
-	equal(t, "no role", checkRole(t, c, "testdata/rbac/binding.yaml"), "fakecluster: no role in testdata/rbac/binding.yaml")
+	equal(t, "no role", checkRole(t, c, "testdata/rbac/binding.yaml"), "fakecluster: no Role or ClusterRole in testdata/rbac/binding.yaml")
 	equal(t, "no path", checkRole(t, c), "fakecluster: no manifests to compare the requests with: give the files or folders with the operator's roles, such as config/rbac")
 	equal(t, "no file", checkRole(t, c, "testdata/none.yaml"), "fakecluster: role path: stat testdata/none.yaml: no such file or directory")
 }
@@ -167,7 +167,7 @@ never used:
 never used:
 	- {apiGroups: [""], resources: ["events"], verbs: ["create", "patch"]}
 `)
-	equal(t, "no role", checkUnusedRules(t, c, "testdata/rbac/binding.yaml"), "fakecluster: no role in testdata/rbac/binding.yaml")
+	equal(t, "no role", checkUnusedRules(t, c, "testdata/rbac/binding.yaml"), "fakecluster: no Role or ClusterRole in testdata/rbac/binding.yaml")
 }
 
 func TestARoleAllowsNothingOutsideOfNamespaces(t *testing.T) {
@@ -200,4 +200,18 @@ func TestAWatcherNeedsToList(t *testing.T) {
 	equal(t, "watch alone", access.Compare(rule("watch")).Missing, []rbacv1.PolicyRule{rule("list")})
 	equal(t, "get is not needed", access.Compare(rule("get", "list", "watch")).Unused, []rbacv1.PolicyRule{rule("get")})
 	equal(t, "list alone", access.Compare(rule("list")).Missing, []rbacv1.PolicyRule{rule("watch")})
+}
+
+// A mistake in the user or in a roleRef is not a role that is complete, or one that allows nothing.
+func TestCheckRoleFindsMistakesInItsArguments(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	check := func(paths ...string) string {
+		return reportOf(t, func(t testing.TB) { c.CheckRole(t, "oprator", paths...) })
+	}
+	equal(t, "a user without requests", check("testdata/rbac"), "fakecluster: the user oprator has not sent a request, so there is nothing to compare the roles with: "+
+		"run the operator with c.ConfigFor(\"oprator\"), and call this when it has done everything")
+	folder := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(folder, "rbac.yaml"), []byte("{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: manager}}\n"+
+		"---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: manager}, roleRef: {kind: Role, name: manger}}\n"), 0o600))
+	equal(t, "a binding of another role", check(folder), "fakecluster: the bindings in "+folder+" refer to none of the roles there: add the file with the role, or correct the roleRef")
 }

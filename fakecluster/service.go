@@ -35,9 +35,9 @@ type service struct {
 func (s service) check() error {
 	switch {
 	case s.namespace == "" || s.name == "" || s.port < 1 || s.port > 65535:
-		return fmt.Errorf("no reference reaches namespace %q, name %q, port %d", s.namespace, s.name, s.port)
+		return fmt.Errorf("a service needs a namespace, a name and a port from 1 to 65535, not namespace %q, name %q, port %d", s.namespace, s.name, s.port)
 	case s.handler == nil:
-		return fmt.Errorf("%s has no handler", reference(s.namespace, s.name, int32(s.port)))
+		return fmt.Errorf("the handler for %s is nil", reference(s.namespace, s.name, int32(s.port)))
 	}
 	return nil
 }

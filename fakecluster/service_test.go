@@ -183,11 +183,11 @@ func TestTheCertificateOfAService(t *testing.T) {
 func TestUnreachableServicesAreRefused(t *testing.T) {
 	h := http.NotFoundHandler()
 	for want, option := range map[string]fakecluster.Option{
-		`WithService: no reference reaches namespace "", name "a", port 443`:          fakecluster.WithService("", "a", 443, h),
-		`WithService: no reference reaches namespace "default", name "", port 443`:    fakecluster.WithService("default", "", 443, h),
-		`WithService: no reference reaches namespace "default", name "a", port 0`:     fakecluster.WithService("default", "a", 0, h),
-		`WithService: no reference reaches namespace "default", name "a", port 65536`: fakecluster.WithService("default", "a", 65536, h),
-		`WithService: a.default.svc:443 has no handler`:                               fakecluster.WithService("default", "a", 443, nil),
+		`WithService: a service needs a namespace, a name and a port from 1 to 65535, not namespace "", name "a", port 443`:          fakecluster.WithService("", "a", 443, h),
+		`WithService: a service needs a namespace, a name and a port from 1 to 65535, not namespace "default", name "", port 443`:    fakecluster.WithService("default", "", 443, h),
+		`WithService: a service needs a namespace, a name and a port from 1 to 65535, not namespace "default", name "a", port 0`:     fakecluster.WithService("default", "a", 0, h),
+		`WithService: a service needs a namespace, a name and a port from 1 to 65535, not namespace "default", name "a", port 65536`: fakecluster.WithService("default", "a", 65536, h),
+		`WithService: the handler for a.default.svc:443 is nil`:                                                                      fakecluster.WithService("default", "a", 443, nil),
 	} {
 		equal(t, "refusal", refused(t, option), want)
 	}

@@ -233,7 +233,7 @@ func TestCheckBudget(t *testing.T) {
 	}{
 		"everything is allowed":                {fakecluster.Budget{}, ""},
 		"four updates":                         {fakecluster.Budget{UpdatesPerObject: 4}, ""},
-		"three updates":                        {fakecluster.Budget{UpdatesPerObject: 3}, broken + "too many updates of an object: cron-operator has written crontabs.stable.example.com default/a 4 times, and may 3 times"},
+		"three updates":                        {fakecluster.Budget{UpdatesPerObject: 3}, broken + "too many updates of an object: cron-operator has written crontabs.stable.example.com default/a 4 times, and the budget allows 3"},
 		"one update, later on":                 {fakecluster.Budget{UpdatesPerObject: 1, After: mark}, ""},
 		"lists by a selector":                  {fakecluster.Budget{NoBareLists: true}, broken + "a list without a selector: kubectl list crontabs.stable.example.com in default: 200"},
 		"another program's lists do not count": {fakecluster.Budget{NoBareLists: true, Client: "cron-operator"}, ""},

@@ -126,11 +126,11 @@ func kubernetesVersion() string { return discovery.Version.Major + "." + discove
 // Kubernetes, which may have stored objects in versions that this one does not have.
 func readAbout(text string) (a about, err error) {
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
-		return a, errors.New("there is data in it, but none of a cluster")
+		return a, errors.New("the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot")
 	}
 	var major, minor int
 	if _, err := fmt.Sscanf(a.Kubernetes, "%d.%d", &major, &minor); err != nil {
-		return a, errors.New("there is data in it, but none of a cluster")
+		return a, errors.New("the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot")
 	}
 	ownMajor, _ := strconv.Atoi(discovery.Version.Major)
 	ownMinor, _ := strconv.Atoi(discovery.Version.Minor)
@@ -214,7 +214,7 @@ func (f *dataFile) open(history store.Options, from *store.Snapshot, is about) (
 	case FsyncEverySecond:
 		o.Sync = store.SyncEverySecond
 	default:
-		return nil, is, fmt.Errorf("there is no way %q of syncing; there are %s and %s", f.fsync, FsyncAlways, FsyncEverySecond)
+		return nil, is, fmt.Errorf("unknown value %q for syncing; write %s or %s", f.fsync, FsyncAlways, FsyncEverySecond)
 	}
 	s, err := store.OpenFile(f.path, history, o)
 	if err != nil {

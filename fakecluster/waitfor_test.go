@@ -208,7 +208,7 @@ func TestWaitForRejectsMistakes(t *testing.T) {
 		}
 	}
 	got := fatal(t, func(t testing.TB) { c.WaitFor(t, &appsv1.Deployment{}, fakecluster.Gone()) })
-	equal(t, "no name", got, "fakecluster: WaitFor: the Deployment has no name")
+	equal(t, "no name", got, "fakecluster: WaitFor: the Deployment does not have a name")
 	got = fatal(t, func(t testing.TB) { c.WaitFor(t, cronTab("a"), fakecluster.Gone()) })
 	equal(t, "an unknown kind", got, `fakecluster: WaitFor: CronTab a: no matches for kind "CronTab" in version "stable.example.com/v1"; give its definition to fakecluster.WithCRDPaths`)
 	got = fatal(t, func(t testing.TB) {

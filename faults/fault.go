@@ -88,16 +88,31 @@ func (f Fault) String() string {
 	}
 	var how []string
 	if f.After > 0 {
-		how = append(how, fmt.Sprintf("after %d requests", f.After))
+		how = append(how, "after "+count(f.After, "request"))
 	}
 	if f.Probability > 0 && f.Probability < 1 {
 		how = append(how, fmt.Sprintf("with probability %v", f.Probability))
 	}
 	if f.Times > 0 {
-		how = append(how, fmt.Sprintf("at most %d times", f.Times))
+		how = append(how, atMost(f.Times))
 	}
 	if len(how) > 0 {
 		fmt.Fprintf(&b, " (%s)", strings.Join(how, ", "))
 	}
 	return b.String()
+}
+
+// count returns a number with the word for what it counts.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func atMost(times int) string {
+	if times == 1 {
+		return "at most once"
+	}
+	return fmt.Sprintf("at most %d times", times)
 }

@@ -14,7 +14,7 @@ import (
 //	  pruned: spec.colour, which was "red" and is not in the schema
 //	  defaulted: spec.replicas = 1
 //	  webhook validate.example.com (configuration checks) allowed it
-//	  new: spec.replicas = 1, of my-operator
+//	  new: spec.replicas = 1, managed by my-operator
 func (e Explanation) String() string {
 	t := &text{}
 	t.head(e)
@@ -40,13 +40,13 @@ func (e Explanation) String() string {
 		t.step(s)
 	}
 	for _, c := range e.Prepared {
-		t.line("set by the kind: %s", c)
+		t.line("set by the rules of the kind: %s", c)
 	}
 	for _, r := range e.Refused {
 		t.refusal("refused", r)
 	}
 	for _, r := range e.Ratcheted {
-		t.refusal("accepted although, because it has not changed", r)
+		t.refusal("accepted: the value is invalid but unchanged (ratcheting)", r)
 	}
 	t.rules(e.Rules)
 	for _, c := range e.Changes {
@@ -100,15 +100,15 @@ func (t *text) head(e Explanation) {
 		t.line("%s: %s", word, a.Reason)
 	}
 	if e.Fault != "" {
-		t.line("a fault on purpose: %s", e.Fault)
+		t.line("an injected fault: %s", e.Fault)
 	}
 	if e.Attempts > 1 {
-		t.line("tried %d times, because others wrote in between; the last time:", e.Attempts)
+		t.line("tried %d times, because of other writes in between; the last attempt:", e.Attempts)
 	}
 }
 
 func (t *text) overtaken(o Overtaken) {
-	t.line("the client sent resourceVersion %d, and %d is the present one", o.Sent, o.Is)
+	t.line("the client sent resourceVersion %d, and the current one is %d", o.Sent, o.Is)
 	for _, r := range o.By {
 		what := []string{"revision", fmt.Sprint(r.Revision)}
 		if r.By != "" {
@@ -141,7 +141,7 @@ func (t *text) step(s AdmissionStep) {
 		name += " (binding " + s.Binding + ")"
 	}
 	if s.Again {
-		name += ", asked again,"
+		name += ", called again,"
 	}
 	switch s.Outcome {
 	case Skipped:
@@ -224,11 +224,11 @@ func (t *text) change(c FieldChange) {
 	switch before, after := strings.Join(c.OwnersBefore, ", "), strings.Join(c.Owners, ", "); {
 	case after == "" && before == "":
 	case after == "":
-		owned = ", was of " + before
+		owned = ", before by " + before + ", now not managed"
 	case before == "" || before == after:
-		owned = ", of " + after
+		owned = ", managed by " + after
 	default:
-		owned = ", of " + after + ", was of " + before
+		owned = ", managed by " + after + ", before by " + before
 	}
 	t.line("%s%s", c, owned)
 }

@@ -161,13 +161,21 @@ func (r Request) String() string {
 	case r.Repeats:
 		b.WriteString(", nothing changed")
 	case r.Verb == "watch" && r.Code == 200:
-		fmt.Fprintf(&b, ", %d events", r.Events)
+		b.WriteString(", " + count(r.Events, "event"))
 		if r.Running {
-			b.WriteString(", goes on")
+			b.WriteString(", still open")
 		}
 	}
 	if r.Fault != "" {
 		fmt.Fprintf(&b, " (fault: %s)", r.Fault)
 	}
 	return printable.Text(b.String())
+}
+
+// count returns a number with the word for what it counts.
+func count(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

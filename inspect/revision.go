@@ -64,7 +64,7 @@ func (r Revision) String() string {
 			b.WriteString(" " + r.Subresource)
 		}
 	case r.Event == "":
-		b.WriteString(" it was there")
+		b.WriteString(" it existed before the history")
 	default:
 		b.WriteString(" " + strings.ToLower(string(r.Event)))
 	}

@@ -175,7 +175,7 @@ func explain(cluster player.Backend, name string, failure *player.Failure) (text
 		c.ReportFailure(failure.String())
 		path, err := c.WriteReport(folder, name)
 		if err != nil {
-			return append(texts, fmt.Sprintf("fakecluster: there is no report: %v", err))
+			return append(texts, fmt.Sprintf("fakecluster: the report cannot be written: %v", err))
 		}
 		texts = append(texts, "fakecluster: the report is in "+path)
 	}

@@ -238,5 +238,5 @@ func TestAnEmptyFileIsReported(t *testing.T) {
 	closed(t, inFile(t, path, Options{}, FileOptions{Report: reported.add}))
 	closed(t, inFile(t, path, Options{}, FileOptions{Report: reported.add}))
 	closed(t, inFile(t, filepath.Join(t.TempDir(), "new"), Options{}, FileOptions{Report: reported.add}))
-	equal(t, "reports", reported, reports{"data file " + path + ": it was there and is empty, so it begins anew"})
+	equal(t, "reports", reported, reports{"data file " + path + ": it exists and is empty, so a new cluster begins in it"})
 }

@@ -75,7 +75,7 @@ type FutureError struct {
 }
 
 func (e *FutureError) Error() string {
-	return fmt.Sprintf("revision %d is yet to come, the newest is %d", e.Requested, e.Current)
+	return fmt.Sprintf("revision %d is in the future; the newest is %d", e.Requested, e.Current)
 }
 
 // FileError is the error of a write that the data file could not take. The write has not been made: it has no revision, and no

@@ -8,7 +8,7 @@ import (
 )
 
 // errNotEmpty is the error of Fill for a store that has been written to.
-var errNotEmpty = errors.New("the store has been written to")
+var errNotEmpty = errors.New("the store contains writes already")
 
 // Fill gives a store that has never been written to its first records. They are in the order of their keys, and the
 // store keeps the slice. It is as if each of them had been created, one after the other: the first at revision 2, the

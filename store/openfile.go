@@ -72,7 +72,7 @@ func openFile(path string, o Options, options FileOptions) (*Store, error) {
 		return nil, errors.Join(err, locked.Close())
 	}
 	if before != nil && is.Size() == 0 {
-		options.Report(fmt.Errorf("data file %s: it was there and is empty, so it begins anew", path))
+		options.Report(fmt.Errorf("data file %s: it exists and is empty, so a new cluster begins in it", path))
 	}
 	f := &file{path: path, at: at, is: is, sync: options.Sync, report: options.Report, slack: usualSlack, handle: locked}
 	s, err := resume(f, locked, o, options.From)

@@ -88,7 +88,7 @@ func writeFirstScenario(path string) (err error) {
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists already: not overwriting it", path)
+		return fmt.Errorf("%s exists already and is not overwritten: remove it, or name another file", path)
 	}
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller
 		}
 	}
 	if _, err := os.Lstat(f.record); err == nil {
-		return nil, fmt.Errorf("--record: %s exists already: not overwriting it", f.record)
+		return nil, fmt.Errorf("--record: %s exists already and is not overwritten: remove it, or name another file", f.record)
 	}
 	folder, err := filepath.Abs(filepath.Dir(f.record))
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller
 		}
 		to := strings.TrimSuffix(f.record, filepath.Ext(f.record)) + fmt.Sprintf("-kustomize%d.yaml", i+1)
 		if _, err := os.Lstat(to); err == nil {
-			return nil, fmt.Errorf("--record: %s exists already: not overwriting it", to)
+			return nil, fmt.Errorf("--record: %s exists already and is not overwritten: remove it, or name another file", to)
 		}
 		s.built = append(s.built, builtFile{to, text})
 		if err := add(to); err != nil {

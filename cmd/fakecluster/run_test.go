@@ -152,7 +152,7 @@ FAIL  both.yaml:6: It is ill (0.000s)
 		{"a session that begins with what a scenario cannot", []string{"serve", "--record", "session.yaml", "--data", "d"}, 2,
 			"", "fakecluster: serve: --record and --data exclude each other: a scenario cannot begin with the content of that file; use --manifests, which can be recorded\n"},
 		{"a session over something else", []string{"serve", "--record", "ok.yaml"}, 1,
-			"", "fakecluster: serve: --record: ok.yaml exists already: not overwriting it\n"},
+			"", "fakecluster: serve: --record: ok.yaml exists already and is not overwritten: remove it, or name another file\n"},
 		{"serve takes no path", []string{"serve", "ok.yaml"}, 2,
 			"", "fakecluster: unknown command \"ok.yaml\" for \"fakecluster serve\"\n"},
 		{"a kubeconfig in no folder", []string{"serve", "--kubeconfig", "none/kubeconfig"}, 1,
@@ -357,7 +357,7 @@ func TestNewScenario(t *testing.T) {
 	}{
 		{[]string{"new", "scenario"}, 2, "", "fakecluster: new scenario: name one file to write\n"},
 		{[]string{"new", "scenario", "first.yaml"}, 0, "first.yaml\n", ""},
-		{[]string{"new", "scenario", "first.yaml"}, 1, "", "fakecluster: new scenario: first.yaml exists already: not overwriting it\n"},
+		{[]string{"new", "scenario", "first.yaml"}, 1, "", "fakecluster: new scenario: first.yaml exists already and is not overwritten: remove it, or name another file\n"},
 		{[]string{"new", "scenario", "testdata/scenarios/first.yaml"}, 0, "testdata/scenarios/first.yaml\n", ""},
 		{[]string{"new", "scenario", "first.yaml/first.yaml"}, 1, "", "fakecluster: new scenario: mkdir first.yaml: not a directory\n"},
 		{[]string{"run", "first.yaml"}, 0, "ok    first.yaml:5: A ConfigMap keeps its data, and its name is unique (0.000s)\n" +

@@ -135,7 +135,7 @@ func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 	}
 	if cmd.Flags().Changed("port") {
 		if f.port < 1 || f.port > 65535 {
-			return nil, usageError{fmt.Errorf("--port: %d is not a port", f.port)}
+			return nil, usageError{fmt.Errorf("--port: %d is not a port; ports are from 1 to 65535", f.port)}
 		}
 		options = append(options, fakecluster.WithPort(f.port))
 	}

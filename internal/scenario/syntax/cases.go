@@ -76,7 +76,7 @@ func (p *parser) reportUnused(n *yaml.Node) {
 		for _, name := range slices.Sorted(maps.Keys(g.values)) {
 			if !g.used[name] && !reported[name] {
 				reported[name] = true
-				p.mistake(n, "%s has the parameter %q, but nothing refers to it (!from case.%s)", g.owner, name, name)
+				p.mistake(n, "%s has the parameter %q, but nothing refers to it; remove it, or write !from case.%s", g.owner, name, name)
 			}
 		}
 	}

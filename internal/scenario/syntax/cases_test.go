@@ -152,7 +152,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 			`f.yaml:6:47: the case "none" does not have the parameter "replica"; did you mean "replicas"?`,
 			`f.yaml:6:47: the case "one" does not have the parameter "replica"; did you mean "replicas"?`}},
 		{"a parameter that nothing refers to", table + get, []string{
-			`f.yaml:3:1: the case "none" has the parameter "replicas", but nothing refers to it (!from case.replicas)`}},
+			`f.yaml:3:1: the case "none" has the parameter "replicas", but nothing refers to it; remove it, or write !from case.replicas`}},
 		{"a parameter without cases", head + "- create: {apiVersion: v1, kind: K, x: !from case.x }\n", []string{
 			`f.yaml:3:40: the scenario does not have cases`}},
 		{"a mark where it has no sense", "scenario: s\ncases:\n- {name: a, x: !present }\nsteps:\n- create: {apiVersion: v1, kind: K, x: !from case.x }\n", []string{

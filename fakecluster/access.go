@@ -67,7 +67,7 @@ func (a Access) compare(rules []auth.RoleRule, tolerateMarkers bool) RoleDiff {
 	return RoleDiff{Missing: auth.LeastRules(auth.Missing(needs, rules)), Unused: auth.Unused(needs, rules, tolerateMarkers)}
 }
 
-// CompareRoles compares what the user has asked for with the Roles and ClusterRoles in manifest
+// CompareRoles compares the requests of the user with the Roles and ClusterRoles in manifest
 // files and folders, which are read as by CheckRole. It is an error if a path cannot be read or does
 // not contain a role.
 func (a Access) CompareRoles(paths ...string) (RoleDiff, error) {

@@ -258,7 +258,7 @@ func TestABubbleDoesNotUseTheTestOutside(t *testing.T) {
 	base.TB(outer{t}) // it is in its place here
 }
 
-// A context of the test outside, if a cluster of it is known, ends neither the process nor the test without a reason.
+// A context of the test outside, if a cluster has been started with it, ends neither the process nor the test without a reason.
 func TestABubbleDoesNotUseTheContextOutside(t *testing.T) {
 	base := fakecluster.Start(t, fakecluster.InProcess())
 	ctx := t.Context()

@@ -164,7 +164,7 @@ func disordered(history []porcupine.Operation) string {
 			byRevision[a.revision] = o
 		}
 	}
-	// The newest revision that had been answered when an operation was asked is older than its own.
+	// The newest revision in an answer before the call of an operation is older than its own.
 	for _, o := range byRevision {
 		for revision, other := range byRevision {
 			if other.Return < o.Call && revision > o.Output.(answer).revision {

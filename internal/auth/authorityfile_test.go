@@ -10,7 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth"
 )
 
-// A file that is written twice in a moment may look the same each time, but for its content.
+// A file that is written twice in a moment may look the same each time, except for its content.
 func TestAnAuthorityFileThatLooksTheSame(t *testing.T) {
 	path, at := filepath.Join(t.TempDir(), "ca.crt"), time.Now()
 	write := func(content string) string {

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Request is a request whose texts and values are to be shown. The zero value is a request about which nothing
-// is known: it hides texts that quote a Secret.
+// Request is a request whose texts and values are to be shown. The zero value does not name
+// an object: it hides texts that quote a Secret.
 type Request struct {
 	// Group, Resource and Subresource are what the request is for, Namespace and Name those of the object, and
 	// User is who makes it. Any may be empty.

@@ -18,15 +18,15 @@ import (
 type Fields interface {
 	// Update compares an object with the current one, and records the manager as the owner
 	// of what differs. For a create, the current object is empty, as Codec.New makes it.
-	// Update alters the object and returns it, with the owners of its fields if they are
-	// known. If managedFields cannot be computed, Update does not fail: they stay as they
+	// Update alters the object and returns it, with the owners of its fields if they have
+	// been computed. If managedFields cannot be computed, Update does not fail: they stay as they
 	// were.
 	Update(current Decoded, obj runtime.Object, manager string, now metav1.Time) (runtime.Object, *fields.Managed, error)
 
 	// Apply returns a new object: the current one with a configuration of the manager
 	// merged into it. With force it takes over fields that others own; without force it is
-	// refused if there are any. It also returns the owners of the fields, if they are
-	// known.
+	// refused if there are any. It also returns the owners of the fields, if they have
+	// been computed.
 	Apply(current Decoded, configuration *unstructured.Unstructured, manager string, force bool, now metav1.Time) (runtime.Object, *fields.Managed, error)
 }
 

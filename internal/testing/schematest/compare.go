@@ -24,7 +24,7 @@ import (
 // Tally counts what the walks have found.
 type Tally struct {
 	// Objects is the number of compared objects. Pruning and defaulting would not have
-	// changed Settled of them.
+	// changed Unchanged of them.
 	Objects, Unchanged int
 	// Found counts how often a walk found a fact, and True how often it holds by upstream.
 	Found, True map[schema.Facts]int

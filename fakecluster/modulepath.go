@@ -23,7 +23,7 @@ const noModule = "ModulePath: "
 func ModulePath(module, path string) string {
 	dir, err := moduleDir(module)
 	if err != nil {
-		return fmt.Sprintf("%s%s: %v", noModule, module, err)
+		return fmt.Sprintf("%s%q: %v", noModule, module, err)
 	}
 	return filepath.Join(dir, filepath.FromSlash(path))
 }
@@ -39,6 +39,9 @@ func moduleDir(module string) (string, error) {
 		if _, err = goCommand("mod", "download", module); err == nil {
 			dir, err = list()
 		}
+	}
+	if err != nil && strings.HasSuffix(err.Error(), ": not a known dependency") {
+		err = fmt.Errorf("the go.mod of the test does not require this module: run go get %s", module)
 	}
 	if err == nil && dir == "" {
 		err = errors.New("the go command does not have its source; with a vendor folder, name the path of a folder instead")

@@ -19,7 +19,7 @@ func TestModulePathFindsFilesOfModules(t *testing.T) {
 
 func TestModulePathOfAnotherModuleIsAnError(t *testing.T) {
 	equal(t, "a module that is not required", refused(t, fakecluster.WithCRDPaths(fakecluster.ModulePath("example.com/none", "config"))),
-		"CRD path: example.com/none: module example.com/none: not a known dependency")
+		`CRD path: "example.com/none": the go.mod of the test does not require this module: run go get example.com/none`)
 	equal(t, "not a module", refused(t, fakecluster.WithManifests(fakecluster.ModulePath("", "config"))),
-		"manifest path: : this is not the path of a module, such as sigs.k8s.io/gateway-api")
+		`manifest path: "": this is not the path of a module, such as sigs.k8s.io/gateway-api`)
 }

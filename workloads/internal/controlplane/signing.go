@@ -43,20 +43,20 @@ func requestSigner(b *builder) (runFunc, error) {
 // kubernetes.io/legacy-unknown, is missing: no version that is served allows a request for it.
 var signers = map[string]func(*x509.CertificateRequest, []certificatesv1.KeyUsage) error{
 	certificatesv1.KubeletServingSignerName: func(r *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
-		return certificateshelper.ValidateKubeletServingCSR(r, asStrings(usages))
+		return certificateshelper.ValidateKubeletServingCSR(r, sets.NewString(asStrings(usages)...))
 	},
 	certificatesv1.KubeAPIServerClientKubeletSignerName: func(r *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
-		return certificateshelper.ValidateKubeletClientCSR(r, asStrings(usages))
+		return certificateshelper.ValidateKubeletClientCSR(r, sets.NewString(asStrings(usages)...))
 	},
 	certificatesv1.KubeAPIServerClientSignerName: func(_ *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
 		return validateClientUsages(usages)
 	},
 }
 
-func asStrings(usages []certificatesv1.KeyUsage) sets.String {
-	all := sets.NewString()
+func asStrings(usages []certificatesv1.KeyUsage) []string {
+	all := make([]string, 0, len(usages))
 	for _, u := range usages {
-		all.Insert(string(u))
+		all = append(all, string(u))
 	}
 	return all
 }

@@ -3,8 +3,11 @@ package rest
 import (
 	"context"
 	"crypto"
+	"crypto/x509"
 	"net/http"
 	"sync/atomic"
+
+	"k8s.io/kubernetes/pkg/serviceaccount"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
@@ -78,10 +81,23 @@ func (s *Server) CertificateFor(user string, groups ...string) (certificate, key
 
 // Signing is what kube-controller-manager reads from files: the authority that signs certificates, and the key that signs
 // the tokens of Secrets.
-type Signing = auth.Signing
+type Signing struct {
+	// Certificate and Key are the authority of the cluster.
+	Certificate *x509.Certificate
+	Key         crypto.Signer
+	// SerialNumber is an attribute of the subject of a client certificate. The cluster and its forks accept it by this
+	// attribute; other clusters of the process, which have the same authority, reject it.
+	SerialNumber string
+	// Tokens generates the tokens of Secrets of the type kubernetes.io/service-account-token.
+	Tokens serviceaccount.TokenGenerator
+}
 
 // Signing returns what signs the certificates and tokens that the server accepts.
-func (s *Server) Signing() (Signing, error) { return s.cluster.Users.Signing() }
+func (s *Server) Signing() (signing Signing, err error) {
+	signing.SerialNumber = s.cluster.Users.SerialNumber()
+	signing.Certificate, signing.Key, signing.Tokens, err = s.cluster.Users.Signing()
+	return signing, err
+}
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) { s.handler.ServeHTTP(w, req) }

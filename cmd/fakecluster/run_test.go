@@ -138,7 +138,7 @@ FAIL  both.yaml:6: It is ill (0.000s)
 		{"an unknown flag", []string{"serve", "--ports", "1"}, 2,
 			"", "fakecluster: unknown flag: --ports\n"},
 		{"no port", []string{"serve", "--port", "0"}, 2,
-			"", "fakecluster: serve: --port: 0 is not a port\n"},
+			"", "fakecluster: serve: --port: 0 is not a port; ports are from 1 to 65535\n"},
 		{"controllers that exclude each other", []string{"serve", "--controllers", "none,*"}, 2,
 			"", "fakecluster: serve: --controllers: none and others exclude each other\n"},
 		{"a controller that runs with workloads", []string{"serve", "--controllers", "endpoints-controller"}, 2,

@@ -279,8 +279,9 @@ func (c clocked[P]) Validate(ctx context.Context, token string, public *jwt.Clai
 	return info, err
 }
 
-// fingerprint identifies this cluster in the certificates of its users.
-func (a *Authenticator) fingerprint() string {
+// SerialNumber is an attribute of the subject of client certificates. The cluster and its forks accept them by this
+// attribute; other clusters of the process, which have the same authority, reject them.
+func (a *Authenticator) SerialNumber() string {
 	sum := sha256.Sum256([]byte("certificates of " + a.token))
 	return hex.EncodeToString(sum[:16])
 }
@@ -292,7 +293,7 @@ func (a *Authenticator) CertificateFor(name string, groups ...string) (certifica
 	if err != nil {
 		return nil, nil, err
 	}
-	return authority.clientCertificate(&user.DefaultInfo{Name: name, Groups: groups}, a.fingerprint())
+	return authority.clientCertificate(&user.DefaultInfo{Name: name, Groups: groups}, a.SerialNumber())
 }
 
 // trusted returns the options by which client certificates are verified.
@@ -330,7 +331,7 @@ func (e eitherAuthority) AuthenticateRequest(req *http.Request) (*authenticator.
 
 // userOf returns the user of a client certificate, which has to be for this cluster.
 func (a *Authenticator) userOf(chain []*x509.Certificate) (*authenticator.Response, bool, error) {
-	if chain[0].Subject.SerialNumber != a.fingerprint() {
+	if chain[0].Subject.SerialNumber != a.SerialNumber() {
 		return nil, false, errors.New("the certificate is for another cluster")
 	}
 	return x509request.CommonNameUserConversion.User(chain)

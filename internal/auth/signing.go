@@ -7,25 +7,13 @@ import (
 	"k8s.io/kubernetes/pkg/serviceaccount"
 )
 
-// Signing is what kube-controller-manager reads from files: the authority that signs certificates, and the key that
-// signs the tokens of Secrets.
-type Signing struct {
-	// Certificate and Key are the authority of the cluster.
-	Certificate *x509.Certificate
-	Key         crypto.Signer
-	// SerialNumber is an attribute of the subject of a client certificate. The cluster and its forks accept it by this
-	// attribute; other clusters of the process, which have the same authority, reject it.
-	SerialNumber string
-	// Tokens generates the tokens of Secrets of the type kubernetes.io/service-account-token.
-	Tokens serviceaccount.TokenGenerator
-}
-
-// Signing returns what signs the certificates and tokens that the cluster accepts.
-func (a *Authenticator) Signing() (Signing, error) {
+// Signing returns the authority that signs certificates which the cluster accepts, and what generates the tokens of
+// Secrets.
+func (a *Authenticator) Signing() (certificate *x509.Certificate, key crypto.Signer, tokens serviceaccount.TokenGenerator, err error) {
 	authority, err := OfProcess()
 	if err != nil {
-		return Signing{}, err
+		return nil, nil, nil, err
 	}
-	tokens, err := a.issuer.LegacyGenerator()
-	return Signing{Certificate: authority.certificate, Key: authority.key, SerialNumber: a.fingerprint(), Tokens: tokens}, err
+	tokens, err = a.issuer.LegacyGenerator()
+	return authority.certificate, authority.key, tokens, err
 }

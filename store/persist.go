@@ -151,7 +151,7 @@ func build(from *frames) (*building, error) {
 			return b, err
 		}
 		if b.complete = mark.fixed(); !mark.done() {
-			return b, from.wrong("the mark makes no sense")
+			return b, from.wrong("the mark of a complete file is not valid")
 		}
 	}
 	head, err := b.next(headFrame)
@@ -161,7 +161,7 @@ func build(from *frames) (*building, error) {
 	oldest, newest, records := head.number(), head.number(), head.number()
 	b.meta = head.text()
 	if !head.done() || oldest < FirstRevision || newest < oldest {
-		return b, from.wrong("the first frame makes no sense")
+		return b, from.wrong("the first frame is not valid")
 	}
 	b.oldest, b.newest, b.promised = oldest, oldest, newest
 	if err := b.readRecords(records); err != nil {

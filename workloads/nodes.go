@@ -159,7 +159,7 @@ func (w *Workloads) unmatched() error {
 	}
 	var errs []error
 	for _, b := range w.agent.Unmatched() {
-		errs = append(errs, fmt.Errorf("the behavior of %v has applied to no container", b))
+		errs = append(errs, fmt.Errorf("the behavior of %v has applied to no container; correct what it selects, or leave it out", b))
 	}
 	return errors.Join(errs...)
 }

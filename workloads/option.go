@@ -103,7 +103,7 @@ func read(opts []Option) (*settings, error) {
 		return nil, fmt.Errorf("%s is given twice", s.repeated)
 	}
 	if s.noScheduler && s.configured {
-		return nil, fmt.Errorf("WithoutScheduler and SchedulerConfig exclude each other")
+		return nil, fmt.Errorf("WithoutScheduler and SchedulerConfig exclude each other; leave one of them out")
 	}
 	return s, errors.Join(s.wrong...)
 }

@@ -44,7 +44,7 @@ func TestWrongOptionsAreErrors(t *testing.T) {
 		{"a controller that the cluster has", []workloads.Option{workloads.Controllers("*", "-namespace-controller")},
 			"Controllers: namespace-controller acts within the writes of the cluster, by the option WithControllers of fakecluster.Start; leave it out there"},
 		{"an option that is given twice", []workloads.Option{workloads.Controllers(), workloads.Controllers()}, "Controllers is given twice"},
-		{"no scheduler with a configuration", []workloads.Option{workloads.WithoutScheduler(), workloads.SchedulerConfig("x")}, "WithoutScheduler and SchedulerConfig exclude each other"},
+		{"no scheduler with a configuration", []workloads.Option{workloads.WithoutScheduler(), workloads.SchedulerConfig("x")}, "WithoutScheduler and SchedulerConfig exclude each other; leave one of them out"},
 		{"a configuration that does not exist", []workloads.Option{workloads.SchedulerConfig(filepath.Join(folder, "none.yaml"))}, "SchedulerConfig: open "},
 		{"an unknown field of the configuration", []workloads.Option{workloads.SchedulerConfig(filepath.Join(folder, "unknown.yaml"))}, `unknown.yaml: strict decoding error: unknown field "profile"`},
 		{"a value of the configuration that is not valid", []workloads.Option{workloads.SchedulerConfig(filepath.Join(folder, "wrong.yaml"))}, "wrong.yaml: parallelism: Invalid value: -1"},

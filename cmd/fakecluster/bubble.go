@@ -43,7 +43,7 @@ func bubbles(ctx context.Context) func(func()) error {
 		t.Run("bubble", func(t *testing.T) {
 			defer func() {
 				if r := recover(); r != nil {
-					err = fmt.Errorf("the bubble did not end well: %v", r)
+					err = fmt.Errorf("the scenario ended with a panic: %v", r)
 				}
 			}()
 			synctest.Test(t, func(*testing.T) { f() })

@@ -104,10 +104,10 @@ func Run(t *testing.T, body Body, options ...Option) {
 		t.Fatalf("explore: %v", err)
 	}
 	if result.Points > 0 { // otherwise it was a replay, or the test fails without faults
-		t.Logf("explore: %s, with faults at %s; at %s more a fault would change nothing", count(result.Runs, "run"), count(result.Points, "point"), count(result.Pruned, "point"))
+		t.Logf("explore: %s, with faults at %s; at %s more a fault would change nothing", printable.Count(result.Runs, "run"), printable.Count(result.Points, "point"), printable.Count(result.Pruned, "point"))
 	}
 	if result.More {
-		t.Logf("explore: stopped after %s, before all schedules were tried; to try more, write explore.Runs(%d)", count(result.Runs, "run"), 2*result.Runs)
+		t.Logf("explore: stopped after %s, before all schedules were tried; to try more, write explore.Runs(%d)", printable.Count(result.Runs, "run"), 2*result.Runs)
 	}
 	if f := result.Failure; f != nil {
 		t.Error(f.report())
@@ -148,17 +148,9 @@ func Find(t *testing.T, body Body, options ...Option) (Result, error) {
 	}
 	e.explore()
 	if e.result.Failure == nil && e.result.Points == 0 {
-		return e.result, fmt.Errorf("nothing can go wrong in this test: no controller has sent a request for which a fault makes a difference (%s where it would change nothing); start each controller with c.Control, or try explore.StaleReads()", count(e.result.Pruned, "request"))
+		return e.result, fmt.Errorf("nothing can go wrong in this test: no controller has sent a request for which a fault makes a difference (%s where it would change nothing); start each controller with c.Control, or try explore.StaleReads()", printable.Count(e.result.Pruned, "request"))
 	}
 	return e.result, nil
-}
-
-// count returns a number with the word for what it counts.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // exploration runs a body again and again.

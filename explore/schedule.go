@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
 // The effects of faults, in the order in which they are tried.
@@ -70,9 +72,9 @@ func (p point) explain() string {
 	case late:
 		return fmt.Sprintf("the events of the %s by %s come %v late", what, of.controller, lateBy)
 	case drop:
-		return fmt.Sprintf("the connection of the %s by %s breaks after %s", what, of.controller, count(p.amount, "event"))
+		return fmt.Sprintf("the connection of the %s by %s breaks after %s", what, of.controller, printable.Count(p.amount, "event"))
 	case stale:
-		return fmt.Sprintf("the %s by %s is answered as of %s before", what, of.controller, count(p.amount, "revision"))
+		return fmt.Sprintf("the %s by %s is answered as of %s before", what, of.controller, printable.Count(p.amount, "revision"))
 	}
 	return fmt.Sprintf("the events of the watches come in the order %d", p.amount)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
 // AnySubresource is the Subresource of a [Fault] that strikes objects and all their subresources.
@@ -88,7 +90,7 @@ func (f Fault) String() string {
 	}
 	var how []string
 	if f.After > 0 {
-		how = append(how, "after "+count(f.After, "request"))
+		how = append(how, "after "+printable.Count(f.After, "request"))
 	}
 	if f.Probability > 0 && f.Probability < 1 {
 		how = append(how, fmt.Sprintf("with probability %v", f.Probability))
@@ -100,14 +102,6 @@ func (f Fault) String() string {
 		fmt.Fprintf(&b, " (%s)", strings.Join(how, ", "))
 	}
 	return b.String()
-}
-
-// count returns a number with the word for what it counts.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 func atMost(times int) string {

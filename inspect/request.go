@@ -161,7 +161,7 @@ func (r Request) String() string {
 	case r.Repeats:
 		b.WriteString(", nothing changed")
 	case r.Verb == "watch" && r.Code == 200:
-		b.WriteString(", " + count(r.Events, "event"))
+		b.WriteString(", " + printable.Count(r.Events, "event"))
 		if r.Running {
 			b.WriteString(", still open")
 		}
@@ -170,12 +170,4 @@ func (r Request) String() string {
 		fmt.Fprintf(&b, " (fault: %s)", r.Fault)
 	}
 	return printable.Text(b.String())
-}
-
-// count returns a number with the word for what it counts.
-func count(n int64, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
@@ -258,7 +259,7 @@ func (f changes) unwatched(c Source, stats inspect.Stats) (lines []string) {
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s has created %s for a %s and never watched %s, so it gets no event when one is changed or deleted: write %s when you build the controller",
-			name, plural(int64(count), o.of.Names.Kind), o.owner, inspect.ObjectName(o.of.Group, o.of.Names.Plural, "", "", ""), owns(o.of)))
+			name, printable.Count(count, o.of.Names.Kind), o.owner, inspect.ObjectName(o.of.Group, o.of.Names.Plural, "", "", ""), owns(o.of)))
 	}
 	slices.Sort(lines)
 	return slices.Compact(lines)

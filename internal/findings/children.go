@@ -12,6 +12,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -83,7 +84,7 @@ func (f changes) ignoredChildren(c Source, stats inspect.Stats, requests []inspe
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s %s has created %s for a %s, and got %s of them by others, the last to %s by %s, and sent no request: write %s when you build the controller",
-			c.after(i.last.Time), c.clientOf(k.who.user, k.who.name), inspect.ObjectName(k.of.Group, k.of.Names.Plural, "", "", ""), k.owner, plural(int64(i.changes), "change"),
+			c.after(i.last.Time), c.clientOf(k.who.user, k.who.name), inspect.ObjectName(k.of.Group, k.of.Names.Plural, "", "", ""), k.owner, printable.Count(i.changes, "change"),
 			strings.TrimSpace(i.name), c.clientOf(i.last.User, i.last.UserAgent), owns(k.of)))
 	}
 	slices.Sort(lines)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
 // shownKinds is how many resources a line about a client names.
@@ -54,11 +55,11 @@ func clients(stats inspect.Stats) (lines []string) {
 			parts = append(parts, fmt.Sprintf("%d %s", c.verbs[verb], verb))
 		}
 		for _, kind := range most(c.watches) {
-			parts = append(parts, fmt.Sprintf("watches %s (%s)", kind, plural(c.watches[kind], "event")))
+			parts = append(parts, fmt.Sprintf("watches %s (%s)", kind, printable.Count(c.watches[kind], "event")))
 		}
 		line := c.name + ": " + strings.Join(parts, ", ")
 		if len(parts) == 0 {
-			line = c.name + ": " + plural(c.total, "request") + " for no resource"
+			line = c.name + ": " + printable.Count(c.total, "request") + " for no resource"
 		}
 		lines = append(lines, line)
 	}

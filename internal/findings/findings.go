@@ -9,6 +9,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -59,7 +60,7 @@ func Of(c Source) inspect.Findings {
 	if len(requests) > 0 {
 		since = requests[0].Time.Sub(c.began)
 	}
-	out := inspect.Findings{Summary: fmt.Sprintf("what happened in the cluster, the newest first (%s, the last after %s):", plural(total, "request"), round(since))}
+	out := inspect.Findings{Summary: fmt.Sprintf("what happened in the cluster, the newest first (%s, the last after %s):", printable.Count(total, "request"), round(since))}
 	sections := []section{
 		{"what panicked:", c.panics(requests), 4},
 		{"not available:", changes.unavailable(c), 8},
@@ -114,13 +115,6 @@ func oneLine(text string) string {
 		return string(shown[:maxLine]) + "…"
 	}
 	return text
-}
-
-func plural(n int64, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprint(n, " ", thing, "s")
 }
 
 // round rounds a duration to what a reader needs.

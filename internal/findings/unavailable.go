@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -97,7 +98,7 @@ func (f changes) unavailable(c Source) (lines []string) {
 		}
 		line += name + " " + of.text
 		if more := counts[of] - 1; more > 0 {
-			line += fmt.Sprintf(" (and %s)", plural(int64(more), "more pod"))
+			line += fmt.Sprintf(" (and %s)", printable.Count(more, "more pod"))
 		}
 		lines = append(lines, line)
 	}

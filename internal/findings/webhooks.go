@@ -10,6 +10,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -97,7 +98,7 @@ func rulesOf(rules []admissionregistrationv1.RuleWithOperations, stats inspect.S
 				writes += counts.Requests
 			}
 		}
-		said = append(said, fmt.Sprintf("%s of %s, and %s to these resources came", strings.Join(operations, ", "), strings.Join(kinds, ", "), plural(writes, "write")))
+		said = append(said, fmt.Sprintf("%s of %s, and %s to these resources came", strings.Join(operations, ", "), strings.Join(kinds, ", "), printable.Count(writes, "write")))
 	}
 	return strings.Join(said, "; ")
 }

@@ -3,6 +3,8 @@
 // Everything that fakecluster prints about requests, objects and scenarios passes through [Text]: the log of a
 // failed test, findings, explanations, the String methods of public types, reports of scenarios, the errors of
 // the command. Data is not changed: responses, recorded scenarios, the fields of public types.
+//
+// [Count] writes a number of things, such as 2 requests.
 package printable
 
 import (

@@ -90,8 +90,8 @@ func (s *settings) checkControllers() error {
 		if !slices.Contains(all, c) {
 			within := namesOf(all)
 			last := len(within) - 1
-			return fmt.Errorf("WithControllers: %[1]q does not act within a write; run it with workloads.Run(t, c, workloads.Controllers(%[1]q)), "+
-				"or name one of %[2]s and %[3]s", c, strings.Join(within[:last], ", "), within[last])
+			return fmt.Errorf("WithControllers: %[1]q is not a controller that acts within a write: %[2]s and %[3]s are; "+
+				"another one of kube-controller-manager runs with workloads.Run(t, c, workloads.Controllers(%[1]q))", c, strings.Join(within[:last], ", "), within[last])
 		}
 	}
 	return nil

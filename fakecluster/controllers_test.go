@@ -46,7 +46,7 @@ func withCollection() fakecluster.Option {
 
 func TestAControllerThatDoesNotActWithinAWriteIsAnError(t *testing.T) {
 	_, err := fakecluster.New(fakecluster.WithControllers("endpoints-controller"))
-	fails(t, "New", err, `WithControllers: "endpoints-controller" does not act within a write; run it with workloads.Run(t, c, workloads.Controllers("endpoints-controller")), `+
-		`or name one of namespace-controller, garbage-collector-controller, storage-version-migrator-controller, validatingadmissionpolicy-status-controller, `+
-		`resourcequota-controller, serviceaccount-controller, root-ca-certificate-publisher-controller and clusterrole-aggregation-controller`)
+	fails(t, "New", err, `WithControllers: "endpoints-controller" is not a controller that acts within a write: namespace-controller, garbage-collector-controller, storage-version-migrator-controller, validatingadmissionpolicy-status-controller, `+
+		`resourcequota-controller, serviceaccount-controller, root-ca-certificate-publisher-controller and clusterrole-aggregation-controller are; `+
+		`another one of kube-controller-manager runs with workloads.Run(t, c, workloads.Controllers("endpoints-controller"))`)
 }

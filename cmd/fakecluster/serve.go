@@ -237,7 +237,7 @@ func (f *serving) acting(given bool) ([]fakecluster.Controller, error) {
 			}
 		default:
 			if !slices.Contains(fakecluster.AllControllers(), fakecluster.Controller(name)) {
-				return nil, usageError{fmt.Errorf("--controllers: %q does not act within a write; run it with --workloads, or name one of %s", name, strings.ReplaceAll(controllerNames(), "\n", " "))}
+				return nil, usageError{fmt.Errorf("--controllers: %q is not a controller that acts within a write: %s are; another one of kube-controller-manager runs with --workloads", name, strings.ReplaceAll(controllerNames(), "\n", " "))}
 			}
 			acting = append(acting, fakecluster.Controller(name))
 		}

@@ -357,7 +357,7 @@
 //	  condition: Available
 //
 // Such scenarios are played in virtual time, so that a day with CronJobs takes seconds. settle ignores the Leases that nodes
-// renew. A node whose requests fail, by a fault with user: "system:node:n1", becomes NotReady. A program that
+// renew. A node whose requests fail, by a fault with user: "system:node:n1" and subresource: "*", becomes NotReady. A program that
 // plays them with [Run] needs the option [WithWorkloads]; fakecluster run has it. On the cluster of --kubeconfig they
 // are skipped.
 //

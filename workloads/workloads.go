@@ -34,10 +34,10 @@ type Workloads struct {
 }
 
 // Run makes a cluster live until the test and its subtests are complete. When it returns, its Nodes are ready, and all
-// controllers and the scheduler have seen what is in the cluster. Run waits up to 10 s for a Node that cannot become ready, as with
-// a fault on the requests of node-lifecycle-controller, and then logs which one and why. Run fails the test with t.Fatal if an option is wrong, if the cluster is
-// closed, or if something runs in it already. A controller that panics fails the test with its name and stack; the
-// other controllers go on.
+// controllers and the scheduler have seen what is in the cluster. Run waits up to 10 s for a Node that cannot become
+// ready, as with a fault on the requests of node-lifecycle-controller, and then logs which one and why. Run fails the test
+// with t.Fatal if an option is wrong, if the cluster is closed, or if something runs in it already. A controller that panics
+// fails the test with its name and stack; the other controllers go on.
 func Run(t testing.TB, c *fakecluster.Cluster, opts ...Option) *Workloads {
 	t.Helper()
 	tb := c.TB(t)

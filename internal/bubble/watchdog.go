@@ -137,11 +137,8 @@ func (ws *watches) check(all string) (reports []func()) {
 	defer ws.mu.Unlock()
 	var reported []string
 	for _, w := range slices.Clone(ws.all) {
-		if slices.Contains(reported, w.bubble) {
-			ws.all = slices.DeleteFunc(ws.all, func(other *watch) bool { return other == w })
-			continue
-		}
-		if w.ended && !strings.Contains(all, ", synctest bubble "+w.bubble+"]:") {
+		gone := w.ended && !strings.Contains(all, ", synctest bubble "+w.bubble+"]:")
+		if gone || slices.Contains(reported, w.bubble) {
 			ws.all = slices.DeleteFunc(ws.all, func(other *watch) bool { return other == w })
 			continue
 		}

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -112,7 +113,9 @@ func (health) Check(ctx context.Context, req *healthv1.HealthCheckRequest) (*hea
 	case "down":
 		return &healthv1.HealthCheckResponse{Status: healthv1.HealthCheckResponse_NOT_SERVING}, nil
 	case "slow":
+		// The client's deadline ends at the same instant, so that either answer may be the first.
 		<-ctx.Done()
+		return nil, status.FromContextError(ctx.Err()).Err()
 	}
 	return &healthv1.HealthCheckResponse{Status: healthv1.HealthCheckResponse_SERVING}, nil
 }

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/scenario/player"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
@@ -118,15 +116,16 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 			with.Bubble = player.Bubble(t)
 		}
 		with = player.Supervised(with, s, func(message string) { panic(message) })
-		var findings []string
-		with.Failed = func(cluster player.Backend, failure *player.Failure) {
-			findings = explain(cluster, t.Name(), failure)
+		with.Explanation = player.Explanation{
+			Findings: true,
+			Folder:   os.Getenv("FAKECLUSTER_REPORT"),
+			Title:    func(*syntax.Scenario) string { return t.Name() },
 		}
 		result := with.Play(t.Context(), s, bases[s.Cases])
 		switch {
 		case result.Failure != nil:
 			t.Error(result.Failure)
-			for _, text := range findings {
+			for _, text := range result.Explained {
 				t.Log(text)
 			}
 		case result.Skipped != "":
@@ -155,29 +154,4 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 			})
 		}
 	}
-}
-
-// explain returns what has happened in the cluster of a failed scenario, as the log of a failed test of fakecluster.Start shows it, and where
-// its page is, if the environment variable FAKECLUSTER_REPORT names a folder for it.
-func explain(cluster player.Backend, name string, failure *player.Failure) (texts []string) {
-	c, ok := cluster.(interface {
-		Findings() inspect.Findings
-		ReportFailure(message string)
-		WriteReport(folder, title string) (string, error)
-	})
-	if !ok {
-		return nil // it runs elsewhere
-	}
-	if found := c.Findings(); found.Summary != "" {
-		texts = append(texts, "fakecluster: "+found.String())
-	}
-	if folder := os.Getenv("FAKECLUSTER_REPORT"); folder != "" {
-		c.ReportFailure(failure.String())
-		path, err := c.WriteReport(folder, name)
-		if err != nil {
-			return append(texts, fmt.Sprintf("fakecluster: the report cannot be written: %v", err))
-		}
-		texts = append(texts, "fakecluster: the report is in "+path)
-	}
-	return texts
 }

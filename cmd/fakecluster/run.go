@@ -149,6 +149,7 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	}
 	with := player.Player{
 		Parallel: f.parallel, Bubble: bubbles(cmd.Context()), Live: workloads.FromYAML, Start: player.InProcessWith(options...),
+		Explanation: player.Explanation{Findings: os.Getenv(printsFindings) != "", Folder: os.Getenv(reportFolder)},
 	}
 	if f.kubeconfig != "" {
 		cfg, err := clientcmd.BuildConfigFromFlags("", f.kubeconfig)

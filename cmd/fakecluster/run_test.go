@@ -379,3 +379,32 @@ func TestNewScenario(t *testing.T) {
 		t.Errorf("first line: %s", first)
 	}
 }
+
+// The environment variables that explain failed tests explain failed scenarios, too.
+func TestFailedScenarioIsExplained(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	if err := os.WriteFile("s.yaml", []byte("scenario: It fails\nsteps:\n- get: {path: /version}\n  expect: {major: \"0\"}\n"+
+		"---\nscenario: It passes\nsteps:\n- get: {path: /healthz}\n  expect: ok\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FAKECLUSTER_REPORT", "pages")
+	t.Setenv("FAKECLUSTER_FINDINGS", "1")
+	var stdout, stderr bytes.Buffer
+	if status := execute(t.Context(), []string{"run", "s.yaml"}, &stdout, &stderr); status != failed {
+		t.Errorf("status %d", status)
+	}
+	pages, err := filepath.Glob("pages/*")
+	if err != nil || len(pages) != 1 {
+		t.Fatalf("pages %v, error %v, want one of the scenario that failed", pages, err)
+	}
+	const summary = "    fakecluster: what happened in the cluster, the newest first ("
+	for _, want := range []string{summary, "\n    fakecluster: the report is in " + filepath.Join(folder, pages[0]) + "\n"} {
+		if strings.Count(stdout.String(), want) != 1 {
+			t.Errorf("the output does not have %q once:\n%s", want, stdout.String())
+		}
+	}
+	if page, err := os.ReadFile(pages[0]); err != nil || !strings.Contains(string(page), "s.yaml: It fails") {
+		t.Errorf("the page does not have the title of the scenario; error %v", err)
+	}
+}

@@ -42,8 +42,8 @@ type Player struct {
 	// rejected.
 	Grace time.Duration
 
-	// Failed is called when a scenario has failed, before its cluster is closed; nil: nothing is called.
-	Failed func(Backend, *Failure)
+	// Explanation is what the result of a failed scenario contains besides the failure.
+	Explanation Explanation
 
 	// virtual: the scenario is played in a bubble.
 	virtual bool
@@ -68,7 +68,7 @@ func (with Player) Play(ctx context.Context, s *syntax.Scenario, of *sharedClust
 		err := with.Bubble(func() {
 			// A goroutine that waits for something outside the bubble would stop its time, so
 			// interrupts are checked before each step.
-			result.Failure, result.Log = playScenario(context.WithoutCancel(ctx), s, ctx, with, nil)
+			playScenario(context.WithoutCancel(ctx), &result, ctx, with, nil)
 		})
 		if err != nil && result.Failure == nil {
 			result.Failure = &Failure{Position: s.Position, Message: err.Error()}
@@ -76,7 +76,7 @@ func (with Player) Play(ctx context.Context, s *syntax.Scenario, of *sharedClust
 	case needsVirtualTime(s) != "":
 		result.Skipped = needsVirtualTime(s)
 	default:
-		result.Failure, result.Log = playScenario(ctx, s, ctx, with, of)
+		playScenario(ctx, &result, ctx, with, of)
 	}
 	if result.Failure != nil && result.Failure.skipReason != "" {
 		result.Skipped, result.Failure = result.Failure.skipReason, nil
@@ -88,64 +88,73 @@ func (with Player) Play(ctx context.Context, s *syntax.Scenario, of *sharedClust
 // errOver is the cause that ends the context of a scenario.
 var errOver = errors.New("the scenario has ended")
 
-func playScenario(ctx context.Context, s *syntax.Scenario, interrupted context.Context, with Player, of *sharedCluster) (failed *Failure, log []string) {
+// playScenario plays the scenario of a result and fills in the failure and the log.
+func playScenario(ctx context.Context, result *Result, interrupted context.Context, with Player, of *sharedCluster) {
+	s := result.Scenario
 	if interrupted.Err() != nil {
-		return &Failure{Position: s.Position, Message: fmt.Sprintf("not played: %v", context.Cause(interrupted))}, nil
+		result.Failure = &Failure{Position: s.Position, Message: fmt.Sprintf("not played: %v", context.Cause(interrupted))}
+		return
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(errOver)
 	var p *playback
 	played := 0
 	if of != nil {
-		p, failed = of.fork(ctx, s, with.Start)
+		p, result.Failure = of.fork(ctx, s, with.Start)
 		played = s.Cases.SharedSetup
 	} else {
-		p, failed = begin(ctx, s, with.Start)
+		p, result.Failure = begin(ctx, s, with.Start)
 	}
-	if failed != nil {
-		return failed, nil
+	if result.Failure != nil {
+		return
 	}
 	p.interrupted, p.virtual, p.remote = interrupted, with.virtual, with.Remote
 	if p.grace = with.Grace; p.grace == 0 {
 		p.grace = defaultGrace
 	}
-	defer func() {
-		log = p.client.log
-		if err := p.client.controller.end(); err != nil && failed == nil {
-			failed = &Failure{Position: s.Position, Message: err.Error()}
-		}
-		if err := p.endLife(); err != nil && failed == nil {
-			failed = &Failure{Position: s.Position, Message: err.Error()}
-		}
-		if failed != nil {
-			failed.Log = log
-			if with.Failed != nil {
-				with.Failed(p.cluster, failed)
-			}
-		}
-		if err := p.close(); err != nil && failed == nil {
-			failed = &Failure{Position: s.Position, Message: "closing the cluster: " + err.Error()}
-		}
-	}()
+	defer p.end(result, with.Explanation)
+	result.Failure = p.playAll(ctx, s, played, with, stop)
+}
+
+// playAll plays the setup from a step on, and the steps.
+func (p *playback) playAll(ctx context.Context, s *syntax.Scenario, from int, with Player, stop context.CancelCauseFunc) *Failure {
 	if s.Workloads != nil {
-		if failed = p.live(with.Live, s); failed != nil {
-			return failed, nil
+		if failed := p.live(with.Live, s); failed != nil {
+			return failed
 		}
 	}
 	if s.Params != nil {
 		p.frames[nil][syntax.CaseName] = Answer{Body: s.Params}
 	}
-	if failed = p.play(ctx, s.Setup, played, len(s.Setup), "setup"); failed != nil {
-		return failed, nil
+	if failed := p.play(ctx, s.Setup, from, len(s.Setup), "setup"); failed != nil {
+		return failed
 	}
 	if with.Controller != nil {
 		p.client.controller = startController(ctx, with.Controller, p.cluster, func(err error) { stop(controllerError{err}) })
 	}
-	failed = p.play(ctx, s.Steps, 0, len(s.Steps), "step")
+	failed := p.play(ctx, s.Steps, 0, len(s.Steps), "step")
 	if failed == nil && ctx.Err() != nil {
 		failed = &Failure{Position: s.Position, Message: ended(ctx)}
 	}
-	return failed, nil
+	return failed
+}
+
+// end ends what lives in the cluster, explains a failure, and closes the cluster. What does not end as it should is a
+// failure of a scenario that has none.
+func (p *playback) end(result *Result, explanation Explanation) {
+	check := func(prefix string, err error) {
+		if err != nil && result.Failure == nil {
+			result.Failure = &Failure{Position: result.Scenario.Position, Message: prefix + err.Error()}
+		}
+	}
+	result.Log = p.client.log
+	check("", p.client.controller.end())
+	check("", p.endLife())
+	if result.Failure != nil {
+		result.Failure.Log = result.Log
+		result.Explained = explanation.of(p.cluster, result)
+	}
+	check("closing the cluster: ", p.close())
 }
 
 // controllerError is why the controller has ended a scenario.
@@ -295,6 +304,8 @@ type Result struct {
 	Failure *Failure
 	// Skipped is why the scenario was not played; empty: it was played.
 	Skipped string
+	// Explained is what Player.Explanation asks for, if the scenario failed.
+	Explained []string
 	// Log has the lines that the scenario wrote to its log.
 	Log []string
 }

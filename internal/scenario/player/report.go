@@ -117,7 +117,9 @@ func (r *Reporter) Report(result Result) {
 	}
 	fmt.Fprintf(r.w, "%s  %s: %s (%.3fs)\n", verdict, s.Position, s.Title(), result.Elapsed.Seconds())
 	if result.Failure != nil {
-		fmt.Fprintln(r.w, indent(result.Failure.String()))
+		for _, text := range append([]string{result.Failure.String()}, result.Explained...) {
+			fmt.Fprintln(r.w, indent(text))
+		}
 	} else if r.Verbose && len(result.Log) > 0 {
 		fmt.Fprintln(r.w, indent(strings.Join(result.Log, "\n")))
 	}

@@ -208,6 +208,9 @@ func TestCheckRoleFindsMistakesInItsArguments(t *testing.T) {
 	check := func(paths ...string) string {
 		return reportOf(t, func(t testing.TB) { c.CheckRole(t, "oprator", paths...) })
 	}
+	equal(t, "the user of RESTConfig", reportOf(t, func(t testing.TB) { c.CheckRole(t, "kubernetes-admin", "testdata/rbac") }),
+		"fakecluster: kubernetes-admin is the user of RESTConfig, who may do everything and whose requests are not recorded: "+
+			"run the operator with c.ConfigFor(\"operator\", \"system:masters\") and check the user operator")
 	equal(t, "a user without requests", check("testdata/rbac"), "fakecluster: the user oprator has not sent a request, so there is nothing to compare the roles with: "+
 		"run the operator with c.ConfigFor(\"oprator\"), and call this when it has done everything")
 	folder := t.TempDir()

@@ -8,7 +8,7 @@ var mistakes = []struct{ stack, mistake string }{
 	{"controller-runtime/pkg/metrics/server.",
 		"a manager serves metrics on a socket: write ctrl.Options{Metrics: metricsserver.Options{BindAddress: \"0\"}}"},
 	{"controller-runtime/pkg/webhook.",
-		"a manager serves webhooks on a socket: write fakecluster.WithService(namespace, name, 443, mgr.GetWebhookServer().WebhookMux()), and replace the server by one whose Start waits for its context"},
+		"a manager serves webhooks on a socket: run it with controllerruntime.Run and fakecluster.WithWebhookPaths(folder), or write fakecluster.WithService(namespace, name, 443, mgr.GetWebhookServer().WebhookMux()) and replace the server by one whose Start waits for its context"},
 	{"controller-runtime/pkg/manager.(*Server)",
 		"a manager serves health probes or profiles on a socket: write ctrl.Options{HealthProbeBindAddress: \"0\", PprofBindAddress: \"0\"}"},
 	{"net/http.(*persistConn)",

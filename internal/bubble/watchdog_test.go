@@ -175,7 +175,7 @@ func TestTheMistakeOfABlockedBubble(t *testing.T) {
 		{"probes", "[IO wait, synctest bubble 1]:\nnet.(*TCPListener).Accept(0x1)\nsigs.k8s.io/controller-runtime/pkg/manager.(*Server).serve(0x2)",
 			`a manager serves health probes or profiles on a socket: write ctrl.Options{HealthProbeBindAddress: "0", PprofBindAddress: "0"}`},
 		{"webhooks", "[IO wait, synctest bubble 1]:\nnet.(*TCPListener).Accept(0x1)\nsigs.k8s.io/controller-runtime/pkg/webhook.(*DefaultServer).Start(0x2)",
-			`a manager serves webhooks on a socket: write fakecluster.WithService(namespace, name, 443, mgr.GetWebhookServer().WebhookMux()), and replace the server by one whose Start waits for its context`},
+			`a manager serves webhooks on a socket: run it with controllerruntime.Run and fakecluster.WithWebhookPaths(folder), or write fakecluster.WithService(namespace, name, 443, mgr.GetWebhookServer().WebhookMux()) and replace the server by one whose Start waits for its context`},
 		{"a client", "[IO wait, synctest bubble 1]:\nnet/http.(*persistConn).Read()",
 			`an HTTP client has a connection to a server: write fakecluster.Start(t, fakecluster.InProcess()) in the bubble, and use its RESTConfig()`},
 		{"a channel", "[chan receive, synctest bubble 1]:\nmain.main()",

@@ -13,16 +13,16 @@ import (
 type Findings struct {
 	// Summary says how many requests there were. It is empty, and so are the Findings, if there
 	// were none and nothing panicked.
-	Summary string
+	Summary string `json:"summary,omitempty"`
 	// Sections are the findings, one for each sort of trouble, the most informative first.
-	Sections []Finding
+	Sections []Finding `json:"sections,omitempty"`
 }
 
 // Finding is one sort of trouble.
 type Finding struct {
-	Title string   // such as "refused:"
-	Lines []string // the newest first
-	More  int      // how many lines were left out
+	Title string   `json:"title"`          // such as "refused:"
+	Lines []string `json:"lines"`          // the newest first
+	More  int      `json:"more,omitempty"` // how many lines were left out
 }
 
 // maxFindingLines is how many lines Lines returns at most.

@@ -14,76 +14,85 @@ import (
 // Request is one request to a cluster.
 type Request struct {
 	// Number counts the requests of the cluster, from 1.
-	Number int64
+	Number int64 `json:"number"`
 	// Cause is the number of the request that made one of the cluster's own controllers send
 	// this one; 0: a client sent it.
-	Cause int64
+	Cause int64 `json:"cause,omitempty"`
 	// Time is when the request arrived, by the clock of the cluster.
-	Time time.Time
+	Time time.Time `json:"time"`
 
 	// User is the user who sent the request; empty: the user was not authenticated. UserAgent is
 	// the header of that name.
-	User, UserAgent string
+	User      string `json:"user,omitempty"`
+	UserAgent string `json:"userAgent,omitempty"`
 
 	// Verb is a verb of RBAC: get, list, watch, create, update, patch, delete or
 	// deletecollection. For a request that is not for a resource it is the method in lower case.
-	Verb string
+	Verb string `json:"verb"`
 	// Patch is the type of a patch: apply, json, merge or strategic; empty for other verbs.
-	Patch string
+	Patch string `json:"patch,omitempty"`
 	// Group, Version, Resource and Subresource are what the verb is for. Namespace and Name are
 	// empty where the request does not have them.
-	Group, Version, Resource, Subresource string
-	Namespace, Name                       string
+	Group       string `json:"group,omitempty"`
+	Version     string `json:"version,omitempty"`
+	Resource    string `json:"resource,omitempty"`
+	Subresource string `json:"subresource,omitempty"`
+	Namespace   string `json:"namespace,omitempty"`
+	Name        string `json:"name,omitempty"`
 	// Path and Options are the path of the URL and its query. Both are empty for a request of
 	// one of the cluster's own controllers.
-	Path, Options string
+	Path    string `json:"path,omitempty"`
+	Options string `json:"options,omitempty"`
 
 	// Code is the HTTP status of the answer, and Reason and Message are those of its Status if
 	// it is a failure. Code is 0 until there is an answer.
-	Code    int
-	Reason  metav1.StatusReason
-	Message string
+	Code    int                 `json:"code,omitempty"`
+	Reason  metav1.StatusReason `json:"reason,omitempty"`
+	Message string              `json:"message,omitempty"`
 	// Latency is the time until the answer began; for a watch, until it ended. It is measured by
 	// the clock of the process, or of the testing/synctest bubble.
-	Latency time.Duration
+	Latency time.Duration `json:"latencyNanoseconds,omitempty"`
 	// Running is true until there is an answer, and as long as a watch goes on.
-	Running bool
+	Running bool `json:"running,omitempty"`
 
 	// Revision is the newest revision that the request itself made, and Revisions their
 	// number. They are 0 if it has written nothing.
-	Revision, Revisions int64
+	Revision  int64 `json:"revision,omitempty"`
+	Revisions int64 `json:"revisions,omitempty"`
 	// Repeats is true if a write would have changed nothing, and so was not stored.
-	Repeats bool
+	Repeats bool `json:"repeats,omitempty"`
 	// Read and Found are of a write that was refused because another one came first: the
 	// resourceVersion that the client sent, and that of the object. 0: it was no such write.
-	Read, Found int64
+	Read  int64 `json:"read,omitempty"`
+	Found int64 `json:"found,omitempty"`
 	// Received and Sent are the bytes of the bodies of the request and of the answer.
-	Received, Sent int64
+	Received int64 `json:"received,omitempty"`
+	Sent     int64 `json:"sent,omitempty"`
 	// Events is how many events a watch has delivered, not counting bookmarks.
-	Events int64
+	Events int64 `json:"events,omitempty"`
 	// Webhooks are the calls of admission webhooks for the request, in the order in which they
 	// ended.
-	Webhooks []WebhookCall
+	Webhooks []WebhookCall `json:"webhooks,omitempty"`
 	// Warnings are those of the answer, such as that a field is unknown and was dropped.
-	Warnings []string
+	Warnings []string `json:"warnings,omitempty"`
 	// DropsStatus is true if the write carried a status that was not stored, because its kind takes it at the
 	// subresource status alone. It is set for creates, and for updates that change nothing otherwise.
-	DropsStatus bool
+	DropsStatus bool `json:"dropsStatus,omitempty"`
 	// Fault is what faults on purpose did to the request; empty: nothing. Commas separate several
 	// faults, and each is named once. A failed conversion is not among them, because upstream's converter
 	// does not get the request for which it converts an object.
-	Fault string
+	Fault string `json:"fault,omitempty"`
 }
 
 // WebhookCall is a call of an admission webhook.
 type WebhookCall struct {
-	Webhook       string // its name, such as validate.example.com
-	Configuration string // the name of the webhook configuration
+	Webhook       string `json:"webhook"`       // its name, such as validate.example.com
+	Configuration string `json:"configuration"` // the name of the webhook configuration
 	// Outcome is Allowed, Changed, Denied or Failed. A call has failed if there is no usable
 	// answer; then the failurePolicy of the webhook decides about the request.
-	Outcome string
-	Message string        // of a refusal or a failure
-	Latency time.Duration // by the clock of the process, or of the bubble
+	Outcome string        `json:"outcome"`
+	Message string        `json:"message,omitempty"`            // of a refusal or a failure
+	Latency time.Duration `json:"latencyNanoseconds,omitempty"` // by the clock of the process, or of the bubble
 }
 
 // Client names the sender of the request in one word, see [ClientName].

@@ -26,24 +26,27 @@ func (h History) String() string {
 // Revision is one state of an object, and the request that made it.
 type Revision struct {
 	// Revision is the resourceVersion of the object in this state.
-	Revision int64
+	Revision int64 `json:"revision"`
 	// Event is the type of the event that watches got: Added, Modified or Deleted. It is empty
 	// for a state with which the history begins, because it is older.
-	Event watch.EventType
+	Event watch.EventType `json:"event,omitempty"`
 
 	// Time, User, UserAgent, Verb, Patch and Subresource are those of the [Request] that made the
 	// revision. Number is its number; 0 if Cluster.Requests does not have it: the options of the
 	// cluster made it, or the cluster that this one was forked from. All are zero for what the
 	// cluster has from its start, from a snapshot or from a data file.
-	Time                     time.Time
-	User, UserAgent          string
-	Verb, Patch, Subresource string
-	Number                   int64
+	Time        time.Time `json:"time"`
+	User        string    `json:"user,omitempty"`
+	UserAgent   string    `json:"userAgent,omitempty"`
+	Verb        string    `json:"verb,omitempty"`
+	Patch       string    `json:"patch,omitempty"`
+	Subresource string    `json:"subresource,omitempty"`
+	Number      int64     `json:"number,omitempty"`
 
 	// Object is the object in this state.
-	Object *unstructured.Unstructured
+	Object *unstructured.Unstructured `json:"object"`
 	// Changes are the differences to the state before. There are none for a new object.
-	Changes []FieldChange
+	Changes []FieldChange `json:"changes,omitempty"`
 }
 
 // Client names the client that made the revision, see [ClientName]. It is empty if the request is

@@ -15,8 +15,12 @@ type Stats map[Counted]Counts
 // Counted is what requests are counted by. Verb, Group, Resource and Subresource are as in a
 // [Request].
 type Counted struct {
-	User, UserAgent, Verb        string
-	Group, Resource, Subresource string
+	User        string `json:"user,omitempty"`
+	UserAgent   string `json:"userAgent,omitempty"`
+	Verb        string `json:"verb"`
+	Group       string `json:"group,omitempty"`
+	Resource    string `json:"resource,omitempty"`
+	Subresource string `json:"subresource,omitempty"`
 }
 
 // Client names the client that sent the requests, see [ClientName].
@@ -24,13 +28,14 @@ func (c Counted) Client() string { return ClientName(c.User, c.UserAgent) }
 
 // Counts are the number of requests, and of their outcomes.
 type Counts struct {
-	Requests       int64
-	Failures       int64 // answers with a code of 400 or more
-	Conflicts      int64 // answers with code 409 and the reason Conflict
-	Repeats        int64 // writes that would have changed nothing, and were not stored
-	Revisions      int64
-	Events         int64 // that watches have delivered
-	Received, Sent int64 // bytes of the bodies of requests and of answers
+	Requests  int64 `json:"requests"`
+	Failures  int64 `json:"failures,omitempty"`  // answers with a code of 400 or more
+	Conflicts int64 `json:"conflicts,omitempty"` // answers with code 409 and the reason Conflict
+	Repeats   int64 `json:"repeats,omitempty"`   // writes that would have changed nothing, and were not stored
+	Revisions int64 `json:"revisions,omitempty"`
+	Events    int64 `json:"events,omitempty"`   // that watches have delivered
+	Received  int64 `json:"received,omitempty"` // bytes of the bodies of requests
+	Sent      int64 `json:"sent,omitempty"`     // bytes of the bodies of answers
 }
 
 // Add adds other counts.

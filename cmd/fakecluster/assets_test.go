@@ -483,7 +483,7 @@ func TestEnvtestRefusesAFolderOfAnotherUser(t *testing.T) {
 			if err := os.Chmod(path, mode); err != nil {
 				t.Fatal(err)
 			}
-			refused("writable", fmt.Sprintf("%s has mode %#o, so that other users could change the programs in it", path, mode))
+			refused("writable", fmt.Sprintf("%s has mode %#o, so that other users could change what is in it", path, mode))
 		}
 		if err := os.Chmod(path, 0o700); err != nil {
 			t.Fatal(err)
@@ -492,7 +492,7 @@ func TestEnvtestRefusesAFolderOfAnotherUser(t *testing.T) {
 			if err := os.Chown(path, 65534, -1); err != nil {
 				t.Fatal(err)
 			}
-			refused("owned", path+" belongs to another user (uid 65534; yours is 0), who could change the programs in it")
+			refused("owned", path+" belongs to another user (uid 65534; yours is 0), who could change what is in it")
 			if err := os.Chown(path, 0, -1); err != nil {
 				t.Fatal(err)
 			}

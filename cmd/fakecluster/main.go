@@ -6,6 +6,7 @@
 //	fakecluster snapshot [--snapshot FILE] [--crds PATH]... FILE
 //	fakecluster new scenario FILE
 //	fakecluster envtest
+//	fakecluster host [--background] [--listen PORT] [--stay]
 //
 // Under the names kube-apiserver, etcd and kubectl it is a part of the control plane that envtest
 // starts.
@@ -83,7 +84,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		SilenceUsage:     true,
 		PersistentPreRun: func(*cobra.Command, []string) { started = true },
 	}
-	root.AddCommand(serveCommand(), runCommand(), newCommand(), snapshotCommand(), envtestCommand())
+	root.AddCommand(serveCommand(), runCommand(), newCommand(), snapshotCommand(), envtestCommand(), hostCommand())
 	root.SetArgs(withReports(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -124,10 +125,14 @@ func refuseUnknownTopics(root *cobra.Command) {
 }
 
 // version returns the version of the module, and of the Kubernetes that it serves.
-func version() string {
-	module := "(devel)"
+func version() string { return moduleVersion() + ", Kubernetes " + discovery.Version.GitVersion }
+
+// unreleased is the version of a module that was not downloaded.
+const unreleased = "(devel)"
+
+func moduleVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		module = info.Main.Version
+		return info.Main.Version
 	}
-	return module + ", Kubernetes " + discovery.Version.GitVersion
+	return unreleased
 }

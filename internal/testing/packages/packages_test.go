@@ -107,7 +107,7 @@ const module = "github.com/fakecluster/fakecluster/"
 var layers = [][]string{
 	{"cmd"},
 	{"explore", "scenarios"},
-	{"internal/scenario"},
+	{"internal/host", "internal/scenario"},
 	{"workloads"},
 	{"fakecluster"},
 	{"internal/serverflags"},

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fakecluster/fakecluster/internal/host"
+)
+
+// hosting are the flags of host.
+type hosting struct {
+	listen           int // -1: the Unix socket
+	stay, background bool
+}
+
+// idleTime is how long a host waits for a client before it ends.
+const idleTime = time.Minute
+
+func hostCommand() *cobra.Command {
+	var f hosting
+	cmd := &cobra.Command{
+		Use:   "host [flags]",
+		Short: "Hold many clusters for programs in any language",
+		Long: `Hold clusters for clients, behind a control API over HTTP and JSON, until SIGINT or
+SIGTERM, or until there has been no client for a minute. The clusters of a client end
+with its connection. docs/remote.md describes the API.
+
+The host listens on a Unix socket in your cache folder, which you alone can use. There is
+one such host: if it runs already, the command prints its address and ends. As soon as the
+host answers, the one line "ready unix:SOCKET" is printed on stdout.`,
+		Example: `  fakecluster host --background
+  fakecluster host --stay
+  fakecluster host --listen 0`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("listen") {
+				f.listen = -1
+			} else if f.listen < 0 || f.listen > 65535 {
+				return usageError{fmt.Errorf("host: --listen: %d is not a port; ports are from 1 to 65535, and 0 is a free one", f.listen)}
+			}
+			if err := f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()); err != nil {
+				return fmt.Errorf("host: %w", err)
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&f.listen, "listen", 0, `listen on this port of 127.0.0.1 in place of the Unix socket, and 0 for a free one; the line
+is then "ready URL TOKEN", and requests need the header Authorization: Bearer TOKEN`)
+	flags.BoolVar(&f.stay, "stay", false, "go on without clients")
+	flags.BoolVar(&f.background, "background", false, "start the host in the background, and end when it is ready")
+	return cmd
+}
+
+func (f *hosting) run(ctx context.Context, stdout, stderr io.Writer) error {
+	build, err := ownBuild()
+	if err != nil {
+		return err
+	}
+	options := host.Options{Version: moduleVersion(), Build: build, PID: os.Getpid()}
+	if !f.stay {
+		options.Idle = idleTime
+	}
+	if f.background {
+		return f.startInBackground(stdout)
+	}
+	if f.listen >= 0 {
+		return serveHostOnPort(ctx, f.listen, options, stdout)
+	}
+	folder, err := hostFolder()
+	if err != nil {
+		return err
+	}
+	place, err := takePlace(folder, options)
+	if err != nil {
+		return err
+	}
+	if place == nil {
+		return ready(stdout, "unix:"+socketIn(folder))
+	}
+	defer place.leave()
+	return serveHost(ctx, place.listener, options, func() error {
+		place.started()
+		return ready(stdout, "unix:"+socketIn(folder))
+	})
+}
+
+func ready(stdout io.Writer, words ...string) error {
+	_, err := fmt.Fprintln(stdout, "ready", strings.Join(words, " "))
+	return err
+}
+
+// serveHostOnPort serves a host of its own, which needs a token.
+func serveHostOnPort(ctx context.Context, port int, options host.Options, stdout io.Writer) error {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return err
+	}
+	options.Token = rand.Text()
+	return serveHost(ctx, l, options, func() error { return ready(stdout, "http://"+l.Addr().String(), options.Token) })
+}
+
+// serveHost serves a host until it is done or the context ends. listening is called when it can be reached.
+func serveHost(ctx context.Context, l net.Listener, options host.Options, listening func() error) error {
+	h := host.New(options)
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	err := listening()
+	if err == nil {
+		select {
+		case <-ctx.Done():
+		case <-h.Done():
+		}
+	}
+	_ = l.Close() // which removes the socket: nobody connects any more
+	err = errors.Join(err, h.Close())
+	_ = server.Close()
+	if end := <-served; !errors.Is(end, http.ErrServerClosed) && !errors.Is(end, net.ErrClosed) {
+		err = errors.Join(err, end)
+	}
+	return err
+}
+
+// ownBuild names this executable by its size and the time of its last change. Module remote computes the same.
+func ownBuild() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(self)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano()), nil
+}
+
+// hostFolder returns the folder with the socket, which only its owner can use.
+func hostFolder() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return "", err
+	}
+	folder := filepath.Join(cache, "fakecluster")
+	if err := ownFolder(folder); err != nil {
+		return "", err
+	}
+	folder = filepath.Join(folder, "host")
+	if err := ownFolder(folder); err != nil {
+		return "", err
+	}
+	if socket := socketIn(folder); len(socket) > maxSocket {
+		return "", fmt.Errorf("%s is too long for a socket, whose path may have %d bytes: %s with a shorter path", socket, maxSocket, elsewhere)
+	}
+	return folder, os.Chmod(folder, 0o700)
+}
+
+// maxSocket is how long the path of a socket may be on all systems.
+const maxSocket = 103
+
+func socketIn(folder string) string { return filepath.Join(folder, "host.sock") }
+
+// place is the right to be the host of the socket.
+type place struct {
+	listener net.Listener
+	started  func() // ends the start, so that others connect
+	leave    func()
+}
+
+// takePlace returns the place of the host, or nil if one of this version runs already.
+//
+// Two files are locked. The first is locked while a host starts, so that only one does. The second is locked as long as a host
+// runs: the socket of one that was killed is removed, and that of one that runs is not.
+func takePlace(folder string, options host.Options) (*place, error) {
+	starting, err := lockFile(filepath.Join(folder, "starting.lock"), true)
+	if err != nil {
+		return nil, err
+	}
+	running, err := lockFile(filepath.Join(folder, "running.lock"), false)
+	if errors.Is(err, errLocked) {
+		if there, err := joinHost(folder, options); there || err != nil {
+			unlock(starting)
+			return nil, err
+		}
+		running, err = lockFile(filepath.Join(folder, "running.lock"), true) // it is about to end
+	}
+	if err != nil {
+		unlock(starting)
+		return nil, err
+	}
+	socket := socketIn(folder)
+	l, err := listenUnix(socket)
+	if err != nil {
+		unlock(running)
+		unlock(starting)
+		return nil, err
+	}
+	return &place{listener: l, started: func() { unlock(starting) }, leave: func() { unlock(running) }}, nil
+}
+
+// listenUnix listens on a socket, in place of one that a killed host has left behind.
+func listenUnix(socket string) (net.Listener, error) {
+	switch info, err := os.Lstat(socket); {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case info.Mode()&os.ModeSocket == 0:
+		return nil, fmt.Errorf("%s is not a socket: remove it", socket)
+	default:
+		if err := checkOwner(socket, info); err != nil {
+			return nil, err
+		}
+		if err := os.Remove(socket); err != nil {
+			return nil, err
+		}
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		return nil, err
+	}
+	return l, os.Chmod(socket, 0o600)
+}
+
+// joinHost looks at the host that runs. It reports whether it can be used; if it is about to end, it cannot. A host of another
+// version is asked to end, which it does if nobody uses it.
+func joinHost(folder string, options host.Options) (there bool, err error) {
+	client := unixClient(socketIn(folder))
+	defer client.CloseIdleConnections()
+	answer, err := client.Get("http://fakecluster/v1/info")
+	if err != nil {
+		if timeout := (net.Error)(nil); errors.As(err, &timeout) && timeout.Timeout() {
+			return false, fmt.Errorf("the host at %s does not answer: end its process, which has the file running.lock beside it open", socketIn(folder))
+		}
+		return false, nil
+	}
+	defer answer.Body.Close()
+	var is host.Info
+	if err := json.NewDecoder(answer.Body).Decode(&is); err != nil || answer.StatusCode != http.StatusOK {
+		return false, fmt.Errorf("what listens at %s is not a host of fakecluster (%s): end it, and remove the socket", socketIn(folder), answer.Status)
+	}
+	if is.Build == options.Build || is.Version == options.Version && is.Version != unreleased {
+		return true, nil
+	}
+	ended, err := client.Post("http://fakecluster/v1/end", "application/json", nil)
+	if err != nil {
+		return false, nil
+	}
+	defer ended.Body.Close()
+	if ended.StatusCode == http.StatusNoContent {
+		return false, nil
+	}
+	return false, fmt.Errorf("a host of another build of fakecluster (%s) is in use at %s, and this is %s: wait until its clients have ended, or end its process %d", is.Version, socketIn(folder), options.Version, is.PID)
+}
+
+// unixClient returns a client for a host at a socket.
+func unixClient(socket string) *http.Client {
+	var d net.Dialer
+	return &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return d.DialContext(ctx, "unix", socket)
+	}}}
+}

@@ -1,0 +1,18 @@
+//go:build !unix
+
+package main
+
+import (
+	"errors"
+	"os"
+)
+
+// errLocked says that another process has locked a file.
+var errLocked = errors.New("the file is locked")
+
+// lockFile returns an error: the shared host needs locks of files, which fakecluster has on Unix only.
+func lockFile(string, bool) (*os.File, error) {
+	return nil, errors.New("on this system, a host needs a port of its own: fakecluster host --listen 0")
+}
+
+func unlock(*os.File) {}

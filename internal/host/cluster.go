@@ -1,0 +1,256 @@
+package host
+
+import (
+	"encoding/base64"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+
+	clientrest "k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/faults"
+	"github.com/fakecluster/fakecluster/workloads"
+)
+
+// cluster is a cluster of a session.
+type cluster struct {
+	*fakecluster.Cluster
+	id, session string
+
+	mu        sync.Mutex
+	faults    map[int]faults.Injection
+	injected  int                  // faults until now, also those that have been rejected
+	answered  map[string]bool      // errors that a client has got already
+	hold      faults.Hold          // nil: there is none
+	workloads *workloads.Workloads // nil: nothing lives in the cluster
+
+	ending sync.Once
+	errs   []error // of the end
+}
+
+func newCluster(c *fakecluster.Cluster) *cluster {
+	return &cluster{Cluster: c, faults: map[int]faults.Injection{}, answered: map[string]bool{}}
+}
+
+// end closes the cluster, and returns what has gone wrong in it that no client has been told.
+func (c *cluster) end() []error {
+	c.ending.Do(func() {
+		c.mu.Lock()
+		life := c.workloads
+		c.mu.Unlock()
+		if life != nil {
+			c.errs = append(c.errs, parts(life.Close())...)
+		}
+		c.errs = append(c.errs, parts(c.Close())...)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.errs = slices.DeleteFunc(c.errs, func(err error) bool { return c.answered[err.Error()] })
+	})
+	return c.errs
+}
+
+// parts returns the errors that errors.Join has joined.
+func parts(err error) (all []error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range joined.Unwrap() {
+			all = append(all, parts(one)...)
+		}
+		return all
+	}
+	if err != nil {
+		all = append(all, err)
+	}
+	return all
+}
+
+// endAll ends clusters, side by side.
+func endAll(all []*cluster) {
+	var ended sync.WaitGroup
+	for _, c := range all {
+		ended.Go(func() { c.end() })
+	}
+	ended.Wait()
+}
+
+// Cluster describes a cluster and how to reach it as its administrator.
+type Cluster struct {
+	Cluster              string         `json:"cluster" doc:"the name of the cluster, for the paths of the control API"`
+	URL                  string         `json:"url" doc:"the address of its API server"`
+	Token                string         `json:"token" doc:"the bearer token of its administrator"`
+	CertificateAuthority string         `json:"certificateAuthority,omitempty" doc:"the PEM of the authority that signed the certificate of an HTTPS url"`
+	Kubeconfig           string         `json:"kubeconfig" doc:"a kubeconfig of the administrator, over HTTPS"`
+	CABundle             string         `json:"caBundle,omitempty" doc:"the PEM for the caBundle of webhook configurations, if the cluster was started with webhookPaths"`
+	WebhookServer        *WebhookServer `json:"webhookServer,omitempty" doc:"where the webhook server of the client has to listen, if the cluster was started with webhookPaths"`
+}
+
+// WebhookServer says where a webhook server listens.
+type WebhookServer struct {
+	Host    string `json:"host" doc:"the address"`
+	Port    int    `json:"port" doc:"the port"`
+	CertDir string `json:"certDir" doc:"a folder with tls.crt and tls.key"`
+}
+
+func (c *cluster) describe() (d Cluster, err error) {
+	kubeconfig, err := c.Kubeconfig()
+	if err != nil {
+		return d, err
+	}
+	cfg := c.RESTConfig()
+	d = Cluster{
+		Cluster: c.id, URL: c.URL(), Token: cfg.BearerToken, CertificateAuthority: string(cfg.CAData),
+		Kubeconfig: string(kubeconfig), CABundle: string(c.CABundle()),
+	}
+	if s := c.WebhookServer(); s.Port != 0 {
+		d.WebhookServer = &WebhookServer{s.Host, s.Port, s.CertDir}
+	}
+	return d, nil
+}
+
+func getCluster(c call, _ none) (Cluster, error) { return c.cluster.describe() }
+
+// Clusters lists clusters.
+type Clusters struct {
+	Clusters []string `json:"clusters" doc:"the names of the clusters of all sessions, in the order in which they started"`
+}
+
+func listClusters(c call, _ none) (Clusters, error) {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	number := func(id string) int { n, _ := strconv.Atoi(id[1:]); return n }
+	return Clusters{slices.SortedFunc(maps.Keys(c.host.clusters), func(a, b string) int { return number(a) - number(b) })}, nil
+}
+
+// Ended has what a cluster reports at its end.
+type Ended struct {
+	Errors []string `json:"errors" doc:"faults that have never fired, misuse of the hold, problems of workloads, and errors of closing"`
+}
+
+func endCluster(c call, _ none) (Ended, error) {
+	if !c.host.remove(c.cluster) {
+		_, err := c.host.cluster(c.cluster.id)
+		return Ended{}, err
+	}
+	ended := Ended{Errors: []string{}}
+	for _, err := range c.cluster.end() {
+		ended.Errors = append(ended.Errors, err.Error())
+	}
+	return ended, nil
+}
+
+// Fork asks for a copy of a cluster.
+type Fork struct {
+	Session string `json:"session" doc:"the session in which the copy lives; POST /v1/sessions opens one"`
+}
+
+func forkCluster(c call, f Fork) (Cluster, error) {
+	if err := c.host.hasSession(f.Session); err != nil {
+		return Cluster{}, err
+	}
+	forked, err := c.cluster.NewFork()
+	if err != nil {
+		return Cluster{}, err
+	}
+	return c.host.take(f.Session, newCluster(forked))
+}
+
+// take adds a new cluster to a session and describes it. After an error the cluster is closed.
+func (h *Host) take(session string, c *cluster) (d Cluster, err error) {
+	if err = h.add(session, c); err == nil {
+		if d, err = c.describe(); err == nil {
+			return d, nil
+		}
+		h.remove(c)
+	}
+	c.end()
+	return d, err
+}
+
+func compactCluster(c call, _ none) (none, error) { return none{}, c.cluster.Compact() }
+
+func getSnapshot(c call, _ none) (content, error) {
+	var s contentWriter
+	err := c.cluster.Snapshot(&s)
+	return content{"application/octet-stream", s}, err
+}
+
+// contentWriter collects what is written.
+type contentWriter []byte
+
+func (w *contentWriter) Write(p []byte) (int, error) {
+	*w = append(*w, p...)
+	return len(p), nil
+}
+
+var _ io.Writer = (*contentWriter)(nil)
+
+// User names somebody under RBAC: a user with groups, or a service account.
+type User struct {
+	User           string   `json:"user,omitempty" doc:"the name of the user"`
+	Groups         []string `json:"groups,omitempty" doc:"the groups of the user, besides system:authenticated"`
+	Namespace      string   `json:"namespace,omitempty" doc:"the namespace of the service account"`
+	ServiceAccount string   `json:"serviceAccount,omitempty" doc:"the name of a service account, in place of a user"`
+}
+
+// Credentials are how to reach a cluster as somebody.
+type Credentials struct {
+	URL                  string `json:"url" doc:"the address of the API server"`
+	Token                string `json:"token,omitempty" doc:"a bearer token, which does not expire"`
+	CertificateAuthority string `json:"certificateAuthority,omitempty" doc:"the PEM of the authority that signed the certificate of an HTTPS url"`
+	ClientCertificate    string `json:"clientCertificate,omitempty" doc:"the PEM of a client certificate, which a cluster with TLS takes in place of a token"`
+	ClientKey            string `json:"clientKey,omitempty" doc:"the PEM of its key"`
+	Kubeconfig           string `json:"kubeconfig" doc:"a kubeconfig of the user, over HTTPS"`
+}
+
+// config returns the configuration of a client of a user.
+func (c *cluster) config(u User) (*clientrest.Config, error) {
+	switch {
+	case u.User != "" && u.ServiceAccount != "":
+		return nil, refuse(http.StatusBadRequest, "user and serviceAccount exclude each other; give one of them")
+	case u.User != "" && u.Namespace != "":
+		return nil, refuse(http.StatusBadRequest, "namespace is for serviceAccount, and a user has none")
+	case u.User != "":
+		return c.ConfigFor(u.User, u.Groups...), nil
+	case u.ServiceAccount != "" && len(u.Groups) > 0:
+		return nil, refuse(http.StatusBadRequest, "groups are for a user; a service account has its own")
+	case u.ServiceAccount != "" && u.Namespace != "":
+		return c.ServiceAccountConfig(u.Namespace, u.ServiceAccount), nil
+	}
+	return nil, refuse(http.StatusBadRequest, "user is missing: give a user, or a namespace and a serviceAccount")
+}
+
+func getCredentials(c call, u User) (cr Credentials, err error) {
+	cfg, err := c.cluster.config(u)
+	if err != nil {
+		return cr, err
+	}
+	cr = Credentials{URL: cfg.Host, Token: cfg.BearerToken, CertificateAuthority: string(cfg.CAData), ClientCertificate: string(cfg.CertData), ClientKey: string(cfg.KeyData)}
+	text, err := c.cluster.Kubeconfig()
+	if err != nil {
+		return cr, err
+	}
+	kubeconfig, err := clientcmd.Load(text)
+	if err != nil {
+		return cr, err
+	}
+	for _, user := range kubeconfig.AuthInfos {
+		user.Token, user.ClientCertificateData, user.ClientKeyData = cfg.BearerToken, cfg.CertData, cfg.KeyData
+	}
+	text, err = clientcmd.Write(*kubeconfig)
+	cr.Kubeconfig = string(text)
+	return cr, err
+}
+
+// snapshotData reads a snapshot in a request.
+func snapshotData(text string) ([]byte, error) {
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, errors.New("snapshotData is not base64: encode the answer of GET /v1/clusters/CLUSTER/snapshot")
+	}
+	return data, nil
+}

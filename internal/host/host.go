@@ -1,0 +1,266 @@
+package host
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fakecluster/fakecluster/internal/discovery"
+)
+
+// Options configure a Host.
+type Options struct {
+	// Version is the version of this program, and Build names its executable, so that clients recognize their own.
+	Version, Build string
+	// PID is the number of the process, for those who want to end it.
+	PID int
+	// Token is what requests have to be authenticated with; empty: only the user can connect, and no token is needed.
+	Token string
+	// Idle is how long the host waits for a client before Done is closed; 0: Done is only closed by an operation or by Close.
+	Idle time.Duration
+}
+
+// Host holds clusters for clients. Its methods are safe for concurrent use.
+type Host struct {
+	options Options
+	routes  *http.ServeMux
+	done    chan struct{}
+	finish  func() // closes done
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	clusters map[string]*cluster
+	started  int         // clusters until now
+	requests int         // that are being served
+	idle     *time.Timer // runs while there are none; nil: the host does not end by itself
+	closed   bool
+}
+
+// session is what the clusters of a client live in.
+type session struct {
+	id       string
+	clusters []*cluster
+}
+
+// New makes a host without clusters. Close ends it.
+func New(o Options) *Host {
+	h := &Host{options: o, routes: http.NewServeMux(), done: make(chan struct{}), sessions: map[string]*session{}, clusters: map[string]*cluster{}}
+	h.finish = sync.OnceFunc(func() { close(h.done) })
+	for _, o := range operations() {
+		h.routes.HandleFunc(o.method+" "+o.path, func(w http.ResponseWriter, req *http.Request) { o.serve(h, w, req) })
+	}
+	if o.Idle > 0 {
+		h.idle = time.AfterFunc(o.Idle, h.endIfUnused)
+	}
+	return h
+}
+
+// Done is closed when the host is to end: it has had no clients for the time of Options.Idle, or a client has asked for it.
+func (h *Host) Done() <-chan struct{} { return h.done }
+
+// Close ends all sessions and clusters.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	h.closed = true
+	if h.idle != nil {
+		h.idle.Stop()
+	}
+	all := make([]*cluster, 0, len(h.clusters))
+	for _, c := range h.clusters {
+		all = append(all, c)
+	}
+	clear(h.clusters)
+	h.mu.Unlock()
+	h.finish()
+	endAll(all)
+	return nil
+}
+
+// ServeHTTP serves the control API.
+func (h *Host) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if !h.admits(w, req) {
+		return
+	}
+	h.begin()
+	defer h.end()
+	if _, pattern := h.routes.Handler(req); pattern == "" {
+		writeError(w, h.unknownRoute(req))
+		return
+	}
+	h.routes.ServeHTTP(w, req)
+}
+
+// unknownRoute is the error for a request to no operation.
+func (h *Host) unknownRoute(req *http.Request) error {
+	var methods []string
+	for _, o := range operations() {
+		probe := req.Clone(req.Context())
+		probe.Method = o.method
+		if _, pattern := h.routes.Handler(probe); pattern == o.method+" "+o.path {
+			methods = append(methods, o.method)
+		}
+	}
+	if len(methods) > 0 {
+		slices.Sort(methods)
+		return refuse(http.StatusMethodNotAllowed, "%.100q takes %v, and not %.20s", req.URL.Path, slices.Compact(methods), req.Method)
+	}
+	return refuse(http.StatusNotFound, "the control API does not have %.100q: GET %s lists its operations", req.URL.Path, documentPath)
+}
+
+func (h *Host) begin() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.requests++
+	if h.idle != nil {
+		h.idle.Stop()
+	}
+}
+
+func (h *Host) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.requests--; h.requests == 0 && h.idle != nil && !h.closed {
+		h.idle.Reset(h.options.Idle)
+	}
+}
+
+// endIfUnused is called when there were no clients for a while. One may have come since.
+func (h *Host) endIfUnused() {
+	h.mu.Lock()
+	unused := h.requests == 0
+	h.mu.Unlock()
+	if unused {
+		h.finish()
+	}
+}
+
+// Info describes the host.
+type Info struct {
+	Version    string `json:"version" doc:"the version of fakecluster"`
+	Kubernetes string `json:"kubernetes" doc:"the version of Kubernetes that the clusters serve"`
+	Build      string `json:"build" doc:"names the executable of the host by its size and the time of its last change"`
+	PID        int    `json:"pid" doc:"the number of the process"`
+	Sessions   int    `json:"sessions" doc:"how many sessions are open"`
+	Clusters   int    `json:"clusters" doc:"how many clusters run"`
+}
+
+func getInfo(c call, _ none) (Info, error) {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	o := c.host.options
+	return Info{Version: o.Version, Kubernetes: discovery.Version.GitVersion, Build: o.Build, PID: o.PID, Sessions: len(c.host.sessions), Clusters: len(c.host.clusters)}, nil
+}
+
+func endHost(c call, _ none) (none, error) {
+	c.host.mu.Lock()
+	open := len(c.host.sessions)
+	c.host.mu.Unlock()
+	if open > 0 {
+		return none{}, refuse(http.StatusConflict, "%d sessions use the host: it ends by itself when their clients have gone, unless it runs with --stay", open)
+	}
+	c.host.finish()
+	return none{}, nil
+}
+
+// Session is the first line of the answer that stays open.
+type Session struct {
+	Session string `json:"session" doc:"the name of the session, for startCluster and forkCluster"`
+}
+
+// openSession opens a session for as long as the request lasts.
+func openSession() operation {
+	o := operation{
+		name: "openSession", method: http.MethodPost, path: "/v1/sessions", answer: typeOf[Session](),
+		doc: "Opens a session. The answer is one line of JSON, and then stays open: keep the connection. When it ends, the clusters of the session end.",
+	}
+	o.serve = func(h *Host, w http.ResponseWriter, req *http.Request) {
+		if err := read(req, &none{}, o); err != nil {
+			writeError(w, err)
+			return
+		}
+		s := &session{id: rand.Text()}
+		h.mu.Lock()
+		h.sessions[s.id] = s
+		h.mu.Unlock()
+		defer h.endSession(s)
+		write(w, Session{s.id})
+		if http.NewResponseController(w).Flush() != nil {
+			return
+		}
+		select {
+		case <-req.Context().Done():
+		case <-h.done:
+		}
+	}
+	return o
+}
+
+func (h *Host) endSession(s *session) {
+	h.mu.Lock()
+	delete(h.sessions, s.id)
+	for _, c := range s.clusters {
+		delete(h.clusters, c.id)
+	}
+	h.mu.Unlock()
+	endAll(s.clusters)
+}
+
+// add adds a cluster to a session, unless that has ended meanwhile.
+func (h *Host) add(session string, c *cluster) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.sessions[session]
+	if s == nil || h.closed {
+		return noSession(session)
+	}
+	h.started++
+	c.id, c.session = fmt.Sprintf("c%d", h.started), session
+	s.clusters = append(s.clusters, c)
+	h.clusters[c.id] = c
+	return nil
+}
+
+// hasSession returns an error if there is no such session.
+func (h *Host) hasSession(id string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.sessions[id] == nil {
+		return noSession(id)
+	}
+	return nil
+}
+
+func noSession(id string) error {
+	if id == "" {
+		return refuse(http.StatusBadRequest, "session is missing: a cluster needs a session, which POST /v1/sessions opens")
+	}
+	return refuse(http.StatusNotFound, "there is no session %.100q: it has ended with its connection; POST /v1/sessions opens another one", id)
+}
+
+// cluster returns a cluster by its name.
+func (h *Host) cluster(id string) (*cluster, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.clusters[id]
+	if c == nil {
+		return nil, refuse(http.StatusNotFound, "there is no cluster %.100q: it was deleted, or has ended with the connection of its session", id)
+	}
+	return c, nil
+}
+
+// remove takes a cluster out, and returns nil if another request has done so.
+func (h *Host) remove(c *cluster) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.clusters[c.id] == nil {
+		return false
+	}
+	delete(h.clusters, c.id)
+	if s := h.sessions[c.session]; s != nil {
+		s.clusters = slices.DeleteFunc(s.clusters, func(other *cluster) bool { return other == c })
+	}
+	return true
+}

@@ -466,7 +466,7 @@ func TestMistakesAreRejected(t *testing.T) {
 		{"a delivery without a hold", "POST", "/v1/clusters/c1/hold/deliver", `{"first": 1}`, 409, "no watch events are held: begin with POST to the hold of the cluster"},
 		{"a node without workloads", "POST", "/v1/clusters/c1/nodes/n1", `{"action": "cordon"}`, 409, "nothing lives in the cluster: start it with workloads, or POST to its workloads"},
 		{"two conditions", "POST", "/v1/clusters/c1/wait", `{"object": {"kind": "Namespace", "name": "default"}, "gone": true, "cel": "true"}`, 400, "give one of hasCondition, cel and gone, and not 2"},
-		{"a kind that several groups have", "POST", "/v1/clusters/c1/wait", `{"object": {"kind": "Event", "name": "a"}, "gone": true}`, 400, `the kind Event is in the groups "" and "events.k8s.io": give its apiVersion`},
+		{"a kind that several groups have", "POST", "/v1/clusters/c1/wait", `{"object": {"kind": "Event", "name": "a"}, "gone": true}`, 400, `the kind Event is in the groups ["" "events.k8s.io"]: give its apiVersion`},
 		{"a kind that is not served", "POST", "/v1/clusters/c1/wait", `{"object": {"kind": "example.com/api.Thing", "name": "a"}, "gone": true}`, 400, "the cluster does not serve a kind Thing: give an apiVersion and a kind that it serves"},
 		{"nobody's credentials", "POST", "/v1/clusters/c1/credentials", `{"groups": ["a"]}`, 400, "user is missing: give a user, or a namespace and a serviceAccount"},
 		{"the end of a host that is used", "POST", "/v1/end", "", 409, "1 sessions use the host: it ends by itself when their clients have gone, unless it runs with --stay"},

@@ -3,8 +3,10 @@ package host
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -84,29 +87,59 @@ func (c *cluster) find(o Object) (runtime.Object, error) {
 	return fakecluster.Named(kind.GroupVersion().String(), kind.Kind, o.Namespace, o.Name), nil
 }
 
-// onlyKind returns the kind of a name that one group alone serves, in the version that the group prefers.
+// onlyKind returns the kind of a name that one group alone has, in the version that the group prefers.
 func (c *cluster) onlyKind(name string) (found schema.GroupVersionKind, err error) {
-	lists, err := c.Discovery().ServerPreferredResources()
-	if err != nil {
-		return found, err
-	}
-	for _, list := range lists {
-		version, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			return found, err
+	groups := map[string]bool{}
+	for kind := range scheme.Scheme.AllKnownTypes() {
+		if kind.Kind == name && kind.Version != runtime.APIVersionInternal && kind.Group != "extensions" { // which servers no longer have
+			groups[kind.Group] = true
 		}
-		for _, resource := range list.APIResources {
-			switch {
-			case resource.Kind != name:
-			case found.Empty() || found.Group == version.Group:
+	}
+	for group := range groups {
+		for _, version := range scheme.Scheme.PrioritizedVersionsForGroup(group) {
+			if scheme.Scheme.Recognizes(version.WithKind(name)) {
 				found = version.WithKind(name)
-			default:
-				return found, refuse(http.StatusBadRequest, "the kind %s is in the groups %q and %q: give its apiVersion", name, found.Group, version.Group)
+				break
 			}
 		}
 	}
-	if found.Empty() {
-		return found, refuse(http.StatusBadRequest, "the cluster does not serve a kind %s: give an apiVersion and a kind that it serves", name)
+	if len(groups) == 0 {
+		if groups, found, err = c.discover(name); err != nil {
+			return found, err
+		}
 	}
-	return found, nil
+	switch len(groups) {
+	case 0:
+		return found, refuse(http.StatusBadRequest, "the cluster does not serve a kind %s: give an apiVersion and a kind that it serves", name)
+	case 1:
+		return found, nil
+	}
+	return found, refuse(http.StatusBadRequest, "the kind %s is in the groups %q: give its apiVersion", name, slices.Sorted(maps.Keys(groups)))
+}
+
+// discover asks the cluster for the groups with a kind, which are requests of fakecluster-host.
+func (c *cluster) discover(name string) (groups map[string]bool, found schema.GroupVersionKind, err error) {
+	cfg := c.RESTConfig()
+	cfg.UserAgent = "fakecluster-host"
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, found, err
+	}
+	lists, err := client.ServerPreferredResources()
+	if err != nil {
+		return nil, found, err
+	}
+	groups = map[string]bool{}
+	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return nil, found, err
+		}
+		for _, resource := range list.APIResources {
+			if resource.Kind == name {
+				groups[version.Group], found = true, version.WithKind(name)
+			}
+		}
+	}
+	return groups, found, nil
 }

@@ -204,7 +204,7 @@ func explain(c call, w Write) (Explanation, error) {
 		FieldManager: w.FieldManager, Force: w.Force, FieldValidation: w.FieldValidation, Commit: w.Commit,
 	}
 	if len(w.Object) > 0 {
-		u, err := readObject(w.Object)
+		u, err := readObject(w.Object, c.cluster.kindOf)
 		if err != nil {
 			return Explanation{}, wrong(err)
 		}

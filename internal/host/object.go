@@ -55,8 +55,8 @@ func kindOf(apiVersion, kind string) (schema.GroupVersionKind, error) {
 	return schema.GroupVersionKind{}, refuse(http.StatusBadRequest, "the object of the type %s does not name its apiVersion and kind: set both", kind)
 }
 
-// readObject reads an object, whose kind may be a type of Go.
-func readObject(text []byte) (*unstructured.Unstructured, error) {
+// readObject reads an object, whose kind may be a type of Go. kindOf returns the kind that it names.
+func readObject(text []byte, kindOf func(apiVersion, kind string) (schema.GroupVersionKind, error)) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{}
 	if err := json.Unmarshal(text, &u.Object); err != nil { // whole numbers become int64
 		return nil, fmt.Errorf("not an object: %w", err)
@@ -72,12 +72,18 @@ func readObject(text []byte) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// find returns the object that a client names, with its kind. Without an apiVersion, the kind is the only one of that name.
-func (c *cluster) find(o Object) (runtime.Object, error) {
-	kind, err := kindOf(o.APIVersion, o.Kind)
-	if err != nil && o.Kind != "" {
-		kind, err = c.onlyKind(o.Kind[strings.LastIndex(o.Kind, ".")+1:])
+// kindOf is as the function of that name. Without an apiVersion, the kind is the only one of its name.
+func (c *cluster) kindOf(apiVersion, kind string) (schema.GroupVersionKind, error) {
+	found, err := kindOf(apiVersion, kind)
+	if err != nil && kind != "" {
+		return c.onlyKind(kind[strings.LastIndex(kind, ".")+1:])
 	}
+	return found, err
+}
+
+// find returns the object that a client names, with its kind.
+func (c *cluster) find(o Object) (runtime.Object, error) {
+	kind, err := c.kindOf(o.APIVersion, o.Kind)
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ func (s Start) content() (options []fakecluster.Option, err error) {
 	}
 	var objects []runtime.Object
 	for i, text := range s.Objects {
-		u, err := readObject(text)
+		u, err := readObject(text, kindOf)
 		if err != nil {
 			return nil, fmt.Errorf("objects[%d]: %w", i, err)
 		}

@@ -187,7 +187,7 @@ func TestContributingHasARowForEachPackage(t *testing.T) {
 		}
 	}
 	for path := range rows {
-		if _, ok := all[path]; !ok && path != "controllerruntime" {
+		if _, ok := all[path]; !ok && path != "controllerruntime" && path != "remote" { // modules of their own
 			t.Errorf("CONTRIBUTING.md has a row for %s, which does not exist", path)
 		}
 	}

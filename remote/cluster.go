@@ -1,0 +1,280 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Cluster is a running cluster. Its methods are safe for concurrent use.
+type Cluster struct {
+	host *connection
+	is   described
+	test testing.TB // nil: it is of New or NewFork
+
+	mu     sync.Mutex
+	wrong  []error // misuse, for Close, if there is no test
+	closed bool
+}
+
+// described is how to reach a cluster.
+type described struct {
+	Cluster, URL, Token, Kubeconfig, CertificateAuthority, CABundle string
+	WebhookServer                                                   WebhookServer
+}
+
+// WebhookServer says where the webhook server of a test has to listen, and with which certificate, so that the cluster reaches it for
+// the webhooks of [WebhookPaths]. The fields have the names of controller-runtime's webhook.Options.
+type WebhookServer struct {
+	Host string
+	Port int
+	// CertDir is a folder with tls.crt and tls.key. It is removed with the cluster.
+	CertDir string
+}
+
+// Start runs a cluster until the test and its subtests are complete. If the test fails, its log shows what has happened in the
+// cluster, and with the environment variable FAKECLUSTER_REPORT=DIR a page for a browser is written. Start fails the test with t.Fatal
+// if the cluster cannot start.
+func Start(t testing.TB, opts ...Option) *Cluster {
+	t.Helper()
+	h, isNew, err := connect()
+	if err != nil {
+		t.Fatalf("fakecluster: %v", err)
+	}
+	if isNew {
+		t.Logf("fakecluster: %s", h.said)
+	}
+	c, err := start(h, opts)
+	if err != nil {
+		t.Fatalf("fakecluster: %v", err)
+	}
+	c.closeWith(t)
+	return c
+}
+
+// New runs a cluster until Close, or until the process ends. It is for programs and TestMain; tests use Start.
+func New(opts ...Option) (*Cluster, error) {
+	h, _, err := connect()
+	if err != nil {
+		return nil, err
+	}
+	return start(h, opts)
+}
+
+func start(h *connection, opts []Option) (*Cluster, error) {
+	s := settings{"session": h.session}
+	for _, o := range opts {
+		if err := o(s); err != nil {
+			return nil, err
+		}
+	}
+	c := &Cluster{host: h}
+	if err := h.do(context.Background(), "POST", "/v1/clusters", s, &c.is); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Fork runs an independent copy of the cluster as it is now, until the test and its subtests are complete. An error fails the test with
+// t.Fatal. Workloads do not run in the copy.
+func (c *Cluster) Fork(t testing.TB) *Cluster {
+	t.Helper()
+	f, err := c.NewFork()
+	if err != nil {
+		t.Fatalf("fakecluster: %v", err)
+	}
+	f.closeWith(t)
+	return f
+}
+
+// NewFork is Fork for programs and TestMain: the copy runs until its Close, or until the process ends.
+func (c *Cluster) NewFork() (*Cluster, error) {
+	f := &Cluster{host: c.host}
+	if err := c.do("POST", "/fork", map[string]string{"session": c.host.session}, &f.is); err != nil {
+		return nil, fmt.Errorf("forking: %w", err)
+	}
+	return f, nil
+}
+
+// Close ends the cluster. Further calls do nothing and return nil. For a cluster without a test, the error also names faults
+// that have never fired.
+func (c *Cluster) Close() error {
+	c.mu.Lock()
+	closed, wrong := c.closed, c.wrong
+	c.closed = true
+	c.mu.Unlock()
+	if closed {
+		return nil
+	}
+	for _, text := range c.end() {
+		wrong = append(wrong, errors.New(text))
+	}
+	return errors.Join(wrong...)
+}
+
+// end ends the cluster, and returns what has gone wrong in it.
+func (c *Cluster) end() []string {
+	var ended struct{ Errors []string }
+	if err := c.do("DELETE", "", nil, &ended); err != nil {
+		return []string{"closing: " + err.Error()}
+	}
+	return ended.Errors
+}
+
+// closeWith ties the cluster to a test.
+func (c *Cluster) closeWith(t testing.TB) {
+	c.test = t
+	t.Cleanup(func() {
+		t.Helper()
+		c.mu.Lock()
+		closed := c.closed
+		c.closed = true
+		c.mu.Unlock()
+		if closed {
+			return
+		}
+		var found struct{ Text string }
+		var page []byte
+		if err := c.do("GET", "/findings", nil, &found); err != nil && t.Failed() {
+			t.Logf("fakecluster: what has happened is not known: %v", err)
+		}
+		folder := os.Getenv(reportFolder)
+		if folder != "" {
+			_ = c.do("GET", "/report?title="+url.QueryEscape(t.Name()), nil, &page) // an empty page is not written
+		}
+		for _, text := range c.end() {
+			t.Errorf("fakecluster: %s", text)
+		}
+		if !t.Failed() || found.Text == "" {
+			return
+		}
+		t.Logf("fakecluster: %s", found.Text)
+		if len(page) == 0 {
+			return
+		}
+		if path, err := writePage(folder, t.Name(), page); err != nil {
+			t.Logf("fakecluster: the report cannot be written: %v", err)
+		} else {
+			t.Logf("fakecluster: the report is in %s", path)
+		}
+	})
+}
+
+// reportFolder is the environment variable that names the folder for reports.
+const reportFolder = "FAKECLUSTER_REPORT"
+
+// do sends a request about the cluster.
+func (c *Cluster) do(method, path string, body, into any) error {
+	return c.host.do(context.Background(), method, "/v1/clusters/"+c.is.Cluster+path, body, into)
+}
+
+// get returns the answer to a GET about the cluster, and an error as misuse.
+func (c *Cluster) get(path string, into any) {
+	if c.test != nil {
+		c.test.Helper()
+	}
+	if err := c.do("GET", path, nil, into); err != nil {
+		c.blame(err)
+	}
+}
+
+// blame fails the test of the cluster at once, or keeps an error for Close.
+func (c *Cluster) blame(err error) {
+	if c.test != nil {
+		c.test.Helper()
+		c.test.Fatalf("fakecluster: %v", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wrong = append(c.wrong, err)
+}
+
+// URL returns the address of the cluster, such as http://127.0.0.1:34567. A request without credentials is answered with 401.
+func (c *Cluster) URL() string { return c.is.URL }
+
+// Token returns the bearer token of the administrator, who may do everything.
+func (c *Cluster) Token() string { return c.is.Token }
+
+// Kubeconfig returns a kubeconfig file of the administrator, over HTTPS.
+func (c *Cluster) Kubeconfig() ([]byte, error) { return []byte(c.is.Kubeconfig), nil }
+
+// CABundle returns the PEM of the authority that signed the certificate of WebhookServer. It is what the caBundle of a webhook
+// configuration has to be. It is nil without [WebhookPaths].
+func (c *Cluster) CABundle() []byte {
+	if c.is.CABundle == "" {
+		return nil
+	}
+	return []byte(c.is.CABundle)
+}
+
+// WebhookServer returns how to run the webhook server of [WebhookPaths]. A fork has another port and certificate. Without that
+// option it returns the zero value.
+func (c *Cluster) WebhookServer() WebhookServer { return c.is.WebhookServer }
+
+// Compact forgets the history up to now: watches and lists at older revisions get 410.
+func (c *Cluster) Compact() error { return c.do("POST", "/compact", nil, nil) }
+
+// Snapshot writes the present state of the cluster, with its history and all Secrets, for the option [Snapshot].
+func (c *Cluster) Snapshot(w io.Writer) error {
+	var content []byte
+	if err := c.do("GET", "/snapshot", nil, &content); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	_, err := w.Write(content)
+	return err
+}
+
+// WriteReport writes a page of what has happened in the cluster as one HTML file into a folder, and returns its absolute path. The
+// folder is created if it does not exist.
+func (c *Cluster) WriteReport(folder, title string) (path string, err error) {
+	var page []byte
+	if err := c.do("GET", "/report?title="+url.QueryEscape(title), nil, &page); err != nil {
+		return "", err
+	}
+	return writePage(folder, title, page)
+}
+
+// ReportFailure sets the failed assertion that the page shows above everything else. The first call counts.
+func (c *Cluster) ReportFailure(message string) {
+	if err := c.do("POST", "/failure", map[string]string{"message": message}, nil); err != nil {
+		c.blame(err)
+	}
+}
+
+// writePage writes a page into a folder, under a name that no file has.
+func writePage(folder, title string, page []byte) (path string, err error) {
+	if folder, err = filepath.Abs(folder); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test") + "." + strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>| `, r) {
+			return '_'
+		}
+		return r
+	}, title)
+	for n := 1; ; n++ {
+		path = filepath.Join(folder, name+".html")
+		if n > 1 {
+			path = filepath.Join(folder, fmt.Sprintf("%s.%d.html", name, n))
+		}
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = file.Write(page)
+		return path, errors.Join(err, file.Close())
+	}
+}

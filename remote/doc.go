@@ -1,0 +1,20 @@
+// Package remote starts clusters of fakecluster in another process, with the names and semantics of package fakecluster. It imports the
+// standard library only, so that it does not change the versions of Kubernetes' libraries in your module, and a test links as fast
+// as one without a cluster.
+//
+//	func TestMyOperator(t *testing.T) {
+//		c := remote.Start(t, remote.CRDPaths("config/crd"))
+//		cfg := &rest.Config{Host: c.URL(), BearerToken: c.Token(), QPS: -1}
+//		...
+//	}
+//
+// All clusters of a machine's user live in one process, which "fakecluster host" runs. Start finds the program through the environment
+// variable FAKECLUSTER, then on the PATH, and otherwise builds it once in your cache folder, which takes a few minutes. It starts the
+// host if none runs. Clusters end with their test, and also if the process of the test is killed.
+//
+// What needs a Go function in the process of the API server is missing: the options WithAdmission, WithAuthenticator, WithAuthorizer,
+// WithClock, WithConversion, WithMiddleware, WithService, and InProcess, with which virtual time is possible. Webhooks work as with envtest: the
+// webhook server listens where Cluster.WebhookServer says.
+//
+// All methods of a Cluster are safe for concurrent use.
+package remote

@@ -1,0 +1,106 @@
+package remote
+
+import (
+	"fmt"
+
+	"github.com/fakecluster/fakecluster/remote/faults"
+)
+
+// Inject puts a fault in force, until Stop or the end of the cluster. A fork has none of the faults of its origin. In a cluster of Start
+// or Fork, a fault that contradicts itself fails the test at once, and one that has never fired fails it at the end, unless it is
+// Optional. In a cluster of New or NewFork, Injection.Err and Close return these errors.
+func (c *Cluster) Inject(f faults.Fault) faults.Injection {
+	if c.test != nil {
+		c.test.Helper()
+	}
+	i := &injection{c: c, fault: f}
+	var is struct{ Fault int }
+	if i.err = c.do("POST", "/faults", f, &is); i.err != nil {
+		c.blame(i.err)
+	}
+	i.path = fmt.Sprintf("/faults/%d", is.Fault)
+	return i
+}
+
+// injection is a fault in force.
+type injection struct {
+	c     *Cluster
+	fault faults.Fault
+	path  string
+	err   error
+}
+
+func (i *injection) Fault() faults.Fault { return i.fault }
+func (i *injection) Err() error          { return i.err }
+
+func (i *injection) Fired() int {
+	if i.err != nil {
+		return 0
+	}
+	var is struct{ Fired int }
+	i.c.get(i.path, &is)
+	return is.Fired
+}
+
+func (i *injection) Stop() {
+	if i.err != nil {
+		return
+	}
+	if err := i.c.do("DELETE", i.path, nil, nil); err != nil {
+		i.c.blame(err)
+	}
+}
+
+// Hold begins to keep watch events back, also those of watches that begin later. There is one Hold at a time: a second one fails the
+// test, and in a cluster of New it is an error of Close.
+func (c *Cluster) Hold() faults.Hold {
+	if c.test != nil {
+		c.test.Helper()
+	}
+	if err := c.do("POST", "/hold", nil, nil); err != nil {
+		c.blame(err)
+	}
+	return hold{c}
+}
+
+type hold struct{ c *Cluster }
+
+func (h hold) Pending() []faults.Delivery { return h.pending("") }
+func (h hold) Wait() []faults.Delivery    { return h.pending("?wait=true") }
+
+func (h hold) pending(query string) []faults.Delivery {
+	var is struct{ Pending []faults.Delivery }
+	h.c.get("/hold"+query, &is)
+	return is.Pending
+}
+
+func (h hold) Deliver(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return h.deliver("first", n)
+}
+
+func (h hold) DeliverThese(events ...faults.Delivery) int {
+	if len(events) == 0 {
+		return 0
+	}
+	return h.deliver("events", events)
+}
+
+func (h hold) DeliverKind(resource string) int { return h.deliver("resource", resource) }
+func (h hold) DeliverTo(userAgent string) int  { return h.deliver("userAgent", userAgent) }
+
+func (h hold) deliver(what string, value any) int {
+	var is struct{ Delivered int }
+	if err := h.c.do("POST", "/hold/deliver", map[string]any{what: value}, &is); err != nil {
+		h.c.blame(err)
+	}
+	return is.Delivered
+}
+
+func (h hold) Release() {
+	if err := h.c.do("DELETE", "/hold", nil, nil); err != nil {
+		h.c.blame(err)
+	}
+}

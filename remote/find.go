@@ -1,0 +1,117 @@
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// The module of the program, and this one.
+const (
+	mainModule = "github.com/fakecluster/fakecluster"
+	thisModule = mainModule + "/remote"
+)
+
+// programVariable is the environment variable that names the program.
+const programVariable = "FAKECLUSTER"
+
+// program is the program fakecluster.
+type program struct {
+	path string
+	from string // how it was found
+}
+
+// findProgram finds the program, and builds it if there is none.
+func findProgram() (program, error) {
+	if path := os.Getenv(programVariable); path != "" {
+		found, err := exec.LookPath(path)
+		if err == nil {
+			found, err = filepath.Abs(found)
+		}
+		if err != nil {
+			return program{}, fmt.Errorf("%s=%s is not a program: %w; set it to the path of fakecluster, or to nothing", programVariable, path, err)
+		}
+		return program{found, programVariable}, nil
+	}
+	if path, err := exec.LookPath("fakecluster"); err == nil {
+		if path, err = filepath.Abs(path); err == nil {
+			return program{path, "PATH"}, nil
+		}
+	}
+	return buildProgram(moduleVersion())
+}
+
+// moduleVersion is the version of this module in the program that runs, which is that of the program to build.
+func moduleVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == thisModule && m.Replace == nil && strings.HasPrefix(m.Version, "v") {
+				return m.Version
+			}
+		}
+	}
+	return "latest"
+}
+
+// buildProgram builds the program of a version into the user's cache folder, unless it is there.
+func buildProgram(version string) (program, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return program{}, err
+	}
+	folder := filepath.Join(cache, "fakecluster", "bin", version)
+	path := filepath.Join(folder, "fakecluster")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	if _, err := os.Stat(path); err == nil {
+		return program{path, "built before"}, nil
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return program{}, err
+	}
+	target := mainModule + "/cmd/fakecluster@" + version
+	fmt.Fprintf(os.Stderr, "fakecluster: building %s, once, which takes a few minutes\n", target)
+	cmd := exec.Command("go", "install", target)
+	cmd.Dir = folder // outside of the module of the test
+	cmd.Env = append(os.Environ(), "GOBIN="+folder, "GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=auto", "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return program{}, fmt.Errorf("there is no program fakecluster, and go install %s fails: %w\n%s\nbuild it, and put it on the PATH or its path into %s", target, err, strings.TrimSpace(string(out)), programVariable)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return program{}, errors.Join(errors.New("go install has not made the program"), err)
+	}
+	return program{path, "built now"}, nil
+}
+
+// build names an executable as the host does: by its size and the time of its last change.
+func (p program) build() string {
+	info, err := os.Stat(p.path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
+}
+
+// startHost starts the host in the background, if none runs, and returns the words of the line by which it says where it is.
+func (p program) startHost(args ...string) ([]string, error) {
+	cmd := exec.Command(p.path, append([]string{"host", "--background"}, args...)...)
+	out, err := cmd.Output()
+	if err != nil {
+		said := err.Error()
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
+			said = strings.TrimPrefix(strings.TrimSpace(string(exit.Stderr)), "fakecluster: ")
+		}
+		return nil, fmt.Errorf("%s (found by %s): %s", p.path, p.from, said)
+	}
+	words := strings.Fields(string(out))
+	if len(words) < 2 || words[0] != "ready" {
+		return nil, fmt.Errorf("%s host (found by %s) prints %q, and not where it listens: it is not a fakecluster with this command", p.path, p.from, out)
+	}
+	return words[1:], nil
+}

@@ -1,0 +1,3 @@
+module github.com/fakecluster/fakecluster/remote
+
+go 1.22

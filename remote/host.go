@@ -1,0 +1,201 @@
+package remote
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// connection is a session of a host. Its clusters end with it.
+type connection struct {
+	client  *http.Client
+	network string // of the address
+	address string
+	token   string
+	session string
+	open    net.Conn // the session lives as long as it is open
+	said    string   // which host and program were found, for the log
+}
+
+// ours is the connection of this process, and its error.
+var ours struct {
+	sync.Mutex
+	*connection
+}
+
+// connect returns the connection of this process. After an error, the next call tries again.
+func connect() (c *connection, isNew bool, err error) {
+	ours.Lock()
+	defer ours.Unlock()
+	if ours.connection != nil {
+		return ours.connection, false, nil
+	}
+	ours.connection, err = openHost()
+	return ours.connection, true, err
+}
+
+// openHost opens a session of the user's host, which is started if it does not run.
+func openHost() (*connection, error) {
+	p, err := findProgram()
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS == "windows" {
+		return p.join("--listen", "0")
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	folder := filepath.Join(cache, "fakecluster", "host")
+	socket := filepath.Join(folder, "host.sock")
+	if err := errors.Join(checkOwner(folder), checkOwner(socket)); err != nil {
+		return nil, err
+	}
+	if c, err := newConnection(p, "unix:"+socket); err == nil && c.isOf(p) {
+		if err := c.openSession(); err == nil {
+			return c, nil
+		}
+	}
+	return p.join() // the host does not run, is about to end, or is of another build
+}
+
+// join starts the host of a program, if it does not run, and opens a session.
+func (p program) join(args ...string) (*connection, error) {
+	where, err := p.startHost(args...)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newConnection(p, where...)
+	if err == nil {
+		err = c.openSession()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the host at %s: %w", where[0], err)
+	}
+	return c, nil
+}
+
+// newConnection returns a connection to a host: unix:SOCKET, or a URL and a token.
+func newConnection(p program, where ...string) (*connection, error) {
+	c := &connection{said: fmt.Sprintf("the host at %s, of %s (found by %s)", where[0], p.path, p.from)}
+	switch {
+	case strings.HasPrefix(where[0], "unix:"):
+		c.network, c.address = "unix", strings.TrimPrefix(where[0], "unix:")
+	case strings.HasPrefix(where[0], "http://") && len(where) == 2:
+		c.network, c.address, c.token = "tcp", strings.TrimPrefix(where[0], "http://"), where[1]
+	default:
+		return nil, fmt.Errorf("%q is not an address of a host", where)
+	}
+	var d net.Dialer
+	// Without connections that stay open, no goroutine is left behind by a test.
+	c.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return d.DialContext(ctx, c.network, c.address)
+	}}}
+	return c, nil
+}
+
+// hostName is the Host of requests.
+func (c *connection) hostName() string {
+	if c.network == "unix" {
+		return "fakecluster"
+	}
+	return c.address
+}
+
+// isOf reports whether the host answers and is of this program.
+func (c *connection) isOf(p program) bool {
+	var info struct{ Build string }
+	return c.do(context.Background(), "GET", "/v1/info", nil, &info) == nil && info.Build == p.build()
+}
+
+// openSession opens the session, over a connection that is never used for anything else.
+func (c *connection) openSession() error {
+	conn, err := net.Dial(c.network, c.address)
+	if err != nil {
+		return err
+	}
+	req, err := c.request(context.Background(), "POST", "/v1/sessions", nil)
+	if err == nil {
+		err = req.Write(conn)
+	}
+	if err != nil {
+		conn.Close()
+		return err
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), req)
+	var line struct{ Session, Error string }
+	if err == nil {
+		// The answer goes on; only its first value is read.
+		err = json.NewDecoder(answer.Body).Decode(&line)
+	}
+	if err == nil && line.Session == "" {
+		err = errors.New(line.Error)
+	}
+	if err != nil {
+		conn.Close()
+		return err
+	}
+	c.open, c.session = conn, line.Session
+	return nil
+}
+
+func (c *connection) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+c.hostName()+path, bytes.NewReader(body))
+	if err == nil && c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	return req, err
+}
+
+// do sends a request, and reads the answer into a value, or into a []byte as it is. An answer that is an error becomes one.
+func (c *connection) do(ctx context.Context, method, path string, body, into any) error {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	req, err := c.request(ctx, method, path, text)
+	if err != nil {
+		return err
+	}
+	answer, err := c.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("the host does not answer: %w", err)
+	}
+	defer answer.Body.Close()
+	if text, err = io.ReadAll(answer.Body); err != nil {
+		return fmt.Errorf("the host does not answer: %w", err)
+	}
+	if answer.StatusCode >= 300 {
+		var failure struct{ Error string }
+		if json.Unmarshal(text, &failure) != nil || failure.Error == "" {
+			failure.Error = answer.Status + ": " + string(text)
+		}
+		return errors.New(failure.Error)
+	}
+	switch into := into.(type) {
+	case nil:
+		return nil
+	case *[]byte:
+		*into = text
+		return nil
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("the host answers what this client cannot read; use the same version of both: %w", err)
+	}
+	return nil
+}

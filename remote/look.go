@@ -1,0 +1,158 @@
+package remote
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"github.com/fakecluster/fakecluster/remote/inspect"
+)
+
+// query returns a query of names and values.
+func query(pairs ...string) string {
+	q := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return q.Encode()
+}
+
+func (r Ref) query(more ...string) string {
+	return query(append([]string{"apiVersion", r.APIVersion, "kind", r.Kind, "namespace", r.Namespace, "name", r.Name}, more...)...)
+}
+
+func escaped(part string) string { return url.PathEscape(part) }
+
+func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }
+
+// Requests returns the newest requests to the cluster, up to 10,000, in the order in which they came.
+func (c *Cluster) Requests() []inspect.Request {
+	if c.test != nil {
+		c.test.Helper()
+	}
+	var is struct{ Requests []inspect.Request }
+	c.get("/requests", &is)
+	return is.Requests
+}
+
+// Stats returns the counts of all requests.
+func (c *Cluster) Stats() inspect.Stats {
+	if c.test != nil {
+		c.test.Helper()
+	}
+	var is inspect.Stats
+	c.get("/stats", &is)
+	return is
+}
+
+// ResetStats begins to count from zero, and forgets the requests.
+func (c *Cluster) ResetStats() {
+	if c.test != nil {
+		c.test.Helper()
+	}
+	if err := c.do("DELETE", "/stats", nil, nil); err != nil {
+		c.blame(err)
+	}
+}
+
+// Findings returns what has happened in the cluster that may be the reason of a failure, as the log of a failed test shows it.
+func (c *Cluster) Findings() inspect.Findings {
+	if c.test != nil {
+		c.test.Helper()
+	}
+	var is inspect.Findings
+	c.get("/findings", &is)
+	return is
+}
+
+// LastWrites returns the last writes of clients, at most so many, the oldest first, each with what it changed.
+func (c *Cluster) LastWrites(most int) []string {
+	if c.test != nil {
+		c.test.Helper()
+	}
+	if most < 1 {
+		return nil
+	}
+	var is struct{ Lines []string }
+	c.get("/last-writes?most="+strconv.Itoa(most), &is)
+	return is.Lines
+}
+
+// History returns the states of an object that the cluster remembers, the oldest first, each with its writer and its changes. obj is
+// as for [Cluster.WaitFor], or [Named].
+func (c *Cluster) History(obj any) (inspect.History, error) {
+	ref, err := refOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	var is struct{ Revisions inspect.History }
+	return is.Revisions, c.do("GET", "/history?"+ref.query(), nil, &is)
+}
+
+// ObjectAt returns an object as it was at a revision, which may be that of a write to any object.
+func (c *Cluster) ObjectAt(obj any, revision int64) (map[string]any, error) {
+	ref, err := refOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	var is struct{ Object map[string]any }
+	err = c.do("GET", "/object-at?"+ref.query("revision", strconv.FormatInt(revision, 10)), nil, &is)
+	return is.Object, err
+}
+
+// Audit returns the audit trail that the option [Audit] keeps: events of audit.k8s.io/v1, the oldest first.
+func (c *Cluster) Audit() []json.RawMessage {
+	if c.test != nil {
+		c.test.Helper()
+	}
+	var is struct{ Events []json.RawMessage }
+	c.get("/audit", &is)
+	return is.Events
+}
+
+// Write is a write for [Cluster.Explain].
+type Write struct {
+	// Verb is create, update, patch, apply or delete; empty: create.
+	Verb string
+	// Object is what is written, as for [Objects]. A Write has an Object or a Manifest.
+	Object any
+	// Manifest is the same as YAML or JSON, sent as it is.
+	Manifest string
+	// Subresource is what is written of the object, such as "status"; empty: the object itself.
+	Subresource string
+	// Patch is what the verb patch sends, and PatchType its media type; empty: application/merge-patch+json.
+	Patch, PatchType string
+	// FieldManager becomes the owner of the fields. With Force it takes over what others own.
+	FieldManager string
+	Force        bool
+	// FieldValidation is Ignore, Warn or Strict; empty: Warn.
+	FieldValidation string
+	// As is who writes, for example ConfigFor("jane"); nil: the administrator.
+	As *Config
+	// Commit makes the write. Without it, it is a dry run.
+	Commit bool
+}
+
+// Explain reports what the cluster does with a write, stage by stage. It is a dry run, unless the Write says Commit. It does not return
+// an error for a rejected write: the explanation has the Answer.
+func (c *Cluster) Explain(w Write) (inspect.Explanation, error) {
+	body := map[string]any{
+		"verb": w.Verb, "manifest": w.Manifest, "subresource": w.Subresource, "patch": w.Patch, "patchType": w.PatchType,
+		"fieldManager": w.FieldManager, "force": w.Force, "fieldValidation": w.FieldValidation, "commit": w.Commit,
+	}
+	if w.Object != nil {
+		content, err := encoded(w.Object)
+		if err != nil {
+			return inspect.Explanation{}, fmt.Errorf("explain: %w", err)
+		}
+		body["object"] = content
+	}
+	if w.As != nil && w.As.user != nil {
+		body["as"] = w.As.user
+	}
+	var e inspect.Explanation
+	return e, c.do("POST", "/explain", body, &e)
+}

@@ -1,0 +1,193 @@
+package remote
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+)
+
+// Option configures a new cluster. An option has the name of one of package fakecluster without its With, and means the same.
+type Option func(settings) error
+
+// settings is the request that starts a cluster.
+type settings map[string]any
+
+// add appends to a list.
+func add[T any](s settings, field string, values ...T) {
+	list, _ := s[field].([]T)
+	s[field] = append(list, values...)
+}
+
+// list returns an option that appends to a list.
+func list(field string, values []string) Option {
+	return func(s settings) error { add(s, field, values...); return nil }
+}
+
+// paths returns an option that appends absolute paths to a list.
+func paths(field string, paths []string) Option {
+	return func(s settings) error {
+		all, err := absolute(paths)
+		add(s, field, all...)
+		return err
+	}
+}
+
+func absolute(paths []string) ([]string, error) {
+	all := make([]string, len(paths))
+	for i, path := range paths {
+		var err error
+		if all[i], err = filepath.Abs(path); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// once returns an option that can be given once.
+func once(name, field string, value any) Option {
+	return func(s settings) error {
+		if _, given := s[field]; given {
+			return fmt.Errorf("%s is given twice; give it once", name)
+		}
+		s[field] = value
+		return nil
+	}
+}
+
+// CRDPaths installs the CustomResourceDefinitions in manifest files and folders, and leaves other kinds alone.
+func CRDPaths(path ...string) Option { return paths("crdPaths", path) }
+
+// Manifests creates everything in manifest files and folders, in the order that installing needs.
+func Manifests(path ...string) Option { return paths("manifests", path) }
+
+// Kustomize builds the kustomizations in folders, and creates their objects.
+func Kustomize(folders ...string) Option { return paths("kustomize", folders) }
+
+// WebhookPaths installs the webhook configurations in manifest files and folders. Their webhook server is that of
+// [Cluster.WebhookServer].
+func WebhookPaths(path ...string) Option { return paths("webhookPaths", path) }
+
+// Objects creates objects. An object is a value that encoding/json encodes as a Kubernetes object: a typed object of client-go, which
+// need not name its kind, an unstructured one, or a map.
+func Objects(objs ...any) Option {
+	return func(s settings) error {
+		for _, obj := range objs {
+			content, err := encoded(obj)
+			if err != nil {
+				return fmt.Errorf("Objects: %w", err)
+			}
+			add(s, "objects", content)
+		}
+		return nil
+	}
+}
+
+// Controllers selects the controllers of kube-controller-manager that act within a write, such as "garbage-collector-controller"; "*"
+// is all of them. Without any, the cluster is an API server alone.
+func Controllers(names ...string) Option {
+	return func(s settings) error {
+		add(s, "controllers", append([]string{}, names...)...)
+		if len(names) == 0 {
+			s["controllers"] = []string{}
+		}
+		return nil
+	}
+}
+
+// AllControllers makes all controllers act that can act within a write.
+func AllControllers() Option { return Controllers("*") }
+
+// Workloads runs Kubernetes' controllers and scheduler, and nodes with pods, as a JSON object describes
+// them, such as {"nodes": 5}; "{}" runs three nodes and everything else. docs/workloads.md has the fields.
+func Workloads(config string) Option {
+	return func(s settings) error {
+		if !json.Valid([]byte(config)) {
+			return fmt.Errorf("Workloads: the configuration has to be JSON, such as {\"nodes\": 3}")
+		}
+		return once("Workloads", "workloads", json.RawMessage(config))(s)
+	}
+}
+
+// APIServerFlags configures the cluster as flags configure kube-apiserver. Paths in them are absolute.
+func APIServerFlags(flags ...string) Option { return list("flags", flags) }
+
+// The modes of [Authorization].
+const (
+	RBAC        = "RBAC"
+	AlwaysAllow = "AlwaysAllow"
+)
+
+// Authorization says who decides what users may do: RBAC or AlwaysAllow.
+func Authorization(mode string) Option { return once("Authorization", "authorization", mode) }
+
+// AdmissionPlugins turns on admission plugins that are off by default.
+func AdmissionPlugins(names ...string) Option { return list("enableAdmissionPlugins", names) }
+
+// WithoutAdmissionPlugins turns off admission plugins that are on by default.
+func WithoutAdmissionPlugins(names ...string) Option { return list("disableAdmissionPlugins", names) }
+
+// WithoutNamespaceLifecycle allows objects to be created in namespaces that do not exist.
+func WithoutNamespaceLifecycle() Option { return WithoutAdmissionPlugins("NamespaceLifecycle") }
+
+// RuntimeConfig serves versions of built-in kinds, or not, such as "resource.k8s.io/v1beta2=true".
+func RuntimeConfig(versions ...string) Option { return list("runtimeConfig", versions) }
+
+// LegacyAPIs serves CustomResourceDefinitions in apiextensions.k8s.io/v1beta1, too.
+func LegacyAPIs() Option { return func(s settings) error { s["legacyAPIs"] = true; return nil } }
+
+// Seed makes uids and generated names repeatable.
+func Seed(seed uint64) Option { return once("Seed", "seed", seed) }
+
+// Audit keeps an audit trail of a level, which [Cluster.Audit] returns: Metadata, Request or RequestResponse.
+func Audit(level string) Option { return once("Audit", "audit", level) }
+
+// TLS serves HTTPS with HTTP/2. [Cluster.Config] trusts the certificate.
+func TLS() Option { return func(s settings) error { s["tls"] = true; return nil } }
+
+// Port says on which port of 127.0.0.1 the cluster listens.
+func Port(port int) Option { return once("Port", "port", port) }
+
+// CompactionInterval compacts the history as a real server does.
+func CompactionInterval(interval time.Duration) Option {
+	return once("CompactionInterval", "compactionInterval", interval.String())
+}
+
+// WatchHistory bounds the history of changes by a number of revisions and of bytes. Zero leaves the default of a bound.
+func WatchHistory(revisions int, bytes int64) Option {
+	return func(s settings) error {
+		s["watchHistoryRevisions"], s["watchHistoryBytes"] = revisions, bytes
+		return nil
+	}
+}
+
+// Snapshot starts the cluster from a snapshot that [Cluster.Snapshot] or "fakecluster snapshot" has written.
+func Snapshot(r io.Reader) Option {
+	return func(s settings) error {
+		content, err := io.ReadAll(r)
+		if err != nil {
+			return fmt.Errorf("Snapshot: %w", err)
+		}
+		return once("Snapshot", "snapshotData", base64.StdEncoding.EncodeToString(content))(s)
+	}
+}
+
+// When a write to a data file is on the disk for certain.
+const (
+	FsyncAlways      = "always"
+	FsyncEverySecond = "second"
+)
+
+// DataFile keeps the cluster in a file.
+func DataFile(path, fsync string) Option {
+	return func(s settings) error {
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		s["fsync"] = fsync
+		return once("DataFile", "dataFile", path)(s)
+	}
+}

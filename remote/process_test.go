@@ -1,0 +1,206 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// startChild runs this test binary as a program that starts a cluster, and returns the words of its line: the process of its host, and
+// the name, the URL and the token of the cluster.
+func startChild(t *testing.T, env ...string) (child *exec.Cmd, words []string) {
+	t.Helper()
+	child = exec.Command(os.Args[0])
+	child.Env = append(append(os.Environ(), asChild+"=1"), env...)
+	if _, err := child.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	words = strings.Fields(line)
+	if err != nil || len(words) != 6 || words[0] != "started" || words[5] != "<nil>" {
+		t.Fatalf("the child says %q, %v", line, err)
+	}
+	return child, words[1:5]
+}
+
+// The clusters of a process that is killed end, and those of others go on.
+func TestAKilledProcessLosesItsClusters(t *testing.T) {
+	kept := Start(t)
+	child, words := startChild(t)
+	req, err := http.NewRequest("GET", words[2]+"/api/v1/namespaces?watch=true", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+words[3])
+	watch, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Body.Close()
+	if err := child.Process.Kill(); err != nil { // SIGKILL
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, watch.Body) // returns when the cluster ends
+	var left struct{ Clusters []string }
+	if err := kept.host.do(context.Background(), "GET", "/v1/clusters", nil, &left); err != nil || !slices.Contains(left.Clusters, kept.is.Cluster) || slices.Contains(left.Clusters, words[1]) {
+		t.Errorf("clusters %q, %v; %s was that of the killed process", left.Clusters, err, words[1])
+	}
+	admin(t, kept).must("GET", "/api/v1/namespaces", "")
+}
+
+// Processes that start at the same time share a host.
+func TestStartersShareAHost(t *testing.T) {
+	folder, err := os.MkdirTemp("", "fc-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	const n = 4
+	pids := make(chan string, n)
+	for i := 0; i < n; i++ {
+		go func() {
+			pid := "no host"
+			defer func() { pids <- pid }()
+			_, words := startChild(t, "XDG_CACHE_HOME="+folder)
+			pid = words[0]
+		}()
+	}
+	hosts := map[string]int{}
+	for i := 0; i < n; i++ {
+		hosts[<-pids]++
+	}
+	if len(hosts) != 1 || hosts["no host"] > 0 {
+		t.Errorf("hosts: %v", hosts)
+	}
+	for pid := range hosts {
+		var number int
+		if _, err := fmt.Sscan(pid, &number); err == nil {
+			if process, err := os.FindProcess(number); err == nil {
+				_ = process.Kill()
+			}
+		}
+	}
+}
+
+// Where the program is looked for, and what the errors say.
+func TestTheProgramIsFound(t *testing.T) {
+	own := os.Getenv(programVariable)
+	t.Run("by the environment variable", func(t *testing.T) {
+		if p, err := findProgram(); err != nil || p.path != own || p.from != programVariable {
+			t.Errorf("%+v, %v", p, err)
+		}
+	})
+	t.Run("not by a variable that is wrong", func(t *testing.T) {
+		t.Setenv(programVariable, "/nowhere/fakecluster")
+		_, err := findProgram()
+		if want := "FAKECLUSTER=/nowhere/fakecluster is not a program: "; err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "; set it to the path of fakecluster, or to nothing") {
+			t.Error(err)
+		}
+	})
+	t.Run("on the PATH", func(t *testing.T) {
+		folder := t.TempDir()
+		if err := os.Symlink(own, filepath.Join(folder, "fakecluster")); err != nil {
+			t.Skip(err)
+		}
+		t.Setenv(programVariable, "")
+		t.Setenv("PATH", folder)
+		if p, err := findProgram(); err != nil || p.path != filepath.Join(folder, "fakecluster") || p.from != "PATH" || p.build() == "" {
+			t.Errorf("%+v, %v", p, err)
+		}
+	})
+	t.Run("among those that were built", func(t *testing.T) {
+		cache := t.TempDir()
+		t.Setenv(programVariable, "")
+		t.Setenv("PATH", "")
+		t.Setenv("XDG_CACHE_HOME", cache)
+		_, err := buildProgram("v9.9.9")
+		if want := "there is no program fakecluster, and go install github.com/fakecluster/fakecluster/cmd/fakecluster@v9.9.9 fails: "; err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "\nbuild it, and put it on the PATH or its path into FAKECLUSTER") {
+			t.Error(err)
+		}
+		path := filepath.Join(cache, "fakecluster", "bin", "v9.9.9", "fakecluster")
+		if err := os.WriteFile(path, nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := buildProgram("v9.9.9"); err != nil || p.path != path || p.from != "built before" {
+			t.Errorf("%+v, %v", p, err)
+		}
+	})
+	t.Run("not if it is another one", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "fakecluster")
+		if err := os.WriteFile(path, []byte("#!/bin/sh\necho hello\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_, err := (program{path, "PATH"}).startHost()
+		if want := path + ` host (found by PATH) prints "hello\n", and not where it listens: it is not a fakecluster with this command`; err == nil || err.Error() != want {
+			t.Error(err)
+		}
+	})
+}
+
+// A socket of another user is refused.
+func TestTheFolderOfAnotherUserIsRefused(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a folder to another user")
+	}
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	folder := filepath.Join(cache, "fakecluster", "host")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(folder, 65534, -1); err != nil {
+		t.Fatal(err)
+	}
+	_, err := openHost()
+	if want := folder + " belongs to another user (uid 65534; yours is 0): remove it, or set XDG_CACHE_HOME (on macOS: HOME) to a folder of your own"; err == nil || err.Error() != want {
+		t.Error(err)
+	}
+}
+
+// A host on a port is used by its URL and token.
+func TestAHostOnAPort(t *testing.T) {
+	p, err := findProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := p.join("--listen", "0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if pid, err := c.pid(); err == nil {
+			if process, err := os.FindProcess(pid); err == nil {
+				_ = process.Kill()
+			}
+		}
+		c.open.Close()
+	}()
+	cluster, err := start(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin(t, cluster).must("GET", "/api/v1/namespaces", "")
+	if err := cluster.Close(); err != nil {
+		t.Error(err)
+	}
+	c.token = "x"
+	if _, err := c.pid(); err == nil || !strings.HasPrefix(err.Error(), "the header Authorization has to be") {
+		t.Error(err)
+	}
+}

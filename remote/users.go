@@ -1,0 +1,85 @@
+package remote
+
+import "github.com/fakecluster/fakecluster/remote/inspect"
+
+// Config is how to reach a cluster as somebody. Its fields have the names of client-go's rest.Config:
+//
+//	cfg := c.ConfigFor("jane")
+//	&rest.Config{Host: cfg.Host, BearerToken: cfg.BearerToken, QPS: -1,
+//		TLSClientConfig: rest.TLSClientConfig{CAData: cfg.CAData, CertData: cfg.CertData, KeyData: cfg.KeyData}}
+type Config struct {
+	Host                      string
+	BearerToken               string
+	CAData, CertData, KeyData []byte // as PEM; nil without TLS
+	// Kubeconfig is the same as a file, over HTTPS.
+	Kubeconfig []byte
+
+	user map[string]any // nil: the administrator
+}
+
+// Config returns how to reach the cluster as its administrator, who may do everything.
+func (c *Cluster) Config() Config {
+	return Config{Host: c.is.URL, BearerToken: c.is.Token, CAData: pem(c.is.CertificateAuthority), Kubeconfig: []byte(c.is.Kubeconfig)}
+}
+
+func pem(text string) []byte {
+	if text == "" {
+		return nil
+	}
+	return []byte(text)
+}
+
+// ConfigFor returns how to reach the cluster as a user of any name who is a member of the groups. The user may do what Roles and
+// their bindings allow.
+func (c *Cluster) ConfigFor(user string, groups ...string) Config {
+	if c.test != nil {
+		c.test.Helper()
+	}
+	return c.configOf(map[string]any{"user": user, "groups": groups})
+}
+
+// ServiceAccountConfig returns how to reach the cluster as a service account.
+func (c *Cluster) ServiceAccountConfig(namespace, name string) Config {
+	if c.test != nil {
+		c.test.Helper()
+	}
+	return c.configOf(map[string]any{"namespace": namespace, "serviceAccount": name})
+}
+
+func (c *Cluster) configOf(user map[string]any) Config {
+	if c.test != nil {
+		c.test.Helper()
+	}
+	var is struct{ URL, Token, CertificateAuthority, ClientCertificate, ClientKey, Kubeconfig string }
+	if err := c.do("POST", "/credentials", user, &is); err != nil {
+		c.blame(err)
+	}
+	return Config{
+		Host: is.URL, BearerToken: is.Token, CAData: pem(is.CertificateAuthority), CertData: pem(is.ClientCertificate), KeyData: pem(is.ClientKey),
+		Kubeconfig: []byte(is.Kubeconfig), user: user,
+	}
+}
+
+// Access has the requests of a user.
+type Access struct {
+	User string
+	// Requests are the requests of the user, allowed or not, each once.
+	Requests []inspect.AccessRequest
+	// Rules are the fewest rules of a ClusterRole that allow them.
+	Rules []PolicyRule
+}
+
+// PolicyRule is a rule of a ClusterRole.
+type PolicyRule struct {
+	Verbs, APIGroups, Resources, ResourceNames, NonResourceURLs []string
+}
+
+// Access returns the requests of a user until now, and the rules that they need.
+func (c *Cluster) Access(user string) Access {
+	if c.test != nil {
+		c.test.Helper()
+	}
+	a := Access{User: user}
+	c.get("/access?"+query("user", user), &a)
+	return a
+}

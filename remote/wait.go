@@ -1,0 +1,121 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// Settle returns when the cluster is quiet: no request is in flight, every watch has delivered all its events, and no request has come
+// for 100 ms, or for two seconds if workloads run. It fails if an object is written without end, if ctx ends, or after ten minutes.
+func (c *Cluster) Settle(ctx context.Context) error {
+	err := c.host.do(ctx, "POST", "/v1/clusters/"+c.is.Cluster+"/settle", struct{}{}, nil)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("the cluster is not quiet: %w", ctx.Err())
+	}
+	return err
+}
+
+// Condition is what [Cluster.WaitFor] waits for. Make one with [HasCondition], [CEL] or [Gone].
+type Condition struct{ fields map[string]any }
+
+// HasCondition is met when the status of an object has the condition of a type with a status, which is True by default.
+func HasCondition(conditionType string, status ...string) Condition {
+	fields := map[string]any{"hasCondition": conditionType}
+	if len(status) > 0 {
+		fields["status"] = status[0]
+	}
+	return Condition{fields}
+}
+
+// CEL is met when an expression in CEL is true, such as "object.spec.replicas == 3".
+func CEL(expression string) Condition { return Condition{map[string]any{"cel": expression}} }
+
+// Gone is met when an object does not exist.
+func Gone() Condition { return Condition{map[string]any{"gone": true}} }
+
+// Within sets how long WaitFor waits for the condition; the default is 30 seconds.
+func (c Condition) Within(limit time.Duration) Condition {
+	fields := map[string]any{}
+	for name, value := range c.fields {
+		fields[name] = value
+	}
+	fields["within"] = limit.String()
+	return Condition{fields}
+}
+
+// WaitFor returns when an object meets a condition, and leaves in obj the state that met it, if obj is a pointer. Only its kind,
+// namespace and name are read; a typed object need not name its kind, and one without a namespace is in "default". It fails the test
+// with t.Fatal if the condition is not met in time.
+func (c *Cluster) WaitFor(t testing.TB, obj any, condition Condition) {
+	t.Helper()
+	ref, err := refOf(obj)
+	var found struct{ Object json.RawMessage }
+	if err == nil {
+		body := map[string]any{"object": ref.body()}
+		for name, value := range condition.fields {
+			body[name] = value
+		}
+		err = c.do("POST", "/wait", body, &found)
+	}
+	if err == nil && len(found.Object) > 0 {
+		err = fill(obj, found.Object)
+	}
+	if err != nil {
+		c.TB(t).Fatalf("fakecluster: %v", err)
+	}
+}
+
+// Budget limits the requests of a client. The zero value of a field allows everything.
+type Budget struct {
+	// Client is the name of the program, as the user agent begins. Empty: all clients except the cluster's own controllers.
+	Client string `json:"client,omitempty"`
+	// After is the Number of the request after which requests count; 0: all count.
+	After int64 `json:"after,omitempty"`
+	// UpdatesPerObject is how often each object may be changed.
+	UpdatesPerObject int `json:"updatesPerObject,omitempty"`
+	// NoBareLists forbids lists without a selector and without a limit.
+	NoBareLists bool `json:"noBareLists,omitempty"`
+	// NoRepeats forbids writes that change nothing.
+	NoRepeats bool `json:"noRepeats,omitempty"`
+	// NoConflicts forbids writes that are refused because another one came first.
+	NoConflicts bool `json:"noConflicts,omitempty"`
+	// AtRest forbids all requests except watches and those for Leases.
+	AtRest bool `json:"atRest,omitempty"`
+}
+
+// CheckBudget fails the test, with t.Errorf, if a client has exceeded a budget.
+func (c *Cluster) CheckBudget(t testing.TB, b Budget) {
+	t.Helper()
+	if err := c.do("POST", "/check/budget", b, nil); err != nil {
+		c.TB(t).Errorf("fakecluster: %v", err)
+	}
+}
+
+// CheckRole fails the test, with t.Errorf, if the Roles and ClusterRoles in manifest files and folders do not allow all requests of the
+// user. The message contains the missing rules.
+func (c *Cluster) CheckRole(t testing.TB, user string, paths ...string) {
+	t.Helper()
+	c.checkRole(t, "/check/role", user, paths)
+}
+
+// CheckUnusedRules fails the test, with t.Errorf, if the Roles and ClusterRoles in manifest files and folders have rules that the user
+// has never needed.
+func (c *Cluster) CheckUnusedRules(t testing.TB, user string, paths ...string) {
+	t.Helper()
+	c.checkRole(t, "/check/unused-rules", user, paths)
+}
+
+func (c *Cluster) checkRole(t testing.TB, path, user string, paths []string) {
+	t.Helper()
+	paths, err := absolute(paths)
+	if err == nil {
+		err = c.do("POST", path, map[string]any{"user": user, "paths": paths}, nil)
+	}
+	if err != nil {
+		c.TB(t).Errorf("fakecluster: %v", err)
+	}
+}

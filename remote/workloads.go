@@ -1,0 +1,60 @@
+package remote
+
+import "errors"
+
+// RunWorkloads runs Kubernetes' controllers and scheduler, and nodes with pods, until the end of the cluster or EndWorkloads. It is for
+// forks; a new cluster has the option [Workloads], whose configuration it takes.
+func (c *Cluster) RunWorkloads(config string) error {
+	return c.do("POST", "/workloads", map[string]any{"workloads": rawJSON(config)}, nil)
+}
+
+// EndWorkloads ends the workloads of the cluster, and returns what has gone wrong in them.
+func (c *Cluster) EndWorkloads() error {
+	var ended struct{ Errors []string }
+	if err := c.do("DELETE", "/workloads", nil, &ended); err != nil {
+		return err
+	}
+	var all []error
+	for _, text := range ended.Errors {
+		all = append(all, errors.New(text))
+	}
+	return errors.Join(all...)
+}
+
+// Node is a handle of a Node of a cluster with workloads, for what happens to Nodes in real clusters.
+type Node struct {
+	c    *Cluster
+	name string
+}
+
+// Node returns a handle of a Node. Its methods fail if there is none.
+func (c *Cluster) Node(name string) *Node { return &Node{c, name} }
+
+// Cordon makes the Node unschedulable.
+func (n *Node) Cordon() error { return n.act("cordon") }
+
+// Uncordon makes the Node schedulable again.
+func (n *Node) Uncordon() error { return n.act("uncordon") }
+
+// Drain cordons the Node and evicts its Pods.
+func (n *Node) Drain() error { return n.act("drain") }
+
+// Delete deletes the Node.
+func (n *Node) Delete() error { return n.act("delete") }
+
+// StopHeartbeats makes the Node silent, as if its machine had failed.
+func (n *Node) StopHeartbeats() error { return n.act("stopHeartbeats") }
+
+// ResumeHeartbeats ends StopHeartbeats.
+func (n *Node) ResumeHeartbeats() error { return n.act("resumeHeartbeats") }
+
+// SetPressure makes the Node report MemoryPressure, DiskPressure or PIDPressure, or no longer.
+func (n *Node) SetPressure(kind string, on bool) error {
+	return n.do(map[string]any{"action": "setPressure", "pressure": kind, "on": on})
+}
+
+func (n *Node) act(action string) error { return n.do(map[string]any{"action": action}) }
+
+func (n *Node) do(body map[string]any) error {
+	return n.c.do("POST", "/nodes/"+escaped(n.name), body, nil)
+}

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net"
@@ -25,7 +26,8 @@ func overSocket(b *testing.B, h *host.Host) func(method, path, body string) []by
 	}
 	server := &http.Server{Handler: h}
 	go func() { _ = server.Serve(l) }()
-	transport := &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", socket) }}
+	var d net.Dialer
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return d.DialContext(ctx, "unix", socket) }}
 	b.Cleanup(func() { _ = server.Close(); transport.CloseIdleConnections() })
 	client := &http.Client{Transport: transport}
 	return func(method, path, body string) []byte {

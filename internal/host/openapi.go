@@ -67,7 +67,7 @@ func (g *generator) operation(o operation) tree {
 	if len(parameters) > 0 {
 		out["parameters"] = parameters
 	}
-	answer := tree{"200": tree{"description": "the answer", "content": tree{"application/json": tree{"schema": tree{}}}}}
+	var answer tree
 	switch o.answer {
 	case nil:
 		answer = tree{"204": tree{"description": "it is done"}}
@@ -183,7 +183,7 @@ func (g *generator) object(t reflect.Type) tree {
 // property returns the schema of a field. The tag schema says that a value, or the items of a list, are objects whose fields are
 // described elsewhere.
 func (g *generator) property(f field) tree {
-	s := tree{}
+	var s tree
 	switch {
 	case f.Tag.Get("schema") == "":
 		s = g.schema(f.Type)

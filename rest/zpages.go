@@ -14,6 +14,7 @@ import (
 	"k8s.io/component-base/compatibility"
 
 	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/emulation"
 )
 
 // commandLine are the flags that /flagz shows.
@@ -50,6 +51,7 @@ func serveFlagz(w http.ResponseWriter, req *http.Request, of commandLine) {
 func serveStatusz(w http.ResponseWriter, req *http.Request, paths []string) {
 	mux := http.NewServeMux()
 	version := compatibility.NewEffectiveVersionFromString(discovery.Version.GitVersion, "", "")
+	version.SetEmulationVersion(emulation.Version())
 	statusz.Install(mux, "apiserver", statusz.NewRegistry(version, statusz.WithListedPaths(paths)))
 	mux.ServeHTTP(colons{w, func(text []byte) []byte { return statuszNames.ReplaceAll(text, []byte("$1: ")) }}, req)
 }

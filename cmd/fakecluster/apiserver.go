@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,8 @@ import (
 )
 
 // kubeAPIServer is the command under the name kube-apiserver: the bare API server, without
-// controllers, configured by its flags. It returns the exit status.
-func kubeAPIServer(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// controllers, configured by its flags. It returns the exit status. program is the path of the command.
+func kubeAPIServer(ctx context.Context, program string, args []string, stdout, stderr io.Writer) int {
 	flags, err := serverflags.Parse(args)
 	switch {
 	case errors.Is(err, serverflags.ErrHelp):
@@ -32,6 +33,12 @@ func kubeAPIServer(ctx context.Context, args []string, stdout, stderr io.Writer)
 	if err := missing(flags); err != nil {
 		fmt.Fprintf(stderr, "Error: %v\n", err)
 		return 1
+	}
+	if version := cmp.Or(flags.EmulatedVersion(), versionOfFolder(program)); version != "" {
+		if err := emulate(version); err != nil {
+			fmt.Fprintf(stderr, "Error: --emulated-version: %v\n", err)
+			return 1
+		}
 	}
 	// What a real server does without these flags.
 	for _, usual := range [][2]string{{"secure-port", "6443"}, {"bind-address", "127.0.0.1"}, {"authorization-mode", "AlwaysAllow"}, {"anonymous-auth", "true"}, {"etcd-compaction-interval", "5m"}} {

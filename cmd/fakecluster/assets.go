@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/fakecluster/fakecluster/internal/emulation"
 )
 
 // Names under which the command is a part of a control plane. They are the files that envtest
@@ -48,7 +51,11 @@ them. kubectl runs the kubectl on your PATH.`,
 			if err != nil {
 				return fmt.Errorf("envtest: %w", err)
 			}
-			folder, err := cachedAssets(cache, self, time.Now())
+			of, err := emulation.Parse(cmp.Or(cmd.Flag(kubernetesVersion).Value.String(), os.Getenv(emulation.Variable)))
+			if err != nil {
+				return fmt.Errorf("envtest: %w", err)
+			}
+			folder, err := cachedAssets(cache, self, emulation.Suffix(of), time.Now())
 			if err != nil {
 				return fmt.Errorf("envtest: %w", err)
 			}
@@ -62,7 +69,7 @@ them. kubectl runs the kubectl on your PATH.`,
 const keptFor = 30 * 24 * time.Hour
 
 // cachedAssets returns the assets in the user's cache folder.
-func cachedAssets(cache, executable string, now time.Time) (string, error) {
+func cachedAssets(cache, executable string, suffix string, now time.Time) (string, error) {
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", err
 	}
@@ -70,13 +77,14 @@ func cachedAssets(cache, executable string, now time.Time) (string, error) {
 	if err := ownFolder(ours); err != nil {
 		return "", err
 	}
-	return assets(filepath.Join(ours, "envtest"), executable, now)
+	return assets(filepath.Join(ours, "envtest"), executable, suffix, now)
 }
 
 // assets returns the folder below the cache that has copies of an executable under the names of a
 // control plane. It makes the folder if it does not exist. The folder is named after the content of
-// the executable, which may be a temporary file of the go command.
-func assets(cache, executable string, now time.Time) (string, error) {
+// the executable, which may be a temporary file of the go command, and ends with the suffix, which the executable reads
+// in its name.
+func assets(cache, executable string, suffix string, now time.Time) (string, error) {
 	source, err := os.Open(executable)
 	if err != nil {
 		return "", err
@@ -92,7 +100,7 @@ func assets(cache, executable string, now time.Time) (string, error) {
 	if err := ownFolder(cache); err != nil {
 		return "", err
 	}
-	folder := filepath.Join(cache, hex.EncodeToString(sum.Sum(nil)[:16]))
+	folder := filepath.Join(cache, hex.EncodeToString(sum.Sum(nil)[:16])+suffix)
 	if err := checkOwn(folder); errors.Is(err, fs.ErrNotExist) {
 		if _, err := source.Seek(0, io.SeekStart); err != nil {
 			return "", err

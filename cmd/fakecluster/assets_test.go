@@ -42,7 +42,7 @@ var testAssets = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return assets(cache, self, time.Now())
+	return assets(cache, self, "", time.Now())
 })
 
 // asset is a program of the assets that a test runs.
@@ -77,7 +77,13 @@ type program struct {
 // start starts a program and returns when it reports that it serves.
 func start(t *testing.T, name string, args ...string) *program {
 	t.Helper()
-	cmd := exec.Command(asset(t, name), args...)
+	return startProgram(t, asset(t, name), args...)
+}
+
+// startProgram is start with the path of the program.
+func startProgram(t *testing.T, path string, args ...string) *program {
+	t.Helper()
+	cmd := exec.Command(path, args...)
 	cmd.Env = append(os.Environ(), asMain+"=yes")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stderr, err := cmd.StderrPipe()
@@ -90,7 +96,7 @@ func start(t *testing.T, name string, args ...string) *program {
 	p := &program{cmd, bufio.NewReader(stderr)}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	if line, err := p.stderr.ReadString('\n'); err != nil || !strings.Contains(line, "127.0.0.1:") {
-		t.Fatalf("%s says %q, %v", name, line, err)
+		t.Fatalf("%s says %q, %v", path, line, err)
 	}
 	return p
 }
@@ -414,7 +420,7 @@ func TestAssets(t *testing.T) {
 	for i := range folders {
 		all.Go(func() {
 			var err error
-			if folders[i], err = assets(cache, executable, now); err != nil {
+			if folders[i], err = assets(cache, executable, "", now); err != nil {
 				t.Error(err)
 			}
 		})
@@ -438,20 +444,20 @@ func TestAssets(t *testing.T) {
 		t.Errorf("the cache has %v", left)
 	}
 	write("two")
-	second, err := assets(cache, executable, now.Add(29*24*time.Hour))
+	second, err := assets(cache, executable, "", now.Add(29*24*time.Hour))
 	if err != nil || second == folders[0] {
 		t.Errorf("another executable: %s, %v", second, err)
 	}
 	if left, _ := os.ReadDir(cache); len(left) != 2 {
 		t.Errorf("after 29 days the cache has %v", left)
 	}
-	if _, err := assets(cache, executable, now.Add(31*24*time.Hour)); err != nil {
+	if _, err := assets(cache, executable, "", now.Add(31*24*time.Hour)); err != nil {
 		t.Error(err)
 	}
 	if left, _ := os.ReadDir(cache); len(left) != 1 || left[0].Name() != filepath.Base(second) {
 		t.Errorf("after 31 days the cache has %v", left)
 	}
-	if _, err := assets(filepath.Join(executable, "cache"), executable, now); err == nil {
+	if _, err := assets(filepath.Join(executable, "cache"), executable, "", now); err == nil {
 		t.Error("a file is taken for the cache")
 	}
 }

@@ -49,7 +49,7 @@ func main() {
 func as(ctx context.Context, name string, args []string, stdout, stderr io.Writer) int {
 	switch strings.TrimSuffix(filepath.Base(name), ".exe") {
 	case kubeAPIServerName:
-		return kubeAPIServer(withParent(ctx), args, stdout, stderr)
+		return kubeAPIServer(withParent(ctx), name, args, stdout, stderr)
 	case etcdName:
 		return etcd(withParent(ctx), args, stdout, stderr)
 	case kubectlName:
@@ -80,11 +80,18 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
   KUBEBUILDER_ASSETS=$(fakecluster envtest) go test ./...`,
 		Version: version(),
 		// Errors are printed once, below. The usage of a command is printed by --help.
-		SilenceErrors:    true,
-		SilenceUsage:     true,
-		PersistentPreRun: func(*cobra.Command, []string) { started = true },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			started = true
+			return emulateFlag(cmd)
+		},
 	}
-	root.AddCommand(serveCommand(), runCommand(), newCommand(), snapshotCommand(), envtestCommand(), hostCommand())
+	serve, run, snapshot, envtest := serveCommand(), runCommand(), snapshotCommand(), envtestCommand()
+	for _, cmd := range []*cobra.Command{serve, run, snapshot, envtest} {
+		addKubernetesVersion(cmd)
+	}
+	root.AddCommand(serve, run, newCommand(), snapshot, envtest, hostCommand())
 	root.SetArgs(withReports(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -6,6 +6,7 @@
 //	go run ./wire -only 'v1 configmaps' -show # the answers that differ of some requests
 //	go run ./wire -only '^flows of pods' -answers # what the real server answers
 //	go run ./wire -update                    # writes the list
+//	go run ./wire -emulated-version 1.35     # compares servers that emulate Kubernetes 1.35, with a list of its own
 //	go run ./wire -seeds                     # writes the seeds of the fuzz targets in ../rest, without a real server
 //
 // Both run as envtest runs them: kube-apiserver and etcd as package real builds them, and those of
@@ -54,6 +55,7 @@ real server: some five lines come and go.`,
 }
 
 func main() {
+	emulated := flag.String("emulated-version", "", "the `version` that both servers emulate, whose list is wire-VERSION.txt; empty: their own")
 	only := flag.String("only", "", "make only the requests whose resource and name this regular `expression` matches")
 	update := flag.Bool("update", false, "write the results to the list instead of comparing them")
 	show := flag.Bool("show", false, "show how answers differ")
@@ -62,7 +64,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	do := func() error { return run(ctx, os.Stdout, *only, *update, *show, *answers) }
+	do := func() error { return run(ctx, os.Stdout, *emulated, *only, *update, *show, *answers) }
 	if *seeds {
 		do = func() error { return writeSeeds(ctx, seedsFile) }
 	}
@@ -72,7 +74,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, w io.Writer, only string, update, show, answers bool) (err error) {
+func run(ctx context.Context, w io.Writer, emulated, only string, update, show, answers bool) (err error) {
 	matches, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -99,6 +101,9 @@ func run(ctx context.Context, w io.Writer, only string, update, show, answers bo
 	var servers [2]*rest.Config
 	for i, folder := range []string{real, ours} {
 		environment := &envtest.Environment{BinaryAssetsDirectory: folder}
+		if emulated != "" {
+			environment.ControlPlane.GetAPIServer().Configure().Set("emulated-version", emulated)
+		}
 		if servers[i], err = environment.Start(); err != nil {
 			return err
 		}
@@ -130,6 +135,9 @@ func run(ctx context.Context, w io.Writer, only string, update, show, answers bo
 		different = append(different, verdict.Result{Name: c.Request.String(), Verdict: verdict.Fail, Reason: verdict.Reason(c.First())})
 	}
 	fmt.Fprintf(w, "%d requests, %d are answered in another way\n", len(compared), len(different))
+	if emulated != "" {
+		list.Path = "wire-" + emulated + ".txt"
+	}
 	list.Match = matches.MatchString
 	list.Update = update
 	return list.Check(w, different)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/generic"
 	certificatesapi "k8s.io/kubernetes/pkg/apis/certificates"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/registry/certificates/certificates"
 	"k8s.io/kubernetes/pkg/registry/certificates/clustertrustbundle"
 	"k8s.io/kubernetes/pkg/registry/certificates/podcertificaterequest"
@@ -51,12 +52,12 @@ var certificateKinds = group{name: "certificates.k8s.io", kinds: []kind{
 		},
 	},
 	{
-		kind: "ClusterTrustBundle", plural: "clustertrustbundles", singular: "clustertrustbundle",
+		kind: "ClusterTrustBundle", plural: "clustertrustbundles", singular: "clustertrustbundle", gate: features.ClusterTrustBundle,
 		clusterScoped: true, versions: v1, optional: []string{"v1beta1"}, stored: "v1beta1",
 		strategy: clustertrustbundle.Strategy, attributes: clusterTrustBundleAttributes,
 	},
 	{
-		kind: "PodCertificateRequest", plural: "podcertificaterequests", singular: "podcertificaterequest",
+		kind: "PodCertificateRequest", plural: "podcertificaterequests", singular: "podcertificaterequest", gate: features.PodCertificateRequest,
 		versions: v1, optional: []string{"v1beta1"}, stored: "v1beta1",
 		strategy: podCertificates, attributes: podCertificateRequestAttributes,
 		subresources: status(podcertificaterequest.NewStatusStrategy(podCertificates, contextAuthorizer{}, clock.RealClock{})),

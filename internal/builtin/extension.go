@@ -4,6 +4,7 @@ import (
 	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
 	"k8s.io/kube-aggregator/pkg/registry/apiservice"
 	apiserviceetcd "k8s.io/kube-aggregator/pkg/registry/apiservice/etcd"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicy"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingadmissionpolicybinding"
 	"k8s.io/kubernetes/pkg/registry/admissionregistration/mutatingwebhookconfiguration"
@@ -54,7 +55,7 @@ var admissionKinds = group{name: "admissionregistration.k8s.io", kinds: []kind{
 }}
 
 var storageMigrations = group{name: "storagemigration.k8s.io", kinds: []kind{{
-	kind: "StorageVersionMigration", plural: "storageversionmigrations", singular: "storageversionmigration",
+	kind: "StorageVersionMigration", plural: "storageversionmigrations", singular: "storageversionmigration", gate: features.StorageVersionMigrator,
 	clusterScoped: true, versions: v1, optional: []string{"v1beta1"}, stored: "v1beta1",
 	strategy: storagemigration.Strategy, subresources: status(storagemigration.StatusStrategy),
 }}}

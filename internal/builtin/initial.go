@@ -1,7 +1,8 @@
 package builtin
 
 import (
-	_ "embed"
+	"embed"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,8 +10,10 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/fakecluster/fakecluster/internal/cache"
+	"github.com/fakecluster/fakecluster/internal/emulation"
 	"github.com/fakecluster/fakecluster/internal/metadata"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -22,6 +25,35 @@ import (
 //
 //go:embed initial.txt
 var initialText string
+
+// initialOlder has a file for each older version that the process can behave as, with what differs from initialText: the
+// lines of objects that are other ones or new, and of objects that are missing the key alone.
+//
+//go:embed initial-*.txt
+var initialOlder embed.FS
+
+// olderFile is the name of the file of a version.
+func olderFile(release *version.Version) string { return "initial-" + release.String() + ".txt" }
+
+// initialTexts returns the texts of the objects by their keys.
+func initialTexts() map[string]string {
+	texts := map[string]string{}
+	for line := range strings.Lines(initialText) {
+		key, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		texts[key] = text
+	}
+	older, err := initialOlder.ReadFile(olderFile(emulation.Version()))
+	if err != nil {
+		return texts // the newest version has no file
+	}
+	for line := range strings.Lines(string(older)) {
+		key, text, exists := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if delete(texts, key); exists {
+			texts[key] = text
+		}
+	}
+	return texts
+}
 
 // The placeholders in the texts of initial objects.
 const (
@@ -60,9 +92,9 @@ var ofInitialText = sync.OnceValue(func() []initial { return readInitialText(Net
 // readInitialText reads the objects of initialText with the addresses of a network.
 func readInitialText(n Network) []initial {
 	var all []initial
-	for line := range strings.Lines(initialText) {
-		key, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		ok := true
+	texts := initialTexts()
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		text, ok := texts[key], true
 		if n != (Network{}) {
 			key, text, ok = n.adapt(key, text)
 		}

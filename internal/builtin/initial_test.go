@@ -35,6 +35,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 
 	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/emulation"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -228,13 +229,55 @@ func TestInitialObjects(t *testing.T) {
 		lines = append(lines, key+" "+text+"\n")
 	}
 	slices.Sort(lines)
-	made := strings.Join(lines, "")
-	if *update {
-		if err := os.WriteFile("initial.txt", []byte(made), 0o644); err != nil {
+	file, want := "initial.txt", initialText
+	if emulation.IsOlder() {
+		older, err := initialOlder.ReadFile(olderFile(emulation.Version()))
+		if err != nil && !*update {
 			t.Fatal(err)
 		}
-	} else if diff := cmp.Diff(strings.Split(made, "\n"), strings.Split(initialText, "\n")); diff != "" {
-		t.Errorf("initial.txt (-made +file); -update writes it anew:\n%s", diff)
+		file, want, lines = olderFile(emulation.Version()), string(older), differences(lines)
+	}
+	made := strings.Join(lines, "")
+	if *update {
+		if err := os.WriteFile(file, []byte(made), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if diff := cmp.Diff(strings.Split(made, "\n"), strings.Split(want, "\n")); diff != "" {
+		t.Errorf("%s (-made +file); -update writes it anew:\n%s", file, diff)
+	}
+}
+
+// differences returns the lines that are not in initial.txt, and the keys of its objects that have no line.
+func differences(lines []string) []string {
+	key := func(line string) string { return strings.Fields(line)[0] }
+	have := map[string]bool{}
+	var all []string
+	newest := slices.Collect(strings.Lines(initialText))
+	for _, line := range lines {
+		have[key(line)] = true
+		if !slices.Contains(newest, line) {
+			all = append(all, line)
+		}
+	}
+	for _, line := range newest {
+		if !have[key(line)] {
+			all = append(all, key(line)+"\n")
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// The objects of older versions are made in processes of their own, whose feature gates are those of the version.
+func TestInitialObjectsOfOlderVersions(t *testing.T) {
+	for _, release := range []string{"1.34", "1.35", "1.36"} {
+		t.Run(release, func(t *testing.T) {
+			child := exec.Command(os.Args[0], "-test.run=^TestInitialObjects$", "-update="+strconv.FormatBool(*update))
+			child.Env = append(os.Environ(), emulation.Variable+"="+release)
+			if output, err := child.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, output)
+			}
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/fields"
@@ -13,10 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	deprecated "k8s.io/apiserver/pkg/endpoints/deprecation"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	servedversion "github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/emulation"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -47,6 +51,8 @@ type kind struct {
 	// optional are served if WithRuntimeConfig asks for them, those of legacy if
 	// WithLegacyAPIs does.
 	versions, optional, legacy []string
+	// gate is the feature gate without which no version is served; empty: there is none.
+	gate featuregate.Feature
 	// stored is the version in the store; empty: the first one of versions. It need
 	// not be served.
 	stored string
@@ -131,6 +137,9 @@ func (g *group) typesOf() *runtime.Scheme {
 
 // served returns the served versions of a kind in the order of discovery.
 func (k *kind) served(g *group, o Options) []string {
+	if k.gate != "" && !utilfeature.DefaultFeatureGate.Enabled(k.gate) {
+		return nil
+	}
 	all := slices.Clone(k.versions)
 	if o.LegacyAPIs {
 		all = append(all, k.legacy...)
@@ -140,7 +149,15 @@ func (k *kind) served(g *group, o Options) []string {
 			all = append(all, v)
 		}
 	}
-	return slices.DeleteFunc(all, func(v string) bool { return o.RuntimeConfig.off[schema.GroupVersion{Group: g.name, Version: v}] })
+	return slices.DeleteFunc(all, func(v string) bool {
+		return o.RuntimeConfig.off[schema.GroupVersion{Group: g.name, Version: v}] || !k.isIn(g, v, emulation.Version())
+	})
+}
+
+// isIn reports whether a release has a version of the kind.
+func (k *kind) isIn(g *group, name string, release *version.Version) bool {
+	obj, err := g.typesOf().New(schema.GroupVersionKind{Group: g.name, Version: name, Kind: k.kind})
+	return err != nil || emulation.Has(release, obj)
 }
 
 // keyRoot is what the store keys of all objects begin with.
@@ -149,11 +166,18 @@ const keyRoot = "/registry/"
 // KeyPrefix returns what the store keys of a built-in resource begin with: /registry/pods/ for pods.
 func KeyPrefix(plural string) string { return keyRoot + plural + "/" }
 
-// storage returns the group and version that the objects are stored in.
+// storage returns the group and version that the objects are stored in. Without the field stored, it is the first stable
+// or beta version that the release before has, too, so that it can read the objects.
 func (k *kind) storage(g *group) schema.GroupVersion {
 	gv := schema.GroupVersion{Group: g.name, Version: k.stored}
 	if k.stored == "" {
-		gv.Version = slices.Concat(k.versions, k.optional)[0]
+		all := slices.Concat(k.versions, k.optional)
+		gv.Version = all[0]
+		if i := slices.IndexFunc(all, func(v string) bool {
+			return !strings.Contains(v, "alpha") && k.isIn(g, v, emulation.MinCompatibility())
+		}); i >= 0 {
+			gv.Version = all[i]
+		}
 	}
 	if k.storedIn != nil {
 		gv.Group = *k.storedIn
@@ -302,7 +326,8 @@ func (s subresource) resets() any {
 	return s.strategy
 }
 
-// release is the Kubernetes release whose behaviour is served.
+// release is the Kubernetes release of the libraries. Deprecations are those of this one, also if the process behaves as an
+// older one.
 var release = version.MustParse(servedversion.Version.GitVersion)
 
 // deprecation returns the warnings of every answer in a deprecated or removed version, and

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+
+	"github.com/fakecluster/fakecluster/internal/emulation"
 )
 
 // RuntimeConfig says which versions are served although they are off by default, and which
@@ -138,7 +140,7 @@ func isRemoved(gv schema.GroupVersion) bool {
 		if !limited {
 			return false
 		}
-		if major, minor := until.APILifecycleRemoved(); release.LessThan(version.MajorMinor(uint(major), uint(minor))) {
+		if major, minor := until.APILifecycleRemoved(); emulation.Version().LessThan(version.MajorMinor(uint(major), uint(minor))) {
 			return false
 		}
 		removed = true

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,14 +17,19 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
+	"github.com/fakecluster/fakecluster/internal/emulation"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Version is the Kubernetes release that the server behaves as: that of the libraries in go.mod.
+// Version is the Kubernetes release of the libraries in go.mod, and the version that the server behaves as.
 var Version = version.Info{
-	Major: "1", Minor: "37", EmulationMajor: "1", EmulationMinor: "37", MinCompatibilityMajor: "1", MinCompatibilityMinor: "36", GitVersion: "v1.37.1", GitTreeState: "clean",
+	Major: "1", Minor: "37", GitVersion: "v1.37.1", GitTreeState: "clean",
+	EmulationMajor: number(emulation.Version().Major()), EmulationMinor: number(emulation.Version().Minor()),
+	MinCompatibilityMajor: number(emulation.MinCompatibility().Major()), MinCompatibilityMinor: number(emulation.MinCompatibility().Minor()),
 	GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 }
+
+func number(n uint) string { return strconv.FormatUint(uint64(n), 10) }
 
 // ServeVersion answers /version.
 func ServeVersion(w http.ResponseWriter, req *http.Request) {

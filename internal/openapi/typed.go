@@ -86,7 +86,7 @@ func (s *server) v2(types *resource.OpenAPITypes) (*spec.Swagger, error) {
 }
 
 func info() *spec.Info {
-	return &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes", Version: discovery.Version.Major + "." + discovery.Version.Minor}}
+	return &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes", Version: discovery.Version.EmulationMajor + "." + discovery.Version.EmulationMinor}}
 }
 
 // Clients authenticate with a token, and get 401 otherwise.

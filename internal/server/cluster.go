@@ -21,6 +21,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/crd"
+	"github.com/fakecluster/fakecluster/internal/emulation"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/flowcontrol"
 	"github.com/fakecluster/fakecluster/internal/quota"
@@ -119,6 +120,9 @@ type builtinKinds struct {
 }
 
 func newBuiltinKinds(o Options) (builtinKinds, error) {
+	if err := emulation.Check(); err != nil {
+		return builtinKinds{}, err
+	}
 	runtimeConfig, err := builtin.ParseRuntimeConfig(o.RuntimeConfig...)
 	if err != nil {
 		return builtinKinds{}, fmt.Errorf("runtime config: %w", err)

@@ -222,6 +222,15 @@ func (f *Flags) Float(name string) float64 {
 // Version says that the command line asks which version this is.
 func (f *Flags) Version() bool { return f.Given("version") }
 
+// EmulatedVersion returns the version to behave as; empty: none is given. Of a real server's components, only "kube" is known.
+func (f *Flags) EmulatedVersion() string {
+	versions := f.List("emulated-version")
+	if len(versions) == 0 {
+		return ""
+	}
+	return strings.TrimPrefix(versions[len(versions)-1], "kube=")
+}
+
 // FeatureGates returns the gates that the command line sets, and to what.
 func (f *Flags) FeatureGates() (map[string]bool, error) {
 	gates := map[string]bool{}

@@ -11,6 +11,7 @@ import (
 	auditpolicy "k8s.io/apiserver/pkg/audit/policy"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
+	"github.com/fakecluster/fakecluster/internal/emulation"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/rest"
 )
@@ -102,6 +103,9 @@ func (c *Config) readAdmission(flags *serverflags.Flags) error {
 }
 
 func (c *Config) readVersions(flags *serverflags.Flags) error {
+	if err := checkEmulatedVersion(flags.EmulatedVersion()); err != nil {
+		return err
+	}
 	for name, value := range flags.Pairs("runtime-config") {
 		if value == "" {
 			value = "true"
@@ -113,6 +117,22 @@ func (c *Config) readVersions(flags *serverflags.Flags) error {
 		return err
 	}
 	return builtin.CheckFeatureGates(gates)
+}
+
+// checkEmulatedVersion returns why a cluster in this process cannot behave as a version.
+func checkEmulatedVersion(text string) error {
+	if text == "" {
+		return nil
+	}
+	version, err := emulation.Parse(text)
+	if err != nil {
+		return fmt.Errorf("--emulated-version: %w", err)
+	}
+	if is := emulation.Version(); !version.EqualTo(is) {
+		return fmt.Errorf("--emulated-version=%s: this process behaves as Kubernetes %s, and upstream's feature gates belong to the process: set %s=%s before it starts",
+			text, is, emulation.Variable, version)
+	}
+	return nil
 }
 
 func (c *Config) readAudit(flags *serverflags.Flags) error {

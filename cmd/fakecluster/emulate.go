@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fakecluster/fakecluster/internal/emulation"
+)
+
+// kubernetesVersion is the name of the flag with the version to behave as.
+const kubernetesVersion = "kubernetes-version"
+
+// addKubernetesVersion gives a command the flag, which emulate reads.
+func addKubernetesVersion(cmd *cobra.Command) {
+	cmd.Flags().String(kubernetesVersion, "", fmt.Sprintf("the `version` of Kubernetes to behave as, as kube-apiserver does with\n--emulated-version: %s\n(default: $%s, or the newest)", emulation.Choices(), emulation.Variable))
+}
+
+// emulateFlag is emulate with the flag of a command.
+func emulateFlag(cmd *cobra.Command) error {
+	flag := cmd.Flags().Lookup(kubernetesVersion)
+	if flag == nil || !flag.Changed {
+		return nil
+	}
+	version, err := emulation.Parse(flag.Value.String())
+	if err != nil {
+		return usageError{fmt.Errorf("%s: --%s: %w", cmd.Name(), kubernetesVersion, err)}
+	}
+	if cmd.Name() == "envtest" {
+		return nil // it prints a folder for the version
+	}
+	return emulate(version.String())
+}
+
+// emulate starts this program anew if it does not behave as the version of a text. The version of a process is that of its start, so
+// that the environment has to say it.
+func emulate(text string) error {
+	version, err := emulation.Parse(text)
+	if err != nil || version.EqualTo(emulation.Version()) {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return startAnew(self, append(os.Environ(), emulation.Variable+"="+version.String()))
+}
+
+// versionOfFolder returns the version that a folder of "fakecluster envtest" is for, which its name ends with; empty: the
+// newest.
+func versionOfFolder(program string) string {
+	_, version, _ := strings.Cut(filepath.Base(filepath.Dir(program)), "-")
+	if of, err := emulation.Parse(version); err == nil && version != "" {
+		return of.String()
+	}
+	return ""
+}

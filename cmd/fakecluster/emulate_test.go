@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// The drop-in behaves as the version of its flag, or of its folder.
+func TestTheDropInBehavesAsAnOlderVersion(t *testing.T) {
+	// Kubernetes 1.36 made this version.
+	const policies = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := assets(filepath.Join(t.TempDir(), "cache"), self, "-1.35", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		rule, program string
+		flags         []string
+		minor         string
+		status        int
+	}{
+		{"without a flag", asset(t, "kube-apiserver"), nil, "37", http.StatusOK},
+		{"a flag", asset(t, "kube-apiserver"), []string{"--emulated-version=1.36"}, "36", http.StatusOK},
+		{"a flag with the component", asset(t, "kube-apiserver"), []string{"--emulated-version=kube=1.35"}, "35", http.StatusNotFound},
+		{"a folder", filepath.Join(folder, "kube-apiserver"), nil, "35", http.StatusNotFound},
+		{"a flag and a folder", filepath.Join(folder, "kube-apiserver"), []string{"--emulated-version=1.36"}, "36", http.StatusOK},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			s := newSuite(t)
+			p := startProgram(t, test.program, append(s.flags, test.flags...)...)
+			client := s.as(t, "admin", "system:masters").Discovery()
+			version, err := client.ServerVersion()
+			if err != nil || version.Minor != "37" || version.EmulationMinor != test.minor {
+				t.Errorf("/version is %+v, %v, want the emulated minor version %s", version, err, test.minor)
+			}
+			var status int
+			client.RESTClient().Get().AbsPath(policies).Do(t.Context()).StatusCode(&status)
+			if status != test.status {
+				t.Errorf("%s: %d, want %d", policies, status, test.status)
+			}
+			p.stop(t)
+		})
+	}
+}
+
+// serve begins anew as another version, in the same process.
+func TestServeBehavesAsAnOlderVersion(t *testing.T) {
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	cmd := exec.Command(asset(t, "etcd"), "serve", "--kubernetes-version", "v1.34", "--kubeconfig", kubeconfig)
+	cmd.Args[0] = "fakecluster"
+	cmd.Env = append(os.Environ(), asMain+"=yes")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); !strings.HasPrefix(line, "ready ") {
+		t.Fatalf("first line %q, %v", line, err)
+	}
+	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version, err := kubernetes.NewForConfigOrDie(cfg).ServerVersion(); err != nil || version.EmulationMinor != "34" {
+		t.Errorf("/version is %+v, %v", version, err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestVersionsThatDoNotExist(t *testing.T) {
+	const choices = "write 1.34, 1.35, 1.36 or 1.37\n"
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"serve", "--kubernetes-version", "1.33"}, `fakecluster: serve: --kubernetes-version: fakecluster does not have Kubernetes "1.33": ` + choices},
+		{[]string{"run", "--kubernetes-version=1.35.4", "x.yaml"}, `fakecluster: run: --kubernetes-version: fakecluster does not have Kubernetes "1.35.4": ` + choices},
+		{[]string{"envtest", "--kubernetes-version=newest"}, `fakecluster: envtest: --kubernetes-version: fakecluster does not have Kubernetes "newest": ` + choices},
+	} {
+		var stdout, stderr bytes.Buffer
+		if status := execute(t.Context(), test.args, &stdout, &stderr); status != wrongUsage || stderr.String() != test.want || stdout.Len() > 0 {
+			t.Errorf("%q: status %d, stdout %q, stderr %q, want %q", test.args, status, &stdout, &stderr, test.want)
+		}
+	}
+	s := newSuite(t)
+	if status, _, stderr := runProgram(t, asset(t, "kube-apiserver"), append(s.flags, "--emulated-version=1.30")...); status != failed ||
+		stderr != `Error: --emulated-version: fakecluster does not have Kubernetes "1.30": `+choices {
+		t.Errorf("status %d, stderr %q", status, stderr)
+	}
+	t.Setenv("FAKECLUSTER_KUBERNETES_VERSION", "1.2")
+	if status, _, stderr := runProgram(t, asset(t, "kube-apiserver"), s.flags...); status != failed ||
+		stderr != `Error: starting the server: FAKECLUSTER_KUBERNETES_VERSION: fakecluster does not have Kubernetes "1.2": `+choices {
+		t.Errorf("status %d, stderr %q", status, stderr)
+	}
+}

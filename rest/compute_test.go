@@ -102,6 +102,7 @@ func TestALargeWriteIsAnsweredAtItsDeadline(t *testing.T) {
 					expect(t, "code", a.code, 504)
 					expect(t, "answer", a.body, want)
 					expect(t, "after", time.Since(began), lasts)
+					expect(t, "the headers of the flow", a.header.Get("X-Kubernetes-PF-FlowSchema-UID") != "", want == tooLate)
 					if requests := c.server.Requests(); requests[len(requests)-1].Code != 504 || requests[len(requests)-1].Running {
 						t.Errorf("the history has %v", requests[len(requests)-1])
 					}

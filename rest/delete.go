@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/features"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/observe"
@@ -91,6 +93,9 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 			return nil, err
 		}
 		observe.From(r.ctx).Object(options, sent.GroupVersion(), r.version.GroupVersionResource(), r.info.Subresource, metainternalversionscheme.Codecs)
+	}
+	if !utilfeature.DefaultFeatureGate.Enabled(features.AllowUnsafeMalformedObjectDeletion) {
+		options.IgnoreStoreReadErrorWithClusterBreakingPotential = nil
 	}
 	if errs := metav1validation.ValidateDeleteOptions(options); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)

@@ -6,7 +6,10 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apiserver/pkg/features"
 	"k8s.io/apiserver/pkg/server/healthz"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
 	"k8s.io/component-base/metrics/prometheus/slis"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
@@ -15,7 +18,7 @@ import (
 // healthChecks are the checks of a real server, in its order, without those that only one of the
 // paths has. All of them pass as long as the server answers: what they stand for is ready before a
 // cluster takes requests, or does not exist apart from it.
-var healthChecks = []string{
+var healthChecks = slices.DeleteFunc([]string{
 	"ping", "log", "etcd",
 	"poststarthook/start-apiserver-admission-initializer",
 	"poststarthook/generic-apiserver-start-informers",
@@ -47,6 +50,15 @@ var healthChecks = []string{
 	"autoregister-completion",
 	"poststarthook/apiservice-openapi-controller",
 	"poststarthook/apiservice-openapiv3-controller",
+}, func(name string) bool {
+	gate, found := healthGates[name]
+	return found && !utilfeature.DefaultFeatureGate.Enabled(gate)
+})
+
+// healthGates has the checks that older versions do not have, and the feature gates that brought them.
+var healthGates = map[string]featuregate.Feature{
+	"poststarthook/peer-endpoint-reconciler-controller": features.UnknownVersionInteroperabilityProxy,
+	"poststarthook/storage-readiness":                   features.WatchCacheInitializationPostStartHook,
 }
 
 // checksAt returns the checks of one of the paths, in the order of its answer.

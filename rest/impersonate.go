@@ -8,6 +8,8 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/filters/impersonation"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/features"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/lru"
 )
@@ -23,7 +25,12 @@ const maxImpersonators = 1000
 // a node depend on that. So users who were last allowed to by the verb impersonate keep their filter.
 // Each other request gets a new one, because a filter caches for ten seconds that the other verbs
 // were allowed.
+//
+// Versions without the feature gate know the verb impersonate alone.
 func impersonate(a authorizer.UnconditionalAuthorizer) filter {
+	if !utilfeature.DefaultFeatureGate.Enabled(features.ConstrainedImpersonation) {
+		return func(next http.Handler) http.Handler { return impersonation.WithImpersonation(next, a, scheme.Codecs) }
+	}
 	return func(next http.Handler) http.Handler {
 		kept := lru.New(maxImpersonators) // impersonating handlers, by the names of users
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -59,7 +59,7 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Regis
 		default:
 			discovery.ServeVersion(w, req)
 		}
-	case req.URL.Path == "/" || req.URL.Path == "/index.html" || req.URL.Path == "/statusz":
+	case req.URL.Path == "/" || req.URL.Path == "/index.html" || req.URL.Path == "/statusz" && slices.Contains(zpages(), "/statusz"):
 		p.serveIndex(w, req, c)
 	case req.URL.Path == "/metrics":
 		p.counts.serveMetrics(w, req)
@@ -73,7 +73,7 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Regis
 		p.aggregate.ServeOpenAPI(w, req, p.openAPI.of(c))
 	case parts[0] == "api" || parts[0] == "apis":
 		p.serveDiscovery(w, req, c, parts)
-	case req.URL.Path == "/flagz":
+	case req.URL.Path == "/flagz" && slices.Contains(zpages(), "/flagz"):
 		serveFlagz(w, req, p.flags)
 	case p.profiling && isProfilePath(req.URL.Path):
 		profiles().ServeHTTP(w, req)
@@ -102,8 +102,8 @@ func (p paths) serveIndex(w http.ResponseWriter, req *http.Request, c *resource.
 
 // pathsOf returns the paths that a real server names, except those of objects. All of them answer.
 func pathsOf(c *resource.Registry, registered []*apiregistrationv1.APIService) []string {
-	others := append([]string{issuerPath, keysPath, "/flagz", "/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/statusz", "/version"}, healthPaths()...)
-	return discovery.Paths(c, registered, others...)
+	others := []string{issuerPath, keysPath, "/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version"}
+	return discovery.Paths(c, registered, slices.Concat(others, zpages(), healthPaths())...)
 }
 
 // serveDiscovery serves the documents under /api and /apis.

@@ -128,10 +128,12 @@ var errAllotted = apierrors.NewTimeoutError("request did not complete within the
 
 // writeAllotted answers a request with errAllotted. On a real server, a filter in front of
 // all handlers does that, and it does not negotiate: it sends the Status as JSON without
-// its kind, with the media type text/plain. client-go cannot read that, and says that "the
-// server was unable to return a response in the time allotted".
+// its kind, with the media type text/plain and without the headers that handlers have set.
+// client-go cannot read that, and says that "the server was unable to return a response in the time allotted".
 func writeAllotted(w http.ResponseWriter, req *http.Request) {
 	setAuditObject(req.Context(), toStatus(errAllotted))
+	delete(w.Header(), levelHeader)
+	delete(w.Header(), schemaHeader)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusGatewayTimeout)
 	json.NewEncoder(w).Encode(&errAllotted.ErrStatus)

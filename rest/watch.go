@@ -10,7 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+	"k8s.io/apiserver/pkg/features"
 	"k8s.io/apiserver/pkg/storage"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
@@ -129,7 +131,7 @@ func (s *Server) maxWatches() int64 {
 
 // framesOf returns where the events of a watch over plain HTTP go.
 func framesOf(w http.ResponseWriter, r *http.Request, o *internalversion.ListOptions) frames {
-	if isWatchList(o) && acceptsGzip(r) {
+	if isWatchList(o) && acceptsGzip(r) && utilfeature.DefaultFeatureGate.Enabled(features.WatchListCompression) {
 		return gzipped{answered{w}}
 	}
 	return answered{w}

@@ -11,7 +11,10 @@ import (
 
 	"k8s.io/apiserver/pkg/server/flagz"
 	"k8s.io/apiserver/pkg/server/statusz"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/component-base/compatibility"
+	"k8s.io/component-base/featuregate"
+	"k8s.io/component-base/zpages/features"
 
 	"github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/internal/emulation"
@@ -44,6 +47,16 @@ func serveFlagz(w http.ResponseWriter, req *http.Request, of commandLine) {
 		}
 		return append(header, '\n')
 	}}, req)
+}
+
+// zpages returns the paths of the pages for people that the version of the process has.
+func zpages() (paths []string) {
+	for path, gate := range map[string]featuregate.Feature{"/flagz": features.ComponentFlagz, "/statusz": features.ComponentStatusz} {
+		if utilfeature.DefaultFeatureGate.Enabled(gate) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // serveStatusz serves /statusz by upstream's handler: the version that runs, since when, and the paths

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"k8s.io/apiserver/pkg/features"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/admission/policy"
 	"github.com/fakecluster/fakecluster/internal/admission/webhook"
@@ -91,6 +94,9 @@ func (c *admissionChain) compile(was *admission.Chain) (*admission.Chain, error)
 			return nil, fmt.Errorf("reading %s: %w", res.Names.Plural, err)
 		}
 		configured[res.Names.Plural] = list.Records
+	}
+	if !utilfeature.DefaultFeatureGate.Enabled(features.MutatingAdmissionPolicy) { // of an older version
+		delete(configured, "mutatingadmissionpolicies")
 	}
 	is := c.with(was)
 	is.Revision = revision

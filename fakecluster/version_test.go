@@ -64,5 +64,5 @@ func TestThisVersion(t *testing.T) {
 	t.Setenv(versionVariable, "1.31")
 	_, err = fakecluster.New(fakecluster.InProcess())
 	equal(t, "a version that comes too late", err.Error(), "starting the server: FAKECLUSTER_KUBERNETES_VERSION was set to \"1.31\" after the program had started: "+
-		"set it before, as in FAKECLUSTER_KUBERNETES_VERSION=1.31 go test ./...")
+		"set it in the environment of go test")
 }

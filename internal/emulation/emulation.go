@@ -101,7 +101,7 @@ func Suffix(of *version.Version) string {
 // Check returns why a cluster cannot be started with the version that the environment variable asks for.
 func Check() error {
 	if now := os.Getenv(Variable); now != atStart {
-		return fmt.Errorf("%s was set to %q after the program had started: set it before, as in %s=%s go test ./...", Variable, now, Variable, now)
+		return fmt.Errorf("%s was set to %q after the program had started: set it in the environment of go test", Variable, now)
 	}
 	return mistake
 }

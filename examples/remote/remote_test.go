@@ -2,10 +2,7 @@
 package remote
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/fakecluster/fakecluster/examples/internal/program"
 	"github.com/fakecluster/fakecluster/remote"
 	"github.com/fakecluster/fakecluster/remote/faults"
 )
@@ -48,24 +46,4 @@ func TestARetryAfterAConflict(t *testing.T) {
 	c.WaitFor(t, cronTab("a"), remote.CEL("object.spec.image == 'app:2'"))
 }
 
-// TestMain builds the program from this repository. A suite of your own does not need it: remote finds or builds the program.
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "fc-") // short enough for a socket
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(folder)
-	program := filepath.Join(folder, "bin", "fakecluster")
-	build := exec.Command("go", "build", "-o", program, "./cmd/fakecluster")
-	build.Dir = filepath.Join("..", "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building fakecluster: %v\n%s", err, out)
-		return 1
-	}
-	os.Setenv("FAKECLUSTER", program)
-	os.Setenv("XDG_CACHE_HOME", folder) // the host of this test ends a minute after it
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(program.Run(m)) }

@@ -377,6 +377,21 @@ func TestDocsListEveryEffectOfAFault(t *testing.T) {
 }
 
 // The last column says which controllers act by default.
+func TestDocsListEveryOracle(t *testing.T) {
+	text := page(t, filepath.Join("docs", "explore-operator.md"))
+	_, text, _ = strings.Cut(text, "## What is checked")
+	var got, want []string
+	for _, m := range regexp.MustCompile("(?m)^### (.+)$").FindAllStringSubmatch(text, -1) {
+		got = append(got, m[1])
+	}
+	for _, o := range explore.Oracles() {
+		want = append(want, string(o.Oracle))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the oracles of docs/explore-operator.md (-code +page):\n%s", diff)
+	}
+}
+
 func TestDocsListEveryController(t *testing.T) {
 	byDefault := fakecluster.DefaultControllers()
 	want, listed := map[string]bool{}, map[string]bool{}

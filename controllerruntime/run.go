@@ -23,7 +23,8 @@ type Option func(*settings)
 // settings are what the options set.
 type settings struct {
 	manager ctrl.Options
-	config  *rest.Config // nil: that of the cluster
+	config  *rest.Config         // nil: that of the cluster
+	calls   *fakecluster.Cluster // calls the webhooks of Start; nil: nobody does
 }
 
 // WithConfig makes the manager's clients use a configuration, such as that of the operator's service
@@ -32,6 +33,12 @@ type settings struct {
 //
 // Default: the cluster's RESTConfig, whose user may do everything.
 func WithConfig(cfg *rest.Config) Option { return func(s *settings) { s.config = cfg } }
+
+// WithWebhooks makes a cluster call the webhooks of the manager of [Start]. The cluster needs fakecluster.WithWebhookPaths. It is for the
+// Prepare of explore.Operator, which gets the cluster of each trial. Run does the same by itself.
+//
+// Default: the webhooks of Start are not called.
+func WithWebhooks(c *fakecluster.Cluster) Option { return func(s *settings) { s.calls = c } }
 
 // WithScheme sets the kinds of the manager. It is short for WithOptions with the field Scheme, and is
 // given after WithOptions.
@@ -59,6 +66,9 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 	s := apply(options)
 	if s.config == nil {
 		s.config = c.RESTConfig()
+	}
+	if s.calls != nil {
+		tb.Fatalf("controllerruntime: WithWebhooks is for Start; Run does this by itself")
 	}
 	if s.manager.Logger.GetSink() == nil {
 		s.manager.Logger = log.logger()
@@ -102,15 +112,17 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 }
 
 // Start runs a manager, to which setup adds controllers, until ctx ends. It is for
-// scenarios.WithController, the Control of package explore, and programs. Its webhooks are not called.
+// scenarios.WithController, package explore, and programs. Its webhooks are called with [WithWebhooks] only.
 // An error is that of setup or of the manager.
 func Start(ctx context.Context, cfg *rest.Config, setup func(ctrl.Manager) error, options ...Option) error {
 	s := apply(options)
 	if s.config != nil {
 		return errors.New("controllerruntime: WithConfig is for Run; Start takes the configuration as an argument")
 	}
+	var hooks *webhooks
 	if s.manager.WebhookServer == nil {
-		s.manager.WebhookServer = newWebhooks()
+		hooks = newWebhooks()
+		s.manager.WebhookServer = hooks
 	}
 	if s.manager.BaseContext == nil { // the values of ctx name the cluster for panics
 		s.manager.BaseContext = func() context.Context { return context.WithoutCancel(ctx) }
@@ -118,6 +130,14 @@ func Start(ctx context.Context, cfg *rest.Config, setup func(ctrl.Manager) error
 	mgr, err := s.newManager(cfg, setup)
 	if err != nil {
 		return err
+	}
+	if s.calls != nil {
+		if hooks == nil {
+			return errors.New("controllerruntime: WithWebhooks needs the default WebhookServer: leave it out of WithOptions")
+		}
+		if err := s.calls.ServeWebhooks(hooks.WebhookMux()); err != nil {
+			return fmt.Errorf("controllerruntime: %w", err)
+		}
 	}
 	return mgr.Start(ctx)
 }

@@ -46,8 +46,10 @@ type run struct {
 	// delivering ends when released is closed; nil: without a hold.
 	released   chan struct{}
 	delivering sync.WaitGroup
-	probes     bool // reads are repeated, as of the past
-	all        bool // reads without a resourceVersion may be stale
+	probes     bool  // reads are repeated, as of the past
+	all        bool  // reads without a resourceVersion may be stale
+	stacks     bool  // the line of code that sends each write is kept
+	pace       *pace // of the requests; nil: no limit
 
 	mu          sync.Mutex
 	counts      map[request]int
@@ -71,7 +73,8 @@ type sentRequest struct {
 	at        time.Time
 	userAgent string // of this request alone
 	dryRun    bool
-	lag       int // revisions by which a stale answer differs; 0: it does not
+	lag       int       // revisions by which a stale answer differs; 0: it does not
+	callers   []uintptr // who sent it, if the run keeps that
 }
 
 // Control runs a controller until the end of the body. Start is called with the configuration that

@@ -43,4 +43,11 @@
 // shortest one. Its report has what the test said, and a line with which [Replay] runs it again.
 // Uids, generated names and time are the same in each run. What stays open is the order in which
 // goroutines of the controller run at the same moment.
+//
+// # Without a test
+//
+// [Operator] needs no body. It generates custom resources and changes of them from the definitions and samples of an
+// operator, plays each sequence in a fork of one cluster, with crashes, late events and disturbances, and checks the
+// result by [Oracles]. Subject says what to explore. A trial has the same means as a run: a bubble, and the
+// transport that faults strike in.
 package explore

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/explore"
+	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
 // A job that makes two ConfigMaps has to make the second one even if it is stopped in between.
@@ -44,5 +45,25 @@ func ExampleReplay() {
 	var body explore.Body
 	_ = func(t *testing.T) {
 		explore.Run(t, body, explore.Replay("TestWebsites: crash-after operator create deployments.apps default/home 1"))
+	}
+}
+
+// An operator is explored without a test of its own.
+func ExampleOperator() {
+	operate := func(ctx context.Context, config *rest.Config) error {
+		<-ctx.Done() // run the operator until then
+		return nil
+	}
+	_ = func(t *testing.T) {
+		explore.Operator(t, explore.Subject{
+			Install: []string{"config/crd", "config/rbac"},
+			Roles:   []string{"config/rbac"},
+			Seeds:   []string{"config/samples"},
+			Run:     operate,
+			Ignore:  []string{"websites.example.com /status/restarts"},
+			Invariants: []explore.Invariant{
+				explore.Always("a page has pods", "deployments.apps", fakecluster.CEL("object.spec.replicas >= 1")),
+			},
+		})
 	}
 }

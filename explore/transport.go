@@ -40,7 +40,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.to.RoundTrip(req)
 	}
 	run := t.instance.of.run
+	if run.pace != nil {
+		if err := run.pace.wait(ctx); err != nil {
+			return abort(req, err)
+		}
+	}
 	seen, strike, _ := run.observe(t.requestOf(info), strings.Contains(req.URL.RawQuery, "dryRun="))
+	if run.stacks && info.Verb != "watch" && info.Verb != "list" && info.Verb != "get" {
+		seen.callers = callers()
+	}
 	agent := req.Header.Get("User-Agent")
 	if strings.Contains(agent, "/") {
 		agent += " "

@@ -26,6 +26,22 @@ type Condition struct {
 	object reflect.Type
 }
 
+// Unmet returns why an object does not meet the condition, or nothing if it does. A nil object does not exist. An error is a mistake in
+// the condition. It is for programs that have the object already; tests use [Cluster.WaitFor].
+func (c Condition) Unmet(object *unstructured.Unstructured) (why string, err error) {
+	if c.prepare == nil {
+		return "", errors.New("the condition is empty; make one with HasCondition, When, CEL or Gone")
+	}
+	unmet, err := c.prepare()
+	if err != nil {
+		return "", err
+	}
+	if object == nil {
+		return unmet(nil), nil
+	}
+	return unmet(object.Object), nil
+}
+
 // takes returns an error if the condition is for another type than that of the object. An unstructured object may be of any kind.
 func (c Condition) takes(obj runtime.Object) error {
 	is := reflect.TypeOf(obj)
@@ -115,7 +131,7 @@ func When[T runtime.Object](met func(T) bool) Condition {
 // of a ValidatingAdmissionPolicy, and Kubernetes' CEL libraries can be used. The expression is not met
 // while it cannot be evaluated, for example because the object does not have a field yet.
 func CEL(expression string) Condition {
-	return Condition{prepare: func() (check, error) {
+	return Condition{prepare: sync.OnceValues(func() (check, error) {
 		env, err := objectExpressions()
 		if err != nil {
 			return nil, fmt.Errorf("CEL: %w", err)
@@ -141,7 +157,7 @@ func CEL(expression string) Condition {
 			}
 			return ""
 		}).exists(), nil
-	}}
+	})}
 }
 
 // objectExpressions is the language of CEL. It is made once in a process, because that takes a

@@ -19,6 +19,8 @@
 //   - bubble_test.go: the same operator in testing/synctest bubbles, where hours pass at once
 //   - scenarios_test.go: the operator beside scenario files
 //   - explore_test.go: its life, with something going wrong at each point in turn
+//   - explore_operator_test.go: the operator explored without a test
+//   - planted_test.go: bugs that are planted into the operator, and found by this
 //   - operator_test.go: how the tests start the operator
 package website
 

@@ -1,0 +1,285 @@
+package website_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/fakecluster/fakecluster/controllerruntime"
+	"github.com/fakecluster/fakecluster/examples/website"
+	"github.com/fakecluster/fakecluster/explore"
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// bug is a mistake that is planted into the operator, of the kinds that Acto, Sieve and issue trackers report.
+type bug struct {
+	name   string
+	oracle explore.Oracle // that finds it
+	// What the mistake is: before and after the Reconcile of the operator, or in its client.
+	before func(ctx context.Context, p *planted, site *website.Website) (skip bool, err error)
+	after  func(ctx context.Context, p *planted, site *website.Website) error
+	client func(client.Client) client.Client
+	// unwatched is a controller that does not watch its children.
+	unwatched bool
+	// restricted runs the operator under its role. The other mistakes need other rights, which hides nothing.
+	restricted bool
+}
+
+var bugs = []bug{
+	{name: "a Deployment is created and never updated", oracle: explore.PathIndependent, client: func(c client.Client) client.Client {
+		return applying{c, func(ctx context.Context, obj runtime.ApplyConfiguration) bool {
+			d, ok := obj.(*appsv1ac.DeploymentApplyConfiguration)
+			return !ok || c.Get(ctx, client.ObjectKey{Namespace: *d.Namespace, Name: *d.Name}, &appsv1.Deployment{}) != nil
+		}}
+	}},
+	{name: "a Deployment is never scaled down", oracle: explore.PathIndependent, client: func(c client.Client) client.Client {
+		return applying{c, func(ctx context.Context, obj runtime.ApplyConfiguration) bool {
+			d, ok := obj.(*appsv1ac.DeploymentApplyConfiguration)
+			is := &appsv1.Deployment{}
+			if ok && c.Get(ctx, client.ObjectKey{Namespace: *d.Namespace, Name: *d.Name}, is) == nil && *is.Spec.Replicas > *d.Spec.Replicas {
+				d.Spec.WithReplicas(*is.Spec.Replicas)
+			}
+			return true
+		}}
+	}},
+	{name: "labels are copied to the Service and never removed", oracle: explore.PathIndependent, after: func(ctx context.Context, p *planted, site *website.Website) error {
+		service := named(&corev1.Service{})
+		if len(site.Labels) == 0 || p.Get(ctx, client.ObjectKeyFromObject(service), service) != nil {
+			return nil
+		}
+		before := service.DeepCopy()
+		service.Labels = site.Labels
+		return p.Patch(ctx, service, client.MergeFrom(before))
+	}},
+	{name: "lost children do not come back", oracle: explore.Recovers, unwatched: true},
+	{name: "changes by others are only looked for if the spec has changed", oracle: explore.Recovers, before: func(_ context.Context, p *planted, site *website.Website) (bool, error) {
+		if p.done[site.UID] == site.Generation && site.DeletionTimestamp.IsZero() {
+			return true, nil
+		}
+		p.done[site.UID] = site.Generation
+		return false, nil
+	}},
+	{name: "the status is written once", oracle: explore.TruthfulStatus, client: func(c client.Client) client.Client {
+		return reporting{c, func(was, _ *website.Website) bool { return len(was.Status.Conditions) == 0 }}
+	}},
+	{name: "Available is never taken back", oracle: explore.Recovers, client: func(c client.Client) client.Client {
+		return reporting{c, func(was, site *website.Website) bool {
+			if meta.IsStatusConditionTrue(was.Status.Conditions, website.Available) {
+				meta.FindStatusCondition(site.Status.Conditions, website.Available).Status = metav1.ConditionTrue
+			}
+			return true
+		}}
+	}},
+	{name: "the finalizer waits for what only the garbage collector deletes", oracle: explore.CleansUp, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
+		deployment := &appsv1.Deployment{}
+		err := p.Get(ctx, client.ObjectKeyFromObject(site), deployment)
+		return !site.DeletionTimestamp.IsZero() && err == nil, nil
+	}},
+	{name: "the ConfigMap has no owner", oracle: explore.CleansUp, client: func(c client.Client) client.Client {
+		return applying{c, func(_ context.Context, obj runtime.ApplyConfiguration) bool {
+			if m, ok := obj.(*corev1ac.ConfigMapApplyConfiguration); ok {
+				m.OwnerReferences = nil
+			}
+			return true
+		}}
+	}},
+	{name: "a delete takes all Deployments of the namespace", oracle: explore.CleansUp, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
+		if site.DeletionTimestamp.IsZero() {
+			return false, nil
+		}
+		return false, p.DeleteAllOf(ctx, &appsv1.Deployment{}, client.InNamespace(site.Namespace))
+	}},
+	{name: "each reconcile counts in an annotation", oracle: explore.Converges, after: func(ctx context.Context, p *planted, site *website.Website) error {
+		n, _ := strconv.Atoi(site.Annotations["example.com/reconciled"])
+		return p.annotate(ctx, site, "example.com/reconciled", strconv.Itoa(n+1))
+	}},
+	{name: "an image without a tag panics", oracle: explore.NoPanic, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
+		return false, p.annotate(ctx, site, "example.com/tag", strings.Split(site.Spec.Image, ":")[1])
+	}},
+	{name: "an empty page needs a right that the role does not have", oracle: explore.Permitted, restricted: true, after: func(ctx context.Context, p *planted, site *website.Website) error {
+		if site.Spec.Page != "" {
+			return nil
+		}
+		return client.IgnoreNotFound(p.Delete(ctx, named(&corev1.ConfigMap{})))
+	}},
+	{name: "each Website leaves a goroutine behind", oracle: explore.NoLeak, before: func(context.Context, *planted, *website.Website) (bool, error) {
+		go func() { <-make(chan struct{}) }()
+		return false, nil
+	}},
+	{name: "each start is noted on the Website", oracle: explore.IdempotentStart, after: func(ctx context.Context, p *planted, site *website.Website) error {
+		if p.done[site.UID] > 0 {
+			return nil
+		}
+		p.done[site.UID] = 1
+		return p.annotate(ctx, site, "example.com/started", p.started)
+	}},
+	{name: "a crash between the Secret and its note makes another Secret", oracle: explore.Recovers, after: func(ctx context.Context, p *planted, site *website.Website) error {
+		if site.Annotations["example.com/token"] != "" || !site.DeletionTimestamp.IsZero() {
+			return nil
+		}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: site.Namespace, GenerateName: site.Name + "-"}}
+		if err := errors.Join(controllerutil.SetControllerReference(site, secret, scheme), p.Create(ctx, secret)); err != nil {
+			return err
+		}
+		return p.annotate(ctx, site, "example.com/token", "made")
+	}},
+	{name: "a field of the status is not in the schema", oracle: explore.CleanWrites, after: func(ctx context.Context, p *planted, site *website.Website) error {
+		return client.IgnoreNotFound(p.Status().Patch(ctx, site, client.RawPatch(types.MergePatchType, []byte(`{"status":{"visitors":1}}`))))
+	}},
+	{name: "a long host is no label, and nobody hears of it", oracle: explore.TruthfulStatus, after: func(ctx context.Context, p *planted, site *website.Website) error {
+		service := named(&corev1.Service{})
+		if err := p.reader.Get(ctx, client.ObjectKeyFromObject(service), service); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		before := service.DeepCopy()
+		metav1.SetMetaDataLabel(&service.ObjectMeta, "example.com/host", site.Spec.Host)
+		return p.Patch(ctx, service, client.MergeFrom(before))
+	}},
+	{name: "a Secret that comes late is not noticed", oracle: explore.Recovers, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: site.Namespace, Name: "credentials"}}
+		err := p.reader.Get(ctx, client.ObjectKeyFromObject(secret), secret)
+		return site.DeletionTimestamp.IsZero() && apierrors.IsNotFound(err), nil
+	}},
+}
+
+// planted is the operator with a bug.
+type planted struct {
+	website.Reconciler
+	bug
+	reader  client.Reader
+	started string
+	done    map[types.UID]int64 // generations
+}
+
+func (p *planted) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	site := &website.Website{}
+	if err := p.Get(ctx, request.NamespacedName, site); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if p.before != nil {
+		if skip, err := p.before(ctx, p, site); skip || err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	result, err := p.Reconciler.Reconcile(ctx, request)
+	if err != nil || p.after == nil {
+		return result, err
+	}
+	if err := p.reader.Get(ctx, request.NamespacedName, site); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	return result, p.after(ctx, p, site)
+}
+
+// annotate sets an annotation.
+func (p *planted) annotate(ctx context.Context, site *website.Website, name, value string) error {
+	before := site.DeepCopy()
+	metav1.SetMetaDataAnnotation(&site.ObjectMeta, name, value)
+	return client.IgnoreNotFound(p.Patch(ctx, site, client.MergeFrom(before)))
+}
+
+// applying is a client that looks at what is applied, and may leave it out.
+type applying struct {
+	client.Client
+	look func(context.Context, runtime.ApplyConfiguration) bool
+}
+
+func (a applying) Apply(ctx context.Context, obj runtime.ApplyConfiguration, options ...client.ApplyOption) error {
+	if !a.look(ctx, obj) {
+		return nil
+	}
+	return a.Client.Apply(ctx, obj, options...)
+}
+
+// reporting is a client that looks at each new status, and may leave it out.
+type reporting struct {
+	client.Client
+	look func(was, site *website.Website) bool
+}
+
+func (r reporting) Status() client.SubResourceWriter { return statusWriter{r.Client.Status(), r} }
+
+type statusWriter struct {
+	client.SubResourceWriter
+	of reporting
+}
+
+func (w statusWriter) Update(ctx context.Context, obj client.Object, options ...client.SubResourceUpdateOption) error {
+	was := &website.Website{}
+	if err := w.of.Get(ctx, client.ObjectKeyFromObject(obj), was); err != nil {
+		return err
+	}
+	if !w.of.look(was, obj.(*website.Website)) {
+		return nil
+	}
+	return w.SubResourceWriter.Update(ctx, obj, options...)
+}
+
+// subject is the operator with the bug.
+func (b bug) subject() explore.Subject {
+	s := subject()
+	s.MaxFindings = 1
+	for _, o := range explore.Oracles() {
+		if o.Oracle != b.oracle {
+			s.Without = append(s.Without, o.Oracle) // a mistake often breaks several promises
+		}
+	}
+	if !b.restricted {
+		s.Roles = nil
+	}
+	s.Seeds = append(s.Seeds, "testdata/seeds/credentials.yaml")
+	s.Prepare = func(_ testing.TB, c *fakecluster.Cluster) func(context.Context, *rest.Config) error {
+		hosts := &registry{}
+		return func(ctx context.Context, cfg *rest.Config) error {
+			return controllerruntime.Start(ctx, cfg, func(mgr ctrl.Manager) error {
+				p := &planted{bug: b, reader: mgr.GetAPIReader(), started: time.Now().Format(time.RFC3339), done: map[types.UID]int64{}}
+				p.Reconciler = website.Reconciler{Client: mgr.GetClient(), Events: mgr.GetEventRecorder("website-operator"), Registry: hosts}
+				if b.client != nil {
+					p.Client = b.client(p.Client)
+				}
+				builder := ctrl.NewControllerManagedBy(mgr).For(&website.Website{})
+				if !b.unwatched {
+					builder = builder.Owns(&appsv1.Deployment{}).Owns(&corev1.ConfigMap{}).Owns(&corev1.Service{})
+				}
+				return errors.Join(builder.Complete(p), website.Operator{Image: image}.SetupWebhooks(mgr))
+			}, controllerruntime.WithScheme(scheme), controllerruntime.WithWebhooks(c))
+		}
+	}
+	return s
+}
+
+// TestExplorationFindsPlantedBugs plants mistakes into the operator. Each is found, by the oracle that it is for.
+func TestExplorationFindsPlantedBugs(t *testing.T) {
+	for _, b := range bugs {
+		t.Run(b.name, func(t *testing.T) {
+			found, err := explore.FindOperator(t, b.subject())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(found.Findings, func(f explore.Finding) bool { return f.Oracle == b.oracle }) {
+				t.Errorf("%s, want one of %s: %+v", found, b.oracle, found.Findings)
+			}
+			for _, f := range found.Findings {
+				t.Log(f.Report)
+			}
+		})
+	}
+}

@@ -1,0 +1,55 @@
+package explore
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+// callers returns the callers of a request.
+func callers() []uintptr {
+	counters := make([]uintptr, 96)
+	return counters[:runtime.Callers(3, counters)]
+}
+
+// libraries are the packages that no operator is in.
+var libraries = []string{"k8s.io/", "sigs.k8s.io/", "net/http", "runtime.", "testing.", "sync.", "golang.org/", "github.com/fakecluster/fakecluster/explore.",
+	"github.com/fakecluster/fakecluster/clientgo.", "github.com/fakecluster/fakecluster/fakecluster.", "github.com/fakecluster/fakecluster/controllerruntime."}
+
+// isLibrary reports whether a function is of a library.
+func isLibrary(function string) bool {
+	for _, l := range libraries {
+		if strings.HasPrefix(function, l) {
+			return true
+		}
+	}
+	return false
+}
+
+// lineOf returns the file and the line of the innermost caller that is not a library; empty: there is none.
+func lineOf(counters []uintptr) string {
+	frames := runtime.CallersFrames(counters)
+	for {
+		f, more := frames.Next()
+		if f.Function != "" && !isLibrary(f.Function) {
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
+
+var stackLine = regexp.MustCompile(`(?m)^([^\s(]+)[^\n]*\n\t(\S+):(\d+)`)
+
+// lineOfStack is as lineOf for a stack as text.
+func lineOfStack(stack string) string {
+	for _, m := range stackLine.FindAllStringSubmatch(stack, -1) {
+		if !isLibrary(m[1]) && !strings.HasPrefix(m[1], "internal/") {
+			return filepath.Base(m[2]) + ":" + m[3]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,380 @@
+package explore
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fakecluster/fakecluster/explore/internal/generate"
+	"github.com/fakecluster/fakecluster/explore/internal/state"
+	"github.com/fakecluster/fakecluster/inspect"
+)
+
+// check looks at the cluster after a step, and adds a checkpoint.
+func (p *playing) check(quiet bool) {
+	all := p.objects()
+	c := checkpoint{step: p.step, request: p.sent, quiet: quiet, owned: owned(all, p.seed.name)}
+	if p.exists {
+		c.desired = p.direct()
+		c.object, _ = p.desired()
+	}
+	c.state = p.stateOf(all)
+	if p.neighbor && p.exists {
+		p.neighbors = map[string]types.UID{}
+		for _, o := range owned(all, p.seed.name+"-neighbor") {
+			p.neighbors[o.Name()] = o.GetUID()
+		}
+	}
+	p.out.checkpoints = append(p.out.checkpoints, c)
+	if !quiet {
+		return
+	}
+	if p.exists {
+		u := p.current()
+		switch refusal, times := p.refusal(); {
+		case u == nil:
+		case times > 0:
+			p.out.checkpoints[len(p.out.checkpoints)-1].stuck = refusal
+			p.checkReported(u, refusal, times)
+		default:
+			p.checkGeneration(u)
+		}
+	} else if p.gone() {
+		p.checkCleanedUp(all)
+	}
+	p.checkForeign(all)
+	p.checkInvariants(all)
+}
+
+// stateOf returns the state of objects, without what the subject ignores.
+func (p *playing) stateOf(all []state.Object) state.State {
+	kept := make([]state.Object, 0, len(all))
+	for _, o := range all {
+		if slices.Contains(p.subject.Ignore, o.Resource) {
+			continue
+		}
+		for _, ignore := range p.subject.Ignore {
+			if resource, path, ok := strings.Cut(ignore, " "); ok && resource == o.Resource {
+				o.Unstructured = &unstructured.Unstructured{Object: without(runtime.DeepCopyJSON(o.Object), strings.Split(strings.TrimPrefix(path, "/"), "/")).(map[string]any)}
+			}
+		}
+		kept = append(kept, o)
+	}
+	return state.Of(kept)
+}
+
+// without removes the fields at a path, in which an asterisk is any index or key.
+func without(at any, path []string) any {
+	switch of := at.(type) {
+	case map[string]any:
+		for key := range of {
+			switch {
+			case path[0] != "*" && path[0] != escapeKey.Replace(key):
+			case len(path) == 1:
+				delete(of, key)
+			default:
+				of[key] = without(of[key], path[1:])
+			}
+		}
+	case []any:
+		if path[0] == "*" && len(path) > 1 {
+			for i := range of {
+				of[i] = without(of[i], path[1:])
+			}
+		}
+	}
+	return at
+}
+
+var escapeKey = strings.NewReplacer("~", "~0", "/", "~1")
+
+// gone reports whether the custom resource was deleted.
+func (p *playing) gone() bool {
+	return slices.ContainsFunc(p.steps[:p.step+1], func(s generate.Step) bool { return s.Verb == generate.Delete })
+}
+
+// checkGeneration checks that the status is about the present generation.
+func (p *playing) checkGeneration(u *unstructured.Unstructured) {
+	if !p.seed.status {
+		return // each write of the status makes a new generation
+	}
+	about := func(path string, of any) {
+		if n, ok := of.(int64); ok && n != 0 && n != u.GetGeneration() {
+			p.report(problem{oracle: TruthfulStatus, key: "generation " + path, step: p.step,
+				what: fmt.Sprintf("%s of %s is %d, although the operator is done with generation %d", path, p.seed.name, n, u.GetGeneration())})
+		}
+	}
+	if n, ok, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration"); ok {
+		about("status.observedGeneration", n)
+	}
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range conditions {
+		if of, ok := c.(map[string]any); ok {
+			about(fmt.Sprintf("status.conditions[type=%v].observedGeneration", of["type"]), of["observedGeneration"])
+		}
+	}
+}
+
+// troubled are words in a status that say that something is wrong.
+var troubled = regexp.MustCompile(`(?i)fail|error|invalid|degraded|reject|forbidden|cannot|unable|denied|not allowed`)
+
+// refusal returns a request that the server refuses again and again, and how often; 0: there is none. The operator is stuck then.
+func (p *playing) refusal() (text string, times int) {
+	refused, last := map[string]int{}, map[string]time.Time{}
+	for _, r := range p.operatorRequests() {
+		if r.Code < 400 || r.Code == 403 || r.Code == 404 || r.Code == 410 || r.Code == 429 || r.Fault != "" || r.Code == 409 && r.Reason != metav1.StatusReasonAlreadyExists {
+			continue
+		}
+		line := requestLine(r, "")
+		refused[line]++
+		last[line] = r.Time
+	}
+	for _, line := range slices.Sorted(maps.Keys(refused)) {
+		if n := refused[line]; n >= 3 && n > times && time.Since(last[line]) <= p.quiet() {
+			text, times = line, n
+		}
+	}
+	return text, times
+}
+
+// checkReported checks that the status, or an Event, reports that the operator is stuck.
+func (p *playing) checkReported(u *unstructured.Unstructured, refusal string, times int) {
+	if !p.tells(u) {
+		p.report(problem{oracle: TruthfulStatus, key: "silent " + strings.SplitN(refusal, ":", 2)[0], step: p.step,
+			what:   fmt.Sprintf("the server has refused a request %d times, and neither the status of %s nor an Event reports that", times, p.seed.name),
+			detail: refusal})
+	}
+}
+
+// tells reports whether the status of an object, or a warning among the Events, says that something is wrong.
+func (p *playing) tells(u *unstructured.Unstructured) bool {
+	status, _, _ := unstructured.NestedMap(u.Object, "status")
+	if troubled.MatchString(fmt.Sprint(status)) {
+		return true
+	}
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range conditions {
+		of, ok := c.(map[string]any)
+		if !ok || of["status"] == "True" {
+			continue
+		}
+		if n, ok := of["observedGeneration"].(int64); !ok || n == u.GetGeneration() {
+			return true
+		}
+	}
+	events, err := p.run.cluster.Clientset().CoreV1().Events(u.GetNamespace()).List(p.run.t.Context(), listOptions)
+	if err != nil {
+		return false
+	}
+	for _, event := range events.Items {
+		if event.Type == "Warning" {
+			return true
+		}
+	}
+	return false
+}
+
+// kept reports whether objects of a resource may stay when the custom resource is deleted.
+func kept(resource string) bool {
+	return resource == "persistentvolumeclaims" || resource == "persistentvolumes"
+}
+
+// checkCleanedUp checks that nothing of the operator is left.
+func (p *playing) checkCleanedUp(all []state.Object) {
+	for _, o := range all {
+		if o.Name() == p.seed.name {
+			p.report(problem{oracle: CleansUp, key: "finalizer", step: p.step,
+				what: fmt.Sprintf("%s was deleted, and is still there with the finalizers %q", o.Name(), o.GetFinalizers())})
+			return
+		}
+	}
+	if p.neighbor {
+		return // what is left may belong to it
+	}
+	var left []string
+	resource := ""
+	for _, o := range all {
+		if p.atRest[o.Name()] || kept(o.Resource) || slices.Contains(p.subject.Ignore, o.Resource) ||
+			slices.ContainsFunc(p.seed.needs, func(n need) bool { return n.name == o.Name() }) {
+			continue
+		}
+		left = append(left, o.Name())
+		resource = o.Resource
+	}
+	if len(left) > 0 {
+		p.report(problem{oracle: CleansUp, key: "left " + resource, step: p.step,
+			what: fmt.Sprintf("%s was deleted, and these objects are left:", p.seed.name), detail: strings.Join(left, "\n")})
+	}
+}
+
+// checkForeign checks that the operator has deleted nothing that is not its own.
+func (p *playing) checkForeign(all []state.Object) {
+	there := map[string]bool{}
+	for _, o := range all {
+		there[o.Name()] = true
+	}
+	own := map[string]bool{}
+	for _, r := range p.run.cluster.Requests() {
+		name := state.Name(groupResource(r), r.Namespace, r.Name)
+		switch operators := strings.Contains(r.UserAgent, "explore-"); {
+		case r.Revisions == 0 || uncounted(r.Resource):
+		case r.Verb == "create" || r.Verb == "patch" && r.Patch == "apply":
+			own[name] = own[name] || operators
+		case !operators || r.Verb != "delete" && r.Verb != "deletecollection":
+		case r.Verb == "delete" && own[name] || there[name]:
+		case r.Verb == "delete" && r.Name != "" && (p.present[name] != "" || p.needed(name)):
+			p.report(problem{oracle: CleansUp, key: "foreign " + r.Resource, step: p.step, what: "the operator has deleted " + name + ", which it has not made"})
+		}
+	}
+	if p.neighbor && !there[p.seed.name+"-neighbor"] {
+		p.report(problem{oracle: CleansUp, key: "neighbor", step: p.step, what: "the operator has deleted " + p.seed.name + "-neighbor"})
+	}
+	if p.neighbor && p.gone() && !p.exists {
+		p.checkNeighbor(all)
+	}
+}
+
+func (p *playing) needed(name string) bool {
+	return slices.ContainsFunc(p.seed.needs, func(n need) bool { return n.name == name && !p.withdrawn[name] })
+}
+
+// checkNeighbor checks that the delete of the custom resource has left the objects of its neighbor alone.
+func (p *playing) checkNeighbor(all []state.Object) {
+	now := map[string]types.UID{}
+	for _, o := range owned(all, p.seed.name+"-neighbor") {
+		now[o.Name()] = o.GetUID()
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.neighbors)) {
+		if now[name] != p.neighbors[name] {
+			p.report(problem{oracle: CleansUp, key: "neighbor's " + strings.SplitN(name, " ", 2)[0], step: p.step,
+				what: fmt.Sprintf("%s was deleted, and with it %s, which belongs to %s-neighbor", p.seed.name, name, p.seed.name)})
+			return
+		}
+	}
+}
+
+// checkStart checks that the operator has written nothing since it was started again.
+func (p *playing) checkStart(before int64) {
+	n := p.operatorRevisions() - before
+	if n == 0 || len(p.fault) > 0 {
+		return
+	}
+	var lines []string
+	resource := ""
+	for _, r := range p.operatorRequests() {
+		if r.Revisions > 0 && !uncounted(r.Resource) {
+			lines = append(lines, p.line(r))
+			resource = r.Resource
+		}
+	}
+	lines = lines[max(0, len(lines)-int(n)):]
+	writes := p.run.cluster.LastWrites(int(min(n, 5)))
+	p.report(problem{oracle: IdempotentStart, key: "start " + resource, step: p.step,
+		what: "nothing has changed, and the operator writes when it is started again:", detail: strings.Join(append(lines, writes...), "\n")})
+}
+
+// checkRequests checks all requests of the operator.
+func (p *playing) checkRequests() {
+	p.out.requests = p.operatorRequests()
+	p.out.callers = map[string]string{}
+	p.run.mu.Lock()
+	seen := p.run.seen
+	p.run.mu.Unlock()
+	for _, s := range seen {
+		if s.callers != nil {
+			p.out.callers[s.userAgent] = lineOf(s.callers)
+		}
+	}
+	for _, r := range p.out.requests {
+		switch {
+		case p.user != "" && r.Code == 403 && strings.Contains(r.Message, "is forbidden: User "):
+			p.report(problem{oracle: Permitted, key: r.Verb + " " + r.Resource + "/" + r.Subresource, step: -1,
+				what: "the operator's roles do not allow a request that it needs", detail: r.Message})
+		case len(r.Webhooks) == 0 && len(r.Warnings) > 0 && r.Verb != "watch" && r.Verb != "list" && r.Verb != "get":
+			p.report(problem{oracle: CleanWrites, key: r.Resource + r.Warnings[0], step: -1,
+				what: "the server warns about a write of the operator", detail: p.line(r) + "\n" + strings.Join(r.Warnings, "\n")})
+		case r.DropsStatus:
+			p.report(problem{oracle: CleanWrites, key: r.Resource + " status", step: -1,
+				what: "the server drops the status in a write of the operator, because it is stored at the subresource status alone", detail: p.line(r)})
+		}
+	}
+	for _, section := range p.run.cluster.Findings().Sections {
+		if strings.Contains(section.Title, "panicked") {
+			p.report(problem{oracle: NoPanic, key: "panic" + placeOfPanic.FindString(section.Lines[0]), step: -1, what: "the operator panics", detail: strings.Join(section.Lines, "\n")})
+		}
+	}
+}
+
+// checkLog turns what the cluster and the operator have reported into problems.
+func (p *playing) checkLog() {
+	for line := range strings.SplitSeq(p.run.t.text(), "\n") {
+		oracle := NoPanic
+		switch {
+		case strings.HasPrefix(line, "fakecluster: time in the synctest bubble stands still"), strings.Contains(line, "whenever it is called"):
+			oracle = Converges
+		case strings.Contains(line, "has not stopped"):
+			oracle = NoLeak
+		case strings.HasPrefix(line, "the controller "+operatorName+" has "):
+			line = strings.Replace(line, "the controller operator", "the operator", 1)
+		default:
+			continue
+		}
+		p.report(problem{oracle: oracle, key: digits.ReplaceAllString(line, "0"), step: -1, what: strings.TrimPrefix(line, "fakecluster: ")})
+		return
+	}
+}
+
+// placeOfPanic finds the file and the line in a panic.
+var placeOfPanic = regexp.MustCompile(`[^ (]+\.go:[0-9]+`)
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// operatorRequests returns the requests of the operator.
+func (p *playing) operatorRequests() (all []inspect.Request) {
+	for _, r := range p.run.cluster.Requests() {
+		if strings.Contains(r.UserAgent, "explore-") {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// line is a request of the operator on one line, with the line of code that sends it.
+func (p *playing) line(r inspect.Request) string {
+	p.run.mu.Lock()
+	defer p.run.mu.Unlock()
+	for _, s := range p.run.seen {
+		if s.userAgent == r.UserAgent && s.callers != nil {
+			return requestLine(r, lineOf(s.callers))
+		}
+	}
+	return requestLine(r, "")
+}
+
+func requestLine(r inspect.Request, code string) string {
+	text := fmt.Sprintf("%s %s: %d", r.Verb, r.Object(), r.Code)
+	if r.Patch != "" {
+		text = fmt.Sprintf("%s %s: %d", r.Patch, r.Object(), r.Code)
+	}
+	if r.Message != "" {
+		text += " " + r.Message
+	}
+	if r.Repeats {
+		text += ", changes nothing"
+	}
+	if r.Fault != "" {
+		text += ", " + r.Fault
+	}
+	if code != "" {
+		text += " (" + code + ")"
+	}
+	return text
+}

@@ -1,0 +1,92 @@
+package explore_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/explore"
+)
+
+// child is the environment variable that is set in processes whose tests fail, or leave goroutines, on purpose.
+const child = "FAKECLUSTER_EXPLORE_CHILD"
+
+// runChild runs a test in a process of its own, in a folder, and returns its output.
+func runChild(t *testing.T, folder, test string, flags ...string) string {
+	t.Helper()
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), executable, append([]string{"-test.run", "^" + test + "$", "-test.v"}, flags...)...)
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), child+"=1")
+	out, _ := cmd.CombinedOutput() // most fail
+	return string(out)
+}
+
+func TestChildLeaks(t *testing.T) {
+	if os.Getenv(child) == "" {
+		t.Skip("it is for TestLeftGoroutinesAreReported")
+	}
+	s := gadgetOperator{}.subject()
+	run := s.Run
+	s.Run = func(ctx context.Context, config *rest.Config) error {
+		go func() { <-make(chan struct{}) }()
+		return run(ctx, config)
+	}
+	explore.Operator(t, s)
+}
+
+func TestLeftGoroutinesAreReported(t *testing.T) {
+	out := runChild(t, ".", "TestChildLeaks")
+	want := `(?s)explore: after the operator has ended, goroutines are left that wait for ever\s+1 goroutines, the first:\s+goroutine .*child_test\.go:\d+.*End them with the context of Subject\.Run`
+	if !regexp.MustCompile(want).MatchString(out) {
+		t.Error(out)
+	}
+}
+
+func TestChildFinds(t *testing.T) {
+	if os.Getenv(child) == "" {
+		t.Skip("it is for TestFindingsAreTriedFirst")
+	}
+	explore.Operator(t, gadgetOperator{forgetsToShrink: true}.subject())
+}
+
+// A finding is written to testdata/explore, is tried first the next time, and can be replayed by a flag.
+func TestFindingsAreTriedFirst(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.CopyFS(filepath.Join(folder, "testdata", "gadget"), os.DirFS("testdata/gadget")); err != nil {
+		t.Fatal(err)
+	}
+	const trial = "gadgets.example.com default/a: create; remove /spec/count"
+	first := runChild(t, folder, "TestChildFinds", "-explore.parallel=1")
+	files, err := filepath.Glob(filepath.Join(folder, "testdata/explore/TestChildFinds/path-independent-*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files: %q, %v\n%s", files, err, first)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "# configmaps default/a-1 exists\n" + trial + "\n"; string(text) != want {
+		t.Errorf("got %s, want %s", text, want)
+	}
+	// A trial of the corpus alone finds it: a file that names another one is tried, too.
+	if err := os.WriteFile(files[0], []byte("gadgets.example.com default/a: create; set /spec/count 0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if second := runChild(t, folder, "TestChildFinds", "-explore.parallel=1"); !strings.Contains(second, "-explore.replay='gadgets.example.com default/a: create; set /spec/count 0'") {
+		t.Errorf("the corpus was not tried first:\n%s", second)
+	}
+	replayed := runChild(t, folder, "TestChildFinds", "-explore.replay="+trial)
+	if !strings.Contains(replayed, "configmaps default/a-1 exists\n") || !strings.Contains(replayed, "explore: 1 trial, 0 rejected by the API server, 1 finding") {
+		t.Errorf("the replay:\n%s", replayed)
+	}
+}

@@ -1,0 +1,53 @@
+package explore
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// corpusFolder has a folder for each test with the trials of its findings, one in each file.
+const corpusFolder = "testdata/explore"
+
+var unsafeInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+
+func corpusOf(test string) string {
+	return filepath.Join(corpusFolder, unsafeInNames.ReplaceAllString(test, "_"))
+}
+
+// remember writes the trial of a finding to the corpus.
+func remember(test string, f Finding) error {
+	folder := corpusOf(test)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("the corpus of findings: %w", err)
+	}
+	path := filepath.Join(folder, fmt.Sprintf("%s-%.6x", f.Oracle, sha256.Sum256([]byte(f.Trial))))
+	text := fmt.Sprintf("# %s\n%s\n", strings.ReplaceAll(f.What, "\n", " "), f.Trial)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("the corpus of findings: %w", err)
+	}
+	return nil
+}
+
+// corpus returns the trials of former findings. One that the seeds do not have any more is left out.
+func (e *operatorExploration) corpus() (all []trial) {
+	files, _ := filepath.Glob(filepath.Join(corpusOf(e.t.Name()), "*"))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for line := range strings.SplitSeq(string(text), "\n") {
+			if line == "" || strings.HasPrefix(line, "#") {
+				continue
+			}
+			if tr, err := e.parseTrial(line); err == nil {
+				all = append(all, tr)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,28 @@
+package explore
+
+import (
+	"flag"
+	"runtime"
+	"time"
+)
+
+// The flags of go test for [Operator].
+var (
+	timeFlag     = flag.Duration("explore.time", 0, "explore.Operator: run trials for this `time`, such as 10m, instead of Subject.Trials, and report the progress")
+	seedFlag     = flag.Uint64("explore.seed", 0, "explore.Operator: the `seed` of random sequences, in place of Subject.Seed")
+	parallelFlag = flag.Int("explore.parallel", runtime.GOMAXPROCS(0), "explore.Operator: how many trials run at the same time; `n`")
+	replayFlag   = flag.String("explore.replay", "", "explore.Operator: run this `trial` of a report alone")
+)
+
+// takeFlags lets the flags replace what the subject says.
+func (s *Subject) takeFlags() {
+	if *seedFlag != 0 {
+		s.Seed = *seedFlag
+	}
+	if *replayFlag != "" {
+		s.Replay = *replayFlag
+	}
+}
+
+// progressPeriod is how often a long exploration reports how far it is.
+const progressPeriod = 10 * time.Second

@@ -1,0 +1,156 @@
+package explore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/fakecluster/fakecluster/explore"
+)
+
+var (
+	gadgets    = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}
+	configMapR = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+)
+
+// gadgetOperator makes spec.count ConfigMaps with spec.text for each Gadget, and reports how many. Each of its fields is a mistake.
+type gadgetOperator struct {
+	forgetsToShrink  bool // leaves ConfigMaps when count becomes smaller
+	forgetsToDelete  bool // sets no owner
+	reportsAlways    bool // writes the status whenever it is called
+	readsPods        bool // lists what its role does not allow
+	endsAtZero       bool // returns an error from Run if a count is 0
+	panicsWithoutAll bool // panics without a mode
+}
+
+func (o gadgetOperator) subject() explore.Subject {
+	return explore.Subject{
+		Install: []string{"testdata/gadget/crd.yaml", "testdata/gadget/rbac.yaml"},
+		Roles:   []string{"testdata/gadget/rbac.yaml"},
+		Seeds:   []string{"testdata/gadget/sample.yaml"},
+		Run:     o.run,
+	}
+}
+
+func (o gadgetOperator) run(ctx context.Context, config *rest.Config) error {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	factory := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
+	enqueue := func(obj any) {
+		u, ok := obj.(*unstructured.Unstructured)
+		switch {
+		case !ok:
+		case u.GetKind() == "Gadget":
+			queue.Add(u.GetName())
+		default:
+			for _, owner := range u.GetOwnerReferences() {
+				queue.Add(owner.Name)
+			}
+		}
+	}
+	handler := cache.ResourceEventHandlerFuncs{AddFunc: enqueue, UpdateFunc: func(_, obj any) { enqueue(obj) }, DeleteFunc: enqueue}
+	for _, of := range []schema.GroupVersionResource{gadgets, configMapR} {
+		if _, err := factory.ForResource(of).Informer().AddEventHandler(handler); err != nil {
+			return err
+		}
+	}
+	defer factory.Shutdown()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	context.AfterFunc(ctx, queue.ShutDown)
+	started := time.Now()
+	for {
+		name, shutdown := queue.Get()
+		if shutdown {
+			return nil
+		}
+		err := o.reconcile(ctx, client, factory, name, started)
+		if errors.Is(err, errBroken) {
+			return err
+		}
+		if err != nil {
+			queue.AddRateLimited(name)
+		} else {
+			queue.Forget(name)
+		}
+		queue.Done(name)
+	}
+}
+
+func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface, factory dynamicinformer.DynamicSharedInformerFactory, name string, started time.Time) error {
+	obj, err := factory.ForResource(gadgets).Lister().ByNamespace("default").Get(name)
+	if err != nil {
+		return nil
+	}
+	gadget := obj.(*unstructured.Unstructured).DeepCopy()
+	configMaps := client.Resource(configMapR).Namespace("default")
+	count, _, _ := unstructured.NestedInt64(gadget.Object, "spec", "count")
+	text, _, _ := unstructured.NestedString(gadget.Object, "spec", "text")
+	mode, _, _ := unstructured.NestedString(gadget.Object, "spec", "mode")
+	switch {
+	case o.endsAtZero && count == 0:
+		return errBroken
+	case o.panicsWithoutAll && mode == "Safe":
+		panic("no mode")
+	case o.readsPods:
+		if _, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace("default").List(ctx, metav1.ListOptions{}); err != nil {
+			return err
+		}
+	}
+	for i := range int64(5) {
+		key := fmt.Sprintf("default/%s-%d", name, i)
+		present, err := factory.ForResource(configMapR).Lister().Get(key)
+		is := err == nil
+		want := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"text": text, "mode": mode}}}
+		want.SetName(fmt.Sprintf("%s-%d", name, i))
+		if !o.forgetsToDelete {
+			want.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: name, UID: gadget.GetUID()}})
+		}
+		switch {
+		case i >= count && is && !o.forgetsToShrink:
+			err = configMaps.Delete(ctx, want.GetName(), metav1.DeleteOptions{})
+		case i >= count:
+			continue
+		case !is:
+			_, err = configMaps.Create(ctx, want, metav1.CreateOptions{})
+		default:
+			now := present.(*unstructured.Unstructured).DeepCopy()
+			if fmt.Sprint(now.Object["data"]) == fmt.Sprint(want.Object["data"]) && fmt.Sprint(now.GetOwnerReferences()) == fmt.Sprint(want.GetOwnerReferences()) {
+				continue
+			}
+			now.Object["data"] = want.Object["data"]
+			now.SetOwnerReferences(want.GetOwnerReferences())
+			_, err = configMaps.Update(ctx, now, metav1.UpdateOptions{})
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	status := map[string]any{"observedGeneration": gadget.GetGeneration(), "made": count}
+	if o.reportsAlways {
+		was, _, _ := unstructured.NestedInt64(gadget.Object, "status", "made")
+		status["made"] = was%1000 + 1
+	}
+	if was, ok := gadget.Object["status"].(map[string]any); ok && fmt.Sprint(was) == fmt.Sprint(status) {
+		return nil
+	}
+	gadget.Object["status"] = status
+	_, err = client.Resource(gadgets).Namespace("default").UpdateStatus(ctx, gadget, metav1.UpdateOptions{})
+	return err
+}

@@ -1,0 +1,105 @@
+package generate
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+var unescape, escape = strings.NewReplacer("~1", "/", "~0", "~"), strings.NewReplacer("~", "~0", "/", "~1")
+
+// Get returns the value at a path of an object.
+func Get(object map[string]any, path string) (any, bool) {
+	var at any = object
+	for token := range tokens(path) {
+		switch of := at.(type) {
+		case map[string]any:
+			next, ok := of[token]
+			if !ok {
+				return nil, false
+			}
+			at = next
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(of) {
+				return nil, false
+			}
+			at = of[i]
+		default:
+			return nil, false
+		}
+	}
+	return at, true
+}
+
+// Edit returns a copy of an object to which the steps set and remove have been applied. Objects that a path
+// names and that do not exist are created.
+func Edit(object map[string]any, steps ...Step) (map[string]any, error) {
+	var root any = runtime.DeepCopyJSON(object)
+	for _, s := range steps {
+		var err error
+		switch s.Verb {
+		case Set, EditOwned:
+			root, err = edit(root, slices.Collect(tokens(s.Path)), runtime.DeepCopyJSONValue(s.Value), false)
+		case Remove:
+			root, err = edit(root, slices.Collect(tokens(s.Path)), nil, true)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	return root.(map[string]any), nil
+}
+
+// tokens yields the tokens of a JSON pointer.
+func tokens(path string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for token := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+			if !yield(unescape.Replace(token)) {
+				return
+			}
+		}
+	}
+}
+
+func edit(at any, path []string, value any, remove bool) (any, error) {
+	if len(path) == 0 {
+		return value, nil
+	}
+	if at == nil && remove {
+		return nil, nil
+	}
+	switch of := at.(type) {
+	case nil:
+		return edit(map[string]any{}, path, value, remove)
+	case map[string]any:
+		if remove && len(path) == 1 {
+			delete(of, path[0])
+			return of, nil
+		}
+		child, ok := of[path[0]]
+		if remove && !ok {
+			return of, nil
+		}
+		changed, err := edit(child, path[1:], value, remove)
+		of[path[0]] = changed
+		return of, err
+	case []any:
+		i, err := strconv.Atoi(path[0])
+		switch {
+		case err != nil || i < 0 || i > len(of) || remove && i == len(of):
+			return at, fmt.Errorf("the list has no item %s", path[0])
+		case remove && len(path) == 1:
+			return slices.Delete(of, i, i+1), nil
+		case i == len(of):
+			of = append(of, nil)
+		}
+		changed, err := edit(of[i], path[1:], value, remove)
+		of[i] = changed
+		return of, err
+	}
+	return at, fmt.Errorf("%s is not below an object or a list", path[0])
+}

@@ -1,0 +1,239 @@
+package state
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// State is the objects of a cluster by their names, such as deployments.apps default/home.
+type State map[string]map[string]any
+
+// Object is an object of a cluster.
+type Object struct {
+	// Resource is its resource, such as deployments.apps.
+	Resource string
+	*unstructured.Unstructured
+}
+
+// Name names the object, such as deployments.apps default/home.
+func (o Object) Name() string { return Name(o.Resource, o.GetNamespace(), o.GetName()) }
+
+// Name names an object by its resource, its namespace, which may be empty, and its name.
+func Name(resource, namespace, name string) string {
+	if namespace != "" {
+		name = namespace + "/" + name
+	}
+	return resource + " " + name
+}
+
+// Ignored reports whether the objects of a resource are no part of a state: what reports on others, what the API server
+// makes for others, and the histories of controllers.
+func Ignored(resource string) bool {
+	switch resource {
+	case "events", "events.events.k8s.io", "leases.coordination.k8s.io", "ipaddresses.networking.k8s.io", "controllerrevisions.apps",
+		"endpoints", "endpointslices.discovery.k8s.io":
+		return true
+	}
+	return false
+}
+
+// Of returns the state that objects are in.
+func Of(objects []Object) State {
+	objects = slices.Clone(objects)
+	names := canonical(objects)
+	r := newReplacer(objects, names)
+	s := State{}
+	for _, o := range objects {
+		if Ignored(o.Resource) {
+			continue
+		}
+		s[names[o.Name()]] = r.object(o)
+	}
+	return s
+}
+
+// canonical returns the names of objects, in which a generated name is the prefix of its object and a number in the order of
+// the contents.
+func canonical(objects []Object) map[string]string {
+	names := map[string]string{}
+	generated := map[string][]Object{}
+	for _, o := range objects {
+		names[o.Name()] = o.Name()
+		if prefix := o.GetGenerateName(); prefix != "" && strings.HasPrefix(o.GetName(), prefix) {
+			of := Name(o.Resource, o.GetNamespace(), prefix)
+			generated[of] = append(generated[of], o)
+		}
+	}
+	for of, all := range generated {
+		slices.SortFunc(all, func(a, b Object) int { return cmp.Compare(content(a), content(b)) })
+		for i, o := range all {
+			names[o.Name()] = fmt.Sprintf("%s*%d", of, i+1)
+		}
+	}
+	return names
+}
+
+// content is an object without its metadata, as text.
+func content(o Object) string {
+	of := maps.Clone(o.Object)
+	delete(of, "metadata")
+	text, err := json.Marshal(of)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// replacer replaces values that differ between clusters by what they stand for.
+type replacer struct {
+	strings  *strings.Replacer
+	versions map[string]bool // resourceVersions
+}
+
+func newReplacer(objects []Object, names map[string]string) *replacer {
+	r := &replacer{versions: map[string]bool{}}
+	pairs := map[string]string{}
+	for _, o := range objects {
+		name := names[o.Name()]
+		if uid := string(o.GetUID()); uid != "" {
+			pairs[uid] = "<uid of " + name + ">"
+		}
+		if name != o.Name() {
+			pairs[o.GetName()] = name[strings.LastIndexAny(name, " /")+1:]
+		}
+		r.versions[o.GetResourceVersion()] = true
+		if o.Resource == "services" {
+			ips, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "clusterIPs")
+			for _, ip := range ips {
+				if ip != "None" {
+					pairs[ip] = "<address of " + name + ">"
+				}
+			}
+		}
+	}
+	var all []string
+	// A longer value first: one may be the beginning of another.
+	for _, from := range slices.SortedFunc(maps.Keys(pairs), func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) }) {
+		all = append(all, from, pairs[from])
+	}
+	r.strings = strings.NewReplacer(all...)
+	return r
+}
+
+// serverMade are the fields of the metadata that no state consists of.
+var serverMade = []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "generateName"}
+
+func (r *replacer) object(o Object) map[string]any {
+	of := runtime.DeepCopyJSON(o.Object)
+	if metadata, ok := of["metadata"].(map[string]any); ok {
+		for _, name := range serverMade {
+			delete(metadata, name)
+		}
+		if owners, ok := metadata["ownerReferences"].([]any); ok {
+			for _, owner := range owners {
+				delete(owner.(map[string]any), "uid")
+			}
+			slices.SortFunc(owners, func(a, b any) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		}
+	}
+	if o.Resource == "secrets" {
+		hideData(of)
+	}
+	if o.Resource == "services" {
+		hidePorts(of)
+	}
+	v, _ := r.value("", of).(map[string]any)
+	return v
+}
+
+// hideData replaces the values of a Secret by their hashes.
+func hideData(secret map[string]any) {
+	data, _ := secret["data"].(map[string]any)
+	for key, value := range data {
+		data[key] = fmt.Sprintf("<hidden, sha256 %.4x>", sha256.Sum256(fmt.Append(nil, value)))
+	}
+}
+
+// hidePorts replaces the node ports of a Service, which the server allocates at random.
+func hidePorts(service map[string]any) {
+	ports, _, _ := unstructured.NestedSlice(service, "spec", "ports")
+	for _, p := range ports {
+		if port, ok := p.(map[string]any); ok && port["nodePort"] != nil {
+			port["nodePort"] = "<port>"
+		}
+	}
+	if len(ports) > 0 {
+		_ = unstructured.SetNestedSlice(service, ports, "spec", "ports")
+	}
+}
+
+// value returns a value without what differs between clusters; nil: nothing is left.
+func (r *replacer) value(key string, value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, of := range v {
+			if strings.HasSuffix(strings.ToLower(name), "generation") {
+				delete(v, name)
+				continue
+			}
+			if changed := r.value(name, of); changed == nil {
+				delete(v, name)
+			} else {
+				v[name] = changed
+			}
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	case []any:
+		if len(v) == 0 {
+			return nil
+		}
+		if key == "conditions" {
+			return r.conditions(v)
+		}
+		for i, of := range v {
+			v[i] = r.value("", of)
+		}
+	case string:
+		return r.text(key, v)
+	case nil:
+		return nil
+	}
+	return value
+}
+
+func (r *replacer) text(key, text string) any {
+	if _, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return "<time>"
+	}
+	if r.versions[text] && key != "" && len(text) > 2 {
+		return "<resourceVersion>"
+	}
+	return r.strings.Replace(text)
+}
+
+// conditions returns conditions in the order of their types, with their status alone.
+func (r *replacer) conditions(all []any) []any {
+	kept := make([]any, 0, len(all))
+	for _, c := range all {
+		condition, ok := c.(map[string]any)
+		if !ok {
+			return all
+		}
+		kept = append(kept, map[string]any{"type": condition["type"], "status": condition["status"]})
+	}
+	slices.SortStableFunc(kept, func(a, b any) int {
+		return cmp.Compare(fmt.Sprint(a.(map[string]any)["type"]), fmt.Sprint(b.(map[string]any)["type"]))
+	})
+	return kept
+}

@@ -1,0 +1,176 @@
+package state
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// read returns objects from YAML documents, each with its resource in the annotation resource.
+func read(t *testing.T, text string) (all []Object) {
+	t.Helper()
+	for document := range strings.SplitSeq(text, "---\n") {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		resource, _, _ := unstructured.NestedString(u.Object, "resource")
+		delete(u.Object, "resource")
+		all = append(all, Object{resource, u})
+	}
+	return all
+}
+
+// Two clusters with the same history differ in uids, generated names, addresses, ports and times, wherever these stand.
+func TestWhatTheServerMakesIsNoDifference(t *testing.T) {
+	const text = `
+resource: websites.example.com
+metadata: {name: home, namespace: default, uid: UID1, resourceVersion: "REV1", generation: GEN, creationTimestamp: "2000-01-0DAYT00:00:00Z", managedFields: [{time: "2000-01-0DAYT00:00:00Z"}]}
+status:
+  observedGeneration: GEN
+  token: home-NAME
+  address: "http://10.0.0.ADDR:80"
+  version: "REV1"
+  since: "2000-01-0DAYT00:00:00Z"
+  conditions:
+  - {type: B, status: "True", message: "after GEN tries", lastTransitionTime: "2000-01-0DAYT00:00:00Z"}
+  - {type: A, status: "False", reason: RGEN}
+---
+resource: secrets
+metadata: {name: home-NAME, generateName: home-, namespace: default, uid: UID2, labels: {owner: UID1}, ownerReferences: [{kind: Website, name: home, uid: UID1}]}
+data: {a: b}
+---
+resource: services
+metadata: {name: home, namespace: default}
+spec: {clusterIP: 10.0.0.ADDR, clusterIPs: [10.0.0.ADDR], ports: [{port: 80, nodePort: 30GEN}]}
+---
+resource: events
+metadata: {name: NAME, namespace: default}
+`
+	a := Of(read(t, strings.NewReplacer("UID1", "aaa-1", "UID2", "aaa-2", "REV1", "101", "GEN", "1", "DAY", "1", "NAME", "x7k2p", "ADDR", "7").Replace(text)))
+	b := Of(read(t, strings.NewReplacer("UID1", "bbb-1", "UID2", "bbb-2", "REV1", "999", "GEN", "4", "DAY", "9", "NAME", "q4z8w", "ADDR", "81").Replace(text)))
+	if diff := cmp.Diff(a, b); diff != "" {
+		t.Errorf("(-a +b):\n%s", diff)
+	}
+	if got := Differences(a, b, nil); len(got) > 0 {
+		t.Errorf("differences: %v", got)
+	}
+	want := State{
+		"websites.example.com default/home": {"metadata": map[string]any{"name": "home", "namespace": "default"}, "status": map[string]any{
+			"token": "home-*1", "address": "http://<address of services default/home>:80", "version": "<resourceVersion>", "since": "<time>",
+			"conditions": []any{map[string]any{"type": "A", "status": "False"}, map[string]any{"type": "B", "status": "True"}},
+		}},
+		"secrets default/home-*1": {"metadata": map[string]any{"name": "home-*1", "namespace": "default",
+			"labels":          map[string]any{"owner": "<uid of websites.example.com default/home>"},
+			"ownerReferences": []any{map[string]any{"kind": "Website", "name": "home"}}},
+			"data": map[string]any{"a": "<hidden, sha256 3e23e816>"}},
+		"services default/home": {"metadata": map[string]any{"name": "home", "namespace": "default"}, "spec": map[string]any{
+			"clusterIP": "<address of services default/home>", "clusterIPs": []any{"<address of services default/home>"},
+			"ports": []any{map[string]any{"port": int64(80), "nodePort": "<port>"}}}},
+	}
+	if diff := cmp.Diff(want, normalNumbers(a)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// normalNumbers turns whole float64 numbers into int64: YAML has only one sort of numbers.
+func normalNumbers(s State) State {
+	var normal func(any) any
+	normal = func(v any) any {
+		switch of := v.(type) {
+		case float64:
+			return int64(of)
+		case map[string]any:
+			for key := range of {
+				of[key] = normal(of[key])
+			}
+		case []any:
+			for i := range of {
+				of[i] = normal(of[i])
+			}
+		}
+		return v
+	}
+	for _, o := range s {
+		normal(o)
+	}
+	return s
+}
+
+func TestDifferences(t *testing.T) {
+	want := Of(read(t, `
+resource: deployments.apps
+metadata: {name: a, namespace: default, labels: {x: "1"}}
+spec: {replicas: 2, containers: [{name: a, image: one}], gone: true}
+---
+resource: configmaps
+metadata: {name: lost, namespace: default}
+`))
+	got := Of(read(t, `
+resource: deployments.apps
+metadata: {name: a, namespace: default, labels: {x: "1"}, annotations: {}}
+spec: {replicas: 3, containers: [{name: a, image: two}], new: {}, added: 1}
+---
+resource: configmaps
+metadata: {name: left, namespace: default}
+`))
+	all := Differences(want, got, nil)
+	var texts []string
+	for _, d := range all {
+		texts = append(texts, d.String())
+	}
+	expected := []string{
+		"configmaps default/left exists",
+		"configmaps default/lost is missing",
+		"deployments.apps default/a: /spec/added",
+		"deployments.apps default/a: /spec/containers/*/image",
+		"deployments.apps default/a: /spec/gone",
+		"deployments.apps default/a: /spec/replicas",
+	}
+	if diff := cmp.Diff(expected, texts); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	mask := Mask{}
+	mask.Add(all[:3])
+	mask.Add([]Difference{{Object: "deployments.apps default/a", Path: "/spec/containers"}})
+	if got := Differences(want, got, mask); len(got) != 2 || got[0].Path != "/spec/gone" || got[1].Path != "/spec/replicas" {
+		t.Errorf("with a mask: %v", got)
+	}
+}
+
+func TestADiffShowsLinesAndWhatTheyAreBelow(t *testing.T) {
+	a := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "a"},
+		"spec": map[string]any{"a": int64(1), "b": int64(2), "c": int64(3), "d": int64(4), "replicas": int64(2), "z": []any{"x"}}}
+	b := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "a"},
+		"spec": map[string]any{"a": int64(1), "b": int64(2), "c": int64(3), "d": int64(4), "replicas": int64(3), "z": []any{"x", "y"}}}
+	want := `  spec:
+  …
+    b: 2
+    c: 3
+    d: 4
+-   replicas: 2
++   replicas: 3
+    z:
+    - x
++   - "y"`
+	if diff := cmp.Diff(want, Diff(a, b)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := Diff(a, a); got != "" {
+		t.Errorf("equal objects: %s", got)
+	}
+	if got := Diff(nil, map[string]any{"kind": "Secret"}); got != "+ kind: Secret" {
+		t.Errorf("a new object: %s", got)
+	}
+}
+
+func TestChangedFields(t *testing.T) {
+	got := Changed(map[string]any{"a": int64(1), "b": []any{map[string]any{"c/d": "x"}}, "gone": true, "kind": int64(1)},
+		map[string]any{"a": int64(2), "b": []any{map[string]any{"c/d": "y"}, "more"}, "new": true, "kind": "text"})
+	if diff := cmp.Diff([]Field{{"/a", int64(2)}, {"/b/0/c~1d", "y"}}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,83 @@
+package explore
+
+import (
+	"fmt"
+
+	"github.com/fakecluster/fakecluster/explore/internal/state"
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// Invariant is what has to hold for the objects of a resource in every trial. Make one with [Always], [Never] or
+// [Eventually].
+type Invariant struct {
+	name, resource string
+	condition      fakecluster.Condition
+	when           when
+}
+
+type when int
+
+const (
+	always when = iota
+	never
+	eventually
+)
+
+// Always is a condition that each object of a resource, such as deployments.apps, meets in each of its states. The name is
+// for reports. A condition is an expression or a function: fakecluster.CEL("object.spec.replicas >= 1"),
+// fakecluster.When(func(d *appsv1.Deployment) bool { … }).
+func Always(name, resource string, condition fakecluster.Condition) Invariant {
+	return Invariant{name, resource, condition, always}
+}
+
+// Never is a condition that no object of a resource meets in any of its states.
+func Never(name, resource string, condition fakecluster.Condition) Invariant {
+	return Invariant{name, resource, condition, never}
+}
+
+// Eventually is a condition that each object of a resource meets whenever the operator has come to rest.
+func Eventually(name, resource string, condition fakecluster.Condition) Invariant {
+	return Invariant{name, resource, condition, eventually}
+}
+
+// checkInvariants checks the objects of the trial after a step.
+func (p *playing) checkInvariants(all []state.Object) {
+	for _, v := range p.subject.Invariants {
+		for _, o := range all {
+			if o.Resource != v.resource || o.GetDeletionTimestamp() != nil {
+				continue
+			}
+			if broken := p.breaks(v, o); broken != "" {
+				p.report(problem{oracle: Holds, key: v.name, step: p.step, what: fmt.Sprintf("%s: %s breaks the invariant", v.name, o.Name()), detail: broken})
+				break
+			}
+		}
+	}
+}
+
+// breaks returns how an object breaks an invariant, or nothing.
+func (p *playing) breaks(v Invariant, o state.Object) string {
+	if v.when == eventually {
+		unmet, err := v.condition.Unmet(o.Unstructured)
+		if err != nil {
+			return err.Error()
+		}
+		return unmet
+	}
+	history, err := p.run.cluster.History(o.Unstructured)
+	if err != nil {
+		return ""
+	}
+	for _, revision := range history {
+		unmet, err := v.condition.Unmet(revision.Object)
+		switch {
+		case err != nil:
+			return err.Error()
+		case v.when == always && unmet != "":
+			return unmet + ", after the " + revision.Verb + " by " + revision.Client()
+		case v.when == never && unmet == "":
+			return "the condition was met after the " + revision.Verb + " by " + revision.Client()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,251 @@
+package explore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/fakecluster/fakecluster/explore/internal/generate"
+	"github.com/fakecluster/fakecluster/explore/internal/state"
+)
+
+// Steps without arguments.
+var (
+	create   = generate.Step{Verb: generate.Create}
+	remove   = generate.Step{Verb: generate.Delete}
+	restart  = generate.Step{Verb: generate.Restart}
+	fail     = generate.Step{Verb: generate.Fail}
+	heal     = generate.Step{Verb: generate.Heal}
+	neighbor = generate.Step{Verb: generate.Neighbor}
+)
+
+// rush returns a step that follows without a pause.
+func rush(s generate.Step) generate.Step {
+	s.Rush = true
+	return s
+}
+
+// around is what trials of a seed are made of.
+type around struct {
+	seed    *seed
+	owned   []string          // objects of the operator
+	edits   []generate.Step   // of these objects, to values that the operator itself gives them
+	changes []generate.Change // that the server accepts
+}
+
+// plan runs all trials, in a fixed order: the corpus, the life of each seed, each change, each fault, and then random sequences until
+// the exploration is over.
+func (e *operatorExploration) plan() error {
+	if e.remembers {
+		e.runAll(e.corpus())
+	}
+	var all []*around
+	for _, s := range e.seeds {
+		a, err := e.life(s)
+		if err != nil {
+			return err
+		}
+		all = append(all, a)
+	}
+	for _, a := range all {
+		e.changes(a)
+		e.disturbances(a)
+	}
+	for _, a := range all {
+		e.faults(a)
+	}
+	random := rand.New(rand.NewPCG(e.subject.Seed, 1))
+	for !e.over() {
+		var trials []trial
+		for range chunk {
+			trials = append(trials, all[random.IntN(len(all))].sequence(random))
+		}
+		e.runAll(trials)
+	}
+	return nil
+}
+
+// life runs what happens to each custom resource.
+func (e *operatorExploration) life(s *seed) (*around, error) {
+	first := trial{seed: s, steps: []generate.Step{create, remove}}
+	out := e.runAll([]trial{first})[0]
+	if out.rejected != "" && out.rejected != notRun {
+		return nil, fmt.Errorf("the seed %s cannot be created: %s: correct the sample in Subject.Seeds, or give one if there is none", s.name, out.rejected)
+	}
+	a := &around{seed: s}
+	if len(out.checkpoints) > 0 {
+		for _, o := range out.checkpoints[0].owned {
+			if !state.Ignored(o.Resource) {
+				name := o.Name()
+				if o.GetGenerateName() != "" {
+					name = state.Name(o.Resource, o.GetNamespace(), o.GetGenerateName()+"*1")
+				}
+				if !slices.Contains(a.owned, name) {
+					a.owned = append(a.owned, name)
+				}
+			}
+		}
+	}
+	lives := [][]generate.Step{
+		{create, restart, remove},
+		{create, remove, create, remove},
+		{create, fail, heal, remove},
+		{fail, create, heal, remove},
+		{create, rush(remove)},
+		{create, remove, rush(create)},
+		{create, neighbor, remove},
+		{create, fail, restart, heal},
+	}
+	for _, name := range a.owned {
+		lives = append(lives, []generate.Step{create, {Verb: generate.DeleteOwned, Object: name}, remove})
+	}
+	for _, n := range s.needs {
+		withdraw, provide := generate.Step{Verb: generate.Withdraw, Object: n.name}, generate.Step{Verb: generate.Provide, Object: n.name}
+		lives = append(lives, []generate.Step{withdraw, create, provide, remove}, []generate.Step{create, withdraw, provide, remove})
+	}
+	e.runAll(trials(s, lives))
+	return a, nil
+}
+
+func trials(s *seed, all [][]generate.Step) (of []trial) {
+	for _, steps := range all {
+		of = append(of, trial{seed: s, steps: steps})
+	}
+	return of
+}
+
+// changes runs each change of a property, and its undoing. A change that the server rejects, or does not let undo, is made before the object
+// is created, or is not undone.
+func (e *operatorExploration) changes(a *around) {
+	all := generate.Changes(a.seed.schema, a.seed.object.Object)
+	var steps [][]generate.Step
+	for _, c := range all {
+		steps = append(steps, slices.Concat([]generate.Step{create}, c.Steps, c.Undo, []generate.Step{remove}))
+	}
+	outcomes := e.runAll(trials(a.seed, steps))
+	var others [][]generate.Step
+	for i, out := range outcomes {
+		c := all[i]
+		switch {
+		case out.rejected == notRun:
+		case out.rejected == "":
+			a.changes = append(a.changes, c)
+			a.learnEdits(out)
+		case len(out.checkpoints) > 1:
+			others = append(others, slices.Concat([]generate.Step{create}, c.Steps, []generate.Step{remove}))
+			a.changes = append(a.changes, generate.Change{Steps: c.Steps})
+		default:
+			others = append(others, slices.Concat(c.Steps, []generate.Step{create, restart, remove}))
+		}
+	}
+	e.runAll(trials(a.seed, others))
+}
+
+// learnEdits learns from the effect of a change which fields of its objects the operator changes, and to which values. If somebody else
+// changes these, the operator has to change them back.
+func (a *around) learnEdits(out *outcome) {
+	if len(out.checkpoints) < 2 {
+		return
+	}
+	before, after := out.checkpoints[0].state, out.checkpoints[1].state
+	for _, name := range a.owned {
+		if before[name] == nil || after[name] == nil {
+			continue
+		}
+		for _, f := range state.Changed(before[name], after[name]) {
+			if strings.HasPrefix(f.Path, "/metadata") || strings.HasPrefix(f.Path, "/status") || strings.HasPrefix(name, "secrets ") || strings.ContainsAny(f.Path, " ;&") {
+				continue
+			}
+			if !slices.ContainsFunc(a.edits, func(s generate.Step) bool { return s.Object == name && s.Path == f.Path }) {
+				a.edits = append(a.edits, generate.Step{Verb: generate.EditOwned, Object: name, Path: f.Path, Value: f.Value})
+			}
+		}
+	}
+}
+
+// disturbances runs the edits of the operator's objects.
+func (e *operatorExploration) disturbances(a *around) {
+	var all [][]generate.Step
+	for _, edit := range a.edits {
+		all = append(all, []generate.Step{create, edit, remove})
+	}
+	e.runAll(trials(a.seed, all))
+}
+
+// changesWithFaults is how many changes are tried with each fault.
+const changesWithFaults = 3
+
+// faults runs the life of a seed, and some changes, with each fault at each point.
+func (e *operatorExploration) faults(a *around) {
+	bases := [][]generate.Step{{create, remove}}
+	for _, c := range a.changes[:min(len(a.changes), changesWithFaults)] {
+		bases = append(bases, slices.Concat([]generate.Step{create}, c.Steps))
+	}
+	seen := map[string]bool{}
+	for _, steps := range bases {
+		if e.over() {
+			return
+		}
+		base := trial{seed: a.seed, steps: steps}
+		out := e.runAll([]trial{base})[0]
+		if out.rejected != "" || out.run == nil {
+			continue
+		}
+		points, _ := (&exploration{}).pointsOf(out.run)
+		var all []trial
+		for _, p := range points {
+			if text := p.String(); !seen[text] {
+				seen[text] = true
+				all = append(all, trial{seed: a.seed, steps: steps, fault: schedule{p}})
+			}
+		}
+		e.runAll(all)
+	}
+}
+
+// sequence returns a random trial.
+func (a *around) sequence(random *rand.Rand) trial {
+	t := trial{seed: a.seed, steps: []generate.Step{create}}
+	exists := true
+	gone := map[string]bool{}
+	for range 2 + random.IntN(4) {
+		var next []generate.Step
+		switch n := random.IntN(20); {
+		case !exists:
+			next = []generate.Step{create}
+			exists = true
+		case n < 12 && len(a.changes) > 0:
+			c := a.changes[random.IntN(len(a.changes))]
+			next = slices.Clone(c.Steps)
+		case n < 13:
+			next = []generate.Step{restart}
+		case n < 15:
+			next = []generate.Step{remove}
+			exists = false
+		case n < 16:
+			next = []generate.Step{fail}
+		case n < 17:
+			next = []generate.Step{heal}
+		case n < 18 && len(a.owned) > 0:
+			next = []generate.Step{{Verb: generate.DeleteOwned, Object: a.owned[random.IntN(len(a.owned))]}}
+		case n < 19 && len(a.seed.needs) > 0:
+			need := a.seed.needs[random.IntN(len(a.seed.needs))].name
+			next = []generate.Step{{Verb: generate.Withdraw, Object: need}}
+			if gone[need] {
+				next[0].Verb = generate.Provide
+			}
+			gone[need] = !gone[need]
+		case len(a.edits) > 0:
+			next = []generate.Step{a.edits[random.IntN(len(a.edits))]}
+		}
+		if len(next) > 0 && random.IntN(4) == 0 && next[0].Verb != generate.DeleteOwned && next[0].Verb != generate.EditOwned {
+			next[0].Rush = true
+		}
+		t.steps = append(t.steps, next...)
+	}
+	if exists && random.IntN(2) == 0 {
+		t.steps = append(t.steps, remove)
+	}
+	return t
+}

@@ -1,0 +1,306 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/explore/internal/generate"
+	"github.com/fakecluster/fakecluster/explore/internal/state"
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
+)
+
+// seed is a custom resource that trials begin with.
+type seed struct {
+	name     string // such as websites.example.com default/home
+	resource schema.GroupVersionResource
+	object   *unstructured.Unstructured
+	schema   *apiextensionsv1.JSONSchemaProps
+	status   bool // it has the subresource status
+	needs    []need
+}
+
+// need is an object of another kind that the custom resource may refer to.
+type need struct {
+	name     string
+	resource schema.GroupVersionResource
+	object   *unstructured.Unstructured
+}
+
+// operatorExploration explores an operator.
+type operatorExploration struct {
+	t       *testing.T
+	subject Subject
+	base    *fakecluster.Cluster
+	present map[string]string // resourceVersions of the objects of the base cluster, by name
+	seeds   []*seed
+	config  func(*fakecluster.Cluster) *rest.Config
+	user    string // the operator's; empty: it may do everything
+
+	// remembers is set if the trials of former findings are run first.
+	remembers bool
+
+	references references
+	results    results
+}
+
+func newOperatorExploration(t *testing.T, s Subject) (*operatorExploration, error) {
+	t.Helper()
+	s.takeFlags()
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	e := &operatorExploration{t: t, subject: s}
+	manifests, err := readObjects(slices.Concat(s.Install, s.Roles))
+	if err != nil {
+		return nil, err
+	}
+	if err := e.findUser(manifests); err != nil {
+		return nil, err
+	}
+	options := []fakecluster.Option{
+		fakecluster.InProcess(), fakecluster.WithSeed(s.Seed), fakecluster.WithObjects(missingNamespaces(manifests)...),
+		fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...),
+		fakecluster.WithManifests(s.Install...),
+	}
+	if others := slices.DeleteFunc(slices.Clone(s.Roles), func(path string) bool { return slices.Contains(s.Install, path) }); len(others) > 0 {
+		options = append(options, fakecluster.WithManifests(others...))
+	}
+	if e.base, err = fakecluster.New(append(options, s.Options...)...); err != nil {
+		return nil, fmt.Errorf("installing the operator: %w", err)
+	}
+	if err := errors.Join(e.findSeeds(), e.listPresent()); err != nil {
+		e.close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *operatorExploration) close() { _ = e.base.Close() }
+
+// readObjects reads the objects in manifest files and folders.
+func readObjects(paths []string) (all []*unstructured.Unstructured, err error) {
+	for _, path := range paths {
+		files, err := regularfile.Manifests(path)
+		if err != nil {
+			return nil, fmt.Errorf("manifest path: %w", err)
+		}
+		for _, file := range files {
+			content, err := regularfile.Read(file)
+			if err != nil {
+				return nil, err
+			}
+			d := yaml.NewYAMLOrJSONDecoder(strings.NewReader(string(content)), len(content)+1)
+			for {
+				u := &unstructured.Unstructured{}
+				if err := d.Decode(&u.Object); err != nil {
+					if strings.HasSuffix(err.Error(), "EOF") {
+						break
+					}
+					return nil, fmt.Errorf("%s: %w", file, err)
+				}
+				if u.GetKind() != "" && u.GetAPIVersion() != "" {
+					all = append(all, u)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// missingNamespaces returns the namespaces that objects are in and that no manifest creates: kustomize or Helm often does.
+func missingNamespaces(manifests []*unstructured.Unstructured) (missing []runtime.Object) {
+	named, there := map[string]bool{}, map[string]bool{"default": true, "kube-system": true, "kube-public": true, "kube-node-lease": true}
+	for _, m := range manifests {
+		if m.GetKind() == "Namespace" {
+			there[m.GetName()] = true
+		}
+		named[m.GetNamespace()] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		if name != "" && !there[name] {
+			missing = append(missing, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		}
+	}
+	return missing
+}
+
+// findUser finds the service account of the operator in the bindings of its roles.
+func (e *operatorExploration) findUser(manifests []*unstructured.Unstructured) error {
+	if e.config = (*fakecluster.Cluster).RESTConfig; len(e.subject.Roles) == 0 && e.subject.User == "" {
+		return nil
+	}
+	account := e.subject.User
+	if account == "" {
+		accounts := map[string]bool{}
+		for _, m := range manifests {
+			if m.GetKind() != "ClusterRoleBinding" && m.GetKind() != "RoleBinding" {
+				continue
+			}
+			subjects, _, _ := unstructured.NestedSlice(m.Object, "subjects")
+			for _, s := range subjects {
+				if of, ok := s.(map[string]any); ok && of["kind"] == "ServiceAccount" {
+					namespace := of["namespace"]
+					if namespace == nil {
+						namespace = m.GetNamespace()
+					}
+					accounts[fmt.Sprintf("%v/%v", namespace, of["name"])] = true
+				}
+			}
+		}
+		switch all := slices.Sorted(maps.Keys(accounts)); len(all) {
+		case 0:
+			return fmt.Errorf("no binding in %s names a ServiceAccount: add the binding of the operator's role to Subject.Roles", strings.Join(slices.Concat(e.subject.Install, e.subject.Roles), ", "))
+		case 1:
+			account = all[0]
+		default:
+			return fmt.Errorf("the bindings in Subject.Roles name several ServiceAccounts: set Subject.User to the operator's, such as %q; they are %s", all[0], strings.Join(all, ", "))
+		}
+	}
+	namespace, name, ok := strings.Cut(account, "/")
+	if !ok {
+		return fmt.Errorf("Subject.User is %q: it must be NAMESPACE/NAME of a ServiceAccount, such as system/website-operator", account)
+	}
+	if !slices.ContainsFunc(manifests, func(m *unstructured.Unstructured) bool {
+		return m.GetKind() == "ServiceAccount" && m.GetNamespace() == namespace && m.GetName() == name
+	}) {
+		return fmt.Errorf("the operator's ServiceAccount %s is in no manifest: add its file to Subject.Install, or set Subject.User", account)
+	}
+	e.user = "system:serviceaccount:" + namespace + ":" + name
+	e.config = func(c *fakecluster.Cluster) *rest.Config { return c.ServiceAccountConfig(namespace, name) }
+	return nil
+}
+
+// findSeeds makes the seeds from the samples and the definitions.
+func (e *operatorExploration) findSeeds() error {
+	definitions, err := e.base.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().List(context.Background(), metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	if len(definitions.Items) == 0 {
+		return errors.New("there is no CustomResourceDefinition in Subject.Install: give the folder with the operator's definitions, such as config/crd")
+	}
+	samples, err := readObjects(e.subject.Seeds)
+	if err != nil {
+		return fmt.Errorf("Subject.Seeds: %w", err)
+	}
+	if len(e.subject.Seeds) == 0 {
+		for _, d := range definitions.Items {
+			samples = append(samples, minimal(&d))
+		}
+	}
+	for _, sample := range samples {
+		if d, v := definitionOf(definitions.Items, sample); d != nil {
+			s := &seed{object: sample, schema: v.Schema.OpenAPIV3Schema, status: v.Subresources != nil && v.Subresources.Status != nil,
+				resource: schema.GroupVersionResource{Group: d.Spec.Group, Version: v.Name, Resource: d.Spec.Names.Plural}}
+			if d.Spec.Scope == apiextensionsv1.NamespaceScoped && sample.GetNamespace() == "" {
+				sample.SetNamespace("default")
+			}
+			s.name = state.Name(s.resource.GroupResource().String(), sample.GetNamespace(), sample.GetName())
+			e.seeds = append(e.seeds, s)
+		}
+	}
+	if len(e.seeds) == 0 {
+		return fmt.Errorf("there is no custom resource of the definitions in Subject.Seeds (%s)", strings.Join(e.subject.Seeds, ", "))
+	}
+	for _, s := range e.seeds {
+		if err := e.findNeeds(s, samples); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func minimal(d *apiextensionsv1.CustomResourceDefinition) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	for _, v := range d.Spec.Versions {
+		if v.Storage && v.Schema != nil {
+			u.Object = generate.Minimal(v.Schema.OpenAPIV3Schema)
+			u.SetAPIVersion(d.Spec.Group + "/" + v.Name)
+		}
+	}
+	delete(u.Object, "status")
+	u.SetKind(d.Spec.Names.Kind)
+	u.SetName("sample")
+	return u
+}
+
+// definitionOf returns the definition of an object, and its version.
+func definitionOf(all []apiextensionsv1.CustomResourceDefinition, u *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.CustomResourceDefinitionVersion) {
+	kind := u.GroupVersionKind()
+	for i := range all {
+		d := &all[i]
+		if d.Spec.Group != kind.Group || d.Spec.Names.Kind != kind.Kind {
+			continue
+		}
+		for j := range d.Spec.Versions {
+			if v := &d.Spec.Versions[j]; v.Name == kind.Version && v.Served && v.Schema != nil {
+				return d, v
+			}
+		}
+	}
+	return nil, nil
+}
+
+// findNeeds gives a seed the samples of other kinds.
+func (e *operatorExploration) findNeeds(s *seed, samples []*unstructured.Unstructured) error {
+	for _, sample := range samples {
+		if sample.GroupVersionKind() == s.object.GroupVersionKind() || sample.GetKind() == "Namespace" {
+			continue
+		}
+		kind := sample.GroupVersionKind()
+		mapping, err := e.base.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil {
+			return fmt.Errorf("Subject.Seeds: %s %s: %w", kind.Kind, sample.GetName(), err)
+		}
+		if mapping.Scope.Name() == "namespace" && sample.GetNamespace() == "" {
+			sample.SetNamespace("default")
+		}
+		s.needs = append(s.needs, need{state.Name(mapping.Resource.GroupResource().String(), sample.GetNamespace(), sample.GetName()), mapping.Resource, sample})
+	}
+	return nil
+}
+
+// listPresent lists the objects of the base cluster.
+func (e *operatorExploration) listPresent() error {
+	e.present = map[string]string{}
+	lists, err := discovery.ServerPreferredResources(e.base.Discovery())
+	if err != nil {
+		return err
+	}
+	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			return err
+		}
+		for _, r := range list.APIResources {
+			if !slices.Contains(r.Verbs, "list") || strings.Contains(r.Name, "/") {
+				continue
+			}
+			objects, err := e.base.Dynamic().Resource(version.WithResource(r.Name)).List(context.Background(), metav1.ListOptions{})
+			if err != nil {
+				continue // such as a kind that the server computes
+			}
+			for i := range objects.Items {
+				o := state.Object{Resource: version.WithResource(r.Name).GroupResource().String(), Unstructured: &objects.Items[i]}
+				e.present[o.Name()] = o.GetResourceVersion()
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/explore/internal/generate"
+	"github.com/fakecluster/fakecluster/inspect"
+)
+
+type ownerReference = metav1.OwnerReference
+
+var (
+	createOptions = metav1.CreateOptions{FieldManager: "explore"}
+	updateOptions = metav1.UpdateOptions{FieldManager: "explore"}
+	listOptions   = metav1.ListOptions{}
+	getOptions    = metav1.GetOptions{}
+)
+
+func groupVersionResource(r inspect.Request) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Resource}
+}
+
+func groupResource(r inspect.Request) string {
+	return schema.GroupResource{Group: r.Group, Resource: r.Resource}.String()
+}
+
+// desired returns the seed with all changes until now.
+func (p *playing) desired() (map[string]any, error) {
+	return generate.Edit(p.seed.object.Object, p.edits...)
+}
+
+// take takes a step. It returns why that is not possible, or nothing.
+func (p *playing) take(s generate.Step) (why string) {
+	ctx := context.Background()
+	objects := p.client.Resource(p.seed.resource).Namespace(p.seed.object.GetNamespace())
+	var err error
+	switch s.Verb {
+	case generate.Create:
+		if p.exists {
+			return "the object exists"
+		}
+		var of map[string]any
+		if of, err = p.desired(); err == nil {
+			_, err = objects.Create(ctx, &unstructured.Unstructured{Object: of}, createOptions)
+			p.exists = err == nil
+		}
+	case generate.Set, generate.Remove:
+		p.edits = append(p.edits, s)
+		if !p.exists {
+			_, err = p.desired()
+			break
+		}
+		err = p.change(p.seed.resource, p.seed.object.GetNamespace(), p.seed.object.GetName(), s)
+	case generate.Delete:
+		if !p.exists {
+			return "the object does not exist"
+		}
+		err = objects.Delete(ctx, p.seed.object.GetName(), metav1.DeleteOptions{})
+		p.exists = false
+	case generate.Restart:
+		p.restart()
+	case generate.Fail, generate.Heal:
+		p.failing = s.Verb == generate.Fail
+	case generate.DeleteOwned, generate.EditOwned:
+		err = p.disturb(s)
+	case generate.Withdraw, generate.Provide:
+		err = p.supply(s)
+	case generate.Neighbor:
+		other := p.seed.object.DeepCopy()
+		other.SetName(other.GetName() + "-neighbor")
+		_, err = objects.Create(ctx, other, createOptions)
+		p.neighbor = true
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// change changes a field of an object, as a client that reads it before and tries again after a conflict.
+func (p *playing) change(of schema.GroupVersionResource, namespace, name string, s generate.Step) error {
+	objects := p.client.Resource(of).Namespace(namespace)
+	for tries := 0; ; tries++ {
+		u, err := objects.Get(context.Background(), name, getOptions)
+		if err != nil {
+			return err
+		}
+		changed, err := generate.Edit(u.Object, s)
+		if err != nil {
+			return err
+		}
+		_, err = objects.Update(context.Background(), &unstructured.Unstructured{Object: changed}, updateOptions)
+		if !apierrors.IsConflict(err) || tries > 10 {
+			return err
+		}
+	}
+}
+
+// restart stops the operator and starts it again.
+func (p *playing) restart() {
+	c := p.run.controllers[0]
+	p.run.mu.Lock()
+	i := c.instance
+	p.run.mu.Unlock()
+	i.stop()
+	c.begin()
+}
+
+// disturb deletes or changes an object of the operator.
+func (p *playing) disturb(s generate.Step) error {
+	resource, at, _ := strings.Cut(s.Object, " ")
+	namespace, name, ok := strings.Cut(at, "/")
+	if !ok {
+		namespace, name = "", at
+	}
+	for _, o := range p.objects() {
+		if o.Resource != resource || o.GetNamespace() != namespace || !(o.GetName() == name || o.GetGenerateName() != "" && o.GetGenerateName()+"*1" == name) {
+			continue
+		}
+		for _, r := range p.run.cluster.Requests() {
+			if groupResource(r) != resource || r.Version == "" {
+				continue
+			}
+			of := groupVersionResource(r)
+			if s.Verb == generate.EditOwned {
+				return p.change(of, namespace, o.GetName(), s)
+			}
+			return p.client.Resource(of).Namespace(namespace).Delete(context.Background(), o.GetName(), metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
+		}
+	}
+	return fmt.Errorf("the operator has not made %s", s.Object)
+}
+
+// supply takes away or creates an object that the custom resource needs.
+func (p *playing) supply(s generate.Step) error {
+	for _, n := range p.seed.needs {
+		if n.name != s.Object {
+			continue
+		}
+		p.withdrawn[n.name] = s.Verb == generate.Withdraw
+		objects := p.client.Resource(n.resource).Namespace(n.object.GetNamespace())
+		if s.Verb == generate.Withdraw {
+			return objects.Delete(context.Background(), n.object.GetName(), metav1.DeleteOptions{})
+		}
+		_, err := objects.Create(context.Background(), n.object.DeepCopy(), createOptions)
+		return err
+	}
+	return fmt.Errorf("there is no %s in the seeds", s.Object)
+}
+
+// direct returns the steps that lead at once to what is wanted now: the custom resource as it is, in the same surroundings.
+func (p *playing) direct() (steps []generate.Step) {
+	for _, name := range slices.Sorted(maps.Keys(p.withdrawn)) {
+		if p.withdrawn[name] {
+			steps = append(steps, generate.Step{Verb: generate.Withdraw, Object: name})
+		}
+	}
+	if p.failing {
+		steps = append(steps, generate.Step{Verb: generate.Fail})
+	}
+	steps = append(steps, p.shortened()...)
+	return append(steps, generate.Step{Verb: generate.Create})
+}
+
+// shortened returns the edits without those that make no difference.
+func (p *playing) shortened() []generate.Step {
+	want, err := p.desired()
+	if err != nil {
+		return p.edits
+	}
+	edits := slices.Clone(p.edits)
+	for i := range edits {
+		edits[i].Rush = false
+	}
+	for i := 0; i < len(edits); {
+		without := slices.Delete(slices.Clone(edits), i, i+1)
+		if got, err := generate.Edit(p.seed.object.Object, without...); err == nil && equality.Semantic.DeepEqual(got, want) {
+			edits = without
+		} else {
+			i++
+		}
+	}
+	return edits
+}

@@ -1,0 +1,158 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// Subject is an operator that [Operator] explores.
+type Subject struct {
+	// Install are manifest files and folders with everything that is in a cluster before the operator starts:
+	// definitions, roles, service accounts. They are read as by fakecluster.WithManifests. Namespaces that
+	// manifests name and do not have are created.
+	Install []string
+	// Run runs the operator until ctx ends, with clients of config. It is called for each trial, and again
+	// after each restart, so it must begin from nothing, as a new process does.
+	Run func(ctx context.Context, config *rest.Config) error
+	// Seeds are manifest files and folders with custom resources, such as config/samples. The trials begin
+	// with these and change them. Objects of other kinds in them, such as Secrets, are what the custom
+	// resources need. Default: for each definition, an object with the fields that its schema requires.
+	Seeds []string
+	// Roles are the manifests with the roles of the operator, and with the bindings to its service account.
+	// They are installed, and the operator runs as this service account. Default: the operator may do
+	// everything, and the oracles Permitted and NeedsItsRules do not apply.
+	Roles []string
+	// User is the operator's service account as NAMESPACE/NAME. It is needed only if the bindings of Roles name
+	// several. Default: the one that they name.
+	User string
+
+	// Prepare is called in each trial before the operator starts, if what the operator talks to outside of the cluster has to
+	// be new for each trial. It returns what runs the operator in this trial; Run must be nil then.
+	Prepare func(t testing.TB, c *fakecluster.Cluster) (run func(ctx context.Context, config *rest.Config) error)
+	// Workloads starts what lives in the cluster of a trial: func(t, c) { workloads.Start(t, c) }. Default: there is
+	// nothing, and the exploration sets the status of Deployments and the like as if their pods were running.
+	Workloads func(t testing.TB, c *fakecluster.Cluster)
+	// Options are further options of the clusters. They are always InProcess, and the garbage collector acts.
+	Options []fakecluster.Option
+
+	// Trials is how many trials there are at most, without those that confirm and shorten a finding. The flag
+	// -explore.time replaces it. Default: 500.
+	Trials int
+	// MaxFindings is how many findings end the exploration. Default: 10.
+	MaxFindings int
+	// Seed is the seed of random sequences, names and uids. The flag -explore.seed replaces it. Default: 1.
+	Seed uint64
+	// With and Without switch oracles on and off. Default: those of [Oracles] that are not marked as off.
+	With, Without []Oracle
+	// Ignore are fields that the oracles do not compare, because they count or name what happened: a resource and a
+	// JSON pointer whose list indices are asterisks, such as "websites.example.com /status/restarts". Fields below it
+	// are ignored, too. A resource alone ignores all its objects.
+	Ignore []string
+	// Invariants are what has to hold for objects of a kind in every trial.
+	Invariants []Invariant
+	// Replay is one trial, as a report shows it, that is run alone. The flag -explore.replay replaces it.
+	Replay string
+}
+
+// Operator explores an operator: it makes custom resources and changes of them from their definitions and
+// samples, lets the operator work on each in a cluster of its own, and checks the results by [Oracles]. No
+// test has to be written. Each finding fails t with the shortest steps that show it, the difference between what
+// was expected and what is, the operator's requests, and the line that replays it.
+//
+// A trial runs in a testing/synctest bubble, so the hours that it takes pass at once. The same seed gives the
+// same trials. Findings are written to testdata/explore, and are tried first the next time.
+//
+// docs/explore-operator.md describes the trials, the oracles, and what to do with a finding.
+func Operator(t *testing.T, s Subject) {
+	t.Helper()
+	began := time.Now()
+	found, err := findOperator(t, s, true)
+	if err != nil {
+		t.Fatalf("explore: %v", err)
+	}
+	for _, f := range found.Findings {
+		t.Error(f.Report)
+		if s.Replay == "" && *replayFlag == "" {
+			if err := remember(t.Name(), f); err != nil {
+				t.Logf("explore: %v", err)
+			}
+		}
+	}
+	t.Logf("explore: %s; %.0f trials a second", found, float64(found.Trials+found.Rejected)/time.Since(began).Seconds())
+}
+
+// Found is what an exploration of an operator has found.
+type Found struct {
+	// Trials is how many trials there were, and Rejected how many more were not possible, because the API
+	// server rejects what they do.
+	Trials, Rejected int
+	// Findings are the findings, each once.
+	Findings []Finding
+	// Unchecked are the oracles that did not apply, each with the reason.
+	Unchecked []string
+}
+
+// Finding is something that the operator does wrong.
+type Finding struct {
+	Oracle Oracle
+	// Trial is what Subject.Replay takes.
+	Trial string
+	// What is the finding in one sentence. Report is the whole text for the log of a test.
+	What, Report string
+}
+
+// FindOperator explores an operator as [Operator] does, and returns what it has found instead of failing. It does not read or write
+// testdata/explore. The errors are about the Subject: manifests, an operator that does not start, or that is not quiet when there is
+// nothing to do.
+func FindOperator(t *testing.T, s Subject) (Found, error) {
+	t.Helper()
+	return findOperator(t, s, false)
+}
+
+func findOperator(t *testing.T, s Subject, remembers bool) (Found, error) {
+	t.Helper()
+	e, err := newOperatorExploration(t, s)
+	if err != nil {
+		return Found{}, err
+	}
+	defer e.close()
+	e.remembers = remembers
+	return e.explore()
+}
+
+// check returns the mistakes of a subject that can be seen in it alone, and sets defaults.
+func (s *Subject) check() error {
+	switch {
+	case s.Run == nil && s.Prepare == nil:
+		return errors.New("Subject.Run is nil: it has to run the operator, such as func(ctx context.Context, config *rest.Config) error { return controllerruntime.Start(ctx, config, setup) }")
+	case s.Run != nil && s.Prepare != nil:
+		return errors.New("Subject has both Run and Prepare: give one of them")
+	case len(s.Install) == 0 && len(s.Options) == 0:
+		return errors.New("Subject.Install is empty: give the folder with the operator's definitions, such as config/crd")
+	case s.Trials < 0 || s.MaxFindings < 0:
+		return fmt.Errorf("Subject.Trials is %d and MaxFindings %d: they must not be negative", s.Trials, s.MaxFindings)
+	}
+	for _, o := range slices.Concat(s.With, s.Without) {
+		if !slices.ContainsFunc(Oracles(), func(d OracleDoc) bool { return d.Oracle == o }) {
+			return fmt.Errorf("Subject: unknown oracle %q", o)
+		}
+	}
+	if s.Trials == 0 {
+		s.Trials = 500
+	}
+	if s.MaxFindings == 0 {
+		s.MaxFindings = 10
+	}
+	if s.Seed == 0 {
+		s.Seed = 1
+	}
+	return nil
+}

@@ -1,0 +1,418 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/fakecluster/fakecluster/explore/internal/generate"
+	"github.com/fakecluster/fakecluster/explore/internal/state"
+	"github.com/fakecluster/fakecluster/inspect"
+)
+
+const (
+	// quietFor is how long nothing may be written until a step counts as done, and patience the same for trials that confirm a
+	// problem: an operator may look again later.
+	quietFor = 75 * time.Second
+	patience = 11 * time.Minute
+	// startFor is how long an operator gets to start.
+	startFor = 10 * time.Second
+	// quietRounds is how often this time may pass with writes until the operator counts as never quiet.
+	quietRounds = 12
+	// hotRequests is how many requests without a write are a loop.
+	hotRequests = 3000
+	// operatorName is the name of the operator's client.
+	operatorName = "operator"
+)
+
+// trial is what happens to one seed in a cluster of its own.
+type trial struct {
+	seed  *seed
+	steps []generate.Step
+	fault schedule
+	// patient is set for trials that confirm a problem: they begin at another time, and wait longer after each step.
+	patient bool
+}
+
+// quiet is how long nothing may be written after a step.
+func (t trial) quiet() time.Duration {
+	if t.patient {
+		return patience
+	}
+	return quietFor
+}
+
+// lateBegin is how much later the steps of a patient trial begin.
+const lateBegin = 37 * time.Hour
+
+// String is the trial as Subject.Replay takes it.
+func (t trial) String() string {
+	text := t.seed.name + ": " + generate.Text(t.steps)
+	if len(t.fault) > 0 {
+		parts := make([]string, len(t.fault))
+		for i, p := range t.fault {
+			parts[i] = p.String()
+		}
+		text += " | " + strings.Join(parts, "; ")
+	}
+	return text
+}
+
+// parseTrial reads a trial of one of the seeds.
+func (e *operatorExploration) parseTrial(text string) (trial, error) {
+	for _, s := range e.seeds {
+		rest, ok := strings.CutPrefix(text, s.name+":")
+		if !ok {
+			continue
+		}
+		tr := trial{seed: s}
+		text, faults, _ := strings.Cut(rest, " | ")
+		var err error
+		if tr.steps, err = generate.Parse(text); err != nil {
+			return tr, err
+		}
+		for part := range strings.SplitSeq(faults, ";") {
+			fields := strings.Fields(part)
+			if len(fields) == 0 {
+				continue
+			}
+			p, err := parsePoint(fields)
+			if err != nil {
+				return tr, fmt.Errorf("the part %q: %w", strings.TrimSpace(part), err)
+			}
+			tr.fault = append(tr.fault, p)
+		}
+		return tr, nil
+	}
+	var names []string
+	for _, s := range e.seeds {
+		names = append(names, s.name)
+	}
+	return trial{}, fmt.Errorf("the trial %q does not begin with the name of a seed; the seeds are %s", text, strings.Join(names, ", "))
+}
+
+// checkpoint is the state of the cluster when the operator has worked on a step.
+type checkpoint struct {
+	step    int             // index of the step
+	state   state.State     // of all objects that the trial has made or changed
+	request int             // how many requests the operator had sent before the step
+	desired []generate.Step // what leads to this state at once; nil: there is no custom resource
+	object  map[string]any  // what the user wants; nil: no custom resource
+	quiet   bool            // the operator came to rest
+	stuck   string          // a request that the server refuses again and again; empty: none
+	owned   []state.Object  // by the custom resource, directly or not
+}
+
+// problem is what an oracle has found in a trial.
+type problem struct {
+	oracle Oracle
+	key    string // equal for equal problems
+	what   string // in one sentence
+	detail string // lines below it
+	step   int    // index of the step after which it was found; -1: none
+}
+
+// outcome is what was seen of a trial.
+type outcome struct {
+	rejected    string // why the trial is not possible; empty: it is
+	err         error  // why it could not be run
+	problems    []problem
+	checkpoints []checkpoint
+	requests    []inspect.Request // of the operator
+	callers     map[string]string // lines of code, by user agent
+	run         *run
+}
+
+// playing is a trial that is being run, in its bubble.
+type playing struct {
+	*operatorExploration
+	trial
+	out    *outcome
+	run    *run
+	client dynamic.Interface
+
+	edits     []generate.Step // of the seed, before and after it was created
+	exists    bool            // the custom resource
+	failing   bool            // the workloads
+	withdrawn map[string]bool // needs
+	neighbor  bool
+	neighbors map[string]types.UID // what belongs to the neighbor
+	atRest    map[string]bool      // names of objects when the operator had started
+	step      int
+	sent      int // requests of the operator before the step
+}
+
+// play runs a trial in a bubble of its own.
+func (e *operatorExploration) play(tr trial) (out *outcome) {
+	out = &outcome{}
+	r := &run{stacks: true, pace: &pace{}, counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
+	for _, p := range tr.fault {
+		r.points[occurrence{p.request, p.nth}] = p
+	}
+	out.run = r
+	bubble := ""
+	defer func() {
+		// The runtime ends a bubble so if goroutines are left in it that wait for ever.
+		if p := recover(); p != nil {
+			if !strings.Contains(fmt.Sprint(p), "deadlock") {
+				panic(p)
+			}
+			out.problems = append(out.problems, problem{oracle: NoLeak, key: "leak", step: -1,
+				what:   "after the operator has ended, goroutines are left that wait for ever",
+				detail: leftOver(bubble)})
+		}
+	}()
+	synctest.Test(e.t, func(t *testing.T) {
+		bubble = bubbleOf()
+		r.t = &recorder{TB: t}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			defer func() {
+				if p := recover(); p != nil {
+					out.err = fmt.Errorf("the trial has panicked: %v\n%s", p, debug.Stack())
+				}
+			}()
+			r.cluster = e.base.Fork(r.t)
+			p := &playing{operatorExploration: e, trial: tr, out: out, run: r, client: r.cluster.Dynamic(), withdrawn: map[string]bool{}}
+			defer p.finish()
+			p.play()
+		}()
+		<-done
+		if r.cluster == nil {
+			out.err = errors.New(r.t.text())
+		}
+		time.Sleep(time.Hour) // what ends by itself has ended then
+	})
+	return out
+}
+
+// play starts the operator and takes the steps.
+func (p *playing) play() {
+	if p.subject.Workloads != nil {
+		p.subject.Workloads(p.run.t, p.run.cluster)
+	}
+	for _, n := range p.seed.needs {
+		if _, err := p.client.Resource(n.resource).Namespace(n.object.GetNamespace()).Create(context.Background(), n.object.DeepCopy(), createOptions); err != nil && !apierrors.IsAlreadyExists(err) {
+			p.out.err = fmt.Errorf("Subject.Seeds: creating %s: %w", n.name, err)
+			return
+		}
+	}
+	start := p.subject.Run
+	if p.subject.Prepare != nil {
+		start = p.subject.Prepare(p.run.t, p.run.cluster)
+	}
+	operator := &controller{run: p.run, name: operatorName, config: p.config(p.run.cluster), start: start}
+	p.run.controllers = append(p.run.controllers, operator)
+	operator.begin()
+	if !p.settle(-1) {
+		return
+	}
+	p.atRest = map[string]bool{}
+	for _, o := range p.objects() {
+		p.atRest[o.Name()] = true
+	}
+	if p.patient {
+		time.Sleep(lateBegin)
+	}
+	for i, s := range p.steps {
+		p.step = i
+		p.sent = len(p.run.seen)
+		before := p.operatorRevisions()
+		if why := p.take(s); why != "" {
+			p.out.rejected = fmt.Sprintf("%s: %s", s, why)
+			return
+		}
+		if i+1 < len(p.steps) && p.steps[i+1].Rush {
+			continue
+		}
+		quiet := p.settle(i)
+		if s.Verb == generate.Restart && !s.Rush && quiet {
+			p.checkStart(before)
+		}
+		p.check(quiet)
+		if !quiet || p.run.t.Failed() {
+			return
+		}
+	}
+}
+
+// finish ends the operator and collects what was seen.
+func (p *playing) finish() {
+	p.run.collectRequests()
+	p.checkRequests()
+	if p.user != "" && p.subject.checks(NeedsItsRules) {
+		p.results.needed(p.run.cluster.Access(p.user).Requests)
+	}
+	p.run.end()
+	p.checkLog()
+}
+
+// settle waits until nothing has been written for a while. It reports whether that came.
+func (p *playing) settle(step int) bool {
+	pause := p.quiet()
+	if len(p.fault) > 0 {
+		pause += 2 * lateBy // until late events have come, and what waited for them
+	}
+	if step < 0 && !p.patient {
+		pause = startFor
+	}
+	for range quietRounds {
+		before, sent := p.revisions(), p.sentRequests()
+		time.Sleep(pause)
+		synctest.Wait()
+		if p.run.t.Failed() {
+			return false // the operator has ended, or time stands still
+		}
+		if p.revisions() != before {
+			continue
+		}
+		if n := p.sentRequests() - sent; n > hotRequests {
+			p.report(problem{oracle: Converges, key: "loop", step: step, what: fmt.Sprintf("the operator sends requests in a loop: %d within %v, which change nothing", n, pause)})
+			return false
+		}
+		if p.subject.Workloads != nil || !p.runWorkloads() {
+			return true
+		}
+	}
+	p.report(problem{oracle: Converges, key: "writes " + p.lastWritten(), step: step,
+		what:   fmt.Sprintf("the operator still writes after %v; the last writes:", quietRounds*pause),
+		detail: strings.Join(p.run.cluster.LastWrites(4), "\n")})
+	return false
+}
+
+func (p *playing) sentRequests() int {
+	p.run.mu.Lock()
+	defer p.run.mu.Unlock()
+	return len(p.run.seen)
+}
+
+// lastWritten names the resource of the last write.
+func (p *playing) lastWritten() string {
+	all := p.run.cluster.Requests()
+	for _, r := range slices.Backward(all) {
+		if r.Revisions > 0 && !uncounted(r.Resource) {
+			return r.Resource + " " + r.Subresource
+		}
+	}
+	return ""
+}
+
+// uncounted reports whether writes of a resource do not mean that anything goes on: heartbeats and reports.
+func uncounted(resource string) bool {
+	return resource == "leases" || resource == "events" || resource == "nodes"
+}
+
+// revisions is how many revisions there were in the trial, without heartbeats.
+func (p *playing) revisions() int64 {
+	return p.run.cluster.Stats().Total(func(of inspect.Counted) bool { return !uncounted(of.Resource) }).Revisions
+}
+
+// operatorRevisions is how many revisions the operator has made.
+func (p *playing) operatorRevisions() int64 {
+	return p.run.cluster.Stats().Total(func(of inspect.Counted) bool {
+		return !uncounted(of.Resource) && strings.Contains(of.UserAgent, "explore-")
+	}).Revisions
+}
+
+// report adds a problem, unless its oracle is switched off.
+func (p *playing) report(found problem) {
+	if p.subject.checks(found.oracle) {
+		p.out.problems = append(p.out.problems, found)
+	}
+}
+
+// bubbleOf returns the name of the bubble of the caller, as it is in the stacks of goroutines.
+func bubbleOf() string {
+	text := make([]byte, 200)
+	_, name, ok := strings.Cut(string(text[:runtime.Stack(text, false)]), "synctest bubble ")
+	if !ok {
+		return ""
+	}
+	name, _, _ = strings.Cut(name, "]")
+	return "synctest bubble " + name + "]"
+}
+
+// leftOver returns the first goroutine that is left in a bubble.
+func leftOver(bubble string) string {
+	text := make([]byte, 4<<20)
+	text = text[:runtime.Stack(text, true)]
+	n := 0
+	first := ""
+	for stack := range strings.SplitSeq(string(text), "\n\n") {
+		header, _, _ := strings.Cut(stack, "\n")
+		if bubble != "" && strings.Contains(header, bubble) {
+			n++
+			if own := lineOfStack(stack); first == "" || own != "" && lineOfStack(first) == "" {
+				first = stack
+			}
+		}
+	}
+	return fmt.Sprintf("%d goroutines, the first:\n%s", n, first)
+}
+
+// owned returns the objects whose owner is the custom resource, directly or not.
+func owned(all []state.Object, of string) (below []state.Object) {
+	owners := map[string]bool{}
+	for _, o := range all {
+		if o.Name() == of {
+			owners[string(o.GetUID())] = true
+		}
+	}
+	for found := true; found; {
+		found = false
+		for _, o := range all {
+			if owners[string(o.GetUID())] || !slices.ContainsFunc(o.GetOwnerReferences(), func(r ownerReference) bool { return owners[string(r.UID)] }) {
+				continue
+			}
+			owners[string(o.GetUID())] = true
+			below = append(below, o)
+			found = true
+		}
+	}
+	return below
+}
+
+// objects returns the objects that the trial has made or changed.
+func (p *playing) objects() (all []state.Object) {
+	seen := map[string]bool{}
+	for _, r := range p.run.cluster.Requests() {
+		resource := groupResource(r)
+		if r.Revisions == 0 || r.Resource == "" || seen[resource] || state.Ignored(resource) {
+			continue
+		}
+		seen[resource] = true
+		list, err := p.client.Resource(groupVersionResource(r)).List(context.Background(), listOptions)
+		if err != nil {
+			continue // the definition is gone
+		}
+		for i := range list.Items {
+			o := state.Object{Resource: resource, Unstructured: &list.Items[i]}
+			if p.present[o.Name()] != o.GetResourceVersion() {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// current returns the custom resource; nil: it does not exist.
+func (p *playing) current() *unstructured.Unstructured {
+	u, err := p.client.Resource(p.seed.resource).Namespace(p.seed.object.GetNamespace()).Get(context.Background(), p.seed.object.GetName(), getOptions)
+	if err != nil {
+		return nil
+	}
+	return u
+}

@@ -56,7 +56,9 @@ func TestChildFinds(t *testing.T) {
 	if os.Getenv(child) == "" {
 		t.Skip("it is for TestFindingsAreTriedFirst")
 	}
-	explore.Operator(t, gadgetOperator{forgetsToShrink: true}.subject())
+	s := gadgetOperator{forgetsToShrink: true}.subject()
+	s.Trials = 60
+	explore.Operator(t, s)
 }
 
 // A finding is written to testdata/explore, is tried first the next time, and can be replayed by a flag.

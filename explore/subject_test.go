@@ -31,13 +31,13 @@ func findIn(t *testing.T, s explore.Subject) explore.Found {
 // A correct operator has no finding, whatever its users do, and two explorations with the same seed do the same.
 func TestACorrectOperatorHasNoFinding(t *testing.T) {
 	s := gadgetOperator{}.subject()
-	s.Trials = 150
+	s.Trials = 100
 	found := findIn(t, s)
 	for _, f := range found.Findings {
 		t.Error(f.Report)
 	}
-	if found.Trials < 60 {
-		t.Errorf("%s, want at least 60 trials", found)
+	if found.Trials < 40 {
+		t.Errorf("%s, want at least 40 trials", found)
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 )
 
 // TestCodecsReadAndPrintAsUpstreamDoes holds the codec of every kind in every version to
-// upstream's: what it reads of a request, what it stores, what it reads of that, and what a
+// upstream's: what it reads of a request, what it stores, what it reads of that, as an object or a single field, and what a
 // merge patch makes of it.
 func TestCodecsReadAndPrintAsUpstreamDoes(t *testing.T) {
 	models := allModels()
@@ -43,8 +43,8 @@ func TestCodecsReadAndPrintAsUpstreamDoes(t *testing.T) {
 				}
 			}
 		}
-		if c.read < 400 || c.merged < 200 || c.filled < 100 {
-			t.Errorf("%d objects were read, %d patches were merged, %d objects were filled", c.read, c.merged, c.filled)
+		if c.read < 400 || c.merged < 200 || c.filled < 100 || c.plain == 0 {
+			t.Errorf("%d objects were read, %d patches were merged, %d objects were filled, %d fields were read from texts", c.read, c.merged, c.filled, c.plain)
 		}
 	})
 }
@@ -53,6 +53,7 @@ type codecCases struct {
 	*testing.T
 	generator
 	read, filled, merged int
+	plain                int // fields that were read from the text
 }
 
 func (c *codecCases) play(v *resource.Version, model *spec.Schema) {
@@ -82,6 +83,23 @@ func (c *codecCases) play(v *resource.Version, model *spec.Schema) {
 	c.merge(v, resource.Decoded{Object: got}, text, model)
 	if bare := c.bare(v, tree); bare != nil {
 		c.store(v, resource.Decoded{Object: bare}, body)
+	}
+}
+
+// fields compares the fields that the codec reads from the stored text with those of the object.
+func (c *codecCases) fields(v *resource.Version, text string, obj runtime.Object) {
+	set, err := v.Codec.Fields(obj)
+	if err != nil {
+		c.Fatal(err)
+	}
+	for field, want := range set {
+		got, ok := v.Codec.ReadField(text, field)
+		if ok && got != want {
+			c.Errorf("%s: the text has %s=%q, want %q: %s", v.Kind(), field, got, want, text)
+		}
+		if ok && want != "" {
+			c.plain++
+		}
 	}
 }
 
@@ -151,6 +169,16 @@ func (c *codecCases) store(v *resource.Version, obj resource.Decoded, body []byt
 		c.Fatal(err)
 	}
 	c.same(v, "is read of the store", read, got)
+	c.fields(v, string(text), got)
+	versioned, _, err := upstream.DecoderToVersion(json.Serializer, v.GroupVersion()).Decode(text, &kind, nil)
+	if err != nil {
+		c.Fatal(err)
+	}
+	asIs, err := v.Codec.DecodeAs(string(text))
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.same(v, "is read in its own version", versioned, asIs)
 	// Protobuf makes empty bytes of none, which JSON does not show.
 	if stored.Object != nil && !equality.Semantic.DeepEqual(read, stored.Object) {
 		c.Errorf("%s is stored (-as it is read +stored):\n%s", v.Kind(), cmp.Diff(read, stored.Object))

@@ -89,7 +89,7 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "Pod", plural: "pods", singular: "pod", short: []string{"po"}, categories: []string{"all"},
-		answersDeleted: true, versions: v1, strategy: pod.Strategy, attributes: pod.GetAttrs,
+		answersDeleted: true, versions: v1, strategy: pod.Strategy, attributes: pod.GetAttrs, plainFields: []string{"spec.nodeName", "status.phase"},
 		subresources: map[string]subresource{
 			"attach":              {kind: corev1.SchemeGroupVersion.WithKind("PodAttachOptions"), verbs: connectVerbs, connection: podAttach},
 			"binding":             {kind: corev1.SchemeGroupVersion.WithKind("Binding"), verbs: createVerb, action: binding},

@@ -70,6 +70,9 @@ type kind struct {
 	// the fields metadata.name and metadata.namespace.
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)
 
+	// plainFields is resource.TypedCodec.PlainFields, of all versions.
+	plainFields []string
+
 	claims *resource.Allocator // of objects; nil: none
 	// mayWrite is resource.Version.MayWrite.
 	mayWrite func(ctx context.Context, obj, current runtime.Object) error
@@ -232,7 +235,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 	gvk := schema.GroupVersionKind{Group: g.name, Version: name, Kind: k.kind}
 	scheme := g.typesOf()
 	codec := resource.NewTypedCodec(scheme, gvk, internalIn(g.name), k.storage(g).Group, k.attributes)
-	codec.InProtobuf = g.scheme == nil
+	codec.InProtobuf, codec.PlainFields = g.scheme == nil, k.plainFields
 	v := &resource.Version{
 		Resource: r, Name: name, Served: true, Priority: priorityOf(gvk.GroupVersion()), Typed: true, Identity: gvk.GroupVersion().String(),
 		Exceptions:   resource.Exceptions{FieldAnnotations: k.annotations},

@@ -133,6 +133,11 @@ func (c *codec) DecodeStored(record store.Record) (runtime.Object, error) {
 	return converted, nil
 }
 
+// DecodeAs implements resource.Codec.
+func (c *codec) DecodeAs(text string) (runtime.Object, error) {
+	return c.DecodeStored(store.Record{Value: text})
+}
+
 // DecodeAllStored implements resource.Codec.
 func (c *codec) DecodeAllStored(records []store.Record) ([]runtime.Object, error) {
 	items := make([]*unstructured.Unstructured, len(records))

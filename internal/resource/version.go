@@ -218,6 +218,9 @@ type Codec interface {
 	// DecodeAllStored reads several, in one conversion if they need any.
 	DecodeAllStored(records []store.Record) ([]runtime.Object, error)
 
+	// DecodeAs reads the JSON of an object in this version as an object of this version.
+	DecodeAs(text string) (runtime.Object, error)
+
 	// Encode writes the object as JSON in this version, without a line break at
 	// the end.
 	Encode(obj runtime.Object) ([]byte, error)

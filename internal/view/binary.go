@@ -30,7 +30,7 @@ func newBinaryFrames(v *resource.Version, info runtime.SerializerInfo) *binaryFr
 
 // frame makes the event about an object, given as JSON.
 func (b *binaryFrames) frame(kind watch.EventType, text string) (string, error) {
-	obj, err := decodeAs(b.version, text)
+	obj, err := b.version.Codec.DecodeAs(text)
 	if err != nil {
 		return "", err
 	}
@@ -50,11 +50,4 @@ func (b *binaryFrames) frameOf(kind watch.EventType, raw []byte) (string, error)
 	var out strings.Builder
 	err := b.event.Encode(&metav1.WatchEvent{Type: string(kind), Object: runtime.RawExtension{Raw: raw}}, b.framer.NewFrameWriter(&out))
 	return out.String(), err
-}
-
-// decodeAs reads the JSON of a typed object in its version.
-func decodeAs(v *resource.Version, text string) (runtime.Object, error) {
-	plain := v.Serializer.SupportedMediaTypes()[0].Serializer
-	obj, _, err := v.Serializer.DecoderToVersion(plain, v.GroupVersion()).Decode([]byte(text), nil, nil)
-	return obj, err
 }

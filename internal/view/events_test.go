@@ -89,6 +89,6 @@ func TestEventsOfTypedObjectsAreInProtobuf(t *testing.T) {
 	}
 	expect(t, "type", event.Type, "ADDED")
 	obj := must(runtime.Decode(scheme.Codecs.UniversalDeserializer(), event.Object.Raw))(t)
-	want := must(decodeAs(v, record.Value))(t)
+	want := must(v.Codec.DecodeAs(record.Value))(t)
 	expect(t, "object", obj, want)
 }

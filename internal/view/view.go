@@ -117,7 +117,7 @@ func (v *View) reencoded(text string) (Content, error) {
 		err := json.Indent(&b, []byte(text), "", "  ")
 		return single(runtime.ContentTypeJSON, b.String(), ""), err
 	}
-	obj, err := decodeAs(v.version, text)
+	obj, err := v.version.Codec.DecodeAs(text)
 	if err != nil {
 		return Content{}, fmt.Errorf("reading the answer back: %w", err)
 	}

@@ -4,8 +4,10 @@ package images
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"syscall"
 	"time"
 
 	"github.com/fakecluster/fakecluster/workloads"
@@ -20,18 +22,20 @@ type image struct {
 	programs map[string]program
 	// entrypoint and cmd are run if a container does not have a command, and no arguments.
 	entrypoint, cmd []string
+	files           map[string]string // by path
 }
 
 const registry = "registry.k8s.io/e2e-test-images/"
 
 var all = []image{
-	{registry + "agnhost", merged(clients, map[string]program{"agnhost": agnhost, "agnhost-2": agnhost}), []string{"/agnhost"}, []string{"pause"}},
-	{registry + "busybox", map[string]program{"nc": nc, "hexdump": hexdump}, nil, []string{"sh"}},
-	{registry + "httpd", map[string]program{"httpd": httpd}, nil, []string{"httpd"}},
-	{registry + "nautilus", map[string]program{"nautilus": nautilus}, nil, []string{"nautilus"}},
-	{registry + "nginx", map[string]program{"nginx": nginx}, nil, []string{"nginx"}},
-	{registry + "nonewprivs", map[string]program{"nnp": nonewprivs}, []string{"/usr/bin/nnp"}, nil},
-	{"registry.k8s.io/pause", map[string]program{"pause": pause}, []string{"/pause"}, nil},
+	{registry + "agnhost", merged(clients, map[string]program{"agnhost": agnhost, "agnhost-2": agnhost}), []string{"/agnhost"}, []string{"pause"},
+		map[string]string{"/localhost.crt": "Specs only ask for this certificate, and move it.\n"}},
+	{registry + "busybox", map[string]program{"nc": nc, "hexdump": hexdump}, nil, []string{"sh"}, nil},
+	{registry + "httpd", map[string]program{"httpd": httpd}, nil, []string{"httpd"}, nil},
+	{registry + "nautilus", map[string]program{"nautilus": nautilus}, nil, []string{"nautilus"}, nil},
+	{registry + "nginx", map[string]program{"nginx": nginx}, nil, []string{"nginx"}, nil},
+	{registry + "nonewprivs", map[string]program{"nnp": nonewprivs}, []string{"/usr/bin/nnp"}, nil, nil},
+	{"registry.k8s.io/pause", map[string]program{"pause": pause}, []string{"/pause"}, nil, nil},
 }
 
 // shells are programs of every image.
@@ -56,6 +60,12 @@ const teardown = 200 * time.Millisecond
 func (i image) run(ctx context.Context, c *workloads.Container) error {
 	for name, run := range merged(i.programs, shells) {
 		c.HandleExec(name, run)
+	}
+	for name, content := range i.files {
+		// A read-only file system does without: no spec looks for the files there.
+		if err := c.WriteFile(name, []byte(content), 0o644); err != nil && !errors.Is(err, syscall.EROFS) {
+			return err
+		}
 	}
 	command := c.Command
 	switch {

@@ -28,15 +28,18 @@ func (r *request) view() (*view.View, error) {
 }
 
 // answer writes one object of the requested version, given as JSON.
-func (r *request) answer(code int, text string) error {
+func (r *request) answer(code int, text string) error { return r.answerObject(code, text, nil) }
+
+// answerObject is answer for an object that is also there in the hub version, unless stored is nil.
+func (r *request) answerObject(code int, text string, stored runtime.Object) error {
 	v, err := r.view()
 	if err != nil {
 		return err
 	}
-	of := func(v *view.View) (view.Content, error) { return v.Object(r.ctx, text) }
+	of := func(v *view.View) (view.Content, error) { return v.Object(r.ctx, text, stored) }
 	if r.isLarge(len(text)) {
 		of = func(v *view.View) (view.Content, error) {
-			return compute(r, func() (view.Content, error) { return v.Object(r.ctx, text) })
+			return compute(r, func() (view.Content, error) { return v.Object(r.ctx, text, stored) })
 		}
 	}
 	return r.show(code, v, of)

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"k8s.io/apiserver/pkg/features"
 	"k8s.io/apiserver/pkg/storage"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/observe"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -78,7 +80,10 @@ func (w watches) watch(r *request) error {
 		return err
 	}
 	defer end()
-	events = view.NewEvents(shown, w.shared, info)
+	events = view.NewEvents(shown, w.shared, info, func(v *resource.Version, record store.Record) (runtime.Object, bool, error) {
+		decoded, ok, err := r.writes.Memory.Cached(v, record)
+		return decoded.Object, ok, err
+	})
 	stream := &watchStream{r: r, selector: sel, options: options, events: events, out: framesOf(r.w, r.http, options), faults: w.faults, observe: observe.From(r.ctx)}
 	ctx, stop := w.untilWatchEnds(r.ctx, options)
 	defer stop()

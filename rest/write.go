@@ -60,7 +60,10 @@ func (r *request) answerWrite(code int, result write.Result) error {
 	if err != nil {
 		return err
 	}
-	return r.answer(code, text)
+	if r.projection() != nil {
+		return r.answer(code, text)
+	}
+	return r.answerObject(code, text, result.Stored)
 }
 
 // managerOf returns the field manager that a request names, or else the beginning of its

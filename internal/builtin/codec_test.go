@@ -86,6 +86,32 @@ func (c *codecCases) play(v *resource.Version, model *spec.Schema) {
 	}
 }
 
+// sameInProtobuf compares what clients read of two objects in protobuf: of the one that was stored, and of the one that was read
+// of the stored text.
+func (c *codecCases) sameInProtobuf(v *resource.Version, stored, read runtime.Object) {
+	upstream := v.Serializer.(serializer.CodecFactory)
+	info, ok := runtime.SerializerInfoForMediaType(v.Serializer.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
+	if !ok {
+		c.Fatalf("%s is not served in protobuf", v.Kind())
+	}
+	before := stored.DeepCopyObject()
+	var objects []runtime.Object
+	for _, obj := range []runtime.Object{resource.Shallow(stored), read} {
+		content, err := runtime.Encode(upstream.EncoderForVersion(info.Serializer, v.GroupVersion()), obj)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if obj, _, err = upstream.DecoderToVersion(info.Serializer, v.GroupVersion()).Decode(content, nil, nil); err != nil {
+			c.Fatal(err)
+		}
+		objects = append(objects, obj)
+	}
+	c.same(v, "is altered by protobuf", before, stored)
+	if !equality.Semantic.DeepEqual(objects[0], objects[1]) {
+		c.Errorf("%s in protobuf (-stored +read):\n%s", v.Kind(), cmp.Diff(objects[0], objects[1]))
+	}
+}
+
 // fields compares the fields that the codec reads from the stored text with those of the object.
 func (c *codecCases) fields(v *resource.Version, text string, obj runtime.Object) {
 	set, err := v.Codec.Fields(obj)
@@ -179,6 +205,9 @@ func (c *codecCases) store(v *resource.Version, obj resource.Decoded, body []byt
 		c.Fatal(err)
 	}
 	c.same(v, "is read in its own version", versioned, asIs)
+	if stored.Object != nil {
+		c.sameInProtobuf(v, stored.Object, asIs)
+	}
 	// Protobuf makes empty bytes of none, which JSON does not show.
 	if stored.Object != nil && !equality.Semantic.DeepEqual(read, stored.Object) {
 		c.Errorf("%s is stored (-as it is read +stored):\n%s", v.Kind(), cmp.Diff(read, stored.Object))

@@ -131,8 +131,8 @@ func NewMemory(verify bool) *Memory {
 	return &Memory{objects: cache.New[string, remembered](memoryBytes), verify: verify}
 }
 
-// cached returns the object of a record, if the memory has it.
-func (m *Memory) cached(v *Version, record store.Record) (decoded Decoded, ok bool, err error) {
+// Cached returns the object of a record as the version sees it, if the memory has it.
+func (m *Memory) Cached(v *Version, record store.Record) (decoded Decoded, ok bool, err error) {
 	if !v.Shows(record) {
 		return Decoded{}, false, nil
 	}
@@ -153,7 +153,7 @@ func (m *Memory) DecodeAll(v *Version, records []store.Record) ([]runtime.Object
 	var missing []store.Record
 	var places []int
 	for i, record := range records {
-		decoded, ok, err := m.cached(v, record)
+		decoded, ok, err := m.Cached(v, record)
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +178,7 @@ func (m *Memory) DecodeAll(v *Version, records []store.Record) ([]runtime.Object
 
 // Decode returns the object of a record as the version sees it.
 func (m *Memory) Decode(v *Version, record store.Record) (Decoded, error) {
-	if decoded, ok, err := m.cached(v, record); ok {
+	if decoded, ok, err := m.Cached(v, record); ok {
 		return decoded, err
 	}
 	obj, err := v.Codec.DecodeStored(record)

@@ -249,6 +249,9 @@ func (c *TypedCodec) EncodeToStore(obj Decoded) (Encoded, error) {
 		encoded.Text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 		return encoded, nil
 	}
+	if bytes.Contains(text, []byte(`\ufffd`)) {
+		return encoded, nil // the encoder may have replaced such bytes, which the object still has
+	}
 	obj.Object = stored
 	encoded.Stored = obj
 	return encoded, nil

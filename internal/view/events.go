@@ -25,12 +25,16 @@ type Events struct {
 	shared    *Frames
 	mediaType string
 	binary    *binaryFrames // nil: JSON
+	stored    StoredObject
 }
+
+// StoredObject returns what decoding a record gives, in the hub version, if that is at hand. It must not be altered.
+type StoredObject func(*resource.Version, store.Record) (obj runtime.Object, ok bool, err error)
 
 // NewEvents makes the Events of a watch that shows objects in a view. The serializer is
 // that of the media type which was negotiated for the stream.
-func NewEvents(v *View, shared *Frames, info runtime.SerializerInfo) *Events {
-	e := &Events{view: v, shared: shared, mediaType: info.MediaType}
+func NewEvents(v *View, shared *Frames, info runtime.SerializerInfo, stored StoredObject) *Events {
+	e := &Events{view: v, shared: shared, mediaType: info.MediaType, stored: stored}
 	if info.MediaType != runtime.ContentTypeJSON {
 		e.mediaType += ";stream=watch"
 		e.binary = newBinaryFrames(v.version, info)
@@ -75,6 +79,11 @@ func (e *Events) append(ctx context.Context, b []byte, kind watch.EventType, rec
 		}
 	}
 	frame := func() (string, error) {
+		if e.binary != nil && e.view.form.Convert == nil && (change == 0 || change == record.Revision) {
+			if obj, ok, err := e.stored(e.view.version, record); ok && err == nil {
+				return e.binary.frameOfObject(kind, resource.Shallow(obj))
+			}
+		}
 		text, err := e.Text(record)
 		if err != nil {
 			return "", err

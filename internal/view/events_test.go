@@ -9,6 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/store"
 )
 
 func TestAnEventIsItsTypeAndTheStoredBytes(t *testing.T) {
@@ -16,7 +19,7 @@ func TestAnEventIsItsTypeAndTheStoredBytes(t *testing.T) {
 	record := stored(t, v, map[string]any{"metadata": map[string]any{"name": "a", "namespace": "default"}}, 8)
 	const object = `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"a","namespace":"default","resourceVersion":"8"}}`
 	const left = `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"a","namespace":"default","resourceVersion":"9"}}`
-	e := NewEvents(must(New(v, jsonForm(v, "", ""), nil))(t), &Frames{}, v.Serializer.SupportedMediaTypes()[0])
+	e := NewEvents(must(New(v, jsonForm(v, "", ""), nil))(t), &Frames{}, v.Serializer.SupportedMediaTypes()[0], notAtHand)
 	expect(t, "media type", e.MediaType(), "application/json")
 
 	ctx := t.Context()
@@ -43,7 +46,7 @@ func TestAnEventIsItsTypeAndTheStoredBytes(t *testing.T) {
 func TestTheFirstTableOfAStreamHasHeaders(t *testing.T) {
 	v := gadget(t, "v1")
 	record := stored(t, v, map[string]any{"metadata": map[string]any{"name": "a", "namespace": "default"}}, 8)
-	e := NewEvents(must(New(v, jsonForm(v, "v1", "Table"), &metav1.TableOptions{}))(t), &Frames{}, v.Serializer.SupportedMediaTypes()[0])
+	e := NewEvents(must(New(v, jsonForm(v, "v1", "Table"), &metav1.TableOptions{}))(t), &Frames{}, v.Serializer.SupportedMediaTypes()[0], notAtHand)
 	for n, want := range []int{6, 0, 0} {
 		var event struct{ Object metav1.Table }
 		if err := json.Unmarshal(must(e.AppendPresent(t.Context(), nil, record))(t), &event); err != nil {
@@ -61,7 +64,7 @@ func TestWatchersShareTheFrameOfAChange(t *testing.T) {
 	record := stored(t, v1, map[string]any{"metadata": map[string]any{"name": "a", "namespace": "default"}}, 8)
 	var shared Frames
 	frame := func() string {
-		e := NewEvents(must(New(v, jsonForm(v, "v1", "PartialObjectMetadata"), nil))(t), &shared, v.Serializer.SupportedMediaTypes()[0])
+		e := NewEvents(must(New(v, jsonForm(v, "v1", "PartialObjectMetadata"), nil))(t), &shared, v.Serializer.SupportedMediaTypes()[0], notAtHand)
 		return string(must(e.AppendChange(t.Context(), nil, watch.Added, record, 8))(t))
 	}
 	want := `{"type":"ADDED","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a","namespace":"default","resourceVersion":"8","generation":1}}}` + "\n"
@@ -77,7 +80,7 @@ func TestEventsOfTypedObjectsAreInProtobuf(t *testing.T) {
 	if !ok {
 		t.Fatal("no protobuf")
 	}
-	e := NewEvents(must(New(v, Form{Accepted: info}, nil))(t), &Frames{}, info)
+	e := NewEvents(must(New(v, Form{Accepted: info}, nil))(t), &Frames{}, info, notAtHand)
 	expect(t, "media type", e.MediaType(), "application/vnd.kubernetes.protobuf;stream=watch")
 	record := stored(t, v, map[string]any{"metadata": map[string]any{"name": "a", "namespace": "default"}, "data": map[string]any{"k": "v"}}, 8)
 	frame := must(e.AppendPresent(t.Context(), nil, record))(t)
@@ -92,3 +95,6 @@ func TestEventsOfTypedObjectsAreInProtobuf(t *testing.T) {
 	want := must(v.Codec.DecodeAs(record.Value))(t)
 	expect(t, "object", obj, want)
 }
+
+// notAtHand is a StoredObject of nothing.
+func notAtHand(*resource.Version, store.Record) (runtime.Object, bool, error) { return nil, false, nil }

@@ -71,8 +71,9 @@ func (v *View) InJSON() *View {
 // takes the object for a list, and finds that it is none. What the request has written is stored all the same.
 var errObjectWithItems = errors.New("*unstructured.Unstructured is not a list: no Items field in this object")
 
-// Object shows one object, given as JSON of the version.
-func (v *View) Object(ctx context.Context, text string) (Content, error) {
+// Object shows one object, given as JSON of the version. What decoding the JSON gives, in the hub version, is in stored,
+// unless that is nil. It is not altered.
+func (v *View) Object(ctx context.Context, text string, stored runtime.Object) (Content, error) {
 	if v.version.Exceptions.MayHaveItems && gjson.Get(text, "items").IsArray() {
 		return Content{}, errObjectWithItems
 	}
@@ -85,6 +86,9 @@ func (v *View) Object(ctx context.Context, text string) (Content, error) {
 			return Content{}, err
 		}
 		return v.encoded(obj)
+	}
+	if v.form.Accepted.MediaType == runtime.ContentTypeProtobuf && stored != nil {
+		return v.inProtobuf(resource.Shallow(stored))
 	}
 	return v.reencoded(text)
 }
@@ -121,6 +125,11 @@ func (v *View) reencoded(text string) (Content, error) {
 	if err != nil {
 		return Content{}, fmt.Errorf("reading the answer back: %w", err)
 	}
+	return v.inProtobuf(obj)
+}
+
+// inProtobuf encodes an object in the media type that the client accepts, which is neither JSON nor YAML.
+func (v *View) inProtobuf(obj runtime.Object) (Content, error) {
 	out, err := runtime.Encode(v.version.Serializer.EncoderForVersion(v.form.Accepted.Serializer, v.version.GroupVersion()), obj)
 	return single(v.form.Accepted.MediaType, string(out), ""), err
 }

@@ -264,7 +264,11 @@ func (a attempt) remember(record store.Record, obj resource.Decoded, stored reso
 // of the request shows it.
 func (a attempt) result(record store.Record, obj runtime.Object) (Result, error) {
 	text, err := view.Text(a.version, record)
-	return Result{Text: text, Object: obj}, err
+	if err != nil {
+		return Result{Object: obj}, err
+	}
+	stored, _, err := a.p.Memory.Cached(a.version, record)
+	return Result{Text: text, Object: obj, Stored: stored.Object}, err
 }
 
 // resultOf is result, unless the write has failed.

@@ -70,7 +70,9 @@ type Result struct {
 	// Text is the object as JSON in that version.
 	Text string
 	// Object is the same object, decoded. It must not be altered.
-	Object  runtime.Object
+	Object runtime.Object
+	// Stored is what decoding Text gives, in the hub version; nil: it is not at hand. It must not be altered.
+	Stored  runtime.Object
 	Created bool
 	Deleted bool
 	// Shown says that a client is answered with the object though it is deleted.

@@ -3,12 +3,14 @@ package workloads_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
@@ -137,6 +139,27 @@ func TestARejectedNodeIsNotWaitedFor(t *testing.T) {
 		const want = "node n2 does not exist, because it cannot be registered"
 		if err := w.Close(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v, and lacks %q", err, want)
+		}
+	})
+}
+
+// admin selects edit, which selects view: in that order each is written once.
+func TestRunWritesEachAggregatedRoleOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		workloads.Run(t, c)
+		var got []string
+		for _, r := range c.Requests() {
+			if r.User == "system:serviceaccount:kube-system:clusterrole-aggregation-controller" && r.Verb == "patch" {
+				got = append(got, r.Name)
+			}
+		}
+		if want := []string{"view", "edit", "admin"}; !slices.Equal(got, want) {
+			t.Errorf("written are %v, want %v", got, want)
+		}
+		role, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).RbacV1().ClusterRoles().Get(t.Context(), "admin", metav1.GetOptions{})
+		if err != nil || !slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, "bindings") }) {
+			t.Errorf("admin lacks a rule of view: %v, %v", role.Rules, err)
 		}
 	})
 }

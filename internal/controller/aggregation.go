@@ -6,6 +6,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	rbacv1apply "k8s.io/client-go/applyconfigurations/rbac/v1"
 )
 
@@ -17,19 +18,11 @@ func aggregation() *controller {
 		identity: ServiceAccount("clusterrole-aggregation-controller"),
 		follows: []followed{{kind: clusterRoles, begins: true, concerns: func(s *step, c change) error {
 			if c.obj != nil { // the others are there, too
-				role, err := is[*rbacv1.ClusterRole](c)
-				if err == nil && role.AggregationRule != nil {
-					s.enqueue(c.key())
-				}
-				return err
-			}
-			roles, err := all[*rbacv1.ClusterRole](s, clusterRoles, "", nil)
-			for _, role := range roles {
-				if role.AggregationRule != nil {
-					s.enqueue(key{name: role.Name})
+				if role, err := is[*rbacv1.ClusterRole](c); err != nil || role.AggregationRule == nil {
+					return err
 				}
 			}
-			return err
+			return enqueueAggregated(s)
 		}}},
 		sync: func(s *step, k key) error {
 			role, err := find[*rbacv1.ClusterRole](s, clusterRoles, "", k.name)
@@ -49,6 +42,54 @@ func aggregation() *controller {
 			return s.apply(clusterRoles, role, "", "clusterrole-aggregation-controller", configuration)
 		},
 	}
+}
+
+// enqueueAggregated enqueues the roles with an aggregationRule, each after those that it selects: admin selects edit, which
+// selects view. In another order each of them would be written again for each that comes after it.
+func enqueueAggregated(s *step) error {
+	roles, err := all[*rbacv1.ClusterRole](s, clusterRoles, "", nil)
+	if err != nil {
+		return err
+	}
+	roles = slices.DeleteFunc(roles, func(r *rbacv1.ClusterRole) bool { return r.AggregationRule == nil })
+	visited := map[string]bool{}
+	var visit func(*rbacv1.ClusterRole) error
+	visit = func(role *rbacv1.ClusterRole) error {
+		if visited[role.Name] {
+			return nil
+		}
+		visited[role.Name] = true
+		for _, other := range roles {
+			selected, err := selects(role, other)
+			if err != nil {
+				return err
+			}
+			if selected {
+				if err := visit(other); err != nil {
+					return err
+				}
+			}
+		}
+		s.enqueue(key{name: role.Name})
+		return nil
+	}
+	for _, role := range roles {
+		if err := visit(role); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// selects reports whether the aggregationRule of a role selects another one.
+func selects(role, other *rbacv1.ClusterRole) (bool, error) {
+	for i := range role.AggregationRule.ClusterRoleSelectors {
+		selector, err := metav1.LabelSelectorAsSelector(&role.AggregationRule.ClusterRoleSelectors[i])
+		if err != nil || selector.Matches(labels.Set(other.Labels)) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // aggregatedRules returns the rules of the roles that a role selects, by selector and then by name,

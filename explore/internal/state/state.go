@@ -181,7 +181,9 @@ func (r *replacer) value(key string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, of := range v {
-			if strings.HasSuffix(strings.ToLower(name), "generation") {
+			// The server derives a default of imagePullPolicy from the tag when a container is created, and keeps it when the
+			// image changes.
+			if name == "imagePullPolicy" || strings.HasSuffix(strings.ToLower(name), "generation") {
 				delete(v, name)
 				continue
 			}

@@ -35,6 +35,7 @@ status:
   address: "http://10.0.0.ADDR:80"
   version: "REV1"
   since: "2000-01-0DAYT00:00:00Z"
+  containers: [{image: web, imagePullPolicy: PULL}]
   conditions:
   - {type: B, status: "True", message: "after GEN tries", lastTransitionTime: "2000-01-0DAYT00:00:00Z"}
   - {type: A, status: "False", reason: RGEN}
@@ -50,8 +51,8 @@ spec: {clusterIP: 10.0.0.ADDR, clusterIPs: [10.0.0.ADDR], ports: [{port: 80, nod
 resource: events
 metadata: {name: NAME, namespace: default}
 `
-	a := Of(read(t, strings.NewReplacer("UID1", "aaa-1", "UID2", "aaa-2", "REV1", "101", "GEN", "1", "DAY", "1", "NAME", "x7k2p", "ADDR", "7").Replace(text)))
-	b := Of(read(t, strings.NewReplacer("UID1", "bbb-1", "UID2", "bbb-2", "REV1", "999", "GEN", "4", "DAY", "9", "NAME", "q4z8w", "ADDR", "81").Replace(text)))
+	a := Of(read(t, strings.NewReplacer("UID1", "aaa-1", "UID2", "aaa-2", "REV1", "101", "GEN", "1", "DAY", "1", "NAME", "x7k2p", "ADDR", "7", "PULL", "Always").Replace(text)))
+	b := Of(read(t, strings.NewReplacer("UID1", "bbb-1", "UID2", "bbb-2", "REV1", "999", "GEN", "4", "DAY", "9", "NAME", "q4z8w", "ADDR", "81", "PULL", "IfNotPresent").Replace(text)))
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("(-a +b):\n%s", diff)
 	}
@@ -61,6 +62,7 @@ metadata: {name: NAME, namespace: default}
 	want := State{
 		"websites.example.com default/home": {"metadata": map[string]any{"name": "home", "namespace": "default"}, "status": map[string]any{
 			"token": "home-*1", "address": "http://<address of services default/home>:80", "version": "<resourceVersion>", "since": "<time>",
+			"containers": []any{map[string]any{"image": "web"}},
 			"conditions": []any{map[string]any{"type": "A", "status": "False"}, map[string]any{"type": "B", "status": "True"}},
 		}},
 		"secrets default/home-*1": {"metadata": map[string]any{"name": "home-*1", "namespace": "default",

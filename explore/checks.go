@@ -286,13 +286,12 @@ func (p *playing) checkRequests() {
 	p.out.requests = p.operatorRequests()
 	p.out.callers = map[string]string{}
 	p.run.mu.Lock()
-	seen := p.run.seen
-	p.run.mu.Unlock()
-	for _, s := range seen {
+	for _, s := range p.run.seen {
 		if s.callers != nil {
 			p.out.callers[s.userAgent] = lineOf(s.callers)
 		}
 	}
+	p.run.mu.Unlock()
 	for _, r := range p.out.requests {
 		switch {
 		case p.user != "" && r.Code == 403 && strings.Contains(r.Message, "is forbidden: User "):

@@ -248,14 +248,16 @@ func (r *run) end() {
 	}
 }
 
-// observe counts a request of a controller, and returns the fault of the schedule at it, if any.
-func (r *run) observe(of request, dryRun bool) (s *sentRequest, strike point, struck bool) {
+// observe counts a request of a controller, and returns the fault of the schedule at it, if any. It completes sent: the user
+// agent gets a number, by which the request is known.
+func (r *run) observe(of request, sent sentRequest) (s *sentRequest, strike point, struck bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts[of]++
-	s = &sentRequest{occurrence: occurrence{of, r.counts[of]}, at: time.Now(), dryRun: dryRun}
+	s = &sent
+	s.occurrence, s.at = occurrence{of, r.counts[of]}, time.Now()
 	r.seen = append(r.seen, s)
-	s.userAgent = fmt.Sprintf("explore-%d.", len(r.seen))
+	s.userAgent += fmt.Sprintf("explore-%d.", len(r.seen))
 	strike, struck = r.points[s.occurrence]
 	if struck {
 		r.reached[s.occurrence] = true

@@ -45,17 +45,17 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return abort(req, err)
 		}
 	}
-	seen, strike, _ := run.observe(t.requestOf(info), strings.Contains(req.URL.RawQuery, "dryRun="))
+	sent := sentRequest{dryRun: strings.Contains(req.URL.RawQuery, "dryRun=")}
 	if run.stacks && info.Verb != "watch" && info.Verb != "list" && info.Verb != "get" {
-		seen.callers = callers()
+		sent.callers = callers()
 	}
-	agent := req.Header.Get("User-Agent")
-	if strings.Contains(agent, "/") {
-		agent += " "
+	sent.userAgent = req.Header.Get("User-Agent")
+	if strings.Contains(sent.userAgent, "/") {
+		sent.userAgent += " "
 	} else {
-		agent += "/" // what is before the slash is the field manager
+		sent.userAgent += "/" // what is before the slash is the field manager
 	}
-	seen.userAgent = agent + seen.userAgent
+	seen, strike, _ := run.observe(t.requestOf(info), sent)
 	req.Header.Set("User-Agent", seen.userAgent)
 	fault := faults.Fault{UserAgent: seen.userAgent, Subresource: faults.AnySubresource, Times: 1, Optional: true}
 	switch strike.effect {

@@ -229,7 +229,7 @@ func (p *playing) play() {
 	}
 	for i, s := range p.steps {
 		p.step = i
-		p.sent = len(p.run.seen)
+		p.sent = p.sentRequests()
 		before := p.operatorRevisions()
 		if why := p.take(s); why != "" {
 			p.out.rejected = fmt.Sprintf("%s: %s", s, why)

@@ -63,6 +63,9 @@ func TestChildFinds(t *testing.T) {
 
 // A finding is written to testdata/explore, is tried first the next time, and can be replayed by a flag.
 func TestFindingsAreTriedFirst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it explores twice")
+	}
 	folder := t.TempDir()
 	if err := os.CopyFS(filepath.Join(folder, "testdata", "gadget"), os.DirFS("testdata/gadget")); err != nil {
 		t.Fatal(err)

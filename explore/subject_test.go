@@ -43,6 +43,9 @@ func TestACorrectOperatorHasNoFinding(t *testing.T) {
 
 // The same seed gives the same findings.
 func TestTheSameSeedFindsTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it explores twice")
+	}
 	s := gadgetOperator{forgetsToShrink: true, forgetsToDelete: true}.subject()
 	s.Trials = 50
 	var all [2][]string
@@ -99,6 +102,9 @@ If this is on purpose, see docs/explore-operator\.md#path-independent`},
 			gadgetOperator{panicsWithoutAll: true}, explore.NoPanic, `create; set /spec/mode "Safe"`, `the operator has panicked: no mode`},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && tt.oracle != explore.PathIndependent {
+				t.Skip("-short: exploration is slow under the race detector, and does the same for each mistake")
+			}
 			s := tt.operator.subject()
 			s.MaxFindings, s.Trials = 1, 100
 			found := findIn(t, s)

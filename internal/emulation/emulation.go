@@ -29,21 +29,21 @@ var (
 // atStart is the value of the variable when the process started, and mistake is what is wrong with it.
 var (
 	atStart = os.Getenv(Variable)
-	mistake error
+	mistake = emulate(atStart)
 )
 
-func init() {
-	to, err := Parse(atStart)
+// emulate lets the process behave as the version of a text.
+func emulate(text string) error {
+	to, err := Parse(text)
 	if err != nil {
-		mistake = fmt.Errorf("%s: %w", Variable, err)
-		return
+		return fmt.Errorf("%s: %w", Variable, err)
 	}
 	if to.EqualTo(newest) {
-		return
+		return nil
 	}
 	kube := effective().(basecompatibility.MutableEffectiveVersion)
 	kube.SetEmulationVersion(to)
-	mistake = utilfeature.DefaultMutableFeatureGate.SetEmulationVersionAndMinCompatibilityVersion(kube.EmulationVersion(), kube.MinCompatibilityVersion())
+	return utilfeature.DefaultMutableFeatureGate.SetEmulationVersionAndMinCompatibilityVersion(kube.EmulationVersion(), kube.MinCompatibilityVersion())
 }
 
 func effective() basecompatibility.EffectiveVersion {

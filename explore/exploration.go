@@ -163,7 +163,7 @@ func (e *operatorExploration) runAll(trials []trial) []*outcome {
 				outcomes[i] = &outcome{rejected: notRun}
 				continue
 			}
-			e.judge(trials[i], outcomes[i])
+			e.note(trials[i], outcomes[i])
 		}
 		e.progress()
 	}
@@ -238,8 +238,8 @@ func (e *operatorExploration) progress() {
 		float64(e.results.plays.Load())/passed.Seconds(), printable.Count(len(e.results.found.Findings), "finding"), (*timeFlag - passed).Round(time.Second))
 }
 
-// judge looks at an outcome, and adds what is new to the findings.
-func (e *operatorExploration) judge(tr trial, out *outcome) {
+// note looks at an outcome, and adds what is new to the findings.
+func (e *operatorExploration) note(tr trial, out *outcome) {
 	if out.err != nil {
 		e.t.Errorf("explore: %s: %v", tr, out.err)
 		e.results.over = true

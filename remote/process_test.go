@@ -3,6 +3,7 @@ package remote
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -37,6 +39,38 @@ func startChild(t *testing.T, env ...string) (child *exec.Cmd, words []string) {
 		t.Fatalf("the child says %q, %v", line, err)
 	}
 	return child, words[1:5]
+}
+
+// A process that asks for a version gets clusters of a host that behaves as the version.
+func TestClustersHaveTheVersionOfTheEnvironment(t *testing.T) {
+	c := Start(t)
+	_, words := startChild(t, versionVariable+"=1.35")
+	pid, err := strconv.Atoi(words[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = host.Kill() })
+	for _, test := range []struct{ url, token, minor string }{{c.URL(), c.Token(), "37"}, {words[2], words[3], "35"}} {
+		req, err := http.NewRequest("GET", test.url+"/version", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+test.token)
+		answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var version struct{ EmulationMinor string }
+		err = json.NewDecoder(answer.Body).Decode(&version)
+		answer.Body.Close()
+		if err != nil || version.EmulationMinor != test.minor {
+			t.Errorf("%s is %+v, %v, want the minor version %s", test.url, version, err, test.minor)
+		}
+	}
 }
 
 // The clusters of a process that is killed end, and those of others go on.

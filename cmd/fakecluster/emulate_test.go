@@ -90,6 +90,53 @@ func TestServeBehavesAsAnOlderVersion(t *testing.T) {
 	}
 }
 
+// Hosts of two versions run beside each other, and a client that asks for a version gets the host of that version.
+func TestThereIsAHostForEachVersion(t *testing.T) {
+	folder := hostCache(t)
+	startHost(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := func(env string, args ...string) (*exec.Cmd, string) {
+		t.Helper()
+		cmd := exec.Command(self, append([]string{"host"}, args...)...)
+		cmd.Env = append(os.Environ(), asMain+"=yes", env)
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		line, _ := bufio.NewReader(stdout).ReadString('\n')
+		return cmd, line
+	}
+	older, line := begin("", "--kubernetes-version", "1.35")
+	if want := "ready unix:" + folder + "-1.35/host.sock\n"; line != want {
+		t.Fatalf("the host of 1.35 says %q, want %q", line, want)
+	}
+	again, second := begin("FAKECLUSTER_KUBERNETES_VERSION=1.35")
+	if second != line {
+		t.Errorf("the second one says %q, want %q", second, line)
+	}
+	if err := again.Wait(); err != nil {
+		t.Errorf("the second one: %v", err)
+	}
+	for _, in := range []string{folder, folder + "-1.35"} {
+		if _, code := infoOf(t, unixClient(socketIn(in)), "http://fakecluster", ""); code != http.StatusOK {
+			t.Errorf("the host in %s: %d", in, code)
+		}
+	}
+	if err := older.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := older.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestVersionsThatDoNotExist(t *testing.T) {
 	const choices = "write 1.34, 1.35, 1.36 or 1.37\n"
 	for _, test := range []struct {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fakecluster/fakecluster/internal/emulation"
 	"github.com/fakecluster/fakecluster/internal/host"
 )
 
@@ -39,8 +40,8 @@ SIGTERM, or until there has been no client for a minute. The clusters of a clien
 with its connection. docs/remote.md describes the API.
 
 The host listens on a Unix socket in your cache folder, which you alone can use. There is
-one such host: if it runs already, the command prints its address and ends. As soon as the
-host answers, the one line "ready unix:SOCKET" is printed on stdout.`,
+one such host for each version of Kubernetes: if it runs already, the command prints its
+address and ends. As soon as the host answers, the one line "ready unix:SOCKET" is printed on stdout.`,
 		Example: `  fakecluster host --background
   fakecluster host --stay
   fakecluster host --listen 0`,
@@ -66,6 +67,9 @@ is then "ready URL TOKEN", and requests need the header Authorization: Bearer TO
 }
 
 func (f *hosting) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if err := emulation.Check(); err != nil {
+		return err
+	}
 	build, err := ownBuild()
 	if err != nil {
 		return err
@@ -148,7 +152,7 @@ func ownBuild() (string, error) {
 	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano()), nil
 }
 
-// hostFolder returns the folder with the socket, which only its owner can use.
+// hostFolder returns the folder with the socket of hosts of this version of Kubernetes, which only its owner can use.
 func hostFolder() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -161,7 +165,7 @@ func hostFolder() (string, error) {
 	if err := ownFolder(folder); err != nil {
 		return "", err
 	}
-	folder = filepath.Join(folder, "host")
+	folder = filepath.Join(folder, "host"+emulation.Suffix(emulation.Version()))
 	if err := ownFolder(folder); err != nil {
 		return "", err
 	}

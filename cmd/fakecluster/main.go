@@ -87,11 +87,11 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return emulateFlag(cmd)
 		},
 	}
-	serve, run, snapshot, envtest := serveCommand(), runCommand(), snapshotCommand(), envtestCommand()
-	for _, cmd := range []*cobra.Command{serve, run, snapshot, envtest} {
+	for _, cmd := range []*cobra.Command{serveCommand(), runCommand(), snapshotCommand(), envtestCommand(), hostCommand()} {
 		addKubernetesVersion(cmd)
+		root.AddCommand(cmd)
 	}
-	root.AddCommand(serve, run, newCommand(), snapshot, envtest, hostCommand())
+	root.AddCommand(newCommand())
 	root.SetArgs(withReports(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -34,8 +34,8 @@ func (v *verdict) Fatalf(format string, args ...any) {
 	panic(ended{})
 }
 
-// judge runs a check, and returns what it reports.
-func judge(ctx context.Context, check func(testing.TB)) error {
+// run runs a check, and returns what it reports.
+func run(ctx context.Context, check func(testing.TB)) error {
 	v := &verdict{ctx: ctx}
 	func() {
 		defer func() {
@@ -123,7 +123,7 @@ func waitFor(c call, w WaitFor) (found Found, err error) {
 	u.SetGroupVersionKind(named.GetObjectKind().GroupVersionKind())
 	u.SetNamespace(w.Object.Namespace)
 	u.SetName(w.Object.Name)
-	err = judge(c, func(t testing.TB) { c.cluster.WaitFor(t, u, condition) })
+	err = run(c, func(t testing.TB) { c.cluster.WaitFor(t, u, condition) })
 	if err == nil && !w.Gone {
 		found.Object = u.Object
 	}
@@ -142,7 +142,7 @@ type Budget struct {
 }
 
 func checkBudget(c call, b Budget) (none, error) {
-	return none{}, judge(c, func(t testing.TB) { c.cluster.CheckBudget(t, fakecluster.Budget(b)) })
+	return none{}, run(c, func(t testing.TB) { c.cluster.CheckBudget(t, fakecluster.Budget(b)) })
 }
 
 // Role asks to compare the requests of a user with roles.
@@ -155,12 +155,12 @@ func checkRole(c call, r Role) (none, error) {
 	if err := absolute(r.Paths...); err != nil {
 		return none{}, err
 	}
-	return none{}, judge(c, func(t testing.TB) { c.cluster.CheckRole(t, r.User, r.Paths...) })
+	return none{}, run(c, func(t testing.TB) { c.cluster.CheckRole(t, r.User, r.Paths...) })
 }
 
 func checkUnusedRules(c call, r Role) (none, error) {
 	if err := absolute(r.Paths...); err != nil {
 		return none{}, err
 	}
-	return none{}, judge(c, func(t testing.TB) { c.cluster.CheckUnusedRules(t, r.User, r.Paths...) })
+	return none{}, run(c, func(t testing.TB) { c.cluster.CheckUnusedRules(t, r.User, r.Paths...) })
 }

@@ -1,9 +1,9 @@
 package host
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -174,20 +174,10 @@ func (h *Host) take(session string, c *cluster) (d Cluster, err error) {
 func compactCluster(c call, _ none) (none, error) { return none{}, c.cluster.Compact() }
 
 func getSnapshot(c call, _ none) (content, error) {
-	var s contentWriter
-	err := c.cluster.Snapshot(&s)
-	return content{"application/octet-stream", s}, err
+	var snapshot bytes.Buffer
+	err := c.cluster.Snapshot(&snapshot)
+	return content{"application/octet-stream", snapshot.Bytes()}, err
 }
-
-// contentWriter collects what is written.
-type contentWriter []byte
-
-func (w *contentWriter) Write(p []byte) (int, error) {
-	*w = append(*w, p...)
-	return len(p), nil
-}
-
-var _ io.Writer = (*contentWriter)(nil)
 
 // User names somebody under RBAC: a user with groups, or a service account.
 type User struct {

@@ -68,7 +68,7 @@ type Subject struct {
 // was expected and what is, the operator's requests, and the line that replays it.
 //
 // A trial runs in a testing/synctest bubble, so the hours that it takes pass at once. The same seed gives the
-// same trials. Findings are written to testdata/explore, and are tried first the next time.
+// same findings. Findings are written to testdata/explore, and are tried first the next time.
 //
 // docs/explore-operator.md describes the trials, the oracles, and what to do with a finding.
 func Operator(t *testing.T, s Subject) {

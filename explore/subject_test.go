@@ -28,7 +28,7 @@ func findIn(t *testing.T, s explore.Subject) explore.Found {
 	return found
 }
 
-// A correct operator has no finding, whatever its users do, and two explorations with the same seed do the same.
+// A correct operator has no finding, whatever its users do.
 func TestACorrectOperatorHasNoFinding(t *testing.T) {
 	s := gadgetOperator{}.subject()
 	s.Trials = 100

@@ -75,16 +75,22 @@ func buildProgram(version string) (program, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return program{}, err
 	}
+	// The program gets its name when it is complete, because other tests may look for it.
+	building, err := os.MkdirTemp(folder, "building-")
+	if err != nil {
+		return program{}, err
+	}
+	defer os.RemoveAll(building)
 	target := mainModule + "/cmd/fakecluster@" + version
 	fmt.Fprintf(os.Stderr, "fakecluster: building %s, once, which takes a few minutes\n", target)
-	cmd := exec.Command("go", "install", target)
-	cmd.Dir = folder // outside of the module of the test
-	cmd.Env = append(os.Environ(), "GOBIN="+folder, "GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=auto", "CGO_ENABLED=0")
+	cmd := exec.Command("go", "install", "-trimpath", target)
+	cmd.Dir = building // outside of the module of the test
+	cmd.Env = append(os.Environ(), "GOBIN="+building, "GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=auto", "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return program{}, fmt.Errorf("there is no program fakecluster, and go install %s fails: %w\n%s\nbuild it, and put it on the PATH or its path into %s", target, err, strings.TrimSpace(string(out)), programVariable)
 	}
-	if _, err := os.Stat(path); err != nil {
-		return program{}, errors.Join(errors.New("go install has not made the program"), err)
+	if err := os.Rename(filepath.Join(building, filepath.Base(path)), path); err != nil {
+		return program{}, fmt.Errorf("go install has not made the program: %w", err)
 	}
 	return program{path, "built now"}, nil
 }

@@ -1,7 +1,9 @@
 package remote
 
 import (
+	"archive/zip"
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -185,6 +187,79 @@ func TestTheProgramIsFound(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// The program is built from the module proxy, once, and nothing else is left behind.
+func TestTheProgramIsBuiltOnce(t *testing.T) {
+	const version = "v1.9.9"
+	proxy, cache := t.TempDir(), t.TempDir()
+	publish(t, proxy, version, `package main
+
+import "os"
+
+func main() { os.Stdout.WriteString("ready unix:built.sock\n") }
+`)
+	t.Setenv("GOMODCACHE", t.TempDir())
+	t.Cleanup(func() { _ = exec.Command("go", "clean", "-modcache").Run() }) // which is read-only
+	t.Setenv("GOPROXY", "file://"+proxy)
+	t.Setenv("GONOSUMDB", mainModule)
+	t.Setenv("GOCACHE", goCache(t))
+	t.Setenv("XDG_CACHE_HOME", cache)
+	p, err := buildProgram(version)
+	folder := filepath.Join(cache, "fakecluster", "bin", version)
+	if err != nil || p.path != filepath.Join(folder, "fakecluster") || p.from != "built now" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if where, err := p.startHost(); err != nil || !slices.Equal(where, []string{"unix:built.sock"}) {
+		t.Errorf("the program that was built says %q, %v", where, err)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) != 1 {
+		t.Errorf("in its folder are %v, %v", left, err)
+	}
+	t.Setenv("GOPROXY", "off") // from now on, the machine is offline
+	if again, err := buildProgram(version); err != nil || again.path != p.path || again.from != "built before" {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// goCache returns the cache of compiled packages, which would move with XDG_CACHE_HOME.
+func goCache(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// publish makes a folder a proxy for Go modules that has one version of fakecluster, whose program is main.
+func publish(t *testing.T, proxy, version, main string) {
+	t.Helper()
+	folder := filepath.Join(proxy, filepath.FromSlash(mainModule), "@v")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mod := "module " + mainModule + "\n\ngo 1.22\n"
+	var source bytes.Buffer
+	archive := zip.NewWriter(&source)
+	for name, content := range map[string]string{"go.mod": mod, "cmd/fakecluster/main.go": main} {
+		w, err := archive.Create(mainModule + "@" + version + "/" + name)
+		if err == nil {
+			_, err = io.WriteString(w, content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"list": version, version + ".info": `{"Version": "` + version + `"}`, version + ".mod": mod, version + ".zip": source.String()}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // A socket of another user is refused.

@@ -124,9 +124,9 @@ func TestThereIsAHostForEachVersion(t *testing.T) {
 	if err := again.Wait(); err != nil {
 		t.Errorf("the second one: %v", err)
 	}
-	for _, in := range []string{folder, folder + "-1.35"} {
-		if _, code := infoOf(t, unixClient(socketIn(in)), "http://fakecluster", ""); code != http.StatusOK {
-			t.Errorf("the host in %s: %d", in, code)
+	for in, version := range map[string]string{folder: "1.37", folder + "-1.35": "1.35"} {
+		if is, code := infoOf(t, unixClient(socketIn(in)), "http://fakecluster", ""); code != http.StatusOK || is.BehavesAs != version {
+			t.Errorf("the host in %s: %d, it behaves as %q, want %q", in, code, is.BehavesAs, version)
 		}
 	}
 	if err := older.Process.Signal(syscall.SIGTERM); err != nil {

@@ -74,7 +74,7 @@ func (f *hosting) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	options := host.Options{Version: moduleVersion(), Build: build, PID: os.Getpid()}
+	options := host.Options{Version: thisBuild().Version, Build: build, PID: os.Getpid()}
 	if !f.stay {
 		options.Idle = idleTime
 	}

@@ -191,7 +191,7 @@ func TestAHostOfAnotherBuild(t *testing.T) {
 		t.Errorf("its own build: %v, %v", there, err)
 	}
 	_, err := takePlace(folder, other)
-	if want := fmt.Sprintf("a host of another build of fakecluster (%s) is in use at %s, and this is (devel): wait until its clients have ended, or end its process %d", moduleVersion(), socketIn(folder), os.Getpid()); err == nil || err.Error() != want {
+	if want := fmt.Sprintf("a host of another build of fakecluster (%s) is in use at %s, and this is (devel): wait until its clients have ended, or end its process %d", thisBuild().Version, socketIn(folder), os.Getpid()); err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	used.stop()

@@ -7,6 +7,7 @@
 //	fakecluster new scenario FILE
 //	fakecluster envtest
 //	fakecluster host [--background] [--listen PORT] [--stay]
+//	fakecluster version [--output json]
 //
 // Under the names kube-apiserver, etcd and kubectl it is a part of the control plane that envtest
 // starts.
@@ -23,13 +24,11 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
@@ -78,7 +77,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Example: `  fakecluster serve --kubeconfig cluster.kubeconfig --crds config/crd
   fakecluster run scenarios/
   KUBEBUILDER_ASSETS=$(fakecluster envtest) go test ./...`,
-		Version: version(),
+		Version: thisBuild().Version + ", Kubernetes " + thisBuild().Kubernetes,
 		// Errors are printed once, below. The usage of a command is printed by --help.
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -91,7 +90,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		addKubernetesVersion(cmd)
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(newCommand())
+	root.AddCommand(newCommand(), versionCommand())
 	root.SetArgs(withReports(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -129,17 +128,4 @@ func refuseUnknownTopics(root *cobra.Command) {
 			}
 		}
 	}
-}
-
-// version returns the version of the module, and of the Kubernetes that it serves.
-func version() string { return moduleVersion() + ", Kubernetes " + discovery.Version.GitVersion }
-
-// unreleased is the version of a module that was not downloaded.
-const unreleased = "(devel)"
-
-func moduleVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return unreleased
 }

@@ -71,12 +71,17 @@ func all() (versions []*version.Version) {
 	return versions
 }
 
-// Choices names the versions, for a message.
-func Choices() string {
-	var names []string
+// Names returns the versions that a process can have, the oldest first, such as 1.35.
+func Names() (names []string) {
 	for _, one := range all() {
 		names = append(names, one.String())
 	}
+	return names
+}
+
+// Choices names the versions, for a message.
+func Choices() string {
+	names := Names()
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/emulation"
 )
 
 // Options configure a Host.
@@ -141,6 +142,7 @@ func (h *Host) endIfUnused() {
 type Info struct {
 	Version    string `json:"version" doc:"the version of fakecluster"`
 	Kubernetes string `json:"kubernetes" doc:"the version of Kubernetes that the clusters serve"`
+	BehavesAs  string `json:"behavesAs" doc:"the version of Kubernetes that the clusters behave as, such as 1.35 (--kubernetes-version)"`
 	Build      string `json:"build" doc:"names the executable of the host by its size and the time of its last change"`
 	PID        int    `json:"pid" doc:"the number of the process"`
 	Sessions   int    `json:"sessions" doc:"how many sessions are open"`
@@ -151,7 +153,7 @@ func getInfo(c call, _ none) (Info, error) {
 	c.host.mu.Lock()
 	defer c.host.mu.Unlock()
 	o := c.host.options
-	return Info{Version: o.Version, Kubernetes: discovery.Version.GitVersion, Build: o.Build, PID: o.PID, Sessions: len(c.host.sessions), Clusters: len(c.host.clusters)}, nil
+	return Info{Version: o.Version, Kubernetes: discovery.Version.GitVersion, BehavesAs: emulation.Version().String(), Build: o.Build, PID: o.PID, Sessions: len(c.host.sessions), Clusters: len(c.host.clusters)}, nil
 }
 
 func endHost(c call, _ none) (none, error) {

@@ -25,7 +25,8 @@ const (
 // If something lives in the cluster, such as the controllers and nodes of package workloads, Settle waits for two seconds
 // without a request, in a bubble and outside: no request comes while an image is pulled, or while the Job controller gathers
 // changes. Heartbeats of nodes do not count. Settle does not wait for what is due later: a back-off, a schedule, the delays and run
-// times of behaviors. Use [Cluster.WaitFor] for those, or let the time pass.
+// times of behaviors, so that it returns while Pods with a ReadyDelay of a minute run and are not ready. Use [Cluster.WaitFor] for
+// those, or let the time pass.
 //
 // It fails if an object is written more than a hundred times without a pause of a second, and names the
 // object, the writer, and what the last write changed. It fails with what is left to do if ctx ends,

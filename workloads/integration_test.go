@@ -230,6 +230,33 @@ func TestSettleWaitsForALivingCluster(t *testing.T) {
 	t.Run("in real time", func(t *testing.T) { check(t, fakecluster.Start(t)) })
 }
 
+// TestSettleAndReadyDelay proves that Settle waits for a ReadyDelay of less than two seconds, that it returns before a longer one has
+// passed, so that a test can look at Pods that are not ready, and that WaitFor waits for it.
+func TestSettleAndReadyDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		w := alive(t, c, workloads.Nodes(2), workloads.Behaviors(
+			workloads.Behavior{Owner: "Deployment/quick", ReadyDelay: time.Second},
+			workloads.Behavior{Owner: "Deployment/slow", ReadyDelay: time.Minute},
+		))
+		w.post(workload("apps/v1", "Deployment", "quick", "replicas: 2") + "---\n" + workload("apps/v1", "Deployment", "slow", "replicas: 2"))
+		posted := time.Now()
+		if err := c.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := condition(w.object("deployments.apps", "quick"), "Available"); got != "True MinimumReplicasAvailable" {
+			t.Errorf("the Deployment with a short delay is %q", got)
+		}
+		if got := condition(w.object("deployments.apps", "slow"), "Available"); got != "False MinimumReplicasUnavailable" {
+			t.Errorf("the Deployment with a long delay is %q, %s after it was created", got, time.Since(posted))
+		}
+		c.WaitFor(t, w.object("deployments.apps", "slow"), fakecluster.HasCondition("Available"))
+		if took := time.Since(posted); took < time.Minute || took > time.Minute+10*time.Second {
+			t.Errorf("WaitFor returned %s after the Deployment was created", took)
+		}
+	})
+}
+
 // TestHeartbeatsDoNotCount proves that a cluster settles between the heartbeats of nodes, also if they came all the time.
 func TestHeartbeatsDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -39,6 +39,9 @@ func (p *playing) check(quiet bool) {
 	}
 	if p.exists {
 		u := p.current()
+		if u != nil {
+			p.checkKept(u)
+		}
 		switch refusal, times := p.refusal(); {
 		case u == nil:
 		case times > 0:
@@ -50,12 +53,16 @@ func (p *playing) check(quiet bool) {
 	} else if p.gone() {
 		p.checkCleanedUp(all)
 	}
+	p.checkPods(all)
 	p.checkForeign(all)
 	p.checkInvariants(all)
 }
 
 // stateOf returns the state of objects, without what the subject ignores.
-func (p *playing) stateOf(all []state.Object) state.State {
+func (p *playing) stateOf(all []state.Object) state.State { return state.Of(p.unignored(all)) }
+
+// unignored returns objects without what the subject ignores.
+func (p *playing) unignored(all []state.Object) []state.Object {
 	kept := make([]state.Object, 0, len(all))
 	for _, o := range all {
 		if slices.Contains(p.subject.Ignore, o.Resource) {
@@ -68,7 +75,7 @@ func (p *playing) stateOf(all []state.Object) state.State {
 		}
 		kept = append(kept, o)
 	}
-	return state.Of(kept)
+	return kept
 }
 
 // without removes the fields at a path, in which an asterisk is any index or key.

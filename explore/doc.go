@@ -49,5 +49,6 @@
 // [Operator] needs no body. It generates custom resources and changes of them from the definitions and samples of an
 // operator, plays each sequence in a fork of one cluster, with crashes, late events and disturbances, and checks the
 // result by [Oracles]. Subject says what to explore. A trial has the same means as a run: a bubble, and the
-// transport that faults strike in.
+// transport that faults strike in. [Upgrade] explores in the same way what happens to the objects of one version of an
+// operator when the next one is installed.
 package explore

@@ -67,3 +67,22 @@ func ExampleOperator() {
 		})
 	}
 }
+
+// The new version of an operator gets the objects that the old one has made.
+func ExampleUpgrade() {
+	version := func(folder string, operate func(context.Context, *rest.Config) error) explore.Subject {
+		return explore.Subject{
+			Install: []string{folder + "/crd", folder + "/rbac"},
+			Seeds:   []string{folder + "/samples"},
+			Run:     operate,
+			Ignore:  []string{"deployments.apps /spec/template/spec/containers/*/image"}, // it is to change
+		}
+	}
+	operate := func(ctx context.Context, config *rest.Config) error {
+		<-ctx.Done() // run the operator until then
+		return nil
+	}
+	_ = func(t *testing.T) {
+		explore.Upgrade(t, version("internal/previous/config", operate), version("config", operate))
+	}
+}

@@ -78,6 +78,11 @@ func (e *operatorExploration) explore() (Found, error) {
 	if err := e.rest(); err != nil {
 		return e.results.found, err
 	}
+	if e.next != nil {
+		if err := e.restUpgraded(); err != nil {
+			return e.results.found, err
+		}
+	}
 	if e.user == "" {
 		e.results.found.Unchecked = append(e.results.found.Unchecked, "permitted, because Subject.Roles is empty")
 	}
@@ -90,6 +95,9 @@ func (e *operatorExploration) explore() (Found, error) {
 			return e.results.found, fmt.Errorf("the trial to replay is not possible any more: %s", out.rejected)
 		}
 		return e.results.found, nil
+	}
+	if e.next != nil {
+		return e.results.found, e.planUpgrades()
 	}
 	if err := e.plan(); err != nil {
 		return e.results.found, err
@@ -122,22 +130,27 @@ func (e *operatorExploration) rest() error {
 	case out.err != nil:
 		return out.err
 	case len(out.problems) > 0:
-		p := slices.MinFunc(out.problems, func(a, b problem) int { return cmp.Compare(restOrder(a), restOrder(b)) })
-		text := p.what
-		if p.detail != "" {
-			text += "\n" + p.detail
-		}
-		if p.oracle == Converges {
-			return errors.New(printable.Text("the operator is not quiet although there is nothing to do: " + text + "\nWrite only what has changed, or set Subject.Without: []explore.Oracle{explore.Converges} if this is on purpose"))
-		}
-		if p.oracle == NoLeak {
-			return errors.New(printable.Text(text + "\nEnd them with the context of Subject.Run"))
-		}
-		return errors.New(printable.Text("the operator does not start: " + text))
+		return restError(out.problems)
 	case len(out.requests) == 0:
 		return errors.New("the operator has not sent a request: Subject.Run has to make its clients with the config that it gets, and to run until ctx ends")
 	}
 	return nil
+}
+
+// restError is the error of an operator that does something wrong although there is nothing to do.
+func restError(problems []problem) error {
+	p := slices.MinFunc(problems, func(a, b problem) int { return cmp.Compare(restOrder(a), restOrder(b)) })
+	text := p.what
+	if p.detail != "" {
+		text += "\n" + p.detail
+	}
+	switch p.oracle {
+	case Converges:
+		return errors.New(printable.Text("the operator is not quiet although there is nothing to do: " + text + "\nWrite only what has changed, or set Subject.Without: []explore.Oracle{explore.Converges} if this is on purpose"))
+	case NoLeak:
+		return errors.New(printable.Text(text + "\nEnd them with the context of Subject.Run"))
+	}
+	return errors.New(printable.Text("the operator does not start: " + text))
 }
 
 // restOrder is the order in which problems explain others: an operator that may not list what it watches does not come to rest.
@@ -306,10 +319,7 @@ func (e *operatorExploration) compare(tr trial, c checkpoint) *problem {
 	if c.desired == nil || !c.quiet || slices.ContainsFunc(tr.steps, func(s generate.Step) bool { return s.Verb == generate.Neighbor }) {
 		return nil
 	}
-	oracle := PathIndependent
-	if len(tr.fault) > 0 || slices.ContainsFunc(tr.steps[:c.step+1], disturbs) {
-		oracle = Recovers
-	}
+	oracle := comparing(tr, c)
 	if !e.subject.checks(oracle) {
 		return nil
 	}
@@ -331,7 +341,23 @@ func (e *operatorExploration) compare(tr trial, c checkpoint) *problem {
 	if d.Path == "" {
 		key += fmt.Sprint(" missing ", d.Missing)
 	}
-	return &problem{oracle: oracle, key: key, step: c.step, what: describe(d, len(all)-1), detail: state.Diff(want[d.Object], c.state[d.Object])}
+	return &problem{oracle: oracle, key: key, step: c.step, compared: true, what: describe(d, len(all)-1), detail: state.Diff(want[d.Object], c.state[d.Object])}
+}
+
+// comparing returns the oracle that compares the state at a checkpoint.
+func comparing(tr trial, c checkpoint) Oracle {
+	took := func(verb string) bool {
+		return slices.ContainsFunc(tr.steps[:c.step+1], func(s generate.Step) bool { return s.Verb == verb })
+	}
+	switch {
+	case took(generate.Downgrade):
+		return Downgrades
+	case took(generate.Upgrade):
+		return Upgrades
+	case len(tr.fault) > 0 || slices.ContainsFunc(tr.steps[:c.step+1], disturbs):
+		return Recovers
+	}
+	return PathIndependent
 }
 
 // describe returns a difference as a sentence.

@@ -20,8 +20,9 @@ import (
 )
 
 var (
-	gadgets    = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}
-	configMapR = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	gadgets     = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}
+	configMapR  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	deploymentR = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
 
 // gadgetOperator makes spec.count ConfigMaps with spec.text for each Gadget, and reports how many. Each of its fields is a mistake.
@@ -32,6 +33,9 @@ type gadgetOperator struct {
 	readsPods        bool // lists what its role does not allow
 	endsAtZero       bool // returns an error from Run if a count is 0
 	panicsWithoutAll bool // panics without a mode
+
+	// image is that of a Deployment beside the ConfigMaps, and prefix that of the names of the ConfigMaps. They are no mistakes.
+	image, prefix string
 }
 
 func (o gadgetOperator) subject() explore.Subject {
@@ -113,6 +117,12 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 			return err
 		}
 	}
+	if o.image != "" {
+		if err := o.deploy(ctx, client, gadget); err != nil {
+			return err
+		}
+	}
+	name = o.prefix + name
 	for i := range int64(5) {
 		key := fmt.Sprintf("default/%s-%d", name, i)
 		present, err := factory.ForResource(configMapR).Lister().Get(key)
@@ -120,7 +130,7 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 		want := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"text": text, "mode": mode}}}
 		want.SetName(fmt.Sprintf("%s-%d", name, i))
 		if !o.forgetsToDelete {
-			want.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: name, UID: gadget.GetUID()}})
+			want.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: gadget.GetName(), UID: gadget.GetUID()}})
 		}
 		switch {
 		case i >= count && is && !o.forgetsToShrink:
@@ -152,5 +162,18 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 	}
 	gadget.Object["status"] = status
 	_, err = client.Resource(gadgets).Namespace("default").UpdateStatus(ctx, gadget, metav1.UpdateOptions{})
+	return err
+}
+
+// deploy applies the Deployment.
+func (o gadgetOperator) deploy(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) error {
+	labels := map[string]any{"of": gadget.GetName()}
+	deployment := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{
+		"selector": map[string]any{"matchLabels": labels},
+		"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": o.image}}}},
+	}}}
+	deployment.SetName(gadget.GetName())
+	deployment.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: gadget.GetName(), UID: gadget.GetUID()}})
+	_, err := client.Resource(deploymentR).Namespace("default").Apply(ctx, gadget.GetName(), deployment, metav1.ApplyOptions{FieldManager: "gadgets", Force: true})
 	return err
 }

@@ -2,7 +2,7 @@ package explore
 
 import "slices"
 
-// Oracle is the name of a check of [Operator].
+// Oracle is the name of a check of [Operator] and [Upgrade].
 type Oracle string
 
 // The oracles. docs/explore-operator.md has a section for each.
@@ -31,6 +31,12 @@ const (
 	CleanWrites Oracle = "clean-writes"
 	// IdempotentStart: an operator that starts again when nothing has changed writes nothing.
 	IdempotentStart Oracle = "idempotent-start"
+	// Upgrades: after an upgrade all objects can be read and written, and are what the new version makes of them. See [Upgrade].
+	Upgrades Oracle = "upgrades"
+	// Downgrades: after an upgrade and the way back, all objects are what the old version makes of them.
+	Downgrades Oracle = "downgrades"
+	// KeepsPods: no upgrade restarts pods.
+	KeepsPods Oracle = "keeps-pods"
 	// Holds: the Invariants of the Subject hold.
 	Holds Oracle = "holds"
 )
@@ -42,23 +48,28 @@ type OracleDoc struct {
 	Claim string
 	// Off is set if the oracle has to be switched on.
 	Off bool
+	// Upgrade is set if the oracle is for [Upgrade] alone.
+	Upgrade bool
 }
 
 // Oracles returns all oracles.
 func Oracles() []OracleDoc {
 	return []OracleDoc{
-		{Converges, "does not come to rest", false},
-		{PathIndependent, "depends on the past", false},
-		{Recovers, "does not recover", false},
-		{TruthfulStatus, "reports a status that is not true", false},
-		{CleansUp, "does not clean up", false},
-		{Permitted, "needs more than its roles allow", false},
-		{NeedsItsRules, "has rules that it does not need", true},
-		{NoPanic, "panics or ends", false},
-		{NoLeak, "leaves goroutines behind", false},
-		{CleanWrites, "writes what the server drops or warns about", false},
-		{IdempotentStart, "writes when it starts again", false},
-		{Holds, "breaks an invariant", false},
+		{Converges, "does not come to rest", false, false},
+		{PathIndependent, "depends on the past", false, false},
+		{Recovers, "does not recover", false, false},
+		{TruthfulStatus, "reports a status that is not true", false, false},
+		{CleansUp, "does not clean up", false, false},
+		{Permitted, "needs more than its roles allow", false, false},
+		{NeedsItsRules, "has rules that it does not need", true, false},
+		{NoPanic, "panics or ends", false, false},
+		{NoLeak, "leaves goroutines behind", false, false},
+		{CleanWrites, "writes what the server drops or warns about", false, false},
+		{IdempotentStart, "writes when it starts again", false, false},
+		{Upgrades, "does not survive an upgrade", false, true},
+		{Downgrades, "does not survive the way back from an upgrade", false, true},
+		{KeepsPods, "restarts pods in an upgrade", false, true},
+		{Holds, "breaks an invariant", false, false},
 	}
 }
 

@@ -18,6 +18,10 @@ var (
 	fail     = generate.Step{Verb: generate.Fail}
 	heal     = generate.Step{Verb: generate.Heal}
 	neighbor = generate.Step{Verb: generate.Neighbor}
+
+	upgrade   = generate.Step{Verb: generate.Upgrade}
+	downgrade = generate.Step{Verb: generate.Downgrade}
+	rewrite   = generate.Step{Verb: generate.Rewrite}
 )
 
 // rush returns a step that follows without a pause.

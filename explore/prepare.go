@@ -42,15 +42,22 @@ type need struct {
 	object   *unstructured.Unstructured
 }
 
+// installation is a version of an operator, and a cluster in which it is installed.
+type installation struct {
+	subject   Subject
+	manifests []*unstructured.Unstructured // of the subject
+	base      *fakecluster.Cluster
+	present   map[string]string // resourceVersions of the objects of the base cluster, by name
+	config    func(*fakecluster.Cluster) *rest.Config
+	user      string // the operator's; empty: it may do everything
+}
+
 // operatorExploration explores an operator.
 type operatorExploration struct {
-	t       *testing.T
-	subject Subject
-	base    *fakecluster.Cluster
-	present map[string]string // resourceVersions of the objects of the base cluster, by name
-	seeds   []*seed
-	config  func(*fakecluster.Cluster) *rest.Config
-	user    string // the operator's; empty: it may do everything
+	t *testing.T
+	*installation
+	next  *installation // the version of an upgrade; nil: there is none
+	seeds []*seed
 
 	// remembers is set if the trials of former findings are run first.
 	remembers bool
@@ -65,33 +72,57 @@ func newOperatorExploration(t *testing.T, s Subject) (*operatorExploration, erro
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	e := &operatorExploration{t: t, subject: s}
-	manifests, err := readObjects(slices.Concat(s.Install, s.Roles))
+	i, err := newInstallation(s)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.findUser(manifests); err != nil {
-		return nil, err
-	}
-	options := []fakecluster.Option{
-		fakecluster.InProcess(), fakecluster.WithSeed(s.Seed), fakecluster.WithObjects(missingNamespaces(manifests)...),
-		fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...),
-		fakecluster.WithManifests(s.Install...),
-	}
-	if others := slices.DeleteFunc(slices.Clone(s.Roles), func(path string) bool { return slices.Contains(s.Install, path) }); len(others) > 0 {
-		options = append(options, fakecluster.WithManifests(others...))
-	}
-	if e.base, err = fakecluster.New(append(options, s.Options...)...); err != nil {
-		return nil, fmt.Errorf("installing the operator: %w", err)
-	}
-	if err := errors.Join(e.findSeeds(), e.listPresent()); err != nil {
+	e := &operatorExploration{t: t, installation: i}
+	if err := e.findSeeds(); err != nil {
 		e.close()
 		return nil, err
 	}
 	return e, nil
 }
 
-func (e *operatorExploration) close() { _ = e.base.Close() }
+func (e *operatorExploration) close() {
+	_ = e.base.Close()
+	if e.next != nil {
+		_ = e.next.base.Close()
+	}
+}
+
+// newInstallation installs an operator in a new cluster. It does not run yet.
+func newInstallation(s Subject) (i *installation, err error) {
+	i = &installation{subject: s}
+	if i.manifests, err = readObjects(slices.Concat(s.Install, s.Roles)); err != nil {
+		return nil, err
+	}
+	if err := i.findUser(); err != nil {
+		return nil, err
+	}
+	if i.base, err = fakecluster.New(i.options(s.Seed)...); err != nil {
+		return nil, fmt.Errorf("installing the operator: %w", err)
+	}
+	if i.present, err = objectsIn(i.base); err != nil {
+		_ = i.base.Close()
+		return nil, err
+	}
+	return i, nil
+}
+
+// options are those of a cluster in which the operator is installed.
+func (i *installation) options(seed uint64) []fakecluster.Option {
+	s := &i.subject
+	options := []fakecluster.Option{
+		fakecluster.InProcess(), fakecluster.WithSeed(seed), fakecluster.WithObjects(missingNamespaces(i.manifests)...),
+		fakecluster.WithControllers(append(fakecluster.DefaultControllers(), fakecluster.GarbageCollector)...),
+		fakecluster.WithManifests(s.Install...),
+	}
+	if others := slices.DeleteFunc(slices.Clone(s.Roles), func(path string) bool { return slices.Contains(s.Install, path) }); len(others) > 0 {
+		options = append(options, fakecluster.WithManifests(others...))
+	}
+	return append(options, s.Options...)
+}
 
 // readObjects reads the objects in manifest files and folders.
 func readObjects(paths []string) (all []*unstructured.Unstructured, err error) {
@@ -141,14 +172,14 @@ func missingNamespaces(manifests []*unstructured.Unstructured) (missing []runtim
 }
 
 // findUser finds the service account of the operator in the bindings of its roles.
-func (e *operatorExploration) findUser(manifests []*unstructured.Unstructured) error {
-	if e.config = (*fakecluster.Cluster).RESTConfig; len(e.subject.Roles) == 0 && e.subject.User == "" {
+func (i *installation) findUser() error {
+	if i.config = (*fakecluster.Cluster).RESTConfig; len(i.subject.Roles) == 0 && i.subject.User == "" {
 		return nil
 	}
-	account := e.subject.User
+	account := i.subject.User
 	if account == "" {
 		accounts := map[string]bool{}
-		for _, m := range manifests {
+		for _, m := range i.manifests {
 			if m.GetKind() != "ClusterRoleBinding" && m.GetKind() != "RoleBinding" {
 				continue
 			}
@@ -165,7 +196,7 @@ func (e *operatorExploration) findUser(manifests []*unstructured.Unstructured) e
 		}
 		switch all := slices.Sorted(maps.Keys(accounts)); len(all) {
 		case 0:
-			return fmt.Errorf("no binding in %s names a ServiceAccount: add the binding of the operator's role to Subject.Roles", strings.Join(slices.Concat(e.subject.Install, e.subject.Roles), ", "))
+			return fmt.Errorf("no binding in %s names a ServiceAccount: add the binding of the operator's role to Subject.Roles", strings.Join(slices.Concat(i.subject.Install, i.subject.Roles), ", "))
 		case 1:
 			account = all[0]
 		default:
@@ -176,13 +207,13 @@ func (e *operatorExploration) findUser(manifests []*unstructured.Unstructured) e
 	if !ok {
 		return fmt.Errorf("Subject.User is %q: it must be NAMESPACE/NAME of a ServiceAccount, such as system/website-operator", account)
 	}
-	if !slices.ContainsFunc(manifests, func(m *unstructured.Unstructured) bool {
+	if !slices.ContainsFunc(i.manifests, func(m *unstructured.Unstructured) bool {
 		return m.GetKind() == "ServiceAccount" && m.GetNamespace() == namespace && m.GetName() == name
 	}) {
 		return fmt.Errorf("the operator's ServiceAccount %s is in no manifest: add its file to Subject.Install, or set Subject.User", account)
 	}
-	e.user = "system:serviceaccount:" + namespace + ":" + name
-	e.config = func(c *fakecluster.Cluster) *rest.Config { return c.ServiceAccountConfig(namespace, name) }
+	i.user = "system:serviceaccount:" + namespace + ":" + name
+	i.config = func(c *fakecluster.Cluster) *rest.Config { return c.ServiceAccountConfig(namespace, name) }
 	return nil
 }
 
@@ -276,31 +307,31 @@ func (e *operatorExploration) findNeeds(s *seed, samples []*unstructured.Unstruc
 	return nil
 }
 
-// listPresent lists the objects of the base cluster.
-func (e *operatorExploration) listPresent() error {
-	e.present = map[string]string{}
-	lists, err := discovery.ServerPreferredResources(e.base.Discovery())
+// objectsIn returns the resourceVersions of all objects of a cluster by their names.
+func objectsIn(c *fakecluster.Cluster) (map[string]string, error) {
+	present := map[string]string{}
+	lists, err := discovery.ServerPreferredResources(c.Discovery())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, list := range lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, r := range list.APIResources {
 			if !slices.Contains(r.Verbs, "list") || strings.Contains(r.Name, "/") {
 				continue
 			}
-			objects, err := e.base.Dynamic().Resource(version.WithResource(r.Name)).List(context.Background(), metav1.ListOptions{})
+			objects, err := c.Dynamic().Resource(version.WithResource(r.Name)).List(context.Background(), metav1.ListOptions{})
 			if err != nil {
 				continue // such as a kind that the server computes
 			}
 			for i := range objects.Items {
 				o := state.Object{Resource: version.WithResource(r.Name).GroupResource().String(), Unstructured: &objects.Items[i]}
-				e.present[o.Name()] = o.GetResourceVersion()
+				present[o.Name()] = o.GetResourceVersion()
 			}
 		}
 	}
-	return nil
+	return present, nil
 }

@@ -36,7 +36,7 @@ func (e *operatorExploration) finding(tr trial, out *outcome, p problem) Finding
 	}
 	b.WriteString(p.what)
 	b.WriteByte('\n')
-	if p.oracle == PathIndependent || p.oracle == Recovers {
+	if p.compared {
 		for _, c := range out.checkpoints {
 			if c.step == p.step {
 				fmt.Fprintf(&b, "  - expected, as it is after: %s\n  + actual\n", generate.Text(c.desired))
@@ -76,6 +76,12 @@ func sentence(s *seed, step generate.Step) string {
 		return "create " + s.name + "-neighbor, which is equal"
 	case generate.Withdraw:
 		return "delete " + step.Object
+	case generate.Upgrade:
+		return "install and start the new version of the operator"
+	case generate.Downgrade:
+		return "install and start the old version again"
+	case generate.Rewrite:
+		return "write each custom resource as it is, so that it is stored in the storage version"
 	case generate.Provide:
 		return "create " + step.Object
 	}

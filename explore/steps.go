@@ -42,7 +42,7 @@ func (p *playing) desired() (map[string]any, error) {
 // take takes a step. It returns why that is not possible, or nothing.
 func (p *playing) take(s generate.Step) (why string) {
 	ctx := context.Background()
-	objects := p.client.Resource(p.seed.resource).Namespace(p.seed.object.GetNamespace())
+	objects := p.customResources()
 	var err error
 	switch s.Verb {
 	case generate.Create:
@@ -51,22 +51,24 @@ func (p *playing) take(s generate.Step) (why string) {
 		}
 		var of map[string]any
 		if of, err = p.desired(); err == nil {
+			of["apiVersion"] = p.resource.GroupVersion().String()
 			_, err = objects.Create(ctx, &unstructured.Unstructured{Object: of}, createOptions)
 			p.exists = err == nil
 		}
 	case generate.Set, generate.Remove:
+		p.wanted = nil
 		p.edits = append(p.edits, s)
 		if !p.exists {
 			_, err = p.desired()
 			break
 		}
-		err = p.change(p.seed.resource, p.seed.object.GetNamespace(), p.seed.object.GetName(), s)
+		err = p.change(p.resource, p.seed.object.GetNamespace(), p.seed.object.GetName(), s)
 	case generate.Delete:
 		if !p.exists {
 			return "the object does not exist"
 		}
 		err = objects.Delete(ctx, p.seed.object.GetName(), metav1.DeleteOptions{})
-		p.exists = false
+		p.exists, p.wanted = false, nil
 	case generate.Restart:
 		p.restart()
 	case generate.Fail, generate.Heal:
@@ -80,6 +82,12 @@ func (p *playing) take(s generate.Step) (why string) {
 		other.SetName(other.GetName() + "-neighbor")
 		_, err = objects.Create(ctx, other, createOptions)
 		p.neighbor = true
+	case generate.Upgrade:
+		err = p.replaceVersion(p.next, s.Rush)
+	case generate.Downgrade:
+		err = p.replaceVersion(p.operatorExploration.installation, s.Rush)
+	case generate.Rewrite:
+		p.rewriteAll()
 	}
 	if err != nil {
 		return err.Error()
@@ -167,6 +175,9 @@ func (p *playing) direct() (steps []generate.Step) {
 	}
 	if p.failing {
 		steps = append(steps, generate.Step{Verb: generate.Fail})
+	}
+	if p.installation == p.next {
+		steps = append(steps, generate.Step{Verb: generate.Upgrade})
 	}
 	steps = append(steps, p.shortened()...)
 	return append(steps, generate.Step{Verb: generate.Create})

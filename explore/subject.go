@@ -75,12 +75,18 @@ func Operator(t *testing.T, s Subject) {
 	t.Helper()
 	began := time.Now()
 	found, err := findOperator(t, s, true)
+	found.log(t, err, began, s.Replay == "")
+}
+
+// log fails a test with the findings, or with an error, and writes the findings to the corpus if they are new.
+func (found Found) log(t *testing.T, err error, began time.Time, isNew bool) {
+	t.Helper()
 	if err != nil {
 		t.Fatalf("explore: %v", err)
 	}
 	for _, f := range found.Findings {
 		t.Error(f.Report)
-		if s.Replay == "" && *replayFlag == "" {
+		if isNew && *replayFlag == "" {
 			if err := remember(t.Name(), f); err != nil {
 				t.Logf("explore: %v", err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -122,6 +124,8 @@ type problem struct {
 	what   string // in one sentence
 	detail string // lines below it
 	step   int    // index of the step after which it was found; -1: none
+	// compared is set if it is a difference to what is reached at once.
+	compared bool
 }
 
 // outcome is what was seen of a trial.
@@ -138,10 +142,15 @@ type outcome struct {
 // playing is a trial that is being run, in its bubble.
 type playing struct {
 	*operatorExploration
+	*installation // the one that runs
 	trial
-	out    *outcome
-	run    *run
-	client dynamic.Interface
+	out     *outcome
+	run     *run
+	client  dynamic.Interface
+	present map[string]string // resourceVersions of objects that the trial has not made, by name
+	// resource is that of the custom resource, in the version of the seed if it is served.
+	resource schema.GroupVersionResource
+	changed  map[string]schema.GroupVersionResource // resources with objects that the trial has made or changed, by name
 
 	edits     []generate.Step // of the seed, before and after it was created
 	exists    bool            // the custom resource
@@ -152,16 +161,19 @@ type playing struct {
 	atRest    map[string]bool      // names of objects when the operator had started
 	step      int
 	sent      int // requests of the operator before the step
+
+	replaced uint64         // how often the version of the operator was replaced
+	ended    bool           // the run of the present version
+	pods     pods           // before the version was replaced; nil: they are compared
+	wanted   map[string]any // the spec of the custom resource before that; nil: it has changed since
 }
 
 // play runs a trial in a bubble of its own.
 func (e *operatorExploration) play(tr trial) (out *outcome) {
-	out = &outcome{}
-	r := &run{stacks: true, pace: &pace{}, counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
+	out = &outcome{run: newRun()}
 	for _, p := range tr.fault {
-		r.points[occurrence{p.request, p.nth}] = p
+		out.run.points[occurrence{p.request, p.nth}] = p
 	}
-	out.run = r
 	bubble := ""
 	defer func() {
 		// The runtime ends a bubble so if goroutines are left in it that wait for ever.
@@ -176,6 +188,7 @@ func (e *operatorExploration) play(tr trial) (out *outcome) {
 	}()
 	synctest.Test(e.t, func(t *testing.T) {
 		bubble = bubbleOf()
+		r := out.run
 		r.t = &recorder{TB: t}
 		done := make(chan struct{})
 		go func() {
@@ -186,7 +199,8 @@ func (e *operatorExploration) play(tr trial) (out *outcome) {
 				}
 			}()
 			r.cluster = e.base.Fork(r.t)
-			p := &playing{operatorExploration: e, trial: tr, out: out, run: r, client: r.cluster.Dynamic(), withdrawn: map[string]bool{}}
+			p := &playing{operatorExploration: e, installation: e.installation, trial: tr, out: out, run: r, client: r.cluster.Dynamic(),
+				present: e.present, resource: tr.seed.resource, changed: map[string]schema.GroupVersionResource{}, withdrawn: map[string]bool{}}
 			defer p.finish()
 			p.play()
 		}()
@@ -199,24 +213,20 @@ func (e *operatorExploration) play(tr trial) (out *outcome) {
 	return out
 }
 
+// newRun returns a run without faults, whose cluster and test are still to be set.
+func newRun() *run {
+	return &run{stacks: true, pace: &pace{}, counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
+}
+
 // play starts the operator and takes the steps.
 func (p *playing) play() {
-	if p.subject.Workloads != nil {
-		p.subject.Workloads(p.run.t, p.run.cluster)
-	}
 	for _, n := range p.seed.needs {
 		if _, err := p.client.Resource(n.resource).Namespace(n.object.GetNamespace()).Create(context.Background(), n.object.DeepCopy(), createOptions); err != nil && !apierrors.IsAlreadyExists(err) {
 			p.out.err = fmt.Errorf("Subject.Seeds: creating %s: %w", n.name, err)
 			return
 		}
 	}
-	start := p.subject.Run
-	if p.subject.Prepare != nil {
-		start = p.subject.Prepare(p.run.t, p.run.cluster)
-	}
-	operator := &controller{run: p.run, name: operatorName, config: p.config(p.run.cluster), start: start}
-	p.run.controllers = append(p.run.controllers, operator)
-	operator.begin()
+	p.startOperator()
 	if !p.settle(-1) {
 		return
 	}
@@ -249,8 +259,26 @@ func (p *playing) play() {
 	}
 }
 
+// startOperator starts the operator, and what lives beside it.
+func (p *playing) startOperator() {
+	if p.subject.Workloads != nil {
+		p.subject.Workloads(p.run.t, p.run.cluster)
+	}
+	start := p.subject.Run
+	if p.subject.Prepare != nil {
+		start = p.subject.Prepare(p.run.t, p.run.cluster)
+	}
+	operator := &controller{run: p.run, name: operatorName, config: p.config(p.run.cluster), start: start}
+	p.run.controllers = append(p.run.controllers, operator)
+	operator.begin()
+}
+
 // finish ends the operator and collects what was seen.
 func (p *playing) finish() {
+	if p.ended {
+		return
+	}
+	p.ended = true
 	p.run.collectRequests()
 	p.checkRequests()
 	if p.user != "" && p.subject.checks(NeedsItsRules) {
@@ -387,14 +415,9 @@ func owned(all []state.Object, of string) (below []state.Object) {
 
 // objects returns the objects that the trial has made or changed.
 func (p *playing) objects() (all []state.Object) {
-	seen := map[string]bool{}
-	for _, r := range p.run.cluster.Requests() {
-		resource := groupResource(r)
-		if r.Revisions == 0 || r.Resource == "" || seen[resource] || state.Ignored(resource) {
-			continue
-		}
-		seen[resource] = true
-		list, err := p.client.Resource(groupVersionResource(r)).List(context.Background(), listOptions)
+	p.noteChanged()
+	for _, resource := range slices.Sorted(maps.Keys(p.changed)) {
+		list, err := p.client.Resource(p.changed[resource]).List(context.Background(), listOptions)
 		if err != nil {
 			continue // the definition is gone
 		}
@@ -408,11 +431,27 @@ func (p *playing) objects() (all []state.Object) {
 	return all
 }
 
+// noteChanged notes the resources of the writes until now.
+func (p *playing) noteChanged() {
+	for _, r := range p.run.cluster.Requests() {
+		resource := groupResource(r)
+		if _, noted := p.changed[resource]; noted || r.Revisions == 0 || r.Resource == "" || state.Ignored(resource) {
+			continue
+		}
+		p.changed[resource] = groupVersionResource(r)
+	}
+}
+
 // current returns the custom resource; nil: it does not exist.
 func (p *playing) current() *unstructured.Unstructured {
-	u, err := p.client.Resource(p.seed.resource).Namespace(p.seed.object.GetNamespace()).Get(context.Background(), p.seed.object.GetName(), getOptions)
+	u, err := p.customResources().Get(context.Background(), p.seed.object.GetName(), getOptions)
 	if err != nil {
 		return nil
 	}
 	return u
+}
+
+// customResources is the client of the custom resource, and of its neighbor.
+func (p *playing) customResources() dynamic.ResourceInterface {
+	return p.client.Resource(p.resource).Namespace(p.seed.object.GetNamespace())
 }

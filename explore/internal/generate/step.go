@@ -30,6 +30,11 @@ const (
 	Provide  = "provide"
 	// Neighbor creates a second object beside the first one.
 	Neighbor = "neighbor"
+	// Upgrade installs the next version of the operator in place of the present one, and Downgrade the first one again.
+	Upgrade   = "upgrade"
+	Downgrade = "downgrade"
+	// Rewrite writes each custom resource as it is, so that it is stored in the storage version.
+	Rewrite = "rewrite"
 )
 
 // arguments are the arguments of each verb: o an object, such as deployments.apps default/home; p a path,
@@ -37,6 +42,7 @@ const (
 var arguments = map[string]string{
 	Create: "", Set: "pv", Remove: "p", Delete: "", Restart: "", Fail: "", Heal: "",
 	DeleteOwned: "o", EditOwned: "opv", Withdraw: "o", Provide: "o", Neighbor: "",
+	Upgrade: "", Downgrade: "", Rewrite: "",
 }
 
 // Step is one thing that a user, or the world, does in a trial.

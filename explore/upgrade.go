@@ -1,0 +1,103 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fakecluster/fakecluster/explore/internal/generate"
+)
+
+// Upgrade explores the upgrade of an operator from one version to another, and the way back. Each trial creates custom resources in a
+// cluster with the old version, stops it, installs the definitions and roles of the new version in a snapshot of this cluster, and
+// starts the new version. Then the oracles [Upgrades], [KeepsPods] and [Downgrades] check the result, beside those that
+// [Operator] has for the new version. Each finding fails t as one of Operator does.
+//
+// The custom resources are the Seeds of from, and each of their fields is changed once, too. Trials, MaxFindings, Seed, With, Without, Ignore
+// and Replay are those of to. A definition without a conversion that the new version needs, a field that is lost, an object that can
+// be updated no more, and a pod template that changes are findings.
+//
+// docs/explore-operator.md says how to get two versions of an operator into one test.
+func Upgrade(t *testing.T, from, to Subject) {
+	t.Helper()
+	began := time.Now()
+	found, err := findUpgrade(t, from, to, true)
+	found.log(t, err, began, to.Replay == "")
+}
+
+// FindUpgrade explores an upgrade as [Upgrade] does, and returns what it has found instead of failing. It does not read or write
+// testdata/explore. The errors are those of [FindOperator], for either version.
+func FindUpgrade(t *testing.T, from, to Subject) (Found, error) {
+	t.Helper()
+	return findUpgrade(t, from, to, false)
+}
+
+func findUpgrade(t *testing.T, from, to Subject, remembers bool) (Found, error) {
+	t.Helper()
+	e, err := newUpgradeExploration(t, from, to)
+	if err != nil {
+		return Found{}, err
+	}
+	defer e.close()
+	e.remembers = remembers
+	return e.explore()
+}
+
+func newUpgradeExploration(t *testing.T, from, to Subject) (*operatorExploration, error) {
+	t.Helper()
+	to.takeFlags()
+	if err := to.check(); err != nil {
+		return nil, fmt.Errorf("the new version: %w", err)
+	}
+	from.Trials, from.MaxFindings, from.Seed = to.Trials, to.MaxFindings, to.Seed
+	from.With, from.Without, from.Ignore, from.Replay = to.With, to.Without, to.Ignore, to.Replay
+	e, err := newOperatorExploration(t, from)
+	if err != nil {
+		return nil, fmt.Errorf("the old version: %w", err)
+	}
+	if e.next, err = newInstallation(to); err != nil {
+		e.close()
+		return nil, fmt.Errorf("the new version: %w", err)
+	}
+	return e, nil
+}
+
+// restUpgraded runs the new version when there is nothing to do.
+func (e *operatorExploration) restUpgraded() error {
+	out := e.play(trial{seed: e.seeds[0], steps: []generate.Step{upgrade}})
+	own := slices.DeleteFunc(slices.Clone(out.problems), func(p problem) bool { return p.oracle == Upgrades })
+	switch {
+	case out.err != nil:
+		return out.err
+	case len(own) > 0:
+		return fmt.Errorf("the new version: %w", restError(own))
+	}
+	return nil
+}
+
+// planUpgrades runs the upgrade of each seed, and of each seed with one change.
+func (e *operatorExploration) planUpgrades() error {
+	if e.remembers {
+		e.runAll(e.corpus())
+	}
+	for _, s := range e.seeds {
+		upgrades := [][]generate.Step{
+			{create, upgrade, restart, rewrite, restart, downgrade, restart},
+			{create, upgrade, remove},
+			{create, upgrade, downgrade, remove},
+			{create, rush(upgrade)},
+			{create, fail, upgrade, heal},
+		}
+		first := e.runAll(trials(s, upgrades))[0]
+		if first.rejected != "" && first.rejected != notRun && len(first.checkpoints) == 0 {
+			return fmt.Errorf("the seed %s cannot be created: %s: correct the sample in Subject.Seeds, or give one if there is none", s.name, first.rejected)
+		}
+		var changed [][]generate.Step
+		for _, c := range generate.Changes(s.schema, s.object.Object) {
+			changed = append(changed, slices.Concat(c.Steps, []generate.Step{create, upgrade, rewrite, downgrade}))
+		}
+		e.runAll(trials(s, changed))
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package explore_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fakecluster/fakecluster/explore"
+)
+
+// definition writes the definition of gadgets with replaced lines, and returns its path.
+func definition(t *testing.T, replace ...string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/gadget/crd.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(replace); i += 2 {
+		if !strings.Contains(string(text), replace[i]) {
+			t.Fatalf("the definition does not have %q", replace[i])
+		}
+	}
+	path := filepath.Join(t.TempDir(), "crd.yaml")
+	if err := os.WriteFile(path, []byte(strings.NewReplacer(replace...).Replace(string(text))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// version returns a subject of an operator with another definition. It may do everything.
+func (o gadgetOperator) version(definition string) explore.Subject {
+	return explore.Subject{Install: []string{definition}, Seeds: []string{"testdata/gadget/sample.yaml"}, Run: o.run}
+}
+
+// withV2 adds a version in front of v1 that is stored.
+func withV2(schema string) []string {
+	return []string{"  versions:\n", "  versions:\n  - {name: v2, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: " + schema + "}}\n", "storage: true\n", "storage: false\n"}
+}
+
+func upgradeOf(t *testing.T, from, to explore.Subject) explore.Found {
+	t.Helper()
+	found, err := explore.FindUpgrade(t, from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// An upgrade that changes nothing, or adds optional fields, has no finding.
+func TestACorrectUpgradeHasNoFinding(t *testing.T) {
+	more := definition(t, "mode: {type", "extra: {type: string, default: none}\n              mode: {type")
+	to := gadgetOperator{image: "main:1"}.version(more)
+	to.Trials = 24
+	found := upgradeOf(t, gadgetOperator{image: "main:1"}.version("testdata/gadget/crd.yaml"), to)
+	for _, f := range found.Findings {
+		t.Error(f.Report)
+	}
+	if found.Trials < 8 {
+		t.Errorf("%s, want at least 8 trials", found)
+	}
+}
+
+// Each mistake of an upgrade is found by the oracle for it.
+func TestMistakesOfUpgradesAreFound(t *testing.T) {
+	for name, tt := range map[string]struct {
+		from, to gadgetOperator
+		replace  []string // in the definition
+		oracle   explore.Oracle
+		trial    string
+		report   string // a regular expression
+	}{
+		"other pods": {
+			from: gadgetOperator{image: "main:1"}, to: gadgetOperator{image: "main:2"},
+			oracle: explore.KeepsPods, trial: "create; upgrade",
+			report: `explore: the operator restarts pods in an upgrade \(oracle keeps-pods\)\.
+After these steps
+    1\. create gadgets\.example\.com default/a
+    2\. install and start the new version of the operator
+the upgrade changes the pod template of deployments\.apps default/a, so that its pods are restarted:
+(?s:.*)    -   - image: main:1
+    \+   - image: main:2
+`},
+		"objects that are left": {
+			to: gadgetOperator{prefix: "new-"}, oracle: explore.Upgrades, trial: "create; upgrade",
+			report: `configmaps default/a-0 exists, and there are 1 difference more
+  - expected, as it is after: upgrade; create
+  \+ actual
+`},
+		"a renamed field": {
+			replace: []string{"mode: {type", "kind: {type"}, oracle: explore.Upgrades, trial: `set /spec/mode "Fast"; create; upgrade`,
+			report: `gadgets\.example\.com default/a does not have the /spec/mode that it had before the upgrade:`},
+		"a version that the old definition does not have": {
+			replace: withV2("{type: object, x-kubernetes-preserve-unknown-fields: true}"), oracle: explore.Downgrades, trial: "upgrade; downgrade",
+			report: `the old version cannot be installed where the other one was: .*status\.storedVersions\[1\]: Invalid value: "v2": `},
+		"no served version": {
+			replace: []string{"served: true", "served: false"}, oracle: explore.Upgrades, trial: "upgrade",
+			report: `gadgets\.example\.com is not served any more: no matches for example\.com/, Resource=gadgets
+`},
+		"a new required field": {
+			replace: []string{"required: [spec]\n        properties:\n", "required: [spec, owner]\n        properties:\n          owner: {type: string}\n"},
+			oracle:  explore.Upgrades, trial: "create; upgrade; rewrite",
+			report: `a label of gadgets\.example\.com default/a cannot be changed any more
+    Gadget\.example\.com "a" is invalid: \[owner: Required value`},
+		"a conversion that loses a field": {
+			replace: withV2("{type: object, properties: {spec: {type: object, properties: {text: {type: string}}}, status: {type: object, x-kubernetes-preserve-unknown-fields: true}}}"),
+			oracle:  explore.Upgrades, trial: "create; upgrade; rewrite",
+			report: `gadgets\.example\.com default/a does not have the /spec/count that it had before the upgrade:
+      spec:
+    -   count: 2
+        text: hello
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && tt.oracle != explore.KeepsPods {
+				t.Skip("-short: exploration is slow under the race detector, and does the same for each mistake")
+			}
+			from, to := tt.from.version("testdata/gadget/crd.yaml"), tt.to.version(definition(t, tt.replace...))
+			to.MaxFindings, to.Trials = 1, 40
+			found := upgradeOf(t, from, to)
+			if len(found.Findings) != 1 {
+				t.Fatal(found)
+			}
+			f := found.Findings[0]
+			if f.Oracle != tt.oracle || !regexp.MustCompile(tt.report).MatchString(f.Report) {
+				t.Errorf("%s:\n%s", f.Oracle, f.Report)
+			}
+			if want := "gadgets.example.com default/a: " + tt.trial; f.Trial != want {
+				t.Errorf("trial:\n got %s\nwant %s", f.Trial, want)
+			}
+			if tt.oracle != explore.Downgrades { // the others take the same way
+				return
+			}
+			to.Replay = f.Trial
+			if again := upgradeOf(t, from, to); len(again.Findings) != 1 || again.Findings[0].Oracle != tt.oracle {
+				t.Errorf("the replay: %s, %+v", again, again.Findings)
+			}
+		})
+	}
+}

@@ -8,7 +8,7 @@ import (
 )
 
 // TestMain keeps the clients from printing the warnings that they get, for instance of
-// a finalizer without a slash, such as cluster-api's: to print them is no part of what
+// a finalizer without a slash, such as cluster-api's: to print them is not part of what
 // is measured.
 func TestMain(m *testing.M) {
 	clientrest.SetDefaultWarningHandler(clientrest.NoWarnings{})

@@ -49,7 +49,7 @@ func (r *reference) state() state.State {
 // results are what an exploration has found until now.
 type results struct {
 	found Found
-	keys  map[string]bool // of findings, and of what was no finding
+	keys  map[string]bool // of findings, and of what was not a finding
 	mask  state.Mask
 	began time.Time
 	told  time.Time // the progress

@@ -37,7 +37,7 @@ func TestImpersonationByOddHeaders(t *testing.T) {
 		{"extra without a user", root, http.Header{"Impersonate-Extra-Reason": {"test"}}, 400, `requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string(nil), Extra:map[string][]string{"reason":[]string{"test"}}} without impersonating a user name`},
 		{"an empty user", root, http.Header{"Impersonate-User": {""}}, 201, "kubernetes-admin"},
 		{"an empty value in extra", root, http.Header{"Impersonate-User": {"jane"}, "Impersonate-Extra-Reason": {""}}, 201, "jane"},
-		{"a key of extra that is no key", root, http.Header{"Impersonate-User": {"jane"}, "Impersonate-Extra-A%zz": {"b"}}, 201, "jane"},
+		{"a key of extra that is not a key", root, http.Header{"Impersonate-User": {"jane"}, "Impersonate-Extra-A%zz": {"b"}}, 201, "jane"},
 		{"oneself without the right", c.ConfigFor("none"), http.Header{"Impersonate-User": {"none"}}, 403, forbidden("none")},
 		{"oneself", joe, http.Header{"Impersonate-User": {"joe"}}, 201, "joe"},
 		{"somebody with a group", joe, http.Header{"Impersonate-User": {"jane"}, "Impersonate-Group": {"system:masters"}}, 403, `groups "system:masters" is forbidden: User "joe" cannot impersonate resource "groups" in API group "" at the cluster scope`},

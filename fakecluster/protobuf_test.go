@@ -27,7 +27,7 @@ func protobufClient(t *testing.T, c *fakecluster.Cluster) *kubernetes.Clientset 
 	return client
 }
 
-// Protobuf carries bytes that are no UTF-8 in its texts, and a real server takes them. What it
+// Protobuf carries bytes that are not UTF-8 in its texts, and a real server takes them. What it
 // shows in JSON has the replacement character in their place. That is what is stored here.
 func TestTextThatIsNotUTF8IsReplaced(t *testing.T) {
 	for name, opts := range map[string][]fakecluster.Option{"http": nil, "in process": {fakecluster.InProcess()}} {

@@ -317,7 +317,7 @@ func TestFlagsThatAreRefused(t *testing.T) {
 		{"an issuer twice", []string{"--service-account-issuer=https://a", "--service-account-issuer=https://a"}, nil, `service-account-issuer "https://a" is already specified`},
 		{"an issuer without a name, and keys without TLS", []string{"--service-account-issuer=", "--service-account-jwks-uri=http://a"}, nil,
 			"[service-account-issuer should not be an empty string, service-account-jwks-uri requires https scheme, parsed as: http://a]"},
-		{"an issuer that is no URL", []string{"--service-account-issuer=:a"}, nil, `service-account-issuer ":a" contained a ':' but was not a valid URL: parse ":a": missing protocol scheme`},
+		{"an issuer that is not a URL", []string{"--service-account-issuer=:a"}, nil, `service-account-issuer ":a" contained a ':' but was not a valid URL: parse ":a": missing protocol scheme`},
 		{"tokens for a minute", []string{"--service-account-max-token-expiration=1m"}, nil, "the service-account-max-token-expiration must be between 1 hour and 2^32 seconds"},
 		{"a certificate without its key", []string{"--tls-cert-file=" + missing}, nil, "the certificate of the server: missing filename for serving cert"},
 		{"proxies whom users could pass for", []string{"--client-ca-file=" + authority, "--requestheader-client-ca-file=" + authority}, nil,
@@ -337,7 +337,7 @@ func TestFlagsThatAreRefused(t *testing.T) {
 			"[--apiserver-count should be a positive number, but value '0' provided, --storage-backend invalid, allowed values: etcd3. If not specified, it will default to 'etcd3', " +
 				`format: Invalid value: "xml": Unsupported log format]`},
 		{"levels of a log that cannot be read", []string{"--vmodule=a"}, nil, `invalid argument "a" for "--vmodule" flag: "a" does not have the pattern=N format`},
-		{"a buffer of a log that is no quantity", []string{"--log-text-info-buffer-size=x"}, nil,
+		{"a buffer of a log that is not a quantity", []string{"--log-text-info-buffer-size=x"}, nil,
 			`invalid argument "x" for "--log-text-info-buffer-size" flag: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`},
 		{"a mode that there is not", []string{"--authorization-mode=Node,Dice"}, nil, `authorization-mode "Dice" is not a valid mode`},
 		{"ABAC without policies", []string{"--authorization-mode=ABAC"}, nil, "authorization-mode ABAC's authorization policy file not passed"},

@@ -163,7 +163,7 @@ func TestTheCertificateOfAService(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.WithService("ns", "s", 8443, http.NotFoundHandler()))
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(c.CABundle()) {
-		t.Fatal("the bundle is no PEM")
+		t.Fatal("the bundle is not PEM")
 	}
 	for _, name := range []string{"s.ns.svc", ""} {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: name}}

@@ -62,7 +62,7 @@ type Request struct {
 	// Repeats is true if a write would have changed nothing, and so was not stored.
 	Repeats bool `json:"repeats,omitempty"`
 	// Read and Found are of a write that was refused because another one came first: the
-	// resourceVersion that the client sent, and that of the object. 0: it was no such write.
+	// resourceVersion that the client sent, and that of the object. 0: it was not such a write.
 	Read  int64 `json:"read,omitempty"`
 	Found int64 `json:"found,omitempty"`
 	// Received and Sent are the bytes of the bodies of the request and of the answer.

@@ -17,7 +17,7 @@ func CheckTime(at time.Time) error {
 		return fmt.Errorf("%s is outside of the years 0 to 9999, which the times of objects have to be in", at.Format(time.RFC3339))
 	}
 	if at.Truncate(time.Second).IsZero() {
-		return errors.New("the zero time.Time is no time for objects: they would have none")
+		return errors.New("the zero time.Time is not a time for objects: they would have none")
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // answered checks what every answer must be: no panic, and a Status with every
-// refusal that is no plain 404. (A refusal of the method or of the media type
+// refusal that is not a plain 404. (A refusal of the method or of the media type
 // carries one as well.)
 func answered(t *testing.T, a answer, request string) {
 	t.Helper()
@@ -175,7 +175,7 @@ func FuzzObject(f *testing.F) {
 				a := c.serve("GET", read, http.Header{"Accept": {accept}}, nil)
 				answered(t, a, "GET "+read)
 				if accept == "application/json" && !json.Valid([]byte(a.body)) {
-					t.Fatalf("after %q, GET %s is no JSON: %s", body, read, a.body)
+					t.Fatalf("after %q, GET %s is not JSON: %s", body, read, a.body)
 				}
 			}
 		}
@@ -235,7 +235,7 @@ func FuzzPatch(f *testing.F) {
 			after := c.serve("GET", path, nil, nil)
 			switch {
 			case !json.Valid([]byte(after.body)):
-				t.Fatalf("after %s %q, GET %s is no JSON: %s", contentType, body, path, after.body)
+				t.Fatalf("after %s %q, GET %s is not JSON: %s", contentType, body, path, after.body)
 			case a.code >= 400 && after.body != before.body:
 				t.Fatalf("%s %q was refused with %d and left something behind:\n%s\n%s", contentType, body, a.code, before.body, after.body)
 			}

@@ -213,7 +213,7 @@ func TestTheEventsOfAKindBeginWithItsDefinition(t *testing.T) {
 }
 
 // TestTheHistoryOfAKindBeginsWhenItGetsItsName has a definition wait for a name that another one
-// holds. What happened while it waited is no part of its history.
+// holds. What happened while it waited is not part of its history.
 func TestTheHistoryOfAKindBeginsWhenItGetsItsName(t *testing.T) {
 	c := start(t)
 	c.install("widgets")

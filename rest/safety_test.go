@@ -60,11 +60,11 @@ func TestHostileBodies(t *testing.T) {
 			`the object provided is unrecognized (must be of type CustomResourceDefinition): couldn't get version/kind; json parse error: invalid character '{' exceeded max depth ({"apiVersion":"apiextensions.k ...)`},
 		{"levels in delete options are refused", "DELETE", planetsPath + "/arrays", jsonBody, `{"preconditions":` + nested("[", "", "]", 100000) + "}", 400,
 			"couldn't get version/kind; json parse error: invalid character '[' exceeded max depth"},
-		{"bytes that are no UTF-8 are replaced", "POST", planetsPath, jsonBody, planet("utf", "\"\xff\xfe\""), 201, ""},
-		{"bytes that are no UTF-8 make no name", "POST", planetsPath, jsonBody, planet("utf\xff", "1"), 422,
+		{"bytes that are not UTF-8 are replaced", "POST", planetsPath, jsonBody, planet("utf", "\"\xff\xfe\""), 201, ""},
+		{"bytes that are not UTF-8 make no name", "POST", planetsPath, jsonBody, planet("utf\xff", "1"), 422,
 			"Planet.example.com \"utf\ufffd\" is invalid: metadata.name: Invalid value: \"utf\ufffd\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"},
 		{"half a surrogate is replaced, and what HTML minds is escaped", "POST", planetsPath, jsonBody, planet("surrogate", `"\ud800 <b>&\u2028"`), 201, ""},
-		{"a byte order mark is no JSON", "POST", planetsPath, jsonBody, "\xef\xbb\xbf" + planet("bom", "1"), 400,
+		{"a byte order mark is not JSON", "POST", planetsPath, jsonBody, "\xef\xbb\xbf" + planet("bom", "1"), 400,
 			"the object provided is unrecognized (must be of type Planet): couldn't get version/kind; json parse error: invalid character 'ï' looking for beginning of value (efbbbf7b2261706956657273696f6e223a226578616d706c652e636f6d2f ...)"},
 		{"an object as large as etcd takes", "POST", planetsPath, jsonBody, planet("big", `"`+strings.Repeat("x", 1500000)+`"`), 201, ""},
 		{"an object larger than etcd takes", "POST", planetsPath, jsonBody, planet("bigger", `"`+strings.Repeat("x", 1600000)+`"`), 500, "etcdserver: request is too large"},
@@ -87,7 +87,7 @@ func TestHostileBodies(t *testing.T) {
 		})
 	}
 	if got := c.must("GET", planetsPath+"/utf", ""); !strings.HasSuffix(got, "\"spec\":\"\ufffd\ufffd\"}\n") {
-		t.Errorf("bytes that are no UTF-8 were stored as %s", got)
+		t.Errorf("bytes that are not UTF-8 were stored as %s", got)
 	}
 	if got := c.must("GET", planetsPath+"/surrogate", ""); !strings.HasSuffix(got, `"spec":"`+"\ufffd"+` \u003cb\u003e\u0026\u2028"}`+"\n") {
 		t.Errorf("half a surrogate was stored as %s", got)

@@ -207,7 +207,7 @@ func Copy(ctx context.Context, path string) (string, error) {
 	return copyModule(m, folder)
 }
 
-// Name returns the last element of a module's path that is no major version: trainer for
+// Name returns the last element of a module's path that is not a major version: trainer for
 // github.com/kubeflow/trainer/v2.
 func Name(modulePath string) string { return path.Base(majorVersion.ReplaceAllString(modulePath, "")) }
 

@@ -94,6 +94,6 @@ func TestCheckOfSomeKeepsTheOthers(t *testing.T) {
 	}
 	list.Update = false
 	if err := list.Check(io.Discard, []Result{{Name: "c", Verdict: Fail}}); err == nil {
-		t.Error("a difference is no error")
+		t.Error("a difference is not an error")
 	}
 }

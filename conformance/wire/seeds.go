@@ -106,7 +106,7 @@ func (t *taker) take(req *http.Request, body []byte) {
 		Method, Target      string
 		Accept, ContentType string `json:",omitempty"`
 		Body                string `json:",omitempty"`
-		Binary              []byte `json:",omitempty"` // a body that is no text
+		Binary              []byte `json:",omitempty"` // a body that is not text
 	}{Method: req.Method, Target: played.ReplaceAllString(req.URL.RequestURI(), "default$2"), Accept: req.Header.Get("Accept"), ContentType: req.Header.Get("Content-Type")}
 	if utf8.Valid(body) {
 		seed.Body = played.ReplaceAllString(string(body), "default$2")

@@ -144,7 +144,7 @@ var bugs = []bug{
 	{name: "a field of the status is not in the schema", oracle: explore.CleanWrites, after: func(ctx context.Context, p *planted, site *website.Website) error {
 		return client.IgnoreNotFound(p.Status().Patch(ctx, site, client.RawPatch(types.MergePatchType, []byte(`{"status":{"visitors":1}}`))))
 	}},
-	{name: "a long host is no label, and nobody hears of it", oracle: explore.TruthfulStatus, after: func(ctx context.Context, p *planted, site *website.Website) error {
+	{name: "a long host is not a label, and nobody hears of it", oracle: explore.TruthfulStatus, after: func(ctx context.Context, p *planted, site *website.Website) error {
 		service := named(&corev1.Service{})
 		if err := p.reader.Get(ctx, client.ObjectKeyFromObject(service), service); err != nil {
 			return client.IgnoreNotFound(err)

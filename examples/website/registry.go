@@ -11,7 +11,7 @@ type Registry interface {
 	// Register registers a host for an address and an owner, or renews that. It returns an
 	// error that is ErrTaken if the host belongs to somebody else.
 	Register(ctx context.Context, host, address, owner string) error
-	// Release gives a host of the owner back. It is no error if the owner has none.
+	// Release gives a host of the owner back. It is not an error if the owner has none.
 	Release(ctx context.Context, host, owner string) error
 }
 

@@ -27,7 +27,7 @@ func (d Defaulter) Default(_ context.Context, site *Website) error {
 
 // +kubebuilder:webhook:path=/validate-example-com-v1-website,mutating=false,failurePolicy=fail,sideEffects=None,groups=example.com,resources=websites,verbs=create;update,versions=v1,name=validate.websites.example.com,admissionReviewVersions=v1
 
-// Validator refuses a page that is no template: a rule that a schema cannot express.
+// Validator refuses a page that is not a template: a rule that a schema cannot express.
 type Validator struct{}
 
 // ValidateCreate validates a new Website.

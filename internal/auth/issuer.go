@@ -96,7 +96,7 @@ func (i *Issuer) makeWith(key any, keys []any) (err error) {
 	if len(keys) == 0 {
 		signer, ok := key.(crypto.Signer)
 		if !ok {
-			return fmt.Errorf("%T is no key that signs", key)
+			return fmt.Errorf("%T is not a key that signs", key)
 		}
 		keys = []any{signer.Public()}
 	}
@@ -139,7 +139,7 @@ type Document struct {
 
 // Document is the one that describes the issuer, or the one that has its keys. The address is that of
 // the server, host and port, if it speaks TLS: without a JWKSURI the keys are to be found there, and
-// without an address below the first URL of the issuer. There is no document if that is no https URL.
+// without an address below the first URL of the issuer. There is no document if that is not an https URL.
 func (i *Issuer) Document(keys bool, address string) (d Document, ok bool, err error) {
 	if err := i.make(); err != nil {
 		return Document{}, false, err

@@ -126,8 +126,8 @@ func TestIssuerOptions(t *testing.T) {
 		{"a server with TLS has the keys", restoptions.Accounts{}, "127.0.0.1:443", document{auth.IssuerURL, "https://127.0.0.1:443/openid/v1/jwks"}, ""},
 		{"the first URL issues", restoptions.Accounts{URLs: []string{"https://a.example/", "https://b.example"}, SigningKey: key}, "", document{"https://a.example/", "https://a.example/openid/v1/jwks"}, ""},
 		{"the keys may be elsewhere", restoptions.Accounts{URLs: []string{"https://a.example"}, JWKSURI: "https://keys.example"}, "127.0.0.1:443", document{"https://a.example", "https://keys.example"}, ""},
-		{"an issuer that is no URL has no documents", restoptions.Accounts{URLs: []string{"kubernetes/serviceaccount"}}, "", document{}, ""},
-		{"a key has to be one", restoptions.Accounts{SigningKey: "text"}, "", document{}, "making the key of service account tokens: string is no key that signs"},
+		{"an issuer that is not a URL has no documents", restoptions.Accounts{URLs: []string{"kubernetes/serviceaccount"}}, "", document{}, ""},
+		{"a key has to be one", restoptions.Accounts{SigningKey: "text"}, "", document{}, "making the key of service account tokens: string is not a key that signs"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			text, ok, err := auth.NewIssuer(c.options).Document(false, c.address)
@@ -164,7 +164,7 @@ func TestModes(t *testing.T) {
 		{"AlwaysAllow allows", []string{"AlwaysAllow"}, "Allow", "Allow", ""},
 		{"AlwaysDeny allows members of system:masters alone", []string{"AlwaysDeny"}, "NoOpinion alwaysdeny: Everything is forbidden.", "Allow", ""},
 		{"the first mode with an opinion decides", []string{"AlwaysDeny", "RBAC", "AlwaysAllow"}, "Allow", "Allow", ""},
-		{"Node has no opinion about those who are no nodes", []string{"Node", "AlwaysDeny"}, "NoOpinion alwaysdeny: Everything is forbidden.", "Allow", ""},
+		{"Node has no opinion about those who are not nodes", []string{"Node", "AlwaysDeny"}, "NoOpinion alwaysdeny: Everything is forbidden.", "Allow", ""},
 		{"ABAC needs its policies", []string{"ABAC"}, "", "", "authorization-mode ABAC's authorization policy file not passed"},
 		{"Webhook needs to know where it is", []string{"Webhook"}, "", "", "authorization-mode Webhook's authorization config file not passed"},
 		{"a mode is refused that there is not", []string{"Dice"}, "", "", `authorization-mode "Dice" is not a valid mode`},

@@ -70,7 +70,7 @@ var certificateKinds = group{name: "certificates.k8s.io", kinds: []kind{
 func clusterTrustBundleAttributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 	bundle, ok := obj.(*certificatesapi.ClusterTrustBundle)
 	if !ok {
-		return nil, nil, fmt.Errorf("%T is no ClusterTrustBundle", obj)
+		return nil, nil, fmt.Errorf("%T is not a ClusterTrustBundle", obj)
 	}
 	set := generic.ObjectMetaFieldsSet(&bundle.ObjectMeta, false)
 	set["spec.signerName"] = bundle.Spec.SignerName
@@ -80,7 +80,7 @@ func clusterTrustBundleAttributes(obj runtime.Object) (labels.Set, fields.Set, e
 func podCertificateRequestAttributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 	request, ok := obj.(*certificatesapi.PodCertificateRequest)
 	if !ok {
-		return nil, nil, fmt.Errorf("%T is no PodCertificateRequest", obj)
+		return nil, nil, fmt.Errorf("%T is not a PodCertificateRequest", obj)
 	}
 	set := generic.ObjectMetaFieldsSet(&request.ObjectMeta, true)
 	set["spec.signerName"] = request.Spec.SignerName

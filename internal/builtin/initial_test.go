@@ -384,7 +384,7 @@ func TestAClusterBeginsWithTheObjectsOfARealServer(t *testing.T) {
 			t.Errorf("%s: uid %q, resourceVersion %q of revision %d, created %v", r.Key, metadata.GetUID(), metadata.GetResourceVersion(), r.Revision, metadata.GetCreationTimestamp())
 		}
 		if strings.Contains(r.Value, "$(") || !json.Valid([]byte(r.Value)) {
-			t.Errorf("%s: a placeholder is left, or it is no JSON: %s", r.Key, r.Value)
+			t.Errorf("%s: a placeholder is left, or it is not JSON: %s", r.Key, r.Value)
 		}
 	}
 	slices.Sort(got)

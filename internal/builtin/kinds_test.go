@@ -167,7 +167,7 @@ func TestMetadataOfABuiltInKind(t *testing.T) {
 	}{
 		{"a DNS subdomain is a name", named("default", "a.b"), nil},
 		{"a namespaced object needs a namespace", named("", "a"), []string{"metadata.namespace: Required value"}},
-		{"other text is no name", named("default", "A"), []string{`metadata.name: Invalid value: "A": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', ` +
+		{"other text is not a name", named("default", "A"), []string{`metadata.name: Invalid value: "A": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', ` +
 			`and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestNoPackageVariableChanges looks for assignments to package variables, and for package
-// variables of types that are there to be changed. The caches are no such variables: doc.go
+// variables of types that are there to be changed. The caches are not such variables: doc.go
 // lists them. CONTRIBUTING says why these settings of libraries are needed.
 func TestNoPackageVariableChanges(t *testing.T) {
 	want := []string{

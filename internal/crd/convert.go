@@ -158,7 +158,7 @@ func (c objectConverter) ConvertToVersion(in runtime.Object, target runtime.Grou
 	}
 	u, ok := in.(*unstructured.Unstructured)
 	if !ok {
-		return nil, fmt.Errorf("%T is no custom object", in)
+		return nil, fmt.Errorf("%T is not a custom object", in)
 	}
 	if kind.GroupVersion() == to.GroupVersion() {
 		return u, nil

@@ -28,7 +28,7 @@ func (w *walk) index(p place, list []any) items {
 		it.keys = list
 		for _, v := range list {
 			if w.shapeOf(v) != isScalar {
-				w.decline("an item of a set that is no scalar")
+				w.decline("an item of a set that is not a scalar")
 				return items{}
 			}
 		}
@@ -59,7 +59,7 @@ func (w *walk) index(p place, list []any) items {
 					found = true
 				case none:
 				default:
-					w.decline("a key that is no scalar")
+					w.decline("a key that is not a scalar")
 					return items{}
 				}
 				it.keys = append(it.keys, v)

@@ -16,18 +16,18 @@ func TestFieldsV1IsReadAsUpstreamReadsIt(t *testing.T) {
 		canonical bool
 		want      string // empty: not read
 	}{
-		"a field":                               {`{"f:a":{}}`, true, `{"f:a":{}}`},
-		"a field and what is below it":          {`{"f:a":{".":{},"f:b":{}}}`, true, `{"f:a":{".":{},"f:b":{}}}`},
-		"fields come before items":              {`{"v:1":{},"k:{\"a\":1}":{},"f:z":{},"i:0":{}}`, true, `{"f:z":{},"k:{\"a\":1}":{},"v:1":{},"i:0":{}}`},
-		"numbers come before texts":             {`{"v:\"1\"":{},"v:2":{},"v:true":{},"v:1.5":{}}`, true, `{"v:1.5":{},"v:2":{},"v:\"1\"":{},"v:true":{}}`},
-		"keys are sorted":                       {`{"k:{\"b\":1,\"a\":2}":{}}`, false, `{"k:{\"a\":2,\"b\":1}":{}}`},
-		"space in keys goes":                    {`{"k:{\"a\": 2}":{}}`, false, `{"k:{\"a\":2}":{}}`},
-		"a point alone is a member":             {`{"f:a":{".":{}}}`, false, `{"f:a":{}}`},
-		"elements of an unknown kind go":        {`{"x:a":{},"f:b":{"x:c":{}}}`, false, `{"f:b":{}}`},
-		"texts with quotes":                     {`{"v:\"a\\\"b\"":{},"f:a\"b":{}}`, true, `{"f:a\"b":{},"v:\"a\\\"b\"":{}}`},
-		"an element without a kind is refused":  {`{"a":{}}`, true, ""},
-		"a value that is no JSON is refused":    {`{"v:x":{}}`, true, ""},
-		"a member that is no object is refused": {`{"f:a":1}`, true, ""},
+		"a field":                                   {`{"f:a":{}}`, true, `{"f:a":{}}`},
+		"a field and what is below it":              {`{"f:a":{".":{},"f:b":{}}}`, true, `{"f:a":{".":{},"f:b":{}}}`},
+		"fields come before items":                  {`{"v:1":{},"k:{\"a\":1}":{},"f:z":{},"i:0":{}}`, true, `{"f:z":{},"k:{\"a\":1}":{},"v:1":{},"i:0":{}}`},
+		"numbers come before texts":                 {`{"v:\"1\"":{},"v:2":{},"v:true":{},"v:1.5":{}}`, true, `{"v:1.5":{},"v:2":{},"v:\"1\"":{},"v:true":{}}`},
+		"keys are sorted":                           {`{"k:{\"b\":1,\"a\":2}":{}}`, false, `{"k:{\"a\":2,\"b\":1}":{}}`},
+		"space in keys goes":                        {`{"k:{\"a\": 2}":{}}`, false, `{"k:{\"a\":2}":{}}`},
+		"a point alone is a member":                 {`{"f:a":{".":{}}}`, false, `{"f:a":{}}`},
+		"elements of an unknown kind go":            {`{"x:a":{},"f:b":{"x:c":{}}}`, false, `{"f:b":{}}`},
+		"texts with quotes":                         {`{"v:\"a\\\"b\"":{},"f:a\"b":{}}`, true, `{"f:a\"b":{},"v:\"a\\\"b\"":{}}`},
+		"an element without a kind is refused":      {`{"a":{}}`, true, ""},
+		"a value that is not JSON is refused":       {`{"v:x":{}}`, true, ""},
+		"a member that is not an object is refused": {`{"f:a":1}`, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var tree map[string]any

@@ -213,7 +213,7 @@ func TestTheEngineDeclines(t *testing.T) {
 		"a field of another type":                   {object(t, "spec: {replicas: x}"), "m", "a value of another type than the schema has"},
 		"a field that the schema does not have":     {object(t, "spec: {replica: 1}"), "m", "a field that the schema does not have"},
 		"a set with the same item twice":            {object(t, "spec: {tags: [a, a]}"), "m", "items that are the same"},
-		"an item without a key":                     {object(t, "spec: {tags: [{}]}"), "m", "an item of a set that is no scalar"},
+		"an item without a key":                     {object(t, "spec: {tags: [{}]}"), "m", "an item of a set that is not a scalar"},
 		"a configuration of another version":        {other, "m", "a configuration of another version"},
 		"a configuration with managedFields":        {claims, "m", "a configuration with managedFields"},
 		"what kubectl has applied itself until now": {object(t, "spec: {}"), "kubectl", "what kubectl applied by itself before"},

@@ -130,7 +130,7 @@ func (q *Quotas) charge(ctx context.Context, u write.Use, records []store.Record
 				c.After = append(c.After, update...)
 				continue
 			}
-			// Admission refuses it. That is no reason to refuse the write.
+			// Admission refuses it. That is not a reason to refuse the write.
 		}
 		c.Unmeasured = append(c.Unmeasured, record.Key)
 	}

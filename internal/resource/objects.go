@@ -30,7 +30,7 @@ type typedObjects struct{ *runtime.Scheme }
 func (o typedObjects) Convert(in, out, context any) error {
 	from, ok := in.(runtime.Object)
 	if !ok {
-		return fmt.Errorf("input type %T is no object", in)
+		return fmt.Errorf("input type %T is not an object", in)
 	}
 	from = from.DeepCopyObject()
 	if reflect.TypeOf(in) == reflect.TypeOf(out) {

@@ -62,7 +62,7 @@ func suspicious(body []byte, isText bool) bool {
 			}
 		}
 	}
-	digits, exponent := 0, -1 // how many there are at this place; -1: it is no exponent
+	digits, exponent := 0, -1 // how many there are at this place; -1: it is not an exponent
 	for _, c := range body {
 		switch {
 		case c >= '0' && c <= '9' || c == '.':

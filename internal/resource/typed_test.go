@@ -192,7 +192,7 @@ func TestStrategicMerge(t *testing.T) {
 		{"unknown fields come as a strict error beside the object, if they are to be reported", map[string]any{"x": "y"}, true,
 			[]corev1.ObjectReference{{Name: "a", Kind: "Secret"}}, `strict decoding error: unknown field "x"`, false},
 		{"and are dropped otherwise", map[string]any{"x": "y"}, false, []corev1.ObjectReference{{Name: "a", Kind: "Secret"}}, "", false},
-		{"a result that is no object of the kind is a PatchedError", map[string]any{"secrets": "text"}, false, nil,
+		{"a result that is not an object of the kind is a PatchedError", map[string]any{"secrets": "text"}, false, nil,
 			"cannot restore slice from string", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -152,7 +152,7 @@ func (e *Events) key(kind watch.EventType) frameKey {
 }
 
 // UnshownError says that an object cannot be shown in the form that the client of a watch asks
-// for: a single object is no PartialObjectMetadataList.
+// for: a single object is not a PartialObjectMetadataList.
 type UnshownError struct{ Err error }
 
 // Error implements error.

@@ -230,7 +230,7 @@ func request(base exchange.Request, l line, expand func(string) string) (exchang
 	}
 	r.Method = word()
 	if !slices.Contains(methods, r.Method) {
-		return r, fmt.Errorf("%q is no method", r.Method)
+		return r, fmt.Errorf("%q is not a method", r.Method)
 	}
 	r.Path = expand(word())
 	var body string
@@ -271,7 +271,7 @@ func request(base exchange.Request, l line, expand func(string) string) (exchang
 		case valued && key[0] >= 'A' && key[0] <= 'Z':
 			r.Header[key] = strings.ReplaceAll(value, "_", " ")
 		default:
-			return r, fmt.Errorf("%q is no word", w)
+			return r, fmt.Errorf("%q is not a word", w)
 		}
 		if err != nil {
 			return r, err

@@ -70,8 +70,8 @@ func TestReadRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"GET /":                     `x.txt:1: a file begins with a story, ==`,
 		"== a\n  GET /":             `x.txt:2: nothing is above what is indented`,
-		"== a\nLOOK /":              `x.txt:2: "LOOK" is no method`,
-		"== a\nGET / loudly":        `x.txt:2: "loudly" is no word`,
+		"== a\nLOOK /":              `x.txt:2: "LOOK" is not a method`,
+		"== a\nGET / loudly":        `x.txt:2: "loudly" is not a word`,
 		"== a\nGET / wait=long":     `x.txt:2: time: invalid duration "long"`,
 		"== a\nGET / until=someday": `x.txt:2: expected integer`,
 	} {

@@ -35,7 +35,7 @@ func Name(resource, namespace, name string) string {
 	return resource + " " + name
 }
 
-// Ignored reports whether the objects of a resource are no part of a state: what reports on others, what the API server
+// Ignored reports whether the objects of a resource are not part of a state: what reports on others, what the API server
 // makes for others, and the histories of controllers.
 func Ignored(resource string) bool {
 	switch resource {

@@ -14,7 +14,7 @@ func TestExpectations(t *testing.T) {
 	}{
 		{"a value equals itself", `1`, []string{`1`, `1.0`}, []string{`2`, `"1"`, `1.5`, `null`, `true`, `[1]`, `{}`}},
 		{"a fraction is a number too", `1.5`, []string{`1.5`}, []string{`1`, `2`}},
-		{"a string is no number", `"1"`, []string{`"1"`}, []string{`1`, `"2"`}},
+		{"a string is not a number", `"1"`, []string{`"1"`}, []string{`1`, `"2"`}},
 		{"null is a value", `{a: null}`, []string{`{a: null}`}, []string{`{}`, `{a: 0}`, `{a: ""}`}},
 		{"a mapping is a subset", `{a: 1, b: {c: 2}}`,
 			[]string{`{a: 1, b: {c: 2}}`, `{a: 1, b: {c: 2, d: 3}, e: 4}`},

@@ -175,7 +175,7 @@ func made(object any) string {
 
 func revision(object any) uint64 {
 	text, _ := MetadataOf(object)["resourceVersion"].(string)
-	n, _ := strconv.ParseUint(text, 10, 64) // what is no number sorts first
+	n, _ := strconv.ParseUint(text, 10, 64) // what is not a number sorts first
 	return n
 }
 

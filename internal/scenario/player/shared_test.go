@@ -33,7 +33,7 @@ func TestSharedSetups(t *testing.T) {
 		{"a parameter that has to be given", "- {use: shared.yaml}\n", `4:3: FOLDER/shared.yaml needs the parameter "name"`},
 		{"a parameter that there is not", "- {use: shared.yaml, with: {name: a, imag: x}}\n", `4:28: FOLDER/shared.yaml does not have the parameter "imag"; did you mean "image"?`},
 		{"a file that is not there", "- {use: none.yaml}\n", `4:3: open FOLDER/none.yaml: no such file or directory`},
-		{"a file that is no setup", "- {use: manifest.yaml}\n", `4:3: FOLDER/manifest.yaml is not a shared setup, which is one document with setup and, optionally, parameters; to create the manifests in it, write {file: manifest.yaml}`},
+		{"a file that is not a setup", "- {use: manifest.yaml}\n", `4:3: FOLDER/manifest.yaml is not a shared setup, which is one document with setup and, optionally, parameters; to create the manifests in it, write {file: manifest.yaml}`},
 		{"one that uses itself", "- {use: loop.yaml}\n", `1:9: FOLDER/loop.yaml uses itself`},
 		{"one that refers to what it has not", "- {use: broken.yaml}\n", `1:50: the shared setup FOLDER/broken.yaml does not have the parameter "x"`},
 		{"one that refers to the scenario", "- {use: outside.yaml}\n", `1:50: no earlier answer is named "made" (as: made)`},

@@ -23,7 +23,7 @@ import (
 )
 
 // A Recorder writes down the requests of clients and what a cluster answers, as a scenario: use its
-// Wrap with fakecluster.WithMiddleware. Watches, discovery and what is no resource are left out, and so
+// Wrap with fakecluster.WithMiddleware. Watches, discovery and what is not a resource are left out, and so
 // is what client programs ask again without a change. What it keeps in memory is bounded: see Left.
 type Recorder struct {
 	mu        sync.Mutex
@@ -31,7 +31,7 @@ type Recorder struct {
 	anonymous *player.Client            // without credentials
 	kinds     map[string]string         // by GROUPVERSION/RESOURCE
 	users     map[string]map[string]any // by the header Authorization
-	pending   []*exchange               // whose answers have begun, and which are no steps yet
+	pending   []*exchange               // whose answers have begun, and which are not steps yet
 	recording recording
 	agents    []string
 	maxSize   int // bytes of the text; 0: maxSession

@@ -58,7 +58,7 @@ func withoutSecrets(of redact.Request, code int, failure any) any {
 	return left
 }
 
-// sent returns what stands in the place of a value that a client has sent: what is no text, or is not encoded,
+// sent returns what stands in the place of a value that a client has sent: what is not text, or is not encoded,
 // remains so.
 func (s *secrets) sent(path []string, value any) any {
 	text, ok := value.(string)

@@ -123,7 +123,7 @@ func TestExternalNames(t *testing.T) {
 	}
 }
 
-// What is made in a subresource, such as a token, is no object that could be deleted.
+// What is made in a subresource, such as a token, is not an object that could be deleted.
 func TestCollectionsAndSubresources(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/api/v1/namespaces":                                true,

@@ -121,7 +121,7 @@ func TestMistakesAreFoundExactly(t *testing.T) {
 			`f.yaml:4:19: the reason of an error must be a string`}},
 		{"an error of a case that is a success", "scenario: s\ncases:\n- {name: a, error: {code: 200}}\nsteps:\n" + get + "  error: !from case.error\n", []string{
 			`f.yaml:6:10: the case "a": the code of an error must be from 400 to 599, not 200`}},
-		{"a warning that is no text", head + get + "  warnings: [a, {text: b}]\n", []string{
+		{"a warning that is not text", head + get + "  warnings: [a, {text: b}]\n", []string{
 			`f.yaml:4:17: a warning must be a string`}},
 		{"an option that is a mapping", head + get + "  options: {labelSelector: {app: web}}\n", []string{
 			`f.yaml:4:28: an option must be a string, a number or a boolean`}},

@@ -60,7 +60,7 @@ func TestLoad(t *testing.T) {
 		{"so is an empty file",
 			map[string]string{"a.yaml": "# nothing\n"}, []string{"."},
 			nil, []string{"a.yaml:1: this file does not contain a scenario, and no scenario uses it"}},
-		{"manifests alone are no scenarios",
+		{"manifests alone are not scenarios",
 			map[string]string{"a.yaml": uses, "m.yaml": manifest}, []string{"a.yaml", "m.yaml"},
 			nil, []string{"m.yaml: no scenario found"}},
 		{"a mistake in a manifest names the manifest's line, once",

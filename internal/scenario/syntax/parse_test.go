@@ -99,7 +99,7 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:4: unknown tag !some`}},
 		{"a manifest cannot leave a value open", head + "- create: {apiVersion: v1, kind: K, x: !present }\n", []string{
 			`f.yaml:3: !present is not allowed here (allowed: !absent, !cel, !from)`}},
-		{"a name is no mark", head + "- name: !absent\n  get: {path: /x}\n", []string{
+		{"a name is not a mark", head + "- name: !absent\n  get: {path: /x}\n", []string{
 			`f.yaml:3: !absent is not allowed here`}},
 		{"absent takes no value", head + get + "  expect: {x: !absent 1}\n", []string{
 			`f.yaml:4: !absent takes no value`}},

@@ -91,7 +91,7 @@ func lastKey() string { return Namespaces[len(Namespaces)-1] + "/" + Names[len(N
 func JSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // a value that the test made is no JSON
+		panic(err) // a value that the test made is not JSON
 	}
 	return string(text)
 }

@@ -35,7 +35,7 @@ func statusPeriod() time.Duration {
 // that can make a difference: see doc.go.
 type beats struct {
 	ctx context.Context // of the agent
-	// writing has room for one: the goroutine that writes beats. It is no mutex, because requests may take virtual time.
+	// writing has room for one: the goroutine that writes beats. It is not a mutex, because requests may take virtual time.
 	writing chan struct{}
 
 	mu       sync.Mutex

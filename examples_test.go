@@ -376,7 +376,12 @@ func TestDocsListEveryEffectOfAFault(t *testing.T) {
 	}
 }
 
-// The last column says which controllers act by default.
+func TestModuleRemoteHasEveryEffectOfAFault(t *testing.T) {
+	if diff := cmp.Diff(exported(t, "faults", "Effect"), exported(t, filepath.Join("remote", "faults"), "Effect")); diff != "" {
+		t.Errorf("effects (-faults +remote/faults):\n%s", diff)
+	}
+}
+
 func TestDocsListEveryOracle(t *testing.T) {
 	text := page(t, filepath.Join("docs", "explore-operator.md"))
 	_, text, _ = strings.Cut(text, "## What is checked")
@@ -392,6 +397,7 @@ func TestDocsListEveryOracle(t *testing.T) {
 	}
 }
 
+// The last column says which controllers act by default.
 func TestDocsListEveryController(t *testing.T) {
 	byDefault := fakecluster.DefaultControllers()
 	want, listed := map[string]bool{}, map[string]bool{}

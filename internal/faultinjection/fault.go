@@ -3,6 +3,7 @@ package faultinjection
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,7 +19,8 @@ func groupOf(f *faults.Fault) schema.GroupResource { return schema.ParseGroupRes
 func check(f *faults.Fault) error {
 	of, ok := effects[f.Effect.Type]
 	if !ok {
-		return fmt.Errorf("there is no effect %q; package faults has functions that make effects", f.Effect.Type)
+		types := slices.Sorted(maps.Keys(effects))[1:] // without the zero type
+		return fmt.Errorf("there is no effect %q; the effects are %s", f.Effect.Type, strings.Trim(fmt.Sprint(types), "[]"))
 	}
 	if of.check != nil {
 		if err := of.check(f.Effect); err != nil {

@@ -42,18 +42,8 @@ type Effect struct {
 	Webhook  string           `json:"webhook,omitempty" doc:"of FailWebhook; default: every webhook"`
 }
 
-// effectTypes are the types of effects.
-var effectTypes = []faults.EffectType{
-	faults.EffectFail, faults.EffectConflict, faults.EffectTooManyRequests, faults.EffectInternalError, faults.EffectUnavailable,
-	faults.EffectTimeout, faults.EffectCutBeforeCommit, faults.EffectCutAfterCommit, faults.EffectStaleRead, faults.EffectRefuseAdmission,
-	faults.EffectDropWatch, faults.EffectDelayWatch, faults.EffectExpireWatch, faults.EffectFailWebhook, faults.EffectFailConversion,
-}
-
-func (f Fault) fault() (faults.Fault, error) {
+func (f Fault) fault() faults.Fault {
 	e := faults.Effect{Type: faults.EffectType(f.Effect.Type), Message: f.Effect.Message, Count: f.Effect.Count, Webhook: f.Effect.Webhook}
-	if e.Type != "" && !slices.Contains(effectTypes, e.Type) {
-		return faults.Fault{}, refuse(http.StatusBadRequest, "effect.type: there is no effect %q; there are %v", e.Type, effectTypes)
-	}
 	if f.Effect.Duration != nil {
 		e.Duration = f.Effect.Duration.Duration
 	}
@@ -67,7 +57,7 @@ func (f Fault) fault() (faults.Fault, error) {
 	if f.Latency != nil {
 		made.Latency = f.Latency.Duration
 	}
-	return made, nil
+	return made
 }
 
 // Injection is a fault in force.
@@ -78,11 +68,7 @@ type Injection struct {
 }
 
 func injectFault(c call, f Fault) (Injection, error) {
-	fault, err := f.fault()
-	if err != nil {
-		return Injection{}, err
-	}
-	i := c.cluster.Inject(fault)
+	i := c.cluster.Inject(f.fault())
 	c.cluster.mu.Lock()
 	defer c.cluster.mu.Unlock()
 	c.cluster.injected++

@@ -460,7 +460,7 @@ func TestMistakesAreRejected(t *testing.T) {
 		{"an unknown cluster", "GET", "/v1/clusters/c9", "", 404, `there is no cluster "c9": it was deleted, or has ended with the connection of its session`},
 		{"an unknown path", "GET", "/v1/clusterz", "", 404, `the control API does not have "/v1/clusterz": GET /v1/openapi lists its operations`},
 		{"a method that the path does not have", "PUT", "/v1/clusters", "", 405, `"/v1/clusters" takes [GET POST], and not PUT`},
-		{"an unknown effect", "POST", "/v1/clusters/c1/faults", `{"effect": {"type": "conflict"}}`, 400, `effect.type: there is no effect "conflict"; there are [Fail Conflict TooManyRequests InternalError Unavailable Timeout CutBeforeCommit CutAfterCommit StaleRead RefuseAdmission DropWatch DelayWatch ExpireWatch FailWebhook FailConversion]`},
+		{"an unknown effect", "POST", "/v1/clusters/c1/faults", `{"effect": {"type": "conflict"}}`, 400, `the fault cannot be injected: there is no effect "conflict"; the effects are Conflict CutAfterCommit CutBeforeCommit DelayWatch DropWatch ExpireWatch Fail FailConversion FailWebhook InternalError RefuseAdmission StaleRead Timeout TooManyRequests Unavailable`},
 		{"a fault that contradicts itself", "POST", "/v1/clusters/c1/faults", `{"verb": "get", "effect": {"type": "Conflict"}}`, 400, "the fault cannot be injected: Conflict cannot strike the verb get; it strikes create, update, patch, delete, deletecollection"},
 		{"an unknown fault", "GET", "/v1/clusters/c1/faults/7", "", 404, `there is no fault "7": the answer of injectFault has its number`},
 		{"a delivery without a hold", "POST", "/v1/clusters/c1/hold/deliver", `{"first": 1}`, 409, "no watch events are held: begin with POST to the hold of the cluster"},

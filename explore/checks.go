@@ -154,15 +154,15 @@ func (p *playing) refusal() (text string, times int) {
 
 // checkReported checks that the status, or an Event, reports that the operator is stuck.
 func (p *playing) checkReported(u *unstructured.Unstructured, refusal string, times int) {
-	if !p.tells(u) {
+	if !p.reportsTrouble(u) {
 		p.report(problem{oracle: TruthfulStatus, key: "silent " + strings.SplitN(refusal, ":", 2)[0], step: p.step,
 			what:   fmt.Sprintf("the server has refused a request %d times, and neither the status of %s nor an Event reports that", times, p.seed.name),
 			detail: refusal})
 	}
 }
 
-// tells reports whether the status of an object, or a warning among the Events, says that something is wrong.
-func (p *playing) tells(u *unstructured.Unstructured) bool {
+// reportsTrouble reports whether the status of an object, or a warning among the Events, says that something is wrong.
+func (p *playing) reportsTrouble(u *unstructured.Unstructured) bool {
 	status, _, _ := unstructured.NestedMap(u.Object, "status")
 	if troubled.MatchString(fmt.Sprint(status)) {
 		return true

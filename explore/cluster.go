@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-
 	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/inspect"
 )

@@ -48,13 +48,13 @@ func (r *reference) state() state.State {
 
 // results are what an exploration has found until now.
 type results struct {
-	found Found
-	keys  map[string]bool // of findings, and of what was not a finding
-	mask  state.Mask
-	began time.Time
-	told  time.Time // the progress
-	plays atomic.Int64
-	over  bool
+	found    Found
+	keys     map[string]bool // of findings, and of what was not a finding
+	mask     state.Mask
+	began    time.Time
+	reported time.Time // when the progress was reported last
+	plays    atomic.Int64
+	over     bool
 
 	mu     sync.Mutex
 	access map[inspect.AccessRequest]bool // what the operator has requested in all trials
@@ -74,7 +74,7 @@ func (e *operatorExploration) explore() (Found, error) {
 	e.references.all = map[string]*reference{}
 	e.results.access = map[inspect.AccessRequest]bool{}
 	e.results.keys, e.results.mask, e.results.began = map[string]bool{}, state.Mask{}, time.Now()
-	e.results.told = e.results.began
+	e.results.reported = e.results.began
 	if err := e.rest(); err != nil {
 		return e.results.found, err
 	}
@@ -242,10 +242,10 @@ func (e *operatorExploration) over() bool {
 
 // progress writes how far a long exploration is, because go test shows the log of a test at its end.
 func (e *operatorExploration) progress() {
-	if *timeFlag < 2*progressPeriod || time.Since(e.results.told) < progressPeriod {
+	if *timeFlag < 2*progressPeriod || time.Since(e.results.reported) < progressPeriod {
 		return
 	}
-	e.results.told = time.Now()
+	e.results.reported = time.Now()
 	passed := time.Since(e.results.began)
 	fmt.Fprintf(os.Stderr, "explore: %s: %d trials, %.0f a second, %s, %v left\n", e.t.Name(), e.results.plays.Load(),
 		float64(e.results.plays.Load())/passed.Seconds(), printable.Count(len(e.results.found.Findings), "finding"), (*timeFlag - passed).Round(time.Second))

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/printable"
 )

@@ -16,8 +16,8 @@
 // A create can be read in this order:
 //
 //   - filters.go has the filters in the order in which a request passes them: recover, refuse
-//     once closed, forbid caching, demand HTTPS, context, path, history, audit, time limit,
-//     allowed origins, health, authentication, explanation, impersonation, faults, authorization, functions before reads.
+//     once closed, forbid caching, demand HTTPS, context, path, history, clock, audit, time limit, allowed origins,
+//     client CAs, health, authentication, explanation, impersonation, FlowSchema, faults, authorization, functions before reads.
 //     Each is a function in a file of its own.
 //   - paths.go separates resources from other paths (discovery, OpenAPI, the version).
 //   - resources.go finds what the path names in the registry, and its verb.

@@ -1,8 +1,6 @@
 package rest
 
-import (
-	"cmp"
-)
+import "cmp"
 
 // filters returns the filters that a request passes on its way to the handler, in this
 // order. No other code of the package wraps a handler.

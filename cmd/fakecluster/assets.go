@@ -51,11 +51,11 @@ them. kubectl runs the kubectl on your PATH.`,
 			if err != nil {
 				return fmt.Errorf("envtest: %w", err)
 			}
-			of, err := emulation.Parse(cmp.Or(cmd.Flag(kubernetesVersion).Value.String(), os.Getenv(emulation.Variable)))
+			version, err := emulation.Parse(cmp.Or(cmd.Flag(kubernetesVersion).Value.String(), os.Getenv(emulation.Variable)))
 			if err != nil {
 				return fmt.Errorf("envtest: %w", err)
 			}
-			folder, err := cachedAssets(cache, self, emulation.Suffix(of), time.Now())
+			folder, err := cachedAssets(cache, self, emulation.Suffix(version), time.Now())
 			if err != nil {
 				return fmt.Errorf("envtest: %w", err)
 			}
@@ -69,7 +69,7 @@ them. kubectl runs the kubectl on your PATH.`,
 const keptFor = 30 * 24 * time.Hour
 
 // cachedAssets returns the assets in the user's cache folder.
-func cachedAssets(cache, executable string, suffix string, now time.Time) (string, error) {
+func cachedAssets(cache, executable, suffix string, now time.Time) (string, error) {
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return "", err
 	}
@@ -84,7 +84,7 @@ func cachedAssets(cache, executable string, suffix string, now time.Time) (strin
 // control plane. It makes the folder if it does not exist. The folder is named after the content of
 // the executable, which may be a temporary file of the go command, and ends with the suffix, which the executable reads
 // in its name.
-func assets(cache, executable string, suffix string, now time.Time) (string, error) {
+func assets(cache, executable, suffix string, now time.Time) (string, error) {
 	source, err := os.Open(executable)
 	if err != nil {
 		return "", err

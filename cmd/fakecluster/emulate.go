@@ -35,8 +35,8 @@ func emulateFlag(cmd *cobra.Command) error {
 	return emulate(version.String())
 }
 
-// emulate starts this program anew if it does not behave as the version of a text. The version of a process is that of its start, so
-// that the environment has to say it.
+// emulate makes the program behave as a version. The version of a process is fixed at its start by its environment, so emulate starts
+// the program again, unless it has the version already.
 func emulate(text string) error {
 	version, err := emulation.Parse(text)
 	if err != nil || version.EqualTo(emulation.Version()) {
@@ -49,12 +49,12 @@ func emulate(text string) error {
 	return startAnew(self, append(os.Environ(), emulation.Variable+"="+version.String()))
 }
 
-// versionOfFolder returns the version that a folder of "fakecluster envtest" is for, which its name ends with; empty: the
-// newest.
+// versionOfFolder returns the version at the end of the name of the program's folder, which "fakecluster envtest" has made. It is empty
+// for the newest.
 func versionOfFolder(program string) string {
 	_, version, _ := strings.Cut(filepath.Base(filepath.Dir(program)), "-")
-	if of, err := emulation.Parse(version); err == nil && version != "" {
-		return of.String()
+	if v, err := emulation.Parse(version); err == nil && version != "" {
+		return v.String()
 	}
 	return ""
 }

@@ -30,9 +30,8 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
-	crlog "sigs.k8s.io/controller-runtime/pkg/log"
-
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	crlog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	dropin "github.com/fakecluster/fakecluster/conformance/envtest"
 	"github.com/fakecluster/fakecluster/conformance/real/programs"

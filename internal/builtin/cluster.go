@@ -37,7 +37,7 @@ type Cluster interface {
 	Object(of schema.GroupResource, namespace, name string) (runtime.Object, error)
 	Objects(of schema.GroupResource, namespace string) ([]runtime.Object, error)
 
-	// Create creates an object, and Delete deletes one, as the server itself asks for it.
+	// Create creates an object, and Delete deletes one, as the server itself.
 	Create(of schema.GroupResource, namespace string, obj runtime.Object) error
 	Delete(of schema.GroupResource, namespace, name string) error
 

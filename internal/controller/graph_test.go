@@ -278,11 +278,11 @@ func TestWhichKeysACommitConcerns(t *testing.T) {
 // writes.
 func TestWhatAForkTakesUp(t *testing.T) {
 	for _, tt := range []struct {
-		rule    string
-		history int
-		ahead   bool // the graph has read what is not in the fork
-		judged  bool // the collector has
-		want    []key
+		rule      string
+		history   int
+		ahead     bool // the graph has read what is not in the fork
+		evaluated bool // the collector has evaluated what is not in the fork
+		want      []key
 	}{
 		{"what the graph knows and what it reads of the history", 0, false, false, []key{
 			{name: "/refused"}, {of: verifyOwners, name: "/unseen"}, // due
@@ -297,7 +297,7 @@ func TestWhatAForkTakesUp(t *testing.T) {
 			{of: verifyOwners, name: "/left"}, {of: verifyOwners, name: "/of-the-waiting"}, {of: verifyOwners, name: "/refused"}, {of: verifyOwners, name: "/seen"}, {of: verifyOwners, name: "/unseen"},
 			{name: "/of-the-waiting"}, {name: "/waiting"},
 		}},
-		{"everything, if the collector has judged by what is not in the fork", 0, false, true, []key{
+		{"everything, if the collector has evaluated what is not in the fork", 0, false, true, []key{
 			{of: verifyOwners, name: "/left"}, {of: verifyOwners, name: "/of-the-waiting"}, {of: verifyOwners, name: "/refused"}, {of: verifyOwners, name: "/seen"}, {of: verifyOwners, name: "/unseen"},
 			{name: "/of-the-waiting"}, {name: "/waiting"},
 		}},
@@ -340,7 +340,7 @@ func TestWhatAForkTakesUp(t *testing.T) {
 				create("/later", object("later", false, nil))
 				g.check(t, s)
 			}
-			if tt.judged { // the graph learns later that the object is another one now
+			if tt.evaluated { // the graph learns later that the object is another one now
 				r := s.record(t, "/refused")
 				if _, err := s.Update("/refused", r.Revision, made(object("refused", false, nil))); err != nil {
 					t.Fatal(err)

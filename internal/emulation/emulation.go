@@ -17,22 +17,22 @@ import (
 	basecompatibility "k8s.io/component-base/compatibility"
 )
 
-// Variable is the environment variable with the version, such as 1.35; empty: the newest.
+// Variable is the environment variable with the version, such as 1.35. Default: the newest.
 const Variable = "FAKECLUSTER_KUBERNETES_VERSION"
 
-// The versions that a process can have. Upstream emulates three versions before its own.
+// The range of versions. Upstream can emulate the three versions before its own.
 var (
 	newest = version.MajorMinor(1, 37)
 	oldest = version.MajorMinor(1, 34)
 )
 
-// atStart is the value of the variable when the process started, and mistake is what is wrong with it.
+// atStart is the value of the variable when the process started, and mistake is the error of emulating it.
 var (
 	atStart = os.Getenv(Variable)
 	mistake = emulate(atStart)
 )
 
-// emulate lets the process behave as the version of a text.
+// emulate makes the process behave as a version, which Parse reads.
 func emulate(text string) error {
 	to, err := Parse(text)
 	if err != nil {
@@ -50,36 +50,36 @@ func effective() basecompatibility.EffectiveVersion {
 	return compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(basecompatibility.DefaultKubeComponent)
 }
 
-// Parse returns the version of a text such as "1.35" or "v1.35"; of "", it is the newest.
+// Parse reads a version such as "1.35" or "v1.35". The empty text is the newest.
 func Parse(text string) (*version.Version, error) {
 	if text == "" {
 		return newest, nil
 	}
-	for _, one := range all() {
-		if strings.TrimPrefix(text, "v") == one.String() {
-			return one, nil
+	for _, v := range all() {
+		if strings.TrimPrefix(text, "v") == v.String() {
+			return v, nil
 		}
 	}
 	return nil, fmt.Errorf("fakecluster does not have Kubernetes %q: write %s", text, Choices())
 }
 
-// all returns the versions that a process can have, the oldest first.
+// all returns the versions, the oldest first.
 func all() (versions []*version.Version) {
-	for of := oldest; !of.GreaterThan(newest); of = of.AddMinor(1) {
-		versions = append(versions, of)
+	for v := oldest; !v.GreaterThan(newest); v = v.AddMinor(1) {
+		versions = append(versions, v)
 	}
 	return versions
 }
 
 // Names returns the versions that a process can have, the oldest first, such as 1.35.
 func Names() (names []string) {
-	for _, one := range all() {
-		names = append(names, one.String())
+	for _, v := range all() {
+		names = append(names, v.String())
 	}
 	return names
 }
 
-// Choices names the versions, for a message.
+// Choices returns the versions as a phrase for a message: "1.34, 1.35 or 1.36".
 func Choices() string {
 	names := Names()
 	last := len(names) - 1
@@ -89,21 +89,21 @@ func Choices() string {
 // Version returns the version that the process behaves as.
 func Version() *version.Version { return effective().EmulationVersion() }
 
-// MinCompatibility returns the version that has to be able to read what is stored: the one before.
+// MinCompatibility returns the oldest version that must be able to read the stored objects: the one before Version.
 func MinCompatibility() *version.Version { return effective().MinCompatibilityVersion() }
 
-// IsOlder reports whether the process behaves as an older version than the newest.
+// IsOlder reports whether the process behaves as an older version.
 func IsOlder() bool { return Version().LessThan(newest) }
 
-// Suffix returns what distinguishes the name of something that is for one version; empty: of the newest.
-func Suffix(of *version.Version) string {
-	if of.EqualTo(newest) {
+// Suffix returns the end of the name of a file or folder that belongs to one version, such as "-1.35". It is empty for the newest.
+func Suffix(v *version.Version) string {
+	if v.EqualTo(newest) {
 		return ""
 	}
-	return "-" + of.String()
+	return "-" + v.String()
 }
 
-// Check returns why a cluster cannot be started with the version that the environment variable asks for.
+// Check returns an error if the environment variable has an unknown version, or was changed after the start of the process.
 func Check() error {
 	if now := os.Getenv(Variable); now != atStart {
 		return fmt.Errorf("%s was set to %q after the program had started: set it in the environment of go test", Variable, now)
@@ -111,12 +111,12 @@ func Check() error {
 	return mistake
 }
 
-// Has reports whether a version has the kind of an object. Upstream's types say themselves since when.
-func Has(in *version.Version, obj runtime.Object) bool {
+// Has reports whether a version has the kind of an object. Upstream's types name the version that introduced them.
+func Has(v *version.Version, obj runtime.Object) bool {
 	since, ok := obj.(interface{ APILifecycleIntroduced() (major, minor int) })
 	if !ok {
 		return true
 	}
 	major, minor := since.APILifecycleIntroduced()
-	return in.AtLeast(version.MajorMinor(uint(major), uint(minor)))
+	return v.AtLeast(version.MajorMinor(uint(major), uint(minor)))
 }

@@ -26,7 +26,7 @@ type cluster struct {
 	mu        sync.Mutex
 	faults    map[int]faults.Injection
 	injected  int                  // faults until now, also those that have been rejected
-	answered  map[string]bool      // errors that a client has got already
+	answered  map[string]bool      // errors that were the answer to a request
 	hold      faults.Hold          // nil: there is none
 	workloads *workloads.Workloads // nil: nothing lives in the cluster
 
@@ -38,7 +38,7 @@ func newCluster(c *fakecluster.Cluster) *cluster {
 	return &cluster{Cluster: c, faults: map[int]faults.Injection{}, answered: map[string]bool{}}
 }
 
-// end closes the cluster, and returns what has gone wrong in it that no client has been told.
+// end closes the cluster, and returns its errors, except those that were the answer to a request.
 func (c *cluster) end() []error {
 	c.ending.Do(func() {
 		c.mu.Lock()

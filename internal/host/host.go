@@ -59,7 +59,7 @@ func New(o Options) *Host {
 	return h
 }
 
-// Done is closed when the host is to end: it has had no clients for the time of Options.Idle, or a client has asked for it.
+// Done is closed when the host should end: there were no clients for Options.Idle, or a client has called endHost.
 func (h *Host) Done() <-chan struct{} { return h.done }
 
 // Close ends all sessions and clusters.
@@ -128,7 +128,7 @@ func (h *Host) end() {
 	}
 }
 
-// endIfUnused is called when there were no clients for a while. One may have come since.
+// endIfUnused closes Done, unless a client has come after the idle timer fired.
 func (h *Host) endIfUnused() {
 	h.mu.Lock()
 	unused := h.requests == 0
@@ -253,7 +253,7 @@ func (h *Host) cluster(id string) (*cluster, error) {
 	return c, nil
 }
 
-// remove takes a cluster out, and returns nil if another request has done so.
+// remove removes a cluster from its session, and reports whether it was still there.
 func (h *Host) remove(c *cluster) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

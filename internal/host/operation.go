@@ -94,7 +94,7 @@ func refuse(code int, format string, args ...any) error {
 	return refusal{code, fmt.Errorf(format, args...)}
 }
 
-// failed is the error of what was asked for and is not so: a check, a condition that was not met in time.
+// failed marks the error of an operation that was possible and has failed, such as a check or a wait, with 422.
 func failed(err error) error {
 	if err == nil {
 		return nil
@@ -102,7 +102,7 @@ func failed(err error) error {
 	return refusal{http.StatusUnprocessableEntity, err}
 }
 
-// wrong is a mistake in the request.
+// wrong marks an error as a mistake in the request, with 400.
 func wrong(err error) error {
 	if err == nil {
 		return nil
@@ -139,7 +139,7 @@ func write(w http.ResponseWriter, answer any) {
 	}
 }
 
-// encode writes a value as JSON. Texts contain <, > and & as they are, because no page contains them.
+// encode writes a value as JSON, without escapes for <, > and &: the answers are not embedded in HTML.
 func encode(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)

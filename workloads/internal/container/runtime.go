@@ -26,8 +26,6 @@ type Image struct {
 // Config is what NewRuntime needs.
 type Config struct {
 	Images []Image
-	// OnlyKnown makes the pull of every other image fail.
-	OnlyKnown bool
 	// RESTConfig returns a configuration for a client with a token.
 	RESTConfig func(token string) *clientrest.Config
 	// Report is called, on any goroutine, with what is wrong with a function: it goes on after SIGKILL.

@@ -13,13 +13,11 @@
 //     have no bookmarks (informers.go), the scheduler's queue has a clock that stands still while no Pod
 //     waits (queueclock.go), its recorders of metrics are ended (scheduler.go), the node lifecycle
 //     controller pauses while all nodes are well (pauses.go), work queues have no metrics (package processwide).
-//   - Events have unique names (client.go).
 //   - A panic of a controller ends the goroutine that it happens on, and is reported with the controller's
 //     name and the stack (panics.go). It does not end the process.
 //
 // # Locks
 //
-// The clock of the scheduler's queue, the pauses of the node lifecycle controller, the names of events and the list of
-// running control planes have a mutex each. While
-// one is held, nothing waits, and no other lock is taken.
+// The clock of the scheduler's queue, the pauses of the node lifecycle controller, the load balancers of the cloud and the
+// list of running control planes have a mutex each. While one is held, nothing waits, and no other lock is taken.
 package controlplane

@@ -44,6 +44,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/examples/website"
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/workloads"
 )
 
 func TestTheHostIsRegisteredEveryHour(t *testing.T) {
@@ -77,7 +78,7 @@ func TestWhatTheOperatorMakesOfIt(t *testing.T) {
 	}{
 		{
 			name:    "a pod falls out",
-			happens: func(t *testing.T, o *operator) { o.serve(t, 1) },
+			happens: func(t *testing.T, o *operator) { o.loseAPod(t) },
 			differs: map[string]string{"Available": "False, Waiting"},
 		},
 		{
@@ -140,27 +141,26 @@ func TestWhatTheOperatorMakesOfIt(t *testing.T) {
 
 // settle returns when the operator has nothing left to do, other than in an hour.
 func settle() {
-	time.Sleep(time.Second)
+	time.Sleep(5 * time.Second)
 	synctest.Wait()
 }
 
 // operator is an operator that runs in a bubble, and a client to look at what it does.
 type operator struct {
 	client.Client
+	*workloads.Workloads
 	hosts *registry
 }
 
 // operate runs the operator until the bubble ends, with a Website whose pods all serve.
 func operate(t *testing.T, c *fakecluster.Cluster) *operator {
 	t.Helper()
-	o := &operator{Client: newClient(t, c), hosts: &registry{}}
+	o := &operator{Client: newClient(t, c), Workloads: workloads.Run(t, c, workloads.Nodes(1)), hosts: &registry{}}
 	run(t, c, website.Operator{Registry: o.hosts}.SetupController)
 
 	site := newSite()
 	site.Spec.Image = image // no webhook fills it in
 	must(t, o.Create(t.Context(), site))
-	settle()
-	o.serve(t, 2)
 	settle()
 	return o
 }
@@ -184,11 +184,15 @@ func (o *operator) patch(t *testing.T, object client.Object, patch string) {
 	must(t, o.Patch(t.Context(), named(object), client.RawPatch(types.MergePatchType, []byte(patch))))
 }
 
-// serve says how many pods serve the page: none run in a test.
-func (o *operator) serve(t *testing.T, pods int) {
+// loseAPod deletes a pod that serves the page, at a time when no node takes another one.
+func (o *operator) loseAPod(t *testing.T) {
 	t.Helper()
-	patch := fmt.Sprintf(`{"status":{"replicas":%d,"readyReplicas":%[1]d,"availableReplicas":%[1]d}}`, pods)
-	must(t, o.Status().Patch(t.Context(), named(&appsv1.Deployment{}), client.RawPatch(types.MergePatchType, []byte(patch))))
+	node, err := o.Node("n1")
+	must(t, err)
+	must(t, node.Cordon(t.Context()))
+	pods := &corev1.PodList{}
+	must(t, o.List(t.Context(), pods, client.InNamespace("default")))
+	must(t, o.Delete(t.Context(), &pods.Items[0]))
 }
 
 // looks says how everything looks: the conditions of the Website, what belongs to it, and its

@@ -10,12 +10,14 @@
 //   - reconciler.go, children.go, status.go: the controller, with the markers of the ClusterRole
 //   - webhook.go: defaults and validation, with the markers of the webhook configurations
 //   - setup.go: all of it added to a manager
-//   - config: the manifests that controller-gen makes of the markers
+//   - run.go: the program, with its command line
+//   - config: the manifests. controller-gen makes all of them of the markers, except those of config/manager
 //
 // The tests start a base cluster once and give each case a fork of it:
 //
 //   - webhook_test.go: what users may write, as a table of cases, each on a fork
 //   - life_test.go: a Website from create to delete, under the ClusterRole of config/rbac
+//   - pod_test.go: the operator installed from its manifests, with two replicas in pods
 //   - bubble_test.go: the same operator in testing/synctest bubbles, where hours pass at once
 //   - scenarios_test.go: the operator beside scenario files
 //   - explore_test.go: its life, with something going wrong at each point in turn

@@ -14,13 +14,15 @@ import (
 
 	"github.com/fakecluster/fakecluster/examples/website"
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/workloads"
 )
 
 // TestLifeOfAWebsite runs the whole operator as it is installed: over sockets, with its webhooks,
-// under its role. Whatever the role does not allow fails a step, and whatever it allows without
+// under its role, and the pods of Websites run. Whatever the role does not allow fails a step, and whatever it allows without
 // need fails CheckUnusedRules at the end.
 func TestLifeOfAWebsite(t *testing.T) {
 	c := fakecluster.Start(t, append(installed(), fakecluster.WithWebhookPaths("config/webhook"))...)
+	w := workloads.Run(t, c, workloads.Nodes(1)) // the pods of Websites run there
 	hosts := &registry{}
 	operator := website.Operator{Image: image, Registry: hosts}
 	run(t, c, func(mgr ctrl.Manager) error {
@@ -41,24 +43,23 @@ func TestLifeOfAWebsite(t *testing.T) {
 	must(t, cl.Get(t.Context(), client.ObjectKeyFromObject(site), service))
 	equal(t, "the address", site.Status.Address, service.Spec.ClusterIP)
 
-	// No pods run in a test: it says how many there are.
-	deployment := &appsv1.Deployment{}
-	must(t, cl.Get(t.Context(), client.ObjectKeyFromObject(site), deployment))
-	for _, serving := range []int32{2, 1, 2} {
-		deployment.Status.Replicas, deployment.Status.ReadyReplicas, deployment.Status.AvailableReplicas = serving, serving, serving
-		must(t, cl.Status().Update(t.Context(), deployment))
-		available := metav1.ConditionFalse
-		if serving == 2 {
-			available = metav1.ConditionTrue
-		}
-		c.WaitFor(t, site, fakecluster.HasCondition(website.Available, available))
-	}
+	// One of its pods goes, and there is no node for another one until the node may be used again.
+	c.WaitFor(t, site, fakecluster.HasCondition(website.Available))
+	node, err := w.Node("n1")
+	must(t, err)
+	must(t, node.Cordon(t.Context()))
+	pods := &corev1.PodList{}
+	must(t, cl.List(t.Context(), pods, client.InNamespace(site.Namespace)))
+	must(t, cl.Delete(t.Context(), &pods.Items[0]))
+	c.WaitFor(t, site, fakecluster.HasCondition(website.Available, metav1.ConditionFalse))
+	must(t, node.Uncordon(t.Context()))
+	c.WaitFor(t, site, fakecluster.HasCondition(website.Available))
 	must(t, c.Settle(t.Context())) // events come after the status
 	events := &eventsv1.EventList{}
 	must(t, cl.List(t.Context(), events, client.InNamespace(site.Namespace)))
 	var warnings []string
 	for _, event := range events.Items {
-		if event.Type == corev1.EventTypeWarning {
+		if event.Type == corev1.EventTypeWarning && event.Regarding.Kind == "Website" {
 			warnings = append(warnings, event.Regarding.Name+": "+event.Note)
 		}
 	}
@@ -67,7 +68,7 @@ func TestLifeOfAWebsite(t *testing.T) {
 	must(t, cl.Delete(t.Context(), site))
 	c.WaitFor(t, site, fakecluster.Gone())
 	equal(t, "the hosts that are registered", len(hosts.owners), 0)
-	for _, child := range []client.Object{page, deployment, service} {
+	for _, child := range []client.Object{page, named(&appsv1.Deployment{}), service} {
 		c.WaitFor(t, child, fakecluster.Gone()) // the garbage collector deletes what the Website owned
 	}
 	c.CheckRole(t, "system:serviceaccount:system:website-operator", "config/rbac")

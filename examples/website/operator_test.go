@@ -111,6 +111,13 @@ func (r *registry) fail(err error) {
 	r.broken = err
 }
 
+// count returns how many hosts are registered.
+func (r *registry) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.owners)
+}
+
 // requests returns the calls since it was called last.
 func (r *registry) requests() []string {
 	r.mu.Lock()

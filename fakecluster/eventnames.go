@@ -7,11 +7,13 @@ import (
 	"maps"
 	"mime"
 	"net/http"
+	"path"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -21,15 +23,29 @@ import (
 // by its object and the time in nanoseconds. A clock outside of bubbles is never the same for two of them; in a bubble it often is,
 // and a server rejects all but the first with AlreadyExists, which recorders do not report. A later Event of the object at the
 // same moment gets the next nanosecond. This is done to the requests of clients: the server does not rename anything.
+//
+// A recorder goes on with the name in the response. The exception is an Event that combines similar ones: its patches have the name
+// that the recorder has sent.
 type eventNames struct {
-	mu   sync.Mutex
-	at   int64            // the last time at which an Event was sent
-	last map[string]int64 // the time in the last name, by namespace and object, if it is not before at
+	mu       sync.Mutex
+	at       int64                // the last time at which an Event was sent
+	last     map[string]int64     // the time in the last name, by namespace and object, if it is not before at
+	combined map[combining]string // the names that Events have got which combine others
 }
 
-// rename changes the name of the Event that a request creates, if the name was sent before at this moment.
+// combining is an Event that combines others, with the name that its recorder has sent.
+type combining struct{ userAgent, namespace, name string }
+
+// combinedPrefix begins the message of an Event that combines others: EventAggregatorByReasonMessageFunc of client-go.
+const combinedPrefix = "(combined from similar events)"
+
+// rename changes the name of the Event that a request creates, if the name was sent before at this moment, or the name in the path
+// of a request that patches a renamed Event.
 func (n *eventNames) rename(req *http.Request) (*http.Request, error) {
-	if req.Method != http.MethodPost || req.Body == nil || !strings.HasSuffix(req.URL.Path, "/events") {
+	create := req.Method == http.MethodPost && strings.HasSuffix(req.URL.Path, "/events")
+	folder, name := path.Split(req.URL.Path)
+	patch := req.Method == http.MethodPatch && strings.HasSuffix(folder, "/events/")
+	if req.Body == nil || !create && !patch {
 		return req, nil
 	}
 	body, err := io.ReadAll(req.Body)
@@ -37,8 +53,17 @@ func (n *eventNames) rename(req *http.Request) (*http.Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the request: %w", err)
 	}
-	body = n.renamed(req, body)
 	changed := req.Clone(req.Context())
+	if create {
+		body = n.renamed(req, body)
+	} else if bytes.Contains(body, []byte(`"message":"`+combinedPrefix)) {
+		of := combining{req.UserAgent(), path.Base(path.Dir(path.Dir(folder))), name}
+		n.mu.Lock()
+		if to, ok := n.combined[of]; ok {
+			changed.URL.Path, changed.URL.RawPath = folder+to, ""
+		}
+		n.mu.Unlock()
+	}
 	changed.ContentLength = int64(len(body))
 	changed.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	changed.Body, _ = changed.GetBody()
@@ -72,7 +97,16 @@ func (n *eventNames) renamed(req *http.Request, body []byte) []byte {
 	if at == now {
 		return body
 	}
+	sent := combining{req.UserAgent(), event.GetNamespace(), event.GetName()}
 	event.SetName(of + strconv.FormatInt(at, 16))
+	if e, ok := obj.(*corev1.Event); ok && strings.HasPrefix(e.Message, combinedPrefix) {
+		n.mu.Lock()
+		if n.combined == nil {
+			n.combined = map[combining]string{}
+		}
+		n.combined[sent] = e.Name
+		n.mu.Unlock()
+	}
 	var changed bytes.Buffer
 	if err := format.Serializer.Encode(obj, &changed); err != nil {
 		return body

@@ -68,6 +68,38 @@ func TestEventsAtOneMomentOfABubbleAreKept(t *testing.T) {
 	}
 }
 
+// A recorder combines similar Events from the tenth on, and patches the Event that combines them, at one moment or later.
+func TestCombinedEventsAtOneMomentOfABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fakecluster.Start(t, fakecluster.InProcess()).Clientset()
+		about, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+		must(t, err)
+		broadcaster := toolsrecord.NewBroadcaster(toolsrecord.WithContext(t.Context()))
+		defer broadcaster.Shutdown()
+		broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+		recorder := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "operator"})
+		for i := range 12 {
+			recorder.Event(about, "Normal", "Changed", fmt.Sprint("change ", i))
+		}
+		time.Sleep(time.Second)
+		recorder.Event(about, "Normal", "Changed", "change 12")
+		time.Sleep(time.Second)
+
+		list, err := client.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
+		must(t, err)
+		var got []string
+		for _, e := range list.Items {
+			got = append(got, fmt.Sprintf("%d x %s", e.Count, e.Message))
+		}
+		slices.Sort(got)
+		var want []string
+		for i := range 9 {
+			want = append(want, fmt.Sprint("1 x change ", i))
+		}
+		equal(t, "Events", got, append(want, "4 x (combined from similar events): change 12"))
+	})
+}
+
 // An Event that a client names itself keeps its name, and one that exists is rejected.
 func TestEventsInABubbleAreRejectedIfTheyExist(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

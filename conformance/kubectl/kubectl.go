@@ -21,7 +21,9 @@ Written by "go run . -only kubectl -update".`,
 }
 
 // Whole is the session of kubectl.
-func Whole() Session { return Session{Path: "kubectl/session.txt", Folder: "kubectl/testdata"} }
+func Whole() Session {
+	return Session{Path: "kubectl/session.txt", Folder: "kubectl/testdata", Further: []string{"./e2e/cluster"}}
+}
 
 // Run plays the session of kubectl.
 func Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error) {

@@ -21,6 +21,7 @@ var masks = []struct {
 	{regexp.MustCompile(`10\.0\.0\.\d+\b`), "10.0.0.<n>"},
 	{regexp.MustCompile(`\b3\d{4}(/TCP)`), "<port>$1"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:<port>"},
+	{regexp.MustCompile(`(Handling connection for )\d+`), "$1<port>"},
 	{regexp.MustCompile(`(resourceVersion: |"resourceVersion":\s?)"\d+"`), `$1"<n>"`},
 	{regexp.MustCompile(`(Resource Version: +)\d+`), "$1<n>"},
 	{regexp.MustCompile(`\S*/(LIVE|MERGED)-\d+/`), "<folder>/$1/"},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -73,13 +74,19 @@ func (p programs) serve(ctx context.Context, flags []string) (_ *server, err err
 	return s, s.startFakecluster(ctx, crds, flags)
 }
 
-func (s *server) startFakecluster(ctx context.Context, crds, flags []string) error {
+// images is the flag of a section whose server is that of the e2e suite, in which containers are Go functions.
+const images = "--images"
+
+func (s *server) startFakecluster(ctx context.Context, crds, flags []string) (err error) {
+	if slices.Contains(flags, images) {
+		s.end, err = serve.Start(ctx, filepath.Join(s.programs.dir, "cluster"), "-kubeconfig", s.kubeconfig())
+		return err
+	}
 	args := append([]string{"serve", "--kubeconfig", s.kubeconfig()}, flags...)
 	for _, path := range crds {
 		args = append(args, "--crds", path)
 	}
-	end, err := serve.Start(ctx, filepath.Join(s.programs.dir, "fakecluster"), args...)
-	s.end = end
+	s.end, err = serve.Start(ctx, filepath.Join(s.programs.dir, "fakecluster"), args...)
 	return err
 }
 

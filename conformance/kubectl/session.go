@@ -20,7 +20,7 @@ import (
 //	exit 1
 //
 // Behind the name of a section may stand flags of its server, as in "== legacy
-// --legacy-apis".
+// --legacy-apis". With the flag --images it is the cluster of the e2e suite, in which containers are Go functions.
 //
 // Each section has a server of its own and each command stands on its own: beneath it
 // is all that it prints on stdout, then each line of stderr behind "2> ", then its

@@ -74,7 +74,7 @@ func (e *operatorExploration) explore() (Found, error) {
 	e.references.all = map[string]*reference{}
 	e.results.access = map[inspect.AccessRequest]bool{}
 	e.results.keys, e.results.mask, e.results.began = map[string]bool{}, state.Mask{}, time.Now()
-	e.results.reported = e.results.began
+	e.results.reported, e.results.found.Left = e.results.began, e.left
 	if err := e.rest(); err != nil {
 		return e.results.found, err
 	}

@@ -33,6 +33,7 @@ type gadgetOperator struct {
 	readsPods        bool // lists what its role does not allow
 	endsAtZero       bool // returns an error from Run if a count is 0
 	panicsWithoutAll bool // panics without a mode
+	deletesOthers    bool // deletes a ConfigMap that is not its own
 
 	// image is that of a Deployment beside the ConfigMaps, and prefix that of the names of the ConfigMaps. They are no mistakes.
 	image, prefix string
@@ -114,6 +115,11 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 		panic("no mode")
 	case o.readsPods:
 		if _, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace("default").List(ctx, metav1.ListOptions{}); err != nil {
+			return err
+		}
+	}
+	if _, err := factory.ForResource(configMapR).Lister().Get("default/keep"); err == nil && o.deletesOthers {
+		if err := configMaps.Delete(ctx, "keep", metav1.DeleteOptions{}); err != nil {
 			return err
 		}
 	}

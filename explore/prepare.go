@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -15,10 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"github.com/fakecluster/fakecluster/explore/internal/dump"
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -49,7 +52,8 @@ type installation struct {
 	base      *fakecluster.Cluster
 	present   map[string]string // resourceVersions of the objects of the base cluster, by name
 	config    func(*fakecluster.Cluster) *rest.Config
-	user      string // the operator's; empty: it may do everything
+	user      string   // the operator's; empty: it may do everything
+	left      []string // objects of the dump that are not in the base cluster
 }
 
 // operatorExploration explores an operator.
@@ -103,11 +107,25 @@ func newInstallation(s Subject) (i *installation, err error) {
 	if i.base, err = fakecluster.New(i.options(s.Seed)...); err != nil {
 		return nil, fmt.Errorf("installing the operator: %w", err)
 	}
+	if err := i.loadDump(); err != nil {
+		_ = i.base.Close()
+		return nil, err
+	}
 	if i.present, err = objectsIn(i.base); err != nil {
 		_ = i.base.Close()
 		return nil, err
 	}
 	return i, nil
+}
+
+// loadDump loads the objects of a real cluster.
+func (i *installation) loadDump() error {
+	objects, err := readObjects(i.subject.Dump)
+	if err != nil {
+		return fmt.Errorf("Subject.Dump: %w", err)
+	}
+	i.left = dump.Load(i.base, objects)
+	return nil
 }
 
 // options are those of a cluster in which the operator is installed.
@@ -138,14 +156,27 @@ func readObjects(paths []string) (all []*unstructured.Unstructured, err error) {
 			}
 			d := yaml.NewYAMLOrJSONDecoder(strings.NewReader(string(content)), len(content)+1)
 			for {
+				var text runtime.RawExtension
+				err := d.Decode(&text)
+				if errors.Is(err, io.EOF) {
+					break
+				}
 				u := &unstructured.Unstructured{}
-				if err := d.Decode(&u.Object); err != nil {
-					if strings.HasSuffix(err.Error(), "EOF") {
-						break
-					}
+				if err == nil && len(text.Raw) > 0 { // a document may be empty
+					err = utiljson.Unmarshal(text.Raw, &u.Object) // numbers become int64 where they can
+				}
+				if err != nil {
 					return nil, fmt.Errorf("%s: %w", file, err)
 				}
-				if u.GetKind() != "" && u.GetAPIVersion() != "" {
+				if u.IsList() {
+					list, err := u.ToList()
+					if err != nil {
+						return nil, fmt.Errorf("%s: %w", file, err)
+					}
+					for i := range list.Items {
+						all = append(all, &list.Items[i])
+					}
+				} else if u.GetKind() != "" && u.GetAPIVersion() != "" {
 					all = append(all, u)
 				}
 			}

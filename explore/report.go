@@ -115,5 +115,8 @@ func (f Found) String() string {
 	if len(f.Unchecked) > 0 {
 		text += "; not checked: " + strings.Join(f.Unchecked, ", ")
 	}
+	if len(f.Left) > 0 {
+		text += fmt.Sprintf("; %s of the dump left out: %s", printable.Count(len(f.Left), "object"), strings.Join(f.Left, "; "))
+	}
 	return text
 }

@@ -26,6 +26,9 @@ type Subject struct {
 	// with these and change them. Objects of other kinds in them, such as Secrets, are what the custom
 	// resources need. Default: for each definition, an object with the fields that its schema requires.
 	Seeds []string
+	// Dump are files with the objects of a real cluster, as kubectl get -A -o yaml writes them, in which every trial begins. Replace the values
+	// of Secrets before. What cannot be loaded is in Found.Left. Default: the cluster is empty.
+	Dump []string
 	// Roles are the manifests with the roles of the operator, and with the bindings to its service account.
 	// They are installed, and the operator runs as this service account. Default: the operator may do
 	// everything, and the oracles Permitted and NeedsItsRules do not apply.
@@ -104,6 +107,8 @@ type Found struct {
 	Findings []Finding
 	// Unchecked are the oracles that did not apply, each with the reason.
 	Unchecked []string
+	// Left are the objects of Subject.Dump that were left out, each with the reason.
+	Left []string
 }
 
 // Finding is something that the operator does wrong.

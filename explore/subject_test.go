@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -142,6 +143,34 @@ func TestOraclesAreSwitched(t *testing.T) {
 	s.Without, s.Ignore = nil, []string{"configmaps"}
 	if found := findIn(t, s); len(found.Findings) > 0 {
 		t.Error(found.Findings[0].Report)
+	}
+}
+
+// The trials begin in a cluster with the objects of a dump.
+func TestADumpIsTheBase(t *testing.T) {
+	dump := filepath.Join(t.TempDir(), "dump.yaml")
+	text := `# of production
+---
+---
+{apiVersion: v1, kind: List, items: [
+		{apiVersion: v1, kind: ConfigMap, metadata: {name: keep, namespace: default, uid: a, resourceVersion: "7"}},
+		{apiVersion: v1, kind: ConfigMap, metadata: {name: lost, namespace: nowhere}}]}`
+	if err := os.WriteFile(dump, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := gadgetOperator{deletesOthers: true}.subject()
+	s.Dump, s.Trials, s.MaxFindings = []string{dump}, 20, 1
+	found := findIn(t, s)
+	if len(found.Findings) != 1 || found.Findings[0].What != "the operator has deleted configmaps default/keep, which it has not made" {
+		t.Errorf("%+v", found.Findings)
+	}
+	if diff := cmp.Diff([]string{`ConfigMap nowhere/lost: namespaces "nowhere" not found`}, found.Left); diff != "" {
+		t.Errorf("left out (-want +got):\n%s", diff)
+	}
+	s = gadgetOperator{}.subject()
+	s.Dump, s.Trials = []string{dump}, 20
+	if found := findIn(t, s); len(found.Findings) > 0 || !strings.HasSuffix(found.String(), `; 1 object of the dump left out: ConfigMap nowhere/lost: namespaces "nowhere" not found`) {
+		t.Errorf("%s\n%+v", found, found.Findings)
 	}
 }
 

@@ -376,6 +376,17 @@ func TestDocsListEveryEffectOfAFault(t *testing.T) {
 	}
 }
 
+// An error with a Status cannot be written in a scenario, so Fail is not in its language.
+func TestScenariosHaveEveryEffectOfAFault(t *testing.T) {
+	language := page(t, "docs/scenario-language.md")
+	for _, name := range exported(t, "faults", "Effect") {
+		word := strings.ToLower(name[:1]) + name[1:]
+		if name != "Fail" && !regexp.MustCompile(`\b`+word+`\b`).MatchString(section(t, language, "Steps")) {
+			t.Errorf("the step fault does not name %s", word)
+		}
+	}
+}
+
 func TestModuleRemoteHasEveryEffectOfAFault(t *testing.T) {
 	if diff := cmp.Diff(exported(t, "faults", "Effect"), exported(t, filepath.Join("remote", "faults"), "Effect")); diff != "" {
 		t.Errorf("effects (-faults +remote/faults):\n%s", diff)

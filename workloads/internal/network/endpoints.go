@@ -3,6 +3,7 @@ package network
 import (
 	"net/netip"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -27,15 +28,7 @@ func (n *Network) slicesOf(namespace, service string) []*discoveryv1.EndpointSli
 	for _, o := range objects {
 		all = append(all, o.(*discoveryv1.EndpointSlice))
 	}
-	slices.SortFunc(all, func(a, b *discoveryv1.EndpointSlice) int {
-		switch {
-		case a.Name < b.Name:
-			return -1
-		case a.Name > b.Name:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(all, func(a, b *discoveryv1.EndpointSlice) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

@@ -55,7 +55,7 @@ func (p *pod) begin(ctx context.Context, now time.Time) bool {
 		return false
 	}
 	for _, c := range run.kills {
-		c.begin(ctx, p, c.killGrace(p.api), c.killMessage(p.api), now)
+		c.beginStop(ctx, p, c.killGrace(p.api), c.killMessage(p.api), now)
 	}
 	p.pass = run
 	return true
@@ -243,11 +243,7 @@ func (p *pod) start(ctx context.Context, spec *corev1.Container, now time.Time) 
 		if failed := p.backOff(ctx, spec, now); failed != nil {
 			return false, failed
 		}
-		kind, attempt := kindOf(p.api, spec.Name), 0
-		if c := p.latest(spec.Name); c != nil {
-			attempt = c.attempt + 1
-		}
-		p.plans[spec.Name] = p.node.agent.plan(p.api, spec, kind, attempt)
+		p.plans[spec.Name] = p.node.agent.plan(p.api, spec, kindOf(p.api, spec.Name), p.nextAttempt(spec.Name))
 		delay, failed := p.pull(ctx, spec, now)
 		if failed != nil {
 			return false, failed
@@ -291,7 +287,7 @@ func (p *pod) postStarted(ctx context.Context, c *container, now time.Time) (don
 		}
 		if err != nil {
 			p.node.events.container(ctx, p.api, c.spec, corev1.EventTypeWarning, events.FailedPostStartHook, "PostStartHook failed")
-			c.begin(ctx, p, terminationGrace(p.api, nil), events.FailedPostStartHook, now)
+			c.beginStop(ctx, p, terminationGrace(p.api, nil), events.FailedPostStartHook, now)
 			p.pass.stage = stageKill
 			return p.killed(c, now)
 		}
@@ -315,21 +311,25 @@ func (p *pod) killed(c *container, now time.Time) (done bool, failed *reason) {
 // run creates the container, and starts it.
 func (p *pod) run(ctx context.Context, spec *corev1.Container, now time.Time) *reason {
 	plan := p.plans[spec.Name]
-	kind, attempt := kindOf(p.api, spec.Name), 0
-	if c := p.latest(spec.Name); c != nil {
-		attempt = c.attempt + 1
-	}
 	p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, events.CreatedContainer, "Container created")
 	if plan.startError != "" {
 		p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToStartContainer, "Error: %s", plan.startError)
 		p.pass.again(now.Add(retryPeriod))
 		return &reason{"RunContainerError", plan.startError}
 	}
-	p.put(p.container(spec, kind, attempt, now))
+	p.put(p.container(spec, kindOf(p.api, spec.Name), p.nextAttempt(spec.Name), now))
 	p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, events.StartedContainer, "Container started")
 	delete(p.reasons, spec.Name)
 	p.dirty = true
 	return nil
+}
+
+// nextAttempt returns the number of starts of a container until now.
+func (p *pod) nextAttempt(name string) int {
+	if c := p.latest(name); c != nil {
+		return c.attempt + 1
+	}
+	return 0
 }
 
 // container returns a start of a container, whose process runs.

@@ -151,10 +151,7 @@ func (a *Agent) follow() error {
 
 // source has the volumes brought up to date that have files of an object.
 func (a *Agent) source(kind string, object any) {
-	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		object = unknown.Obj
-	}
-	if object, ok := object.(metav1.Object); ok {
+	if object, ok := lastState(object).(metav1.Object); ok {
 		key := kind + "/" + object.GetName()
 		if kind == "trustbundle" {
 			key = kind
@@ -165,24 +162,24 @@ func (a *Agent) source(kind string, object any) {
 	}
 }
 
-func (a *Agent) pod(object any, gone bool) {
+// lastState returns the object that an informer hands on. Of one whose delete the informer has missed, it is the last known state.
+func lastState(object any) any {
 	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		object = unknown.Obj
+		return unknown.Obj
 	}
-	pod, ok := object.(*corev1.Pod)
-	if !ok {
-		return
-	}
-	if n := a.byName[pod.Spec.NodeName]; n != nil {
-		n.podChanged(pod, gone)
+	return object
+}
+
+func (a *Agent) pod(object any, gone bool) {
+	if pod, ok := lastState(object).(*corev1.Pod); ok {
+		if n := a.byName[pod.Spec.NodeName]; n != nil {
+			n.podChanged(pod, gone)
+		}
 	}
 }
 
 func (a *Agent) node(object any) {
-	if unknown, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		object = unknown.Obj
-	}
-	if object, ok := object.(*corev1.Node); ok {
+	if object, ok := lastState(object).(*corev1.Node); ok {
 		if n := a.byName[object.Name]; n != nil {
 			n.enqueueAll()
 		}

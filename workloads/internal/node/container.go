@@ -109,8 +109,8 @@ func (c *container) status() *kubecontainer.Status {
 	return s
 }
 
-// begin records that the container is to end. grace is in seconds.
-func (c *container) begin(ctx context.Context, p *pod, grace int64, message string, now time.Time) {
+// beginStop begins to stop the container. grace is in seconds.
+func (c *container) beginStop(ctx context.Context, p *pod, grace int64, message string, now time.Time) {
 	if !c.running() {
 		return
 	}

@@ -1,5 +1,5 @@
 // Package node runs the nodes of a living cluster: it registers Node objects, renews their Leases, and runs the pods
-// that are bound to them as a kubelet would, without code in the containers.
+// that are bound to them as a kubelet would. What runs in a container is a behavior, or a runtime's code.
 //
 // The package is made of the parts of the kubelet that are exported (conditions, restart rules, event reasons,
 // back-off, the event correlator) and of our own state machine in place of the kubelet's workers, which poll.
@@ -13,8 +13,8 @@
 //
 // What a container does is a [Process]. The processes of this package follow a [Behavior]. Other runtimes implement
 // [Runtime], for example containers that are Go functions.
-// Programs and requests of lifecycle hooks run on goroutines of their own, by the kubelet's code (hook.go); the state machine
-// goes on when they have ended. What clients of the kubelet's API see of pods is a copy (shown.go).
+// Lifecycle hooks run on goroutines of their own, by the kubelet's code (hook.go); the state machine goes on when they have
+// ended. What clients of the kubelet's API see of pods is a copy (shown.go).
 //
 // # Heartbeats
 //
@@ -35,5 +35,6 @@
 // # Locks
 //
 // node.mu guards the set of pods with something to do and the switches that users turn. It is never held during
-// a request. agent.mu guards what WaitReady waits for; node.mu may be taken while it is held. Everything else of a node and its pods belongs to the goroutine of the node.
+// a request. agent.mu guards what WaitReady waits for; node.mu may be taken while it is held. Everything else of a node and its
+// pods belongs to the goroutine of the node.
 package node

@@ -347,7 +347,7 @@ func (p *pod) kill(ctx context.Context, now time.Time) bool {
 func (p *pod) stopAll(ctx context.Context, grace int64, now time.Time) {
 	for _, name := range p.names() {
 		if c := p.latest(name); c != nil {
-			c.begin(ctx, p, grace, "", now)
+			c.beginStop(ctx, p, grace, "", now)
 		}
 	}
 	// A container that ends may be the one that another one waits for.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -213,15 +214,7 @@ func normalize(s *corev1.PodStatus, old *corev1.PodStatus, now time.Time) {
 			}
 		}
 	}
-	byName := func(a, b corev1.ContainerStatus) int {
-		switch {
-		case a.Name < b.Name:
-			return -1
-		case a.Name > b.Name:
-			return 1
-		}
-		return 0
-	}
+	byName := func(a, b corev1.ContainerStatus) int { return strings.Compare(a.Name, b.Name) }
 	slices.SortFunc(s.ContainerStatuses, byName)
 	slices.SortFunc(s.EphemeralContainerStatuses, byName)
 	// Neither belongs to the kubelet.

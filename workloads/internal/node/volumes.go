@@ -135,16 +135,16 @@ func (p *pod) secretFiles(ctx context.Context, name string, items []corev1.KeyTo
 }
 
 func (p *pod) downwardFiles(items []corev1.DownwardAPIVolumeFile, mode *int32) (payload, error) {
-	return downwardapi.CollectData(items, p.api, host{allocatable: p.allocatable()}, mode, nil)
+	return downwardapi.CollectData(items, p.api, volumeHost{allocatable: p.allocatable()}, mode, nil)
 }
 
-// host is the part of a volume.VolumeHost that downwardapi.CollectData calls.
-type host struct {
+// volumeHost is the part of a volume.VolumeHost that downwardapi.CollectData calls.
+type volumeHost struct {
 	volume.VolumeHost
 	allocatable corev1.ResourceList
 }
 
-func (h host) GetNodeAllocatable() (corev1.ResourceList, error) { return h.allocatable, nil }
+func (h volumeHost) GetNodeAllocatable() (corev1.ResourceList, error) { return h.allocatable, nil }
 
 func (p *pod) projectedFiles(ctx context.Context, v *corev1.Volume, now time.Time) (payload, error) {
 	all, mode := payload{}, v.Projected.DefaultMode

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -95,7 +96,8 @@ answers; comments, order and layout stay. Look at the difference before you keep
 // formats are those of --report.
 var formats = map[string]func(io.Writer, []player.Result) error{"junit": player.WriteJUnit, "json": player.WriteJSON}
 
-func (f *playing) play(cmd *cobra.Command, paths []string) error {
+// check returns the mistakes in the flags.
+func (f *playing) check() error {
 	if f.quiet && f.verbose {
 		return usageError{errors.New("run: --quiet and --verbose exclude each other")}
 	}
@@ -120,6 +122,42 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 			return fmt.Errorf("run: --report: %w", err)
 		}
 	}
+	return nil
+}
+
+// player returns what plays the scenarios: in this process, or on the cluster of --kubeconfig.
+func (f *playing) player(ctx context.Context) (player.Player, error) {
+	options := []fakecluster.Option{fakecluster.WithCRDPaths(f.crds...), fakecluster.WithManifests(f.manifests...)}
+	for _, folder := range f.kustomize {
+		objects, err := kustomize.Build(folder)
+		if err != nil {
+			return player.Player{}, fmt.Errorf("run: --kustomize: %w", err)
+		}
+		options = append(options, fakecluster.WithObjects(objects...))
+	}
+	p := player.Player{
+		Parallel: f.parallel, Bubble: bubbles(ctx), Live: workloads.FromYAML, Start: player.InProcessWith(options...),
+		Explanation: player.Explanation{Findings: os.Getenv(printsFindings) != "", Folder: os.Getenv(reportFolder)},
+	}
+	if f.kubeconfig == "" {
+		return p, nil
+	}
+	cfg, err := clientcmd.BuildConfigFromFlags("", f.kubeconfig)
+	if err != nil {
+		return p, fmt.Errorf("run: --kubeconfig: %w", err)
+	}
+	var may []remote.Option
+	if f.changesAll {
+		may = append(may, remote.AllowClusterChanges())
+	}
+	p.Start, p.Remote, p.Grace = remote.NewStarter(cfg, may...), true, f.grace
+	return p, nil
+}
+
+func (f *playing) play(cmd *cobra.Command, paths []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
 	reader := syntax.Reader{Kustomize: kustomize.Build}
 	all, err := reader.Load(paths...)
 	if err != nil {
@@ -139,28 +177,9 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 		reporter.Progress = len(all)
 	}
 	var results []player.Result
-	options := []fakecluster.Option{fakecluster.WithCRDPaths(f.crds...), fakecluster.WithManifests(f.manifests...)}
-	for _, folder := range f.kustomize {
-		objects, err := kustomize.Build(folder)
-		if err != nil {
-			return fmt.Errorf("run: --kustomize: %w", err)
-		}
-		options = append(options, fakecluster.WithObjects(objects...))
-	}
-	with := player.Player{
-		Parallel: f.parallel, Bubble: bubbles(cmd.Context()), Live: workloads.FromYAML, Start: player.InProcessWith(options...),
-		Explanation: player.Explanation{Findings: os.Getenv(printsFindings) != "", Folder: os.Getenv(reportFolder)},
-	}
-	if f.kubeconfig != "" {
-		cfg, err := clientcmd.BuildConfigFromFlags("", f.kubeconfig)
-		if err != nil {
-			return fmt.Errorf("run: --kubeconfig: %w", err)
-		}
-		var may []remote.Option
-		if f.changesAll {
-			may = append(may, remote.AllowClusterChanges())
-		}
-		with.Start, with.Remote, with.Grace = remote.NewStarter(cfg, may...), true, f.grace
+	with, err := f.player(cmd.Context())
+	if err != nil {
+		return err
 	}
 	report := func(r player.Result) {
 		reporter.Report(r)

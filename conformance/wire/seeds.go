@@ -45,16 +45,16 @@ func writeSeeds(ctx context.Context, file string) (err error) {
 			chosen = append(chosen, r)
 		}
 	}
-	taken := &taker{seen: map[string]bool{}}
-	cfg.Wrap(taken.wrap)
+	recorded := &recorder{seen: map[string]bool{}}
+	cfg.Wrap(recorded.wrap)
 	if err := exchange.Ask(ctx, cfg, chosen); err != nil {
 		return err
 	}
 	if err := exchange.Ask(ctx, cfg, fromStories); err != nil {
 		return err
 	}
-	slices.Sort(taken.lines) // groups are played side by side
-	return os.WriteFile(file, []byte(strings.Join(taken.lines, "\n")+"\n"), 0o644)
+	slices.Sort(recorded.lines) // groups are played side by side
+	return os.WriteFile(file, []byte(strings.Join(recorded.lines, "\n")+"\n"), 0o644)
 }
 
 // mistakesOf are the kinds whose mistakes are seeds. Those of other kinds differ by the kind alone.
@@ -63,14 +63,14 @@ var mistakesOf = map[string]bool{"v1 pods": true, "apps/v1 deployments": true}
 // lives are the requests in the life of an object whose bodies differ from kind to kind.
 var lives = map[string]bool{"create": true, "the other stub": true, "patch status": true, "scale": true}
 
-// taker takes down the requests that go through it.
-type taker struct {
+// recorder records the requests that go through it, each kind once.
+type recorder struct {
 	mu    sync.Mutex
 	seen  map[string]bool
 	lines []string
 }
 
-func (t *taker) wrap(next http.RoundTripper) http.RoundTripper {
+func (r *recorder) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		var body []byte
 		if req.Body != nil {
@@ -80,7 +80,7 @@ func (t *taker) wrap(next http.RoundTripper) http.RoundTripper {
 			}
 			req.Body = io.NopCloser(bytes.NewReader(body))
 		}
-		t.take(req, body)
+		r.record(req, body)
 		return next.RoundTrip(req)
 	})
 }
@@ -100,8 +100,8 @@ var (
 	serverMade = regexp.MustCompile(`"(uid|resourceVersion|creationTimestamp|time|apiVersion|kind|selfLink)":"[^"]*"`)
 )
 
-// take notes a request, unless another one was alike.
-func (t *taker) take(req *http.Request, body []byte) {
+// record records a request, unless an earlier one was of the same kind.
+func (r *recorder) record(req *http.Request, body []byte) {
 	seed := struct {
 		Method, Target      string
 		Accept, ContentType string `json:",omitempty"`
@@ -119,12 +119,12 @@ func (t *taker) take(req *http.Request, body []byte) {
 	if err := lines.Encode(seed); err != nil {
 		panic(err) // it is strings and bytes
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	target := numbers.ReplaceAllString(ofKind.ReplaceAllString(seed.Target, ""), "0")
 	kind := strings.Join([]string{seed.Method, target, seed.ContentType, serverMade.ReplaceAllString(seed.Body, ""), string(seed.Binary)}, "\n")
-	if !t.seen[kind] {
-		t.seen[kind] = true
-		t.lines = append(t.lines, strings.TrimSuffix(line.String(), "\n"))
+	if !r.seen[kind] {
+		r.seen[kind] = true
+		r.lines = append(r.lines, strings.TrimSuffix(line.String(), "\n"))
 	}
 }

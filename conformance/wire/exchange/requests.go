@@ -217,7 +217,7 @@ func (p *prober) mistakes(c string) {
 	}
 }
 
-// life is what an object goes through.
+// life is what an object goes through, from its create to its end.
 func (p *prober) life(c string) {
 	var stub map[string]any
 	if json.Unmarshal([]byte(p.stub.Stub), &stub) != nil {
@@ -229,6 +229,24 @@ func (p *prober) life(c string) {
 	if name == "" {
 		return
 	}
+	p.prerequisites()
+	text, _ := json.Marshal(stub)
+	body, one := string(text), c+"/"+name
+	p.creates(c, one, body)
+	p.reads(c, "with one")
+	p.add("list by name", "GET", c+"?fieldSelector=metadata.name%3D"+name, "")
+	p.updates(one)
+	p.patches(one, body, name)
+	for _, sub := range slices.Sorted(maps.Keys(p.subresources)) {
+		p.subresource(sub, one+"/"+sub)
+	}
+	p.add("get after all", "GET", one, "")
+	p.add("watch with one", "GET", c+"?watch=true&timeoutSeconds=1&resourceVersion=0&fieldSelector=metadata.name%3D"+name, "")
+	p.deletes(c, one, body)
+}
+
+// prerequisites creates the objects that the object needs.
+func (p *prober) prerequisites() {
 	for i, need := range p.stub.Prerequisites {
 		path := "/apis/" + need.GvrData.GroupVersion().String()
 		if need.GvrData.Group == "" {
@@ -239,9 +257,10 @@ func (p *prober) life(c string) {
 		}
 		p.add(fmt.Sprintf("prerequisite %d", i), "POST", path+"/"+need.GvrData.Resource, need.Stub)
 	}
-	text, _ := json.Marshal(stub)
-	body := string(text)
-	one := c + "/" + name
+}
+
+// creates creates the object and reads it.
+func (p *prober) creates(c, one, body string) {
 	p.add("create dry", "POST", c+"?dryRun=All", body)
 	p.add("create strictly in dry", "POST", c+"?dryRun=All&fieldValidation=Strict&fieldManager=m", body)
 	created := p.add("create", "POST", c, body)
@@ -255,9 +274,12 @@ func (p *prober) life(c string) {
 	p.add("get as wide table", "GET", one+"?includeObject=Object", "", "Accept", table)
 	p.add("get as partial", "GET", one, "", "Accept", partial)
 	p.add("get as yaml", "GET", one, "", "Accept", "application/yaml")
-	p.reads(c, "with one")
-	p.add("list by name", "GET", c+"?fieldSelector=metadata.name%3D"+name, "")
-	same := func(map[string]any) {}
+}
+
+// same leaves an object as it is.
+func same(map[string]any) {}
+
+func (p *prober) updates(one string) {
 	p.edit("update with the same", "PUT", one, "get", same)
 	label := func(o map[string]any) { meta(o)["labels"] = map[string]any{"wire": "yes"} }
 	p.edit("update with a label", "PUT", one, "get", label)
@@ -279,6 +301,9 @@ func (p *prober) life(c string) {
 		}
 		delete(meta(o), "resourceVersion")
 	})
+}
+
+func (p *prober) patches(one, body, name string) {
 	p.add("merge patch", "PATCH", one, `{"metadata":{"annotations":{"patched":"yes"}}}`, "Content-Type", "application/merge-patch+json")
 	p.add("merge patch again", "PATCH", one, `{"metadata":{"annotations":{"patched":"yes"}}}`, "Content-Type", "application/merge-patch+json")
 	p.add("strategic patch", "PATCH", one, `{"metadata":{"finalizers":["example.com/x"]}}`, "Content-Type", "application/strategic-merge-patch+json")
@@ -293,39 +318,41 @@ func (p *prober) life(c string) {
 	p.add("apply without a manager", "PATCH", one, body, "Content-Type", "application/apply-patch+yaml")
 	p.add("apply by another", "PATCH", one+"?fieldManager=other&force=true", fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"annotations":{"patched":"no"}}}`, p.gv.String(), p.resource.Kind, name), "Content-Type", "application/apply-patch+yaml")
 	p.add("apply by a third", "PATCH", one+"?fieldManager=third", fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"annotations":{"patched":"third"}}}`, p.gv.String(), p.resource.Kind, name), "Content-Type", "application/apply-patch+yaml")
-	for _, sub := range slices.Sorted(maps.Keys(p.subresources)) {
-		verbs := p.subresources[sub]
-		at := one + "/" + sub
-		switch sub {
-		case "exec", "attach", "portforward", "proxy", "log":
-			p.add(sub, "GET", at, "")
-			continue
-		}
-		p.add("get "+sub, "GET", at, "")
-		p.add("get "+sub+" as table", "GET", at, "", "Accept", table)
-		if slices.Contains(verbs, "update") {
-			p.edit("update "+sub+" with the same", "PUT", at, "get "+sub, same)
-			p.edit("update "+sub+" with a label", "PUT", at, "get "+sub, func(o map[string]any) { meta(o)["labels"] = map[string]any{"sub": "yes"} })
-		}
-		if slices.Contains(verbs, "patch") {
-			if sub == "status" {
-				p.add("patch status", "PATCH", at, p.stub.GetStatusStub(), "Content-Type", "application/merge-patch+json")
-				p.add("apply status", "PATCH", at+"?fieldManager=s&force=true", fmt.Sprintf(`{"apiVersion":%q,"kind":%q,%s`, p.gv.String(), p.resource.Kind, strings.TrimPrefix(p.stub.GetStatusStub(), "{")), "Content-Type", "application/apply-patch+yaml")
-				p.add("patch status with text", "PATCH", at, `{"status":"x"}`, "Content-Type", "application/merge-patch+json")
-			}
-			p.add("patch "+sub+" empty", "PATCH", at, `{}`, "Content-Type", "application/merge-patch+json")
-			p.add("patch "+sub+" strictly", "PATCH", at+"?fieldValidation=Strict", `{"nope":1}`, "Content-Type", "application/merge-patch+json")
-		}
-		if sub == "scale" {
-			p.add("scale", "PATCH", at, `{"spec":{"replicas":3}}`, "Content-Type", "application/merge-patch+json")
-			p.add("scale below zero", "PATCH", at, `{"spec":{"replicas":-1}}`, "Content-Type", "application/merge-patch+json")
-		}
-		if slices.Contains(verbs, "create") {
-			p.add("create "+sub, "POST", at+"?dryRun=All", "{}")
-		}
+}
+
+func (p *prober) subresource(sub, at string) {
+	verbs := p.subresources[sub]
+	switch sub {
+	case "exec", "attach", "portforward", "proxy", "log":
+		p.add(sub, "GET", at, "")
+		return
 	}
-	p.add("get after all", "GET", one, "")
-	p.add("watch with one", "GET", c+"?watch=true&timeoutSeconds=1&resourceVersion=0&fieldSelector=metadata.name%3D"+name, "")
+	p.add("get "+sub, "GET", at, "")
+	p.add("get "+sub+" as table", "GET", at, "", "Accept", table)
+	if slices.Contains(verbs, "update") {
+		p.edit("update "+sub+" with the same", "PUT", at, "get "+sub, same)
+		p.edit("update "+sub+" with a label", "PUT", at, "get "+sub, func(o map[string]any) { meta(o)["labels"] = map[string]any{"sub": "yes"} })
+	}
+	if slices.Contains(verbs, "patch") {
+		if sub == "status" {
+			p.add("patch status", "PATCH", at, p.stub.GetStatusStub(), "Content-Type", "application/merge-patch+json")
+			p.add("apply status", "PATCH", at+"?fieldManager=s&force=true", fmt.Sprintf(`{"apiVersion":%q,"kind":%q,%s`, p.gv.String(), p.resource.Kind, strings.TrimPrefix(p.stub.GetStatusStub(), "{")), "Content-Type", "application/apply-patch+yaml")
+			p.add("patch status with text", "PATCH", at, `{"status":"x"}`, "Content-Type", "application/merge-patch+json")
+		}
+		p.add("patch "+sub+" empty", "PATCH", at, `{}`, "Content-Type", "application/merge-patch+json")
+		p.add("patch "+sub+" strictly", "PATCH", at+"?fieldValidation=Strict", `{"nope":1}`, "Content-Type", "application/merge-patch+json")
+	}
+	if sub == "scale" {
+		p.add("scale", "PATCH", at, `{"spec":{"replicas":3}}`, "Content-Type", "application/merge-patch+json")
+		p.add("scale below zero", "PATCH", at, `{"spec":{"replicas":-1}}`, "Content-Type", "application/merge-patch+json")
+	}
+	if slices.Contains(verbs, "create") {
+		p.add("create "+sub, "POST", at+"?dryRun=All", "{}")
+	}
+}
+
+// deletes deletes the object, which has a finalizer, and a second one of its name.
+func (p *prober) deletes(c, one, body string) {
 	p.add("delete with another uid", "DELETE", one, `{"preconditions":{"uid":"x"}}`)
 	p.add("delete with another version", "DELETE", one, `{"preconditions":{"resourceVersion":"1"}}`)
 	p.add("delete dry", "DELETE", one+"?dryRun=All", "")

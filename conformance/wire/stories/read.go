@@ -234,7 +234,6 @@ func request(base exchange.Request, l line, expand func(string) string) (exchang
 	}
 	r.Path = expand(word())
 	var body string
-	isCBOR := false
 	for rest != "" && body == "" {
 		if after, ok := strings.CutPrefix(rest, "body="); ok {
 			body = after
@@ -244,62 +243,69 @@ func request(base exchange.Request, l line, expand func(string) string) (exchang
 			body = rest
 			break
 		}
-		w := word()
-		key, value, valued := strings.Cut(w, "=")
-		value = expand(value)
-		var err error
-		switch {
-		case !valued && patches[w] != "":
-			r.Header["Content-Type"] = patches[w]
-			isCBOR = strings.HasSuffix(w, "cbor")
-		case w == "anonymous":
-			r.Anonymous = true
-		case w == "unordered":
-			r.Unordered = true
-		case key == "as" && forms[value] != "":
-			r.Header["Accept"] = forms[value]
-		case key == "from":
-			r.From = value
-		case key == "user":
-			r.Header["Impersonate-User"] = value
-		case key == "groups":
-			r.Header["Impersonate-Group"] = value
-		case key == "until":
-			_, err = fmt.Sscan(value, &r.Until)
-		case key == "wait":
-			r.Wait, err = time.ParseDuration(value)
-		case valued && key[0] >= 'A' && key[0] <= 'Z':
-			r.Header[key] = strings.ReplaceAll(value, "_", " ")
-		default:
-			return r, fmt.Errorf("%q is not a word", w)
-		}
-		if err != nil {
+		if err := setWord(&r, word(), expand); err != nil {
 			return r, err
 		}
 	}
-	r.Body = expand(body)
-	if len(l.below) > 0 {
-		text := expand(strings.Join(l.below, "\n"))
-		if r.Header["Content-Type"] == patches["yaml"] {
-			r.Body = text
-		} else {
-			converted, err := yaml.YAMLToJSON([]byte(text))
+	return r, setBody(&r, expand(body), expand(strings.Join(l.below, "\n")))
+}
+
+// setWord sets what a word of the language says about a request.
+func setWord(r *exchange.Request, word string, expand func(string) string) (err error) {
+	key, value, valued := strings.Cut(word, "=")
+	value = expand(value)
+	switch {
+	case !valued && patches[word] != "":
+		r.Header["Content-Type"] = patches[word]
+	case word == "anonymous":
+		r.Anonymous = true
+	case word == "unordered":
+		r.Unordered = true
+	case key == "as" && forms[value] != "":
+		r.Header["Accept"] = forms[value]
+	case key == "from":
+		r.From = value
+	case key == "user":
+		r.Header["Impersonate-User"] = value
+	case key == "groups":
+		r.Header["Impersonate-Group"] = value
+	case key == "until":
+		_, err = fmt.Sscan(value, &r.Until)
+	case key == "wait":
+		r.Wait, err = time.ParseDuration(value)
+	case valued && key[0] >= 'A' && key[0] <= 'Z':
+		r.Header[key] = strings.ReplaceAll(value, "_", " ")
+	default:
+		return fmt.Errorf("%q is not a word", word)
+	}
+	return err
+}
+
+// setBody sets the body of a request: that of its line, or else the YAML below it, in the encoding of the Content-Type.
+func setBody(r *exchange.Request, body, below string) error {
+	r.Body = body
+	contentType := r.Header["Content-Type"]
+	if below != "" {
+		r.Body = below
+		if contentType != patches["yaml"] {
+			converted, err := yaml.YAMLToJSON([]byte(below))
 			if err != nil {
-				return r, err
+				return err
 			}
 			r.Body = string(converted)
 		}
 	}
-	if isCBOR && r.Body != "" {
-		var value any
-		if err := utiljson.Unmarshal([]byte(r.Body), &value); err != nil {
-			return r, err
-		}
-		encoded, err := direct.Marshal(value)
-		if err != nil {
-			return r, err
-		}
-		r.Body = string(encoded)
+	if r.Body == "" || contentType != patches["cbor"] && contentType != patches["apply-cbor"] {
+		return nil
 	}
-	return r, nil
+	var value any
+	if err := utiljson.Unmarshal([]byte(r.Body), &value); err != nil {
+		return err
+	}
+	encoded, err := direct.Marshal(value)
+	if err != nil {
+		return err
+	}
+	r.Body = string(encoded)
+	return nil
 }

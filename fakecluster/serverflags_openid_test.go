@@ -146,6 +146,42 @@ jwt:
 	}
 }
 
+// The first token after a change of the file is judged by the new content, also in a fork. A file with mistakes changes nothing.
+func TestAuthenticationConfigurationIsReadAgain(t *testing.T) {
+	one, two := startProvider(t, "/.well-known/openid-configuration"), startProvider(t, "/.well-known/openid-configuration")
+	const head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n"
+	trust := func(p *provider, prefix string) string {
+		authority := strings.TrimSpace(string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.Certificate().Raw})))
+		return head + "jwt:\n- issuer:\n    url: " + p.URL + "\n    audiences: [cluster]\n    certificateAuthority: |\n      " +
+			strings.ReplaceAll(authority, "\n", "\n      ") + "\n  claimMappings: {username: {claim: sub, prefix: '" + prefix + "'}}\n"
+	}
+	folder := t.TempDir()
+	file := put(t, folder, "authentication.yaml", trust(one, "a:"))
+	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags("--authentication-config="+file))
+	fork := c.Fork(t)
+	for _, test := range []struct {
+		rule, content  string
+		ofOne, ofOther string
+	}{
+		{"the content at the start", trust(one, "a:"), "a:jane system:authenticated", "Unauthorized"},
+		{"another prefix", trust(one, "b:"), "b:jane system:authenticated", "Unauthorized"},
+		{"another issuer", trust(two, "c:"), "Unauthorized", "c:jane system:authenticated"},
+		{"a mistake", head + "x: 1\n", "Unauthorized", "c:jane system:authenticated"},
+		{"an empty file", "", "Unauthorized", "c:jane system:authenticated"},
+		{"a change for requests without credentials", head + "anonymous: {enabled: true}\n", "Unauthorized", "c:jane system:authenticated"},
+		{"no issuers", head, "Unauthorized", "Unauthorized"},
+		{"the first content again", trust(one, "a:"), "a:jane system:authenticated", "Unauthorized"},
+	} {
+		put(t, folder, "authentication.yaml", test.content)
+		for name, of := range map[string]*fakecluster.Cluster{"the cluster": c, "a fork": fork} {
+			of1, of2 := bearerIs(t, of, one.token(map[string]any{"sub": "jane"})), bearerIs(t, of, two.token(map[string]any{"sub": "jane"}))
+			if of1 != test.ofOne || of2 != test.ofOther {
+				t.Errorf("%s, %s: %q and %q, want %q and %q", test.rule, name, of1, of2, test.ofOne, test.ofOther)
+			}
+		}
+	}
+}
+
 func TestAuthenticationThatIsRefused(t *testing.T) {
 	folder := t.TempDir()
 	file := func(name, text string) string {

@@ -30,6 +30,15 @@ type OpenID struct {
 	issuers    []apiserver.JWTAuthenticator
 	algorithms []string
 	own        []string // the cluster's own issuer, which no other one can be
+	from       *authenticationFile
+}
+
+// authenticationFile is the file that issuers are read from.
+type authenticationFile struct {
+	path      string
+	read      stamp
+	data      []byte
+	anonymous *apiserver.AnonymousAuthConfig
 }
 
 // OpenIDFlags are the flags --oidc-* of kube-apiserver.
@@ -45,19 +54,29 @@ type OpenIDFlags struct {
 // ReadAuthentication reads the file of the flag --authentication-config. Own are the issuers
 // of the tokens of service accounts. The errors are those of a real server.
 func ReadAuthentication(file string, own []string) (*OpenID, *apiserver.AnonymousAuthConfig, error) {
-	config, err := readAuthentication(file)
+	from := &authenticationFile{path: file, read: stampOf(file)}
+	var err error
+	if from.data, err = os.ReadFile(file); err != nil {
+		return nil, nil, cannotLoad(file, err)
+	}
+	config, err := parseAuthentication(from.data)
 	if err != nil {
-		return nil, nil, fmt.Errorf("failed to load authentication configuration from file %q: %w", file, err)
+		return nil, nil, cannotLoad(file, err)
 	}
 	o, err := newOpenID(config, upstream.AllValidSigningAlgorithms(), own)
-	return o, config.Anonymous, err
+	if err != nil {
+		return nil, nil, err
+	}
+	from.anonymous = config.Anonymous
+	o.from = from
+	return o, config.Anonymous, nil
 }
 
-func readAuthentication(file string) (*apiserver.AuthenticationConfiguration, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
+func cannotLoad(file string, err error) error {
+	return fmt.Errorf("failed to load authentication configuration from file %q: %w", file, err)
+}
+
+func parseAuthentication(text []byte) (*apiserver.AuthenticationConfiguration, error) {
 	if len(text) == 0 {
 		return nil, errors.New("empty config data")
 	}
@@ -112,14 +131,23 @@ func newOpenID(config *apiserver.AuthenticationConfiguration, algorithms, own []
 			return nil, fmt.Errorf("invalid authentication configuration: fakecluster does not have jwt[%d].issuer.egressSelectorType: issuers are called directly", i)
 		}
 	}
-	o := &OpenID{config.JWT, algorithms, own}
-	_, err := o.Tokens(context.Background()) // what else it refuses
+	o := &OpenID{issuers: config.JWT, algorithms: algorithms, own: own}
+	_, err := o.tokens(context.Background()) // what else it refuses
 	return o, err
 }
 
 // Tokens returns what authenticates the ID tokens. The keys of an issuer are fetched when the
 // first token needs them. The context ends with the server.
 func (o *OpenID) Tokens(closing context.Context) (authenticator.Token, error) {
+	by, err := o.tokens(closing)
+	if err != nil || o.from == nil {
+		return by, err
+	}
+	return newReloadingTokens(closing, o, by), nil
+}
+
+// tokens is Tokens for the issuers as they are now.
+func (o *OpenID) tokens(closing context.Context) (authenticator.Token, error) {
 	var all []authenticator.Token
 	for _, issuer := range o.issuers {
 		client, err := clientOf(issuer.Issuer)

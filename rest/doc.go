@@ -18,7 +18,7 @@
 //   - filters.go has the filters in the order in which a request passes them: recover, refuse
 //     once closed, forbid caching, demand HTTPS, context, path, history, clock, audit, time limit, allowed origins,
 //     client CAs, health, authentication, explanation, impersonation, FlowSchema, faults, authorization, functions before reads.
-//     Each is a function in a file of its own.
+//     Each is a function, in a file named after what it does.
 //   - paths.go separates resources from other paths (discovery, OpenAPI, the version).
 //   - resources.go finds what the path names in the registry, and its verb.
 //   - create.go reads the options (query.go). write.go makes a write.Request of them and hands it to package

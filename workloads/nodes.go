@@ -75,8 +75,21 @@ func (w *Workloads) beat(name string) (last time.Time, beats, found bool) {
 	return w.agent.Beat(name)
 }
 
-// startNodes runs the nodes, the provisioner of their volumes and the server of their metrics. The users of nodes get the ClusterRole that kubelets have
-// without the authorizer Node. After an error, wait is nil or waits for what has started.
+// bindRoleOfNodes gives the users of nodes the ClusterRole that kubelets have without the authorizer Node.
+func bindRoleOfNodes(ctx context.Context, admin kubernetes.Interface) error {
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "workloads:nodes"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:node"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:nodes"}},
+	}
+	if _, err := admin.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("binding the role of nodes: %w", err)
+	}
+	return nil
+}
+
+// startNodes runs the nodes, the provisioner of their volumes and the server of their metrics. After an error, wait is nil or waits
+// for what has started.
 func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *settings, shared informers.SharedInformerFactory) (wait func(), err error) {
 	if len(s.nodes) == 0 {
 		if len(s.behaviors) > 0 {
@@ -91,14 +104,8 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 	if err != nil {
 		return nil, err
 	}
-	const group = "system:nodes"
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "workloads:nodes"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:node"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: group}},
-	}
-	if _, err := admin.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("binding the role of nodes: %w", err)
+	if err := bindRoleOfNodes(ctx, admin); err != nil {
+		return nil, err
 	}
 	var runtimes []node.Runtime
 	end := func() {}

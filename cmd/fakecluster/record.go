@@ -62,33 +62,33 @@ func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller
 			s.from.Cluster.Controllers = append(s.from.Cluster.Controllers, string(controller))
 		}
 	}
-	add := func(path string) error {
+	paths, err := s.files(f)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
 		at, err := filepath.Abs(path)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if relative, err := filepath.Rel(folder, at); err == nil {
 			at = filepath.ToSlash(relative)
 		}
 		s.from.Files = append(s.from.Files, at)
-		return nil
 	}
+	return s, nil
+}
+
+// files returns the paths of the manifests that the scenario begins with. Those of kustomizations are written at the end of the session.
+func (s *session) files(f *serving) (paths []string, err error) {
 	for _, path := range f.crds {
 		files, err := definitionsIn(path)
 		if err != nil {
 			return nil, err
 		}
-		for _, file := range files {
-			if err := add(file); err != nil {
-				return nil, err
-			}
-		}
+		paths = append(paths, files...)
 	}
-	for _, path := range f.manifests { // of a folder, a scenario creates the manifests in the same order
-		if err := add(path); err != nil {
-			return nil, err
-		}
-	}
+	paths = append(paths, f.manifests...) // of a folder, a scenario creates the manifests in the same order
 	for i, folder := range f.kustomize {
 		objects, err := kustomize.Build(folder)
 		if err != nil {
@@ -103,11 +103,9 @@ func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller
 			return nil, fmt.Errorf("--record: %s exists already and is not overwritten: remove it, or name another file", to)
 		}
 		s.built = append(s.built, builtFile{to, text})
-		if err := add(to); err != nil {
-			return nil, err
-		}
+		paths = append(paths, to)
 	}
-	return s, nil
+	return paths, nil
 }
 
 // builtFile is a file with the objects of a kustomization.

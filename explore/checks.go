@@ -290,8 +290,11 @@ func (p *playing) checkStart(before int64) {
 
 // checkRequests checks all requests of the operator.
 func (p *playing) checkRequests() {
-	p.out.requests = p.operatorRequests()
-	p.out.callers = map[string]string{}
+	requests := p.operatorRequests()
+	p.out.requests = append(p.out.requests, requests...)
+	if p.out.callers == nil {
+		p.out.callers = map[string]string{}
+	}
 	p.run.mu.Lock()
 	for _, s := range p.run.seen {
 		if s.callers != nil {
@@ -299,7 +302,7 @@ func (p *playing) checkRequests() {
 		}
 	}
 	p.run.mu.Unlock()
-	for _, r := range p.out.requests {
+	for _, r := range requests {
 		switch {
 		case p.user != "" && r.Code == 403 && strings.Contains(r.Message, "is forbidden: User "):
 			p.report(problem{oracle: Permitted, key: r.Verb + " " + r.Resource + "/" + r.Subresource, step: -1,

@@ -50,6 +50,8 @@ type run struct {
 	stacks     bool  // the line of code that sends each write is kept
 	pace       *pace // of the requests; nil: no limit
 
+	earlier int // requests of controllers in the clusters that this one goes on from
+
 	mu          sync.Mutex
 	counts      map[request]int
 	seen        []*sentRequest // requests of controllers, in their order
@@ -256,7 +258,7 @@ func (r *run) observe(of request, sent sentRequest) (s *sentRequest, strike poin
 	s = &sent
 	s.occurrence, s.at = occurrence{of, r.counts[of]}, time.Now()
 	r.seen = append(r.seen, s)
-	s.userAgent += fmt.Sprintf("explore-%d.", len(r.seen))
+	s.userAgent += fmt.Sprintf("explore-%d.", r.earlier+len(r.seen))
 	strike, struck = r.points[s.occurrence]
 	if struck {
 		r.reached[s.occurrence] = true

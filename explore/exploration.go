@@ -83,6 +83,11 @@ func (e *operatorExploration) explore() (Found, error) {
 			return e.results.found, err
 		}
 	}
+	for _, d := range Oracles() {
+		if e.subject.checks(d.Oracle) && (e.next != nil || !d.Upgrade) {
+			e.results.found.oracles = append(e.results.found.oracles, d.Oracle)
+		}
+	}
 	if e.user == "" {
 		e.results.found.Unchecked = append(e.results.found.Unchecked, "permitted, because Subject.Roles is empty")
 	}

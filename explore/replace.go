@@ -43,7 +43,7 @@ func (p *playing) replaceVersion(to *installation, atWork bool) error {
 	}
 	p.installation, p.client, p.sent = to, cluster.Dynamic(), 0
 	r := newRun()
-	r.cluster, r.t = cluster, p.run.t
+	r.cluster, r.t, r.earlier = cluster, p.run.t, p.run.earlier+p.sentRequests()
 	p.run, p.ended = r, false
 	if err := p.findResources(); err != nil {
 		p.endWith(problem{oracle: Upgrades, key: "not served", step: p.step,

@@ -54,7 +54,7 @@ func (e *operatorExploration) finding(tr trial, out *outcome, p problem) Finding
 	}
 	fmt.Fprintf(&b, "To run this trial alone:\n    go test -run '^%s$' -explore.replay='%s'\n", e.t.Name(), strings.ReplaceAll(tr.String(), "'", `'\''`))
 	fmt.Fprintf(&b, "If this is on purpose, see docs/explore-operator.md#%s", p.oracle)
-	return Finding{Oracle: p.oracle, Trial: tr.String(), What: p.what, Report: printable.Text(b.String())}
+	return Finding{Oracle: p.oracle, Trial: tr.String(), What: p.what, Report: printable.Text(b.String()), timelines: e.timelines(tr, out, p)}
 }
 
 // sentence is a step in words.

@@ -1,9 +1,13 @@
 package explore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -95,7 +99,42 @@ func (found Found) log(t *testing.T, err error, began time.Time, isNew bool) {
 			}
 		}
 	}
+	if err := found.writeFiles(t.Name()); err != nil {
+		t.Errorf("explore: %v", err)
+	}
 	t.Logf("explore: %s; %.0f trials a second", found, float64(found.Trials+found.Rejected)/time.Since(began).Seconds())
+}
+
+// writeFiles writes the files that the flag -explore.junit and the environment variable FAKECLUSTER_REPORT ask for.
+func (found Found) writeFiles(test string) error {
+	if *junitFlag != "" {
+		if err := writeFile(*junitFlag, func(w io.Writer) error { return found.WriteJUnit(w, test) }); err != nil {
+			return err
+		}
+	}
+	folder := os.Getenv("FAKECLUSTER_REPORT")
+	if folder == "" {
+		return nil
+	}
+	for i, f := range found.Findings {
+		path := filepath.Join(folder, fmt.Sprintf("%s-%s-%d.html", unsafeInNames.ReplaceAllString(test, "_"), f.Oracle, i+1))
+		if err := writeFile(path, f.WritePage); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFile replaces a file, and makes its folder.
+func writeFile(path string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
 // Found is what an exploration of an operator has found.
@@ -109,6 +148,8 @@ type Found struct {
 	Unchecked []string
 	// Left are the objects of Subject.Dump that were left out, each with the reason.
 	Left []string
+
+	oracles []Oracle // that are switched on
 }
 
 // Finding is something that the operator does wrong.
@@ -118,6 +159,8 @@ type Finding struct {
 	Trial string
 	// What is the finding in one sentence. Report is the whole text for the log of a test.
 	What, Report string
+
+	timelines []*timeline
 }
 
 // FindOperator explores an operator as [Operator] does, and returns what it has found instead of failing. It does not read or write

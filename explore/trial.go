@@ -137,6 +137,9 @@ type outcome struct {
 	requests    []inspect.Request // of the operator
 	callers     map[string]string // lines of code, by user agent
 	run         *run
+
+	began time.Time   // when the operator was started
+	times []time.Time // of the steps that were taken
 }
 
 // playing is a trial that is being run, in its bubble.
@@ -226,6 +229,7 @@ func (p *playing) play() {
 			return
 		}
 	}
+	p.out.began = time.Now()
 	p.startOperator()
 	if !p.settle(-1) {
 		return
@@ -241,6 +245,7 @@ func (p *playing) play() {
 		p.step = i
 		p.sent = p.sentRequests()
 		before := p.operatorRevisions()
+		p.out.times = append(p.out.times, time.Now())
 		if why := p.take(s); why != "" {
 			p.out.rejected = fmt.Sprintf("%s: %s", s, why)
 			return

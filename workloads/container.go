@@ -27,6 +27,25 @@ func Image(name string, run func(ctx context.Context, c *Container) error) Optio
 	return func(s *settings) { s.images = append(s.images, container.Image{Name: name, Run: run}) }
 }
 
+// Command runs the containers of an image as a program of this machine, in real time, on Linux. path and args are as for exec.Command; those of
+// the container follow: its command without the first word, and its args. The program has
+//
+//   - the environment of the container, and PATH, HOME and TMPDIR, which are those of a folder of its own;
+//   - KUBECONFIG, a file for the Pod's ServiceAccount with the token that is mounted, in place of the variables that make rest.InClusterConfig
+//     work;
+//   - volumes as folders: an argument or a variable that is a mount path or a path below one, also after its first "=", is the path on disk;
+//   - SIGTERM, SIGKILL after the grace period, the container's exit code (128 and the number of the signal that ends it), and its log;
+//   - the machine's network. The TCP ports that the container declares or is probed at lead to the same ports of 127.0.0.1, also from
+//     Services. Two containers cannot have the same one.
+//
+// It ends with its container, and so do the programs that it has started; a test that is killed leaves none behind. It is an
+// error of Run in a synctest bubble, on other systems, and if there is no such program. What [Image] says of names applies.
+func Command(image, path string, args ...string) Option {
+	return func(s *settings) {
+		s.images = append(s.images, container.Image{Name: image, Program: &container.Program{Path: path, Args: args}})
+	}
+}
+
 // Exit returns an error with which the function of an image, or a program of [Container.HandleExec], ends with an exit code
 // from 0 to 255.
 func Exit(code int) error { return container.Exit(code) }

@@ -24,6 +24,9 @@ import (
 
 // TestMain fails the package if a test left a goroutine behind.
 func TestMain(m *testing.M) {
+	if os.Getenv("TEST_PROGRAM") != "" {
+		os.Exit(testProgram())
+	}
 	memorytest.Verify()
 	code := m.Run()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()

@@ -96,7 +96,7 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 			return nil, errors.New("Behaviors: there are no Nodes; add Nodes(3)")
 		}
 		if len(s.images) > 0 || s.onlyKnown {
-			return nil, errors.New("Image and OnlyKnownImages: there are no Nodes; add Nodes(1)")
+			return nil, errors.New("Image, Command and OnlyKnownImages: there are no Nodes; add Nodes(1)")
 		}
 		return func() {}, nil
 	}
@@ -110,9 +110,9 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 	var runtimes []node.Runtime
 	end := func() {}
 	if len(s.images) > 0 {
-		functions, err := container.NewRuntime(container.Config{Images: s.images, RESTConfig: w.attachment.TokenConfig, Report: w.report})
+		functions, err := container.NewRuntime(container.Config{Images: s.images, RESTConfig: w.attachment.TokenConfig, Kubeconfig: c.Kubeconfig, Report: w.report})
 		if err != nil {
-			return nil, fmt.Errorf("Image: %w", err)
+			return nil, fmt.Errorf("Image or Command: %w", err)
 		}
 		runtimes, end = append(runtimes, functions), functions.Close
 	}

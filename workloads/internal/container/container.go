@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	clientrest "k8s.io/client-go/rest"
@@ -44,10 +45,13 @@ type Container struct {
 	// Stdout and Stderr go to the log of the container.
 	Stdout, Stderr io.Writer
 
+	spec    *corev1.Container // read-only
 	files   *files.Root
 	config  func(token string) *clientrest.Config
 	sockets *network.Process // nil: there is no network
 	exec    execHandlers
+	killed  chan struct{} // closed by SIGKILL
+	kill    func()        // closes it
 }
 
 func newContainer(p *process) *Container {
@@ -56,8 +60,10 @@ func newContainer(p *process) *Container {
 		Name: of.Spec.Name, Image: of.Spec.Image, Pod: of.Pod.DeepCopy(), Command: of.Command, Args: of.Args, Dir: of.Spec.WorkingDir,
 		Hostname: of.Hostname, IP: of.IP, Environment: append([]string{"HOSTNAME=" + of.Hostname}, of.Environment...),
 		Stdin: strings.NewReader(""), Stdout: of.Log.Writer(stdio.Stdout), Stderr: of.Log.Writer(stdio.Stderr),
-		files: of.Files, config: p.runtime.config.RESTConfig,
+		spec: of.Spec, files: of.Files, config: p.runtime.config.RESTConfig,
 	}
+	c.killed = make(chan struct{})
+	c.kill = sync.OnceFunc(func() { close(c.killed) })
 	if of.Stdin != nil {
 		c.Stdin = of.Stdin
 	}

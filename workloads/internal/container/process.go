@@ -34,6 +34,7 @@ const (
 type process struct {
 	runtime   *Runtime
 	of        node.Container
+	program   bool // it is a program of the system, which SIGKILL ends
 	container *Container
 	ctx       context.Context
 	cancel    context.CancelFunc
@@ -44,8 +45,8 @@ type process struct {
 	probes     map[node.ProbeKind]*probe
 }
 
-func newProcess(r *Runtime, of node.Container) *process {
-	p := &process{runtime: r, of: of, probes: map[node.ProbeKind]*probe{}}
+func newProcess(r *Runtime, of node.Container, program bool) *process {
+	p := &process{runtime: r, of: of, program: program, probes: map[node.ProbeKind]*probe{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.container = newContainer(p)
 	return p
@@ -193,10 +194,14 @@ func (p *process) Kill(now time.Time) {
 	ended := p.exit != nil
 	p.mu.Unlock()
 	p.cancel()
+	p.container.kill()
 	if ended {
 		return
 	}
 	p.end(node.Exit{Code: killed, Reason: "Error"})
+	if p.program {
+		return
+	}
 	p.runtime.config.Report(fmt.Errorf("%s has not returned within %v of SIGTERM; the function has to return when its context is done", p, after.Round(time.Second)))
 }
 

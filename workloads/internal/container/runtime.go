@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,10 +18,11 @@ import (
 // Function is the program of an image.
 type Function func(ctx context.Context, c *Container) error
 
-// Image is an image with its program.
+// Image is an image with its function, or with a program.
 type Image struct {
-	Name string // with or without a tag; a pattern of path.Match
-	Run  Function
+	Name    string // with or without a tag; a pattern of path.Match
+	Run     Function
+	Program *Program
 }
 
 // Config is what NewRuntime needs.
@@ -28,6 +30,8 @@ type Config struct {
 	Images []Image
 	// RESTConfig returns a configuration for a client with a token.
 	RESTConfig func(token string) *clientrest.Config
+	// Kubeconfig returns a kubeconfig file of the cluster, for programs.
+	Kubeconfig func() ([]byte, error)
 	// Report is called, on any goroutine, with what is wrong with a function: it goes on after SIGKILL.
 	Report func(error)
 }
@@ -46,7 +50,16 @@ type Runtime struct {
 func NewRuntime(config Config) (*Runtime, error) {
 	var errs []error
 	seen := map[string]bool{}
-	for _, image := range config.Images {
+	config.Images = slices.Clone(config.Images)
+	for i, image := range config.Images {
+		if image.Program != nil {
+			run, err := image.Program.function(config.Kubeconfig)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			image.Run, config.Images[i].Run = run, run
+		}
 		switch _, err := path.Match(image.Name, ""); {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("image %q is not a pattern of path.Match: %w", image.Name, err))
@@ -55,7 +68,7 @@ func NewRuntime(config Config) (*Runtime, error) {
 		case image.Run == nil:
 			errs = append(errs, fmt.Errorf("the function of image %q is nil", image.Name))
 		case seen[image.Name]:
-			errs = append(errs, fmt.Errorf("image %q has two functions; leave one out", image.Name))
+			errs = append(errs, fmt.Errorf("image %q has two functions or programs; leave one out", image.Name))
 		}
 		seen[image.Name] = true
 	}
@@ -63,13 +76,13 @@ func NewRuntime(config Config) (*Runtime, error) {
 }
 
 // Has implements node.Runtime.
-func (r *Runtime) Has(image string) bool { return r.function(image) != nil }
+func (r *Runtime) Has(image string) bool { return r.image(image) != nil }
 
-// function returns the program of an image, or nil.
-func (r *Runtime) function(image string) Function {
-	for _, i := range r.config.Images {
-		if workloadconfig.MatchesImage(i.Name, image) {
-			return i.Run
+// image returns the image of a name, or nil.
+func (r *Runtime) image(name string) *Image {
+	for i := range r.config.Images {
+		if workloadconfig.MatchesImage(r.config.Images[i].Name, name) {
+			return &r.config.Images[i]
 		}
 	}
 	return nil
@@ -77,12 +90,13 @@ func (r *Runtime) function(image string) Function {
 
 // Start implements node.Runtime.
 func (r *Runtime) Start(of node.Container) node.Process {
-	p := newProcess(r, of)
+	image := r.image(of.Spec.Image)
+	p := newProcess(r, of, image.Program != nil)
 	r.mu.Lock()
 	r.running[p] = true
 	r.mu.Unlock()
 	r.finished.Go(func() {
-		p.run(r.function(of.Spec.Image))
+		p.run(image.Run)
 		r.mu.Lock()
 		delete(r.running, p)
 		r.mu.Unlock()
@@ -107,7 +121,7 @@ func (r *Runtime) run(name string, program func()) {
 const closing = 10 * time.Second
 
 // Close cancels the contexts of all functions that run, and waits until they have returned. One that has not returned
-// after ten seconds is reported.
+// after ten seconds is reported; a program is killed.
 func (r *Runtime) Close() {
 	r.mu.Lock()
 	for p := range r.running {
@@ -126,12 +140,26 @@ func (r *Runtime) Close() {
 		return
 	case <-timer.C:
 	}
+	if r.reportRunning() == 0 {
+		<-done // only programs were left, which are killed
+	}
+}
+
+// reportRunning kills the programs that run, and reports the functions that do. It returns how many these are.
+func (r *Runtime) reportRunning() (functions int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for p := range r.running {
+		if p.program {
+			p.container.kill() // a system does the same after the grace period
+			continue
+		}
+		functions++
 		r.config.Report(fmt.Errorf("%s has not returned %v after the end of the cluster; the function has to return when its context is done", p, closing))
 	}
 	for name := range r.programs {
+		functions++
 		r.config.Report(fmt.Errorf("%s has not returned %v after the end of the cluster; it has to return when its context is done", *name, closing))
 	}
+	return functions
 }

@@ -41,7 +41,7 @@ func (p *pod) root(spec *corev1.Container, env environment) (*files.Root, error)
 		mount := files.Mount{Path: m.MountPath, Tree: tree, SubPath: below, ReadOnly: m.ReadOnly || fromAPI}
 		if fromAPI && below != "" {
 			// A part of a volume stays as it is when the container starts.
-			if mount, err = snapshot(mount, filesOf(content, path.Clean(below))); err != nil {
+			if mount, err = p.snapshot(mount, filesOf(content, path.Clean(below))); err != nil {
 				return nil, err
 			}
 		} else if below != "" {
@@ -94,8 +94,8 @@ func subPath(m *corev1.VolumeMount, env environment) (string, error) {
 }
 
 // snapshot mounts files that do not change: a folder of a volume, or one file.
-func snapshot(m files.Mount, content map[string]files.File) (files.Mount, error) {
-	m.Tree, m.SubPath = files.NewTree(), ""
+func (p *pod) snapshot(m files.Mount, content map[string]files.File) (files.Mount, error) {
+	m.Tree, m.SubPath = p.newTree(), ""
 	if file, ok := content["."]; ok {
 		m.SubPath = path.Base(m.Path)
 		return m, m.Tree.Write(m.SubPath, file)

@@ -1,0 +1,189 @@
+package container
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	clientcmd "k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/fakecluster/fakecluster/internal/bubble"
+)
+
+// Program is a program of the system that is the process of a container.
+type Program struct {
+	Path string   // of the program, as for exec.Command
+	Args []string // before those of the container
+}
+
+// function returns the function that runs the program. It fails where no program can run.
+func (g *Program) function(kubeconfig func() ([]byte, error)) (Function, error) {
+	switch {
+	case runtime.GOOS != "linux":
+		return nil, fmt.Errorf("the program %s: programs of containers run on Linux only, and this is %s; use a function", g.Path, runtime.GOOS)
+	case bubble.Inside():
+		return nil, fmt.Errorf("the program %s: a program has real time, so it cannot run in a synctest bubble; use a function", g.Path)
+	}
+	at, err := exec.LookPath(g.Path)
+	if err != nil {
+		return nil, fmt.Errorf("the program %s: %w", g.Path, err)
+	}
+	if at, err = filepath.Abs(at); err != nil {
+		return nil, fmt.Errorf("the program %s: %w", g.Path, err)
+	}
+	return func(ctx context.Context, c *Container) error {
+		// The kernel ends the program when the thread that has started it ends, and so with the test.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		own, err := os.MkdirTemp("", "fakecluster-container-")
+		if err != nil {
+			return err
+		}
+		return errors.Join(run(ctx, c, own, exec.Command(at, g.Args...), kubeconfig), os.RemoveAll(own))
+	}, nil
+}
+
+// outputDelay is how long the output of a program is read on after its end, if a child of it still has the streams.
+const outputDelay = time.Second
+
+// run runs a program in a container that has a folder of its own.
+func run(ctx context.Context, c *Container, own string, program *exec.Cmd, kubeconfig func() ([]byte, error)) error {
+	folders, err := mountedFolders(c)
+	if err != nil {
+		return err
+	}
+	if len(c.Command) > 1 {
+		program.Args = append(program.Args, folders.inAll(c.Command[1:])...)
+	}
+	program.Args = append(program.Args, folders.inAll(c.Args)...)
+	program.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + own, "TMPDIR=" + own}, folders.inAll(outOfCluster(c.Environment))...)
+	if token := folders.in(accountPath + "/token"); token != accountPath+"/token" {
+		file := filepath.Join(own, "kubeconfig")
+		if err := writeKubeconfig(file, c.Pod.Namespace, token, kubeconfig); err != nil {
+			return err
+		}
+		program.Env = append([]string{"KUBECONFIG=" + file}, program.Env...)
+	}
+	if program.Dir = folders.in(c.Dir); program.Dir == c.Dir {
+		program.Dir = own
+	}
+	program.Stdout, program.Stderr, program.WaitDelay, program.SysProcAttr = c.Stdout, c.Stderr, outputDelay, attributes()
+	stdin, err := program.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := forward(ctx, c); err != nil {
+		return err
+	}
+	if err := program.Start(); err != nil {
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(stdin, c.Stdin) // it ends with the container
+		_ = stdin.Close()
+	}()
+	return wait(ctx, c, program)
+}
+
+// wait waits for the end of a program, and sends it the signals of its container.
+func wait(ctx context.Context, c *Container, program *exec.Cmd) error {
+	ended := make(chan error, 1)
+	go func() { ended <- program.Wait() }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		terminate(program.Process)
+		select {
+		case err = <-ended:
+		case <-c.killed:
+			killGroup(program.Process)
+			err = <-ended
+		}
+	}
+	killGroup(program.Process) // what it has started ends with the container
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return nil
+	}
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		return Exit(exitCode(failed.ProcessState))
+	}
+	return err
+}
+
+// folders are folders on disk, by the paths that containers mount them at.
+type folders map[string]string
+
+// mountedFolders returns folders with the volumes that a container mounts.
+func mountedFolders(c *Container) (folders, error) {
+	all := folders{}
+	for _, mount := range c.spec.VolumeMounts {
+		at := filepath.Clean(mount.MountPath)
+		folder, err := c.Folder(at)
+		if err != nil {
+			return nil, fmt.Errorf("a folder for the volume %s: %w", mount.Name, err)
+		}
+		all[at] = folder
+	}
+	return all, nil
+}
+
+// in returns a path on disk for a path in the container that is mounted, and everything else as it is.
+func (f folders) in(name string) string {
+	longest := ""
+	for at := range f {
+		if rest, ok := strings.CutPrefix(name, at); ok && (rest == "" || rest[0] == '/') && len(at) > len(longest) {
+			longest = at
+		}
+	}
+	if longest == "" {
+		return name
+	}
+	return f[longest] + name[len(longest):]
+}
+
+// inAll does the same for words, and for what follows the first "=" of a word.
+func (f folders) inAll(words []string) []string {
+	all := make([]string, len(words))
+	for i, word := range words {
+		all[i] = f.in(word)
+		if name, value, ok := strings.Cut(word, "="); ok {
+			all[i] = name + "=" + f.in(value)
+		}
+	}
+	return all
+}
+
+// outOfCluster returns an environment without the address of the API server in the network of the pods, which a program does not reach.
+func outOfCluster(environment []string) []string {
+	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
+		return strings.HasPrefix(variable, "KUBERNETES_SERVICE_HOST=") || strings.HasPrefix(variable, "KUBERNETES_SERVICE_PORT=")
+	})
+}
+
+// writeKubeconfig writes a kubeconfig file whose user is the ServiceAccount of the token in a file.
+func writeKubeconfig(file, namespace, token string, kubeconfig func() ([]byte, error)) error {
+	data, err := kubeconfig()
+	if err != nil {
+		return err
+	}
+	config, err := clientcmd.Load(data)
+	if err != nil {
+		return err
+	}
+	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{"pod": {TokenFile: token}}
+	for _, of := range config.Contexts {
+		of.AuthInfo, of.Namespace = "pod", cmp.Or(namespace, of.Namespace)
+	}
+	return clientcmd.WriteToFile(*config, file)
+}

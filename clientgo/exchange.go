@@ -9,6 +9,7 @@ import (
 	"log"
 	"net/http"
 	"runtime/debug"
+	"runtime/pprof"
 	"strconv"
 	"sync"
 )
@@ -94,6 +95,7 @@ func newExchange(t *Transport, req *http.Request) *exchange {
 
 // serve runs the handler, on the exchange's own goroutine.
 func (x *exchange) serve() {
+	pprof.SetGoroutineLabels(context.Background()) // what the handler starts is not the client's, as with a socket
 	defer x.transport.remove(x)
 	normal := false
 	defer func() {

@@ -19,7 +19,7 @@ type ExecCommand = container.Command
 //
 // ctx is canceled by SIGTERM: when the Pod is deleted, when a liveness probe fails, and at the end of the test. The
 // function has to return within the grace period; one that does not is reported by its container and Pod, and fails
-// the test. Returning nil is exit code 0, an error is exit code 1 with the error in the log, [Exit] is any other, and a
+// the test. Goroutines that it leaves behind are in the log of the test, with the line that started them. Returning nil is exit code 0, an error is exit code 1 with the error in the log, [Exit] is any other, and a
 // panic is exit code 2 with the stack in the log. restartPolicy says what follows, with the back-off of a kubelet.
 //
 // Two functions for one name are an error of Run. So is Image without [Nodes].

@@ -110,7 +110,7 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 	var runtimes []node.Runtime
 	end := func() {}
 	if len(s.images) > 0 {
-		functions, err := container.NewRuntime(container.Config{Images: s.images, RESTConfig: w.attachment.TokenConfig, Kubeconfig: c.Kubeconfig, Report: w.report})
+		functions, err := container.NewRuntime(container.Config{Images: s.images, RESTConfig: w.attachment.TokenConfig, Kubeconfig: c.Kubeconfig, Report: w.report, Log: w.log})
 		if err != nil {
 			return nil, fmt.Errorf("Image or Command: %w", err)
 		}

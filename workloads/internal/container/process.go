@@ -76,7 +76,8 @@ func (p *process) call(function Function) (err error) {
 			err = errPanic
 		}
 	}()
-	return function(p.ctx, p.container)
+	labelled(p.ctx, p.runtime.prefix()+p.String(), func(ctx context.Context) { err = function(ctx, p.container) })
+	return err
 }
 
 func codeOf(err error) int32 {

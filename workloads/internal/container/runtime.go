@@ -34,6 +34,8 @@ type Config struct {
 	Kubeconfig func() ([]byte, error)
 	// Report is called, on any goroutine, with what is wrong with a function: it goes on after SIGKILL.
 	Report func(error)
+	// Log is called when everything has ended, with a sentence for the log of the test about goroutines that a function has left behind.
+	Log func(string)
 }
 
 // Runtime starts containers. It is a node.Runtime.
@@ -137,6 +139,7 @@ func (r *Runtime) Close() {
 	defer timer.Stop()
 	select {
 	case <-done:
+		r.logLeftover()
 		return
 	case <-timer.C:
 	}
@@ -144,6 +147,24 @@ func (r *Runtime) Close() {
 		<-done // only programs were left, which are killed
 	}
 }
+
+// leaving is how long the goroutines of functions may go on after the functions, at the end.
+const leaving = 100 * time.Millisecond
+
+// logLeftover logs which goroutines of functions still run. It does not fail the test: libraries start goroutines once for the whole process,
+// which a function cannot end.
+func (r *Runtime) logLeftover() {
+	if r.config.Log == nil || len(leftover(r.prefix())) == 0 {
+		return
+	}
+	time.Sleep(leaving)
+	for _, sentence := range leftover(r.prefix()) {
+		r.config.Log(sentence)
+	}
+}
+
+// prefix begins the labels of the goroutines of this runtime.
+func (r *Runtime) prefix() string { return fmt.Sprintf("%p ", r) }
 
 // reportRunning kills the programs that run, and reports the functions that do. It returns how many these are.
 func (r *Runtime) reportRunning() (functions int) {

@@ -41,7 +41,8 @@ type Behavior struct {
 	PullError string `json:"pullError,omitempty"`
 	// StartDelay is how long it takes to create and start the container. Default: 50 to 150 milliseconds.
 	StartDelay time.Duration `json:"-"`
-	// StartError fails each start with this text: the container waits with RunContainerError.
+	// StartError fails each start with this text: the container ends with exit code 128 and the reason StartError, and waits with
+	// RunContainerError for its next start.
 	StartError string `json:"startError,omitempty"`
 	// ReadyDelay is the time from the start of the container until its startup and readiness probes pass. It delays
 	// readiness also if the container does not have such probes.

@@ -313,8 +313,9 @@ func (p *pod) run(ctx context.Context, spec *corev1.Container, now time.Time) *r
 	plan := p.plans[spec.Name]
 	p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, events.CreatedContainer, "Container created")
 	if plan.startError != "" {
+		p.put(p.unstarted(spec, plan.startError, now))
 		p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToStartContainer, "Error: %s", plan.startError)
-		p.pass.again(now.Add(retryPeriod))
+		p.dirty = true
 		return &reason{"RunContainerError", plan.startError}
 	}
 	p.put(p.container(spec, kindOf(p.api, spec.Name), p.nextAttempt(spec.Name), now))
@@ -330,6 +331,19 @@ func (p *pod) nextAttempt(name string) int {
 		return c.attempt + 1
 	}
 	return 0
+}
+
+// unstarted returns a start of a container whose process could not be started. For a container runtime it has ended, without having begun.
+func (p *pod) unstarted(spec *corev1.Container, message string, now time.Time) *container {
+	attempt := p.nextAttempt(spec.Name)
+	c := &container{
+		spec: spec, kind: kindOf(p.api, spec.Name), attempt: attempt, startedAt: time.Unix(0, 0),
+		id:   digest(p.node.agent.config.Seed, p.api.UID, spec.Name, attempt),
+		exit: &Exit{At: now, Code: 128, Reason: "StartError", Message: message},
+	}
+	c.served = kubelet.Container{ID: c.id, Log: stdio.NewLog()}
+	c.served.Log.Close()
+	return c
 }
 
 // container returns a start of a container, whose process runs.

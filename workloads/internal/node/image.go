@@ -48,7 +48,7 @@ func (p *pod) pull(ctx context.Context, spec *corev1.Container, now time.Time) (
 	if r := p.pulls[spec.Image]; r != nil && now.Before(r.at) {
 		message := fmt.Sprintf("Back-off pulling image %q", spec.Image)
 		p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, events.BackOffPullImage, "%s", message)
-		p.pass.again(r.at)
+		p.pass.again(now.Add(retryPeriod))
 		return fail("ImagePullBackOff", message+": ErrImagePull: "+r.err)
 	}
 	p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, events.PullingImage, "Pulling image %q", spec.Image)

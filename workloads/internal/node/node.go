@@ -122,10 +122,10 @@ func (n *node) next() *pod {
 			p = newPod(n, change.pod)
 			n.pods[uid] = p
 		}
-		if changed {
+		if changed && !change.gone {
 			p.seen(change.pod)
-			p.gone = p.gone || change.gone
 		}
+		p.gone = p.gone || change.gone
 		if n.refreshing[uid] {
 			delete(n.refreshing, uid)
 			p.refreshBy(p.nextResync(time.Now()))

@@ -27,8 +27,6 @@ const (
 	retryPeriod = 10 * time.Second
 	// resyncPeriod is how long the kubelet waits at most for the end of a back-off before it records it again.
 	resyncPeriod = time.Minute
-	// orphanGrace is the grace period in seconds that the kubelet gives to containers whose pod is not there any more.
-	orphanGrace = 1
 )
 
 // pod is the state machine of a pod on a node. It belongs to the goroutine of the node.
@@ -174,6 +172,9 @@ func (p *pod) step(ctx context.Context, now time.Time) bool {
 		return false
 	}
 	p.observe(ctx, now)
+	if p.pass != nil {
+		return p.advance(ctx, now) // also if the pod has to end: a kubelet finishes a sync that has begun
+	}
 	if p.ending == nil {
 		p.mustEnd(ctx, now)
 	}
@@ -182,9 +183,6 @@ func (p *pod) step(ctx context.Context, now time.Time) bool {
 	}
 	if !p.admitted {
 		return p.admit(ctx, now)
-	}
-	if p.pass != nil {
-		return p.advance(ctx, now)
 	}
 	if p.killing {
 		return p.kill(ctx, now)
@@ -242,17 +240,24 @@ func (p *pod) names() []string {
 // mustEnd begins the end of the pod if it is deleted, or past its deadline.
 func (p *pod) mustEnd(ctx context.Context, now time.Time) {
 	switch {
-	case p.gone:
-		p.ending = &ending{grace: orphanGrace}
-	case p.api.DeletionTimestamp != nil:
+	case p.gone, p.api.DeletionTimestamp != nil, podutil.IsPodPhaseTerminal(p.api.Status.Phase):
 		p.ending = &ending{grace: terminationGrace(p.api, nil)}
-	case podutil.IsPodPhaseTerminal(p.api.Status.Phase):
-		p.ending = &ending{grace: terminationGrace(p.api, nil)}
-	case !p.deadline().IsZero() && !now.Before(p.deadline()):
-		p.failure = &reason{"DeadlineExceeded", "Pod was active on the node longer than the specified deadline"}
-		p.node.events.pod(ctx, p.api, corev1.EventTypeNormal, p.failure.reason, "%s", p.failure.message)
+	case p.checkDeadline(ctx, now, 2): // for the last status, and for the first one of the end
 		p.ending = &ending{grace: terminationGrace(p.api, nil)}
 	}
+}
+
+// checkDeadline reports whether the pod is past its deadline, which is why it fails then. A kubelet records that with each status that it
+// generates; times is how many.
+func (p *pod) checkDeadline(ctx context.Context, now time.Time, times int) bool {
+	if deadline := p.deadline(); deadline.IsZero() || now.Before(deadline) {
+		return false
+	}
+	p.failure = &reason{"DeadlineExceeded", "Pod was active on the node longer than the specified deadline"}
+	for range times {
+		p.node.events.pod(ctx, p.api, corev1.EventTypeNormal, p.failure.reason, "%s", p.failure.message)
+	}
+	return true
 }
 
 // deadline returns when spec.activeDeadlineSeconds ends, and zero if it is not set.
@@ -268,14 +273,7 @@ func (p *pod) end(ctx context.Context, now time.Time) bool {
 	if p.completed {
 		return p.finish(ctx, now)
 	}
-	if p.pass != nil && p.pass.hook != nil {
-		p.pass.hook.cancel()
-	}
-	p.pass = nil
-	switch {
-	case p.gone:
-		p.ending.grace = min(p.ending.grace, orphanGrace)
-	case p.api.DeletionGracePeriodSeconds != nil:
+	if p.api.DeletionGracePeriodSeconds != nil {
 		p.ending.grace = min(p.ending.grace, *p.api.DeletionGracePeriodSeconds)
 	}
 	if len(p.running()) > 0 {
@@ -292,6 +290,8 @@ func (p *pod) end(ctx context.Context, now time.Time) bool {
 		return len(p.running()) == 0
 	}
 	p.completed = true
+	p.again, p.dirty = time.Time{}, true // no back-off delays the end
+	p.checkDeadline(ctx, now, 2)         // for the status without containers, and for the last one
 	p.stopSandbox()
 	p.refresh = time.Time{}
 	p.unmount()
@@ -315,9 +315,7 @@ func (p *pod) finish(ctx context.Context, now time.Time) bool {
 		return false
 	}
 	s := p.generate(now, true)
-	if !podutil.IsPodPhaseTerminal(s.Phase) {
-		s.Phase = corev1.PodFailed // as TerminatePod of the kubelet: it did not start
-	}
+	p.terminate(&s)
 	p.publish(ctx, s, now)
 	if p.api.DeletionTimestamp == nil || p.unwritten || p.gone {
 		return false

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
@@ -129,6 +130,50 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 			until:     time.Minute,
 		},
 		{
+			name:      "a pod fails at its deadline while a back-off is in force",
+			behaviors: behave(func(b *node.Behavior) { b.ExitCode, b.RunTime = ptr.To(int32(3)), time.Second }),
+			pod:       func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To(int64(25)) },
+			until:     time.Minute,
+		},
+		{
+			name:      "a pod that passes its deadline while it ends fails because of it",
+			behaviors: behave(func(b *node.Behavior) { b.TerminationDelay = 10 * time.Second }),
+			pod:       func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To(int64(30)) },
+			after:     25 * time.Second, deleted: true, until: 30 * time.Second,
+		},
+		{
+			name:      "a container that cannot be started has ended, and starts again with back-off",
+			behaviors: behave(func(b *node.Behavior) { b.StartError = "no such file or directory" }),
+			until:     20 * time.Second,
+		},
+		{
+			name:      "a container that cannot be started fails a pod that does not restart",
+			behaviors: behave(func(b *node.Behavior) { b.StartError = "no such file or directory" }),
+			pod:       func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever },
+			until:     20 * time.Second,
+		},
+		{
+			name:      "containers of a deleted pod that have not started are lost",
+			behaviors: behave(func(b *node.Behavior) { b.PullError = "not found" }),
+			after:     5 * time.Second, deleted: true, until: time.Second,
+		},
+		{
+			name:      "a deleted pod has lost its first init container, but not what follows",
+			behaviors: behave(func(b *node.Behavior) { b.PullError = "not found" }),
+			pod: func(p *corev1.Pod) {
+				p.Spec.InitContainers = []corev1.Container{{Name: "i1", Image: "i1:1"}, {Name: "i2", Image: "i2:1"}}
+			},
+			after: 5 * time.Second, deleted: true, until: time.Second,
+		},
+		{
+			name:      "a deletion waits for a postStart hook",
+			behaviors: []node.Behavior{slow},
+			pod: func(p *corev1.Pod) {
+				p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 10}}}
+			},
+			after: 5 * time.Second, deleted: true, until: 20 * time.Second,
+		},
+		{
 			name:  "commands give exit codes and run times",
 			until: time.Minute,
 			pod: func(p *corev1.Pod) {
@@ -206,6 +251,28 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestContainersOfAPodThatIsDeletedByForceHaveItsGracePeriod(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{Behaviors: behave(func(b *node.Behavior) { b.TerminationDelay = 10 * time.Second })})
+		w.create("p")
+		time.Sleep(10 * time.Second)
+		if err := w.admin.CoreV1().Pods("default").Delete(t.Context(), "p", metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []struct {
+			after time.Duration
+			there bool
+		}{{9 * time.Second, true}, {2 * time.Second, false}} {
+			time.Sleep(want.after)
+			synctest.Wait()
+			if there := w.agent.Kubelets()[0].Pod("default", "p") != nil; there != want.there {
+				t.Errorf("%v later the node has the pod: %t, want %t", want.after, there, want.there)
+			}
+		}
+	})
 }
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fakecluster/fakecluster/conformance/kubelet/random"
+	"github.com/fakecluster/fakecluster/conformance/kubelet/trace"
+	"github.com/fakecluster/fakecluster/conformance/kubelet/world"
+)
+
+const (
+	// batch is how many pods a node runs at once.
+	batch = 100
+	// repeats is how often pods that differ run again.
+	repeats = 4
+)
+
+// result is the result of a comparison.
+type result struct {
+	pods     int
+	repeated int // the same in a repetition only
+	differ   []difference
+}
+
+// difference is a pod that differs.
+type difference struct {
+	pod            string
+	reason         *reason // nil: it is not known
+	lines          []string
+	kubelet, agent *trace.Trace
+}
+
+func (d difference) String() string {
+	why := "UNEXPLAINED"
+	if d.reason != nil {
+		why = d.reason.name
+	}
+	return why + "\n* " + strings.Join(d.lines, "\n* ") + "\n"
+}
+
+// compare runs pods under both agents, and calls report for each that differs.
+func compare(ctx context.Context, seed uint64, first, pods int, report func(difference)) (*result, error) {
+	r := &result{pods: pods}
+	for begin := 0; begin < pods; begin += batch {
+		left := make([]int, 0, batch)
+		for n := begin; n < min(begin+batch, pods); n++ {
+			left = append(left, first+n)
+		}
+		var differ []difference
+		for attempt := range repeats + 1 {
+			before := len(left)
+			var err error
+			if left, differ, err = run(ctx, order{Seed: seed, Pods: left, Offset: time.Duration(attempt) * 230 * time.Millisecond}); err != nil {
+				return nil, err
+			}
+			if attempt > 0 {
+				r.repeated += before - len(left)
+			}
+			if len(left) == 0 {
+				break
+			}
+		}
+		for _, d := range differ {
+			report(d)
+		}
+		r.differ = append(r.differ, differ...)
+	}
+	return r, nil
+}
+
+// run runs pods once, and returns those that differ.
+func run(ctx context.Context, o order) (left []int, differ []difference, err error) {
+	kubelet, err := child(ctx, world.Kubelet, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	agent, err := child(ctx, world.Agent, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, n := range o.Pods {
+		lines := trace.Compare(kubelet[i], agent[i])
+		if len(lines) == 0 {
+			continue
+		}
+		left = append(left, n)
+		differ = append(differ, difference{
+			pod: fmt.Sprintf("p%d", n), reason: reasonOf(random.Pod(o.Seed, n), lines, agent[i]), lines: lines, kubelet: kubelet[i], agent: agent[i],
+		})
+	}
+	return left, differ, nil
+}
+
+// unexplained returns how many pods differ without a known reason.
+func (r *result) unexplained() int {
+	n := 0
+	for _, d := range r.differ {
+		if d.reason == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *result) summary() string {
+	return fmt.Sprintf("%d of %d pods are the same, %d of them in a repetition; %d differ, %d without a known reason",
+		r.pods-len(r.differ), r.pods, r.repeated, len(r.differ), r.unexplained())
+}
+
+// list returns the content of kubelet.txt.
+func (r *result) list(seed uint64) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# What clients see of random pods under the unmodified kubelet and under the node agent: go run ./kubelet -update\n")
+	fmt.Fprintf(&b, "# Seed %d: %s.\n", seed, r.summary())
+	for i := range reasons {
+		var pods []string
+		for _, d := range r.differ {
+			if d.reason == &reasons[i] {
+				pods = append(pods, d.pod)
+			}
+		}
+		if len(pods) > 0 {
+			fmt.Fprintf(&b, "\n%s: %d pods: %s\n%s\n", reasons[i].name, len(pods), strings.Join(pods[:min(10, len(pods))], " "), reasons[i].why)
+		}
+	}
+	for _, d := range r.differ {
+		if d.reason == nil {
+			fmt.Fprintf(&b, "\n%s: %s", d.pod, d)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,271 @@
+// Package trace compares what clients see of a pod under two agents.
+//
+// # What is compared
+//
+// States: the sequence of the states of each container (exit code, reason and termination message, restarts, ready, started, the last state),
+// of the phase of the pod with its reason and message, and of its deletion. Two sequences are the same if they have the same values in the same
+// order, except that a value which has lasted less than [Coalesced] may be missing on one side: a kubelet looks at its containers every second, and
+// writes only the newest status.
+//
+// Reasons: why containers wait. A kubelet writes why a container does not start with its next sync of the pod, which is up to a minute and a half
+// later; the node agent writes it at once. So a waiting container is in the state that it had before, and the reasons with their messages are compared as
+// a set: the agent has all that the kubelet has, and the kubelet has those that have lasted for long.
+//
+// Conditions follow from the containers. Containers of a pod may change in another order, so the conditions, the phase, the reason and the message of the pod
+// are compared for each combination of the containers' states that both have shown: one of them at least has to be the same.
+//
+// Times: how long each start of a container ran, how long it took to start again, and how long the deletion of the pod took: see [Compare].
+//
+// Events: the type, the reason, the message, the container and the count.
+package trace
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fakecluster/fakecluster/conformance/kubelet/world"
+)
+
+// Trace is what a client has seen of a pod.
+type Trace struct {
+	tracks     map[string][]point
+	conditions map[string][]string                 // of the pod, by the states of its containers
+	waiting    map[string]map[string]time.Duration // by container and reason: the longest time
+	starts     map[string][]start                  // by container
+	events     map[string]int32
+	sidecars   map[string]bool
+	deleted    time.Duration // when the deletion was requested; zero: never
+	deletion   time.Duration // from the request until the pod is gone
+}
+
+// point is a value of a track.
+type point struct {
+	at, lasts time.Duration
+	value     string
+}
+
+// start is one start of a container. Times are since the creation of the pod, in whole seconds.
+type start struct {
+	id           string
+	began, ended time.Duration
+	over         bool
+}
+
+// Of returns the trace of a record.
+func Of(r world.Record) *Trace {
+	t := &Trace{
+		tracks: map[string][]point{}, conditions: map[string][]string{}, waiting: map[string]map[string]time.Duration{},
+		starts: map[string][]start{}, events: map[string]int32{}, sidecars: map[string]bool{},
+	}
+	since := map[string]point{} // the last reason, by container
+	for _, v := range r.Versions {
+		t.add(v, since)
+		switch {
+		case v.Gone:
+			t.deletion = v.At - t.deleted
+		case v.Pod.DeletionTimestamp != nil && t.deleted == 0:
+			t.deleted = v.At
+		}
+		for _, c := range v.Pod.Spec.InitContainers {
+			t.sidecars[c.Name] = c.RestartPolicy != nil
+		}
+	}
+	for _, track := range t.tracks {
+		for i := range track {
+			track[i].lasts = time.Hour
+			if i+1 < len(track) {
+				track[i].lasts = track[i+1].at - track[i].at
+			}
+		}
+	}
+	for _, e := range r.Events {
+		o := e.Event
+		key := fmt.Sprintf("%s %s %s: %s", o.Type, o.Reason, o.InvolvedObject.FieldPath, mask(o.Message))
+		t.events[key] = max(t.events[key], o.Count)
+	}
+	return t
+}
+
+func (t *Trace) add(v world.Version, since map[string]point) {
+	put := func(track, value string) {
+		if have := t.tracks[track]; len(have) == 0 || have[len(have)-1].value != value {
+			t.tracks[track] = append(have, point{at: v.At, value: value})
+		}
+	}
+	s := &v.Pod.Status
+	life := "alive"
+	switch {
+	case v.Gone:
+		life = "gone"
+	case v.Pod.DeletionTimestamp != nil:
+		life = fmt.Sprintf("deleted, grace %d", *v.Pod.DeletionGracePeriodSeconds)
+	}
+	put("life", life)
+	put("phase", strings.TrimRight(fmt.Sprintf("%s %s %s", s.Phase, s.Reason, s.Message), " "))
+	combination := []string{life}
+	for _, statuses := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
+		for i := range statuses {
+			c := &statuses[i]
+			put("container "+c.Name, state(c))
+			t.times(c, v.Pod.CreationTimestamp.Time)
+			reason := ""
+			if w := c.State.Waiting; w != nil {
+				reason = fmt.Sprintf("%s %q", w.Reason, mask(w.Message))
+			}
+			t.waits(c.Name, reason, v.At, since)
+			combination = append(combination, c.Name+": "+state(c)+" "+reason)
+		}
+	}
+	if len(combination) > 1 { // the agent has seen it
+		key := strings.Join(combination, "\n")
+		t.conditions[key] = append(t.conditions[key], conditions(s))
+	}
+}
+
+// waits notes why a container waits. An empty reason is that it does not.
+func (t *Trace) waits(container, reason string, at time.Duration, since map[string]point) {
+	before := since[container]
+	if t.waiting[container] == nil {
+		t.waiting[container] = map[string]time.Duration{}
+	}
+	if before.value != "" {
+		t.waiting[container][before.value] = max(t.waiting[container][before.value], at-before.at)
+	}
+	if before.value != reason {
+		since[container] = point{at: at, value: reason}
+	}
+	if reason != "" {
+		t.waiting[container][reason] += 0
+	}
+}
+
+// times notes when a container has started and ended. Starts that have failed have no times.
+func (t *Trace) times(s *corev1.ContainerStatus, created time.Time) {
+	set := func(id string, began, ended time.Time, over bool) {
+		if began.Before(created) {
+			return
+		}
+		n := slices.IndexFunc(t.starts[s.Name], func(x start) bool { return x.id == id })
+		if n < 0 {
+			n = len(t.starts[s.Name])
+			t.starts[s.Name] = append(t.starts[s.Name], start{})
+		}
+		t.starts[s.Name][n] = start{id: id, began: began.Sub(created), ended: ended.Sub(created), over: over}
+	}
+	for _, state := range []*corev1.ContainerState{&s.LastTerminationState, &s.State} {
+		if r := state.Running; r != nil {
+			set(s.ContainerID, r.StartedAt.Time, created, false)
+		}
+		if x := state.Terminated; x != nil {
+			set(x.ContainerID, x.StartedAt.Time, x.FinishedAt.Time, true)
+		}
+	}
+}
+
+// state returns the state of a container. One that waits is in the state before.
+func state(s *corev1.ContainerStatus) string {
+	ended := func(x *corev1.ContainerStateTerminated) string {
+		return fmt.Sprintf("terminated %d %s %q", x.ExitCode, x.Reason, mask(x.Message))
+	}
+	flags := fmt.Sprintf(", restarts %d, ready %t, started %t", s.RestartCount, s.Ready, s.Started != nil && *s.Started)
+	last := s.LastTerminationState.Terminated
+	switch {
+	case s.State.Running != nil && last != nil:
+		return "running" + flags + ", before: " + ended(last)
+	case s.State.Running != nil:
+		return "running" + flags
+	case s.State.Terminated != nil:
+		return ended(s.State.Terminated) + flags
+	case last != nil:
+		return ended(last) + flags
+	}
+	return "waiting" + flags
+}
+
+func conditions(s *corev1.PodStatus) string {
+	lines := []string{fmt.Sprintf("phase %s %s %s, address %t", s.Phase, s.Reason, s.Message, s.PodIP != "")}
+	for _, c := range s.Conditions {
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("%s %s %s %s", c.Type, c.Status, c.Reason, c.Message), " "))
+	}
+	slices.Sort(lines[1:])
+	return strings.Join(lines, "\n")
+}
+
+// masks are the parts of messages that are random, or of the machine.
+var masks = []struct {
+	of   *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "UID"},
+	{regexp.MustCompile(`[0-9a-f]{64}`), "ID"},
+	{regexp.MustCompile(`Image size: \d+ bytes`), "Image size: N bytes"},
+}
+
+func mask(s string) string {
+	for _, m := range masks {
+		s = m.of.ReplaceAllString(s, m.with)
+	}
+	return s
+}
+
+// Deleted returns when the deletion of the pod was requested.
+func (t *Trace) Deleted() (at time.Duration, ok bool) { return t.deleted, t.deleted != 0 }
+
+// Waited returns how long the containers of the pod have waited for their next starts, at most.
+func (t *Trace) Waited() time.Duration {
+	var longest time.Duration
+	for _, reasons := range t.waiting {
+		var sum time.Duration
+		for _, lasts := range reasons {
+			sum += lasts
+		}
+		longest = max(longest, sum)
+	}
+	return longest
+}
+
+// Changes reports whether a container has changed within a time before a moment, or in the second after it.
+func (t *Trace) Changes(moment, before time.Duration) bool {
+	for name, track := range t.tracks {
+		if strings.HasPrefix(name, "container ") && slices.ContainsFunc(track, func(p point) bool {
+			return p.at > 0 && p.at > moment-before && p.at < moment+time.Second
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// String returns the trace for people.
+func (t *Trace) String() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(t.tracks)) {
+		fmt.Fprintf(&b, "%s\n", name)
+		for _, p := range t.tracks[name] {
+			fmt.Fprintf(&b, "  %8.2fs %s\n", p.at.Seconds(), p.value)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.waiting)) {
+		for _, reason := range slices.Sorted(maps.Keys(t.waiting[name])) {
+			fmt.Fprintf(&b, "%s waits up to %.1fs: %s\n", name, t.waiting[name][reason].Seconds(), reason)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.starts)) {
+		fmt.Fprintf(&b, "%s starts", name)
+		for _, s := range t.starts[name] {
+			fmt.Fprintf(&b, " %v-%v", s.began, s.ended)
+		}
+		fmt.Fprintln(&b)
+	}
+	fmt.Fprintln(&b, "events")
+	for _, key := range slices.Sorted(maps.Keys(t.events)) {
+		fmt.Fprintf(&b, "  %d× %s\n", t.events[key], key)
+	}
+	return b.String()
+}

@@ -36,6 +36,7 @@ var packages = []string{"cache", "manager", "client", "envtest", "webhook", "sou
 type Suite struct {
 	Name, Dir, Binary string
 	Timeout           time.Duration // ends a suite that hangs
+	Env               []string      // what it gets, such as KUBEBUILDER_ASSETS
 }
 
 // timeout is that of the suites here.
@@ -59,7 +60,7 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 	var built error
 	go func() {
 		defer close(suites)
-		built = buildAll(ctx, work, suites)
+		built = buildAll(ctx, work, assets, suites)
 	}()
 	var (
 		mu     sync.Mutex
@@ -70,7 +71,7 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 	for range 2 { // they wait most of the time
 		all.Go(func() {
 			for s := range suites {
-				results, err := s.Run(ctx, work, assets)
+				results, err := s.Run(ctx, work)
 				mu.Lock()
 				byName[s.Name], failed = results, errors.Join(failed, err)
 				mu.Unlock()
@@ -106,7 +107,7 @@ func Assets(ctx context.Context, work string) (string, error) {
 }
 
 // buildAll builds the suites, the slowest first, except that the project, which shows the most, comes before them.
-func buildAll(ctx context.Context, work string, suites chan<- Suite) error {
+func buildAll(ctx context.Context, work, assets string, suites chan<- Suite) error {
 	here, err := filepath.Abs("envtest/testdata/project")
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func buildAll(ctx context.Context, work string, suites chan<- Suite) error {
 			return fmt.Errorf("building the suite %s: %w", name, err)
 		}
 		select {
-		case suites <- Suite{name, dir, binary, timeout}:
+		case suites <- Suite{name, dir, binary, timeout, []string{"KUBEBUILDER_ASSETS=" + assets}}:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -138,15 +139,14 @@ func buildAll(ctx context.Context, work string, suites chan<- Suite) error {
 	return nil
 }
 
-// Run runs the suite and returns the results of its specs. assets is its KUBEBUILDER_ASSETS, work a folder
-// for what it reports.
-func (s Suite) Run(ctx context.Context, work, assets string) ([]verdict.Result, error) {
+// Run runs the suite and returns the results of its specs. work is a folder for what it reports.
+func (s Suite) Run(ctx context.Context, work string) ([]verdict.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout+10*time.Second)
 	defer cancel()
 	report := filepath.Join(work, strings.ReplaceAll(s.Name, "/", "-")+".json")
 	cmd := exec.CommandContext(ctx, s.Binary, "-test.timeout="+s.Timeout.String(), "-ginkgo.json-report="+report, "-ginkgo.no-color", "-ginkgo.seed=1")
 	cmd.Dir = s.Dir
-	cmd.Env = append(os.Environ(), "KUBEBUILDER_ASSETS="+assets)
+	cmd.Env = append(os.Environ(), s.Env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second

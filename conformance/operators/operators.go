@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ Written by "go run ./operators -update".`,
 // operator is a module with tests that start envtest's control plane.
 type operator struct {
 	module, version string
+	label           string   // what results call it; empty: the last element of the module's path
 	tests           []string // folders with Go tests
 	suites          []string // folders with a suite of ginkgo's specs
 	parts           []string // of the repository that are modules of their own
@@ -115,6 +117,19 @@ func run(ctx context.Context, w io.Writer, match *regexp.Regexp) (results []verd
 	if err != nil {
 		return nil, err
 	}
+	return runOn(ctx, w, match, operators, clusters{work: work, env: []string{"KUBEBUILDER_ASSETS=" + assets}})
+}
+
+// clusters are those that tests run on.
+type clusters struct {
+	work string   // a folder for what is built
+	env  []string // what the tests get
+	// flags returns flags of "go test" for a folder of an operator's module; nil: there are none.
+	flags func(module, folder string) ([]string, error)
+}
+
+// runOn runs the tests of operators on clusters.
+func runOn(ctx context.Context, w io.Writer, match *regexp.Regexp, operators []operator, on clusters) (results []verdict.Result, err error) {
 	for _, of := range operators {
 		for _, folder := range slices.Concat(of.tests, of.suites) {
 			name := of.name(folder)
@@ -122,7 +137,7 @@ func run(ctx context.Context, w io.Writer, match *regexp.Regexp) (results []verd
 				continue
 			}
 			began := time.Now()
-			got, failed := of.run(ctx, folder, work, assets)
+			got, failed := of.run(ctx, folder, on)
 			if failed != nil {
 				err = errors.Join(err, fmt.Errorf("%s: %w", name, failed))
 			}
@@ -141,10 +156,12 @@ func matches(match *regexp.Regexp) func(result string) bool {
 	}
 }
 
-func (o operator) name(folder string) string { return integration.Name(o.module) + "/" + folder }
+func (o operator) name(folder string) string {
+	return cmp.Or(o.label, integration.Name(o.module)) + "/" + folder
+}
 
 // run builds the tests of a folder and runs them.
-func (o operator) run(ctx context.Context, folder, work, assets string) ([]verdict.Result, error) {
+func (o operator) run(ctx context.Context, folder string, on clusters) ([]verdict.Result, error) {
 	module, err := integration.CopyVersion(ctx, o.module, o.version, o.parts...)
 	if err != nil {
 		return nil, err
@@ -154,19 +171,27 @@ func (o operator) run(ctx context.Context, folder, work, assets string) ([]verdi
 			return nil, err
 		}
 	}
-	dir, binary := filepath.Join(module, folder), filepath.Join(work, "operator.test")
+	dir, binary := filepath.Join(module, folder), filepath.Join(on.work, "operator.test")
 	// Of a vendor folder a module's zip has the list alone, which the go command would go by without -mod.
-	if _, err := gotool.Output(ctx, dir, "test", "-c", "-mod=mod", "-vet=off", "-ldflags=-s -w", "-o", binary, "."); err != nil {
+	build := []string{"test", "-c", "-mod=mod", "-vet=off", "-ldflags=-s -w", "-o", binary}
+	if on.flags != nil {
+		flags, err := on.flags(module, folder)
+		if err != nil {
+			return nil, err
+		}
+		build = append(build, flags...)
+	}
+	if _, err := gotool.Output(ctx, dir, append(build, ".")...); err != nil {
 		return nil, err
 	}
 	if slices.Contains(o.suites, folder) {
-		return envtest.Suite{Name: o.name(folder), Dir: dir, Binary: binary, Timeout: timeout}.Run(ctx, work, assets)
+		return envtest.Suite{Name: o.name(folder), Dir: dir, Binary: binary, Timeout: timeout, Env: on.env}.Run(ctx, on.work)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout+10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "tool", "test2json", "-t", binary, "-test.v=test2json", "-test.timeout="+timeout.String())
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "KUBEBUILDER_ASSETS="+assets, "GOWORK=off")
+	cmd.Env = append(append(os.Environ(), "GOWORK=off"), on.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second

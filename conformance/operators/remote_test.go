@@ -1,0 +1,49 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fakecluster/fakecluster/conformance/gotool"
+)
+
+// A suite gets a file that starts a cluster of module remote, and its module, of any version of Go, gets module remote; no file of the
+// module changes.
+func TestSuitesStartAClusterOfModuleRemote(t *testing.T) {
+	module := t.TempDir()
+	files := map[string]string{
+		"go.mod":                   "module example.com/operator\n\ngo 1.22\n",
+		"go.sum":                   "",
+		"test/suite/suite_test.go": "package suite\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) {}\n",
+	}
+	for name, content := range files {
+		path := filepath.Join(module, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remote, err := filepath.Abs("../../remote")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join("test", "suite")
+	flags, err := withRemote(t.Context(), t.TempDir(), remote, module, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := append(append([]string{"list", "-mod=mod"}, flags...), "-f", "{{.TestGoFiles}} {{.TestImports}}", ".")
+	out, err := gotool.Output(t.Context(), filepath.Join(module, folder), list...)
+	if want := "[aaa_remote_test.go suite_test.go] [github.com/fakecluster/fakecluster/remote os testing]"; err != nil || strings.TrimSpace(string(out)) != want {
+		t.Errorf("%s, %v, want %s", out, err, want)
+	}
+	for name, content := range files {
+		if is, err := os.ReadFile(filepath.Join(module, name)); err != nil || string(is) != content {
+			t.Errorf("%s has become %q, %v", name, is, err)
+		}
+	}
+}

@@ -74,6 +74,19 @@ func greet(ctx context.Context, c *workloads.Container) error {
 	return nil
 }
 
+// TestExecRightAfterTheStart proves that a client that has seen that a container is Running finds the programs of its function, which
+// takes a moment to make them available.
+func TestExecRightAfterTheStart(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.post(webPod)
+		w.cluster.WaitFor(w.T, fakecluster.Named("v1", "Pod", "default", "web"), fakecluster.CEL("object.status.phase == 'Running'"))
+		equal(w.T, "greet", w.exec(nil, "greet", "you"), "hello you\n")
+	}, workloads.Nodes(1), workloads.Image("app", func(ctx context.Context, c *workloads.Container) error {
+		time.Sleep(5 * time.Millisecond)
+		return greet(ctx, c)
+	}))
+}
+
 // TestExecRunsProgramsInAContainer runs handlers, built-in programs and missing ones over SPDY, in a bubble.
 func TestExecRunsProgramsInAContainer(t *testing.T) {
 	inBubble(t, func(w world) {

@@ -66,6 +66,7 @@ func (p *process) probe(spec *corev1.Probe) (ok bool, output string) {
 		}
 		return result == kubeprobe.Success || result == kubeprobe.Warning, output
 	}
+	p.awaitPrograms(ctx)
 	var out bytes.Buffer
 	code, err := p.container.Exec(ctx, spec.Exec.Command, strings.NewReader(""), &out, &out)
 	switch {

@@ -156,6 +156,7 @@ func (p *process) Exec(ctx context.Context, command []string, s stdio.Streams) (
 	}
 	ended := make(chan result, 1)
 	p.runtime.run(fmt.Sprintf("the program %q in %s", command, p), func() {
+		p.awaitPrograms(ctx)
 		code, err := p.container.run(ctx, command, s)
 		ended <- result{code, err}
 	})
@@ -164,6 +165,21 @@ func (p *process) Exec(ctx context.Context, command []string, s stdio.Streams) (
 		return r.code, r.err
 	case <-ctx.Done():
 		return killed, nil
+	}
+}
+
+// programDelay is the time from the start of a container until programs run in it, as a container runtime needs to start them. In it the function
+// calls HandleExec, also for a client that has just seen that the container is Running.
+const programDelay = 10 * time.Millisecond
+
+// awaitPrograms waits until programs may run in the container.
+func (p *process) awaitPrograms(ctx context.Context) {
+	timer := time.NewTimer(time.Until(p.of.StartedAt.Add(programDelay)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.ctx.Done():
+	case <-ctx.Done():
 	}
 }
 

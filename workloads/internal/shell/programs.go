@@ -123,9 +123,9 @@ func cat(_ context.Context, s *Shell, c *Command) int {
 	return code
 }
 
-// ls lists directories. -l shows modes, sizes and times, and -a names that begin with a dot.
+// ls lists directories. -l shows modes, sizes and times, -a names that begin with a dot, and -d directories themselves.
 func ls(_ context.Context, s *Shell, c *Command) int {
-	long, all, code := false, false, 0
+	long, all, self, code := false, false, false, 0
 	var names []string
 	for _, a := range c.Args[1:] {
 		if !strings.HasPrefix(a, "-") || a == "-" {
@@ -138,6 +138,8 @@ func ls(_ context.Context, s *Shell, c *Command) int {
 				long = true
 			case 'a', 'A':
 				all = true
+			case 'd':
+				self = true
 			case '1', 'h':
 			default:
 				return c.fail(2, "invalid option -- '%c'", f)
@@ -161,7 +163,7 @@ func ls(_ context.Context, s *Shell, c *Command) int {
 			code = c.fail(2, "cannot access '%s': %s", name, reason(err))
 			continue
 		}
-		if !info.IsDir() {
+		if !info.IsDir() || self {
 			show(name, info)
 			continue
 		}
@@ -214,7 +216,7 @@ func sleep(ctx context.Context, _ *Shell, c *Command) int {
 	}
 }
 
-// test checks files, texts and numbers: -f, -d, -e, -s, -n, -z, =, !=, -eq, -ne, -lt, -le, -gt, -ge, and ! before them.
+// test checks files, texts and numbers: -f, -d, -e, -s, -n, -z, =, !=, -eq, -ne, -lt, -le, -gt, -ge, with !, -a and -o.
 func test(_ context.Context, s *Shell, c *Command) int {
 	args := c.Args[1:]
 	if c.Args[0] == "[" {
@@ -223,20 +225,38 @@ func test(_ context.Context, s *Shell, c *Command) int {
 		}
 		args = args[:len(args)-1]
 	}
-	not := len(args) > 1 && args[0] == "!"
-	if not {
-		args = args[1:]
-	}
-	ok, err := s.check(c, args)
+	ok, err := s.checkAny(c, args)
 	switch {
 	case err != nil:
 		return c.fail(2, "%v", err)
-	case ok != not:
+	case ok:
 		return 0
 	}
 	return 1
 }
 
+// checkAny checks conditions with -o and -a between them. -a binds closer.
+func (s *Shell) checkAny(c *Command, args []string) (bool, error) {
+	for _, operator := range []string{"-o", "-a"} {
+		at := slices.Index(args, operator)
+		if at < 1 || at == len(args)-1 || len(args) == 3 && at != 1 {
+			continue
+		}
+		left, err := s.checkAny(c, args[:at])
+		if err != nil {
+			return false, err
+		}
+		right, err := s.checkAny(c, args[at+1:])
+		return operator == "-o" && (left || right) || left && right, err
+	}
+	if len(args) > 1 && args[0] == "!" {
+		ok, err := s.checkAny(c, args[1:])
+		return !ok, err
+	}
+	return s.check(c, args)
+}
+
+// check checks one condition.
 func (s *Shell) check(c *Command, args []string) (bool, error) {
 	switch len(args) {
 	case 0:
@@ -258,6 +278,8 @@ func (s *Shell) check(c *Command, args []string) (bool, error) {
 			return err == nil && info.IsDir(), nil
 		case "-s":
 			return err == nil && info.Size() > 0, nil
+		case "-L", "-h":
+			return false, nil // there are no symbolic links
 		}
 		return false, fmt.Errorf("%s: unknown operand", args[0])
 	case 3:
@@ -279,7 +301,7 @@ func (s *Shell) check(c *Command, args []string) (bool, error) {
 		}
 		return ok, nil
 	}
-	return false, unsupported("test with more than one condition")
+	return false, fmt.Errorf("%s: unexpected operator", args[1])
 }
 
 // each calls a function for each argument that is not a flag. Flags are those of the string.

@@ -79,13 +79,20 @@ func TestHooksThatFail(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		})
+		if c.Pod.Name == "end" {
+			time.Sleep(2 * time.Second)
+			return nil
+		}
 		<-ctx.Done()
 		return nil
 	}
 	inBubble(t, func(w world) {
-		for _, pod := range []string{"name: start", "name: stop"} {
+		for _, pod := range []string{"name: start", "name: end", "name: stop"} {
 			hook := "postStart: {exec: {command: [sh, -c, 'echo no >&2; exit 3']}}"
-			if pod == "name: stop" {
+			switch pod {
+			case "name: end":
+				hook = "postStart: {exec: {command: [hang]}}"
+			case "name: stop":
 				hook = "preStop: {exec: {command: [hang]}}"
 			}
 			w.post(`
@@ -99,10 +106,12 @@ spec:
 `)
 		}
 		w.pass(10 * time.Second)
-		events := strings.Join(w.events("start"), "\n")
-		for _, want := range []string{"FailedPostStartHook: PostStartHook failed", "Killing: FailedPostStartHook"} {
-			if !strings.Contains(events, want) {
-				t.Errorf("there is no Event %q:\n%s", want, events)
+		for _, pod := range []string{"start", "end"} { // the container of the second one ends while the hook runs
+			events := strings.Join(w.events(pod), "\n")
+			for _, want := range []string{"FailedPostStartHook: PostStartHook failed", "Killing: FailedPostStartHook"} {
+				if !strings.Contains(events, want) {
+					t.Errorf("pod %s does not have the Event %q:\n%s", pod, want, events)
+				}
 			}
 		}
 		if got := field(w.object("pods", "start"), "status.phase"); got != "Succeeded" {
@@ -113,7 +122,7 @@ spec:
 			t.Error(got)
 		}
 		w.end("stop")
-		for len(w.list("pods")) > 1 {
+		for len(w.list("pods")) > 2 {
 			w.pass(time.Second)
 		}
 		if took := time.Since(began); took < 5*time.Second || took > 8*time.Second {

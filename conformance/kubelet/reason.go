@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/fakecluster/fakecluster/conformance/kubelet/random"
@@ -27,6 +29,14 @@ func reasonOf(s random.Scenario, lines []string, agent *trace.Trace) *reason {
 // reasons are the known reasons.
 var reasons = []reason{
 	{"race", "A deadline or a deletion comes while the kubelet is behind: it sees that a container has ended up to a second later, and waits up to half as long again.", race},
+	{"phase", "The kubelet writes the end of the last containers before the phase that follows from it; the agent writes both at once.", phase},
+}
+
+// phase reports whether only the phase differs, and the conditions that follow from it, because the kubelet has not yet written the end of the pod.
+func phase(_ random.Scenario, lines []string, _ *trace.Trace) bool {
+	return !slices.ContainsFunc(lines, func(line string) bool {
+		return !strings.HasPrefix(line, "conditions of") || !strings.Contains(line, "\nkubelet: phase Running ") || !strings.Contains(line, "\nagent: phase Succeeded ") && !strings.Contains(line, "\nagent: phase Failed ")
+	})
 }
 
 // poll is how far behind a kubelet is, after a moment that both agents have in common.

@@ -287,6 +287,9 @@ func (p *pod) postStarted(ctx context.Context, c *container, now time.Time) (don
 		}
 		if err != nil {
 			p.node.events.container(ctx, p.api, c.spec, corev1.EventTypeWarning, events.FailedPostStartHook, "PostStartHook failed")
+			if !c.running() { // a kubelet records it also for a container that has ended meanwhile
+				p.node.events.container(ctx, p.api, c.spec, corev1.EventTypeNormal, events.KillingContainer, "%s", events.FailedPostStartHook)
+			}
 			c.beginStop(ctx, p, terminationGrace(p.api, nil), events.FailedPostStartHook, now)
 			p.pass.stage = stageKill
 			return p.killed(c, now)

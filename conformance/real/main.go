@@ -1,4 +1,4 @@
-// Command real builds the real kube-apiserver, kube-controller-manager, etcd and kubectl from their published modules, once for
+// Command real builds the real kube-apiserver, kube-controller-manager, kube-scheduler, etcd and kubectl from their published modules, once for
 // each version, and prints the folder with them. From the folder conformance:
 //
 //	KUBEBUILDER_ASSETS=$(go run ./real) go test ./some/envtest/suite

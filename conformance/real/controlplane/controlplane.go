@@ -1,5 +1,5 @@
-// Package controlplane runs a real kube-apiserver with etcd, and the controllers beside it that act in a
-// fakecluster by default.
+// Package controlplane runs a real kube-apiserver with etcd, and beside it either the controllers that act in a fakecluster by
+// default, or all controllers and the scheduler.
 package controlplane
 
 import (
@@ -41,21 +41,52 @@ func ProgramsFolder(ctx context.Context, modules string) (string, error) {
 
 const controllerManager = "kube-controller-manager"
 
-// ControlPlane is a real control plane without a scheduler.
+// ControlPlane is a real control plane.
 type ControlPlane struct {
+	programs    string
 	environment *envtest.Environment
-	controllers *exec.Cmd
-	// dir has the kubeconfig of the controllers.
+	running     []*exec.Cmd
+	// dir has the kubeconfigs of what runs.
 	dir string
 	cfg *rest.Config
 }
 
 // Start starts kube-apiserver and etcd as envtest does, and the controllers that act in a fakecluster
 // by default. crds are files and folders of definitions that are served from the start.
-func Start(ctx context.Context, programs string, crds ...string) (_ *ControlPlane, err error) {
+func Start(ctx context.Context, programs string, crds ...string) (*ControlPlane, error) {
+	s, err := start(programs, &envtest.Environment{CRDDirectoryPaths: crds})
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig := filepath.Join(s.dir, "kubeconfig")
+	if err := os.WriteFile(kubeconfig, s.environment.KubeConfig, 0o600); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	// The migrator of storage versions uses the list of kinds of the garbage collector, which begins here
+	// and, without a worker, collects nothing: that of a fakecluster does not run by default.
+	controllers := []string{"garbage-collector-controller"}
+	for _, c := range fakecluster.DefaultControllers() {
+		controllers = append(controllers, string(c))
+	}
+	err = s.run(ctx, controllerManager, "--kubeconfig="+kubeconfig, "--controllers="+strings.Join(controllers, ","), "--concurrent-gc-syncs=0", "--leader-elect=false", "--secure-port=0",
+		// Policies and webhooks see which controller asks.
+		"--use-service-account-credentials",
+		// By default it looks every five minutes at the quotas whose kinds it has learned of later.
+		"--resource-quota-sync-period=10s",
+		// By default it sends 20 requests a second, and asks for more than sixty kinds before a namespace is empty.
+		"--kube-api-qps=1000", "--kube-api-burst=1000")
+	if err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+// start starts kube-apiserver and etcd.
+func start(programs string, environment *envtest.Environment) (_ *ControlPlane, err error) {
 	crlog.SetLogger(logr.Discard()) // of envtest, which would say that nobody has set one
 	klog.SetLogger(logr.Discard())
-	s := &ControlPlane{environment: &envtest.Environment{BinaryAssetsDirectory: programs, CRDDirectoryPaths: crds}}
+	environment.BinaryAssetsDirectory = programs
+	s := &ControlPlane{programs: programs, environment: environment}
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("starting the programs in %s: %w", programs, err), s.Stop())
@@ -64,32 +95,18 @@ func Start(ctx context.Context, programs string, crds ...string) (_ *ControlPlan
 	if s.cfg, err = s.environment.Start(); err != nil {
 		return nil, err
 	}
-	if s.dir, err = os.MkdirTemp("", "fakecluster-portable-"); err != nil {
-		return nil, err
-	}
-	kubeconfig := filepath.Join(s.dir, "kubeconfig")
-	if err := os.WriteFile(kubeconfig, s.environment.KubeConfig, 0o600); err != nil {
-		return nil, err
-	}
-	// The migrator of storage versions uses the list of kinds of the garbage collector, which begins here
-	// and, without a worker, collects nothing: that of a fakecluster does not run by default.
-	controllers := []string{"garbage-collector-controller"}
-	for _, c := range fakecluster.DefaultControllers() {
-		controllers = append(controllers, string(c))
-	}
-	cmd := exec.CommandContext(ctx, filepath.Join(programs, controllerManager),
-		"--kubeconfig="+kubeconfig, "--controllers="+strings.Join(controllers, ","), "--concurrent-gc-syncs=0", "--leader-elect=false", "--secure-port=0",
-		// Policies and webhooks see which controller asks.
-		"--use-service-account-credentials",
-		// By default it looks every five minutes at the quotas whose kinds it has learned of later.
-		"--resource-quota-sync-period=10s",
-		// By default it sends 20 requests a second, and asks for more than sixty kinds before a namespace is empty.
-		"--kube-api-qps=1000", "--kube-api-burst=1000")
+	s.dir, err = os.MkdirTemp("", "fakecluster-portable-")
+	return s, err
+}
+
+// run runs a program until Stop.
+func (s *ControlPlane) run(ctx context.Context, program string, args ...string) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(s.programs, program), args...)
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return err
 	}
-	s.controllers = cmd
-	return s, nil
+	s.running = append(s.running, cmd)
+	return nil
 }
 
 // RESTConfig returns how an administrator reaches the server.
@@ -106,10 +123,10 @@ func (s *ControlPlane) Kubeconfig(user string) ([]byte, error) {
 
 // Stop ends the programs and returns when they are gone.
 func (s *ControlPlane) Stop() error {
-	if s.controllers != nil {
+	for _, cmd := range s.running {
 		// It keeps nothing, and would wait for its watches.
-		_ = s.controllers.Process.Kill()
-		_ = s.controllers.Wait()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
 	}
 	err := s.environment.Stop()
 	if s.dir != "" {

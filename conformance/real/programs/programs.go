@@ -1,4 +1,4 @@
-// Package programs builds the real programs, kube-apiserver, kube-controller-manager, etcd and kubectl,
+// Package programs builds the real programs, kube-apiserver, kube-controller-manager, kube-scheduler, etcd and kubectl,
 // from their published modules. Their versions stand in ../modules/go.mod.
 package programs
 
@@ -24,6 +24,7 @@ const (
 var packages = map[string]string{
 	"kube-apiserver":          kubernetes + "/cmd/kube-apiserver",
 	"kube-controller-manager": kubernetes + "/cmd/kube-controller-manager",
+	"kube-scheduler":          kubernetes + "/cmd/kube-scheduler",
 	"kubectl":                 kubernetes + "/cmd/kubectl",
 	"etcd":                    etcd,
 }

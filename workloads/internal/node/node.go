@@ -122,8 +122,8 @@ func (n *node) next() *pod {
 			p = newPod(n, change.pod)
 			n.pods[uid] = p
 		}
-		if changed && !change.gone {
-			p.seen(change.pod)
+		if changed {
+			p.seen(change.pod) // also if it is gone: its last state says how long its containers have
 		}
 		p.gone = p.gone || change.gone
 		if n.refreshing[uid] {

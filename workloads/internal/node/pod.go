@@ -276,6 +276,7 @@ func (p *pod) end(ctx context.Context, now time.Time) bool {
 	if p.api.DeletionGracePeriodSeconds != nil {
 		p.ending.grace = min(p.ending.grace, *p.api.DeletionGracePeriodSeconds)
 	}
+	p.ending.grace = max(p.ending.grace, 1) // also if it is deleted by force
 	if len(p.running()) > 0 {
 		if !p.gone {
 			// The status of containers that are ending is written before they get a signal. The phase stays until all

@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
@@ -511,4 +512,24 @@ func TestTokensAreRenewed(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+func TestAPodFromBeforeRunHasNoToken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "early", Namespace: "default"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(pod))
+		got := make(chan error, 1)
+		workloads.Run(t, c, workloads.Nodes(1), workloads.Image("a", func(ctx context.Context, p *workloads.Container) error {
+			_, err := p.RESTConfig()
+			got <- err
+			<-ctx.Done()
+			return nil
+		}))
+		const want = "the Pod has no ServiceAccount and no token, because it was created before workloads.Run, which turns on the " +
+			"admission plugin that adds them: create it afterwards, or let a Deployment create it"
+		if err := <-got; err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	})
 }

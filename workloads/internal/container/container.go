@@ -154,10 +154,13 @@ func (c *Container) HTTPClient() *http.Client {
 
 // RESTConfig returns the configuration of a client that acts as the Pod's ServiceAccount, as rest.InClusterConfig does: with
 // the token that is mounted, which each request reads again. It fails if there is none, because
-// automountServiceAccountToken is false.
+// automountServiceAccountToken is false, or because the Pod was created before workloads.Run.
 func (c *Container) RESTConfig() (*clientrest.Config, error) {
 	if _, set := c.LookupEnv("KUBERNETES_SERVICE_HOST"); !set {
 		return nil, clientrest.ErrNotInCluster
+	}
+	if c.Pod.Spec.ServiceAccountName == "" {
+		return nil, errNoAccount
 	}
 	token, err := c.ReadFile(accountPath + "/token")
 	if err != nil {
@@ -169,6 +172,9 @@ func (c *Container) RESTConfig() (*clientrest.Config, error) {
 	})
 	return config, nil
 }
+
+var errNoAccount = errors.New("the Pod has no ServiceAccount and no token, because it was created before workloads.Run, which turns on the " +
+	"admission plugin that adds them: create it afterwards, or let a Deployment create it")
 
 // mountedToken sends requests with the token that is mounted at the time.
 type mountedToken struct {

@@ -29,23 +29,25 @@ func TestJUnit(t *testing.T) {
 	}
 	got := regexp.MustCompile(`(?s)(<failure [^>]*>explore: the operator depends on the past).*?(</failure>)`).ReplaceAllString(b.String(), "$1…$2")
 	want := `<?xml version="1.0" encoding="UTF-8"?>
-<testsuite name="TestOperator" tests="11" failures="1" skipped="1">
-  <testcase classname="TestOperator" name="converges"></testcase>
-  <testcase classname="TestOperator" name="path-independent">
-    <failure message="configmaps default/a-1 exists">explore: the operator depends on the past…</failure>
-  </testcase>
-  <testcase classname="TestOperator" name="recovers"></testcase>
-  <testcase classname="TestOperator" name="truthful-status"></testcase>
-  <testcase classname="TestOperator" name="cleans-up"></testcase>
-  <testcase classname="TestOperator" name="permitted">
-    <skipped message="permitted, because Subject.Roles is empty"></skipped>
-  </testcase>
-  <testcase classname="TestOperator" name="no-panic"></testcase>
-  <testcase classname="TestOperator" name="no-leak"></testcase>
-  <testcase classname="TestOperator" name="clean-writes"></testcase>
-  <testcase classname="TestOperator" name="idempotent-start"></testcase>
-  <testcase classname="TestOperator" name="holds"></testcase>
-</testsuite>
+<testsuites>
+  <testsuite name="TestOperator" tests="11" failures="1" skipped="1">
+    <testcase classname="TestOperator" name="converges"></testcase>
+    <testcase classname="TestOperator" name="path-independent">
+      <failure message="configmaps default/a-1 exists">explore: the operator depends on the past…</failure>
+    </testcase>
+    <testcase classname="TestOperator" name="recovers"></testcase>
+    <testcase classname="TestOperator" name="truthful-status"></testcase>
+    <testcase classname="TestOperator" name="cleans-up"></testcase>
+    <testcase classname="TestOperator" name="permitted">
+      <skipped message="permitted, because Subject.Roles is empty"></skipped>
+    </testcase>
+    <testcase classname="TestOperator" name="no-panic"></testcase>
+    <testcase classname="TestOperator" name="no-leak"></testcase>
+    <testcase classname="TestOperator" name="clean-writes"></testcase>
+    <testcase classname="TestOperator" name="idempotent-start"></testcase>
+    <testcase classname="TestOperator" name="holds"></testcase>
+  </testsuite>
+</testsuites>
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -96,8 +98,8 @@ func TestFindingsAreWrittenToFiles(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(folder, "testdata", "gadget"), os.DirFS("testdata/gadget")); err != nil {
 		t.Fatal(err)
 	}
-	out := runChild(t, folder, "TestChildFinds", "-explore.junit=results/out.xml", "-explore.replay=gadgets.example.com default/a: create; remove /spec/count")
-	for _, path := range []string{"results/out.xml", "pages/TestChildFinds-path-independent-1.html"} {
+	out := runChild(t, folder, "TestChildFinds", "-explore.junit=results", "-explore.replay=gadgets.example.com default/a: create; remove /spec/count")
+	for _, path := range []string{"results/TestChildFinds.xml", "pages/TestChildFinds-path-independent-1.html"} {
 		if _, err := os.Stat(filepath.Join(folder, path)); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}

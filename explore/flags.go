@@ -11,7 +11,7 @@ var (
 	timeFlag     = flag.Duration("explore.time", 0, "explore.Operator: run trials for this `time`, such as 10m, instead of Subject.Trials, and report the progress")
 	seedFlag     = flag.Uint64("explore.seed", 0, "explore.Operator: the `seed` of random sequences, in place of Subject.Seed")
 	parallelFlag = flag.Int("explore.parallel", runtime.GOMAXPROCS(0), "explore.Operator: how many trials run at the same time; `n`")
-	junitFlag    = flag.String("explore.junit", "", "explore.Operator: write the result as JUnit to this `file`, which is replaced")
+	junitFlag    = flag.String("explore.junit", "", "explore.Operator: write the result as JUnit into this `folder`, a file for each test")
 	replayFlag   = flag.String("explore.replay", "", "explore.Operator: run this `trial` of a report alone")
 )
 

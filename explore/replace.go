@@ -9,12 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -147,102 +144,4 @@ func (p *playing) replaceManifests() error {
 		p.present[state.Name(mapping.Resource.GroupResource().String(), changed.GetNamespace(), changed.GetName())] = changed.GetResourceVersion()
 	}
 	return nil
-}
-
-// rewriteAll reads each custom resource in each version, changes a label without effect, and writes it as it is.
-func (p *playing) rewriteAll() {
-	definitions, err := p.run.cluster.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().List(context.Background(), listOptions)
-	if err != nil {
-		p.out.err = err
-		return
-	}
-	for i := range definitions.Items {
-		if why := p.rewrite(&definitions.Items[i]); why != nil {
-			p.report(*why)
-			return
-		}
-	}
-}
-
-// rewrite writes the custom resources of a definition.
-func (p *playing) rewrite(d *apiextensionsv1.CustomResourceDefinition) *problem {
-	of := schema.GroupVersionResource{Group: d.Spec.Group, Resource: d.Spec.Names.Plural}
-	var stored string
-	for _, v := range d.Spec.Versions {
-		if v.Storage {
-			stored = v.Name
-		}
-		if !v.Served {
-			continue
-		}
-		if _, err := p.client.Resource(of.GroupResource().WithVersion(v.Name)).List(context.Background(), listOptions); err != nil {
-			return p.refused("read "+d.Name, fmt.Sprintf("%s cannot be read in the version %s", d.Name, v.Name), err)
-		}
-	}
-	of.Version = stored
-	all, err := p.client.Resource(of).List(context.Background(), listOptions)
-	if err != nil {
-		return nil // the storage version is not served
-	}
-	for i := range all.Items {
-		if why := p.rewriteOne(of, &all.Items[i]); why != nil {
-			return why
-		}
-	}
-	d.Status.StoredVersions = []string{stored}
-	if _, err := p.run.cluster.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().UpdateStatus(context.Background(), d, updateOptions); err != nil && !apierrors.IsConflict(err) {
-		return p.refused("stored versions "+d.Name, "the status.storedVersions of "+d.Name+" cannot be set", err)
-	}
-	p.present[state.Name("customresourcedefinitions.apiextensions.k8s.io", "", d.Name)] = p.versionOf(d.Name)
-	return nil
-}
-
-// versionOf returns the resourceVersion of a definition.
-func (p *playing) versionOf(definition string) string {
-	d, err := p.run.cluster.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().Get(context.Background(), definition, getOptions)
-	if err != nil {
-		return ""
-	}
-	return d.ResourceVersion
-}
-
-func (p *playing) rewriteOne(of schema.GroupVersionResource, u *unstructured.Unstructured) *problem {
-	name := state.Name(of.GroupResource().String(), u.GetNamespace(), u.GetName())
-	objects := p.client.Resource(of).Namespace(u.GetNamespace())
-	label := []byte(`{"metadata":{"labels":{"explored":"yes"}}}`)
-	if _, err := objects.Patch(context.Background(), u.GetName(), types.MergePatchType, label, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
-		return p.refused("label "+of.Resource, "a label of "+name+" cannot be changed any more", err)
-	}
-	if _, err := objects.Update(context.Background(), u, updateOptions); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-		return p.refused("write "+of.Resource, name+" cannot be written as it is any more", err)
-	}
-	return nil
-}
-
-// refused is a problem with what the server refuses after an upgrade.
-func (p *playing) refused(key, what string, err error) *problem {
-	return &problem{oracle: Upgrades, key: key, step: p.step, what: what, detail: err.Error()}
-}
-
-// checkKept checks that the custom resource still has what it had before the version was replaced. New fields are defaults.
-func (p *playing) checkKept(u *unstructured.Unstructured) {
-	if p.wanted == nil || p.resource != p.seed.resource {
-		return
-	}
-	spec, _, _ := unstructured.NestedMap(u.Object, "spec")
-	of := func(spec map[string]any) state.State {
-		return state.State{p.seed.name: {"spec": spec}}
-	}
-	for _, d := range state.Differences(of(p.wanted), of(spec), nil) {
-		if !d.Added {
-			oracle := Upgrades
-			if p.installation != p.next {
-				oracle = Downgrades
-			}
-			p.report(problem{oracle: oracle, key: "lost " + d.Path, step: p.step,
-				what:   fmt.Sprintf("%s does not have the %s that it had before the upgrade:", p.seed.name, d.Path),
-				detail: state.Diff(map[string]any{"spec": p.wanted}, map[string]any{"spec": spec})})
-			return
-		}
-	}
 }

@@ -107,8 +107,9 @@ func (found Found) log(t *testing.T, err error, began time.Time, isNew bool) {
 
 // writeFiles writes the files that the flag -explore.junit and the environment variable FAKECLUSTER_REPORT ask for.
 func (found Found) writeFiles(test string) error {
+	name := unsafeInNames.ReplaceAllString(test, "_")
 	if *junitFlag != "" {
-		if err := writeFile(*junitFlag, func(w io.Writer) error { return found.WriteJUnit(w, test) }); err != nil {
+		if err := writeFile(filepath.Join(*junitFlag, name+".xml"), func(w io.Writer) error { return found.WriteJUnit(w, test) }); err != nil {
 			return err
 		}
 	}
@@ -117,7 +118,7 @@ func (found Found) writeFiles(test string) error {
 		return nil
 	}
 	for i, f := range found.Findings {
-		path := filepath.Join(folder, fmt.Sprintf("%s-%s-%d.html", unsafeInNames.ReplaceAllString(test, "_"), f.Oracle, i+1))
+		path := filepath.Join(folder, fmt.Sprintf("%s-%s-%d.html", name, f.Oracle, i+1))
 		if err := writeFile(path, f.WritePage); err != nil {
 			return err
 		}

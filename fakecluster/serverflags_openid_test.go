@@ -146,7 +146,7 @@ jwt:
 	}
 }
 
-// The first token after a change of the file is judged by the new content, also in a fork. A file with mistakes changes nothing.
+// The first token after a change of the file is checked by the new content, also in a fork. A file with mistakes changes nothing.
 func TestAuthenticationConfigurationIsReadAgain(t *testing.T) {
 	one, two := startProvider(t, "/.well-known/openid-configuration"), startProvider(t, "/.well-known/openid-configuration")
 	const head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n"

@@ -18,10 +18,11 @@ import (
 //
 //	go test -run TestExploreTheOperator -explore.time=10m
 func TestExploreTheOperator(t *testing.T) {
-	explore.Operator(t, subject())
+	explore.Operator(t, subject(image))
 }
 
-func subject() explore.Subject {
+// subject is the operator with an image of the web server.
+func subject(image string) explore.Subject {
 	return explore.Subject{
 		Install: []string{"config/crd", "config/rbac"},
 		Roles:   []string{"config/rbac"}, // the operator runs as the service account that they bind

@@ -235,7 +235,7 @@ func (w statusWriter) Update(ctx context.Context, obj client.Object, options ...
 
 // subject is the operator with the bug.
 func (b bug) subject() explore.Subject {
-	s := subject()
+	s := subject(image)
 	s.MaxFindings = 1
 	for _, o := range explore.Oracles() {
 		if o.Oracle != b.oracle {

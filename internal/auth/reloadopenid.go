@@ -14,7 +14,7 @@ import (
 )
 
 // reloadingTokens asks the issuers that a file names. A real server watches the file. Here each token checks whether it has
-// changed, so that the first one after a change is judged by the new content. A file with mistakes changes nothing.
+// changed, so that the first one after a change is checked by the new content. A file with mistakes changes nothing.
 type reloadingTokens struct {
 	closing context.Context
 	first   *OpenID

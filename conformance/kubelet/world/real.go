@@ -98,7 +98,7 @@ func (real) start(ctx context.Context, c *fakecluster.Cluster, started func(name
 	return nil
 }
 
-// field returns an unexported field of a kubelet.
+// field returns an unexported field of a kubelet. No option of upstream's replaces the two that read from the machine.
 func field(k *kubelet.Kubelet, name string) reflect.Value {
 	f := reflect.ValueOf(k).Elem().FieldByName(name)
 	return reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem()

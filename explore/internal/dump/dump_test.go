@@ -58,6 +58,34 @@ const production = `
 - apiVersion: v1
   kind: Namespace
   metadata: {name: default, uid: d}
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: going, namespace: shop, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [example.com/a]}
+- apiVersion: v1
+  kind: Event
+  metadata: {name: started, namespace: shop}
+- apiVersion: coordination.k8s.io/v1
+  kind: Lease
+  metadata: {name: leader, namespace: shop}
+- apiVersion: admissionregistration.k8s.io/v1
+  kind: ValidatingWebhookConfiguration
+  metadata: {name: other}
+- apiVersion: apiregistration.k8s.io/v1
+  kind: APIService
+  metadata: {name: v1beta1.metrics.k8s.io}
+- apiVersion: apiextensions.k8s.io/v1
+  kind: CustomResourceDefinition
+  metadata: {name: shops.example.com}
+  spec:
+    group: example.com
+    names: {kind: Shop, plural: shops}
+    scope: Namespaced
+    conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://conversion.example.com"}}}
+    versions:
+    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+- apiVersion: example.com/v1
+  kind: Shop
+  metadata: {name: a, namespace: shop, uid: q}
 `
 
 func TestLoad(t *testing.T) {
@@ -73,8 +101,13 @@ func TestLoad(t *testing.T) {
 	}
 	left := dump.Load(c, all)
 	want := []string{
+		"APIService v1beta1.metrics.k8s.io: nothing serves it",
 		"ConfigMap shop/Wrong: ConfigMap \"Wrong\" is invalid: metadata.name: Invalid value: \"Wrong\": a lowercase RFC 1123 subdomain",
+		"ConfigMap shop/going: it is being deleted",
+		"Event shop/started: it is about what has happened",
+		"Lease shop/leader: a process of the real cluster renews it",
 		"Secret shop/token: its token is of the real cluster",
+		"ValidatingWebhookConfiguration other: nothing serves its webhooks; give those of the operator to Subject.Options",
 	}
 	slices.Sort(left)
 	for i := range left {
@@ -92,6 +125,7 @@ func TestLoad(t *testing.T) {
 		}
 		return u
 	}
+	get("example.com/v1", "shops", "shop", "a") // its definition does not convert by a webhook
 	replicaSet, pod := get("apps/v1", "replicasets", "shop", "web"), get("v1", "pods", "shop", "web-1")
 	if owners := pod.GetOwnerReferences(); len(owners) != 1 || owners[0].UID != replicaSet.GetUID() || owners[0].UID == "r" {
 		t.Errorf("the owners of the pod are %v, want the ReplicaSet", owners)

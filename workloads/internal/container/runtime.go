@@ -148,7 +148,8 @@ func (r *Runtime) Close() {
 	}
 }
 
-// leaving is how long the goroutines of functions may go on after the functions, at the end.
+// leaving is how long the goroutines of functions may go on after the functions, at the end. Nothing tells when a goroutine ends, so that
+// the sleep cannot be an event; without such goroutines there is none.
 const leaving = 100 * time.Millisecond
 
 // logLeftover logs which goroutines of functions still run. It does not fail the test: libraries start goroutines once for the whole process,

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -58,5 +59,28 @@ func (p *playing) checkPods(all []state.Object) {
 		}
 		p.report(found)
 		return
+	}
+}
+
+// checkKept checks that the custom resource still has what it had before the version was replaced. New fields are defaults.
+func (p *playing) checkKept(u *unstructured.Unstructured) {
+	if p.wanted == nil || p.resource != p.seed.resource {
+		return
+	}
+	spec, _, _ := unstructured.NestedMap(u.Object, "spec")
+	of := func(spec map[string]any) state.State {
+		return state.State{p.seed.name: {"spec": spec}}
+	}
+	for _, d := range state.Differences(of(p.wanted), of(spec), nil) {
+		if !d.Added {
+			oracle := Upgrades
+			if p.installation != p.next {
+				oracle = Downgrades
+			}
+			p.report(problem{oracle: oracle, key: "lost " + d.Path, step: p.step,
+				what:   fmt.Sprintf("%s does not have the %s that it had before the upgrade:", p.seed.name, d.Path),
+				detail: state.Diff(map[string]any{"spec": p.wanted}, map[string]any{"spec": spec})})
+			return
+		}
 	}
 }

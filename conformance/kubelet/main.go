@@ -14,7 +14,7 @@ func main() {
 		inTest(name)
 		return
 	}
-	pods := flag.Int("pods", 300, "how many pods")
+	pods := flag.Int("pods", 1000, "how many pods")
 	first := flag.Int("first", 0, "the number of the first one")
 	seed := flag.Uint64("seed", 1, "the seed of the pods")
 	update := flag.Bool("update", false, "write the result to kubelet.txt")

@@ -7,14 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/workloads/internal/metrics"
 )
 
 // serveMetrics serves metrics.k8s.io, unless another server does. The nodes have been made.
-func (w *Workloads) serveMetrics(ctx context.Context, c *fakecluster.Cluster, client kubernetes.Interface, shared informers.SharedInformerFactory) error {
+func (w *Workloads) serveMetrics(ctx context.Context, c *fakecluster.Cluster, shared informers.SharedInformerFactory) error {
 	objects, err := w.objects()
 	if err != nil {
 		return err
@@ -33,7 +32,7 @@ func (w *Workloads) serveMetrics(ctx context.Context, c *fakecluster.Cluster, cl
 	if err != nil {
 		return fmt.Errorf("serving metrics: %w", err)
 	}
-	return metrics.Install(ctx, objects, client)
+	return metrics.Install(ctx, objects)
 }
 
 // objects returns a client for all kinds.

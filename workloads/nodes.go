@@ -8,9 +8,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
@@ -75,19 +72,6 @@ func (w *Workloads) beat(name string) (last time.Time, beats, found bool) {
 	return w.agent.Beat(name)
 }
 
-// bindRoleOfNodes gives the users of nodes the ClusterRole that kubelets have without the authorizer Node.
-func bindRoleOfNodes(ctx context.Context, admin kubernetes.Interface) error {
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "workloads:nodes"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:node"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:nodes"}},
-	}
-	if _, err := admin.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("binding the role of nodes: %w", err)
-	}
-	return nil
-}
-
 // startNodes runs the nodes, the provisioner of their volumes and the server of their metrics. After an error, wait is nil or waits
 // for what has started.
 func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *settings, shared informers.SharedInformerFactory) (wait func(), err error) {
@@ -99,13 +83,6 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 			return nil, errors.New("Image, Command and OnlyKnownImages: there are no Nodes; add Nodes(1)")
 		}
 		return func() {}, nil
-	}
-	admin, err := kubernetes.NewForConfig(w.attachment.ConfigFor("system:workloads", "system:masters"))
-	if err != nil {
-		return nil, err
-	}
-	if err := bindRoleOfNodes(ctx, admin); err != nil {
-		return nil, err
 	}
 	var runtimes []node.Runtime
 	end := func() {}
@@ -142,7 +119,7 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 	if err != nil {
 		return ended, err
 	}
-	if err := w.serveMetrics(ctx, c, admin, shared); err != nil {
+	if err := w.serveMetrics(ctx, c, shared); err != nil {
 		return ended, err
 	}
 	client, err := controlplane.NewClient(w.attachment.ConfigFor("system:volume-provisioner", "system:masters"), "volume-provisioner", "volume-provisioner")

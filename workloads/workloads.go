@@ -105,6 +105,11 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(s.nodes) > 0 {
+		if err := w.createRoles(context.Background()); err != nil {
+			return err
+		}
+	}
 	if err := w.attachment.Act(within...); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -47,34 +46,34 @@ func Wanted(ctx context.Context, client dynamic.Interface) (bool, error) {
 	return namespace == Namespace && name == Service, nil
 }
 
-// Install creates the APIService and the ClusterRole of its readers, unless they exist. The handler has to be reachable.
-func Install(ctx context.Context, objects dynamic.Interface, client kubernetes.Interface) error {
-	group := v1beta1.SchemeGroupVersion.Group
+// CreateRole creates the ClusterRole of those that read metrics, unless it exists. The roles view, edit and admin aggregate it.
+func CreateRole(ctx context.Context, client kubernetes.Interface) error {
 	role := &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: reader, Labels: map[string]string{
 			"k8s-app": Service,
 			"rbac.authorization.k8s.io/aggregate-to-admin": "true", "rbac.authorization.k8s.io/aggregate-to-edit": "true", "rbac.authorization.k8s.io/aggregate-to-view": "true",
 		}},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{"pods", "nodes"}, Verbs: []string{"get", "list", "watch"}}},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1beta1.SchemeGroupVersion.Group}, Resources: []string{"pods", "nodes"}, Verbs: []string{"get", "list", "watch"}}},
 	}
+	if _, err := client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("creating the role of those that read metrics: %w", err)
+	}
+	return nil
+}
+
+// Install creates the APIService, unless it exists. The handler has to be reachable.
+func Install(ctx context.Context, client dynamic.Interface) error {
 	service := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": apiServices.GroupVersion().String(), "kind": "APIService",
 		"metadata": map[string]any{"name": apiService, "labels": map[string]any{"k8s-app": Service, managedBy: us}},
 		"spec": map[string]any{
-			"group": group, "version": v1beta1.SchemeGroupVersion.Version, "groupPriorityMinimum": int64(100), "versionPriority": int64(100),
+			"group": v1beta1.SchemeGroupVersion.Group, "version": v1beta1.SchemeGroupVersion.Version, "groupPriorityMinimum": int64(100), "versionPriority": int64(100),
 			// The service has the certificate of the cluster that it runs in, which a fork does not need to share.
 			"insecureSkipTLSVerify": true,
 			"service":               map[string]any{"namespace": Namespace, "name": Service, "port": int64(Port)},
 		},
 	}}
-	_, err := client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{})
-	_, err2 := objects.Resource(apiServices).Create(ctx, service, metav1.CreateOptions{})
-	for _, err := range []*error{&err, &err2} {
-		if apierrors.IsAlreadyExists(*err) {
-			*err = nil
-		}
-	}
-	if err := errors.Join(err, err2); err != nil {
+	if _, err := client.Resource(apiServices).Create(ctx, service, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("installing the API of metrics: %w", err)
 	}
 	return nil

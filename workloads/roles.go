@@ -1,0 +1,39 @@
+package workloads
+
+import (
+	"context"
+	"fmt"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/metrics"
+)
+
+// createRoles creates the roles and bindings that Nodes need. It comes before the controllers, which then aggregate the roles
+// view, edit and admin once.
+func (w *Workloads) createRoles(ctx context.Context) error {
+	admin, err := kubernetes.NewForConfig(w.attachment.ConfigFor("system:workloads", "system:masters"))
+	if err != nil {
+		return err
+	}
+	if err := bindRoleOfNodes(ctx, admin); err != nil {
+		return err
+	}
+	return metrics.CreateRole(ctx, admin)
+}
+
+// bindRoleOfNodes gives the users of nodes the ClusterRole that kubelets have without the authorizer Node.
+func bindRoleOfNodes(ctx context.Context, admin kubernetes.Interface) error {
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "workloads:nodes"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:node"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:nodes"}},
+	}
+	if _, err := admin.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("binding the role of nodes: %w", err)
+	}
+	return nil
+}

@@ -32,6 +32,8 @@ var subcommands = map[string]program{
 	"liveness":               liveness,
 	"logs-generator":         logsGenerator,
 	"mounttest":              mounttest,
+	"mtlsclient":             mtlsClient,
+	"mtlsserver":             mtlsServer,
 	"netexec":                netexec,
 	"pause":                  pause,
 	"porter":                 porter,

@@ -9,7 +9,6 @@ var beyond = []struct {
 	reason string
 }{
 	{regexp.MustCompile(` Aggregator `), "its API server needs etcd"},
-	{regexp.MustCompile(`PodCertificate\b.* should (allow|honor|issue) `), "volumes of podCertificate are not mounted"},
 	{regexp.MustCompile(` (ServiceAccountIssuerDiscovery|Guestbook application|PreStop) `), "the image of agnhost lacks the subcommand"},
 	{regexp.MustCompile(`: udp | on same port and different protocols `), "the network of Pods has no UDP"},
 	{regexp.MustCompile(` DNS should (provide|resolve) |from (ClusterIP|NodePort) to ExternalName `), "the images have no dig and no nslookup"},

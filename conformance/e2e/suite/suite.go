@@ -25,6 +25,7 @@ import (
 	"github.com/fakecluster/fakecluster/conformance/cache"
 	"github.com/fakecluster/fakecluster/conformance/envtest"
 	"github.com/fakecluster/fakecluster/conformance/gotool"
+	"github.com/fakecluster/fakecluster/conformance/real/programs"
 	"github.com/fakecluster/fakecluster/conformance/serve"
 	"github.com/fakecluster/fakecluster/conformance/verdict"
 )
@@ -98,7 +99,7 @@ func Run(ctx context.Context, o Options) ([]verdict.Result, error) {
 
 // build returns the test binary of the suite, which is built once for each version.
 func build(ctx context.Context) (string, error) {
-	version, err := gotool.Output(ctx, modules, "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
+	out, err := gotool.Output(ctx, modules, "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes")
 	if err != nil {
 		return "", err
 	}
@@ -106,7 +107,8 @@ func build(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	binary := filepath.Join(folder, "e2e-kubernetes-"+strings.TrimSpace(string(version))+".test")
+	version := strings.TrimSpace(string(out))
+	binary := filepath.Join(folder, "e2e-of-kubernetes-"+version+".test")
 	lock, err := cache.Lock(binary + ".lock")
 	if err != nil {
 		return "", err
@@ -117,7 +119,7 @@ func build(ctx context.Context) (string, error) {
 	}
 	// The go command may be interrupted while it writes.
 	unfinished := binary + ".unfinished"
-	if _, err := gotool.Output(ctx, modules, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", unfinished, pkg); err != nil {
+	if _, err := gotool.Output(ctx, modules, "test", "-c", "-vet=off", "-ldflags="+programs.LinkerFlags(version), "-o", unfinished, pkg); err != nil {
 		return "", err
 	}
 	return binary, os.Rename(unfinished, binary)

@@ -54,7 +54,7 @@ func Folder(ctx context.Context, modules string) (string, error) {
 		}
 		// The go command may be interrupted while it writes.
 		unfinished := program + ".unfinished"
-		if _, err := gotool.Output(ctx, modules, "build", "-ldflags", linkerFlags(versions[kubernetes]), "-o", unfinished, pkg); err != nil {
+		if _, err := gotool.Output(ctx, modules, "build", "-ldflags", LinkerFlags(versions[kubernetes]), "-o", unfinished, pkg); err != nil {
 			return "", errors.Join(fmt.Errorf("building %s: %w", name, err), os.RemoveAll(unfinished))
 		}
 		if err := os.Rename(unfinished, program); err != nil {
@@ -81,9 +81,9 @@ func versions(ctx context.Context, modules string) (map[string]string, error) {
 	return found, nil
 }
 
-// linkerFlags set the version of kube-apiserver and kubectl, as Kubernetes' own build does,
+// LinkerFlags set the version of kube-apiserver, kubectl and the e2e suite, as Kubernetes' own build does,
 // and leave out what only a debugger reads.
-func linkerFlags(version string) string {
+func LinkerFlags(version string) string {
 	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	flags := []string{"-s", "-w"}

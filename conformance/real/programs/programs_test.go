@@ -27,7 +27,7 @@ func TestLinkerFlags(t *testing.T) {
 		" -X k8s.io/component-base/version.gitMinor=37 -X k8s.io/component-base/version.gitTreeState=clean" +
 		" -X k8s.io/client-go/pkg/version.gitVersion=v1.37.1 -X k8s.io/client-go/pkg/version.gitMajor=1" +
 		" -X k8s.io/client-go/pkg/version.gitMinor=37 -X k8s.io/client-go/pkg/version.gitTreeState=clean"
-	if d := cmp.Diff(want, linkerFlags("v1.37.1")); d != "" {
+	if d := cmp.Diff(want, LinkerFlags("v1.37.1")); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -104,7 +104,8 @@ func (p *pod) adopt(ctx context.Context) bool {
 		p.ips = nil
 		return false
 	}
-	p.admitted, p.mounted, p.sandbox.ready = true, true, true
+	p.admitted, p.sandbox.ready = true, true
+	p.mounted = p.mounted || !p.hasCode() // what could not be mounted yet is, for the next start of a container
 	for _, ip := range p.ips {
 		p.node.taken[ip] = p.api.UID
 	}

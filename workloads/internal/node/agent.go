@@ -8,12 +8,16 @@ import (
 	"sync"
 	"time"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	certificateslisters "k8s.io/client-go/listers/certificates/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/kubernetes/pkg/features"
 
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
@@ -56,6 +60,7 @@ type Agent struct {
 	byName    map[string]*node
 	lister    corelisters.NodeLister
 	services  corelisters.ServiceLister
+	requests  certificateslisters.PodCertificateRequestLister // nil: the feature is off
 	behaviors *behaviors
 	beats     beats
 	volumes   volumes
@@ -130,6 +135,9 @@ func (a *Agent) follow() error {
 	if err != nil {
 		return fmt.Errorf("follow nodes: %w", err)
 	}
+	if err := a.followRequests(); err != nil {
+		return fmt.Errorf("follow requests for certificates: %w", err)
+	}
 	if len(a.config.Runtimes) == 0 {
 		return nil // no volume has content
 	}
@@ -147,6 +155,26 @@ func (a *Agent) follow() error {
 		}
 	}
 	return nil
+}
+
+// followRequests hands the answers to requests for certificates to the pods, if the feature is on.
+func (a *Agent) followRequests() error {
+	if !utilfeature.DefaultFeatureGate.Enabled(features.PodCertificateRequest) {
+		return nil
+	}
+	requests := a.config.Informers.Certificates().V1().PodCertificateRequests()
+	a.requests = requests.Lister()
+	changed := func(object any) {
+		if request, ok := lastState(object).(*certificatesv1.PodCertificateRequest); ok {
+			if n := a.byName[string(request.Spec.NodeName)]; n != nil {
+				n.enqueue(request.Spec.PodUID)
+			}
+		}
+	}
+	_, err := requests.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: changed, UpdateFunc: func(_, object any) { changed(object) }, DeleteFunc: changed,
+	})
+	return err
 }
 
 // source has the volumes brought up to date that have files of an object.

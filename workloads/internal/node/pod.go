@@ -63,6 +63,7 @@ type pod struct {
 	volumes        map[string]*files.Tree   // by name
 	payloads       map[string]payload       // by name: the files that come from the API
 	tokens         map[string]token
+	certificates   map[certificateSource]*certificate
 	trees          []*files.Tree // those that end with the pod
 	refresh        time.Time     // when to bring volumes up to date
 
@@ -92,7 +93,8 @@ func newPod(n *node, api *corev1.Pod) *pod {
 		node: n, api: api, status: *api.Status.DeepCopy(),
 		runs: map[string][]*container{}, plans: map[string]plan{}, reasons: map[string]reason{}, pulls: map[string]*retry{},
 		configurations: map[string]configuration{}, volumes: map[string]*files.Tree{}, payloads: map[string]payload{}, tokens: map[string]token{},
-		dirty: true,
+		certificates: map[certificateSource]*certificate{},
+		dirty:        true,
 	}
 }
 
@@ -181,6 +183,7 @@ func (p *pod) step(ctx context.Context, now time.Time) bool {
 	if p.ending != nil {
 		return p.end(ctx, now)
 	}
+	p.certify(ctx, now)
 	if !p.admitted {
 		return p.admit(ctx, now)
 	}
@@ -465,6 +468,7 @@ func (p *pod) schedule(now time.Time) {
 	next = earlier(next, p.again, now)
 	next = earlier(next, p.mount.at, now)
 	next = earlier(next, p.refresh, now)
+	next = earlier(next, p.certificatesDue(now), now)
 	next = earlier(next, p.sandbox.readyAt, now)
 	next = earlier(next, p.deadline(), now)
 	if p.pass != nil {

@@ -163,8 +163,8 @@ func (p *pod) projectedFiles(ctx context.Context, v *corev1.Volume, now time.Tim
 			content, err = p.tokenFile(ctx, s.ServiceAccountToken, ptr.Deref(mode, 0o644), now)
 		case s.ClusterTrustBundle != nil:
 			content, err = p.trustBundleFile(ctx, s.ClusterTrustBundle, ptr.Deref(mode, 0o644))
-		case s.PodCertificate != nil && p.hasCode():
-			err = errors.New("volumes of podCertificate are not supported by fakecluster")
+		case s.PodCertificate != nil:
+			content, err = p.certificateFiles(s.PodCertificate, certificateSource{v.Name, i}, ptr.Deref(mode, 0o644))
 		}
 		if err != nil {
 			errs = append(errs, err)

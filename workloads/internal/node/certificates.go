@@ -1,0 +1,289 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	volumeutil "k8s.io/kubernetes/pkg/volume/util"
+	"k8s.io/utils/ptr"
+)
+
+const (
+	// abandonPeriod is after which time a kubelet takes a request that it does not see for deleted, at the earliest.
+	abandonPeriod = 10 * time.Minute
+	// overduePeriod is how late a certificate is renewed without an Event.
+	overduePeriod = 10 * time.Minute
+	// certificateJitter is how much later a kubelet requests the next certificate at most.
+	certificateJitter = 5 * time.Minute
+)
+
+// certificateSource is a source of the type podCertificate in a projected volume.
+type certificateSource struct {
+	volume string
+	index  int // of the source
+}
+
+// certificate is the private key and the certificate of a source, and the request for the next ones, as the kubelet's manager of pod
+// certificates keeps them.
+type certificate struct {
+	key, chain []byte // PEM; chain is empty until a certificate is issued
+	refreshAt  time.Time
+	notAfter   time.Time
+	// overdue and expired say that there is an Event for it.
+	overdue, expired bool
+
+	request    string // the name of the PodCertificateRequest without an answer; empty: there is none
+	requestKey []byte
+	abandonAt  time.Time
+	requests   int // until now
+
+	refused error // why there is no certificate, for good
+	retry   retry // of a request that could not be created
+}
+
+// certify requests the certificates of the pod, and takes over the answers of signers.
+func (p *pod) certify(ctx context.Context, now time.Time) {
+	if p.node.agent.requests == nil {
+		return // the feature is off
+	}
+	for i := range p.api.Spec.Volumes {
+		v := &p.api.Spec.Volumes[i]
+		if v.Projected == nil {
+			continue
+		}
+		for j := range v.Projected.Sources {
+			s := v.Projected.Sources[j].PodCertificate
+			if s == nil {
+				continue
+			}
+			source := certificateSource{v.Name, j}
+			c := p.certificates[source]
+			if c == nil {
+				c = &certificate{}
+				p.certificates[source] = c
+				// A kubelet mounts the volume a moment later. A signer that answers at once is in time for it.
+				p.mount.at = now.Add(p.jitter().between("certificate", 100*time.Millisecond, 200*time.Millisecond))
+			}
+			if err := p.renew(ctx, s, source, c, now); err != nil {
+				c.retry.failed(now, 5*time.Millisecond, 1000*time.Second)
+				p.node.logger.V(2).Info("A certificate of a pod is not requested, and will be again", "pod", p.key(), "volume", v.Name, "err", err)
+			}
+		}
+	}
+}
+
+// renew does what is due for a certificate.
+func (p *pod) renew(ctx context.Context, s *corev1.PodCertificateProjection, source certificateSource, c *certificate, now time.Time) error {
+	if c.refused != nil || now.Before(c.retry.at) {
+		return nil
+	}
+	if c.request != "" {
+		answered, err := p.takeOver(ctx, source, c, now)
+		if err != nil || answered {
+			return err
+		}
+	}
+	p.recordAge(ctx, c, now)
+	if c.request != "" || now.Before(c.refreshAt) {
+		return nil
+	}
+	return p.requestCertificate(ctx, s, source, c, now)
+}
+
+// takeOver takes over the answer to a request, and reports whether there is one. A request that is deleted has none, and another one has
+// to follow.
+func (p *pod) takeOver(ctx context.Context, source certificateSource, c *certificate, now time.Time) (answered bool, err error) {
+	request, err := p.node.agent.requests.PodCertificateRequests(p.api.Namespace).Get(c.request)
+	switch {
+	case apierrors.IsNotFound(err) && now.Before(c.abandonAt):
+		return false, nil // the informer may be late
+	case apierrors.IsNotFound(err):
+		c.request = ""
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	for _, condition := range request.Status.Conditions {
+		name, refusal, verb := request.Namespace+"/"+request.Name, "failed", "failed"
+		switch condition.Type {
+		case certificatesv1.PodCertificateRequestConditionTypeIssued:
+			*c = certificate{
+				key: c.requestKey, chain: certificatesOf(request.Status.CertificateChain), requests: c.requests,
+				refreshAt: ptr.Deref(request.Status.BeginRefreshAt, metav1.Time{}).Add(p.certificateJitter(source, c, "refresh")),
+				notAfter:  ptr.Deref(request.Status.NotAfter, metav1.Time{}).Time,
+			}
+			if p.mounted {
+				p.refreshBy(p.nextResync(now))
+			}
+			return true, nil
+		case certificatesv1.PodCertificateRequestConditionTypeDenied:
+			refusal, verb = "denied", "was denied"
+		case certificatesv1.PodCertificateRequestConditionTypeFailed:
+		default:
+			continue
+		}
+		c.request = ""
+		c.refused = fmt.Errorf("PodCertificateRequest was permanently %s: reason=%q message=%q", refusal, condition.Reason, condition.Message)
+		text := fmt.Sprintf("PodCertificateRequest %s %s, reason=%q, message=%q", name, verb, condition.Reason, condition.Message)
+		// A kubelet takes the reason for the format of the message.
+		p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, condition.Type, condition.Reason, text)
+		return true, nil
+	}
+	return false, nil
+}
+
+// recordAge records that a certificate should have been renewed long ago.
+func (p *pod) recordAge(ctx context.Context, c *certificate, now time.Time) {
+	if len(c.chain) == 0 {
+		return
+	}
+	if !c.overdue && !now.Before(c.refreshAt.Add(overduePeriod)) {
+		c.overdue = true
+		p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, "CertificateOverdueForRefresh", "PodCertificate refresh overdue")
+	}
+	if !c.expired && !now.Before(c.notAfter) {
+		c.expired = true
+		p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, "CertificateExpired", "PodCertificate expired")
+	}
+}
+
+// requestCertificate makes a private key, and creates a PodCertificateRequest for it.
+func (p *pod) requestCertificate(ctx context.Context, s *corev1.PodCertificateProjection, source certificateSource, c *certificate, now time.Time) error {
+	account, err := p.node.client.CoreV1().ServiceAccounts(p.api.Namespace).Get(ctx, p.api.Spec.ServiceAccountName, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("while fetching service account: %w", err)
+	}
+	object := p.node.object()
+	if object == nil {
+		return fmt.Errorf("node %s is not there", p.node.name)
+	}
+	key, proof, err := newKey(s.KeyType)
+	if err != nil {
+		return err
+	}
+	request, err := p.node.client.CertificatesV1().PodCertificateRequests(p.api.Namespace).Create(ctx, &certificatesv1.PodCertificateRequest{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.api.Namespace, GenerateName: "req-",
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: p.api.Name, UID: p.api.UID}},
+		},
+		Spec: certificatesv1.PodCertificateRequestSpec{
+			SignerName: s.SignerName, PodName: p.api.Name, PodUID: p.api.UID,
+			ServiceAccountName: account.Name, ServiceAccountUID: account.UID,
+			NodeName: types.NodeName(p.node.name), NodeUID: object.UID,
+			MaxExpirationSeconds: s.MaxExpirationSeconds, StubPKCS10Request: proof, UnverifiedUserAnnotations: s.UserAnnotations,
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("while creating on API: %w", err)
+	}
+	c.requests++
+	c.request, c.requestKey, c.retry = request.Name, key, retry{}
+	c.abandonAt = now.Add(abandonPeriod + p.certificateJitter(source, c, "abandon"))
+	return nil
+}
+
+// certificateJitter returns a delay for something about a certificate.
+func (p *pod) certificateJitter(source certificateSource, c *certificate, what string) time.Duration {
+	return p.jitter().between(what+"/"+source.volume+"/"+strconv.Itoa(source.index)+"/"+strconv.Itoa(c.requests), 0, certificateJitter)
+}
+
+// certificatesDue returns when something has to be done for a certificate.
+func (p *pod) certificatesDue(now time.Time) time.Time {
+	var next time.Time
+	for _, c := range p.certificates {
+		if c.refused != nil {
+			continue
+		}
+		next = earlier(next, c.retry.at, now)
+		if c.request != "" {
+			next = earlier(next, c.abandonAt, now)
+		}
+		if len(c.chain) > 0 {
+			next = earlier(next, c.refreshAt, now)
+			next = earlier(next, c.refreshAt.Add(overduePeriod), now)
+			next = earlier(next, c.notAfter, now)
+		}
+	}
+	return next
+}
+
+// certificateFiles returns the files of a source of type podCertificate.
+func (p *pod) certificateFiles(s *corev1.PodCertificateProjection, source certificateSource, mode int32) (payload, error) {
+	c := p.certificates[source]
+	switch {
+	case c == nil:
+		return nil, errors.New("unimplemented") // the words of a kubelet whose feature is off
+	case c.refused != nil:
+		return nil, c.refused
+	case len(c.chain) == 0:
+		return nil, errors.New("credential bundle is not issued yet")
+	}
+	all := payload{}
+	for path, data := range map[string][]byte{
+		s.CredentialBundlePath: bytes.Join([][]byte{c.key, c.chain}, nil), s.KeyPath: c.key, s.CertificateChainPath: c.chain,
+	} {
+		if path != "" {
+			all[path] = volumeutil.FileProjection{Data: data, Mode: mode}
+		}
+	}
+	return all, nil
+}
+
+// newKey returns a private key as PEM, and a request for a certificate that proves that we have it.
+func newKey(keyType string) (key, proof []byte, err error) {
+	private, err := generateKey(keyType)
+	if err != nil {
+		return nil, nil, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return nil, nil, err
+	}
+	proof, err = x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, private)
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), proof, err
+}
+
+func generateKey(keyType string) (crypto.Signer, error) {
+	switch keyType {
+	case "RSA3072":
+		return rsa.GenerateKey(rand.Reader, 3072)
+	case "RSA4096":
+		return rsa.GenerateKey(rand.Reader, 4096)
+	case "ECDSAP256":
+		return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	case "ECDSAP384":
+		return ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	case "ECDSAP521":
+		return ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
+	case "ED25519":
+		_, key, err := ed25519.GenerateKey(rand.Reader)
+		return key, err
+	}
+	return nil, fmt.Errorf("unknown key type %q", keyType)
+}
+
+// certificatesOf returns the certificates of a text, without what stands between them.
+func certificatesOf(text string) []byte {
+	var all []byte
+	for block, rest := pem.Decode([]byte(text)); block != nil; block, rest = pem.Decode(rest) {
+		all = append(all, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: block.Bytes})...)
+	}
+	return all
+}

@@ -50,7 +50,7 @@ func Command(image, path string, args ...string) Option {
 // from 0 to 255.
 func Exit(code int) error { return container.Exit(code) }
 
-// OnlyKnownImages makes the pull of an image fail for which there is neither an [Image] nor a [Behavior], as a registry does
+// OnlyKnownImages makes the pull of an image fail for which there is no [Image], [Command], [ImageFiles] or [Behavior], as a registry does
 // that does not have it, and fails the test.
 //
 // Default: such containers run as [Behaviors] says.

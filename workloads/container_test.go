@@ -258,7 +258,7 @@ func TestWrongImagesAreErrors(t *testing.T) {
 	}{
 		{[]workloads.Option{workloads.Image("a", run), workloads.Image("a", run), workloads.Nodes(1)}, `Image or Command: image "a" has two functions or programs; leave one out`},
 		{[]workloads.Option{workloads.Image("a", nil), workloads.Nodes(1)}, `Image or Command: the function of image "a" is nil`},
-		{[]workloads.Option{workloads.Image("a", run)}, "Image, Command and OnlyKnownImages: there are no Nodes; add Nodes(1)"},
+		{[]workloads.Option{workloads.Image("a", run)}, "Image, Command, ImageFiles and OnlyKnownImages: there are no Nodes; add Nodes(1)"},
 	} {
 		w, err := workloads.New(newCluster(t), test.opts...)
 		if err == nil {

@@ -79,8 +79,8 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 		if len(s.behaviors) > 0 {
 			return nil, errors.New("Behaviors: there are no Nodes; add Nodes(3)")
 		}
-		if len(s.images) > 0 || s.onlyKnown {
-			return nil, errors.New("Image, Command and OnlyKnownImages: there are no Nodes; add Nodes(1)")
+		if len(s.images) > 0 || len(s.files) > 0 || s.onlyKnown {
+			return nil, errors.New("Image, Command, ImageFiles and OnlyKnownImages: there are no Nodes; add Nodes(1)")
 		}
 		return func() {}, nil
 	}
@@ -93,8 +93,12 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 		}
 		runtimes, end = append(runtimes, functions), functions.Close
 	}
+	imageFiles, err := readFiles(s.files)
+	if err != nil {
+		return nil, err
+	}
 	w.agent, err = node.Start(ctx, node.Config{
-		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: runtimes, OnlyKnownImages: s.onlyKnown,
+		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: runtimes, Files: imageFiles, OnlyKnownImages: s.onlyKnown,
 		Seed: w.attachment.Seed(), Informers: shared, Report: w.report,
 		Revision: w.attachment.Revision, Faulty: w.attachment.Faulty,
 		Network: w.network,

@@ -33,6 +33,7 @@ type settings struct {
 	nodes         []*corev1.Node
 	behaviors     []Behavior
 	images        []container.Image
+	files         []imageFiles
 	onlyKnown     bool    // OnlyKnownImages
 	wrong         []error // options with impossible arguments
 	repeated      string  // an option that was given twice

@@ -1,5 +1,5 @@
 // Package images has container images of Kubernetes' e2e suite as Go functions, for workloads.Image: agnhost, busybox,
-// httpd, nautilus, nginx, nonewprivs and pause. What a program prints is what the specs of the suite look for.
+// httpd, kitten, nautilus, nginx, nonewprivs and pause. What a program prints is what the specs of the suite look for.
 package images
 
 import (
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"syscall"
+	"testing/fstest"
 	"time"
 
 	"github.com/fakecluster/fakecluster/workloads"
@@ -44,13 +45,19 @@ var shells = map[string]program{
 	"tail": tail, "wc": wc,
 }
 
-// Options returns an Image for each image.
+// kitten are files of an image that a spec mounts.
+var kitten = fstest.MapFS{
+	"data.json":      {Data: []byte(`{"image": "kitten.jpg"}` + "\n"), Mode: 0o644},
+	"etc/os-release": {Data: []byte("NAME=\"Alpine Linux\"\n"), Mode: 0o644},
+}
+
+// Options returns the options for all images.
 func Options() []workloads.Option {
 	var options []workloads.Option
 	for _, i := range all {
 		options = append(options, workloads.Image(i.name, i.run))
 	}
-	return options
+	return append(options, workloads.ImageFiles(registry+"kitten", kitten))
 }
 
 // teardown is about what a container runtime takes to end a container. A spec reads a Pod that it has just deleted.

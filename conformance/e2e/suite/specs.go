@@ -14,7 +14,6 @@ var beyond = []struct {
 	{regexp.MustCompile(` DNS should (provide|resolve) |from (ClusterIP|NodePort) to ExternalName `), "the images have no dig and no nslookup"},
 	{regexp.MustCompile(` HostPort `), "Nodes do not listen on the ports of containers"},
 	{regexp.MustCompile(` Pod InPlace Resize `), "the resources of running containers do not change"},
-	{regexp.MustCompile(` ImageVolume `), "volumes of images are not mounted"},
 	{regexp.MustCompile(` KubeletManagedEtcHosts `), "the Node has no /etc/hosts to mount"},
 }
 

@@ -138,7 +138,7 @@ func TestARootShowsVolumesAtTheirPaths(t *testing.T) {
 	config, shared := files.NewTree(), files.NewTree()
 	write(t, config, "key", "value")
 	write(t, shared, "below/here", "deep")
-	root, err := files.NewRoot([]files.Mount{
+	root, err := files.NewRoot(files.NewTree(), []files.Mount{
 		{Path: "/etc/config", Tree: config, ReadOnly: true}, {Path: "/etc/one", Tree: config, SubPath: "key", ReadOnly: true},
 		{Path: "/data/", Tree: shared}, {Path: "/data/part", Tree: shared, SubPath: "below"},
 	})
@@ -176,7 +176,7 @@ func TestARootShowsVolumesAtTheirPaths(t *testing.T) {
 
 func TestEverybodyMayWriteToVolumes(t *testing.T) {
 	volume := files.NewTree()
-	root, err := files.NewRoot([]files.Mount{{Path: "/data", Tree: volume}})
+	root, err := files.NewRoot(files.NewTree(), []files.Mount{{Path: "/data", Tree: volume}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestEverybodyMayWriteToVolumes(t *testing.T) {
 }
 
 func TestAProtectedRootTakesNoNewFiles(t *testing.T) {
-	root, err := files.NewRoot([]files.Mount{{Path: "/data", Tree: files.NewTree()}})
+	root, err := files.NewRoot(files.NewTree(), []files.Mount{{Path: "/data", Tree: files.NewTree()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,5 +207,45 @@ func TestAProtectedRootTakesNoNewFiles(t *testing.T) {
 	}
 	if err := root.Remove("/etc"); !errors.Is(err, syscall.EROFS) {
 		t.Errorf("removing /etc: %v", err)
+	}
+}
+
+func TestATreeOfAFileSystem(t *testing.T) {
+	tree, err := files.TreeOf(fstest.MapFS{"a/b": {Data: []byte("first"), Mode: 0o640}, "c": {Data: []byte("second"), Mode: 0o755}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fstest.TestFS(tree, "a/b", "c"); err != nil {
+		t.Error(err)
+	}
+	if info, err := fs.Stat(tree, "a/b"); err != nil || info.Mode() != 0o640 {
+		t.Errorf("%v, %v", info, err)
+	}
+	copied := tree.Clone()
+	write(t, copied, "c", "third")
+	if err := copied.Remove("a"); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, tree, "a/b") + " " + read(t, tree, "c") + " " + read(t, copied, "c"); got != "first second third" {
+		t.Errorf("a file of the tree, one that is changed in the copy, and the change: %q", got)
+	}
+}
+
+func TestATreeOfAFolderFollowsLinksToFiles(t *testing.T) {
+	folder := t.TempDir()
+	if err := errors.Join(
+		os.WriteFile(filepath.Join(folder, "a"), []byte("text"), 0o600), os.Symlink("a", filepath.Join(folder, "link")), os.Mkdir(filepath.Join(folder, "d"), 0o700),
+	); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := files.TreeOf(os.DirFS(folder))
+	if err != nil || read(t, tree, "link") != "text" {
+		t.Errorf("the file behind the link: %v", err)
+	}
+	if err := os.Symlink("d", filepath.Join(folder, "e")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.TreeOf(os.DirFS(folder)); err == nil || err.Error() != "e is neither a file nor a directory" {
+		t.Errorf("a link to a directory: %v", err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"testing/fstest"
+	"time"
 )
 
 // Mount shows a part of a tree at a path of a container.
@@ -26,10 +28,10 @@ type Root struct {
 	protected bool
 }
 
-// NewRoot returns the file system of a container.
-func NewRoot(mounts []Mount) (*Root, error) {
-	r := &Root{own: NewTree(), mounts: slices.Clone(mounts)}
-	r.own.files["."].Mode = fs.ModeDir | 0o755
+// NewRoot returns the file system of a container, with a tree of its own, which the root takes over, and volumes.
+func NewRoot(own *Tree, mounts []Mount) (*Root, error) {
+	r := &Root{own: own, mounts: slices.Clone(mounts)}
+	r.own.files["."] = &fstest.MapFile{Mode: fs.ModeDir | 0o755, ModTime: time.Now()}
 	for i := range r.mounts {
 		m := &r.mounts[i]
 		m.Path = clean(m.Path)

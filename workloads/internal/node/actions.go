@@ -2,10 +2,12 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	crierrors "k8s.io/cri-api/pkg/errors"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/kubelet/events"
@@ -26,6 +28,9 @@ type pass struct {
 	began  time.Time
 	hook   *hook     // of stagePostStart; nil: there is none, or it sleeps
 	retry  time.Time // when to try again what has failed
+	// volume is how many volumes have been looked at for images, which are pulled first, and unmountable says why some are not there.
+	volume      int
+	unmountable map[string]reason
 }
 
 // stage is how far the start of a container is.
@@ -41,7 +46,7 @@ const (
 
 // begin decides what to end and to start. It reports whether there is something to do now.
 func (p *pod) begin(ctx context.Context, now time.Time) bool {
-	run := &pass{}
+	run := &pass{unmountable: map[string]reason{}}
 	p.ephemerals(run)
 	initialized, failed := p.initActions(run)
 	if failed {
@@ -210,6 +215,9 @@ func (p *pod) advance(ctx context.Context, now time.Time) bool {
 			return false
 		}
 	}
+	if len(p.pass.starts) > 0 && !p.pullVolumes(ctx, now) {
+		return false
+	}
 	for len(p.pass.starts) > 0 {
 		if now.Before(p.pass.until) {
 			return false
@@ -244,18 +252,26 @@ func (p *pod) start(ctx context.Context, spec *corev1.Container, now time.Time) 
 			return false, failed
 		}
 		p.plans[spec.Name] = p.node.agent.plan(p.api, spec, kindOf(p.api, spec.Name), p.nextAttempt(spec.Name))
-		delay, failed := p.pull(ctx, spec, now)
+		if failed := p.unmountable(ctx, spec); failed != nil {
+			return false, failed
+		}
+		delay, failed := p.pull(p.imageOf(ctx, spec), now)
 		if failed != nil {
+			p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %s", failed.reason)
 			return false, failed
 		}
 		run.stage, run.until, run.began = stagePull, now.Add(delay), now
 	case stagePull:
-		if failed := p.pulled(ctx, spec, now); failed != nil {
+		if failed := p.pulled(p.imageOf(ctx, spec), now); failed != nil {
+			p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %s", failed.reason)
 			return false, failed
 		}
 		if err := p.configure(ctx, spec); err != nil {
 			p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %v", err)
 			run.again(now.Add(retryPeriod))
+			if errors.Is(err, crierrors.ErrImageVolumeMountFailed) {
+				return false, &reason{"CreateContainerError", err.Error()} // from the container runtime
+			}
 			return false, &reason{"CreateContainerConfigError", err.Error()}
 		}
 		run.stage, run.until = stageStart, now.Add(p.plans[spec.Name].startDelay)
@@ -412,7 +428,7 @@ func (p *pod) reconfigure(ctx context.Context, spec *corev1.Container) {
 	}
 	p.mountVolumes(ctx, time.Now())
 	if err := p.configure(ctx, spec); err != nil {
-		root, _ := files.NewRoot(nil) // without mounts nothing can be wrong
+		root, _ := files.NewRoot(files.NewTree(), nil) // without mounts nothing can be wrong
 		p.configurations[spec.Name] = configuration{root: root}
 	}
 }

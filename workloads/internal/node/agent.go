@@ -20,6 +20,7 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
 
@@ -34,7 +35,9 @@ type Config struct {
 	Behaviors []Behavior
 	// Runtimes start containers. The first one that has the image does. Default: all containers follow behaviors.
 	Runtimes []Runtime
-	// OnlyKnownImages makes the pull of an image fail that neither a runtime has nor a behavior names.
+	// Files are those of images, by patterns as those of behaviors. The first one that matches applies.
+	Files []ImageFiles
+	// OnlyKnownImages makes the pull of an image fail that neither a runtime nor Files have, and no behavior names.
 	OnlyKnownImages bool
 	// Network connects the pods. The caller closes it after Wait. Default: pods are not connected.
 	Network *network.Network
@@ -51,6 +54,12 @@ type Config struct {
 	// Report is called with problems that leave a node or a pod without what it should be, such as a Node object that
 	// the server rejects. It may be called by several goroutines.
 	Report func(error)
+}
+
+// ImageFiles are the files of an image.
+type ImageFiles struct {
+	Image string // a pattern
+	Files *files.Tree
 }
 
 // Agent runs nodes.
@@ -221,14 +230,14 @@ func (a *Agent) start(c Container) Process {
 			return r.Start(c)
 		}
 	}
-	return startSimulated(a.plan(c.Pod, c.Spec, c.Kind, c.Attempt), c)
+	return startSimulated(a.plan(c.Pod, c.Spec, c.Kind, c.Attempt), c, func() *files.Tree { return a.filesOf(c.Spec.Image) })
 }
 
 // plan makes the plan for a start of a container.
 func (a *Agent) plan(pod *corev1.Pod, spec *corev1.Container, kind ContainerKind, attempt int) plan {
 	b := a.behaviors.of(pod, spec)
 	p := planFor(a.config.Seed, b, pod, spec, kind, attempt)
-	if a.config.OnlyKnownImages && b == nil && !a.hasCode(spec) {
+	if a.config.OnlyKnownImages && b == nil && !a.hasCode(spec) && a.imageFiles(spec.Image) == nil {
 		name := imageName(spec.Image)
 		p.pullError = fmt.Sprintf("rpc error: code = NotFound desc = failed to pull and unpack image %q: failed to resolve reference %q: %s: not found", name, name, name)
 		a.unknown(pod, spec)
@@ -243,14 +252,36 @@ func (a *Agent) unknown(pod *corev1.Pod, spec *corev1.Container) {
 	a.reported[spec.Image] = true
 	a.mu.Unlock()
 	if first {
-		a.config.Report(fmt.Errorf("OnlyKnownImages: container %s of pod %s/%s has the image %s, for which there is neither an Image nor a Behavior",
-			spec.Name, pod.Namespace, pod.Name, spec.Image))
+		subject := "container " + spec.Name
+		if spec.Name == "" {
+			subject = "a volume"
+		}
+		a.config.Report(fmt.Errorf("OnlyKnownImages: %s of pod %s/%s has the image %s, for which there is neither an Image nor a Behavior",
+			subject, pod.Namespace, pod.Name, spec.Image))
 	}
 }
 
 // hasCode reports whether a runtime has the image of a container.
 func (a *Agent) hasCode(spec *corev1.Container) bool {
 	return slices.ContainsFunc(a.config.Runtimes, func(r Runtime) bool { return r.Has(spec.Image) })
+}
+
+// imageFiles returns the files of an image, or nil if it has none.
+func (a *Agent) imageFiles(image string) *files.Tree {
+	for _, f := range a.config.Files {
+		if workloadconfig.MatchesImage(f.Image, image) {
+			return f.Files
+		}
+	}
+	return nil
+}
+
+// filesOf returns a tree with the files of an image, which belongs to the caller.
+func (a *Agent) filesOf(image string) *files.Tree {
+	if tree := a.imageFiles(image); tree != nil {
+		return tree.Clone()
+	}
+	return files.NewTree()
 }
 
 // Node returns a node, and an error that lists the nodes that exist if it does not.

@@ -26,48 +26,64 @@ func (r *retry) failed(now time.Time, first, most time.Duration) time.Time {
 	return r.at
 }
 
-// pull begins to pull the image of a container. It returns how long that takes, or why it does not begin.
-func (p *pod) pull(ctx context.Context, spec *corev1.Container, now time.Time) (time.Duration, *reason) {
-	plan := p.plans[spec.Name]
-	fail := func(why, message string) (time.Duration, *reason) {
-		p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %s", why)
-		return 0, &reason{why, message}
-	}
-	if p.node.images[spec.Image] && spec.ImagePullPolicy != corev1.PullAlways && plan.pullError == "" {
+// image is an image that has to be on the node, for a container or as a volume.
+type image struct {
+	name   string
+	policy corev1.PullPolicy
+	plan   plan
+	record func(eventType, reason, format string, args ...any) // records an event about who needs it
+}
+
+// imageOf returns the image of a container.
+func (p *pod) imageOf(ctx context.Context, spec *corev1.Container) image {
+	return image{spec.Image, spec.ImagePullPolicy, p.plans[spec.Name], func(eventType, reason, format string, args ...any) {
+		p.node.events.container(ctx, p.api, spec, eventType, reason, format, args...)
+	}}
+}
+
+// imageOfVolume returns the image that is a volume, by its place in the specification.
+func (p *pod) imageOfVolume(ctx context.Context, i int) image {
+	source := p.api.Spec.Volumes[i].Image
+	plan := p.node.agent.plan(p.api, &corev1.Container{Image: source.Reference}, Main, i)
+	return image{source.Reference, source.PullPolicy, plan, func(eventType, reason, format string, args ...any) {
+		p.node.events.pod(ctx, p.api, eventType, reason, format, args...)
+	}}
+}
+
+// pull begins to pull an image. It returns how long that takes, or why it does not begin.
+func (p *pod) pull(i image, now time.Time) (time.Duration, *reason) {
+	if p.node.images[i.name] && i.policy != corev1.PullAlways && i.plan.pullError == "" {
 		return 0, nil
 	}
-	if spec.ImagePullPolicy == corev1.PullNever {
-		if plan.pullError == "" {
+	if i.policy == corev1.PullNever {
+		if i.plan.pullError == "" {
 			return 0, nil // the image was put on the node before
 		}
-		message := fmt.Sprintf("Container image %q is not present with pull policy of Never", spec.Image)
-		p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.ErrImageNeverPullPolicy, "%s", message)
+		message := fmt.Sprintf("Container image %q is not present with pull policy of Never", i.name)
+		i.record(corev1.EventTypeWarning, events.ErrImageNeverPullPolicy, "%s", message)
 		p.pass.again(now.Add(retryPeriod))
-		return fail("ErrImageNeverPull", message)
+		return 0, &reason{"ErrImageNeverPull", message}
 	}
-	if r := p.pulls[spec.Image]; r != nil && now.Before(r.at) {
-		message := fmt.Sprintf("Back-off pulling image %q", spec.Image)
-		p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, events.BackOffPullImage, "%s", message)
+	if r := p.pulls[i.name]; r != nil && now.Before(r.at) {
+		message := fmt.Sprintf("Back-off pulling image %q", i.name)
+		i.record(corev1.EventTypeNormal, events.BackOffPullImage, "%s", message)
 		p.pass.again(now.Add(retryPeriod))
-		return fail("ImagePullBackOff", message+": ErrImagePull: "+r.err)
+		return 0, &reason{"ImagePullBackOff", message + ": ErrImagePull: " + r.err}
 	}
-	p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, events.PullingImage, "Pulling image %q", spec.Image)
-	return plan.pullDelay, nil
+	i.record(corev1.EventTypeNormal, events.PullingImage, "Pulling image %q", i.name)
+	return i.plan.pullDelay, nil
 }
 
 // pulled ends the pull, and returns why it has failed.
-func (p *pod) pulled(ctx context.Context, spec *corev1.Container, now time.Time) *reason {
-	plan := p.plans[spec.Name]
-	if plan.pullError != "" {
-		p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToPullImage,
-			"Failed to pull image %q: %s", spec.Image, plan.pullError)
-		p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %s", "ErrImagePull")
-		r := p.pulls[spec.Image]
+func (p *pod) pulled(i image, now time.Time) *reason {
+	if i.plan.pullError != "" {
+		i.record(corev1.EventTypeWarning, events.FailedToPullImage, "Failed to pull image %q: %s", i.name, i.plan.pullError)
+		r := p.pulls[i.name]
 		if r == nil {
 			r = &retry{}
-			p.pulls[spec.Image] = r
+			p.pulls[i.name] = r
 		}
-		r.err = plan.pullError
+		r.err = i.plan.pullError
 		first := r.delay == 0
 		r.failed(now, 10*time.Second, 300*time.Second)
 		if first {
@@ -75,23 +91,67 @@ func (p *pod) pulled(ctx context.Context, spec *corev1.Container, now time.Time)
 			p.pass.again(now.Add(time.Second))
 		}
 		p.pass.again(now.Add(retryPeriod))
-		return &reason{"ErrImagePull", plan.pullError}
+		return &reason{"ErrImagePull", i.plan.pullError}
 	}
-	delete(p.pulls, spec.Image)
-	present := p.node.images[spec.Image] || spec.ImagePullPolicy == corev1.PullNever
-	if present && spec.ImagePullPolicy != corev1.PullAlways {
-		message := fmt.Sprintf("Container image %q already present on machine", spec.Image)
+	delete(p.pulls, i.name)
+	present := p.node.images[i.name] || i.policy == corev1.PullNever
+	if present && i.policy != corev1.PullAlways {
+		message := fmt.Sprintf("Container image %q already present on machine", i.name)
 		if utilfeature.DefaultFeatureGate.Enabled(features.KubeletEnsureSecretPulledImages) {
 			message += " and can be accessed by the pod"
 		}
-		p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, events.PulledImage, "%s", message)
+		i.record(corev1.EventTypeNormal, events.PulledImage, "%s", message)
 		return nil
 	}
-	p.node.images[spec.Image] = true
+	p.node.images[i.name] = true
 	took := now.Sub(p.pass.began).Truncate(time.Millisecond)
-	p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, events.PulledImage,
-		"Successfully pulled image %q in %v (%v including waiting). Image size: %v bytes.", spec.Image, took, took, imageSize(spec.Image))
+	i.record(corev1.EventTypeNormal, events.PulledImage,
+		"Successfully pulled image %q in %v (%v including waiting). Image size: %v bytes.", i.name, took, took, imageSize(i.name))
 	return nil
+}
+
+// pullVolumes pulls the images that are volumes, one after the other, before the first container of the pass starts. It reports whether
+// that is over. A container that mounts one that has failed does not start: see unmountable.
+func (p *pod) pullVolumes(ctx context.Context, now time.Time) bool {
+	run := p.pass
+	for run.volume < len(p.api.Spec.Volumes) {
+		v := &p.api.Spec.Volumes[run.volume]
+		if v.Image == nil {
+			run.volume++
+			continue
+		}
+		if now.Before(run.until) {
+			return false
+		}
+		image := p.imageOfVolume(ctx, run.volume)
+		var failed *reason
+		if run.stage == stageBegin {
+			var delay time.Duration
+			if delay, failed = p.pull(image, now); failed == nil {
+				run.stage, run.until, run.began = stagePull, now.Add(delay), now
+				continue
+			}
+		} else {
+			failed = p.pulled(image, now)
+		}
+		if failed != nil {
+			run.unmountable[v.Name] = *failed
+		}
+		run.volume, run.stage, run.until = run.volume+1, stageBegin, time.Time{}
+	}
+	return true
+}
+
+// unmountable returns why a container cannot start that mounts images as volumes.
+func (p *pod) unmountable(ctx context.Context, spec *corev1.Container) *reason {
+	var last *reason
+	for i := range spec.VolumeMounts {
+		if failed, ok := p.pass.unmountable[spec.VolumeMounts[i].Name]; ok {
+			p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %v", failed.reason)
+			last = &failed
+		}
+	}
+	return last
 }
 
 // imageSize returns a size from 10 to 138 MB that follows from the name.

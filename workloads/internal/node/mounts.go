@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	crierrors "k8s.io/cri-api/pkg/errors"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/utils/ptr"
 
@@ -38,11 +39,16 @@ func (p *pod) root(spec *corev1.Container, env environment) (*files.Root, error)
 			return nil, err
 		}
 		content, fromAPI := p.payloads[m.Name]
-		mount := files.Mount{Path: m.MountPath, Tree: tree, SubPath: below, ReadOnly: m.ReadOnly || fromAPI}
+		image := p.isImage(m.Name)
+		mount := files.Mount{Path: m.MountPath, Tree: tree, SubPath: below, ReadOnly: m.ReadOnly || fromAPI || image}
 		if fromAPI && below != "" {
 			// A part of a volume stays as it is when the container starts.
 			if mount, err = p.snapshot(mount, filesOf(content, path.Clean(below))); err != nil {
 				return nil, err
+			}
+		} else if image && below != "" {
+			if _, err := fs.Stat(tree, path.Clean(below)); err != nil {
+				return nil, fmt.Errorf("%w: the image of volume %q has no %s", crierrors.ErrImageVolumeMountFailed, m.Name, below)
 			}
 		} else if below != "" {
 			if err := makePart(tree, below); err != nil {
@@ -51,7 +57,7 @@ func (p *pod) root(spec *corev1.Container, env environment) (*files.Root, error)
 		}
 		mounts = append(mounts, mount)
 	}
-	root, err := files.NewRoot(mounts)
+	root, err := files.NewRoot(p.node.agent.filesOf(spec.Image), mounts)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +75,11 @@ func (p *pod) root(spec *corev1.Container, env environment) (*files.Root, error)
 		root.Protect()
 	}
 	return root, nil
+}
+
+// isImage reports whether a volume is an image.
+func (p *pod) isImage(volume string) bool {
+	return slices.ContainsFunc(p.api.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume && v.Image != nil })
 }
 
 // subPath returns the part of a volume that is mounted.

@@ -117,9 +117,9 @@ type simulated struct {
 	shell     func() *shell.Shell
 }
 
-func startSimulated(p plan, c Container) *simulated {
+func startSimulated(p plan, c Container, own func() *files.Tree) *simulated {
 	return &simulated{plan: p, startedAt: c.StartedAt, shell: sync.OnceValue(func() *shell.Shell {
-		root, _ := files.NewRoot(nil) // without mounts nothing can be wrong
+		root, _ := files.NewRoot(own(), nil) // without mounts nothing can be wrong
 		return &shell.Shell{Files: root, Hostname: c.Hostname, Dir: c.Spec.WorkingDir, Environment: append([]string{"HOSTNAME=" + c.Hostname}, c.Environment...)}
 	})}
 }

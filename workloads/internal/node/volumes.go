@@ -246,10 +246,14 @@ func (p *pod) tree(ctx context.Context, v *corev1.Volume) (*files.Tree, error) {
 		return p.claim(ctx, v.PersistentVolumeClaim.ClaimName)
 	case v.Ephemeral != nil:
 		return p.claim(ctx, p.api.Name+"-"+v.Name)
+	case v.Image != nil:
+		tree := p.node.agent.filesOf(v.Image.Reference)
+		p.trees = append(p.trees, tree)
+		return tree, nil
 	case v.HostPath != nil:
 		return p.node.agent.volumes.of("host/" + p.node.name + "/" + strings.Trim(v.HostPath.Path, "/")), nil
 	}
-	return nil, errors.New("no volume plugin matched: fakecluster has configMap, secret, downwardAPI, projected, emptyDir, hostPath, ephemeral and persistentVolumeClaim")
+	return nil, errors.New("no volume plugin matched: fakecluster has configMap, secret, downwardAPI, projected, emptyDir, hostPath, image, ephemeral and persistentVolumeClaim")
 }
 
 // newTree returns a tree that ends with the pod.

@@ -16,7 +16,7 @@ import (
 
 func newShell(t *testing.T) *shell.Shell {
 	t.Helper()
-	root, err := files.NewRoot(nil)
+	root, err := files.NewRoot(files.NewTree(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

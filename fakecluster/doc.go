@@ -13,7 +13,7 @@
 //
 // # Behaviour
 //
-// The cluster answers as kube-apiserver 1.37 with its default feature gates: the same status
+// The cluster answers as kube-apiserver 1.37: the same status
 // codes, messages, warnings, defaults and watch events. It refuses what it does not support,
 // in words that say so. docs/features.md in the repository lists what is supported.
 //

@@ -350,7 +350,7 @@ func TestFlagsThatAreRefused(t *testing.T) {
 			"--authentication-token-webhook-config-file: stat " + missing + ": no such file or directory"},
 		{"a directive that there is not", []string{"--strict-transport-security-directives=max-age=1,always"}, nil,
 			"--strict-transport-security-directives invalid, allowed values: max-age=expireTime, includeSubDomains, preload. see https://tools.ietf.org/html/rfc6797#section-6.1 for more information"},
-		{"a feature gate", []string{"--feature-gates=AllAlpha=true"}, nil, "fakecluster cannot set feature gate AllAlpha to true: its gates are as a server has them by default"},
+		{"a feature gate", []string{"--feature-gates=AllAlpha=true"}, nil, "fakecluster cannot set feature gate AllAlpha to true: it changes gates that cannot be changed"},
 		{"a plugin that there is not", []string{"--enable-admission-plugins=Mind"}, nil, `enable-admission-plugins plugin "Mind" is unknown`},
 		{"the same by an option", []string{"--authorization-mode=RBAC"}, []fakecluster.Option{fakecluster.WithAuthorization(fakecluster.AlwaysAllow)},
 			"WithAuthorization and --authorization-mode say the same; give one of them"},

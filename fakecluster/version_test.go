@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -79,5 +82,79 @@ func TestThisVersion(t *testing.T) {
 	t.Setenv(versionVariable, "1.31")
 	_, err = fakecluster.New(fakecluster.InProcess())
 	equal(t, "a version that comes too late", err.Error(), "starting the server: FAKECLUSTER_KUBERNETES_VERSION was set to \"1.31\" after the program had started: "+
+		"set it in the environment of go test")
+}
+
+// gatesVariable is the environment variable with the feature gates of a process.
+const gatesVariable = "FAKECLUSTER_FEATURE_GATES"
+
+// TestClustersWithFeatureGates runs TestTheseFeatureGates in processes with other feature gates.
+func TestClustersWithFeatureGates(t *testing.T) {
+	for _, test := range []struct{ rule, version, gates string }{
+		{"gates", "", "ContainerStopSignals=true,HPAScaleToZero=false"},
+		{"gates of an older version", "1.36", "ContainerStopSignals=true"},
+		{"an unknown gate", "", "Teleport=true"},
+		{"a gate that the version does not have", "1.34", "VolumeBindMountOptions=true"},
+		{"a gate that another one needs", "", "EmptyDirVolumeMode=true,PodLevelResources=false"},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			t.Parallel()
+			child := exec.Command(os.Args[0], "-test.run=^TestTheseFeatureGates$", "-test.v")
+			child.Env = append(os.Environ(), gatesVariable+"="+test.gates, versionVariable+"="+test.version)
+			if output, err := child.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, output)
+			}
+		})
+	}
+}
+
+func TestTheseFeatureGates(t *testing.T) {
+	gates := os.Getenv(gatesVariable)
+	c, err := fakecluster.New(fakecluster.InProcess())
+	if want := map[string]string{
+		"Teleport=true":                                   "unrecognized feature gate: Teleport",
+		"VolumeBindMountOptions=true":                     "cannot set feature gate VolumeBindMountOptions to true, feature is PreAlpha at emulated version 1.34, min compatibility version 1.34",
+		"EmptyDirVolumeMode=true,PodLevelResources=false": "PodLevelResourcesFixDefaulting is enabled, but depends on features that are disabled: [PodLevelResources]",
+	}[gates]; want != "" {
+		if start := "starting the server: " + gatesVariable + ": "; err == nil || !strings.HasPrefix(err.Error(), start) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s%s", err, start, want) // of several dependents, in any order
+		}
+		return
+	}
+	must(t, err)
+	defer c.Close()
+	client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+	signal := corev1.SIGUSR1
+	pod, err := client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: corev1.PodSpec{
+			OS:         &corev1.PodOS{Name: corev1.Linux},
+			Containers: []corev1.Container{{Name: "web", Image: "web", Lifecycle: &corev1.Lifecycle{StopSignal: &signal}}},
+		},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	kept := pod.Spec.Containers[0].Lifecycle != nil && pod.Spec.Containers[0].Lifecycle.StopSignal != nil
+	equal(t, "the field of an alpha gate is kept", kept, strings.Contains(gates, "ContainerStopSignals=true"))
+	none := int32(0)
+	_, err = client.AutoscalingV2().HorizontalPodAutoscalers("default").Create(t.Context(), &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}, MinReplicas: &none, MaxReplicas: 1,
+			Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ExternalMetricSourceType, External: &autoscalingv2.ExternalMetricSource{
+				Metric: autoscalingv2.MetricIdentifier{Name: "queue"}, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.ValueMetricType, Value: resource.NewQuantity(1, resource.DecimalSI)},
+			}}},
+		},
+	}, metav1.CreateOptions{})
+	equal(t, "a value that a gate of 1.37 allows is accepted", err == nil, gates == "")
+
+	if gates != "" {
+		fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--feature-gates="+gates))
+	}
+	_, err = fakecluster.New(fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--feature-gates=AllowDNSOnlyNodeCSR=true"))
+	equal(t, "other gates", err.Error(), "WithAPIServerFlags: --feature-gates=AllowDNSOnlyNodeCSR=true: upstream's feature gates belong to the process: "+
+		"set FAKECLUSTER_FEATURE_GATES=AllowDNSOnlyNodeCSR=true before it starts")
+	t.Setenv(gatesVariable, "WatchList=true")
+	_, err = fakecluster.New(fakecluster.InProcess())
+	equal(t, "gates that come too late", err.Error(), "starting the server: FAKECLUSTER_FEATURE_GATES was set to \"WatchList=true\" after the program had started: "+
 		"set it in the environment of go test")
 }

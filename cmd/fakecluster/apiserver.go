@@ -40,6 +40,10 @@ func kubeAPIServer(ctx context.Context, program string, args []string, stdout, s
 			return 1
 		}
 	}
+	if err := setGates(flags); err != nil {
+		fmt.Fprintf(stderr, "Error: --feature-gates: %v\n", err)
+		return 1
+	}
 	// What a real server does without these flags.
 	for _, usual := range [][2]string{{"secure-port", "6443"}, {"bind-address", "127.0.0.1"}, {"authorization-mode", "AlwaysAllow"}, {"anonymous-auth", "true"}, {"etcd-compaction-interval", "5m"}} {
 		if !flags.Given(usual[0]) {

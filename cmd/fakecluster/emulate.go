@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fakecluster/fakecluster/internal/emulation"
+	"github.com/fakecluster/fakecluster/internal/serverflags"
 )
 
 // kubernetesVersion is the name of the flag with the version to behave as.
@@ -42,11 +44,40 @@ func emulate(text string) error {
 	if err != nil || version.EqualTo(emulation.Version()) {
 		return err
 	}
+	return startAnewWith(emulation.Variable, version.String())
+}
+
+// setGates gives the program the feature gates of flags, as emulate does it with the version.
+func setGates(flags *serverflags.Flags) error {
+	if err := emulation.Check(); err != nil { // starting again would not end
+		return err
+	}
+	gates, err := emulation.ParseGates(flags.List("feature-gates")...)
+	if err != nil {
+		return err
+	}
+	change, err := emulation.Change(gates)
+	if err != nil || len(change) == 0 {
+		return err
+	}
+	already, err := emulation.ParseGates(os.Getenv(emulation.GatesVariable))
+	if err != nil {
+		return err
+	}
+	maps.Copy(already, change)
+	return startAnewWith(emulation.GatesVariable, emulation.FormatGates(already))
+}
+
+// startAnewWith starts the program again with a variable. It returns only if that fails.
+func startAnewWith(variable, value string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	return startAnew(self, append(os.Environ(), emulation.Variable+"="+version.String()))
+	if err := os.Setenv(variable, value); err != nil {
+		return err
+	}
+	return startAnew(self, os.Environ())
 }
 
 // versionOfFolder returns the version at the end of the name of the program's folder, which "fakecluster envtest" has made. It is empty

@@ -1,11 +1,12 @@
 // Package emulation lets the process behave as an older minor version of Kubernetes, as kube-apiserver does with
-// --emulated-version.
+// --emulated-version, and with other feature gates, as with --feature-gates.
 //
 // Upstream's feature gates belong to the process, and upstream's packages read them while they are initialized. So the
-// version is that of an environment variable at the start of the process, and cannot change afterwards.
+// version and the gates are those of environment variables at the start of the process, and cannot change afterwards.
 package emulation
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -26,10 +27,10 @@ var (
 	oldest = version.MajorMinor(1, 34)
 )
 
-// atStart is the value of the variable when the process started, and mistake is the error of emulating it.
+// atStart are the values of the variables when the process started, and mistake is the error of following them.
 var (
-	atStart = os.Getenv(Variable)
-	mistake = emulate(atStart)
+	atStart = map[string]string{Variable: os.Getenv(Variable), GatesVariable: os.Getenv(GatesVariable)}
+	mistake = errors.Join(emulate(atStart[Variable]), setGates(atStart[GatesVariable]))
 )
 
 // emulate makes the process behave as a version, which Parse reads.
@@ -103,10 +104,12 @@ func Suffix(v *version.Version) string {
 	return "-" + v.String()
 }
 
-// Check returns an error if the environment variable has an unknown version, or was changed after the start of the process.
+// Check returns an error if an environment variable has an unknown version or gate, or was changed after the start of the process.
 func Check() error {
-	if now := os.Getenv(Variable); now != atStart {
-		return fmt.Errorf("%s was set to %q after the program had started: set it in the environment of go test", Variable, now)
+	for _, variable := range []string{Variable, GatesVariable} {
+		if now := os.Getenv(variable); now != atStart[variable] {
+			return fmt.Errorf("%s was set to %q after the program had started: set it in the environment of go test", variable, now)
+		}
 	}
 	return mistake
 }

@@ -231,31 +231,6 @@ func (f *Flags) EmulatedVersion() string {
 	return strings.TrimPrefix(versions[len(versions)-1], "kube=")
 }
 
-// FeatureGates returns the gates that the command line sets, and to what.
-func (f *Flags) FeatureGates() (map[string]bool, error) {
-	gates := map[string]bool{}
-	for _, one := range f.List("feature-gates") {
-		if one = strings.TrimSpace(one); one == "" {
-			continue
-		}
-		name, value, found := strings.Cut(one, "=")
-		if !found {
-			return nil, fmt.Errorf("missing bool value for %s", name)
-		}
-		// A real server knows the gates of several components; "kube" is the default.
-		name = strings.TrimPrefix(name, "kube:")
-		switch value = strings.TrimSpace(value); value {
-		case "true", "True", "TRUE", "t", "T", "1":
-			gates[name] = true
-		case "false", "False", "FALSE", "f", "F", "0":
-			gates[name] = false
-		default:
-			return nil, fmt.Errorf("invalid value of %s=%s, err: strconv.ParseBool: parsing %q: invalid syntax", name, value, value)
-		}
-	}
-	return gates, nil
-}
-
 // Usage returns a text that says what each flag does.
 func Usage() string {
 	var applied, accepted, refused []Flag

@@ -107,7 +107,7 @@ var Table = []Flag{
 	{Name: "etcd-servers-overrides", Type: "stringSlice", Default: "[]"},
 	{Name: "event-ttl", Type: "duration", Default: "1h0m0s"},
 	{Name: "external-hostname", Type: "string"},
-	{Name: "feature-gates", Type: "colonSeparatedMultimapStringString", Applied: "feature gates, which may have their default values only"},
+	{Name: "feature-gates", Type: "colonSeparatedMultimapStringString", Applied: "feature gates, except those that change what fakecluster has code of its own for"},
 	{Name: "goaway-chance", Type: "float64", Default: "0"},
 	{Name: "http2-max-streams-per-connection", Type: "int", Default: "0"},
 	{Name: "kubelet-certificate-authority", Type: "string"},

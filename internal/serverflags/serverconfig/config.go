@@ -112,11 +112,11 @@ func (c *Config) readVersions(flags *serverflags.Flags) error {
 		}
 		c.RuntimeConfig = append(c.RuntimeConfig, name+"="+value)
 	}
-	gates, err := flags.FeatureGates()
+	gates, err := emulation.ParseGates(flags.List("feature-gates")...)
 	if err != nil {
 		return err
 	}
-	return builtin.CheckFeatureGates(gates)
+	return emulation.CheckGates(gates)
 }
 
 // checkEmulatedVersion returns why a cluster in this process cannot behave as a version.

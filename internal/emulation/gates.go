@@ -1,0 +1,135 @@
+package emulation
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
+	metricsfeatures "k8s.io/component-base/metrics/features"
+	controllermanagerfeatures "k8s.io/controller-manager/pkg/features"
+	"k8s.io/kubernetes/pkg/features" // registers the gates of Kubernetes before this package sets them
+)
+
+// GatesVariable is the environment variable with feature gates, such as "ContainerStopSignals=true,PodLevelResources=false".
+// Default: those of the version.
+const GatesVariable = "FAKECLUSTER_FEATURE_GATES"
+
+// unsupported are gates that cannot be changed, by what they change. It is what fakecluster has code of its own for. All other gates
+// are read by Kubernetes' own code, or make no difference to a client.
+var unsupported = map[string][]featuregate.Feature{
+	"how requests are served": {
+		"APIResponseCompression", "CBORServingAndStorage", "RemoteRequestHeaderUID", "ShardedListAndWatch", "StorageVersionHash",
+		"UnauthenticatedHTTP2DOSMitigation", "UnknownVersionInteroperabilityProxy", "WatchList",
+	},
+	"streams to containers": {
+		"AuthorizePodWebsocketUpgradeCreatePermission", "ExtendWebSocketsToKubelet", "PortForwardWebsockets", "TranslateStreamCloseWebsocketRequests",
+	},
+	"kinds that are not served":               {"CompositePodGroup", "EvictionRequestAPI", features.GenericWorkload, "StorageVersionAPI"},
+	"objects that a server writes for itself": {"APIServerIdentity", "CoordinatedLeaderElection"},
+	"tokens, encryption and manifests":        {"APIServerWebhookAuthenticationToken", "KMSv1", "ManifestBasedAdmissionControlConfig"},
+	"gates that cannot be changed":            {"AllAlpha", "AllBeta"},
+}
+
+// ParseGates reads the values of --feature-gates, each with gates such as "A=true,B=false".
+func ParseGates(values ...string) (map[string]bool, error) {
+	gates := map[string]bool{}
+	for _, one := range strings.Split(strings.Join(values, ","), ",") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		name, value, found := strings.Cut(one, "=")
+		if !found {
+			return nil, fmt.Errorf("missing bool value for %s", name)
+		}
+		// A real server knows the gates of several components; "kube" is the default.
+		name = strings.TrimPrefix(name, "kube:")
+		switch value = strings.TrimSpace(value); value {
+		case "true", "True", "TRUE", "t", "T", "1":
+			gates[name] = true
+		case "false", "False", "FALSE", "f", "F", "0":
+			gates[name] = false
+		default:
+			return nil, fmt.Errorf("invalid value of %s=%s, err: strconv.ParseBool: parsing %q: invalid syntax", name, value, value)
+		}
+	}
+	return gates, nil
+}
+
+// FormatGates returns gates as ParseGates reads them, by name.
+func FormatGates(gates map[string]bool) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(gates)) {
+		all = append(all, fmt.Sprintf("%s=%t", name, gates[name]))
+	}
+	return strings.Join(all, ",")
+}
+
+// setGates sets gates for the process.
+func setGates(text string) error {
+	gates, err := ParseGates(text)
+	if err == nil {
+		gates, err = Change(gates)
+	}
+	if err == nil && len(gates) > 0 {
+		err = utilfeature.DefaultMutableFeatureGate.SetFromMap(gates)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", GatesVariable, err)
+	}
+	return nil
+}
+
+// Change returns those gates that are different in this process. The error says which gate does not exist or cannot be changed, and why.
+func Change(gates map[string]bool) (map[string]bool, error) {
+	all, known := utilfeature.DefaultMutableFeatureGate.GetAll(), utilfeature.DefaultMutableFeatureGate.GetAllVersioned()
+	// Packages that are not imported add these to the gates of kube-apiserver. The gates of the process may
+	// have been added to its flags, and then nothing can be added to them or to a copy.
+	others := featuregate.NewFeatureGate()
+	if err := errors.Join(metricsfeatures.AddFeatureGates(others), controllermanagerfeatures.SetupCurrentKubernetesSpecificFeatureGates(others)); err != nil {
+		return nil, err
+	}
+	change := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(gates)) {
+		gate, value := featuregate.Feature(name), gates[name]
+		spec := all[gate] // not of those that came after the emulated version
+		_, found := known[gate]
+		other, isOther := others.GetAll()[gate]
+		switch reason := whyUnsupported(gate); {
+		case !found && !isOther:
+			return nil, fmt.Errorf("unrecognized feature gate: %s", name)
+		case !found && other.Default != value:
+			return nil, fmt.Errorf("fakecluster cannot set feature gate %s to %t: it is of a part that fakecluster does not have", name, value)
+		case !found, utilfeature.DefaultFeatureGate.Enabled(gate) == value:
+		case spec.LockToDefault:
+			return nil, fmt.Errorf("cannot set feature gate %s to %t, feature is locked to %t", name, value, spec.Default)
+		case reason != "":
+			return nil, fmt.Errorf("fakecluster cannot set feature gate %s to %t: it changes %s", name, value, reason)
+		default:
+			change[name] = value
+		}
+	}
+	return change, nil
+}
+
+// whyUnsupported returns what a gate changes, if it cannot be changed.
+func whyUnsupported(gate featuregate.Feature) string {
+	for what, gates := range unsupported {
+		if slices.Contains(gates, gate) {
+			return what
+		}
+	}
+	return ""
+}
+
+// CheckGates returns why a cluster in this process cannot have gates.
+func CheckGates(gates map[string]bool) error {
+	change, err := Change(gates)
+	if err != nil || len(change) == 0 {
+		return err
+	}
+	return fmt.Errorf("--feature-gates=%s: upstream's feature gates belong to the process: set %s=%[1]s before it starts", FormatGates(change), GatesVariable)
+}

@@ -79,6 +79,12 @@ func TestThisVersion(t *testing.T) {
 	_, err = fakecluster.New(fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--emulated-version="+other))
 	equal(t, "another version", err.Error(), "WithAPIServerFlags: --emulated-version="+other+": this process behaves as Kubernetes 1."+want.minor+
 		", and upstream's feature gates belong to the process: set FAKECLUSTER_KUBERNETES_VERSION="+other+" before it starts")
+	_, err = fakecluster.New(fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--min-compatibility-version=1."+want.minor))
+	equal(t, "objects for another version", err == nil, want.minor == is.MinCompatibilityMinor)
+	if err != nil {
+		equal(t, "the reason", err.Error(), "WithAPIServerFlags: --min-compatibility-version=1."+want.minor+": this process stores objects for Kubernetes 1."+is.MinCompatibilityMinor+
+			", and upstream's feature gates belong to the process: set FAKECLUSTER_MIN_COMPATIBILITY_VERSION=1."+want.minor+" before it starts")
+	}
 	t.Setenv(versionVariable, "1.31")
 	_, err = fakecluster.New(fakecluster.InProcess())
 	equal(t, "a version that comes too late", err.Error(), "starting the server: FAKECLUSTER_KUBERNETES_VERSION was set to \"1.31\" after the program had started: "+

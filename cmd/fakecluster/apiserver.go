@@ -40,8 +40,8 @@ func kubeAPIServer(ctx context.Context, program string, args []string, stdout, s
 			return 1
 		}
 	}
-	if err := setGates(flags); err != nil {
-		fmt.Fprintf(stderr, "Error: --feature-gates: %v\n", err)
+	if err := follow(flags); err != nil {
+		fmt.Fprintf(stderr, "Error: %v\n", err)
 		return 1
 	}
 	// What a real server does without these flags.

@@ -47,25 +47,34 @@ func emulate(text string) error {
 	return startAnewWith(emulation.Variable, version.String())
 }
 
-// setGates gives the program the feature gates of flags, as emulate does it with the version.
-func setGates(flags *serverflags.Flags) error {
+// follow gives the program the oldest compatible version and the feature gates of flags, as emulate does it with the version.
+func follow(flags *serverflags.Flags) error {
 	if err := emulation.Check(); err != nil { // starting again would not end
 		return err
 	}
+	oldest, err := emulation.ParseMinCompatibility(flags.MinCompatibilityVersion())
+	if err != nil {
+		return fmt.Errorf("--min-compatibility-version: %w", err)
+	}
+	if !oldest.EqualTo(emulation.MinCompatibility()) {
+		return startAnewWith(emulation.MinCompatibilityVariable, oldest.String())
+	}
 	gates, err := emulation.ParseGates(flags.List("feature-gates")...)
+	if err == nil {
+		gates, err = emulation.Change(gates)
+	}
+	if err != nil {
+		return fmt.Errorf("--feature-gates: %w", err)
+	}
+	if len(gates) == 0 {
+		return nil
+	}
+	all, err := emulation.ParseGates(os.Getenv(emulation.GatesVariable))
 	if err != nil {
 		return err
 	}
-	change, err := emulation.Change(gates)
-	if err != nil || len(change) == 0 {
-		return err
-	}
-	already, err := emulation.ParseGates(os.Getenv(emulation.GatesVariable))
-	if err != nil {
-		return err
-	}
-	maps.Copy(already, change)
-	return startAnewWith(emulation.GatesVariable, emulation.FormatGates(already))
+	maps.Copy(all, gates)
+	return startAnewWith(emulation.GatesVariable, emulation.FormatGates(all))
 }
 
 // startAnewWith starts the program again with a variable. It returns only if that fails.

@@ -159,7 +159,7 @@ func TestVersionsThatDoNotExist(t *testing.T) {
 	}
 	t.Setenv("FAKECLUSTER_KUBERNETES_VERSION", "1.2")
 	if status, _, stderr := runProgram(t, asset(t, "kube-apiserver"), s.flags...); status != failed ||
-		stderr != `Error: starting the server: FAKECLUSTER_KUBERNETES_VERSION: fakecluster does not have Kubernetes "1.2": `+choices {
+		stderr != `Error: FAKECLUSTER_KUBERNETES_VERSION: fakecluster does not have Kubernetes "1.2": `+choices {
 		t.Errorf("status %d, stderr %q", status, stderr)
 	}
 }

@@ -32,12 +32,12 @@ func TestTheDropInHasFeatureGates(t *testing.T) {
 	t.Setenv("FAKECLUSTER_FEATURE_GATES", "PodDeletionCost=false")
 	for gates, want := range map[string]bool{"WatchList=true": false, "PodDeletionCost=true,ContainerStopSignals=true": true} {
 		s := newSuite(t)
-		p := startProgram(t, asset(t, "kube-apiserver"), append(s.flags, "--disable-admission-plugins=ServiceAccount", "--emulated-version=1.36", "--feature-gates="+gates)...)
+		p := startProgram(t, asset(t, "kube-apiserver"), append(s.flags, "--disable-admission-plugins=ServiceAccount", "--emulated-version=1.36", "--min-compatibility-version=kube=1.36", "--feature-gates="+gates)...)
 		client := s.as(t, "admin", "system:masters")
 		if got := stopsBySignal(t, client); got != want {
 			t.Errorf("--feature-gates=%s: the field is kept: %t, want %t", gates, got, want)
 		}
-		if version, err := client.Discovery().ServerVersion(); err != nil || version.EmulationMinor != "36" {
+		if version, err := client.Discovery().ServerVersion(); err != nil || version.EmulationMinor != "36" || version.MinCompatibilityMinor != "36" {
 			t.Errorf("/version is %+v, %v", version, err)
 		}
 		p.stop(t)
@@ -47,18 +47,25 @@ func TestTheDropInHasFeatureGates(t *testing.T) {
 func TestFeatureGatesThatCannotBeSet(t *testing.T) {
 	s := newSuite(t)
 	for _, test := range []struct{ rule, environment, gates, want string }{
-		{"an unknown gate", "", "Teleport=true", "unrecognized feature gate: Teleport"},
-		{"a gate of code that is fakecluster's own", "", "WatchList=false", "fakecluster cannot set feature gate WatchList to false: it changes how requests are served"},
+		{"an unknown gate", "", "Teleport=true", "--feature-gates: unrecognized feature gate: Teleport"},
+		{"a gate of code that is fakecluster's own", "", "WatchList=false", "--feature-gates: fakecluster cannot set feature gate WatchList to false: it changes how requests are served"},
 		{"a gate that another one needs", "", "TopologyAwareWorkloadScheduling=true",
 			"FAKECLUSTER_FEATURE_GATES: TopologyAwareWorkloadScheduling is enabled, but depends on features that are disabled: [GenericWorkload]"},
 		{"an unknown gate of the environment", "Teleport=true", "ContainerStopSignals=true", "FAKECLUSTER_FEATURE_GATES: unrecognized feature gate: Teleport"},
 	} {
 		t.Setenv("FAKECLUSTER_FEATURE_GATES", test.environment)
-		if status, _, stderr := runProgram(t, asset(t, "kube-apiserver"), append(s.flags, "--feature-gates="+test.gates)...); status != failed || stderr != "Error: --feature-gates: "+test.want+"\n" {
+		if status, _, stderr := runProgram(t, asset(t, "kube-apiserver"), append(s.flags, "--feature-gates="+test.gates)...); status != failed || stderr != "Error: "+test.want+"\n" {
 			t.Errorf("%s: status %d, stderr %q", test.rule, status, stderr)
 		}
 	}
 	t.Setenv("FAKECLUSTER_FEATURE_GATES", "")
+	for version, want := range map[string]string{
+		"1.30": "minCompatibilityVersion version 1.30 is not between [1.34, 1.37]", "foo": `could not parse "foo" as version`,
+	} {
+		if status, _, stderr := runProgram(t, asset(t, "kube-apiserver"), append(s.flags, "--min-compatibility-version="+version)...); status != failed || stderr != "Error: --min-compatibility-version: "+want+"\n" {
+			t.Errorf("%s: status %d, stderr %q", version, status, stderr)
+		}
+	}
 	var stdout, stderr bytes.Buffer
 	if status := execute(t.Context(), []string{"serve", "--feature-gates", "Teleport=true"}, &stdout, &stderr); status != wrongUsage ||
 		stderr.String() != "fakecluster: serve: --feature-gates: unrecognized feature gate: Teleport\n" {

@@ -198,8 +198,8 @@ func (f *serving) checkAPIServer() error {
 			return usageError{fmt.Errorf("--record and --%s exclude each other: the cluster of a scenario does not take flags of kube-apiserver", flag.Name)}
 		}
 	}
-	if err := setGates(flags); err != nil {
-		return usageError{fmt.Errorf("--feature-gates: %w", err)}
+	if err := follow(flags); err != nil {
+		return usageError{err}
 	}
 	return nil
 }

@@ -1,12 +1,11 @@
 // Package emulation lets the process behave as an older minor version of Kubernetes, as kube-apiserver does with
-// --emulated-version, and with other feature gates, as with --feature-gates.
+// --emulated-version and --min-compatibility-version, and with other feature gates, as with --feature-gates.
 //
 // Upstream's feature gates belong to the process, and upstream's packages read them while they are initialized. So the
 // version and the gates are those of environment variables at the start of the process, and cannot change afterwards.
 package emulation
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -21,30 +20,69 @@ import (
 // Variable is the environment variable with the version, such as 1.35. Default: the newest.
 const Variable = "FAKECLUSTER_KUBERNETES_VERSION"
 
+// MinCompatibilityVariable is the environment variable with the oldest version that must be able to read the stored objects, such as
+// 1.35. Default: the one before the version that the process behaves as.
+const MinCompatibilityVariable = "FAKECLUSTER_MIN_COMPATIBILITY_VERSION"
+
 // The range of versions. Upstream can emulate the three versions before its own.
 var (
 	newest = version.MajorMinor(1, 37)
 	oldest = version.MajorMinor(1, 34)
 )
 
+// variables are those that are read when the process starts.
+var variables = []string{Variable, MinCompatibilityVariable, GatesVariable}
+
 // atStart are the values of the variables when the process started, and mistake is the error of following them.
 var (
-	atStart = map[string]string{Variable: os.Getenv(Variable), GatesVariable: os.Getenv(GatesVariable)}
-	mistake = errors.Join(emulate(atStart[Variable]), setGates(atStart[GatesVariable]))
+	atStart = values()
+	mistake = follow(atStart)
 )
+
+func values() map[string]string {
+	all := map[string]string{}
+	for _, name := range variables {
+		all[name] = os.Getenv(name)
+	}
+	return all
+}
+
+// follow makes the process as the variables say.
+func follow(values map[string]string) error {
+	if err := emulate(values[Variable]); err != nil {
+		return fmt.Errorf("%s: %w", Variable, err)
+	}
+	if err := setMinCompatibility(values[MinCompatibilityVariable]); err != nil {
+		return fmt.Errorf("%s: %w", MinCompatibilityVariable, err)
+	}
+	if err := setGates(values[GatesVariable]); err != nil {
+		return fmt.Errorf("%s: %w", GatesVariable, err)
+	}
+	return nil
+}
 
 // emulate makes the process behave as a version, which Parse reads.
 func emulate(text string) error {
 	to, err := Parse(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", Variable, err)
-	}
-	if to.EqualTo(newest) {
-		return nil
+		return err
 	}
 	kube := effective().(basecompatibility.MutableEffectiveVersion)
-	kube.SetEmulationVersion(to)
+	if !to.EqualTo(newest) {
+		kube.SetEmulationVersion(to)
+	}
 	return utilfeature.DefaultMutableFeatureGate.SetEmulationVersionAndMinCompatibilityVersion(kube.EmulationVersion(), kube.MinCompatibilityVersion())
+}
+
+// setMinCompatibility sets the oldest version that must be able to read the stored objects. The process behaves as its version already.
+func setMinCompatibility(text string) error {
+	to, err := ParseMinCompatibility(text)
+	if err != nil {
+		return err
+	}
+	kube := effective().(basecompatibility.MutableEffectiveVersion)
+	kube.SetMinCompatibilityVersion(to)
+	return utilfeature.DefaultMutableFeatureGate.SetEmulationVersionAndMinCompatibilityVersion(kube.EmulationVersion(), to)
 }
 
 func effective() basecompatibility.EffectiveVersion {
@@ -62,6 +100,21 @@ func Parse(text string) (*version.Version, error) {
 		}
 	}
 	return nil, fmt.Errorf("fakecluster does not have Kubernetes %q: write %s", text, Choices())
+}
+
+// ParseMinCompatibility reads the oldest version that must be able to read the stored objects. The empty text is that of the process.
+func ParseMinCompatibility(text string) (*version.Version, error) {
+	if text == "" {
+		return MinCompatibility(), nil
+	}
+	to, err := version.ParseGeneric(strings.TrimPrefix(text, "kube="))
+	if err != nil {
+		return nil, err
+	}
+	if to = version.MajorMinor(to.Major(), to.Minor()); to.LessThan(oldest) || to.GreaterThan(Version()) {
+		return nil, fmt.Errorf("minCompatibilityVersion version %s is not between [%s, %s]", to, oldest, Version())
+	}
+	return to, nil
 }
 
 // all returns the versions, the oldest first.
@@ -90,7 +143,7 @@ func Choices() string {
 // Version returns the version that the process behaves as.
 func Version() *version.Version { return effective().EmulationVersion() }
 
-// MinCompatibility returns the oldest version that must be able to read the stored objects: the one before Version.
+// MinCompatibility returns the oldest version that must be able to read the stored objects.
 func MinCompatibility() *version.Version { return effective().MinCompatibilityVersion() }
 
 // IsOlder reports whether the process behaves as an older version.
@@ -106,7 +159,7 @@ func Suffix(v *version.Version) string {
 
 // Check returns an error if an environment variable has an unknown version or gate, or was changed after the start of the process.
 func Check() error {
-	for _, variable := range []string{Variable, GatesVariable} {
+	for _, variable := range variables {
 		if now := os.Getenv(variable); now != atStart[variable] {
 			return fmt.Errorf("%s was set to %q after the program had started: set it in the environment of go test", variable, now)
 		}

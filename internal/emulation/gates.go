@@ -71,16 +71,14 @@ func FormatGates(gates map[string]bool) string {
 // setGates sets gates for the process.
 func setGates(text string) error {
 	gates, err := ParseGates(text)
-	if err == nil {
-		gates, err = Change(gates)
-	}
-	if err == nil && len(gates) > 0 {
-		err = utilfeature.DefaultMutableFeatureGate.SetFromMap(gates)
-	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", GatesVariable, err)
+		return err
 	}
-	return nil
+	change, err := Change(gates)
+	if err != nil || len(change) == 0 {
+		return err
+	}
+	return utilfeature.DefaultMutableFeatureGate.SetFromMap(change)
 }
 
 // Change returns those gates that are different in this process. The error says which gate does not exist or cannot be changed, and why.

@@ -222,9 +222,15 @@ func (f *Flags) Float(name string) float64 {
 // Version says that the command line asks which version this is.
 func (f *Flags) Version() bool { return f.Given("version") }
 
-// EmulatedVersion returns the version to behave as; empty: none is given. Of a real server's components, only "kube" is known.
-func (f *Flags) EmulatedVersion() string {
-	versions := f.List("emulated-version")
+// EmulatedVersion returns the version to behave as; empty: none is given.
+func (f *Flags) EmulatedVersion() string { return f.versionOfKube("emulated-version") }
+
+// MinCompatibilityVersion returns the oldest version that must be able to read the stored objects; empty: none is given.
+func (f *Flags) MinCompatibilityVersion() string { return f.versionOfKube("min-compatibility-version") }
+
+// versionOfKube returns the last value of a flag whose values are versions. Of a real server's components, only "kube" is known.
+func (f *Flags) versionOfKube(name string) string {
+	versions := f.List(name)
 	if len(versions) == 0 {
 		return ""
 	}

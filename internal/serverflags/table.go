@@ -129,7 +129,7 @@ var Table = []Flag{
 	{Name: "max-connection-bytes-per-sec", Type: "int64", Default: "0"},
 	{Name: "max-mutating-requests-inflight", Type: "int", Default: "200", Applied: "a part of the seats that priority levels share in /metrics; requests do not wait"},
 	{Name: "max-requests-inflight", Type: "int", Default: "400", Applied: "a part of the seats that priority levels share in /metrics; requests do not wait"},
-	{Name: "min-compatibility-version", Type: "stringSlice", Default: "[]", Refused: "it is always the version before the emulated one"},
+	{Name: "min-compatibility-version", Type: "stringSlice", Default: "[]", Applied: "the oldest version that must be able to read the stored objects, which the whole process has"},
 	{Name: "min-request-timeout", Type: "int", Default: "1800", Applied: "end a watch without timeoutSeconds after this many seconds or up to twice as many; without the flag it does not end"},
 	{Name: "oidc-ca-file", Type: "string", Applied: "the authorities of the issuer"},
 	{Name: "oidc-client-id", Type: "string", Applied: "the audience of accepted ID tokens"},

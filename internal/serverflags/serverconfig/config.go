@@ -106,6 +106,9 @@ func (c *Config) readVersions(flags *serverflags.Flags) error {
 	if err := checkEmulatedVersion(flags.EmulatedVersion()); err != nil {
 		return err
 	}
+	if err := checkMinCompatibilityVersion(flags.MinCompatibilityVersion()); err != nil {
+		return err
+	}
 	for name, value := range flags.Pairs("runtime-config") {
 		if value == "" {
 			value = "true"
@@ -131,6 +134,19 @@ func checkEmulatedVersion(text string) error {
 	if is := emulation.Version(); !version.EqualTo(is) {
 		return fmt.Errorf("--emulated-version=%s: this process behaves as Kubernetes %s, and upstream's feature gates belong to the process: set %s=%s before it starts",
 			text, is, emulation.Variable, version)
+	}
+	return nil
+}
+
+// checkMinCompatibilityVersion returns why the objects of a cluster in this process cannot be for a version.
+func checkMinCompatibilityVersion(text string) error {
+	version, err := emulation.ParseMinCompatibility(text)
+	if err != nil {
+		return fmt.Errorf("--min-compatibility-version: %w", err)
+	}
+	if is := emulation.MinCompatibility(); !version.EqualTo(is) {
+		return fmt.Errorf("--min-compatibility-version=%s: this process stores objects for Kubernetes %s, and upstream's feature gates belong to the process: set %s=%s before it starts",
+			text, is, emulation.MinCompatibilityVariable, version)
 	}
 	return nil
 }

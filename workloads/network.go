@@ -24,8 +24,8 @@ func (w *Workloads) HTTPClient() *http.Client {
 	return w.network.HTTPClient()
 }
 
-// Dial connects the test to a TCP port of the cluster, with the addresses of [Workloads.HTTPClient]: "web:80", "10.244.0.5:8080". The
-// network is tcp, tcp4 or tcp6. The errors are those of [net.Dialer.DialContext], such as "connection refused".
+// Dial connects the test to a port of the cluster, with the addresses of [Workloads.HTTPClient]: "web:80", "10.244.0.5:8080". The
+// network is tcp, tcp4, tcp6, udp, udp4 or udp6. The errors are those of [net.Dialer.DialContext], such as "connection refused".
 func (w *Workloads) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if w.network == nil {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("there are no Nodes; add workloads.Nodes(1)")}

@@ -1,6 +1,7 @@
 package workloads_test
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -255,4 +256,71 @@ func TestWithoutNodesThereIsNoNetwork(t *testing.T) {
 	if want := `Get "http://web/": dial tcp: there are no Nodes; add workloads.Nodes(1)`; err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
+}
+
+// TestPacketsReachThePodsOfAService proves that containers answer UDP behind a Service, for each other and for the test.
+func TestPacketsReachThePodsOfAService(t *testing.T) {
+	answers := make(chan string, 1)
+	inBubble(t, func(w world) {
+		w.create(`
+apiVersion: v1
+kind: Service
+metadata: {name: clock}
+spec: {selector: {app: clock}, ports: [{port: 37, targetPort: 3700, protocol: UDP}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: clock, labels: {app: clock}}
+spec: {containers: [{name: c, image: clock}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: client}
+spec: {restartPolicy: Never, containers: [{name: c, image: client}]}
+`)
+		conn, err := w.Dial(w.Context(), "udp", "clock:37")
+		if err != nil {
+			w.Fatal(err)
+		}
+		defer conn.Close()
+		text := make([]byte, 100)
+		if _, err := conn.Write([]byte("test")); err != nil {
+			w.Fatal(err)
+		}
+		n, err := conn.Read(text)
+		if err != nil || string(text[:n]) != "hello test" {
+			w.Errorf("the answer is %q: %v", text[:n], err)
+		}
+		if got := <-answers; got != "hello client" {
+			w.Errorf("the answer to the Pod is %q", got)
+		}
+	}, workloads.Nodes(2), workloads.Image("clock", func(ctx context.Context, c *workloads.Container) error {
+		socket, err := c.ListenPacket("udp", ":3700")
+		if err != nil {
+			return err
+		}
+		context.AfterFunc(ctx, func() { _ = socket.Close() })
+		text := make([]byte, 100)
+		for {
+			n, from, err := socket.ReadFrom(text)
+			if err != nil {
+				return nil
+			}
+			if _, err := socket.WriteTo(append([]byte("hello "), text[:n]...), from); err != nil {
+				return err
+			}
+		}
+	}), workloads.Image("client", func(ctx context.Context, c *workloads.Container) error {
+		conn, err := c.Dial(ctx, "udp", "clock.default.svc:37")
+		if err != nil {
+			return err
+		}
+		if _, err := conn.Write([]byte("client")); err != nil {
+			return err
+		}
+		text := make([]byte, 100)
+		n, err := conn.Read(text)
+		answers <- string(text[:n])
+		return err
+	}))
 }

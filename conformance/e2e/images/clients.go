@@ -29,6 +29,7 @@ func curl(ctx context.Context, c *workloads.ExecCommand) error {
 	flags.StringVar(&file, "o", "", "")
 	flags.Float64Var(&limit, "max-time", 0, "")
 	flags.Float64Var(&connecting, "connect-timeout", 0, "")
+	flags.String("interface", "", "") // the address of the Pod in any case
 	flags.BoolVar(&head, "i", false, "")
 	flags.BoolVar(&fail, "f", false, "")
 	for _, ignored := range []string{"g", "q", "s", "k", "L", "v"} {
@@ -94,17 +95,17 @@ func curl(ctx context.Context, c *workloads.ExecCommand) error {
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// nc sends its standard input to a TCP port, and prints what comes back.
+// nc sends its standard input to a port, and prints what comes back.
 func nc(ctx context.Context, c *workloads.ExecCommand) error {
 	wait, protocol := 5.0, "tcp"
-	var udp, scan bool
+	var udp, scan, verbose bool
 	flags := flag.NewFlagSet("nc", flag.ContinueOnError)
 	flags.SetOutput(c.Stderr)
 	flags.Float64Var(&wait, "w", wait, "")
 	flags.BoolVar(&udp, "u", false, "")
 	flags.BoolVar(&scan, "z", false, "")
 	flags.Bool("t", false, "")
-	flags.Bool("v", false, "")
+	flags.BoolVar(&verbose, "v", false, "")
 	if err := flags.Parse(c.Args[1:]); err != nil || flags.NArg() != 2 {
 		return workloads.Exit(1)
 	}
@@ -120,7 +121,9 @@ func nc(ctx context.Context, c *workloads.ExecCommand) error {
 		return workloads.Exit(1)
 	}
 	defer conn.Close()
-	fmt.Fprintf(c.Stderr, "Connection to %s %s port [tcp/*] succeeded!\n", flags.Arg(0), flags.Arg(1))
+	if verbose {
+		fmt.Fprintf(c.Stderr, "Connection to %s %s port [%s/*] succeeded!\n", flags.Arg(0), flags.Arg(1), protocol)
+	}
 	if scan {
 		return nil
 	}

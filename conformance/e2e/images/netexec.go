@@ -11,31 +11,40 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
-// netexec answers HTTP requests that say what it has to do. It does not serve UDP and SCTP.
+// netexec answers HTTP requests and UDP packets that say what it has to do. It does not serve SCTP.
 func netexec(ctx context.Context, c *workloads.ExecCommand) error {
 	n := &netexecServer{Container: c.Container, port: 8080}
 	var certificate, key, override string
-	var delay int
+	var addresses string
+	var delay, packets int
 	if _, err := flagsOf(c, func(f *flag.FlagSet) {
 		f.IntVar(&n.port, "http-port", n.port, "")
 		f.StringVar(&certificate, "tls-cert-file", "", "")
 		f.StringVar(&key, "tls-private-key-file", "", "")
 		f.StringVar(&override, "http-override", "", "")
 		f.IntVar(&delay, "delay-shutdown", 0, "")
-		f.Int("udp-port", 8081, "")
+		f.IntVar(&packets, "udp-port", 8081, "")
 		f.Int("sctp-port", -1, "")
-		f.String("udp-listen-addresses", "", "")
+		f.StringVar(&addresses, "udp-listen-addresses", "", "")
 	}); err != nil {
 		return err
 	}
 	l, err := c.Container.Listen("tcp", ":"+strconv.Itoa(n.port))
 	if err != nil {
 		return err
+	}
+	if packets != -1 {
+		for _, address := range strings.Split(addresses, ",") {
+			if err := n.answerPackets(net.JoinHostPort(address, strconv.Itoa(packets)), packets); err != nil {
+				return err
+			}
+		}
 	}
 	n.terminating = ctx.Done()
 	serving, exit := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -163,16 +172,22 @@ func (n *netexecServer) dial(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		tries = 1
 	}
-	if protocol := r.FormValue("protocol"); protocol != "" && protocol != "http" {
-		http.Error(w, "unsupported protocol. "+protocol, http.StatusBadRequest)
-		return
-	}
 	client := n.HTTPClient()
 	client.Timeout = 5 * time.Second
 	defer client.CloseIdleConnections()
+	address, request := net.JoinHostPort(r.FormValue("host"), r.FormValue("port")), r.FormValue("request")
+	ask := func() (string, error) { return get(r.Context(), client, "http://"+address+"/"+request) }
+	switch protocol := r.FormValue("protocol"); protocol {
+	case "", "http":
+	case "udp":
+		ask = func() (string, error) { return n.askByPacket(r.Context(), address, request) }
+	default:
+		http.Error(w, "unsupported protocol. "+protocol, http.StatusBadRequest)
+		return
+	}
 	output := map[string][]string{}
 	for range tries {
-		text, err := get(r.Context(), client, "http://"+net.JoinHostPort(r.FormValue("host"), r.FormValue("port"))+"/"+r.FormValue("request"))
+		text, err := ask()
 		if err != nil {
 			output["errors"] = append(output["errors"], err.Error())
 		} else {
@@ -180,6 +195,64 @@ func (n *netexecServer) dial(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	fmt.Fprint(w, asJSON(output))
+}
+
+// answerPackets answers UDP packets at an address until the container ends.
+func (n *netexecServer) answerPackets(address string, port int) error {
+	socket, err := n.ListenPacket("udp", address)
+	if err != nil {
+		return err
+	}
+	go func() {
+		buffer := make([]byte, 2048)
+		for {
+			size, from, err := socket.ReadFrom(buffer)
+			if err != nil {
+				return
+			}
+			if answer, known := n.answerTo(strings.TrimSpace(string(buffer[:size])), from, port); known {
+				_, _ = socket.WriteTo([]byte(answer), from)
+			}
+		}
+	}()
+	return nil
+}
+
+// answerTo returns the answer to a UDP packet.
+func (n *netexecServer) answerTo(text string, from net.Addr, port int) (answer string, known bool) {
+	command, argument, _ := strings.Cut(text, " ")
+	switch strings.ToLower(command) {
+	case "hostname":
+		return n.Hostname, true
+	case "echo":
+		return strings.ToLower(argument), true
+	case "envvar":
+		return n.Getenv(strings.TrimSpace(argument)), true
+	case "clientip":
+		return from.String(), true
+	case "serverport":
+		return strconv.Itoa(port), true
+	}
+	return "", false
+}
+
+// askByPacket sends a UDP packet, and returns the answer.
+func (n *netexecServer) askByPacket(ctx context.Context, address, request string) (string, error) {
+	conn, err := n.Dial(ctx, "udp", address)
+	if err != nil {
+		return "", fmt.Errorf("udp dial failed. err:%w", err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte(request)); err != nil {
+		return "", fmt.Errorf("udp connection write failed. err:%w", err)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	answer := make([]byte, 2048)
+	size, err := conn.Read(answer)
+	if err != nil {
+		return "", fmt.Errorf("reading from udp connection failed. err:'%w'", err)
+	}
+	return string(answer[:size]), nil
 }
 
 func get(ctx context.Context, client *http.Client, url string) (string, error) {

@@ -10,9 +10,7 @@ var beyond = []struct {
 }{
 	{regexp.MustCompile(` Aggregator `), "its API server needs etcd"},
 	{regexp.MustCompile(` (ServiceAccountIssuerDiscovery|Guestbook application|PreStop) `), "the image of agnhost lacks the subcommand"},
-	{regexp.MustCompile(`: udp | on same port and different protocols `), "the network of Pods has no UDP"},
 	{regexp.MustCompile(` DNS should (provide|resolve) |from (ClusterIP|NodePort) to ExternalName `), "the images have no dig and no nslookup"},
-	{regexp.MustCompile(` HostPort `), "Nodes do not listen on the ports of containers"},
 	{regexp.MustCompile(` Pod InPlace Resize `), "the resources of running containers do not change"},
 	{regexp.MustCompile(` KubeletManagedEtcHosts `), "the Node has no /etc/hosts to mount"},
 }

@@ -135,8 +135,16 @@ func (c *Container) Listen(network, address string) (net.Listener, error) {
 	return c.sockets.Listen(network, address)
 }
 
+// ListenPacket opens a UDP port of the Pod, as net.ListenPacket: "udp" and an address such as ":53". It ends with the container.
+func (c *Container) ListenPacket(network, address string) (net.PacketConn, error) {
+	if c.sockets == nil {
+		return nil, errNoNetwork
+	}
+	return c.sockets.ListenPacket(network, address)
+}
+
 // Dial connects the container with a Pod, a Service, or the API server, by address or by a name of the cluster's DNS, as
-// net.Dialer.DialContext. The connection ends with the container.
+// net.Dialer.DialContext, with TCP or UDP. The connection ends with the container.
 func (c *Container) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if c.sockets == nil {
 		return nil, errNoNetwork

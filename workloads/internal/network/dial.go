@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -18,11 +19,12 @@ const (
 )
 
 // Dial connects to an address such as "10.244.0.5:8080", "localhost:8080", "web:80" or "web.default.svc.cluster.local:http". The
-// network is tcp, tcp4 or tcp6. The connection is closed when the process ends. The errors are those of
+// network is tcp, tcp4, tcp6, udp, udp4 or udp6. The connection is closed when the process ends. The errors are those of
 // [net.Dialer.DialContext].
 func (p *Process) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	failed := func(err error) (net.Conn, error) { return nil, &net.OpError{Op: "dial", Net: network, Err: err} }
-	if err := checkNetwork(network); err != nil {
+	protocol, err := protocolOf(network)
+	if err != nil {
 		return failed(err)
 	}
 	host, port, err := splitAddress(network, address)
@@ -35,16 +37,16 @@ func (p *Process) Dial(ctx context.Context, network, address string) (net.Conn, 
 	}
 	var first error
 	for _, ip := range ips {
-		if network == "tcp4" && !ip.Is4() || network == "tcp6" && ip.Is4() {
+		if strings.HasSuffix(network, "4") && !ip.Is4() || strings.HasSuffix(network, "6") && ip.Is4() {
 			continue
 		}
 		to := netip.AddrPortFrom(ip, port)
-		c, err := p.connect(ctx, to)
+		c, shown, err := p.open(ctx, protocol, to)
 		if err == nil {
 			return c, nil
 		}
 		if first == nil {
-			first = &net.OpError{Op: "dial", Net: network, Addr: tcpAddr(to), Err: err}
+			first = &net.OpError{Op: "dial", Net: network, Addr: shown, Err: err}
 		}
 		if ctx.Err() != nil {
 			break
@@ -56,7 +58,17 @@ func (p *Process) Dial(ctx context.Context, network, address string) (net.Conn, 
 	return nil, first
 }
 
-// connect connects to one address.
+// open connects to one address, which it also returns as errors show it.
+func (p *Process) open(ctx context.Context, protocol string, to netip.AddrPort) (net.Conn, net.Addr, error) {
+	if protocol == "udp" {
+		c, err := p.dialPacket(to)
+		return c, net.UDPAddrFromAddrPort(to), err
+	}
+	c, err := p.connect(ctx, to)
+	return c, tcpAddr(to), err
+}
+
+// connect connects to one address with TCP.
 func (p *Process) connect(ctx context.Context, to netip.AddrPort) (*conn, error) {
 	if p.isClosed() {
 		return nil, net.ErrClosed

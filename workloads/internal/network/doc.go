@@ -1,5 +1,5 @@
-// Package network is the network of the pods of a living cluster, in memory: TCP connections between pods, Services, nodes, the
-// test and the API server, without a socket.
+// Package network is the network of the pods of a living cluster, in memory: TCP connections and UDP packets between pods,
+// Services, nodes, the test and the API server, without a socket.
 //
 // # Data flow
 //
@@ -8,7 +8,8 @@
 //
 // Dial resolves a name as the DNS of a cluster does, for the namespace of the pod (names.go), and finds out who answers at an
 // address as kube-proxy does (route.go, endpoints.go). Both read Services and EndpointSlices from informers when a program dials, so
-// that nothing runs in between. A connection is a pair of buffers (conn.go, stream.go).
+// that nothing runs in between. A connection is a pair of buffers (conn.go, stream.go). A UDP packet goes to
+// the queue of the socket that gets it (packet.go), and the way of its answers is remembered (flow.go).
 //
 // # What always holds
 //
@@ -19,7 +20,7 @@
 //     no timer except for deadlines.
 //
 // Kube-proxy is in its mode nftables: a Service without endpoints and a port that a Service does not have refuse connections.
-// There is no UDP, and nothing outside of the cluster can be reached.
+// Nothing outside of the cluster can be reached.
 //
 // # Locks
 //

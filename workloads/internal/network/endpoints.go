@@ -1,11 +1,11 @@
 package network
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/utils/ptr"
 )
@@ -41,7 +41,7 @@ func (n *Network) usable(t target) []netip.AddrPort {
 			continue
 		}
 		for _, p := range slice.Ports {
-			if p.Port == nil || ptr.Deref(p.Name, "") != t.port.Name || ptr.Deref(p.Protocol, corev1.ProtocolTCP) != corev1.ProtocolTCP {
+			if p.Port == nil || ptr.Deref(p.Name, "") != t.port.Name || ptr.Deref(p.Protocol, tcp) != cmp.Or(t.port.Protocol, tcp) {
 				continue
 			}
 			for _, e := range slice.Endpoints {

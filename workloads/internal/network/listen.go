@@ -1,6 +1,7 @@
 package network
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/netip"
@@ -31,7 +32,7 @@ type listener struct {
 // is tcp, tcp4 or tcp6. Addresses of loopback can be reached by the containers of the pod only. The listener is closed
 // when the process ends. The errors are those of [net.Listen].
 func (p *Process) Listen(network, address string) (net.Listener, error) {
-	at, err := p.bindTo(network, address)
+	at, err := p.bindTo("tcp", network, address)
 	if err != nil {
 		return nil, &net.OpError{Op: "listen", Net: network, Err: err}
 	}
@@ -44,20 +45,24 @@ func (p *Process) Listen(network, address string) (net.Listener, error) {
 		}
 		return nil, &net.OpError{Op: "listen", Net: network, Addr: shown, Err: err}
 	}
-	if err := p.stack.bind(l); err != nil {
+	if err := p.stack.bind(p.stack.listeners, l, &l.at); err != nil {
 		return failed(err)
 	}
 	if !p.remember(l) {
-		p.stack.unbind(l)
+		p.stack.unbind(p.stack.listeners, l)
 		return failed(net.ErrClosed)
 	}
 	return l, nil
 }
 
-// bindTo returns the address that a program listens at.
-func (p *Process) bindTo(network, address string) (at netip.AddrPort, err error) {
-	if err := checkNetwork(network); err != nil {
+// bindTo returns the address that a program listens at, with a protocol.
+func (p *Process) bindTo(protocol, network, address string) (at netip.AddrPort, err error) {
+	carried, err := protocolOf(network)
+	if err != nil {
 		return at, err
+	}
+	if carried != protocol {
+		return at, &net.AddrError{Err: "unexpected address type", Addr: address}
 	}
 	host, port, err := splitAddress(network, address)
 	if err != nil {
@@ -66,11 +71,11 @@ func (p *Process) bindTo(network, address string) (at netip.AddrPort, err error)
 	var ip netip.Addr
 	switch host {
 	case "":
-		if ip = netip.IPv6Unspecified(); network == "tcp4" {
+		if ip = netip.IPv6Unspecified(); strings.HasSuffix(network, "4") {
 			ip = netip.IPv4Unspecified()
 		}
 	case "localhost":
-		if ip = loopback; network == "tcp6" {
+		if ip = loopback; strings.HasSuffix(network, "6") {
 			ip = netip.IPv6Loopback()
 		}
 	default:
@@ -81,15 +86,17 @@ func (p *Process) bindTo(network, address string) (at netip.AddrPort, err error)
 	return netip.AddrPortFrom(ip.Unmap(), port), nil
 }
 
-// checkNetwork returns an error for a network that is not TCP.
-func checkNetwork(network string) error {
+// protocolOf returns the protocol of a network, tcp or udp.
+func protocolOf(network string) (string, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6":
-		return nil
-	case "udp", "udp4", "udp6", "unix", "unixgram", "unixpacket":
-		return errors.New("the network of pods in fakecluster carries tcp only")
+		return "tcp", nil
+	case "udp", "udp4", "udp6":
+		return "udp", nil
+	case "unix", "unixgram", "unixpacket":
+		return "", errors.New("the network of pods in fakecluster carries tcp and udp only")
 	}
-	return net.UnknownNetworkError(network)
+	return "", net.UnknownNetworkError(network)
 }
 
 // splitAddress splits an address into a host and a port. The port may be a name of /etc/services.
@@ -100,7 +107,8 @@ func splitAddress(network, address string) (string, uint16, error) {
 	}
 	port, err := strconv.Atoi(name)
 	if err != nil {
-		if port, err = net.LookupPort(network, name); err != nil {
+		// The C library's resolver has a channel of the process, which must not belong to a bubble.
+		if port, err = (&net.Resolver{PreferGo: true}).LookupPort(context.Background(), network, name); err != nil {
 			return "", 0, err
 		}
 	}
@@ -110,23 +118,31 @@ func splitAddress(network, address string) (string, uint16, error) {
 	return host, uint16(port), nil
 }
 
-// bind gives a listener its port. Port 0 is replaced by a free one.
-func (s *stack) bind(l *listener) error {
+// bound is a listener, or a socket for packets.
+type bound interface {
+	boundAt() netip.AddrPort
+}
+
+// ports are the ports of a protocol that are in use. The lock of the network guards them.
+type ports map[uint16][]bound
+
+// bind gives a socket its port at an address, in which port 0 is replaced by a free one.
+func (s *stack) bind(in ports, b bound, at *netip.AddrPort) error {
 	s.network.mu.Lock()
 	defer s.network.mu.Unlock()
-	ip := l.at.Addr()
+	ip := at.Addr()
 	if !ip.IsUnspecified() && !ip.IsLoopback() && !s.has(ip) {
 		return os.NewSyscallError("bind", syscall.EADDRNOTAVAIL)
 	}
-	if l.at.Port() == 0 {
-		l.at = netip.AddrPortFrom(ip, s.freePort())
+	if at.Port() == 0 {
+		*at = netip.AddrPortFrom(ip, s.freePort(in))
 	}
-	for _, other := range s.listeners[l.at.Port()] {
-		if overlap(ip, other.at.Addr()) {
+	for _, other := range in[at.Port()] {
+		if overlap(ip, other.boundAt().Addr()) {
 			return os.NewSyscallError("bind", syscall.EADDRINUSE)
 		}
 	}
-	s.listeners[l.at.Port()] = append(s.listeners[l.at.Port()], l)
+	in[at.Port()] = append(in[at.Port()], b)
 	return nil
 }
 
@@ -136,25 +152,25 @@ func overlap(a, b netip.Addr) bool {
 	return a == b || covers(a, b) || covers(b, a)
 }
 
-func (s *stack) unbind(l *listener) {
+func (s *stack) unbind(in ports, b bound) {
 	s.network.mu.Lock()
 	defer s.network.mu.Unlock()
-	port := l.at.Port()
-	for i, other := range s.listeners[port] {
-		if other == l {
-			s.listeners[port] = append(s.listeners[port][:i:i], s.listeners[port][i+1:]...)
+	port := b.boundAt().Port()
+	for i, other := range in[port] {
+		if other == b {
+			in[port] = append(in[port][:i:i], in[port][i+1:]...)
 		}
 	}
-	if len(s.listeners[port]) == 0 {
-		delete(s.listeners, port)
+	if len(in[port]) == 0 {
+		delete(in, port)
 	}
 }
 
 // listener returns who listens at an address of the stack, or nil. The caller holds the lock of the network.
 func (s *stack) listener(at netip.AddrPort) *listener {
-	for _, l := range s.listeners[at.Port()] {
-		if overlap(l.at.Addr(), at.Addr()) {
-			return l
+	for _, b := range s.listeners[at.Port()] {
+		if overlap(b.boundAt().Addr(), at.Addr()) {
+			return b.(*listener)
 		}
 	}
 	return nil
@@ -163,12 +179,12 @@ func (s *stack) listener(at netip.AddrPort) *listener {
 // The range of ports that Linux gives to clients.
 const firstPort, lastPort = 32768, 60999
 
-// freePort returns a port at which nobody listens. The caller holds the lock of the network.
-func (s *stack) freePort() uint16 {
+// freePort returns a port of a protocol that is not in use. The caller holds the lock of the network.
+func (s *stack) freePort(in ports) uint16 {
 	for range lastPort - firstPort {
 		port := uint16(firstPort + s.given%(lastPort-firstPort+1))
 		s.given++
-		if len(s.listeners[port]) == 0 {
+		if len(in[port]) == 0 {
 			return port
 		}
 	}
@@ -239,7 +255,7 @@ func (l *listener) shut(bool) (open bool) {
 		c.shut(true)
 	}
 	if open {
-		l.process.stack.unbind(l)
+		l.process.stack.unbind(l.process.stack.listeners, l)
 	}
 	return open
 }
@@ -254,6 +270,8 @@ func (l *listener) SetDeadline(t time.Time) error {
 	l.deadline.set(t, l.changed)
 	return nil
 }
+
+func (l *listener) boundAt() netip.AddrPort { return l.at }
 
 // Addr implements net.Listener.
 func (l *listener) Addr() net.Addr { return tcpAddr(l.at) }

@@ -34,7 +34,8 @@ func TestListenFailsAsASocketDoes(t *testing.T) {
 		{"tcp", ":99999", "listen tcp: address 99999: invalid port", nil},
 		{"tcp", "web:80", "listen tcp: lookup web on 10.0.0.10:53: no such host", nil},
 		{"tpc", ":80", "listen tpc: unknown network tpc", nil},
-		{"udp", ":53", "listen udp: the network of pods in fakecluster carries tcp only", nil},
+		{"udp", ":53", "listen udp: address :53: unexpected address type", nil},
+		{"unix", "/a", "listen unix: the network of pods in fakecluster carries tcp and udp only", nil},
 	} {
 		_, err := p.Listen(test.network, test.address)
 		fails(t, err, test.want, test.is)

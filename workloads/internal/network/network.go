@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -36,12 +37,20 @@ type Network struct {
 	mu         sync.Mutex
 	stacks     map[netip.Addr]*stack
 	nodeStacks map[string]*stack
-	ports      map[netip.AddrPort]hostPort // of nodes
-	balance    map[string]*balancer        // by the key of a Service and the name of a port
+	ports      map[nodeAddress]hostPort
+	flows      map[ends]*flow       // of UDP
+	balance    map[string]*balancer // by the key of a Service and the name of a port
 	hosts      map[*Host]struct{}
 	kubelets   map[string]*Process // by the name of the node
 	tunnels    []*Process          // of ListenKubelet
 	ended      bool
+}
+
+// nodeAddress is an address of a node, at which a container has a host port.
+type nodeAddress struct {
+	node     *stack // nil for all addresses but that of loopback, which each node has
+	protocol corev1.Protocol
+	at       netip.AddrPort
 }
 
 // hostPort is the port of a container that a port of its node leads to.
@@ -55,8 +64,9 @@ type stack struct {
 	network   *Network
 	ips       []netip.Addr
 	node      string // the name; empty: it is outside of the cluster
-	listeners map[uint16][]*listener
-	given     int // ports given to clients
+	listeners ports  // of TCP
+	packets   ports  // of UDP
+	given     int    // ports given to clients
 }
 
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
@@ -73,7 +83,7 @@ func New(config Config) (*Network, error) {
 	n := &Network{
 		config: config, services: core.Services().Informer().GetIndexer(), slices: discovery.EndpointSlices().Informer().GetIndexer(),
 		nodes:  core.Nodes().Lister(),
-		stacks: map[netip.Addr]*stack{}, ports: map[netip.AddrPort]hostPort{}, balance: map[string]*balancer{}, hosts: map[*Host]struct{}{}, kubelets: map[string]*Process{}, nodeStacks: map[string]*stack{},
+		stacks: map[netip.Addr]*stack{}, ports: map[nodeAddress]hostPort{}, flows: map[ends]*flow{}, balance: map[string]*balancer{}, hosts: map[*Host]struct{}{}, kubelets: map[string]*Process{}, nodeStacks: map[string]*stack{},
 	}
 	if err := core.Services().Informer().AddIndexers(cache.Indexers{byAddress: addressesOf}); err != nil {
 		return nil, fmt.Errorf("index Services: %w", err)
@@ -87,7 +97,7 @@ func New(config Config) (*Network, error) {
 }
 
 func (n *Network) newStack(node string, ips ...netip.Addr) *stack {
-	return &stack{network: n, ips: ips, node: node, listeners: map[uint16][]*listener{}}
+	return &stack{network: n, ips: ips, node: node, listeners: ports{}, packets: ports{}}
 }
 
 func (s *stack) has(ip netip.Addr) bool { return slices.Contains(s.ips, ip) }
@@ -97,6 +107,11 @@ func (s *stack) source(to netip.Addr) netip.Addr {
 	if to.IsLoopback() {
 		return to
 	}
+	return s.own(to)
+}
+
+// own returns an address of the stack, of the family of another one if there is one.
+func (s *stack) own(to netip.Addr) netip.Addr {
 	for _, ip := range s.ips {
 		if ip.Is4() == to.Is4() {
 			return ip
@@ -223,16 +238,20 @@ func (n *Network) openPorts(h *Host) {
 	}
 	for _, c := range slices.Concat(h.pod.Spec.InitContainers, h.pod.Spec.Containers) {
 		for _, p := range c.Ports {
-			if p.HostPort == 0 || p.Protocol != "" && p.Protocol != corev1.ProtocolTCP {
+			if p.HostPort == 0 {
 				continue
 			}
-			ip := h.node
-			if p.HostIP != "" {
-				if wanted, err := netip.ParseAddr(p.HostIP); err == nil && !wanted.IsUnspecified() {
-					ip = wanted
-				}
+			ips := []netip.Addr{h.node, loopback}
+			if wanted, err := netip.ParseAddr(p.HostIP); err == nil && !wanted.IsUnspecified() {
+				ips = []netip.Addr{wanted}
 			}
-			n.ports[netip.AddrPortFrom(ip, uint16(p.HostPort))] = hostPort{h, uint16(p.ContainerPort)}
+			for _, ip := range ips {
+				key := nodeAddress{protocol: cmp.Or(p.Protocol, tcp), at: netip.AddrPortFrom(ip, uint16(p.HostPort))}
+				if ip.IsLoopback() {
+					key.node = n.nodeStack(h.pod.Spec.NodeName, h.node)
+				}
+				n.ports[key] = hostPort{h, uint16(p.ContainerPort)}
+			}
 		}
 	}
 }

@@ -14,7 +14,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// route is who answers at an address.
+const tcp, udp = corev1.ProtocolTCP, corev1.ProtocolUDP
+
+// route is who answers at an address with TCP.
 type route struct {
 	listener *listener
 	at       netip.AddrPort // the address that the server sees
@@ -24,24 +26,46 @@ type route struct {
 
 // route returns who answers at an address, for a client on a stack.
 func (n *Network) route(s *stack, to netip.AddrPort) route {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r := n.lead(s, to, tcp, netip.AddrPort{})
+	if r.err != nil {
+		return route{err: r.err}
+	}
+	l := r.stack.listener(r.at)
+	if l == nil {
+		return route{err: syscall.ECONNREFUSED}
+	}
+	return route{listener: l, at: r.at, from: netip.AddrPortFrom(r.from, s.freePort(s.listeners))}
+}
+
+// lead is where an address leads to.
+type lead struct {
+	stack *stack
+	at    netip.AddrPort // the address that the server sees
+	from  netip.Addr     // the address that the client has for the server
+	err   error          // syscall.Errno
+}
+
+// lead returns where an address leads to, for a client on a stack. last is the endpoint of a Service that the client had before; the zero
+// value: any. The caller holds the lock.
+func (n *Network) lead(s *stack, to netip.AddrPort, protocol corev1.Protocol, last netip.AddrPort) lead {
 	if to.Addr().IsUnspecified() {
 		to = netip.AddrPortFrom(loopback, to.Port())
 	}
 	from := s.source(to.Addr())
-	t, found := n.serviceAt(s, to)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if found {
-		e := n.choose(t, from)
+	if t, found := n.serviceAt(s, to, protocol); found {
+		e := n.choose(t, from, last)
 		if !e.IsValid() {
-			return route{err: syscall.ECONNREFUSED}
+			return lead{err: syscall.ECONNREFUSED}
 		}
 		to = e
 		if t.hides {
 			from = t.node
 		}
-	} else if host, ok := n.ports[to]; ok {
-		to = netip.AddrPortFrom(host.host.stack.source(to.Addr()), host.port)
+	} else if host, ok := n.hostPortAt(s, to, protocol); ok {
+		from = s.own(to.Addr())
+		to = netip.AddrPortFrom(host.host.stack.own(to.Addr()), host.port)
 	}
 	target := n.stacks[to.Addr()]
 	switch {
@@ -51,19 +75,25 @@ func (n *Network) route(s *stack, to netip.AddrPort) route {
 		target = n.server.stack
 	}
 	if target == nil && n.isNode(to.Addr()) {
-		return route{err: syscall.ECONNREFUSED}
+		return lead{err: syscall.ECONNREFUSED}
 	}
 	if target == nil && to.Addr().IsPrivate() {
-		return route{err: syscall.EHOSTUNREACH}
+		return lead{err: syscall.EHOSTUNREACH}
 	}
 	if target == nil {
-		return route{err: syscall.ENETUNREACH}
+		return lead{err: syscall.ENETUNREACH}
 	}
-	l := target.listener(to)
-	if l == nil {
-		return route{err: syscall.ECONNREFUSED}
+	return lead{stack: target, at: to, from: from}
+}
+
+// hostPortAt returns the host port at an address, for a client on a stack. The caller holds the lock.
+func (n *Network) hostPortAt(s *stack, to netip.AddrPort, protocol corev1.Protocol) (hostPort, bool) {
+	key := nodeAddress{protocol: protocol, at: to}
+	if to.Addr().IsLoopback() {
+		key.node = s
 	}
-	return route{listener: l, at: to, from: netip.AddrPortFrom(from, s.freePort())}
+	port, ok := n.ports[key]
+	return port, ok
 }
 
 // isNode reports whether an address is that of a Node.
@@ -94,7 +124,7 @@ type target struct {
 }
 
 // serviceAt returns the Service at an address, for a client on a stack.
-func (n *Network) serviceAt(s *stack, to netip.AddrPort) (t target, found bool) {
+func (n *Network) serviceAt(s *stack, to netip.AddrPort, protocol corev1.Protocol) (t target, found bool) {
 	t.family = corev1.IPv4Protocol
 	if to.Addr().Is6() {
 		t.family = corev1.IPv6Protocol
@@ -103,7 +133,7 @@ func (n *Network) serviceAt(s *stack, to netip.AddrPort) (t target, found bool) 
 		t.service = service
 		internal := slices.Contains(service.Spec.ClusterIPs, to.Addr().String()) || service.Spec.ClusterIP == to.Addr().String()
 		for i := range service.Spec.Ports {
-			if p := &service.Spec.Ports[i]; isTCP(p) && p.Port == int32(to.Port()) {
+			if p := &service.Spec.Ports[i]; cmp.Or(p.Protocol, tcp) == protocol && p.Port == int32(to.Port()) {
 				t.port = p
 				if internal && ptr.Deref(service.Spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster) == corev1.ServiceInternalTrafficPolicyLocal {
 					t.local = &s.node
@@ -126,7 +156,7 @@ func (n *Network) serviceAt(s *stack, to netip.AddrPort) (t target, found bool) 
 	}
 	for _, service := range services {
 		for i := range service.Spec.Ports {
-			if p := &service.Spec.Ports[i]; isTCP(p) && p.NodePort == int32(to.Port()) {
+			if p := &service.Spec.Ports[i]; cmp.Or(p.Protocol, tcp) == protocol && p.NodePort == int32(to.Port()) {
 				t.service, t.port, t.hides, t.node = service, p, true, to.Addr()
 				// Traffic from within the cluster goes to all endpoints.
 				if service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal && s.node == "" {
@@ -138,8 +168,6 @@ func (n *Network) serviceAt(s *stack, to netip.AddrPort) (t target, found bool) 
 	}
 	return t, false
 }
-
-func isTCP(p *corev1.ServicePort) bool { return p.Protocol == "" || p.Protocol == corev1.ProtocolTCP }
 
 // byAddress is the name of an index of Services: by their addresses, and by their node ports.
 const byAddress = "fakecluster.io/address"
@@ -190,8 +218,9 @@ type affinity struct {
 	last time.Time
 }
 
-// choose returns the endpoint that answers a client; the zero value: none does. The caller holds the lock.
-func (n *Network) choose(t target, client netip.Addr) netip.AddrPort {
+// choose returns the endpoint that answers a client, which is the one that it had last if that still answers; the zero value: none
+// does. The caller holds the lock.
+func (n *Network) choose(t target, client netip.Addr, last netip.AddrPort) netip.AddrPort {
 	if t.missing {
 		return netip.AddrPort{}
 	}
@@ -202,6 +231,9 @@ func (n *Network) choose(t target, client netip.Addr) netip.AddrPort {
 	usable := n.usable(t)
 	if len(usable) == 0 {
 		return netip.AddrPort{}
+	}
+	if slices.Contains(usable, last) {
+		return last
 	}
 	b := n.balance[key]
 	if b == nil {

@@ -211,6 +211,111 @@ spec:
 	}))
 }
 
+// TestARestartBringsAMountedConfigMapUpToDate proves that a sync of the pod does, before the minute is over.
+func TestARestartBringsAMountedConfigMapUpToDate(t *testing.T) {
+	var seen []string
+	inBubble(t, func(w world) {
+		w.post(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: config}
+data: {a: first}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  volumes: [{name: config, configMap: {name: config}}]
+  containers: [{name: c, image: app, volumeMounts: [{name: config, mountPath: /config}]}]
+`)
+		w.pass(10 * time.Second)
+		w.patch("configmaps", "config", `{"data":{"a":"second"}}`)
+		w.pass(20 * time.Second)
+		if want := []string{"first", "first", "second"}; !slices.Equal(seen, want) {
+			t.Errorf("at the start, the end and the next start are seen %v, want %v", seen, want)
+		}
+	}, workloads.Nodes(1), workloads.Image("app", func(ctx context.Context, c *workloads.Container) error {
+		read := func() error {
+			data, err := c.ReadFile("/config/a")
+			seen = append(seen, string(data))
+			return err
+		}
+		if err := read(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Second):
+		}
+		return read()
+	}))
+}
+
+// TestAProbeThatCannotRunDoesNotCount proves that a liveness probe whose program does not exist ends nothing, as on a kubelet, and that an Event says why.
+func TestAProbeThatCannotRunDoesNotCount(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.post(`
+apiVersion: v1
+kind: Pod
+metadata: {name: db}
+spec:
+  containers:
+  - name: c
+    image: postgres
+    livenessProbe: {exec: {command: [pg_isready]}, periodSeconds: 5, failureThreshold: 1}
+`)
+		w.pass(30 * time.Second)
+		if got := condition(w.object("pods", "db"), "Ready"); got != "True" {
+			t.Errorf("Ready is %q", got)
+		}
+		if got, want := strings.Join(w.events("db"), "\n"), `: unable to start container process: exec: "pg_isready": executable file not found in $PATH: unknown`; !strings.Contains(got, "Liveness probe errored and resulted in unknown state: rpc error: ") || !strings.Contains(got, want) || strings.Contains(got, "Killing") {
+			t.Errorf("the Events are\n%s\nwant one that ends with %s, and none of an end", got, want)
+		}
+	}, workloads.Nodes(1), workloads.Image("postgres", func(ctx context.Context, _ *workloads.Container) error {
+		<-ctx.Done()
+		return nil
+	}))
+}
+
+// TestReadinessIsProbedUntilTheEnd proves that a container that takes its time after SIGTERM is ready as long as its probe says so.
+func TestReadinessIsProbedUntilTheEnd(t *testing.T) {
+	var drained atomic.Bool
+	inBubble(t, func(w world) {
+		w.post(`
+apiVersion: v1
+kind: Pod
+metadata: {name: db}
+spec:
+  containers:
+  - name: c
+    image: postgres
+    readinessProbe: {exec: {command: [drained]}, periodSeconds: 1, failureThreshold: 1}
+`)
+		w.pass(10 * time.Second)
+		w.end("db")
+		w.pass(5 * time.Second)
+		if got := condition(w.object("pods", "db"), "Ready"); got != "True" {
+			t.Errorf("five seconds after the deletion Ready is %q\n%s", got, strings.Join(w.events("db"), "\n"))
+		}
+		drained.Store(true)
+		w.pass(2 * time.Second)
+		if got := condition(w.object("pods", "db"), "Ready"); got != "False ContainersNotReady" {
+			t.Errorf("when the probe fails Ready is %q\n%s", got, strings.Join(w.events("db"), "\n"))
+		}
+		w.pass(20 * time.Second)
+	}, workloads.Nodes(1), workloads.Image("postgres", func(ctx context.Context, c *workloads.Container) error {
+		c.HandleExec("drained", func(context.Context, *workloads.ExecCommand) error {
+			if drained.Load() {
+				return workloads.Exit(1)
+			}
+			return nil
+		})
+		<-ctx.Done()
+		time.Sleep(20 * time.Second)
+		return nil
+	}))
+}
+
 // TestExecProbes proves that probes run programs of the container, and what failures of them do.
 func TestExecProbes(t *testing.T) {
 	var sick atomic.Bool

@@ -37,9 +37,16 @@ func inTest(name string) {
 	if err := flag.CommandLine.Parse(nil); err != nil {
 		panic(err) // no arguments cannot be wrong
 	}
+	work := make(chan func()) // outside of the bubble
+	go func() {
+		for f := range work {
+			go f()
+		}
+	}()
+	outside := func(f func()) { work <- f }
 	run := func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			if err := runWorld(t.Context(), name); err != nil {
+			if err := runWorld(t.Context(), name, outside); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
@@ -49,7 +56,7 @@ func inTest(name string) {
 	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: name, F: run}}, nil, nil)
 }
 
-func runWorld(ctx context.Context, name string) error {
+func runWorld(ctx context.Context, name string, outside func(func())) error {
 	klog.SetLogger(logr.Discard())
 	var o order
 	if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil {
@@ -59,7 +66,7 @@ func runWorld(ctx context.Context, name string) error {
 	for _, n := range o.Pods {
 		scenarios = append(scenarios, random.Pod(o.Seed, n))
 	}
-	records, err := world.Run(ctx, name, o.Offset, trace.Observed, scenarios)
+	records, err := world.Run(ctx, name, outside, o.Offset, trace.Observed, scenarios)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fakecluster/fakecluster/conformance/kubelet/random"
 	"github.com/fakecluster/fakecluster/conformance/kubelet/trace"
 	"github.com/fakecluster/fakecluster/conformance/kubelet/world"
 )
@@ -88,7 +87,7 @@ func run(ctx context.Context, o order) (left []int, differ []difference, err err
 		}
 		left = append(left, n)
 		differ = append(differ, difference{
-			pod: fmt.Sprintf("p%d", n), reason: reasonOf(random.Pod(o.Seed, n), lines, agent[i]), lines: lines, kubelet: kubelet[i], agent: agent[i],
+			pod: fmt.Sprintf("p%d", n), reason: reasonOf(lines, kubelet[i], agent[i]), lines: lines, kubelet: kubelet[i], agent: agent[i],
 		})
 	}
 	return left, differ, nil

@@ -2,7 +2,7 @@
 // a testing/synctest bubble: the kubelet over a container runtime in memory (package cri), the node agent with containers that are Go functions.
 // Package trace says what is compared. From the folder of the module:
 //
-//	go run ./kubelet                    # 300 pods
+//	go run ./kubelet                    # 1,000 pods
 //	go run ./kubelet -update            # and write the result to kubelet.txt
 //	go run ./kubelet -pods 1 -first 63 -v  # one of them, with what both agents show
 //

@@ -3,23 +3,21 @@ package main
 import (
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/fakecluster/fakecluster/conformance/kubelet/random"
 	"github.com/fakecluster/fakecluster/conformance/kubelet/trace"
 )
 
 // reason is why pods differ.
 type reason struct {
 	name, why string
-	// explains reports whether the differences of a pod have the reason.
-	explains func(s random.Scenario, lines []string, agent *trace.Trace) bool
+	// explains reports whether one difference of a pod has the reason.
+	explains func(line string, kubelet, agent *trace.Trace) bool
 }
 
-// reasonOf returns the reason why a pod differs, and nil if it is not known.
-func reasonOf(s random.Scenario, lines []string, agent *trace.Trace) *reason {
+// reasonOf returns the reason why a pod differs, which explains all of its differences, and nil if it is not known.
+func reasonOf(lines []string, kubelet, agent *trace.Trace) *reason {
 	for i := range reasons {
-		if reasons[i].explains(s, lines, agent) {
+		if !slices.ContainsFunc(lines, func(line string) bool { return !reasons[i].explains(line, kubelet, agent) }) {
 			return &reasons[i]
 		}
 	}
@@ -28,36 +26,38 @@ func reasonOf(s random.Scenario, lines []string, agent *trace.Trace) *reason {
 
 // reasons are the known reasons.
 var reasons = []reason{
-	{"race", "A deadline or a deletion comes while the kubelet is behind: it sees that a container has ended up to a second later, and waits up to half as long again.", race},
-	{"phase", "The kubelet writes the end of the last containers before the phase that follows from it; the agent writes both at once.", phase},
+	{"phase", "The kubelet writes the end of the last containers and the phase that follows from it one after the other; the agent writes both at once.", phase},
+	{"lost", "A container waits for its next start when its pod ends. The agent shows at once that it waits, so that it is lost; the kubelet shows that with the next sync, which did not come any more.", lost},
+	{"sync", "A container with a probe has ended for good. The kubelet begins its probes anew with each sync; they end at once, which has the pod synced again each second. With each sync it records a back-off and probes readiness.", sync},
+	{"back-off", "A failed probe ends a container. Whether the next start waits follows from how long ago the start before ended, and so from the random part of the kubelet's last wait.", backOff},
+	{"race", "The end of the pod (its deletion, its deadline or the end of the last container) came while the kubelet had not yet seen what its containers did, or had not yet begun what it does after a random time. Until then both did the same.",
+		func(_ string, kubelet, agent *trace.Trace) bool { return trace.Race(kubelet, agent) }},
 }
 
-// phase reports whether only the phase differs, and the conditions that follow from it, because the kubelet has not yet written the end of the pod.
-func phase(_ random.Scenario, lines []string, _ *trace.Trace) bool {
-	return !slices.ContainsFunc(lines, func(line string) bool {
-		return !strings.HasPrefix(line, "conditions of") || !strings.Contains(line, "\nkubelet: phase Running ") || !strings.Contains(line, "\nagent: phase Succeeded ") && !strings.Contains(line, "\nagent: phase Failed ")
-	})
+// phase reports whether only the phase differs, and the conditions that follow from it: the pod is over for one of the two.
+func phase(line string, _, _ *trace.Trace) bool {
+	over := func(agent string) bool {
+		return strings.Contains(line, "\n"+agent+": phase Succeeded ") || strings.Contains(line, "\n"+agent+": phase Failed ")
+	}
+	return strings.HasPrefix(line, "conditions of") && over("kubelet") != over("agent")
 }
 
-// poll is how far behind a kubelet is, after a moment that both agents have in common.
-const poll = 1500 * time.Millisecond
+// sync reports whether the kubelet has recorded a back-off more often, or has seen the readiness of a container earlier, because it syncs the pod each second.
+func sync(line string, kubelet, _ *trace.Trace) bool {
+	return kubelet.Resynced() && (strings.HasPrefix(line, "event Warning BackOff ") || strings.HasPrefix(line, "container ") && strings.Contains(line, "ready "))
+}
 
-// race reports whether a container has changed so shortly before the end of its pod that the kubelet may see that later, or do it later.
-func race(s random.Scenario, _ []string, agent *trace.Trace) bool {
-	behind := agent.Waited()/2 + 2*poll
-	if seconds := s.Pod.Spec.ActiveDeadlineSeconds; seconds != nil && agent.Changes(time.Duration(*seconds)*time.Second, behind) {
-		return true
+// backOff reports whether the container of a difference has waited, and has been ended by a probe.
+func backOff(line string, kubelet, agent *trace.Trace) bool {
+	container := strings.TrimRight(strings.Fields(strings.TrimPrefix(line, "container "))[0], ":,")
+	if _, after, ok := strings.Cut(line, "ontainers{"); ok && strings.HasPrefix(line, "event ") {
+		container, _, _ = strings.Cut(after, "}")
 	}
-	for _, a := range s.Actions {
-		if !a.Delete {
-			continue
-		}
-		if a.Container != "" {
-			behind = poll
-		}
-		if at, ok := agent.Deleted(); ok && agent.Changes(at, behind) {
-			return true
-		}
-	}
-	return false
+	return kubelet.Unhealthy(container) && agent.Unhealthy(container) && kubelet.Waits(container, "CrashLoopBackOff")
+}
+
+// lost reports whether only the agent shows a container of a pod that is over as lost.
+func lost(line string, _, agent *trace.Trace) bool {
+	container, what, _ := strings.Cut(strings.TrimPrefix(line, "container "), ": ")
+	return strings.HasPrefix(line, "container ") && strings.HasPrefix(what, "only the agent has") && strings.Contains(what, "ContainerStatusUnknown") && agent.Waits(container, "CrashLoopBackOff")
 }

@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -10,7 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	cri "k8s.io/cri-client/pkg"
 	"k8s.io/kubelet/pkg/types"
 	utilexec "k8s.io/utils/exec"
 
@@ -23,6 +27,7 @@ type container struct {
 	sandbox *sandbox
 	config  *runtimeapi.ContainerConfig
 	program program.Start
+	port    *port // nil: it does not have one
 
 	state                      runtimeapi.ContainerState
 	created, started, finished time.Time
@@ -90,6 +95,9 @@ func (r *Runtime) StartContainer(_ context.Context, id string) error {
 	if err := c.writeLog(); err != nil {
 		return err
 	}
+	if p.Port != 0 {
+		c.port = r.open(c.sandbox.ip, p.Port, c.program)
+	}
 	r.Started(namespace, pod, name, n)
 	go r.run(c)
 	return nil
@@ -98,6 +106,9 @@ func (r *Runtime) StartContainer(_ context.Context, id string) error {
 // run runs a container until it ends.
 func (r *Runtime) run(c *container) {
 	code := c.program.Run(c.term, c.killed)
+	if c.port != nil {
+		c.port.close()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := c.writeMessage(code); err != nil {
@@ -122,15 +133,35 @@ func (c *container) writeLog() error {
 
 // writeMessage writes the termination message to the file that the kubelet has mounted for it, unless the container was killed.
 func (c *container) writeMessage(code int) error {
-	if c.program.Message == "" || code == program.Killed {
+	message := c.program.End(c.read)
+	if message == "" || code == program.Killed {
 		return nil
 	}
 	for _, m := range c.config.Mounts {
 		if m.ContainerPath == "/dev/termination-log" {
-			return os.WriteFile(m.HostPath, []byte(c.program.Message), 0o644)
+			return os.WriteFile(m.HostPath, []byte(message), 0o644)
 		}
 	}
 	return nil
+}
+
+// read reads a file in a volume, or a variable of the environment.
+func (c *container) read(name string) (string, bool) {
+	if variable, ok := strings.CutPrefix(name, "$"); ok {
+		for _, env := range c.config.Envs {
+			if env.Key == variable {
+				return string(env.Value), true
+			}
+		}
+		return "", false
+	}
+	for _, m := range c.config.Mounts {
+		if below, ok := strings.CutPrefix(name, m.ContainerPath+"/"); ok {
+			data, err := os.ReadFile(filepath.Join(m.HostPath, below))
+			return string(data), err == nil
+		}
+	}
+	return "", false
 }
 
 // StopContainer implements ContainerManager.
@@ -235,9 +266,12 @@ func (r *Runtime) ExecSync(ctx context.Context, id string, command []string, tim
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	code, output, err := c.program.Exec(ctx, command, time.Since(c.started))
+	code, output, err := c.program.Exec(ctx, command, time.Since(c.started), c.read)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, status.Errorf(codes.Unknown, "failed to exec in container: failed to start exec %q: OCI runtime exec failed: exec failed: unable to start container process: %v: unknown", id, err)
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // as the client of a container runtime reports it
+		return nil, nil, fmt.Errorf("%w: %q timed out after %s", cri.ErrCommandTimedOut, strings.Join(command, " "), timeout)
 	}
 	if code != 0 {
 		err = utilexec.CodeExitError{Err: fmt.Errorf("command '%s' exited with %d: %s", strings.Join(command, " "), code, output), Code: code}

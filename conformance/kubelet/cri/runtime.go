@@ -33,6 +33,7 @@ type Runtime struct {
 	Started func(namespace, pod, container string, n int)
 
 	counter program.Counter
+	outside Outside
 
 	mu         sync.Mutex
 	next       int // of an ID or address
@@ -50,8 +51,9 @@ type sandbox struct {
 }
 
 // New returns a runtime without pods and images.
-func New() *Runtime {
+func New(outside Outside) *Runtime {
 	return &Runtime{
+		outside:   outside,
 		Started:   func(string, string, string, int) {},
 		sandboxes: map[string]*sandbox{}, containers: map[string]*container{}, images: map[string]bool{},
 	}
@@ -93,7 +95,7 @@ func (r *Runtime) RunPodSandbox(_ context.Context, config *runtimeapi.PodSandbox
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := &sandbox{id: r.id(), config: config, created: time.Now()}
-	s.ip = fmt.Sprintf("10.244.%d.%d", r.next/250, r.next%250+1)
+	s.ip = r.address()
 	r.sandboxes[s.id] = s
 	return s.id, nil
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -19,6 +21,8 @@ const Killed = 137
 // Program is what a container does in each of its starts. The last start repeats.
 type Program struct {
 	Starts []Start
+	// Port is where the container serves [Start.Serve]. Zero: it does not listen.
+	Port int `json:",omitempty"`
 }
 
 // Start is what a container does in one start. Durations are from the start of the container.
@@ -28,6 +32,8 @@ type Start struct {
 	Code int           `json:",omitempty"`
 	// Message is the termination message, also after a signal.
 	Message string `json:",omitempty"`
+	// Reads makes the message what the container reads when it ends: a file, or a variable of its environment such as "$KEY".
+	Reads string `json:",omitempty"`
 	// Log is a line that the container writes when it starts.
 	Log string `json:",omitempty"`
 	// EndsAfter is how long the container runs after SIGTERM, and EndCode its exit code then. Negative: it ignores SIGTERM.
@@ -35,6 +41,22 @@ type Start struct {
 	EndCode   int           `json:",omitempty"`
 	// Changes are the times at which a probe changes its answer, by the name of the probe. It fails before the first one.
 	Changes map[string][]time.Duration `json:",omitempty"`
+	// Listens is when the container begins to listen at its port.
+	Listens time.Duration `json:",omitempty"`
+}
+
+// Read reads a file or a variable of a container, as [Start.Reads] names it. It reports false if there is none.
+type Read func(name string) (content string, ok bool)
+
+// End returns the termination message.
+func (s Start) End(read Read) string {
+	if s.Reads == "" {
+		return s.Message
+	}
+	if content, ok := read(s.Reads); ok {
+		return s.Reads + " is " + content
+	}
+	return s.Reads + " is missing"
 }
 
 // Parse returns the program of a container.
@@ -110,14 +132,39 @@ func (s Start) Healthy(probe string, age time.Duration) bool {
 	return healthy
 }
 
-// Exec runs a program in a container of an age: "probe NAME" for a probe, "hook DURATION CODE" for a hook. It returns what it prints.
-func (s Start) Exec(ctx context.Context, command []string, age time.Duration) (code int, output string, err error) {
+// Serve answers a request of a container that a function reports to be healthy or not by the name of a probe: /NAME for a probe, anything else for
+// a hook, which cannot fail.
+func (s Start) Serve(w http.ResponseWriter, path string, healthy func(probe string) bool) {
+	if name := strings.TrimPrefix(path, "/"); s.Changes[name] != nil && !healthy(name) {
+		http.Error(w, name+" is not well", http.StatusServiceUnavailable)
+	}
+}
+
+// Exec runs a program in a container of an age: "probe NAME" for a probe, "slow DURATION" for one that takes time, "has NAME CONTENT" for one
+// that reads, "hook DURATION CODE" for a hook. It returns what it prints.
+func (s Start) Exec(ctx context.Context, command []string, age time.Duration, read Read) (code int, output string, err error) {
 	switch {
 	case len(command) == 2 && command[0] == "probe":
 		if s.Healthy(command[1], age) {
 			return 0, "", nil
 		}
 		return 1, command[1] + " is not well", nil
+	case len(command) == 2 && command[0] == "slow":
+		lasts, err := time.ParseDuration(command[1])
+		if err != nil {
+			return 0, "", err
+		}
+		select {
+		case <-time.After(lasts):
+			return 0, "", nil
+		case <-ctx.Done():
+			return Killed, "", nil
+		}
+	case len(command) == 3 && command[0] == "has":
+		if content, ok := read(command[1]); !ok || content != command[2] {
+			return 1, fmt.Sprintf("%s is not %s yet", command[1], command[2]), nil
+		}
+		return 0, "", nil
 	case len(command) == 3 && command[0] == "hook":
 		lasts, err := time.ParseDuration(command[1])
 		if err != nil {
@@ -133,7 +180,7 @@ func (s Start) Exec(ctx context.Context, command []string, age time.Duration) (c
 		}
 		return 0, "", nil
 	}
-	return 0, "", fmt.Errorf("there is no program %q", command)
+	return 0, "", fmt.Errorf("exec: %q: executable file not found in $PATH", command[0])
 }
 
 // Counter counts the starts of containers, by key.

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/fakecluster/fakecluster/conformance/kubelet/cri"
 	"github.com/fakecluster/fakecluster/conformance/kubelet/program"
@@ -54,8 +55,11 @@ func (m *maker) scenario() Scenario {
 	for i := range 1 + m.IntN(2) {
 		spec.Containers = append(spec.Containers, m.main(fmt.Sprintf("c%d", i), *spec.TerminationGracePeriodSeconds))
 	}
-	if m.one(12) {
+	switch {
+	case m.one(12):
 		s.Actions = append(s.Actions, m.missingConfig(spec)...)
+	case m.one(8):
+		s.Actions = append(s.Actions, m.changingConfig(spec)...)
 	}
 	if m.one(2) {
 		s.Actions = append(s.Actions, m.deletion(spec))
@@ -94,7 +98,13 @@ func (m *maker) main(name string, grace int64) corev1.Container {
 	}
 	m.ends(&p)
 	c := m.container(name, p)
-	m.hooks(&c, grace)
+	if m.one(3) {
+		p.Port = 8080 + int(name[1]-'0') + 10*int(name[0]-'a')
+	}
+	m.hooks(&c, grace, p.Port)
+	if m.one(2) {
+		m.probes(&c, &p)
+	}
 	c.Args = p.Args()
 	if m.one(5) {
 		c.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
@@ -136,10 +146,16 @@ func (m *maker) ends(p *program.Program) {
 }
 
 // hooks adds hooks.
-func (m *maker) hooks(c *corev1.Container, grace int64) {
+func (m *maker) hooks(c *corev1.Container, grace int64, port int) {
 	hook := func() *corev1.LifecycleHandler {
 		if m.one(3) {
 			return &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 1 + m.Int64N(min(grace-1, 5))}}
+		}
+		if port != 0 && m.one(2) {
+			if m.one(4) {
+				port = 1 // nothing listens there
+			}
+			return &corev1.LifecycleHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/hook", Port: intstr.FromInt(port)}}
 		}
 		code := "0"
 		if m.one(4) {
@@ -173,7 +189,7 @@ func (m *maker) missingConfig(spec *corev1.PodSpec) []Action {
 	if m.one(4) {
 		return nil
 	}
-	return []Action{{After: m.seconds(5, 40), Create: name}}
+	return []Action{{After: m.seconds(5, 40), ConfigMap: name, Value: "value"}}
 }
 
 // deletion deletes the pod after the start of one of its containers, or after its creation.

@@ -23,6 +23,9 @@ type Action struct {
 	// Delete deletes the pod, with the grace period if that is not nil.
 	Delete bool
 	Grace  *int64
-	// Create creates the ConfigMap of this name in the namespace of the pod.
-	Create string
+	// ConfigMap is the name of a ConfigMap in the namespace of the pod that the action sets or deletes instead, and Value the value of its key "key".
+	ConfigMap, Value string
 }
+
+// First reports whether the action comes before the creation of the pod.
+func (a Action) First() bool { return a.Container == "" && a.After == 0 }

@@ -21,10 +21,11 @@ const (
 
 // Compare returns the differences between a trace under the kubelet and one under the node agent.
 //
-// A start of a container that does not end with its pod runs as long under both, within a second. It starts again after the same time within three seconds: a kubelet polls its containers
+// A start of a container that does not end with its pod runs as long under both, within a second, and the period of a probe that can end it. It starts again after the same time within three seconds: a kubelet polls its containers
 // and its queue once a second each. What a kubelet does after a delay, such as a back-off, it does up to half as long again later, at random.
 // The deletion takes as long under both within three seconds. The counts of an Event differ by one or by half at most, those of a BackOff, which a kubelet
-// records with each sync of the pod, by a factor of two.
+// records with each sync of the pod, by a factor of two. Those of failed probes differ by one more for each start of the container, which a kubelet sees
+// up to a second later. A kubelet probes the readiness of a container that is not ready with each sync of the pod, too: how often it fails is not compared.
 func Compare(kubelet, agent *Trace) []string {
 	var all []string
 	for _, name := range keys(kubelet.tracks, agent.tracks) {
@@ -46,13 +47,32 @@ func Compare(kubelet, agent *Trace) []string {
 		if strings.Contains(key, "BackOff") { // one with each sync
 			most = 2*min(a, b) + 2
 		}
-		if a == b || a > 0 && b > 0 && max(a, b) <= most {
+		if starts := kubelet.probed(key); starts > 0 { // each start is seen up to a second later
+			most = max(most, min(a, b)+starts)
+		}
+		if a == b || a > 0 && b > 0 && (max(a, b) <= most || readiness(key)) || kubelet.probed(key) > 0 && max(a, b) <= most {
 			continue
 		}
 		all = append(all, fmt.Sprintf("event %s: kubelet %d, agent %d", key, a, b))
 	}
 	return all
 }
+
+// probed returns how often the container has started whose probe has failed, by the Event, and zero if that is of something else.
+func (t *Trace) probed(event string) int32 {
+	if !strings.HasPrefix(event, "Warning Unhealthy ") {
+		return 0
+	}
+	for name, starts := range t.starts {
+		if strings.Contains(event, "{"+name+"}") {
+			return 1 + int32(len(starts))
+		}
+	}
+	return 1
+}
+
+// readiness reports whether an Event is that of a readiness probe, which a kubelet runs with each sync of a pod that is not ready.
+func readiness(event string) bool { return strings.Contains(event, ": Readiness probe ") }
 
 // keys returns the keys of two maps.
 func keys[V any](a, b map[string]V) []string {
@@ -84,7 +104,7 @@ func compareTimes(kubelet, agent *Trace) []string {
 		a, b := kubelet.starts[name], agent.starts[name]
 		for n := range min(len(a), len(b)) {
 			x, y := a[n], b[n]
-			if x.over && y.over && kubelet.byItself(name, x) && agent.byItself(name, y) && ((x.ended-x.began)-(y.ended-y.began)).Abs() > time.Second {
+			if x.over && y.over && kubelet.byItself(name, x) && agent.byItself(name, y) && ((x.ended-x.began)-(y.ended-y.began)).Abs() > time.Second+agent.periods[name] {
 				all = append(all, fmt.Sprintf("container %s, start %d: ran %v under the kubelet, %v under the agent", name, n, x.ended-x.began, y.ended-y.began))
 			}
 			if n == 0 || !a[n-1].over || !b[n-1].over {
@@ -122,13 +142,14 @@ func compareTracks(kubelet, agent []point) string {
 type aligner struct {
 	kubelet, agent []point
 	failed         map[[3]int]bool
+	beginning      bool   // one of the tracks may end before the other
 	far            int    // how far the best attempt came
 	why            string // and what stopped it
 }
 
 // from reports whether the tracks correspond from i and j on, after a value that they have in common.
 func (a *aligner) from(i, j int, last string) bool {
-	if i == len(a.kubelet) && j == len(a.agent) {
+	if i == len(a.kubelet) && j == len(a.agent) || a.beginning && (i == len(a.kubelet) || j == len(a.agent)) {
 		return true
 	}
 	key := [3]int{i, j, len(last)}

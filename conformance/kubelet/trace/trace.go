@@ -28,6 +28,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/fakecluster/fakecluster/conformance/kubelet/world"
 )
@@ -40,7 +41,10 @@ type Trace struct {
 	starts     map[string][]start                  // by container
 	events     map[string]int32
 	sidecars   map[string]bool
+	periods    map[string]time.Duration // of the probes that end a container
+	resynced   bool
 	deleted    time.Duration // when the deletion was requested; zero: never
+	deadline   time.Duration // when spec.activeDeadlineSeconds end; zero: never
 	deletion   time.Duration // from the request until the pod is gone
 }
 
@@ -61,11 +65,14 @@ type start struct {
 func Of(r world.Record) *Trace {
 	t := &Trace{
 		tracks: map[string][]point{}, conditions: map[string][]string{}, waiting: map[string]map[string]time.Duration{},
-		starts: map[string][]start{}, events: map[string]int32{}, sidecars: map[string]bool{},
+		starts: map[string][]start{}, events: map[string]int32{}, sidecars: map[string]bool{}, periods: map[string]time.Duration{},
 	}
 	since := map[string]point{} // the last reason, by container
 	for _, v := range r.Versions {
 		t.add(v, since)
+		if seconds := v.Pod.Spec.ActiveDeadlineSeconds; seconds != nil {
+			t.deadline = time.Duration(*seconds) * time.Second
+		}
 		switch {
 		case v.Gone:
 			t.deletion = v.At - t.deleted
@@ -74,6 +81,13 @@ func Of(r world.Record) *Trace {
 		}
 		for _, c := range v.Pod.Spec.InitContainers {
 			t.sidecars[c.Name] = c.RestartPolicy != nil
+		}
+		for _, c := range slices.Concat(v.Pod.Spec.InitContainers, v.Pod.Spec.Containers) {
+			for _, probe := range []*corev1.Probe{c.LivenessProbe, c.StartupProbe} {
+				if probe != nil {
+					t.periods[c.Name] = max(t.periods[c.Name], time.Duration(probe.PeriodSeconds)*time.Second)
+				}
+			}
 		}
 	}
 	for _, track := range t.tracks {
@@ -109,6 +123,12 @@ func (t *Trace) add(v world.Version, since map[string]point) {
 	put("life", life)
 	put("phase", strings.TrimRight(fmt.Sprintf("%s %s %s", s.Phase, s.Reason, s.Message), " "))
 	combination := []string{life}
+	for _, c := range v.Pod.Spec.Containers {
+		probed := c.StartupProbe != nil || c.LivenessProbe != nil || c.ReadinessProbe != nil
+		if status, ok := podutil.GetContainerStatus(s.ContainerStatuses, c.Name); ok && probed && status.State.Terminated != nil {
+			t.resynced = t.resynced || !podutil.ContainerShouldRestart(c, v.Pod.Spec, status.State.Terminated.ExitCode)
+		}
+	}
 	for _, statuses := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
 		for i := range statuses {
 			c := &statuses[i]
@@ -204,6 +224,7 @@ var masks = []struct {
 }{
 	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "UID"},
 	{regexp.MustCompile(`[0-9a-f]{64}`), "ID"},
+	{regexp.MustCompile(`\d+\.\d+\.\d+\.\d+:`), "ADDRESS:"},
 	{regexp.MustCompile(`Image size: \d+ bytes`), "Image size: N bytes"},
 }
 
@@ -214,33 +235,35 @@ func mask(s string) string {
 	return s
 }
 
-// Deleted returns when the deletion of the pod was requested.
-func (t *Trace) Deleted() (at time.Duration, ok bool) { return t.deleted, t.deleted != 0 }
-
-// Waited returns how long the containers of the pod have waited for their next starts, at most.
-func (t *Trace) Waited() time.Duration {
-	var longest time.Duration
-	for _, reasons := range t.waiting {
-		var sum time.Duration
-		for _, lasts := range reasons {
-			sum += lasts
-		}
-		longest = max(longest, sum)
-	}
-	return longest
-}
-
-// Changes reports whether a container has changed within a time before a moment, or in the second after it.
-func (t *Trace) Changes(moment, before time.Duration) bool {
-	for name, track := range t.tracks {
-		if strings.HasPrefix(name, "container ") && slices.ContainsFunc(track, func(p point) bool {
-			return p.at > 0 && p.at > moment-before && p.at < moment+time.Second
-		}) {
+// Waits reports whether a container has waited for a reason.
+func (t *Trace) Waits(container, reason string) bool {
+	for waited := range t.waiting[container] {
+		if strings.HasPrefix(waited, reason+" ") {
 			return true
 		}
 	}
 	return false
 }
+
+// Unhealthy reports whether a failed probe has ended a container.
+func (t *Trace) Unhealthy(container string) bool {
+	return t.has(func(event string) bool {
+		return strings.HasPrefix(event, "Normal Killing ") && strings.Contains(strings.ToLower(event), "container "+container+" failed ")
+	})
+}
+
+func (t *Trace) has(selected func(event string) bool) bool {
+	for event := range t.events {
+		if selected(event) {
+			return true
+		}
+	}
+	return false
+}
+
+// Resynced reports whether a container with a probe has ended for good while others run on. A kubelet begins its probes anew with each sync of the pod;
+// they end at once, and have the pod synced again, once a second.
+func (t *Trace) Resynced() bool { return t.resynced }
 
 // String returns the trace for people.
 func (t *Trace) String() string {

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -26,16 +27,20 @@ func (ours) start(_ context.Context, c *fakecluster.Cluster, started func(namesp
 		}
 		n := counter.Next(string(c.Pod.UID) + "/" + c.Name)
 		start := p.Start(n)
-		for _, name := range []string{"probe", "hook"} {
-			c.HandleExec(name, execute(start))
+		read := reader(c)
+		for _, name := range []string{"probe", "slow", "has", "hook"} {
+			c.HandleExec(name, execute(start, read))
+		}
+		if p.Port != 0 {
+			time.AfterFunc(start.Listens, func() { serve(ctx, c, p.Port, start) })
 		}
 		started(c.Pod.Namespace, c.Pod.Name, c.Name, n)
 		if start.Log != "" {
 			fmt.Fprintln(c.Stdout, start.Log)
 		}
 		code := start.Run(ctx, nil)
-		if start.Message != "" {
-			if err := c.WriteFile("/dev/termination-log", []byte(start.Message), 0o644); err != nil {
+		if message := start.End(read); message != "" {
+			if err := c.WriteFile("/dev/termination-log", []byte(message), 0o644); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -30,9 +31,9 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/pluginmanager/cache"
 	kubeletutil "k8s.io/kubernetes/pkg/kubelet/util"
 	"k8s.io/kubernetes/pkg/util/oom"
-	"k8s.io/kubernetes/pkg/volume"
 	"k8s.io/kubernetes/pkg/volume/configmap"
 	"k8s.io/kubernetes/pkg/volume/emptydir"
+	"k8s.io/kubernetes/pkg/volume/projected"
 	"k8s.io/kubernetes/pkg/volume/util/hostutil"
 	"k8s.io/kubernetes/pkg/volume/util/subpath"
 	"k8s.io/mount-utils"
@@ -42,9 +43,9 @@ import (
 )
 
 // real is the unmodified kubelet, over a container runtime in memory.
-type real struct{}
+type real struct{ outside cri.Outside }
 
-func (real) start(ctx context.Context, c *fakecluster.Cluster, started func(namespace, pod, container string, n int)) error {
+func (r real) start(ctx context.Context, c *fakecluster.Cluster, started func(namespace, pod, container string, n int)) error {
 	wait.NeverStop = make(chan struct{}) // a channel of the process: in a bubble its own is waited for
 	ctx = klog.NewContext(ctx, klog.Background())
 	client, err := clientFor(c.RESTConfig())
@@ -65,7 +66,7 @@ func (real) start(ctx context.Context, c *fakecluster.Cluster, started func(name
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	recorder := broadcaster.NewRecorder(legacyscheme.Scheme, corev1.EventSource{Component: "kubelet", Host: nodeName})
 	broadcaster.StartRecordingToSink(&v1core.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	runtime := cri.New()
+	runtime := cri.New(r.outside)
 	runtime.Started = started
 	deps := &kubelet.Dependencies{
 		KubeClient: client, HeartbeatClient: client, EventClient: client.CoreV1(),
@@ -78,7 +79,7 @@ func (real) start(ctx context.Context, c *fakecluster.Cluster, started func(name
 		OSInterface:          kubecontainer.RealOS{},
 		Recorder:             recorder,
 		TracerProvider:       noopoteltrace.NewTracerProvider(),
-		VolumePlugins:        append(append([]volume.VolumePlugin{}, configmap.ProbeVolumePlugins()...), emptydir.ProbeVolumePlugins()...),
+		VolumePlugins:        slices.Concat(configmap.ProbeVolumePlugins(), emptydir.ProbeVolumePlugins(), projected.ProbeVolumePlugins()),
 		RemoteRuntimeService: runtime, RemoteImageService: cri.Images{Runtime: runtime},
 		PodStartupLatencyTracker:  kubeletutil.NewPodStartupLatencyTracker(),
 		NodeStartupLatencyTracker: kubeletutil.NewNodeStartupLatencyTracker(klog.FromContext(ctx)),

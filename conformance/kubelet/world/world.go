@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	clientrest "k8s.io/client-go/rest"
 
+	"github.com/fakecluster/fakecluster/conformance/kubelet/cri"
 	"github.com/fakecluster/fakecluster/conformance/kubelet/random"
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
@@ -51,10 +52,10 @@ const (
 	Agent   = "agent"
 )
 
-// Run runs the scenarios at once, in a bubble, and returns the record of each. The process has to end afterwards, because a kubelet leaves
+// Run runs the scenarios at once, in a bubble, and returns the record of each. What has to run outside of the bubble goes to outside. The process has to end afterwards, because a kubelet leaves
 // goroutines behind.
-func Run(ctx context.Context, name string, offset, lasts time.Duration, scenarios []random.Scenario) ([]Record, error) {
-	agents := map[string]agent{Kubelet: real{}, Agent: ours{}}
+func Run(ctx context.Context, name string, outside cri.Outside, offset, lasts time.Duration, scenarios []random.Scenario) ([]Record, error) {
+	agents := map[string]agent{Kubelet: real{outside}, Agent: ours{}}
 	a := agents[name]
 	if a == nil {
 		return nil, fmt.Errorf("there is no agent %q: %s and %s are", name, Kubelet, Agent)
@@ -164,12 +165,19 @@ func (w *world) create(ctx context.Context) error {
 	}
 	w.mu.Unlock()
 	for _, s := range w.scenarios {
+		for _, a := range s.Actions {
+			if a.First() {
+				if err := w.do(s, a); err != nil {
+					return fmt.Errorf("%+v before pod %s: %w", a, s.Pod.Name, err)
+				}
+			}
+		}
 		pod := s.Pod.DeepCopy()
 		pod.Spec.NodeName = nodeName
 		if _, err := w.client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create pod %s: %w", pod.Name, err)
 		}
-		w.schedule(s, func(a random.Action) bool { return a.Container == "" })
+		w.schedule(s, func(a random.Action) bool { return a.Container == "" && !a.First() })
 	}
 	return nil
 }
@@ -199,12 +207,24 @@ func (w *world) schedule(s random.Scenario, selected func(random.Action) bool) {
 
 func (w *world) do(s random.Scenario, a random.Action) error {
 	ctx := context.Background()
-	if a.Create != "" {
-		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: a.Create}, Data: map[string]string{"key": "value"}}
-		_, err := w.client.CoreV1().ConfigMaps("default").Create(ctx, object, metav1.CreateOptions{})
-		return err
+	if a.ConfigMap != "" {
+		return w.configure(ctx, a)
 	}
 	return w.client.CoreV1().Pods("default").Delete(ctx, s.Pod.Name, metav1.DeleteOptions{GracePeriodSeconds: a.Grace})
+}
+
+// configure sets or deletes a ConfigMap.
+func (w *world) configure(ctx context.Context, a random.Action) error {
+	maps := w.client.CoreV1().ConfigMaps("default")
+	if a.Delete {
+		return maps.Delete(ctx, a.ConfigMap, metav1.DeleteOptions{})
+	}
+	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: a.ConfigMap}, Data: map[string]string{"key": a.Value}}
+	_, err := maps.Update(ctx, object, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = maps.Create(ctx, object, metav1.CreateOptions{})
+	}
+	return err
 }
 
 // clientFor returns a client for an agent, without a limit of requests.

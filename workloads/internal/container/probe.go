@@ -16,7 +16,7 @@ import (
 // probe is a probe that runs, or whose result nobody has taken over yet.
 type probe struct {
 	done   bool
-	ok     bool
+	result node.ProbeResult
 	output string
 }
 
@@ -35,9 +35,9 @@ func (p *process) Probe(kind node.ProbeKind, _ time.Time) (node.ProbeResult, str
 		running = &probe{}
 		p.probes[kind] = running
 		p.runtime.finished.Go(func() {
-			ok, output := p.probe(spec)
+			result, output := p.probe(spec)
 			p.mu.Lock()
-			running.done, running.ok, running.output = true, ok, output
+			running.done, running.result, running.output = true, result, output
 			p.mu.Unlock()
 			p.of.Changed()
 		})
@@ -46,34 +46,36 @@ func (p *process) Probe(kind node.ProbeKind, _ time.Time) (node.ProbeResult, str
 		return node.Pending, ""
 	}
 	delete(p.probes, kind)
-	if running.ok {
-		return node.Success, ""
-	}
-	return node.Failure, running.output
+	return running.result, running.output
 }
 
-// probe runs a probe once.
-func (p *process) probe(spec *corev1.Probe) (ok bool, output string) {
-	ctx, cancel := context.WithTimeout(p.ctx, time.Duration(max(spec.TimeoutSeconds, 1))*time.Second)
+// probe runs a probe once, also while the container ends: a kubelet probes its readiness until then.
+func (p *process) probe(spec *corev1.Probe) (result node.ProbeResult, output string) {
+	ctx, cancel := context.WithTimeout(p.alive, time.Duration(max(spec.TimeoutSeconds, 1))*time.Second)
 	defer cancel()
 	if spec.Exec == nil {
 		if p.of.Host == nil {
-			return false, errNoNetwork.Error()
+			return node.Unrunnable, errNoNetwork.Error()
 		}
 		result, output, err := p.of.Host.Probe(ctx, spec, p.of.Spec)
 		if err != nil {
-			return false, err.Error()
+			return node.Unrunnable, err.Error()
 		}
-		return result == kubeprobe.Success || result == kubeprobe.Warning, output
+		if result == kubeprobe.Success || result == kubeprobe.Warning {
+			return node.Success, ""
+		}
+		return node.Failure, output
 	}
 	p.awaitPrograms(ctx)
 	var out bytes.Buffer
 	code, err := p.container.Exec(ctx, spec.Exec.Command, strings.NewReader(""), &out, &out)
 	switch {
 	case ctx.Err() != nil:
-		return false, fmt.Sprintf("command timed out: %q timed out after %v", strings.Join(spec.Exec.Command, " "), time.Duration(max(spec.TimeoutSeconds, 1))*time.Second)
+		return node.Failure, fmt.Sprintf("command timed out: %q timed out after %v", strings.Join(spec.Exec.Command, " "), time.Duration(max(spec.TimeoutSeconds, 1))*time.Second)
 	case err != nil:
-		return false, err.Error()
+		return node.Unrunnable, node.ExecError(p.of.ID, err).Error()
+	case code != 0:
+		return node.Failure, out.String()
 	}
-	return code == 0, out.String()
+	return node.Success, ""
 }

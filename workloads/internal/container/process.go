@@ -36,8 +36,10 @@ type process struct {
 	of        node.Container
 	program   bool // it is a program of the system, which SIGKILL ends
 	container *Container
-	ctx       context.Context
+	ctx       context.Context // until SIGTERM
 	cancel    context.CancelFunc
+	alive     context.Context // until the container has ended
+	ended     context.CancelFunc
 
 	mu         sync.Mutex
 	exit       *node.Exit
@@ -48,6 +50,7 @@ type process struct {
 func newProcess(r *Runtime, of node.Container, program bool) *process {
 	p := &process{runtime: r, of: of, program: program, probes: map[node.ProbeKind]*probe{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.alive, p.ended = context.WithCancel(context.Background())
 	p.container = newContainer(p)
 	return p
 }
@@ -95,6 +98,7 @@ func codeOf(err error) int32 {
 
 // end notes how the container has ended, unless it has ended before.
 func (p *process) end(exit node.Exit) {
+	p.ended()
 	if p.container.sockets != nil {
 		p.container.sockets.Close()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -108,12 +109,12 @@ func (p *pod) initActions(run *pass) (initialized, failed bool) {
 		}
 		switch {
 		case c.running() && !sidecar:
-		case c.running() && c.prober(Startup).failed():
+		case c.running() && c.verdicts[Startup] == probeFailed:
 			run.kills, starts = append(run.kills, c), append(starts, spec)
 		case c.running() && !c.started():
 		case c.running():
 			next()
-			if c.changed(spec) || c.prober(Liveness).failed() {
+			if c.changed(spec) || c.verdicts[Liveness] == probeFailed {
 				run.kills, starts = append(run.kills, c), append(starts, spec)
 			}
 		case sidecar:
@@ -151,7 +152,7 @@ func (p *pod) mainActions(run *pass) (done bool) {
 				run.starts = append(run.starts, spec)
 				start++
 			}
-		case c.changed(spec), c.prober(Liveness).failed(), c.prober(Startup).failed():
+		case c.changed(spec), c.unhealthy():
 			run.kills = append(run.kills, c)
 			if c.restarts(p.api) {
 				run.starts = append(run.starts, spec)
@@ -188,7 +189,7 @@ func (c *container) killMessage(pod *corev1.Pod) string {
 	message := subject + c.spec.Name + " failed liveness probe"
 	if spec := kubecontainer.GetContainerSpec(pod, c.spec.Name); spec != nil && c.changed(spec) {
 		message = subject + c.spec.Name + " definition changed"
-	} else if c.prober(Startup).failed() {
+	} else if c.verdicts[Startup] == probeFailed {
 		message = subject + c.spec.Name + " failed startup probe"
 	}
 	if c.kind == Main && c.restarts(pod) {
@@ -199,9 +200,9 @@ func (c *container) killMessage(pod *corev1.Pod) string {
 
 func (c *container) killGrace(pod *corev1.Pod) int64 {
 	switch {
-	case c.prober(Startup).failed():
+	case c.verdicts[Startup] == probeFailed:
 		return terminationGrace(pod, c.spec.StartupProbe)
-	case c.prober(Liveness).failed():
+	case c.verdicts[Liveness] == probeFailed:
 		return terminationGrace(pod, c.spec.LivenessProbe)
 	}
 	return terminationGrace(pod, nil)
@@ -283,8 +284,6 @@ func (p *pod) start(ctx context.Context, spec *corev1.Container, now time.Time) 
 		if run.hook = p.startHook(ctx, p.latest(spec.Name), handler, func(error) {}); run.hook == nil && sleepTime(handler) == 0 {
 			return true, nil
 		}
-		// The container is probed when the hook has succeeded.
-		p.latest(spec.Name).probes = nil
 		run.stage, run.until = stagePostStart, now.Add(sleepTime(handler))
 	case stagePostStart:
 		return p.postStarted(ctx, p.latest(spec.Name), now)
@@ -310,9 +309,6 @@ func (p *pod) postStarted(ctx context.Context, c *container, now time.Time) (don
 			p.pass.stage = stageKill
 			return p.killed(c, now)
 		}
-	}
-	if c.kind == Main || c.kind == Sidecar {
-		c.probes = newProbers(c.spec, c.startedAt)
 	}
 	return true, nil
 }
@@ -378,11 +374,16 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 	uid := p.api.UID
 	configured := p.configurations[spec.Name]
 	c.process = p.node.agent.start(Container{
-		Pod: p.api, Spec: spec, Kind: kind, Attempt: attempt, StartedAt: startedAt,
+		Pod: p.api, Spec: spec, Kind: kind, ID: c.id, Attempt: attempt, StartedAt: startedAt,
 		Command: configured.env.expand(spec.Command), Args: configured.env.expand(spec.Args),
 		Environment: configured.env.list(), Files: configured.root, Hostname: p.hostname(), IP: p.ip(), Host: p.host(),
 		Log: c.served.Log, Stdin: c.served.Stdin, Changed: func() { p.node.enqueue(uid) },
 	})
+	if s, ok := podutil.GetContainerStatus(p.status.ContainerStatuses, spec.Name); ok {
+		c.presumed = *s.Started
+	} else if s, ok := podutil.GetContainerStatus(p.status.InitContainerStatuses, spec.Name); ok {
+		c.presumed = *s.Started
+	}
 	alive, exited := context.WithCancel(context.Background())
 	c.exited = exited
 	c.served.Exec = func(ctx context.Context, command []string, s stdio.Streams) (int, error) {
@@ -390,9 +391,6 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 		defer cancel()
 		defer context.AfterFunc(alive, cancel)()
 		return c.process.Exec(ctx, command, s)
-	}
-	if kind == Main || kind == Sidecar {
-		c.probes = newProbers(spec, startedAt)
 	}
 	return c
 }
@@ -457,6 +455,9 @@ func (run *pass) again(at time.Time) {
 // backOff returns why a container that has ended does not start again yet.
 func (p *pod) backOff(ctx context.Context, spec *corev1.Container, now time.Time) *reason {
 	c := p.latest(spec.Name)
+	if slices.Contains(p.pass.kills, c) {
+		c = p.previous(spec.Name) // a kubelet looks for the last end before its sync, in which it has ended this one
+	}
 	if c == nil || c.running() {
 		return nil
 	}

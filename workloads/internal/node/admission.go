@@ -139,13 +139,11 @@ func (p *pod) adoptContainer(ctx context.Context, s *corev1.ContainerStatus) boo
 		p.reconfigure(ctx, spec)
 		c := p.container(spec, kind, attempt, s.State.Running.StartedAt.Time)
 		c.id = trimID(s.ContainerID)
-		for _, probe := range c.probes {
-			if s.Started != nil && *s.Started && probe.kind == Startup {
-				probe.result, probe.held = true, true
-			}
-			if probe.kind == Readiness {
-				probe.result, probe.last, probe.run = s.Ready, s.Ready, int(probe.spec.SuccessThreshold)
-			}
+		if s.Started != nil && *s.Started {
+			c.verdicts[Startup] = probePassed
+		}
+		if s.Ready {
+			c.verdicts[Readiness] = probePassed
 		}
 		p.put(c)
 	case s.State.Terminated != nil:

@@ -130,7 +130,7 @@ func (p *pod) takeOver(ctx context.Context, source certificateSource, c *certifi
 				notAfter:  ptr.Deref(request.Status.NotAfter, metav1.Time{}).Time,
 			}
 			if p.mounted {
-				p.refreshBy(p.nextResync(now))
+				p.outdate(now)
 			}
 			return true, nil
 		case certificatesv1.PodCertificateRequestConditionTypeDenied:

@@ -31,8 +31,9 @@ type container struct {
 	served    kubelet.Container
 	exited    context.CancelFunc // ends the programs of exec
 	exit      *Exit              // nil: it runs
-	probes    []*prober
-	stop      *stop // nil: it is not to end
+	verdicts  [kinds]verdict     // by the kind of probe
+	presumed  bool               // started, as the start before it, until its startup probe looks at it
+	stop      *stop              // nil: it is not to end
 }
 
 // stop is the way of a running container to its end.
@@ -193,9 +194,6 @@ func (c *container) next(now time.Time) time.Time {
 			next = earlier(next, s.killAt, now)
 		}
 		return next
-	}
-	for _, probe := range c.probes {
-		next = earlier(next, probe.next(c, now), now)
 	}
 	return next
 }

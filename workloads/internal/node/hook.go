@@ -98,14 +98,19 @@ func (r commands) RunInContainer(ctx context.Context, _ kubecontainer.ContainerI
 	code, err := r.container.served.Exec(ctx, command, stdio.Streams{Stdout: &out, Stderr: &errs})
 	switch {
 	case err != nil:
-		err = fmt.Errorf("rpc error: code = Unknown desc = failed to exec in container: failed to start exec %q: OCI runtime exec failed: exec failed: unable to start container process: %w: unknown",
-			r.container.id, err)
+		err = ExecError(r.container.id, err)
 	case ctx.Err() != nil: // the program may still write
 		return nil, ctx.Err()
 	case code != 0:
 		err = utilexec.CodeExitError{Err: fmt.Errorf("command '%s' exited with %d: %s", strings.Join(command, " "), code, errs.String()), Code: code}
 	}
 	return append(out.Bytes(), errs.Bytes()...), err
+}
+
+// ExecError returns the error of a container runtime for a program that it cannot run in a container, by the container's identifier.
+func ExecError(id string, err error) error {
+	return fmt.Errorf("rpc error: code = Unknown desc = failed to exec in container: failed to start exec %q: OCI runtime exec failed: exec failed: unable to start container process: %w: unknown",
+		id, err)
 }
 
 // addresses are those of a pod, for the kubelet's code.

@@ -128,7 +128,7 @@ func (n *node) next() *pod {
 		p.gone = p.gone || change.gone
 		if n.refreshing[uid] {
 			delete(n.refreshing, uid)
-			p.refreshBy(p.nextResync(time.Now()))
+			p.outdate(time.Now())
 		}
 		return p
 	}

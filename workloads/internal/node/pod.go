@@ -48,9 +48,11 @@ type pod struct {
 	reasons   map[string]reason       // by name: why the container does not start
 	pulls     map[string]*retry       // by image: back-off after failed pulls
 	pass      *pass                   // containers that are being started
+	probers   []*prober               // nil: the pod is not probed yet
 	killing   bool                    // all containers are ending, because the pod has nothing else to do
 	again     time.Time               // when to look again for what to start
 	dirty     bool                    // something has changed since then
+	synced    time.Time               // the last sync
 	failure   *reason                 // why the kubelet ends the pod
 	ending    *ending
 	completed bool // all containers have ended, and the sandbox is stopped
@@ -66,6 +68,7 @@ type pod struct {
 	certificates   map[certificateSource]*certificate
 	trees          []*files.Tree // those that end with the pod
 	refresh        time.Time     // when to bring volumes up to date
+	stale          bool          // their sources have changed
 
 	timer *time.Timer
 }
@@ -174,11 +177,16 @@ func (p *pod) step(ctx context.Context, now time.Time) bool {
 		return false
 	}
 	p.observe(ctx, now)
-	if p.pass != nil {
-		return p.advance(ctx, now) // also if the pod has to end: a kubelet finishes a sync that has begun
+	switch { // also if the pod has to end: a kubelet finishes a sync that has begun
+	case p.pass != nil:
+		return p.advance(ctx, now)
+	case p.killing:
+		return p.kill(ctx, now)
 	}
 	if p.ending == nil {
-		p.mustEnd(ctx, now)
+		if p.mustEnd(ctx, now); p.ending != nil && p.ask() {
+			return true
+		}
 	}
 	if p.ending != nil {
 		return p.end(ctx, now)
@@ -187,9 +195,6 @@ func (p *pod) step(ctx context.Context, now time.Time) bool {
 	if !p.admitted {
 		return p.admit(ctx, now)
 	}
-	if p.killing {
-		return p.kill(ctx, now)
-	}
 	p.refreshVolumes(ctx, now)
 	s := p.generate(now, false)
 	if podutil.IsPodPhaseTerminal(s.Phase) {
@@ -197,14 +202,16 @@ func (p *pod) step(ctx context.Context, now time.Time) bool {
 		return true
 	}
 	p.publish(ctx, s, now)
-	if !p.mountVolumes(ctx, now) || !p.startSandbox(ctx, now) {
+	if !p.mountVolumes(ctx, now) {
 		return false
 	}
-	if now.Before(p.again) && !p.dirty {
+	p.addProbers(now)
+	if !p.startSandbox(ctx, now) || now.Before(p.again) && !p.dirty {
 		return false
 	}
-	p.again, p.dirty = time.Time{}, false
-	return p.begin(ctx, now)
+	asked := (p.dirty || !p.again.IsZero()) && p.ask()
+	p.again, p.dirty, p.synced = time.Time{}, false, now
+	return p.begin(ctx, now) || asked
 }
 
 // observe takes over what has happened in the containers.
@@ -214,12 +221,12 @@ func (p *pod) observe(ctx context.Context, now time.Time) {
 		if c == nil {
 			continue
 		}
-		if c.observe(now) {
-			p.dirty = true
-			continue
-		}
-		if p.ending == nil && c.probe(ctx, p, now) {
-			p.dirty = true
+		p.dirty = c.observe(now) || p.dirty
+	}
+	if p.probe(ctx, now) {
+		p.dirty = true
+		if p.pass != nil {
+			p.showProbes(ctx, now)
 		}
 	}
 }
@@ -464,6 +471,9 @@ func (p *pod) schedule(now time.Time) {
 	var next time.Time
 	for _, runs := range p.runs {
 		next = earlier(next, runs[0].next(now), now)
+	}
+	for _, r := range p.probers {
+		next = earlier(next, r.next(p, now), now)
 	}
 	next = earlier(next, p.again, now)
 	next = earlier(next, p.mount.at, now)

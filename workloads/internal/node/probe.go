@@ -5,45 +5,58 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/kubernetes/pkg/kubelet/events"
+	kubeletstatus "k8s.io/kubernetes/pkg/kubelet/status"
 )
 
-// prober runs one probe of one start of a container, with the thresholds and periods of the kubelet's prober.
+// verdict is what a kubelet acts on: the last result of a probe of one start of a container that came as often in a row as its threshold says.
+type verdict int
+
+const (
+	unprobed verdict = iota
+	probePassed
+	probeFailed
+)
+
+// prober runs one probe of a container, in all its starts, as a worker of the kubelet's prober does: its period begins with the first sync of the
+// pod and goes on when the container restarts, and so does the number of equal results in a row. It probes what the status shows.
 type prober struct {
+	name string // of the container
 	kind ProbeKind
 	spec *corev1.Probe
 
-	result bool      // what the kubelet acts on: past the threshold
-	last   bool      // the last result
-	run    int       // how often in a row the last result came
-	due    time.Time // the next probe
-	held   bool      // it has done its work for this start of the container
+	tick   time.Time  // the next run
+	asked  bool       // run now, and count the period from now on
+	idle   bool       // no timer is set for the next run
+	of     *container // the start that it has looked at last
+	flight *container // the start whose probe runs
+	last   bool       // the last result
+	run    int        // how often in a row the last result came
+	held   bool       // it has done its work for this start of the container
 }
 
-func newProbers(spec *corev1.Container, now time.Time) []*prober {
-	var probers []*prober
-	for _, p := range []struct {
-		kind ProbeKind
-		spec *corev1.Probe
-	}{{Startup, spec.StartupProbe}, {Liveness, spec.LivenessProbe}, {Readiness, spec.ReadinessProbe}} {
-		if p.spec != nil {
-			probers = append(probers, &prober{
-				kind: p.kind, spec: p.spec,
-				result: p.kind == Liveness,
-				due:    now.Add(time.Duration(p.spec.InitialDelaySeconds) * time.Second),
-			})
-		}
+// addProbers begins the probes of the pod, at its first sync.
+func (p *pod) addProbers(now time.Time) {
+	if p.probers != nil {
+		return
 	}
-	return probers
+	p.probers = []*prober{}
+	podutil.VisitContainers(&p.api.Spec, podutil.InitContainers|podutil.Containers, func(spec *corev1.Container, _ podutil.ContainerType) bool {
+		if kindOf(p.api, spec.Name) != Init {
+			for kind := range kinds {
+				if probe := probeOf(spec, kind); probe != nil {
+					p.probers = append(p.probers, &prober{name: spec.Name, kind: kind, spec: probe, tick: now})
+				}
+			}
+		}
+		return true
+	})
 }
 
-func (c *container) prober(kind ProbeKind) *prober {
-	for _, p := range c.probes {
-		if p.kind == kind {
-			return p
-		}
-	}
-	return nil
+// probeOf returns a probe of a container; nil: it does not have one.
+func probeOf(spec *corev1.Container, kind ProbeKind) *corev1.Probe {
+	return [...]*corev1.Probe{Readiness: spec.ReadinessProbe, Liveness: spec.LivenessProbe, Startup: spec.StartupProbe}[kind]
 }
 
 // started reports whether the container has passed its startup probe, or runs without one.
@@ -51,8 +64,7 @@ func (c *container) started() bool {
 	if c.kind == Init || c.kind == Ephemeral {
 		return c.running()
 	}
-	startup := c.prober(Startup)
-	return c.running() && (startup == nil || startup.result)
+	return c.running() && (c.spec.StartupProbe == nil || c.verdicts[Startup] == probePassed || c.presumed)
 }
 
 // ready reports whether the container is ready. Processes without a readiness probe report their readiness as well.
@@ -60,86 +72,196 @@ func (c *container) ready(now time.Time) bool {
 	if !c.started() {
 		return false
 	}
-	if readiness := c.prober(Readiness); readiness != nil {
-		return readiness.result
+	if c.spec.ReadinessProbe != nil {
+		return c.verdicts[Readiness] == probePassed
 	}
 	result, _ := c.process.Probe(Readiness, now)
 	return result == Success
 }
 
-// probe runs the probes that are due. It reports whether a result has changed.
-func (c *container) probe(ctx context.Context, p *pod, now time.Time) (changed bool) {
-	if !c.running() || c.stop != nil {
-		return false
+// unhealthy reports whether the container has to be killed because of a probe.
+func (c *container) unhealthy() bool {
+	return c.verdicts[Liveness] == probeFailed || c.verdicts[Startup] == probeFailed
+}
+
+// ask has the readiness probes run now of containers that have started and are not ready, as a kubelet does with each sync of the pod. It reports
+// whether there are any.
+func (p *pod) ask() (asked bool) {
+	for _, r := range p.probers {
+		if c := p.latest(r.name); r.kind == Readiness && c != nil && c.started() && c.verdicts[Readiness] != probePassed {
+			r.asked, asked = true, true
+		}
 	}
-	for _, prober := range c.probes {
-		for prober.active(c) && !prober.due.After(now) {
-			result, output := c.process.Probe(prober.kind, now)
+	return asked
+}
+
+// probe runs the probes that are due. It reports whether the status has changed.
+func (p *pod) probe(ctx context.Context, now time.Time) (changed bool) {
+	for _, r := range p.probers {
+		for r.flight != nil || r.begin(p, now) {
+			if r.flight != p.latest(r.name) {
+				r.flight = nil // it has restarted
+				continue
+			}
+			result, output := r.flight.process.Probe(r.kind, now)
 			if result == Pending {
 				break
 			}
-			changed = prober.take(ctx, p, c, result == Success, output, now) || changed
+			changed = r.take(ctx, p, result, output) || changed
 		}
 	}
 	return changed
 }
 
-// active reports whether the probe runs now: a startup probe until it has passed, the others after that.
-func (p *prober) active(c *container) bool {
-	return !p.held && (p.kind == Startup) != c.started()
-}
-
-// take takes over a result. It reports whether that changes anything.
-func (p *prober) take(ctx context.Context, pod *pod, c *container, ok bool, output string, now time.Time) (changed bool) {
-	p.due = now.Add(time.Duration(max(p.spec.PeriodSeconds, 1)) * time.Second)
-	if !ok {
-		pod.node.events.container(ctx, pod.api, c.spec, corev1.EventTypeWarning, events.ContainerUnhealthy, "%s probe failed: %s", p.kind, output)
+// begin begins a probe if one is due.
+func (r *prober) begin(p *pod, now time.Time) bool {
+	if r.idle {
+		r.tick, r.idle = r.from(now), false
 	}
-	if p.run == 0 || p.last != ok {
-		p.last, p.run = ok, 0
+	switch {
+	case r.asked:
+		r.asked, r.tick = false, now.Add(r.period())
+	case now.Before(r.tick):
+		return false
+	default:
+		r.tick = r.from(now.Add(1))
 	}
-	p.run++
-	threshold := p.spec.FailureThreshold
-	if ok {
-		threshold = p.spec.SuccessThreshold
-	}
-	if p.run < int(threshold) {
+	c := p.latest(r.name)
+	if c == nil || !p.shows(c) {
 		return false
 	}
-	changed = p.result != ok
-	p.result = ok
-	if p.kind == Startup && (ok || p.run >= int(threshold)) || p.kind == Liveness && !ok {
-		p.held = true
-		return true
+	if r.of != c {
+		r.of, r.held = c, false
+		if r.kind == Readiness && c.verdicts[Readiness] == unprobed {
+			c.verdicts[Readiness], p.dirty = probeFailed, true // the first result of each start, for which a kubelet syncs the pod
+		}
+		if r.kind == Startup && c.presumed {
+			c.presumed, p.dirty = false, true
+			return false
+		}
 	}
-	return changed
+	if !r.active(p, c) || now.Before(r.delayed(c)) {
+		return false
+	}
+	r.flight = c
+	return true
 }
 
-// failed reports whether the container has to be killed because of the probe.
-func (p *prober) failed() bool {
-	return p != nil && p.held && !p.result
+// shows reports whether the status shows that the container runs.
+func (p *pod) shows(c *container) bool {
+	for _, statuses := range [][]corev1.ContainerStatus{p.status.ContainerStatuses, p.status.InitContainerStatuses} {
+		if s, ok := podutil.GetContainerStatus(statuses, c.spec.Name); ok {
+			return s.State.Running != nil && trimID(s.ContainerID) == c.id
+		}
+	}
+	return false
+}
+
+// active reports whether the probe runs now: a startup probe until it has passed, the others after that. While the pod ends, only the readiness of
+// its main containers is probed.
+func (r *prober) active(p *pod, c *container) bool {
+	held := r.held && r.of == c || p.ending != nil && c.kind == Main && r.kind != Readiness
+	return c.running() && !held && (r.kind == Startup) != c.started()
+}
+
+// delayed returns when the initial delay of a start of the container is over. It counts from the time in the status, which has whole seconds.
+func (r *prober) delayed(c *container) time.Time {
+	return c.startedAt.Truncate(time.Second).Add(time.Duration(r.spec.InitialDelaySeconds) * time.Second)
+}
+
+func (r *prober) period() time.Duration {
+	return time.Duration(max(r.spec.PeriodSeconds, 1)) * time.Second
+}
+
+// from returns the first run at or after a time.
+func (r *prober) from(at time.Time) time.Time {
+	if behind := at.Sub(r.tick); behind > 0 {
+		return r.tick.Add((behind + r.period() - 1) / r.period() * r.period())
+	}
+	return r.tick
+}
+
+// take takes over a result. It reports whether that changes the status, or what the kubelet does.
+func (r *prober) take(ctx context.Context, p *pod, result ProbeResult, output string) (changed bool) {
+	c := r.flight
+	r.flight = nil
+	if !c.running() {
+		return false
+	}
+	warn := func(format string, args ...any) {
+		p.node.events.container(ctx, p.api, c.spec, corev1.EventTypeWarning, events.ContainerUnhealthy, format, args...)
+	}
+	if result == Unrunnable {
+		warn("%s probe errored and resulted in unknown state: %s", r.kind, output)
+		return false
+	}
+	ok, is, threshold := result == Success, probePassed, r.spec.SuccessThreshold
+	if !ok {
+		is, threshold = probeFailed, r.spec.FailureThreshold
+		warn("%s probe failed: %s", r.kind, output)
+	}
+	if r.last != ok {
+		r.last, r.run = ok, 0
+	}
+	r.run++
+	if r.run < int(threshold) {
+		return false
+	}
+	if r.kind == Startup || r.kind == Liveness && !ok {
+		r.held, r.run = true, 0
+	}
+	changed = c.verdicts[r.kind] != is && !(r.kind == Liveness && ok)
+	c.verdicts[r.kind] = is
+	return changed
 }
 
 // next returns when the probe has to run. A probe that passes and goes on passing until the process changes by itself
 // is not run in between.
-func (p *prober) next(c *container, now time.Time) time.Time {
-	if !p.active(c) {
+func (r *prober) next(p *pod, now time.Time) time.Time {
+	c := p.latest(r.name)
+	if c == nil || r.flight != nil || !r.active(p, c) || !p.shows(c) {
+		r.idle = r.flight == nil
 		return time.Time{}
 	}
-	if !c.process.Steady() {
-		return p.due
+	if at := r.delayed(c); r.of == c && at.After(now) {
+		r.tick = r.from(at)
 	}
-	if result, _ := c.process.Probe(p.kind, now); result != Success || !p.result || !p.last {
-		return p.due
+	if !c.process.Steady() || r.of != c {
+		return r.tick
 	}
+	if result, _ := c.process.Probe(r.kind, now); result != Success || c.verdicts[r.kind] != probePassed || !r.last {
+		return r.tick
+	}
+	r.idle = true
 	change := c.process.Next(now)
 	if change.IsZero() {
 		return time.Time{}
 	}
-	// The first tick at or after the change.
-	period := time.Duration(max(p.spec.PeriodSeconds, 1)) * time.Second
-	if behind := change.Sub(p.due); behind > 0 {
-		p.due = p.due.Add((behind + period - 1) / period * period)
+	return r.from(change)
+}
+
+// showProbes writes what probes have changed while a sync of the pod goes on, as a kubelet does at once.
+func (p *pod) showProbes(ctx context.Context, now time.Time) {
+	s := *p.status.DeepCopy()
+	for _, statuses := range [][]corev1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses} {
+		for i := range statuses {
+			c := p.latest(statuses[i].Name)
+			if c == nil || c.kind == Init || !p.shows(c) {
+				continue
+			}
+			*statuses[i].Started = c.started()
+			if c.spec.ReadinessProbe != nil {
+				statuses[i].Ready = c.ready(now)
+			}
+		}
 	}
-	return p.due
+	all := append(append([]corev1.ContainerStatus{}, s.InitContainerStatuses...), s.ContainerStatuses...)
+	for _, condition := range []corev1.PodCondition{
+		kubeletstatus.GeneratePodReadyCondition(p.api, &p.status, s.Conditions, all, s.Phase), kubeletstatus.GenerateContainersReadyCondition(p.api, &p.status, all, s.Phase),
+	} {
+		if i, _ := podutil.GetPodCondition(&s, condition.Type); i >= 0 {
+			s.Conditions[i] = condition
+		}
+	}
+	p.publish(ctx, s, now)
 }

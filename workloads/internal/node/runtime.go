@@ -24,6 +24,8 @@ type Container struct {
 	Pod  *corev1.Pod       // read-only
 	Spec *corev1.Container // read-only
 	Kind ContainerKind
+	// ID is the identifier of this start of the container.
+	ID string
 	// Attempt is the number of starts before this one.
 	Attempt int
 	// Command and Args are those of the specification, with $(NAME) replaced.
@@ -62,7 +64,7 @@ const (
 type Process interface {
 	// Exit returns how the process has ended, and nil while it runs.
 	Exit(now time.Time) *Exit
-	// Probe runs a probe, and returns its output if it fails. If that takes time, the result is Pending, and the process
+	// Probe runs a probe, and returns its output if it fails, or why it cannot be run. If that takes time, the result is Pending, and the process
 	// calls Changed when it is there.
 	Probe(kind ProbeKind, now time.Time) (result ProbeResult, output string)
 	// Next returns the next time at which the process exits or answers a probe differently by itself. The zero time
@@ -94,6 +96,7 @@ const (
 	Failure ProbeResult = iota
 	Success
 	Pending
+	Unrunnable // such as a program that does not exist; a kubelet ignores that
 )
 
 // resultOf returns Success or Failure.
@@ -112,6 +115,7 @@ const (
 	Readiness ProbeKind = iota
 	Liveness
 	Startup
+	kinds
 )
 
 // String returns the word that events of the kubelet begin with.

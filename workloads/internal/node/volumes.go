@@ -220,10 +220,10 @@ func (p *pod) refreshBy(at time.Time) {
 
 // refreshVolumes brings volumes up to date whose sources have changed. A failure leaves them as they are.
 func (p *pod) refreshVolumes(ctx context.Context, now time.Time) {
-	if p.refresh.IsZero() || now.Before(p.refresh) || !p.mounted {
+	if p.refresh.IsZero() || now.Before(p.refresh) && !(p.stale && p.dirty) || !p.mounted {
 		return
 	}
-	p.refresh = time.Time{}
+	p.refresh, p.stale = time.Time{}, false
 	for i := range p.api.Spec.Volumes {
 		v := &p.api.Spec.Volumes[i]
 		if p.payloads[v.Name] == nil {
@@ -316,13 +316,11 @@ func (p *pod) hasCode() bool {
 	return has
 }
 
-// nextResync returns when the kubelet syncs the pod the next time without an event.
-func (p *pod) nextResync(now time.Time) time.Time {
-	if p.status.StartTime == nil {
-		return now
-	}
-	age := now.Sub(p.status.StartTime.Time)
-	return now.Add(resyncPeriod - age%resyncPeriod)
+// outdate has the volumes brought up to date with the next sync of the pod, because their sources have changed. Without an event it comes a
+// minute after the last one.
+func (p *pod) outdate(now time.Time) {
+	p.stale = true
+	p.refreshBy(now.Add(resyncPeriod - now.Sub(p.synced)%resyncPeriod))
 }
 
 // volumes are the volumes that outlive pods, by what they are.

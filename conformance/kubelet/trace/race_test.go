@@ -1,0 +1,46 @@
+package trace
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fakecluster/fakecluster/conformance/kubelet/world"
+)
+
+// dying returns the trace of a pod with a deadline of 30 s, whose container runs from the second second until a time.
+func dying(ended time.Duration, code int32) *Trace {
+	version := func(at time.Duration, state corev1.ContainerState) world.Version {
+		pod := &corev1.Pod{Spec: corev1.PodSpec{ActiveDeadlineSeconds: new(int64(30)), Containers: []corev1.Container{{Name: "c"}}}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: state}}
+		return world.Version{At: at, Pod: pod}
+	}
+	return Of(world.Record{Versions: []world.Version{
+		version(0, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}),
+		version(2*time.Second, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}),
+		version(ended, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}),
+	}})
+}
+
+func TestADifferenceIsARaceOnlyNearTheEndOfThePod(t *testing.T) {
+	const s = time.Second
+	for _, test := range []struct {
+		name           string
+		kubelet, agent *Trace
+		want           bool
+	}{
+		{"both see the end of the container long before", dying(11*s, 1), dying(10*s, 1), false},
+		{"the container ends shortly before the deadline", dying(30*s, 1), dying(29*s, 1), true},
+		{"one sees the end of the container before the deadline", dying(31*s, 1), dying(25*s, 1), true},
+		{"the container ends in another way long before", dying(11*s, 1), dying(10*s, 2), false},
+		{"it ends in another way, and shortly before the deadline under one of them", dying(30*s, 2), dying(10*s, 1), true},
+		{"after the deadline", dying(40*s, 1), dying(45*s, 2), false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := Race(test.kubelet, test.agent); got != test.want {
+				t.Errorf("Race is %t, want %t\n-- kubelet\n%s-- agent\n%s", got, test.want, test.kubelet, test.agent)
+			}
+		})
+	}
+}

@@ -53,6 +53,7 @@ func (p *pod) begin(ctx context.Context, now time.Time) bool {
 	if failed {
 		return false
 	}
+	p.beginUpdates(now)
 	if initialized && p.mainActions(run) {
 		p.killing = true
 		return true
@@ -114,7 +115,7 @@ func (p *pod) initActions(run *pass) (initialized, failed bool) {
 		case c.running() && !c.started():
 		case c.running():
 			next()
-			if c.changed(spec) || c.verdicts[Liveness] == probeFailed {
+			if c.changed(spec) || c.verdicts[Liveness] == probeFailed || c.resizesByRestart(spec) {
 				run.kills, starts = append(run.kills, c), append(starts, spec)
 			}
 		case sidecar:
@@ -152,7 +153,7 @@ func (p *pod) mainActions(run *pass) (done bool) {
 				run.starts = append(run.starts, spec)
 				start++
 			}
-		case c.changed(spec), c.unhealthy():
+		case c.changed(spec), c.unhealthy(), c.resizesByRestart(spec):
 			run.kills = append(run.kills, c)
 			if c.restarts(p.api) {
 				run.starts = append(run.starts, spec)
@@ -172,7 +173,7 @@ func (c *container) changed(spec *corev1.Container) bool {
 
 // restarts reports whether a container that is killed by the kubelet starts again.
 func (c *container) restarts(pod *corev1.Pod) bool {
-	if spec := kubecontainer.GetContainerSpec(pod, c.spec.Name); spec != nil && c.changed(spec) || c.kind == Sidecar {
+	if spec := kubecontainer.GetContainerSpec(pod, c.spec.Name); spec != nil && (c.changed(spec) || c.resizesByRestart(spec)) || c.kind == Sidecar {
 		return true
 	}
 	if c.spec.RestartPolicy != nil {
@@ -191,6 +192,8 @@ func (c *container) killMessage(pod *corev1.Pod) string {
 		message = subject + c.spec.Name + " definition changed"
 	} else if c.verdicts[Startup] == probeFailed {
 		message = subject + c.spec.Name + " failed startup probe"
+	} else if spec != nil && c.resizesByRestart(spec) && c.verdicts[Liveness] != probeFailed {
+		return "Container " + c.spec.Name + " resize requires restart"
 	}
 	if c.kind == Main && c.restarts(pod) {
 		message += ", will be restarted"
@@ -364,7 +367,7 @@ func (p *pod) unstarted(spec *corev1.Container, message string, now time.Time) *
 // container returns a start of a container, whose process runs.
 func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int, startedAt time.Time) *container {
 	c := &container{
-		spec: spec, kind: kind, attempt: attempt, startedAt: startedAt,
+		spec: spec, kind: kind, attempt: attempt, startedAt: startedAt, resources: spec.Resources,
 		id: digest(p.node.agent.config.Seed, p.api.UID, spec.Name, attempt),
 	}
 	c.served = kubelet.Container{ID: c.id, Log: stdio.NewLog()}

@@ -29,7 +29,7 @@ func (p *pod) admit(ctx context.Context, now time.Time) bool {
 	}
 	why := rejection(ctx, p.node, p.api, node)
 	if why == nil {
-		p.admitted = true
+		p.admitted, p.resize.allocated = true, true
 		return true
 	}
 	p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, why.reason, "%s", why.message)
@@ -89,6 +89,7 @@ func withoutClusterResources(pod *corev1.Pod, info *framework.NodeInfo) *corev1.
 // reports whether there was something to take over.
 func (p *pod) adopt(ctx context.Context) bool {
 	s := &p.api.Status
+	p.adoptResize()
 	for _, ip := range s.PodIPs {
 		if ip.IP != p.node.ip {
 			p.ips = append(p.ips, ip.IP)
@@ -101,7 +102,8 @@ func (p *pod) adopt(ctx context.Context) bool {
 		}
 	}
 	if !adopted || podutil.IsPodPhaseTerminal(s.Phase) {
-		p.ips = nil
+		p.ips, p.resize = nil, resize{wanted: p.resize.wanted}
+		p.api = p.resize.wanted
 		return false
 	}
 	p.admitted, p.sandbox.ready = true, true
@@ -139,6 +141,9 @@ func (p *pod) adoptContainer(ctx context.Context, s *corev1.ContainerStatus) boo
 		p.reconfigure(ctx, spec)
 		c := p.container(spec, kind, attempt, s.State.Running.StartedAt.Time)
 		c.id = trimID(s.ContainerID)
+		if s.Resources != nil {
+			c.resources = *s.Resources
+		}
 		if s.Started != nil && *s.Started {
 			c.verdicts[Startup] = probePassed
 		}

@@ -25,6 +25,7 @@ type container struct {
 	spec      *corev1.Container
 	kind      ContainerKind
 	attempt   int
+	resources corev1.ResourceRequirements // those that it has; read-only
 	id        string
 	startedAt time.Time
 	process   Process

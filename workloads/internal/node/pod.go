@@ -32,7 +32,7 @@ const (
 // pod is the state machine of a pod on a node. It belongs to the goroutine of the node.
 type pod struct {
 	node *node
-	api  *corev1.Pod // the newest version that is there; read-only
+	api  *corev1.Pod // the newest version that is there, with the resources that the node has allocated; read-only
 	gone bool        // the object is deleted
 
 	status    corev1.PodStatus // the newest status of ours
@@ -70,6 +70,8 @@ type pod struct {
 	refresh        time.Time     // when to bring volumes up to date
 	stale          bool          // their sources have changed
 
+	resize resize
+
 	timer *time.Timer
 }
 
@@ -93,7 +95,7 @@ type ending struct {
 
 func newPod(n *node, api *corev1.Pod) *pod {
 	return &pod{
-		node: n, api: api, status: *api.Status.DeepCopy(),
+		node: n, api: api, resize: resize{wanted: api}, status: *api.Status.DeepCopy(),
 		runs: map[string][]*container{}, plans: map[string]plan{}, reasons: map[string]reason{}, pulls: map[string]*retry{},
 		configurations: map[string]configuration{}, volumes: map[string]*files.Tree{}, payloads: map[string]payload{}, tokens: map[string]token{},
 		certificates: map[certificateSource]*certificate{},
@@ -146,7 +148,7 @@ func (p *pod) seen(api *corev1.Pod) {
 	if len(p.payloads) > 0 && !(maps.Equal(api.Labels, p.api.Labels) && maps.Equal(api.Annotations, p.api.Annotations)) {
 		p.refreshBy(time.Now()) // volumes of the downward API
 	}
-	p.api = api
+	p.take(api)
 }
 
 // newer reports whether a is a later version of the object than b.
@@ -195,6 +197,8 @@ func (p *pod) step(ctx context.Context, now time.Time) bool {
 	if !p.admitted {
 		return p.admit(ctx, now)
 	}
+	p.allocate(ctx, now)
+	p.actuate(ctx, now)
 	p.refreshVolumes(ctx, now)
 	s := p.generate(now, false)
 	if podutil.IsPodPhaseTerminal(s.Phase) {
@@ -479,6 +483,8 @@ func (p *pod) schedule(now time.Time) {
 	next = earlier(next, p.mount.at, now)
 	next = earlier(next, p.refresh, now)
 	next = earlier(next, p.certificatesDue(now), now)
+	next = earlier(next, p.resize.retryAt, now)
+	next = earlier(next, p.resize.updateAt, now)
 	next = earlier(next, p.sandbox.readyAt, now)
 	next = earlier(next, p.deadline(), now)
 	if p.pass != nil {

@@ -87,6 +87,9 @@ func (p *pod) generate(now time.Time, terminal bool) corev1.PodStatus {
 			s.Conditions = append(s.Conditions, c)
 		}
 	}
+	if !terminal && !podutil.IsPodPhaseTerminal(s.Phase) {
+		s.Conditions = append(s.Conditions, p.resizeConditions()...)
+	}
 	s.Conditions = append(s.Conditions, kubeletstatus.GeneratePodReadyToStartContainersCondition(pod, old, runtime))
 	s.Conditions = append(s.Conditions, kubeletstatus.GeneratePodInitializedCondition(pod, old, all, s.Phase))
 	s.Conditions = append(s.Conditions, kubeletstatus.GeneratePodReadyCondition(pod, old, s.Conditions, all, s.Phase))
@@ -172,6 +175,9 @@ func fill(s *corev1.ContainerStatus, c *container, pod *corev1.Pod, now time.Tim
 		spec = c.spec
 	}
 	s.Resources, s.AllocatedResources = spec.Resources.DeepCopy(), spec.Resources.Requests
+	if c.running() {
+		s.Resources = c.resources.DeepCopy()
+	}
 	s.User = linuxUser(pod, spec)
 }
 
@@ -188,7 +194,7 @@ func terminated(c *container) *corev1.ContainerStateTerminated {
 func normalize(s *corev1.PodStatus, old *corev1.PodStatus, now time.Time) {
 	for i := range s.Conditions {
 		c := &s.Conditions[i]
-		if !kubetypes.PodConditionByKubelet(c.Type) {
+		if !kubetypes.PodConditionByKubelet(c.Type) || c.Type == corev1.PodResizePending || c.Type == corev1.PodResizeInProgress {
 			continue
 		}
 		c.LastTransitionTime = metav1.NewTime(now)

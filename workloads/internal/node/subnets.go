@@ -65,4 +65,5 @@ func (n *node) release(p *pod) {
 			delete(n.taken, ip)
 		}
 	}
+	n.retryResizes()
 }

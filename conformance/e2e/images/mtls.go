@@ -64,7 +64,7 @@ func nameOfClient(c *workloads.Container, trust string, chain []*x509.Certificat
 		return "", err
 	}
 	if len(chain[0].URIs) != 1 {
-		return "", errors.New("Malformed SPIFFE certificate")
+		return "", errors.New("malformed SPIFFE certificate")
 	}
 	return chain[0].URIs[0].String(), nil
 }

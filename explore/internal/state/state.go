@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -86,11 +87,36 @@ func canonical(objects []Object) map[string]string {
 func content(o Object) string {
 	of := maps.Clone(o.Object)
 	delete(of, "metadata")
+	if o.Resource == "pods" {
+		of = runtime.DeepCopyJSON(of)
+		hideAddresses(of["status"])
+	}
 	text, err := json.Marshal(of)
 	if err != nil {
 		return ""
 	}
-	return string(text)
+	return tokenVolume.ReplaceAllString(string(text), "")
+}
+
+// tokenVolume is the name of the volume with the token of a Pod, whose end the server makes at random.
+var tokenVolume = regexp.MustCompile(`\bkube-api-access-[a-z0-9]{5}\b`)
+
+// hideAddresses removes addresses and the ids of containers from the status of a Pod.
+func hideAddresses(status any) {
+	switch of := status.(type) {
+	case map[string]any:
+		for key, value := range of {
+			if key == "podIP" || key == "podIPs" || key == "containerID" {
+				delete(of, key)
+			} else {
+				hideAddresses(value)
+			}
+		}
+	case []any:
+		for _, value := range of {
+			hideAddresses(value)
+		}
+	}
 }
 
 // replacer replaces values that differ between clusters by what they stand for.
@@ -150,6 +176,9 @@ func (r *replacer) object(o Object) map[string]any {
 	}
 	if o.Resource == "services" {
 		hidePorts(of)
+	}
+	if o.Resource == "pods" {
+		hideAddresses(of["status"])
 	}
 	v, _ := r.value("", of).(map[string]any)
 	return v
@@ -221,7 +250,7 @@ func (r *replacer) text(key, text string) any {
 	if r.versions[text] && key != "" && len(text) > 2 {
 		return "<resourceVersion>"
 	}
-	return r.strings.Replace(text)
+	return tokenVolume.ReplaceAllString(r.strings.Replace(text), "kube-api-access-*")
 }
 
 // conditions returns conditions in the order of their types, with their status alone.

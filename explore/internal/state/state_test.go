@@ -78,6 +78,43 @@ metadata: {name: NAME, namespace: default}
 	}
 }
 
+// Pods with the same history differ in addresses, ids of containers, and the name of the volume with their token. Their order does
+// not depend on these.
+func TestPodsDifferInWhatTheyAre(t *testing.T) {
+	const text = `
+resource: pods
+metadata: {name: web-NAME1, generateName: web-, namespace: default, uid: UID1}
+spec:
+  containers: [{name: web, image: a, volumeMounts: [{name: kube-api-access-TOKEN1}]}]
+  volumes: [{name: kube-api-access-TOKEN1}, {name: kube-api-access-of-mine}]
+status: {podIP: 10.0.0.ADDR1, podIPs: [{ip: 10.0.0.ADDR1}], containerStatuses: [{containerID: "containerd://ADDR1", ready: true}]}
+---
+resource: pods
+metadata: {name: web-NAME2, generateName: web-, namespace: default, uid: UID2}
+spec:
+  containers: [{name: web, image: b, volumeMounts: [{name: kube-api-access-TOKEN2}]}]
+  volumes: [{name: kube-api-access-TOKEN2}]
+status: {podIP: 10.0.0.ADDR2, podIPs: [{ip: 10.0.0.ADDR2}], containerStatuses: [{containerID: "containerd://ADDR2", lastState: {terminated: {containerID: "containerd://1"}}}]}
+`
+	a := Of(read(t, strings.NewReplacer("NAME1", "x7k2p", "NAME2", "b8d4h", "UID", "a", "TOKEN1", "aaaaa", "TOKEN2", "bbbbb", "ADDR1", "4", "ADDR2", "5").Replace(text)))
+	b := Of(read(t, strings.NewReplacer("NAME1", "c5f6g", "NAME2", "q4z8w", "UID", "b", "TOKEN1", "z2z2z", "TOKEN2", "c3c3c", "ADDR1", "9", "ADDR2", "8").Replace(text)))
+	if diff := cmp.Diff(a, b); diff != "" {
+		t.Errorf("(-a +b):\n%s", diff)
+	}
+	want := map[string]any{
+		"metadata": map[string]any{"name": "web-*1", "namespace": "default"},
+		"spec": map[string]any{"containers": []any{map[string]any{"name": "web", "image": "a", "volumeMounts": []any{map[string]any{"name": "kube-api-access-*"}}}},
+			"volumes": []any{map[string]any{"name": "kube-api-access-*"}, map[string]any{"name": "kube-api-access-of-mine"}}},
+		"status": map[string]any{"containerStatuses": []any{map[string]any{"ready": true}}},
+	}
+	if diff := cmp.Diff(want, a["pods default/web-*1"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := b["pods default/web-*2"]["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["image"]; got != "b" {
+		t.Errorf("the second Pod has the image %v", got)
+	}
+}
+
 // normalNumbers turns whole float64 numbers into int64: YAML has only one sort of numbers.
 func normalNumbers(s State) State {
 	var normal func(any) any

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -25,14 +26,8 @@ func (p *playing) runWorkloads() (changed bool) {
 		if merged == nil {
 			merged = map[string]any{}
 		}
-		for key, value := range status {
-			if value == int64(0) { // the server does not store it
-				delete(merged, key)
-			} else {
-				merged[key] = value
-			}
-		}
-		if equality.Semantic.DeepEqual(was, merged) {
+		maps.Copy(merged, status)
+		if equality.Semantic.DeepEqual(withoutZeros(was), withoutZeros(merged)) {
 			continue
 		}
 		u := o.DeepCopy()
@@ -43,6 +38,13 @@ func (p *playing) runWorkloads() (changed bool) {
 		}
 	}
 	return changed
+}
+
+// withoutZeros returns a status without the counts that are 0, of which the server stores some.
+func withoutZeros(status map[string]any) map[string]any {
+	kept := maps.Clone(status)
+	maps.DeleteFunc(kept, func(_ string, value any) bool { return value == int64(0) })
+	return kept
 }
 
 // workloadStatus returns the status that a workload has when its pods run, or fail; nil: it is not a workload.

@@ -82,12 +82,17 @@ func TestAFailedTestLogsADroppedStatus(t *testing.T) {
 		_, err = crons.Update(t.Context(), obj, metav1.UpdateOptions{})
 		must(t, err)
 
-		deployments := kubernetes.NewForConfigOrDie(c.RESTConfig()).AppsV1().Deployments("default")
+		apps := kubernetes.NewForConfigOrDie(c.RESTConfig()).AppsV1()
+		deployments := apps.Deployments("default")
 		labels := map[string]string{"app": "web"}
 		deployment, err := deployments.Create(t.Context(), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}},
 		}}, metav1.CreateOptions{})
+		must(t, err)
+		// The zero values of this kind are pointers in the type that the server stores.
+		_, err = apps.StatefulSets("default").Create(t.Context(), &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "db"},
+			Spec: appsv1.StatefulSetSpec{Selector: deployment.Spec.Selector, Template: deployment.Spec.Template}}, metav1.CreateOptions{})
 		must(t, err)
 		deployment.Status.ReadyReplicas = 1
 		_, err = deployments.Update(t.Context(), deployment, metav1.UpdateOptions{})

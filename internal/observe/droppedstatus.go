@@ -55,8 +55,8 @@ func (w *Write) sentZeros() bool {
 	return withoutZeros(gjson.GetBytes(body, "status").Value()) == nil
 }
 
-// withoutZeros returns JSON without what is empty, false or zero; nil: nothing is left. Other values stay
-// as they are.
+// withoutZeros returns JSON without what is empty, false or zero; nil: nothing is left. Values of Go types stay
+// as they are, unless they are empty.
 func withoutZeros(value any) any {
 	switch is := value.(type) {
 	case map[string]any:
@@ -78,10 +78,30 @@ func withoutZeros(value any) any {
 		if is == "" || is == "0" || is == "0s" || is == "0001-01-01T00:00:00Z" { // of a quantity, a duration and a time
 			return nil
 		}
-	case bool, int64, float64:
-		if reflect.ValueOf(value).IsZero() {
+	case nil:
+	default: // numbers, and the status of a Go type
+		if isEmpty(reflect.ValueOf(value)) {
 			return nil
 		}
 	}
 	return value
+}
+
+// isEmpty reports whether a value consists of zero values, also behind pointers: the conversion of a StatefulSet makes a
+// pointer to the observedGeneration 0.
+func isEmpty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return v.IsNil() || isEmpty(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if !isEmpty(v.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Slice, reflect.Map:
+		return v.Len() == 0
+	}
+	return v.IsZero()
 }

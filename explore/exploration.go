@@ -286,6 +286,11 @@ func (e *operatorExploration) add(tr trial, out *outcome) {
 		if len(e.results.found.Findings) >= e.subject.MaxFindings || e.results.keys[p.id()] {
 			continue
 		}
+		if p.oracle == Recovers && p.compared {
+			if tr, out, p = e.calm(tr, out, p); e.results.keys[p.id()] {
+				continue
+			}
+		}
 		e.results.keys[p.id()] = true
 		if p.oracle == NoLeak {
 			e.results.over = true // each further trial leaves goroutines, too
@@ -301,6 +306,27 @@ func (e *operatorExploration) add(tr trial, out *outcome) {
 		e.results.found.Findings = append(e.results.found.Findings, e.finding(tr, out, p))
 		return
 	}
+}
+
+// calm returns the trial without what goes wrong in it, if it shows the same difference nevertheless: then the operator depends on the
+// past, and it is not that it does not recover.
+func (e *operatorExploration) calm(tr trial, out *outcome, p problem) (trial, *outcome, problem) {
+	without := tr
+	without.fault, without.steps = nil, slices.DeleteFunc(slices.Clone(tr.steps), disturbs)
+	if len(without.steps) == 0 {
+		return tr, out, p
+	}
+	without.steps[0].Rush = false
+	played := e.play(without)
+	if played.rejected != "" || played.err != nil {
+		return tr, out, p
+	}
+	for _, found := range e.problems(without, played) {
+		if found.compared && found.key == p.key {
+			return without, played, found
+		}
+	}
+	return tr, out, p
 }
 
 // id identifies equal problems.

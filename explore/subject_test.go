@@ -277,3 +277,16 @@ func TestMistakesInTheSubject(t *testing.T) {
 		})
 	}
 }
+
+// What a change leaves behind is not what a restart before it has broken.
+func TestADifferenceWithoutFaultIsNotOneOfRecovery(t *testing.T) {
+	s := gadgetOperator{forgetsToShrink: true}.subject()
+	s.Replay = "gadgets.example.com default/a: create; restart; remove /spec/count"
+	found, err := explore.FindOperator(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Findings) != 1 || found.Findings[0].Oracle != explore.PathIndependent || found.Findings[0].Trial != "gadgets.example.com default/a: create; remove /spec/count" {
+		t.Errorf("%s: %+v", found, found.Findings)
+	}
+}

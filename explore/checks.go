@@ -136,11 +136,27 @@ var troubled = regexp.MustCompile(`(?i)fail|error|invalid|degraded|reject|forbid
 // refusal returns a request that the server refuses again and again, and how often; 0: there is none. The operator is stuck then.
 func (p *playing) refusal() (text string, times int) {
 	refused, last := map[string]int{}, map[string]time.Time{}
-	for _, r := range p.operatorRequests() {
-		if r.Code < 400 || r.Code == 403 || r.Code == 404 || r.Code == 410 || r.Code == 429 || r.Fault != "" || r.Code == 409 && r.Reason != metav1.StatusReasonAlreadyExists {
+	existing := map[string]bool{}
+	for _, r := range p.run.cluster.Requests() {
+		if r.Revisions > 0 && !uncounted(r.Resource) {
+			for line := range existing {
+				delete(refused, line)
+			}
+			clear(existing)
+		}
+		exists := r.Reason == metav1.StatusReasonAlreadyExists
+		if !strings.Contains(r.UserAgent, "explore-") || r.Code < 400 || r.Code == 403 || r.Code == 404 || r.Code == 410 || r.Code == 429 || r.Fault != "" || r.Code == 409 && !exists {
+			continue
+		}
+		// Many operators create an object whenever they look at it. They are not stuck, because they do not do it again and again
+		// when all else is at rest.
+		if exists && r.Time.Before(p.out.times[len(p.out.times)-1]) {
 			continue
 		}
 		line := requestLine(r, "")
+		if exists {
+			existing[line] = true
+		}
 		refused[line]++
 		last[line] = r.Time
 	}

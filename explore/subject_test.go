@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -288,5 +289,44 @@ func TestADifferenceWithoutFaultIsNotOneOfRecovery(t *testing.T) {
 	}
 	if len(found.Findings) != 1 || found.Findings[0].Oracle != explore.PathIndependent || found.Findings[0].Trial != "gadgets.example.com default/a: create; remove /spec/count" {
 		t.Errorf("%s: %+v", found, found.Findings)
+	}
+}
+
+// An operator that creates an object whenever it starts is not stuck. One that tries it again and again is.
+func TestARefusedCreateIsStuckOnlyIfItGoesOn(t *testing.T) {
+	for again, want := range map[bool]int{false: 0, true: 1} {
+		s := gadgetOperator{}.subject()
+		s.Roles = nil
+		s.Replay = "gadgets.example.com default/a: create; restart; restart; restart"
+		run := s.Run
+		s.Run = func(ctx context.Context, config *rest.Config) error {
+			create := func() {
+				_, err := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "shared"}}, metav1.CreateOptions{})
+				if err != nil && !apierrors.IsAlreadyExists(err) {
+					t.Error(err)
+				}
+			}
+			create()
+			if again {
+				go func() {
+					for range 10 {
+						select {
+						case <-time.After(15 * time.Second):
+							create()
+						case <-ctx.Done():
+							return
+						}
+					}
+				}()
+			}
+			return run(ctx, config)
+		}
+		found, err := explore.FindOperator(t, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found.Findings) != want || want > 0 && found.Findings[0].Oracle != explore.TruthfulStatus {
+			t.Errorf("again %v: %s: %+v", again, found, found.Findings)
+		}
 	}
 }

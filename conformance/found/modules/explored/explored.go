@@ -1,0 +1,71 @@
+// Package explored explores an operator from a Go module, and writes what was found for the command found.
+package explored
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/fakecluster/fakecluster/explore"
+)
+
+// Result is what the exploration of an operator has found.
+type Result struct {
+	Operator, Module, Version string
+	Trials, Rejected          int
+	Seconds                   float64
+	Findings                  []explore.Finding
+}
+
+// Results is the environment variable with the folder that results are written to, as JSON.
+const Results = "FAKECLUSTER_FOUND"
+
+// Run explores an operator of a module, and writes the reports of the findings into the log of the test.
+func Run(t *testing.T, module string, s explore.Subject) {
+	began := time.Now()
+	found, err := explore.FindOperator(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Result{Operator: t.Name()[len("Test"):], Module: module, Version: find(t, module).Version, Trials: found.Trials, Rejected: found.Rejected,
+		Seconds: time.Since(began).Seconds(), Findings: found.Findings}
+	for _, f := range found.Findings {
+		t.Log(f.Report)
+	}
+	t.Logf("%s; %.1f trials a second", found, float64(r.Trials+r.Rejected)/r.Seconds)
+	if folder := os.Getenv(Results); folder != "" {
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, r.Operator+".json"), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Folder returns a function that returns the paths of files in a module that go.mod requires.
+func Folder(t *testing.T, module string) func(paths ...string) []string {
+	dir := find(t, module).Dir
+	return func(paths ...string) (all []string) {
+		for _, path := range paths {
+			all = append(all, filepath.Join(dir, path))
+		}
+		return all
+	}
+}
+
+func find(t *testing.T, module string) (m struct{ Version, Dir string }) {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-json", module).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}

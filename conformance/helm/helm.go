@@ -19,7 +19,7 @@ Written by "go run . -only helm -update".`,
 
 // Whole is the session of helm.
 func Whole() kubectl.Session {
-	return kubectl.Session{Path: "helm/session.txt", Folder: "helm/testdata", Further: []string{"helm.sh/helm/v4/cmd/helm"}}
+	return kubectl.Session{Path: "helm/session.txt", Folder: "helm/testdata", Further: []string{"helm.sh/helm/v4/cmd/helm", "./e2e/cluster"}}
 }
 
 // Run plays the session.

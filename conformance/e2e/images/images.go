@@ -31,7 +31,7 @@ const registry = "registry.k8s.io/e2e-test-images/"
 var all = []image{
 	{registry + "agnhost", merged(clients, map[string]program{"agnhost": agnhost, "agnhost-2": agnhost}), []string{"/agnhost"}, []string{"pause"},
 		map[string]string{"/localhost.crt": "Specs only ask for this certificate, and move it.\n"}},
-	{registry + "busybox", map[string]program{"nc": nc, "hexdump": hexdump}, nil, []string{"sh"}, nil},
+	{registry + "busybox", map[string]program{"nc": nc, "hexdump": hexdump, "wget": wget}, nil, []string{"sh"}, nil},
 	{registry + "httpd", map[string]program{"httpd": httpd}, nil, []string{"httpd"}, nil},
 	{registry + "nautilus", map[string]program{"nautilus": nautilus}, nil, []string{"nautilus"}, nil},
 	{registry + "nginx", map[string]program{"nginx": nginx}, nil, []string{"nginx"}, nil},

@@ -35,6 +35,7 @@ func TestImages(t *testing.T) {
 		{"mounttest", "agnhost", nil, []string{"mounttest", "--new_file_0644=/data/a", "--file_perm=/data/a", "--file_mode=/data"}, 0,
 			"content of file \"/data/a\": mount-tester new file\n\nmode of file \"/data\": drwxrwxrwx\nperms of file \"/data/a\": -rw-r--r--\n"},
 		{"entrypoint", "agnhost", nil, []string{"entrypoint-tester", "a", "b"}, 0, "[/agnhost entrypoint-tester a b]\n"},
+		{"wget", "busybox", []string{"wget", "nobody"}, nil, 1, "Connecting to nobody\nwget: "},
 		{"hexdump", "busybox", []string{"sh", "-c", "printf abc > /f; hexdump -C /f"}, nil, 0, "00000000  61 62 63"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -53,6 +53,7 @@ func (p *process) Probe(kind node.ProbeKind, _ time.Time) (node.ProbeResult, str
 func (p *process) probe(spec *corev1.Probe) (result node.ProbeResult, output string) {
 	ctx, cancel := context.WithTimeout(p.alive, time.Duration(max(spec.TimeoutSeconds, 1))*time.Second)
 	defer cancel()
+	p.awaitPrograms(ctx) // also for a function that begins to listen
 	if spec.Exec == nil {
 		if p.of.Host == nil {
 			return node.Unrunnable, errNoNetwork.Error()
@@ -66,7 +67,6 @@ func (p *process) probe(spec *corev1.Probe) (result node.ProbeResult, output str
 		}
 		return node.Failure, output
 	}
-	p.awaitPrograms(ctx)
 	var out bytes.Buffer
 	code, err := p.container.Exec(ctx, spec.Exec.Command, strings.NewReader(""), &out, &out)
 	switch {

@@ -347,7 +347,11 @@ func (p *pod) finish(ctx context.Context, now time.Time) bool {
 
 // kill stops the containers that are left when the pod has nothing else to do, which are sidecars.
 func (p *pod) kill(ctx context.Context, now time.Time) bool {
-	p.stopAll(ctx, terminationGrace(p.api, nil), now)
+	grace := int64(minimumGrace)
+	if own := p.api.Spec.TerminationGracePeriodSeconds; own != nil {
+		grace = *own // also if the pod is deleted meanwhile
+	}
+	p.stopAll(ctx, grace, now)
 	if len(p.running()) > 0 {
 		return false
 	}

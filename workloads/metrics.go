@@ -32,7 +32,7 @@ func (w *Workloads) serveMetrics(ctx context.Context, c *fakecluster.Cluster, sh
 	if err != nil {
 		return fmt.Errorf("serving metrics: %w", err)
 	}
-	return metrics.Install(ctx, objects)
+	return metrics.Install(ctx, objects, metrics.Port)
 }
 
 // objects returns a client for all kinds.

@@ -79,14 +79,14 @@ const images = "--images"
 
 func (s *server) startFakecluster(ctx context.Context, crds, flags []string) (err error) {
 	if slices.Contains(flags, images) {
-		s.end, err = serve.Start(ctx, filepath.Join(s.programs.dir, "cluster"), "-kubeconfig", s.kubeconfig())
+		_, s.end, err = serve.Start(ctx, filepath.Join(s.programs.dir, "cluster"), "-kubeconfig", s.kubeconfig())
 		return err
 	}
 	args := append([]string{"serve", "--kubeconfig", s.kubeconfig()}, flags...)
 	for _, path := range crds {
 		args = append(args, "--crds", path)
 	}
-	s.end, err = serve.Start(ctx, filepath.Join(s.programs.dir, "fakecluster"), args...)
+	_, s.end, err = serve.Start(ctx, filepath.Join(s.programs.dir, "fakecluster"), args...)
 	return err
 }
 

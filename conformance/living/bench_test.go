@@ -57,7 +57,7 @@ func startReal(b *testing.B, nodes int) (*rest.Config, func()) {
 	check(b, err)
 	kubeconfig := filepath.Join(b.TempDir(), "kubeconfig")
 	check(b, writeKubeconfig(plane, kubeconfig))
-	end, err := serve.Start(b.Context(), build.agent(), "-kubeconfig", kubeconfig, "-config", build.config())
+	_, end, err := serve.Start(b.Context(), build.agent(), "-kubeconfig", kubeconfig, "-config", build.config())
 	check(b, err)
 	return plane.RESTConfig(), func() {
 		check(b, end())

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fakecluster/fakecluster/conformance/living/history"
 	"github.com/fakecluster/fakecluster/conformance/living/play"
@@ -39,5 +43,24 @@ func playInBubble(t *testing.T, h history.History) (text string, err error) {
 			}
 		}
 	}()
-	return play.Play(t.Context(), c.RESTConfig(), "history-0000", h)
+	return play.Play(t.Context(), c.RESTConfig(), "history-0000", h, func(ctx context.Context, node string, how history.Fault) error {
+		n, err := w.Node(node)
+		if err != nil {
+			return err
+		}
+		return breakNode(ctx, n, how)
+	})
+}
+
+// breakNode does it to a Node of a fakecluster.
+func breakNode(ctx context.Context, n *workloads.Node, how history.Fault) error {
+	switch how {
+	case history.StopHeartbeats:
+		return n.StopHeartbeats(ctx)
+	case history.ResumeHeartbeats:
+		return n.ResumeHeartbeats(ctx)
+	case history.DiskIsFull, history.DiskIsFree:
+		return n.SetPressure(ctx, corev1.NodeDiskPressure, how == history.DiskIsFull)
+	}
+	return fmt.Errorf("no Node breaks by %q", how)
 }

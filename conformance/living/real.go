@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,12 +97,41 @@ func writeKubeconfig(c *controlplane.ControlPlane, file string) error {
 // play plays a history with nodes of its own, and removes what it leaves.
 func (p *plane) play(ctx context.Context, h history.History) (_ string, err error) {
 	namespace := fmt.Sprintf("history-%04d", histories.Add(1))
-	end, err := serve.Start(ctx, p.agent(), "-kubeconfig", p.kubeconfig, "-config", p.build.config())
+	agent, end, err := serve.Start(ctx, p.agent(), "-kubeconfig", p.kubeconfig, "-config", p.build.config())
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, p.remove(ctx, namespace), end(), p.removeNodes(ctx)) }()
-	return play.Play(ctx, p.config, namespace, h)
+	breaks := func(ctx context.Context, node string, how history.Fault) error {
+		return breakReal(ctx, agent, node, how)
+	}
+	defer func() {
+		// The Pods of a Node that has failed stay until it resumes, which one that the history has deleted cannot.
+		for i := range history.Nodes {
+			_ = breaks(ctx, fmt.Sprintf("n%d", i+1), history.ResumeHeartbeats)
+		}
+		err = errors.Join(err, p.remove(ctx, namespace), end(), p.removeNodes(ctx))
+	}()
+	return play.Play(ctx, p.config, namespace, h, breaks)
+}
+
+// breakReal has the agent at a URL do something to a Node.
+func breakReal(ctx context.Context, agent, node string, how history.Fault) error {
+	// The certificate is the agent's own.
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, agent+"/nodes/"+node+"/"+string(how), nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		text, err := io.ReadAll(response.Body)
+		return errors.Join(fmt.Errorf("%s of %s: %s", how, node, text), err)
+	}
+	return nil
 }
 
 // remove removes what a history has left, while the nodes still run.

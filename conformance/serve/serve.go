@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Start starts a program and returns when it has printed its first line, "ready URL". What it prints on stderr goes to that
+// Start starts a program and returns the URL when it has printed its first line, "ready URL". What it prints on stderr goes to that
 // of this process. end sends it SIGTERM and returns when it has ended, with an error if it fails; so does the end of ctx.
-func Start(ctx context.Context, program string, args ...string) (end func() error, err error) {
+func Start(ctx context.Context, program string, args ...string) (url string, end func() error, err error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
@@ -26,7 +26,7 @@ func Start(ctx context.Context, program string, args ...string) (end func() erro
 		err = cmd.Start()
 	}
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	name := filepath.Base(program)
 	end = func() error {
@@ -39,8 +39,9 @@ func Start(ctx context.Context, program string, args ...string) (end func() erro
 		return nil
 	}
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil || !strings.HasPrefix(line, "ready ") {
-		return nil, errors.Join(fmt.Errorf("%s printed %q as its first line, not ready and a URL", name, line), err, end())
+	url, ready := strings.CutPrefix(strings.TrimSpace(line), "ready ")
+	if err != nil || !ready {
+		return "", nil, errors.Join(fmt.Errorf("%s printed %q as its first line, not ready and a URL", name, line), err, end())
 	}
-	return end, nil
+	return url, end, nil
 }

@@ -34,12 +34,15 @@ func TestStart(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Setenv("PRINTS", c.prints)
 			t.Setenv("EXITS", c.exits)
-			end, err := serve.Start(t.Context(), os.Args[0])
+			url, end, err := serve.Start(t.Context(), os.Args[0])
 			if text(err) != c.err {
 				t.Fatalf("%q, want %q", text(err), c.err)
 			}
 			if err != nil {
 				return
+			}
+			if url != "URL" {
+				t.Errorf("the URL is %q", url)
 			}
 			if ended := text(end()); ended != c.ended {
 				t.Errorf("at its end: %q, want %q", ended, c.ended)

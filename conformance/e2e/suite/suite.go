@@ -190,7 +190,7 @@ func (r runner) runGroup(ctx context.Context, n int, specs []string) ([]verdict.
 		return nil, err
 	}
 	kubeconfig := filepath.Join(dir, "kubeconfig")
-	end, err := serve.Start(ctx, r.server, "-kubeconfig", kubeconfig)
+	_, end, err := serve.Start(ctx, r.server, "-kubeconfig", kubeconfig)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,12 @@
 package history
 
+import "slices"
+
 // Fixed are the histories that are written by hand.
-func Fixed() []History {
+func Fixed() []History { return slices.Concat(workloadHistories(), failingNodes(), autoscaling()) }
+
+// workloadHistories are about workloads on Nodes that do not fail.
+func workloadHistories() []History {
 	return []History{
 		// Deployments.
 		{Name: "a Deployment rolls out and scales", Steps: []Step{deployment("web", "web", 3), scale("Deployment", "web", 5), scale("Deployment", "web", 1)}},

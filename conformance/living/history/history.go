@@ -40,12 +40,27 @@ type World interface {
 	Scale(ctx context.Context, kind, name string, replicas int) error
 	// Delete deletes an object. The propagation may be empty. The name of a Namespace is always that of the history.
 	Delete(ctx context.Context, kind, name, propagation string) error
+	// DeleteNow deletes an object without a grace period.
+	DeleteNow(ctx context.Context, kind, name string) error
 	// Evict evicts Pods, one after the other in the order of their names, and notes how often the API server has allowed it.
 	Evict(ctx context.Context, pods []string) error
+	// Break does to a Node what no request does.
+	Break(ctx context.Context, node string, how Fault) error
 	// Get returns an object as it is now, and nil if it is not there. All returns all of a kind, ordered by name.
 	Get(kind, name string) *unstructured.Unstructured
 	All(kind string) []*unstructured.Unstructured
 }
+
+// Fault is what happens to a Node, as the path below /nodes/NAME of the agent.
+type Fault string
+
+// The faults, and what ends them.
+const (
+	StopHeartbeats   Fault = "heartbeats/stop"
+	ResumeHeartbeats Fault = "heartbeats/resume"
+	DiskIsFull       Fault = "pressure/DiskPressure/on"
+	DiskIsFree       Fault = "pressure/DiskPressure/off"
+)
 
 // String lists the steps.
 func (h History) String() string {

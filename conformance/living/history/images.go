@@ -3,6 +3,9 @@ package history
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
@@ -24,6 +27,10 @@ var images = []workloads.Behavior{
 	image("task"),
 	image("fail", func(b *workloads.Behavior) { b.ExitCode = new(int32(1)) }),
 	image("reject", func(b *workloads.Behavior) { b.ExitCode, b.Message = new(int32(42)), "bad input" }),
+	image("worker", func(b *workloads.Behavior) {
+		b.Labels, b.ReadyDelay, b.Usage = map[string]string{"load": "high"}, 3*time.Second, usage("150m", "150Mi")
+	}),
+	image("worker", func(b *workloads.Behavior) { b.ReadyDelay, b.Usage = 3*time.Second, usage("20m", "20Mi") }),
 	image("long", func(b *workloads.Behavior) { b.Forever = true }),
 }
 
@@ -37,6 +44,10 @@ func image(name string, change ...func(*workloads.Behavior)) workloads.Behavior 
 		b.RunTime = 300 * time.Millisecond
 	}
 	return b
+}
+
+func usage(cpu, memory string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
 }
 
 // AllBehaviors are those of all images.

@@ -50,8 +50,8 @@ func (g *generator) history() History {
 	return History{Name: fmt.Sprintf("seed %d", g.seed), Steps: g.steps, Seed: g.seed}
 }
 
-// ready are images whose containers become ready.
-var ready = []string{"web", "web2", "web3", "slow"}
+// healthy are images whose containers become ready.
+var healthy = []string{"web", "web2", "web3", "slow"}
 
 func (g *generator) add(s Step) { g.steps = append(g.steps, s) }
 
@@ -71,7 +71,7 @@ func (g *generator) create() {
 		}
 	}
 	if a.kind == "DaemonSet" {
-		image = pick(g, ready...) // on which Node a rollout stops would be a matter of chance
+		image = pick(g, healthy...) // on which Node a rollout stops would be a matter of chance
 	}
 	switch a.kind {
 	case "Job":
@@ -136,9 +136,9 @@ func (g *generator) next() {
 	a := &g.apps[i]
 	switch g.IntN(9) {
 	case 0, 1:
-		image := pick(g, append(ready, "unready")...)
+		image := pick(g, append(healthy, "unready")...)
 		if a.kind == "DaemonSet" {
-			image = pick(g, ready...)
+			image = pick(g, healthy...)
 		}
 		if !a.spread { // where a Pod is missing would be a matter of chance
 			g.add(setImage(a.kind, a.name, image))

@@ -39,6 +39,10 @@ func remove(kind, name, propagation string) Step {
 	return Step{What: fmt.Sprintf("delete %s %s %s", kind, name, propagation), Do: func(ctx context.Context, w World) error { return w.Delete(ctx, kind, name, propagation) }}
 }
 
+func removeNow(kind, name string) Step {
+	return Step{What: fmt.Sprintf("delete %s %s by force", kind, name), Do: func(ctx context.Context, w World) error { return w.DeleteNow(ctx, kind, name) }}
+}
+
 // podsOf returns the names of the Pods of an app that have not finished.
 func podsOf(w World, app string) []string {
 	return pods(w, func(p *corev1.Pod) bool { return p.Labels["app"] == app })
@@ -161,18 +165,22 @@ func condition(kind, name, conditionType, status string) func(World) bool {
 // updated reports whether a Deployment has only Pods that are up to date and available.
 func updated(name string, replicas int64) func(World) bool {
 	return func(w World) bool {
-		object := w.Get("Deployment", name)
-		if object == nil {
+		return status(w.Get("Deployment", name), replicas, "replicas", "updatedReplicas", "availableReplicas")
+	}
+}
+
+// status reports whether fields of a status are a number, and the status is that of the present specification.
+func status(object *unstructured.Unstructured, is int64, fields ...string) bool {
+	if object == nil {
+		return false
+	}
+	for _, field := range fields {
+		if n, _, _ := unstructured.NestedInt64(object.Object, "status", field); n != is {
 			return false
 		}
-		for _, field := range []string{"replicas", "updatedReplicas", "availableReplicas"} {
-			if n, _, _ := unstructured.NestedInt64(object.Object, "status", field); n != replicas {
-				return false
-			}
-		}
-		observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
-		return observed == object.GetGeneration()
 	}
+	observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+	return observed == object.GetGeneration()
 }
 
 // jobOfCronJobEnds reports whether a CronJob has a Job that has ended.

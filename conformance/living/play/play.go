@@ -29,15 +29,18 @@ const (
 	limit = 2 * time.Minute
 )
 
+// Break does to a Node what no request does.
+type Break func(ctx context.Context, node string, how history.Fault) error
+
 // Play plays a history in a namespace, which it creates, and returns the cluster that is left.
-func Play(ctx context.Context, config *rest.Config, namespace string, h history.History) (string, error) {
+func Play(ctx context.Context, config *rest.Config, namespace string, h history.History, breaks Break) (string, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := &world{client: client, namespace: namespace}
+	w := &world{client: client, namespace: namespace, breaks: breaks}
 	if err := w.Create(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+namespace+"}}"); err != nil {
 		return "", err
 	}
@@ -67,6 +70,7 @@ type world struct {
 	*recorder
 	client    dynamic.Interface
 	namespace string
+	breaks    Break
 	notes     []string // what steps have found
 }
 
@@ -124,6 +128,16 @@ func (w *world) Delete(ctx context.Context, kind, name, propagation string) erro
 		name = w.namespace
 	}
 	return w.resource(kind).Delete(ctx, name, options)
+}
+
+// DeleteNow implements history.World.
+func (w *world) DeleteNow(ctx context.Context, kind, name string) error {
+	return w.resource(kind).Delete(ctx, name, *metav1.NewDeleteOptions(0))
+}
+
+// Break implements history.World.
+func (w *world) Break(ctx context.Context, node string, how history.Fault) error {
+	return w.breaks(ctx, node, how)
 }
 
 // Evict implements history.World.

@@ -5,12 +5,18 @@
 // Module conformance runs it beside the real kube-apiserver, kube-controller-manager and kube-scheduler, in order to compare
 // what they do with a fakecluster. It prints "ready URL" when the nodes are registered and without the taint of new nodes, and ends with
 // SIGTERM. The user of the kubeconfig is an administrator who may impersonate the nodes.
+//
+// At the URL the agent serves metrics.k8s.io, for which it creates an APIService, and what happens to nodes:
+//
+//	POST /nodes/NAME/heartbeats/stop or resume
+//	POST /nodes/NAME/pressure/CONDITION/on or off
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -35,13 +41,13 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *kubeconfig, *config); err != nil {
+	if err := run(ctx, os.Stdout, *kubeconfig, *config); err != nil {
 		fmt.Fprintln(os.Stderr, "agent:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, kubeconfig, config string) error {
+func run(ctx context.Context, w io.Writer, kubeconfig, config string) error {
 	nodes, behaviors, err := read(config)
 	if err != nil {
 		return err
@@ -75,15 +81,22 @@ func run(ctx context.Context, kubeconfig, config string) error {
 	if err != nil {
 		return err
 	}
+	at, err := serve(ctx, agent, shared)
+	if err != nil {
+		return err
+	}
 	shared.StartWithContext(ctx)
 	if late := agent.WaitReady(ctx, true); len(late) > 0 {
 		return fmt.Errorf("%s", late[0])
 	}
-	fmt.Println("ready", admin.Host)
+	if err := announceMetrics(ctx, admin, at); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "ready https://%s\n", at)
 	agent.Wait()
 	volumes.Wait()
 	shared.Shutdown()
-	return nil
+	return removeMetrics(admin)
 }
 
 // read reads the nodes and behaviors of a file. Without a file these are the default ones.

@@ -21,20 +21,23 @@ const (
 	Port      = 443
 )
 
+// APIService is the name of the APIService.
+const APIService = "v1beta1.metrics.k8s.io"
+
 const (
-	apiService = "v1beta1.metrics.k8s.io"
-	reader     = "system:aggregated-metrics-reader"
+	reader = "system:aggregated-metrics-reader"
 
 	// managedBy marks an APIService that Install has created, also in a fork or a snapshot.
 	managedBy, us = "app.kubernetes.io/managed-by", "fakecluster-workloads"
 )
 
-var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
+// APIServices is the resource of APIServices.
+var APIServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
 // Wanted reports whether the version is not served by another server: its APIService does not exist, or it points to the
 // service of this package.
 func Wanted(ctx context.Context, client dynamic.Interface) (bool, error) {
-	found, err := client.Resource(apiServices).Get(ctx, apiService, metav1.GetOptions{})
+	found, err := client.Resource(APIServices).Get(ctx, APIService, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return true, nil
 	}
@@ -61,19 +64,19 @@ func CreateRole(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-// Install creates the APIService, unless it exists. The handler has to be reachable.
-func Install(ctx context.Context, client dynamic.Interface) error {
+// Install creates the APIService, unless it exists. The handler has to be reachable at the port of the service.
+func Install(ctx context.Context, client dynamic.Interface, port int64) error {
 	service := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": apiServices.GroupVersion().String(), "kind": "APIService",
-		"metadata": map[string]any{"name": apiService, "labels": map[string]any{"k8s-app": Service, managedBy: us}},
+		"apiVersion": APIServices.GroupVersion().String(), "kind": "APIService",
+		"metadata": map[string]any{"name": APIService, "labels": map[string]any{"k8s-app": Service, managedBy: us}},
 		"spec": map[string]any{
 			"group": v1beta1.SchemeGroupVersion.Group, "version": v1beta1.SchemeGroupVersion.Version, "groupPriorityMinimum": int64(100), "versionPriority": int64(100),
 			// The service has the certificate of the cluster that it runs in, which a fork does not need to share.
 			"insecureSkipTLSVerify": true,
-			"service":               map[string]any{"namespace": Namespace, "name": Service, "port": int64(Port)},
+			"service":               map[string]any{"namespace": Namespace, "name": Service, "port": port},
 		},
 	}}
-	if _, err := client.Resource(apiServices).Create(ctx, service, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+	if _, err := client.Resource(APIServices).Create(ctx, service, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("installing the API of metrics: %w", err)
 	}
 	return nil
@@ -81,9 +84,9 @@ func Install(ctx context.Context, client dynamic.Interface) error {
 
 // Remove deletes the APIService if Install has created it, so that discovery goes on without it.
 func Remove(ctx context.Context, objects dynamic.Interface) error {
-	found, err := objects.Resource(apiServices).Get(ctx, apiService, metav1.GetOptions{})
+	found, err := objects.Resource(APIServices).Get(ctx, APIService, metav1.GetOptions{})
 	if err == nil && found.GetLabels()[managedBy] == us {
-		err = objects.Resource(apiServices).Delete(ctx, apiService, metav1.DeleteOptions{})
+		err = objects.Resource(APIServices).Delete(ctx, APIService, metav1.DeleteOptions{})
 	}
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("removing the API of metrics: %w", err)

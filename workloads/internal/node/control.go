@@ -32,17 +32,18 @@ func (n *Node) StopHeartbeats(ctx context.Context) error {
 	return err
 }
 
-// ResumeHeartbeats starts the kubelet of the node again: it writes its Lease and status, and does what there is to do
-// for its pods.
+// ResumeHeartbeats starts the kubelet of the node again: it writes its Lease, its status and the statuses of its pods, and does
+// what there is to do for them.
 func (n *Node) ResumeHeartbeats(ctx context.Context) error {
 	n.node.mu.Lock()
 	was := n.node.stopped
 	n.node.stopped = false
+	n.node.resumed = n.node.resumed || was
 	n.node.mu.Unlock()
 	if !was {
 		return nil
 	}
-	defer n.node.wake()
+	defer n.node.enqueueAll()
 	if err := n.node.renew(ctx, time.Now()); err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ type node struct {
 	refreshing map[types.UID]bool         // the sources of their volumes have changed
 	mounts     map[types.UID]volumeSource // of pods with code
 	stopped    bool                       // by StopHeartbeats
+	resumed    bool                       // and not looked at all pods since
 	registered bool
 	rejected   bool // the server has not taken the Node object
 	pressure   map[corev1.NodeConditionType]bool
@@ -101,6 +102,12 @@ func (n *node) next() *pod {
 	defer n.mu.Unlock()
 	if n.all && !n.stopped {
 		n.all = false
+		if n.resumed {
+			n.resumed = false
+			for _, p := range n.pods {
+				p.restore = time.Now()
+			}
+		}
 		for _, uid := range slices.Sorted(maps.Keys(n.pods)) {
 			if !n.queued[uid] {
 				n.queued[uid] = true

@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
@@ -214,6 +216,69 @@ func TestANodeWithoutHeartbeatsDoesNothing(t *testing.T) {
 			t.Errorf("the deleted pod: %v", err)
 		}
 	})
+}
+
+// TestAKubeletRestoresStatuses proves that a node writes the status of a pod again that somebody else has changed: within ten seconds,
+// or when its heartbeats resume. Conditions of others stay.
+func TestAKubeletRestoresStatuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{})
+		w.create("p")
+		time.Sleep(30 * time.Second)
+		ready := func() corev1.PodCondition { return *podCondition(w.pod("p"), corev1.PodReady) }
+		before := ready()
+		overwrite := func() {
+			t.Helper()
+			const patch = `{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Mine"},{"type":"example.com/other","status":"False"}]}}`
+			if _, err := w.admin.CoreV1().Pods("default").Patch(t.Context(), "p", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		is := func(want corev1.PodCondition, when string) {
+			t.Helper()
+			if diff := cmp.Diff(want, ready()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", when, diff)
+			}
+		}
+		overwrite()
+		mine := ready()
+		if mine.Status != corev1.ConditionFalse || mine.Reason != "Mine" {
+			t.Fatalf("the overwritten condition is %v", mine)
+		}
+		time.Sleep(9 * time.Second)
+		is(mine, "after nine seconds")
+		time.Sleep(2 * time.Second)
+		is(before, "after eleven seconds")
+		if c := podCondition(w.pod("p"), "example.com/other"); c == nil || c.Status != corev1.ConditionFalse {
+			t.Errorf("the condition of another controller is %v", c)
+		}
+		written := w.pod("p").ResourceVersion
+		time.Sleep(time.Hour)
+		if got := w.pod("p").ResourceVersion; got != written {
+			t.Errorf("the pod is written again, %s after %s", got, written)
+		}
+
+		if err := w.handle("n1").StopHeartbeats(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		overwrite()
+		time.Sleep(time.Minute)
+		is(mine, "while the heartbeats are stopped")
+		if err := w.handle("n1").ResumeHeartbeats(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		is(before, "after the heartbeats have resumed")
+	})
+}
+
+// podCondition returns a condition of a pod, or nil.
+func podCondition(p *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	i := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
+	if i < 0 {
+		return nil
+	}
+	return &p.Status.Conditions[i]
 }
 
 func TestPressureIsACondition(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -27,6 +26,8 @@ const (
 	retryPeriod = 10 * time.Second
 	// resyncPeriod is how long the kubelet waits at most for the end of a back-off before it records it again.
 	resyncPeriod = time.Minute
+	// restorePeriod is how often the kubelet looks whether somebody else has written the status.
+	restorePeriod = 10 * time.Second
 )
 
 // pod is the state machine of a pod on a node. It belongs to the goroutine of the node.
@@ -37,6 +38,7 @@ type pod struct {
 
 	status    corev1.PodStatus // the newest status of ours
 	unwritten bool             // status is not written yet
+	restore   time.Time        // when to look whether somebody else has written it; zero: nobody has
 
 	admitted  bool
 	mounted   bool
@@ -149,6 +151,9 @@ func (p *pod) seen(api *corev1.Pod) {
 		p.refreshBy(time.Now()) // volumes of the downward API
 	}
 	p.take(api)
+	if p.restore.IsZero() && p.overwritten() {
+		p.restore = time.Now().Add(restorePeriod)
+	}
 }
 
 // newer reports whether a is a later version of the object than b.
@@ -177,6 +182,10 @@ func (p *pod) sync(ctx context.Context) {
 func (p *pod) step(ctx context.Context, now time.Time) bool {
 	if p.finished {
 		return false
+	}
+	if !p.restore.IsZero() && !now.Before(p.restore) {
+		p.restore = time.Time{}
+		p.unwritten = p.unwritten || p.overwritten()
 	}
 	p.observe(ctx, now)
 	switch { // also if the pod has to end: a kubelet finishes a sync that has begun
@@ -430,11 +439,12 @@ func (p *pod) jitter() jitter {
 	return jitter{seed: p.node.agent.config.Seed, key: p.key()}
 }
 
-// publish writes a status if it has changed. If the write fails, it is repeated later.
+// publish writes a status if what is the kubelet's has changed. If the write fails, it is repeated later.
 func (p *pod) publish(ctx context.Context, s corev1.PodStatus, now time.Time) {
 	normalize(&s, &p.status, now)
 	s.ObservedGeneration = podutil.CalculatePodStatusObservedGeneration(p.api)
-	if !p.unwritten && apiequality.Semantic.DeepEqual(s, p.status) {
+	if !p.unwritten && sameByKubelet(&s, &p.status) {
+		p.status = s
 		return
 	}
 	p.status, p.unwritten = s, true
@@ -489,6 +499,7 @@ func (p *pod) schedule(now time.Time) {
 	next = earlier(next, p.certificatesDue(now), now)
 	next = earlier(next, p.resize.retryAt, now)
 	next = earlier(next, p.resize.updateAt, now)
+	next = earlier(next, p.restore, now)
 	next = earlier(next, p.sandbox.readyAt, now)
 	next = earlier(next, p.deadline(), now)
 	if p.pass != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
@@ -226,4 +227,27 @@ func normalize(s *corev1.PodStatus, old *corev1.PodStatus, now time.Time) {
 	// Neither belongs to the kubelet.
 	s.ResourceClaimStatuses = old.ResourceClaimStatuses
 	s.ExtendedResourceClaimStatus = old.ExtendedResourceClaimStatus
+}
+
+// overwritten reports whether somebody else has changed what is the kubelet's in the status, as the node lifecycle controller does
+// with a node that has failed.
+func (p *pod) overwritten() bool { return !p.unwritten && !sameByKubelet(&p.api.Status, &p.status) }
+
+// sameByKubelet reports whether two statuses are equal in what the kubelet writes, as isPodStatusByKubeletEqual of the kubelet.
+func sameByKubelet(a, b *corev1.PodStatus) bool {
+	return apiequality.Semantic.DeepEqual(byKubelet(a), byKubelet(b))
+}
+
+// byKubelet returns what the kubelet writes of a status. The times of its conditions follow from the rest.
+func byKubelet(s *corev1.PodStatus) corev1.PodStatus {
+	own := *s
+	own.Conditions = nil
+	for _, c := range s.Conditions {
+		if kubetypes.PodConditionByKubelet(c.Type) {
+			own.Conditions = append(own.Conditions, corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+		}
+	}
+	slices.SortFunc(own.Conditions, func(a, b corev1.PodCondition) int { return strings.Compare(string(a.Type), string(b.Type)) })
+	own.ResourceClaimStatuses, own.ExtendedResourceClaimStatus, own.NodeAllocatableResourceClaimStatuses = nil, nil, nil
+	return own
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +141,75 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: viewer}]`)
 			w.Errorf("a watch gets %s, %v", body, err)
 		}
 	}, workloads.Nodes(1), workloads.Behaviors(using(map[string]string{"app": "web"}, "100m", "1Gi")))
+}
+
+// TestMetricsAreDescribed proves that the OpenAPI documents of the cluster have those of metrics-server among them, so that kubectl explain
+// works, and only as long as metrics are served.
+func TestMetricsAreDescribed(t *testing.T) {
+	inBubble(t, func(w world) {
+		get := func(path string) (body []byte) {
+			w.Helper()
+			body, err := kubernetes.NewForConfigOrDie(w.cluster.RESTConfig()).RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").DoRaw(w.Context())
+			if err != nil {
+				w.Fatal(err)
+			}
+			return body
+		}
+		names := func(body []byte, at ...string) []string {
+			w.Helper()
+			var document map[string]any
+			if err := json.Unmarshal(body, &document); err != nil {
+				w.Fatal(err)
+			}
+			all, _, err := unstructured.NestedMap(document, at...)
+			if err != nil {
+				w.Fatal(err)
+			}
+			var names []string
+			for name := range all {
+				if strings.Contains(name, "metrics.k8s.io") || strings.Contains(name, "pkg.apis.metrics") {
+					names = append(names, name)
+				}
+			}
+			slices.Sort(names)
+			return names
+		}
+		paths := []string{
+			"/apis/metrics.k8s.io/v1beta1/", "/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods", "/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods/{name}",
+			"/apis/metrics.k8s.io/v1beta1/nodes", "/apis/metrics.k8s.io/v1beta1/nodes/{name}", "/apis/metrics.k8s.io/v1beta1/pods",
+		}
+		var types []string
+		for _, kind := range []string{"ContainerMetrics", "NodeMetrics", "NodeMetricsList", "PodMetrics", "PodMetricsList"} {
+			types = append(types, "io.k8s.metrics.pkg.apis.metrics.v1beta1."+kind)
+		}
+		const version = "/openapi/v3/apis/metrics.k8s.io/v1beta1"
+		v2, v3 := get("/openapi/v2"), get(version)
+		for what, diff := range map[string]string{
+			"the index of v3": cmp.Diff([]string{"apis/metrics.k8s.io", "apis/metrics.k8s.io/v1beta1"}, names(get("/openapi/v3"), "paths")),
+			"paths of v3":     cmp.Diff(paths, names(v3, "paths")),
+			"types of v3":     cmp.Diff(types, names(v3, "components", "schemas")),
+			"paths of v2":     cmp.Diff(paths, names(v2, "paths")),
+			"types of v2":     cmp.Diff(types, names(v2, "definitions")),
+		} {
+			if diff != "" {
+				w.Errorf("%s (-want +got):\n%s", what, diff)
+			}
+		}
+		for _, want := range []string{`"title":"Kubernetes metrics-server"`, `"operationId":"listMetricsV1beta1NamespacedPodMetrics"`, `"x-kubernetes-group-version-kind":[{"group":"metrics.k8s.io","kind":"PodMetrics","version":"v1beta1"}]`} {
+			if !bytes.Contains(v3, []byte(want)) {
+				w.Errorf("v3 does not have %s", want)
+			}
+		}
+		if !bytes.Contains(v2, []byte(`"io.k8s.api.apps.v1.Deployment":`)) {
+			w.Error("v2 does not have Deployments")
+		}
+		if err := w.Close(); err != nil {
+			w.Error(err)
+		}
+		if left := append(names(get("/openapi/v3"), "paths"), names(get("/openapi/v2"), "paths")...); len(left) > 0 {
+			w.Errorf("after Close the documents still have %v", left)
+		}
+	}, workloads.Nodes(1))
 }
 
 // TestMetricsEnd proves that metrics end with the node's heartbeats, that discovery works in a fork in which nothing lives, and that

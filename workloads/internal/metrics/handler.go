@@ -73,6 +73,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		responsewriters.WriteRawJSON(http.StatusOK, discovery, w)
 		return
 	}
+	if strings.HasPrefix(req.URL.Path, "/openapi/") {
+		documents().ServeHTTP(w, req)
+		return
+	}
 	below, _ := strings.CutPrefix(req.URL.Path, root+"/")
 	r, ok := parse(below) // without a match, below is empty
 	if !ok {

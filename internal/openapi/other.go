@@ -1,0 +1,65 @@
+package openapi
+
+import (
+	"net/http"
+
+	"github.com/emicklei/go-restful/v3"
+	"github.com/google/uuid"
+	"k8s.io/kube-openapi/pkg/builder"
+	"k8s.io/kube-openapi/pkg/builder3"
+	"k8s.io/kube-openapi/pkg/cached"
+	"k8s.io/kube-openapi/pkg/common/restfuladapter"
+	"k8s.io/kube-openapi/pkg/handler"
+	"k8s.io/kube-openapi/pkg/handler3"
+	"k8s.io/kube-openapi/pkg/spec3"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// Service is what another API server serves below a path.
+type Service struct {
+	Path    string // such as "apis/GROUP/VERSION"
+	Install func(*restful.Container) error
+}
+
+// HandlerOf answers requests below /openapi to another API server, which has a title and serves some services. Their handlers are
+// not called. The documents are built when the first client requests them.
+func HandlerOf(title string, types *resource.OpenAPITypes, services ...Service) http.Handler {
+	about := &spec.Info{InfoProps: spec.InfoProps{Title: title, Version: discovery.Version.GitVersion}}
+	v3 := handler3.NewOpenAPIService()
+	var all []*service
+	for _, s := range services {
+		one := &service{path: s.Path, install: s.Install}
+		all = append(all, one)
+		v3.UpdateGroupVersionLazy(one.path, cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) {
+			web, err := webServices(one)
+			if err != nil {
+				return nil, "", err
+			}
+			config := configV3(types, one)
+			config.Info = about
+			document, err := builder3.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(web), config)
+			return document, uuid.NewString(), err
+		})))
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/openapi/v2", HandlerV2(handler.NewOpenAPIServiceLazy(cached.Once(cached.Func(func() (*spec.Swagger, string, error) {
+		web, err := webServices(all...)
+		if err != nil {
+			return nil, "", err
+		}
+		config := configV2(types)
+		config.Info = about
+		document, err := builder.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(web), config)
+		if err != nil {
+			return nil, "", err
+		}
+		document.Definitions = handler.PruneDefaults(document.Definitions)
+		return document, uuid.NewString(), nil
+	})))))
+	mux.HandleFunc("/openapi/v3", v3.HandleDiscovery)
+	mux.HandleFunc("/openapi/v3/", v3.HandleGroupVersion)
+	return mux
+}

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/faults"
@@ -110,6 +111,63 @@ volumeClaimTemplates:
 			inBubble(t, c.test, append(c.opts, workloads.Nodes(3))...)
 		})
 	}
+}
+
+// TestANodeFailsAndComesBack proves that a Node gets both taints as soon as it is taken for lost, and that its Pods are ready again when it
+// is, without having been restarted.
+func TestANodeFailsAndComesBack(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.create(workload("apps/v1", "Deployment", "web", "replicas: 1"))
+		w.pass(10 * time.Second)
+		name := field(&w.list("pods")[0], "spec.nodeName")
+		n, err := w.Node(name)
+		if err != nil {
+			w.Fatal(err)
+		}
+		is := func(when, node, pod string, taints ...corev1.TaintEffect) {
+			w.Helper()
+			if got := condition(w.object("nodes", name), "Ready"); got != node {
+				w.Errorf("%s the Node is %q, want %q", when, got, node)
+			}
+			var web corev1.Pod
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(w.list("pods")[0].Object, &web); err != nil {
+				w.Fatal(err)
+			}
+			i := slices.IndexFunc(web.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+			if got := string(web.Status.Conditions[i].Status); got != pod || web.Status.ContainerStatuses[0].RestartCount > 0 {
+				w.Errorf("%s the Pod is ready: %s, want %s", when, got, pod)
+			}
+			object, err := w.client.CoreV1().Nodes().Get(w.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				w.Fatal(err)
+			}
+			var got []corev1.TaintEffect
+			for _, taint := range object.Spec.Taints {
+				got = append(got, taint.Effect)
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, taints) {
+				w.Errorf("%s the Node has the taints %v, want %v", when, got, taints)
+			}
+		}
+		is("at rest", "True KubeletReady", "True")
+		if err := n.StopHeartbeats(w.Context()); err != nil {
+			w.Fatal(err)
+		}
+		w.pass(50*time.Second - time.Millisecond)
+		is("before the grace period ends", "True KubeletReady", "True")
+		// The grace period begins when the controller sees the last renewal. It looks every five seconds, and for nodes to taint after 100 ms.
+		w.pass(10*time.Second + 200*time.Millisecond)
+		is("after it", "Unknown NodeStatusUnknown", "False", corev1.TaintEffectNoExecute, corev1.TaintEffectNoSchedule)
+		if err := n.ResumeHeartbeats(w.Context()); err != nil {
+			w.Fatal(err)
+		}
+		w.pass(6 * time.Second)
+		is("after the heartbeats have resumed", "True KubeletReady", "True")
+		if got := field(w.object("deployments.apps", "web"), "status.availableReplicas"); got != "1" {
+			w.Errorf("%s replicas are available", got)
+		}
+	}, workloads.Nodes(2))
 }
 
 func TestWrongNodesAreErrors(t *testing.T) {

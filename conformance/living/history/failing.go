@@ -66,9 +66,6 @@ func failingNodes() []History {
 		{Name: "all Nodes fail", Steps: []Step{
 			deployment("web", "web", 3, spread("web"), tolerates(4)), stop("n1", "n2", "n3").until(notReady("n1", "web")),
 		}},
-		{Name: "all Nodes fail and come back", Steps: []Step{
-			deployment("web", "web", 3, spread("web"), tolerates(4)), stop("n1", "n2", "n3").until(notReady("n1", "web")), resume("n1", "n2", "n3").until(ready("Deployment", "web", 3)),
-		}},
 		{Name: "a Node has no space", Steps: []Step{
 			breaks(DiskIsFull, "n1"), deployment("web", "web", 1, prefers("n1")), workload("DaemonSet", "agent", "web", 0), breaks(DiskIsFree, "n1"), removePods("web", 1),
 		}},

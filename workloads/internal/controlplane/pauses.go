@@ -19,6 +19,7 @@ import (
 	coordinationlisters "k8s.io/client-go/listers/coordination/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/kubernetes/pkg/controller/nodelifecycle/scheduler"
 	nodeutil "k8s.io/kubernetes/pkg/util/node"
 	"k8s.io/kubernetes/pkg/util/taints"
 )
@@ -40,8 +41,9 @@ type Idle struct {
 // from its context. A pause ends at a moment at which the loop would have come round anyway.
 //
 // The first loop waits if all nodes are ready and renew their Leases, and if nothing has been written since it came
-// round the last time. The second loop waits from then on until the first one finds a node that is not ready, since only
-// the first loop finds nodes to taint.
+// round the last time. The second loop waits from then on until the first one finds a node that is not ready or does not
+// renew its Lease, since only the first loop finds nodes to taint. It then comes round between two rounds of the first one: at
+// the same moment it could look at a node before the change that it has to taint the node for, and would forget it.
 type pauses struct {
 	*Idle  // nil: there are no pauses
 	period time.Duration
@@ -52,6 +54,8 @@ type pauses struct {
 	calm bool  // when it came round the last time
 	last state // the same
 	done <-chan struct{}
+
+	shifted bool // the second loop has been moved between the rounds of the first one
 
 	mu    sync.Mutex
 	taint chan struct{} // closed when the second loop has to go on; nil: it need not wait
@@ -76,10 +80,10 @@ func (p *pauses) list(selector labels.Selector) ([]*corev1.Node, error) {
 		return p.lister.List(selector)
 	}
 	now := p.state()
-	if p.calm && now == p.last && p.allBeat() {
+	if p.calm && now == p.last && !p.Faulty() && p.allBeat() {
 		ticker := time.NewTicker(p.period)
 		defer ticker.Stop()
-		for now == p.last && p.allBeat() {
+		for now == p.last && !p.Faulty() && p.allBeat() {
 			select {
 			case <-p.done:
 				return nil, context.Canceled
@@ -89,7 +93,7 @@ func (p *pauses) list(selector labels.Selector) ([]*corev1.Node, error) {
 		}
 	}
 	nodes, err := p.lister.List(selector)
-	p.last, p.calm = now, err == nil && !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return !p.isCalm(n) })
+	p.last, p.calm = now, err == nil && p.allBeat() && !slices.ContainsFunc(nodes, func(n *corev1.Node) bool { return !p.isCalm(n) })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -104,9 +108,6 @@ func (p *pauses) list(selector labels.Selector) ([]*corev1.Node, error) {
 
 // allBeat reports whether all nodes go on to renew their Leases.
 func (p *pauses) allBeat() bool {
-	if p.Faulty() {
-		return false
-	}
 	nodes, err := p.lister.List(labels.Everything())
 	return err == nil && !slices.ContainsFunc(nodes, func(n *corev1.Node) bool {
 		_, beats, _ := p.Beat(n.Name)
@@ -125,13 +126,23 @@ func (p *pauses) waitForTaints() {
 	p.mu.Lock()
 	taint := p.taint
 	p.mu.Unlock()
-	if taint == nil {
+	if taint == nil && p.shifted {
 		return
 	}
+	if taint != nil {
+		select {
+		case <-taint:
+		case <-p.done:
+			return
+		}
+	}
+	timer := time.NewTimer(scheduler.NodeEvictionPeriod / 2)
+	defer timer.Stop()
 	select {
-	case <-taint:
+	case <-timer.C:
 	case <-p.done:
 	}
+	p.shifted = true
 }
 
 // nodes returns the informer of nodes for the controller. The first loop is the only one that lists them.

@@ -20,6 +20,9 @@ import (
 // TestTheOperatorWhateverGoesWrong plays the life of a Website again and again, each time with one thing
 // that goes wrong at another point: the operator stops at a write and is started again, a connection
 // breaks, a watch is late. Whatever it is, a minute later everything has to be as it should.
+//
+// The status of the Deployment is written by hand. Nothing goes wrong with the controllers of a living cluster here, and it would be
+// started for each of the runs, which then take several times as long. TestLifeOfAWebsite has one, and so does TestExploreTheOperator.
 func TestTheOperatorWhateverGoesWrong(t *testing.T) {
 	explore.Run(t, func(t testing.TB, c *explore.Cluster) {
 		hosts := &registry{} // it is elsewhere, and outlives the operator

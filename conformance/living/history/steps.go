@@ -16,9 +16,11 @@ func create(what, manifest string, images ...string) Step {
 	return Step{What: what, images: images, Do: func(ctx context.Context, w World) error { return w.Create(ctx, manifest) }}
 }
 
-// until adds a condition to a step.
-func (s Step) until(condition func(World) bool) Step {
-	s.Until = condition
+// until adds conditions to a step, which have to hold at the same time.
+func (s Step) until(conditions ...func(World) bool) Step {
+	s.Until = func(w World) bool {
+		return !slices.ContainsFunc(conditions, func(holds func(World) bool) bool { return !holds(w) })
+	}
 	return s
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/metrics"
 )
 
-// announceMetrics creates the APIService of metrics.k8s.io, and returns when the API server reaches the agent. The service that it
-// points to is a name for this machine.
+// announceMetrics creates the APIService of metrics.k8s.io in the place of that of an agent before, and returns when the API server
+// reaches this one. The service that it points to is a name for this machine.
 func announceMetrics(ctx context.Context, admin *rest.Config, at *net.TCPAddr) error {
 	client, objects, err := clients(admin)
 	if err != nil {
@@ -30,6 +30,9 @@ func announceMetrics(ctx context.Context, admin *rest.Config, at *net.TCPAddr) e
 	}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("creating the service of metrics: %w", err)
+	}
+	if err := metrics.Remove(ctx, objects); err != nil {
+		return err
 	}
 	if err := metrics.Install(ctx, objects, int64(at.Port)); err != nil {
 		return err
@@ -56,19 +59,6 @@ func isAvailable(service *unstructured.Unstructured) bool {
 		}
 	}
 	return false
-}
-
-// removeMetrics deletes what announceMetrics has created, so that the API server does not look for an agent that has ended.
-func removeMetrics(admin *rest.Config) error {
-	client, objects, err := clients(admin)
-	if err != nil {
-		return err
-	}
-	ctx := context.Background() // that of the agent has ended
-	if err := metrics.Remove(ctx, objects); err != nil {
-		return err
-	}
-	return client.CoreV1().Services(metrics.Namespace).Delete(ctx, metrics.Service, metav1.DeleteOptions{})
 }
 
 func clients(admin *rest.Config) (kubernetes.Interface, dynamic.Interface, error) {

@@ -71,6 +71,8 @@ var races = []struct {
 	{regexp.MustCompile(`Warning FailedScheduling x\d+ `), "Warning FailedScheduling "},
 	// The scheduler has a Pod before its claim, and tries again after a second.
 	{regexp.MustCompile(`^.*Warning FailedScheduling .*(persistentvolumeclaim "[^"]*" not found|waiting for ephemeral volume controller).*\n`), ""},
+	// How often a probe fails until the container is ready is the node's, and depends on milliseconds.
+	{regexp.MustCompile(`Warning Unhealthy x\d+ `), "Warning Unhealthy "},
 	// An autoscaler says this each time it looks.
 	{regexp.MustCompile(`^(HorizontalPodAutoscaler \S+: Warning \S+) x\d+ `), "$1 "},
 	// These controllers delete a Pod once more if they have not seen yet that the Pod is being deleted.

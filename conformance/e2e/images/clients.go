@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -146,48 +145,5 @@ func hexdump(_ context.Context, c *workloads.ExecCommand) error {
 		return workloads.Exit(1)
 	}
 	fmt.Fprintf(c.Stdout, "%s%08x\n", hex.Dump(data), len(data))
-	return nil
-}
-
-// wget writes what a URL answers to a file named as the end of its path, or index.html.
-func wget(ctx context.Context, c *workloads.ExecCommand) error {
-	if len(c.Args) != 2 {
-		fmt.Fprintln(c.Stderr, "wget: write wget URL; it has no options here")
-		return workloads.Exit(1)
-	}
-	url := c.Args[1]
-	if !strings.Contains(url, "://") {
-		url = "http://" + url
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		fmt.Fprintf(c.Stderr, "wget: bad address '%s'\n", c.Args[1])
-		return workloads.Exit(1)
-	}
-	fmt.Fprintf(c.Stderr, "Connecting to %s\n", req.URL.Host)
-	resp, err := c.Container.HTTPClient().Do(req)
-	if err != nil {
-		fmt.Fprintln(c.Stderr, "wget:", err)
-		return workloads.Exit(1)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(resp.Body)
-	switch {
-	case err != nil:
-		fmt.Fprintln(c.Stderr, "wget:", err)
-		return workloads.Exit(1)
-	case resp.StatusCode != http.StatusOK:
-		fmt.Fprintf(c.Stderr, "wget: server returned error: HTTP/1.1 %s\n", resp.Status)
-		return workloads.Exit(1)
-	}
-	name := path.Base(req.URL.Path)
-	if name == "." || name == "/" {
-		name = "index.html"
-	}
-	if err := c.Container.WriteFile(name, data, 0o644); err != nil {
-		fmt.Fprintln(c.Stderr, "wget:", err)
-		return workloads.Exit(1)
-	}
-	fmt.Fprintf(c.Stderr, "'%s' saved\n", name)
 	return nil
 }

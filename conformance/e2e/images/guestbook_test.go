@@ -59,7 +59,7 @@ func TestAGuestbookHasCopies(t *testing.T) {
 		get("http://frontend/guestbook?cmd=drop", "400 unsupported cmd: 'drop'\n")
 
 		run("server", 8080, "agnhost", nil, []string{"nettest"})
-		run("client", 0, "busybox", []string{"wget", "-O-", `--post-data={"Source": "me"}`, "http://server:8080/write"}, nil)
+		run("client", 0, "busybox", []string{"wget", "-q", "-O-", `--post-data={"Source": "me"}`, "http://server:8080/write"}, nil)
 		get("http://server:8080/read", `{"Hostname":"server","Received":{"me":1}}`)
 		log, err := core.Pods("default").GetLogs("client", &corev1.PodLogOptions{}).DoRaw(t.Context())
 		if err != nil || string(log) != `{"Hostname":"server"}` {

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"sync"
 
 	"github.com/fakecluster/fakecluster/workloads"
@@ -39,39 +37,4 @@ func nettest(ctx context.Context, c *workloads.ExecCommand) error {
 		fmt.Fprint(w, asJSON(map[string]string{"Hostname": c.Container.Hostname}))
 	})
 	return serve(ctx, c.Container, port, mux)
-}
-
-// wget prints what an address answers to a GET or a POST request.
-func wget(ctx context.Context, c *workloads.ExecCommand) error {
-	flags := flag.NewFlagSet("wget", flag.ContinueOnError)
-	flags.SetOutput(c.Stderr)
-	data := flags.String("post-data", "", "")
-	flags.Bool("O-", false, "")
-	flags.Bool("q", false, "")
-	if err := flags.Parse(c.Args[1:]); err != nil || flags.NArg() != 1 {
-		return workloads.Exit(1)
-	}
-	method, body := http.MethodGet, io.Reader(http.NoBody)
-	if *data != "" {
-		method, body = http.MethodPost, strings.NewReader(*data)
-	}
-	r, err := http.NewRequestWithContext(ctx, method, flags.Arg(0), body)
-	if err != nil {
-		fmt.Fprintln(c.Stderr, "wget:", err)
-		return workloads.Exit(1)
-	}
-	client := c.Container.HTTPClient()
-	defer client.CloseIdleConnections()
-	response, err := client.Do(r)
-	if err != nil {
-		fmt.Fprintln(c.Stderr, "wget:", err)
-		return workloads.Exit(1)
-	}
-	defer response.Body.Close()
-	if response.StatusCode >= http.StatusBadRequest {
-		fmt.Fprintln(c.Stderr, "wget: server returned error:", response.Proto, response.Status)
-		return workloads.Exit(1)
-	}
-	_, err = io.Copy(c.Stdout, response.Body)
-	return err
 }

@@ -22,24 +22,17 @@ import (
 // sh runs scripts of specs, which need more of the language than the shell that every container has. The files are those of
 // the container, and so are the programs.
 func sh(ctx context.Context, c *workloads.ExecCommand) error {
-	script, args := io.Reader(c.Stdin), c.Args[1:]
+	var script string
+	fromStdin, args := true, c.Args[1:]
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		isScript := strings.HasSuffix(args[0], "c")
 		if args = args[1:]; isScript && len(args) > 0 {
-			script, args = strings.NewReader(args[0]), args[1:]
+			script, fromStdin, args = args[0], false, args[1:]
 			break
 		}
 	}
-	if script == nil {
-		return nil
-	}
 	if len(args) > 0 {
 		args = args[1:] // $0
-	}
-	file, err := syntax.NewParser().Parse(script, "")
-	if err != nil {
-		fmt.Fprintln(c.Stderr, "sh:", err)
-		return workloads.Exit(2)
 	}
 	f := scriptFiles{c.Container}
 	runner, err := interp.New(
@@ -60,17 +53,56 @@ func sh(ctx context.Context, c *workloads.ExecCommand) error {
 				case code == 0:
 					return nil
 				}
-				return interp.NewExitStatus(uint8(code))
+				return interp.ExitStatus(code)
 			}
 		}))
 	if err != nil {
 		return err
 	}
-	err = runner.Run(ctx, file)
-	if code, ok := interp.IsExitStatus(err); ok {
+	if fromStdin {
+		err = runLines(ctx, runner, c.Stdin)
+	} else {
+		err = runScript(ctx, runner, script)
+	}
+	if code := interp.ExitStatus(0); errors.As(err, &code) {
 		return workloads.Exit(int(code))
 	}
+	if syntaxError := (syntax.ParseError{}); errors.As(err, &syntaxError) {
+		fmt.Fprintln(c.Stderr, "sh:", err)
+		return workloads.Exit(2)
+	}
 	return err
+}
+
+// runScript runs a whole script.
+func runScript(ctx context.Context, runner *interp.Runner, script string) error {
+	file, err := syntax.NewParser().Parse(strings.NewReader(script), "")
+	if err != nil {
+		return err
+	}
+	return runner.Run(ctx, file)
+}
+
+// runLines runs each line when it has come, until an exit or the end of lines.
+func runLines(ctx context.Context, runner *interp.Runner, lines io.Reader) (status error) {
+	if lines == nil {
+		return nil
+	}
+	parser := syntax.NewParser()
+	for statements, err := range parser.InteractiveSeq(lines) {
+		if err != nil {
+			return err
+		}
+		if parser.Incomplete() {
+			continue
+		}
+		for _, s := range statements {
+			if status = runner.Run(ctx, s); runner.Exited() {
+				return status
+			}
+		}
+	}
+	return status
 }
 
 // scriptFiles are the files of a container as a script sees them.

@@ -14,7 +14,7 @@ import (
 	"k8s.io/kubernetes/pkg/features" // registers the gates of Kubernetes before this package sets them
 )
 
-// GatesVariable is the environment variable with feature gates, such as "ContainerStopSignals=true,PodLevelResources=false".
+// GatesVariable is the environment variable with feature gates, such as "ContainerStopSignals=true,HPAScaleToZero=false".
 // Default: those of the version.
 const GatesVariable = "FAKECLUSTER_FEATURE_GATES"
 

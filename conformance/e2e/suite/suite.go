@@ -39,7 +39,7 @@ const (
 )
 
 // timeout ends a process of specs that hang.
-const timeout = 20 * time.Minute
+const timeout = 30 * time.Minute
 
 // List is the list that results are compared with, seen from the folder conformance.
 var List = verdict.List{

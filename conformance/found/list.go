@@ -137,8 +137,8 @@ a choice of its authors, or a false alarm of explore. Below a finding stand its 
 Written by "go run ./found -update", except verdicts and evidence, which a finding keeps. A new one has the verdict "?".
 `
 
-// judge gives the findings of a run the verdicts that the list has for them, and returns how the run differs from the list.
-func judge(listed []operator, got []operator) (differences []string) {
+// giveVerdicts gives the findings of a run the verdicts that the list has for them, and returns how the run differs from the list.
+func giveVerdicts(listed []operator, got []operator) (differences []string) {
 	for i := range got {
 		o := &got[i]
 		var was operator

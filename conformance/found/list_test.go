@@ -63,7 +63,7 @@ func TestDifferencesFromTheList(t *testing.T) {
 		"JobSet: recovers: pods default/a does not exist: not listed",
 		"JobSet: recovers: pods default/a: another: phase: listed, and not found",
 	}
-	if diff := cmp.Diff(want, judge(sample(), got)); diff != "" {
+	if diff := cmp.Diff(want, giveVerdicts(sample(), got)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if f := got[0].findings[0]; f.verdict != defect || len(f.evidence) != 2 {
@@ -76,8 +76,8 @@ func TestDifferencesFromTheList(t *testing.T) {
 	if len(merged) != 2 || merged[0].version != "v0.13.0" || merged[1].name != "Other" {
 		t.Errorf("merged: %+v", merged)
 	}
-	if same := sample(); judge(sample(), same) != nil {
-		t.Errorf("equal findings differ: %q", judge(sample(), same))
+	if same := sample(); giveVerdicts(sample(), same) != nil {
+		t.Errorf("equal findings differ: %q", giveVerdicts(sample(), same))
 	}
 }
 

@@ -1,7 +1,7 @@
 // Command found explores operators that others have written, by explore.FindOperator, and compares the findings with found.txt, which has a verdict
 // for each. From the folder conformance:
 //
-//	go run ./found                   # all of them; takes about half an hour
+//	go run ./found                   # all of them; builds each, which takes minutes
 //	go run ./found -only jobset -v   # those in the folders whose names match, with the whole reports
 //	go run ./found -update           # and write the results to found.txt
 //	go run ./found -table            # the table of docs/explore-operator.md, of found.txt
@@ -57,7 +57,7 @@ func check(ctx context.Context, only string, update, verbose, printTable bool) e
 	if err != nil {
 		return err
 	}
-	differences := judge(listed, got)
+	differences := giveVerdicts(listed, got)
 	fmt.Print(table(got))
 	if update {
 		return os.WriteFile(listPath, []byte(text(merge(listed, got))), 0o644)
@@ -83,13 +83,13 @@ func run(ctx context.Context, only string, verbose bool) (all []operator, err er
 	if verbose {
 		args = append(args, "-v")
 	}
-	any := false
+	matched := false
 	for _, test := range tests {
 		if folder := filepath.Base(filepath.Dir(test)); match.MatchString(folder) {
-			args, any = append(args, "./"+folder), true
+			args, matched = append(args, "./"+folder), true
 		}
 	}
-	if !any {
+	if !matched {
 		return nil, fmt.Errorf("no folder of %s matches %q", modules, only)
 	}
 	results, err := os.MkdirTemp("", "fakecluster-found-")

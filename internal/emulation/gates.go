@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -47,14 +48,12 @@ func ParseGates(values ...string) (map[string]bool, error) {
 		}
 		// A real server knows the gates of several components; "kube" is the default.
 		name = strings.TrimPrefix(name, "kube:")
-		switch value = strings.TrimSpace(value); value {
-		case "true", "True", "TRUE", "t", "T", "1":
-			gates[name] = true
-		case "false", "False", "FALSE", "f", "F", "0":
-			gates[name] = false
-		default:
-			return nil, fmt.Errorf("invalid value of %s=%s, err: strconv.ParseBool: parsing %q: invalid syntax", name, value, value)
+		value = strings.TrimSpace(value)
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return nil, fmt.Errorf("invalid value of %s=%s, err: %w", name, value, err)
 		}
+		gates[name] = on
 	}
 	return gates, nil
 }

@@ -219,7 +219,7 @@ func (r *prober) take(ctx context.Context, p *pod, result ProbeResult, output st
 // is not run in between.
 func (r *prober) next(p *pod, now time.Time) time.Time {
 	c := p.latest(r.name)
-	if c == nil || r.flight != nil || !r.active(p, c) || !p.shows(c) {
+	if c == nil || r.flight != nil || !r.active(p, c) && !(r.kind == Startup && c.presumed) || !p.shows(c) {
 		r.idle = r.flight == nil
 		return time.Time{}
 	}

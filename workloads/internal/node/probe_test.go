@@ -70,6 +70,21 @@ func TestProbesRunAsInAKubelet(t *testing.T) {
 			probes: []string{"Warning Unhealthy: Startup probe failed: the behavior of the container is not started (x8)"},
 		},
 		{
+			name: "a container that restarts counts as started until the next period of its startup probe",
+			behavior: func(b *node.Behavior) {
+				b.TerminationDelay, b.UnhealthyAfter = 500*time.Millisecond, 16500*time.Millisecond
+			},
+			container: func(c *corev1.Container) {
+				c.StartupProbe, c.LivenessProbe = probe(5, 3, 1, 0), probe(2, 1, 1, 0)
+			},
+			want: []string{
+				"0s Pending", "0s Pending Ready=False c=ContainerCreating", "2s Running Ready=False c=running", "5s Running Ready=True c=running",
+				"21s Running Ready=True c=running/1", "25s Running Ready=False c=running/1", "30s Running Ready=True c=running/1",
+				"39s Running Ready=True c=running/2", "40s Running Ready=False c=running/2",
+			},
+			probes: []string{"Warning Unhealthy: Liveness probe failed: the behavior of the container is unhealthy (x2)"},
+		},
+		{
 			name:     "liveness is not probed while the pod ends, and readiness is",
 			behavior: func(b *node.Behavior) { b.TerminationDelay, b.UnhealthyAfter = 20*time.Second, 9500*time.Millisecond },
 			container: func(c *corev1.Container) {

@@ -69,6 +69,16 @@ func testProgram() int {
 		}()
 		<-stop
 		return 7
+	case "message":
+		if err := os.WriteFile(strings.TrimPrefix(os.Args[1], "--log="), []byte(strings.Repeat("x", 5000)+" last"), 0o644); err != nil {
+			return fail(err)
+		}
+		if os.Args[2] == "false" {
+			return 4
+		}
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("ready")
+		time.Sleep(time.Hour)
 	case "ignore":
 		signal.Ignore(syscall.SIGTERM)
 		fallthrough
@@ -217,6 +227,37 @@ func TestWrongCommandsAreErrors(t *testing.T) {
 					t.Errorf("the error is %q, want %q", err, test.want)
 				}
 			})
+		})
+	}
+}
+
+// TestAProgramLeavesATerminationMessage proves that an argument that is the terminationMessagePath is a file whose end becomes the message, also if
+// the program is killed.
+func TestAProgramLeavesATerminationMessage(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("killed %t", killed), func(t *testing.T) {
+			c := fakecluster.Start(t, fakecluster.InProcess())
+			workloads.Run(t, c, workloads.Nodes(1), workloads.Command("app", os.Args[0]))
+			container := program("message", "--log=/dev/termination-log", fmt.Sprint(killed))
+			pod := startProgram(t, c, corev1.PodSpec{Containers: []corev1.Container{container}})
+			code := 4
+			if killed {
+				c.WaitFor(t, pod, fakecluster.HasCondition("Ready"))
+				logs, err := c.Clientset().CoreV1().Pods("default").GetLogs("app", &corev1.PodLogOptions{Follow: true}).Stream(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer logs.Close()
+				if _, err := io.ReadFull(logs, make([]byte, len("ready\n"))); err != nil {
+					t.Fatal(err)
+				}
+				stop(t, c, new(int64(1)))
+				code = 137
+			}
+			exits(t, c, pod, code)
+			if got, want := pod.Status.ContainerStatuses[0].State.Terminated.Message, strings.Repeat("x", 4091)+" last"; got != want {
+				t.Errorf("the message has %d bytes and ends with %q", len(got), got[max(0, len(got)-10):])
+			}
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	clientrest "k8s.io/client-go/rest"
@@ -50,8 +51,9 @@ type Container struct {
 	config  func(token string) *clientrest.Config
 	sockets *network.Process // nil: there is no network
 	exec    execHandlers
-	killed  chan struct{} // closed by SIGKILL
-	kill    func()        // closes it
+	message atomic.Pointer[string] // the file on disk to which a program writes its termination message; nil: there is none
+	killed  chan struct{}          // closed by SIGKILL
+	kill    func()                 // closes it
 }
 
 func newContainer(p *process) *Container {

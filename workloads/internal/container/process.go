@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
@@ -118,13 +115,8 @@ func (p *process) end(exit node.Exit) {
 	}
 }
 
-// The limits of termination messages in bytes: of those that are written, and of those from the log, which a kubelet
-// limits to 80 lines as well.
-const (
-	messageLimit  = 4096
-	fallbackLimit = 2048
-	fallbackLines = 80
-)
+// messageLimit is the limit of termination messages in bytes.
+const messageLimit = 4096
 
 // terminationMessage returns what the container has written to its terminationMessagePath, or the end of its log if it
 // has failed and the policy says so.
@@ -142,14 +134,7 @@ func (p *process) terminationMessage(code int32) string {
 			return string(data)
 		}
 	}
-	if code == 0 || spec.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
-		return ""
-	}
-	lines := strings.SplitAfter(p.of.Log.End(fallbackLimit), "\n")
-	if last := len(lines) - 1; lines[last] == "" {
-		lines = lines[:last]
-	}
-	return strings.Join(lines[max(0, len(lines)-fallbackLines):], "")
+	return node.MessageOfLog(spec, p.of.Log, code)
 }
 
 // Exec implements node.Process. A program that does not end with its context goes on by itself, and Close reports it.
@@ -218,6 +203,9 @@ func (p *process) Kill(now time.Time) {
 	p.container.kill()
 	if ended {
 		return
+	}
+	if err := takeMessage(p.container); err != nil {
+		p.runtime.config.Report(fmt.Errorf("the termination message of %s: %w", p, err))
 	}
 	p.end(node.Exit{Code: killed, Reason: "Error"})
 	if p.program {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,10 +58,19 @@ func (g *Program) function(kubeconfig func() ([]byte, error)) (Function, error) 
 const outputDelay = time.Second
 
 // run runs a program in a container that has a folder of its own.
-func run(ctx context.Context, c *Container, own string, program *exec.Cmd, kubeconfig func() ([]byte, error)) error {
+func run(ctx context.Context, c *Container, own string, program *exec.Cmd, kubeconfig func() ([]byte, error)) (err error) {
 	folders, err := mountedFolders(c)
 	if err != nil {
 		return err
+	}
+	if message := c.spec.TerminationMessagePath; message != "" && folders.in(message) == message {
+		file := filepath.Join(own, "termination-log")
+		if err := os.WriteFile(file, nil, 0o666); err != nil {
+			return err
+		}
+		folders[message] = file
+		c.message.Store(&file)
+		defer func() { err = errors.Join(err, takeMessage(c)) }()
 	}
 	if len(c.Command) > 1 {
 		program.Args = append(program.Args, folders.inAll(c.Command[1:])...)
@@ -93,6 +103,35 @@ func run(ctx context.Context, c *Container, own string, program *exec.Cmd, kubec
 		_ = stdin.Close()
 	}()
 	return wait(ctx, c, program)
+}
+
+// takeMessage makes the end of what the program of a container has written to its file on disk the termination message of the container.
+func takeMessage(c *Container) error {
+	file := c.message.Load()
+	if file == nil {
+		return nil
+	}
+	info, err := os.Lstat(*file)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return nil // the program has removed or replaced it
+	} else if err != nil {
+		return err
+	}
+	from, err := os.Open(*file)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if info.Size() > messageLimit {
+		if _, err := from.Seek(-messageLimit, io.SeekEnd); err != nil {
+			return err
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(from, messageLimit))
+	if err != nil {
+		return err
+	}
+	return c.files.WriteFile(c.spec.TerminationMessagePath, data, 0o644)
 }
 
 // wait waits for the end of a program, and sends it the signals of its container.

@@ -244,3 +244,15 @@ func TestExecOverWebSockets(t *testing.T) {
 		}
 	}
 }
+
+// TestThePauseImageHasNoPrograms proves that its containers are as on a real cluster, where kubectl exec fails.
+func TestThePauseImageHasNoPrograms(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.post(strings.Replace(webPod, "image: app", "image: registry.k8s.io/pause:3.10", 1))
+		w.pass(3 * time.Second)
+		const want = `OCI runtime exec failed: exec failed: unable to start container process: exec: "sh": executable file not found in $PATH: unknown`
+		if got := w.exec(nil, "sh", "-c", "true"); !strings.HasSuffix(got, want) {
+			t.Errorf("got %q, want %q at its end", got, want)
+		}
+	}, workloads.Nodes(1))
+}

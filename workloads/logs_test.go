@@ -153,3 +153,41 @@ func TestAFollowerLeaves(t *testing.T) {
 		}
 	}, workloads.Nodes(1))
 }
+
+// TestABehaviorStatesALog proves that a container without a function has the log of its behavior, with each start, and that the end of the log
+// is its termination message, if its policy says so.
+func TestABehaviorStatesALog(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.post(`
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers: [{name: app, image: broken, terminationMessagePolicy: FallbackToLogsOnError}]
+`)
+		w.pass(3 * time.Second)
+		equal(t, "the first log", w.log("web", corev1.PodLogOptions{}), "reading /etc/app\nno such file\n")
+		w.pass(10 * time.Second)
+		equal(t, "the log before", w.log("web", corev1.PodLogOptions{Previous: true}), "reading /etc/app\nno such file\n")
+		pod, err := w.client.CoreV1().Pods("default").Get(w.Context(), "web", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "the termination message", pod.Status.ContainerStatuses[0].LastTerminationState.Terminated.Message, "reading /etc/app\nno such file\n")
+	}, workloads.Nodes(1), workloads.Behaviors(workloads.Behavior{Image: "broken", RunTime: time.Second, ExitCode: new(int32(1)), Log: "reading /etc/app\nno such file"}))
+}
+
+// TestLogsOfAFork proves that the log of a start that has ended in the origin of a fork is empty, and not an error of the connection.
+func TestLogsOfAFork(t *testing.T) {
+	living := []workloads.Option{workloads.Nodes(1), workloads.Behaviors(
+		workloads.Behavior{Image: "broken", RunTime: time.Second, ExitCode: new(int32(1)), Failures: 1, Log: "a line"})}
+	inBubble(t, func(w world) {
+		w.post(strings.Replace(webPod, "image: app", "image: broken", 1))
+		w.pass(20 * time.Second)
+		equal(t, "before, in the origin", w.log("web", corev1.PodLogOptions{Previous: true}), "a line\n")
+		f := alive(w.T, w.cluster.Fork(w.T), living...)
+		f.pass(2 * time.Second)
+		equal(t, "before, in the fork", f.log("web", corev1.PodLogOptions{Previous: true}), "")
+		equal(t, "now, in the fork", f.log("web", corev1.PodLogOptions{}), "a line\n")
+	}, living...)
+}

@@ -321,3 +321,41 @@ func describeKey(key any) string {
 	}
 	return fmt.Sprintf("%T", key)
 }
+
+// TestAForkStartsAFunctionWithANewCertificate proves that a function does not start without the files of its volume, and that an Event says what
+// it waits for: the key is not in the state of the cluster.
+func TestAForkStartsAFunctionWithANewCertificate(t *testing.T) {
+	var keys []string
+	living := []workloads.Option{workloads.Nodes(1), workloads.Image("app", func(ctx context.Context, c *workloads.Container) error {
+		key, err := c.ReadFile("/tls/key.pem")
+		if err != nil {
+			return err
+		}
+		keys = append(keys, string(key))
+		<-ctx.Done()
+		return nil
+	})}
+	inBubble(t, func(w world) {
+		w.post(podWithCertificate)
+		w.pass(0)
+		newSigner(w).issue(2 * time.Hour)
+		w.pass(3 * time.Second)
+		f := alive(w.T, w.cluster.Fork(w.T), living...)
+		s := newSigner(f)
+		f.pass(5 * time.Second)
+		if len(keys) != 1 {
+			t.Fatalf("the function has started %d times before there is a certificate in the fork, want 1: in the origin", len(keys))
+		}
+		if got, want := s.events("FailedMount"), []string{`MountVolume.SetUp failed for volume "tls" : credential bundle is not issued yet`}; !slices.Equal(got, want) {
+			t.Errorf("the Events are %q, want %q", got, want)
+		}
+		s.issue(2 * time.Hour)
+		f.pass(2 * time.Second)
+		if len(keys) != 2 || keys[0] == keys[1] {
+			t.Errorf("the function has started with %d keys, want a second one", len(keys))
+		}
+		if got := field(f.object("pods", "web"), "status.phase"); got != "Running" {
+			t.Errorf("the Pod is %s", got)
+		}
+	}, living...)
+}

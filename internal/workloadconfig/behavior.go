@@ -68,6 +68,9 @@ type Behavior struct {
 	Failures int `json:"failures,omitempty"`
 	// Message is the termination message.
 	Message string `json:"message,omitempty"`
+	// Log is what each start of the container writes to its standard output, at once. With the policy FallbackToLogsOnError, its end is the
+	// termination message of a container that fails, unless Message is set.
+	Log string `json:"log,omitempty"`
 	// Forever keeps the container running although its command or restart policy would end it.
 	Forever bool `json:"forever,omitempty"`
 

@@ -43,6 +43,7 @@ var all = []image{
 var shells = map[string]program{
 	"awk": awk, "bash": sh, "expr": expr, "grep": grep, "id": id, "ip": ip, "mv": mv, "seq": seq, "sh": sh, "sysctl": sysctl,
 	"tail": tail, "wc": wc,
+	"head": head, "mount": mount,
 }
 
 // kitten are files of an image that a spec mounts.

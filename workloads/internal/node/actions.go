@@ -359,9 +359,15 @@ func (p *pod) unstarted(spec *corev1.Container, message string, now time.Time) *
 		id:   digest(p.node.agent.config.Seed, p.api.UID, spec.Name, attempt),
 		exit: &Exit{At: now, Code: 128, Reason: "StartError", Message: message},
 	}
-	c.served = kubelet.Container{ID: c.id, Log: stdio.NewLog()}
-	c.served.Log.Close()
+	c.served = withoutLog(c.id)
 	return c
+}
+
+// withoutLog returns what the API of the kubelet shows of a start of a container that has ended, whose log is empty.
+func withoutLog(id string) kubelet.Container {
+	log := stdio.NewLog()
+	log.Close()
+	return kubelet.Container{ID: id, Log: log}
 }
 
 // container returns a start of a container, whose process runs.
@@ -370,16 +376,20 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 		spec: spec, kind: kind, attempt: attempt, startedAt: startedAt, resources: spec.Resources,
 		id: digest(p.node.agent.config.Seed, p.api.UID, spec.Name, attempt),
 	}
+	configured := p.configurations[spec.Name]
+	c.cgroup = configured.cgroup
+	if c.cgroup == nil {
+		c.cgroup = p.cgroupOf(spec)
+	}
 	c.served = kubelet.Container{ID: c.id, Log: stdio.NewLog()}
 	if spec.Stdin {
 		c.served.Stdin = stdio.NewInput()
 	}
 	uid := p.api.UID
-	configured := p.configurations[spec.Name]
 	c.process = p.node.agent.start(Container{
 		Pod: p.api, Spec: spec, Kind: kind, ID: c.id, Attempt: attempt, StartedAt: startedAt,
 		Command: configured.env.expand(spec.Command), Args: configured.env.expand(spec.Args),
-		Environment: configured.env.list(), Files: configured.root, Hostname: p.hostname(), IP: p.ip(), Host: p.host(),
+		Environment: configured.env.list(), Files: configured.root, cgroup: c.cgroup, Hostname: p.hostname(), IP: p.ip(), Host: p.host(),
 		Log: c.served.Log, Stdin: c.served.Stdin, Changed: func() { p.node.enqueue(uid) },
 	})
 	if s, ok := podutil.GetContainerStatus(p.status.ContainerStatuses, spec.Name); ok {
@@ -400,8 +410,9 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 
 // configuration is what a container is created with.
 type configuration struct {
-	env  environment
-	root *files.Root // nil: the container does not have code
+	env    environment
+	root   *files.Root // nil: the container does not have code
+	cgroup *cgroup     // nil: it is made with the container
 }
 
 // configure makes the configuration of a container. An error is one that the kubelet reports as
@@ -413,7 +424,8 @@ func (p *pod) configure(ctx context.Context, spec *corev1.Container) error {
 	}
 	made := configuration{env: env}
 	if p.node.agent.hasCode(spec) {
-		if made.root, err = p.root(spec, env); err != nil {
+		made.cgroup = p.cgroupOf(spec)
+		if made.root, err = p.root(spec, env, made.cgroup); err != nil {
 			return err
 		}
 	}
@@ -427,6 +439,7 @@ func (p *pod) reconfigure(ctx context.Context, spec *corev1.Container) {
 	if !p.hasCode() {
 		return
 	}
+	p.mount.at = time.Time{}
 	p.mountVolumes(ctx, time.Now())
 	if err := p.configure(ctx, spec); err != nil {
 		root, _ := files.NewRoot(files.NewTree(), nil) // without mounts nothing can be wrong
@@ -440,6 +453,13 @@ func (p *pod) ip() string {
 		return p.ips[0]
 	}
 	return p.node.ip
+}
+
+// cgroupOf returns a cgroup with the resources that a container starts with.
+func (p *pod) cgroupOf(spec *corev1.Container) *cgroup {
+	g := &cgroup{}
+	_ = g.set(p.api, spec, &spec.Resources, p.node.memory()) // in memory nothing can fail
+	return g
 }
 
 // put makes the container the latest start, and keeps one that was before.

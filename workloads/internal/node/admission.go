@@ -20,6 +20,11 @@ import (
 // admit checks whether the node takes the pod, as the kubelet's predicates do. It rejects the pod for good, or has
 // it go on. The kubelet's own handler is not used, because it compares with the operating system of the process.
 func (p *pod) admit(ctx context.Context, now time.Time) bool {
+	if p.api.Status.Phase == corev1.PodRunning && p.hasCode() && p.awaitsCertificates() {
+		// Containers run that are taken over. Their keys are not in the status, so they start again when they have others.
+		p.mountVolumes(ctx, now) // an Event says what is missing
+		return false
+	}
 	if p.adopt(ctx) {
 		return true
 	}
@@ -123,7 +128,8 @@ func (p *pod) adoptContainer(ctx context.Context, s *corev1.ContainerStatus) boo
 	dead := func(t *corev1.ContainerStateTerminated, attempt int) {
 		p.put(&container{
 			spec: spec, kind: kind, attempt: attempt, id: trimID(t.ContainerID), startedAt: t.StartedAt.Time,
-			exit: &Exit{At: t.FinishedAt.Time, Code: t.ExitCode, Reason: t.Reason, Message: t.Message},
+			exit:   &Exit{At: t.FinishedAt.Time, Code: t.ExitCode, Reason: t.Reason, Message: t.Message},
+			served: withoutLog(trimID(t.ContainerID)),
 		})
 	}
 	attempt := int(s.RestartCount)
@@ -143,6 +149,9 @@ func (p *pod) adoptContainer(ctx context.Context, s *corev1.ContainerStatus) boo
 		c.id = trimID(s.ContainerID)
 		if s.Resources != nil {
 			c.resources = *s.Resources
+			if err := c.cgroup.set(p.api, spec, &c.resources, p.node.memory()); err != nil {
+				p.node.agent.config.Report(fmt.Errorf("the cgroup of container %s of pod %s: %w", spec.Name, p.key(), err))
+			}
 		}
 		if s.Started != nil && *s.Started {
 			c.verdicts[Startup] = probePassed

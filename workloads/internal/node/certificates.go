@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -51,6 +52,7 @@ type certificate struct {
 
 	request    string // the name of the PodCertificateRequest without an answer; empty: there is none
 	requestKey []byte
+	made       *keyPair // for the next request; nil: it is not being made
 	abandonAt  time.Time
 	requests   int // until now
 
@@ -104,7 +106,45 @@ func (p *pod) renew(ctx context.Context, s *corev1.PodCertificateProjection, sou
 	if c.request != "" || now.Before(c.refreshAt) {
 		return nil
 	}
-	return p.requestCertificate(ctx, s, source, c, now)
+	if c.made == nil {
+		c.made = p.makeKey(s.KeyType)
+	}
+	if done, key, proof, err := c.made.result(); done {
+		c.made = nil
+		if err != nil {
+			return err
+		}
+		return p.requestCertificate(ctx, s, source, c, key, proof, now)
+	}
+	return nil
+}
+
+// keyPair is a private key that is made on a goroutine of its own, because that takes seconds for RSA, in which the node has other pods.
+type keyPair struct {
+	mu         sync.Mutex
+	done       bool
+	key, proof []byte
+	err        error
+}
+
+// makeKey begins to make a private key. The pod is synced again when it is there.
+func (p *pod) makeKey(keyType string) *keyPair {
+	made, uid := &keyPair{}, p.api.UID
+	p.node.agent.wait.Go(func() {
+		key, proof, err := newKey(keyType)
+		made.mu.Lock()
+		made.done, made.key, made.proof, made.err = true, key, proof, err
+		made.mu.Unlock()
+		p.node.enqueue(uid)
+	})
+	return made
+}
+
+// result returns whether the key is there, and the key.
+func (k *keyPair) result() (done bool, key, proof []byte, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.done, k.key, k.proof, k.err
 }
 
 // takeOver takes over the answer to a request, and reports whether there is one. A request that is deleted has none, and another one has
@@ -164,8 +204,8 @@ func (p *pod) recordAge(ctx context.Context, c *certificate, now time.Time) {
 	}
 }
 
-// requestCertificate makes a private key, and creates a PodCertificateRequest for it.
-func (p *pod) requestCertificate(ctx context.Context, s *corev1.PodCertificateProjection, source certificateSource, c *certificate, now time.Time) error {
+// requestCertificate creates a PodCertificateRequest for a private key.
+func (p *pod) requestCertificate(ctx context.Context, s *corev1.PodCertificateProjection, source certificateSource, c *certificate, key, proof []byte, now time.Time) error {
 	account, err := p.node.client.CoreV1().ServiceAccounts(p.api.Namespace).Get(ctx, p.api.Spec.ServiceAccountName, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("while fetching service account: %w", err)
@@ -173,10 +213,6 @@ func (p *pod) requestCertificate(ctx context.Context, s *corev1.PodCertificatePr
 	object := p.node.object()
 	if object == nil {
 		return fmt.Errorf("node %s is not there", p.node.name)
-	}
-	key, proof, err := newKey(s.KeyType)
-	if err != nil {
-		return err
 	}
 	request, err := p.node.client.CertificatesV1().PodCertificateRequests(p.api.Namespace).Create(ctx, &certificatesv1.PodCertificateRequest{
 		ObjectMeta: metav1.ObjectMeta{
@@ -222,6 +258,16 @@ func (p *pod) certificatesDue(now time.Time) time.Time {
 		}
 	}
 	return next
+}
+
+// awaitsCertificates reports whether a certificate of the pod is neither issued nor refused.
+func (p *pod) awaitsCertificates() bool {
+	for _, c := range p.certificates {
+		if c.refused == nil && len(c.chain) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // certificateFiles returns the files of a source of type podCertificate.

@@ -26,6 +26,7 @@ type container struct {
 	kind      ContainerKind
 	attempt   int
 	resources corev1.ResourceRequirements // those that it has; read-only
+	cgroup    *cgroup                     // shows them
 	id        string
 	startedAt time.Time
 	process   Process

@@ -26,7 +26,7 @@ import (
 const clusterDomain = "cluster.local"
 
 // root returns the files that a container sees: its own, and the volumes that it mounts.
-func (p *pod) root(spec *corev1.Container, env environment) (*files.Root, error) {
+func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*files.Root, error) {
 	var mounts []files.Mount
 	for i := range spec.VolumeMounts {
 		m := &spec.VolumeMounts[i]
@@ -57,7 +57,9 @@ func (p *pod) root(spec *corev1.Container, env environment) (*files.Root, error)
 		}
 		mounts = append(mounts, mount)
 	}
-	root, err := files.NewRoot(p.node.agent.filesOf(spec.Image), mounts)
+	tree, kernel := group.mounts()
+	p.trees = append(p.trees, tree)
+	root, err := files.NewRoot(p.node.agent.filesOf(spec.Image), append(mounts, kernel...))
 	if err != nil {
 		return nil, err
 	}

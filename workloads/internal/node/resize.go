@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -113,6 +114,9 @@ func (p *pod) actuate(ctx context.Context, now time.Time) {
 		for _, c := range p.running() {
 			if spec := p.specOf(c.spec.Name); spec != nil && !c.resizesByRestart(spec) {
 				c.resources = spec.Resources
+				if err := c.cgroup.set(p.api, spec, &c.resources, p.node.memory()); err != nil {
+					p.node.agent.config.Report(fmt.Errorf("the cgroup of container %s of pod %s: %w", spec.Name, p.key(), err))
+				}
 			}
 		}
 	}

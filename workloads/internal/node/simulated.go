@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,6 +37,7 @@ type plan struct {
 	terminationDelay time.Duration
 	terminationCode  int32
 	message          string
+	log              string
 }
 
 // planFor makes the plan for a start. The same arguments lead to the same plan.
@@ -58,6 +60,7 @@ func planFor(seed uint64, b *Behavior, pod *corev1.Pod, container *corev1.Contai
 		terminationDelay: b.TerminationDelay,
 		terminationCode:  b.TerminationExitCode,
 		message:          b.Message,
+		log:              b.Log,
 	}
 	if b.PullDelay == 0 {
 		p.pullDelay = vary.between("pull", 100*time.Millisecond, 300*time.Millisecond)
@@ -114,20 +117,28 @@ type simulated struct {
 	plan
 	startedAt time.Time
 	signal    *Exit // how the process ends after a signal
+	container Container
 	shell     func() *shell.Shell
 }
 
 func startSimulated(p plan, c Container, own func() *files.Tree) *simulated {
-	return &simulated{plan: p, startedAt: c.StartedAt, shell: sync.OnceValue(func() *shell.Shell {
-		root, _ := files.NewRoot(own(), nil) // without mounts nothing can be wrong
+	if p.log != "" {
+		_, _ = io.WriteString(c.Log.Writer(stdio.Stdout), strings.TrimSuffix(p.log, "\n")+"\n") // it does not fail
+	}
+	return &simulated{plan: p, startedAt: c.StartedAt, container: c, shell: sync.OnceValue(func() *shell.Shell {
+		_, kernel := c.cgroup.mounts()
+		root, _ := files.NewRoot(own(), kernel) // nothing can be wrong with these mounts
 		return &shell.Shell{Files: root, Hostname: c.Hostname, Dir: c.Spec.WorkingDir, Environment: append([]string{"HOSTNAME=" + c.Hostname}, c.Environment...)}
 	})}
 }
 
-// Exec implements Process. There are the programs of package shell, over files of their own.
+// Exec implements Process. There are the programs of package shell, over files of their own. The image that does nothing has no programs.
 func (s *simulated) Exec(ctx context.Context, command []string, streams stdio.Streams) (int, error) {
 	if len(command) == 0 {
 		return 0, errors.New("the command is empty")
+	}
+	if pauses(s.container.Spec) {
+		return 0, shell.NotFound(command[0])
 	}
 	code, found := s.shell().Run(ctx, shell.Command{Args: command, Stdin: streams.Stdin, Stdout: streams.Stdout, Stderr: streams.Stderr, TTY: streams.TTY})
 	if !found {
@@ -147,6 +158,9 @@ func (s *simulated) Exit(now time.Time) *Exit {
 	}
 	if end == nil || end.At.After(now) {
 		return nil
+	}
+	if end.Message == "" {
+		end.Message = MessageOfLog(s.container.Spec, s.container.Log, end.Code)
 	}
 	return end
 }

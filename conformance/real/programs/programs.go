@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/fakecluster/fakecluster/conformance/cache"
@@ -20,19 +22,25 @@ const (
 	etcd       = "go.etcd.io/etcd/server/v3"
 )
 
+// The names of the programs that an API server consists of.
+const (
+	APIServer = "kube-apiserver"
+	Etcd      = "etcd"
+)
+
 // packages are what the programs are built from, by their names.
 var packages = map[string]string{
-	"kube-apiserver":          kubernetes + "/cmd/kube-apiserver",
+	APIServer:                 kubernetes + "/cmd/kube-apiserver",
 	"kube-controller-manager": kubernetes + "/cmd/kube-controller-manager",
 	"kube-scheduler":          kubernetes + "/cmd/kube-scheduler",
 	"kubectl":                 kubernetes + "/cmd/kubectl",
-	"etcd":                    etcd,
+	Etcd:                      etcd,
 }
 
-// Folder returns a folder with the programs, for KUBEBUILDER_ASSETS. It builds them unless they have
-// been built in these versions before, which takes some minutes. modules is the folder of the module
+// Folder returns a folder with the programs of the given names, all by default, for KUBEBUILDER_ASSETS. It builds
+// them unless they have been built in these versions before, which takes some minutes. modules is the folder of the module
 // that names the versions.
-func Folder(ctx context.Context, modules string) (string, error) {
+func Folder(ctx context.Context, modules string, names ...string) (string, error) {
 	versions, err := versions(ctx, modules)
 	if err != nil {
 		return "", err
@@ -47,21 +55,30 @@ func Folder(ctx context.Context, modules string) (string, error) {
 		return "", err
 	}
 	defer lock.Close()
-	for name, pkg := range packages {
-		program := filepath.Join(dir, name)
-		if _, err := os.Stat(program); err == nil {
-			continue
-		}
-		// The go command may be interrupted while it writes.
-		unfinished := program + ".unfinished"
-		if _, err := gotool.Output(ctx, modules, "build", "-ldflags", LinkerFlags(versions[kubernetes]), "-o", unfinished, pkg); err != nil {
-			return "", errors.Join(fmt.Errorf("building %s: %w", name, err), os.RemoveAll(unfinished))
-		}
-		if err := os.Rename(unfinished, program); err != nil {
+	if len(names) == 0 {
+		names = slices.Collect(maps.Keys(packages))
+	}
+	for _, name := range names {
+		if err := build(ctx, modules, dir, versions[kubernetes], name); err != nil {
 			return "", err
 		}
 	}
 	return dir, nil
+}
+
+// build builds a program into a folder, unless it is there. modules is the folder of the module to build it in.
+func build(ctx context.Context, modules, dir, release, name string, flags ...string) error {
+	program := filepath.Join(dir, name)
+	if _, err := os.Stat(program); err == nil {
+		return nil
+	}
+	// The go command may be interrupted while it writes.
+	unfinished := program + ".unfinished"
+	args := append([]string{"build", "-ldflags", LinkerFlags(release), "-o", unfinished}, flags...)
+	if _, err := gotool.Output(ctx, modules, append(args, packages[name])...); err != nil {
+		return errors.Join(fmt.Errorf("building %s: %w", name, err), os.RemoveAll(unfinished))
+	}
+	return os.Rename(unfinished, program)
 }
 
 // versions returns those of the modules that the programs come from.

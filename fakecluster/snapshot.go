@@ -9,8 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
@@ -120,7 +120,10 @@ func (a about) String() string {
 	return string(text)
 }
 
-func kubernetesVersion() string { return discovery.Version.Major + "." + discovery.Version.Minor }
+// ownVersion is that of the libraries, which read the objects also if the process is of an older release.
+var ownVersion = version.MustParse(discovery.Libraries)
+
+func kubernetesVersion() string { return fmt.Sprintf("%d.%d", ownVersion.Major(), ownVersion.Minor()) }
 
 // readAbout reads the about of a file or a snapshot. It refuses those of a newer version of
 // Kubernetes, which may have stored objects in versions that this one does not have.
@@ -128,13 +131,11 @@ func readAbout(text string) (a about, err error) {
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
 		return a, errors.New("the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot")
 	}
-	var major, minor int
+	var major, minor uint
 	if _, err := fmt.Sscanf(a.Kubernetes, "%d.%d", &major, &minor); err != nil {
 		return a, errors.New("the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot")
 	}
-	ownMajor, _ := strconv.Atoi(discovery.Version.Major)
-	ownMinor, _ := strconv.Atoi(discovery.Version.Minor)
-	if major > ownMajor || major == ownMajor && minor > ownMinor {
+	if version.MajorMinor(major, minor).GreaterThan(version.MajorMinor(ownVersion.Major(), ownVersion.Minor())) {
 		return a, fmt.Errorf("the cluster in it is of Kubernetes %s; this fakecluster is of %s", a.Kubernetes, kubernetesVersion())
 	}
 	return a, nil

@@ -19,12 +19,12 @@ import (
 // versionVariable is the environment variable with the version of a process.
 const versionVariable = "FAKECLUSTER_KUBERNETES_VERSION"
 
-// TestClustersOfAnOlderVersion runs TestThisVersion in a process of each older version.
+// TestClustersOfAnOlderVersion runs the tests of a version in a process of each older version.
 func TestClustersOfAnOlderVersion(t *testing.T) {
 	for _, version := range []string{"1.34", "1.35", "1.36"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			child := exec.Command(os.Args[0], "-test.run=^TestThisVersion$", "-test.v")
+			child := exec.Command(os.Args[0], "-test.run=^(TestThisVersion|TestLaterFields)$", "-test.v")
 			child.Env = append(os.Environ(), versionVariable+"="+version)
 			if output, err := child.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, output)
@@ -50,7 +50,8 @@ func TestThisVersion(t *testing.T) {
 	is, err := client.ServerVersion()
 	must(t, err)
 	equal(t, "the emulated version", is.EmulationMinor, want.minor)
-	equal(t, "the version of the libraries", is.Minor, "37")
+	release := map[string]string{"37": "v1.37.1", "36": "v1.36.3", "35": "v1.35.4", "34": "v1.34.4"}[want.minor]
+	equal(t, "the version", is.Minor+" "+is.GitVersion, want.minor+" "+release)
 	_, err = client.AdmissionregistrationV1().MutatingAdmissionPolicies().List(t.Context(), metav1.ListOptions{})
 	equal(t, "policies are served", err == nil, want.made36)
 	equal(t, "or not found", apierrors.IsNotFound(err), !want.made36)
@@ -78,7 +79,7 @@ func TestThisVersion(t *testing.T) {
 	}
 	_, err = fakecluster.New(fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--emulated-version="+other))
 	equal(t, "another version", err.Error(), "WithAPIServerFlags: --emulated-version="+other+": this process behaves as Kubernetes 1."+want.minor+
-		", and upstream's feature gates belong to the process: set FAKECLUSTER_KUBERNETES_VERSION="+other+" before it starts")
+		", and upstream's feature gates belong to the process: set FAKECLUSTER_EMULATED_VERSION="+other+" before it starts")
 	_, err = fakecluster.New(fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--min-compatibility-version=1."+want.minor))
 	equal(t, "objects for another version", err == nil, want.minor == is.MinCompatibilityMinor)
 	if err != nil {
@@ -89,6 +90,43 @@ func TestThisVersion(t *testing.T) {
 	_, err = fakecluster.New(fakecluster.InProcess())
 	equal(t, "a version that comes too late", err.Error(), "starting the server: FAKECLUSTER_KUBERNETES_VERSION was set to \"1.31\" after the program had started: "+
 		"set it in the environment of go test")
+}
+
+// emulatedVariable is the environment variable with the version that the newest server emulates.
+const emulatedVariable = "FAKECLUSTER_EMULATED_VERSION"
+
+// TestClustersThatEmulate runs TestEmulating in a process that emulates an older version, and in one that cannot start.
+func TestClustersThatEmulate(t *testing.T) {
+	for _, also := range []string{"", "1.36"} {
+		child := exec.Command(os.Args[0], "-test.run=^TestEmulating$", "-test.v")
+		child.Env = append(os.Environ(), emulatedVariable+"=1.35", versionVariable+"="+also)
+		if output, err := child.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, output)
+		}
+	}
+}
+
+// An emulating server has the fields and the version number of the newest one.
+func TestEmulating(t *testing.T) {
+	if os.Getenv(emulatedVariable) == "" {
+		t.Skip("this process does not emulate a version")
+	}
+	c, err := fakecluster.New(fakecluster.InProcess())
+	if os.Getenv(versionVariable) != "" {
+		equal(t, "both variables", err.Error(), "starting the server: FAKECLUSTER_KUBERNETES_VERSION and FAKECLUSTER_EMULATED_VERSION are both set: remove one of them")
+		return
+	}
+	must(t, err)
+	defer c.Close()
+	client := kubernetes.NewForConfigOrDie(c.RESTConfig())
+	is, err := client.ServerVersion()
+	must(t, err)
+	equal(t, "the version", is.GitVersion+" emulates "+is.EmulationMinor, "v1.37.1 emulates 35")
+	_, err = client.AdmissionregistrationV1().MutatingAdmissionPolicies().List(t.Context(), metav1.ListOptions{})
+	equal(t, "a version of 1.36 is not found", apierrors.IsNotFound(err), true)
+	text, err := client.RESTClient().Get().AbsPath("/openapi/v3/api/v1").SetHeader("Accept", "application/json").Do(t.Context()).Raw()
+	must(t, err)
+	equal(t, "a field of 1.36", strings.Contains(string(text), `"schedulingGroup"`), true)
 }
 
 // gatesVariable is the environment variable with the feature gates of a process.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,11 +33,9 @@ func kubeAPIServer(ctx context.Context, program string, args []string, stdout, s
 		fmt.Fprintf(stderr, "Error: %v\n", err)
 		return 1
 	}
-	if version := cmp.Or(flags.EmulatedVersion(), versionOfFolder(program)); version != "" {
-		if err := emulate(version); err != nil {
-			fmt.Fprintf(stderr, "Error: --emulated-version: %v\n", err)
-			return 1
-		}
+	if err := emulateAsDropIn(program, flags.EmulatedVersion()); err != nil {
+		fmt.Fprintf(stderr, "Error: --emulated-version: %v\n", err)
+		return 1
 	}
 	if err := follow(flags); err != nil {
 		fmt.Fprintf(stderr, "Error: %v\n", err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -18,7 +19,7 @@ const kubernetesVersion = "kubernetes-version"
 
 // addKubernetesVersion gives a command the flag, which emulate reads.
 func addKubernetesVersion(cmd *cobra.Command) {
-	cmd.Flags().String(kubernetesVersion, "", fmt.Sprintf("the `version` of Kubernetes to behave as, as kube-apiserver does with\n--emulated-version: %s\n(default: $%s, or the newest)", emulation.Choices(), emulation.Variable))
+	cmd.Flags().String(kubernetesVersion, "", fmt.Sprintf("the `version` of Kubernetes to behave as: %s\n(default: $%s, or the newest)", emulation.Choices(), emulation.Variable))
 }
 
 // emulateFlag is emulate with the flag of a command.
@@ -39,12 +40,31 @@ func emulateFlag(cmd *cobra.Command) error {
 
 // emulate makes the program behave as a version. The version of a process is fixed at its start by its environment, so emulate starts
 // the program again, unless it has the version already.
-func emulate(text string) error {
+func emulate(text string) error { return emulateBy(emulation.Variable, text) }
+
+// emulateBy is emulate with the variable that says whether the server has the version or emulates it.
+func emulateBy(variable, text string) error {
 	version, err := emulation.Parse(text)
 	if err != nil || version.EqualTo(emulation.Version()) {
 		return err
 	}
-	return startAnewWith(emulation.Variable, version.String())
+	for _, other := range []string{emulation.Variable, emulation.EmulatedVariable} {
+		if err := os.Unsetenv(other); err != nil {
+			return err
+		}
+	}
+	return startAnewWith(variable, version.String())
+}
+
+// emulateAsDropIn makes kube-apiserver behave as the version of its folder, or as the newest kube-apiserver that emulates the version
+// of its flag.
+func emulateAsDropIn(program, flag string) error {
+	own := versionOfFolder(program)
+	version, err := emulation.Parse(flag)
+	if flag == "" || err == nil && version.String() == own {
+		return emulate(cmp.Or(own, emulation.Version().String()))
+	}
+	return emulateBy(emulation.EmulatedVariable, flag)
 }
 
 // follow gives the program the oldest compatible version and the feature gates of flags, as emulate does it with the version.

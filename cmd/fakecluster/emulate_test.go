@@ -32,21 +32,23 @@ func TestTheDropInBehavesAsAnOlderVersion(t *testing.T) {
 		rule, program string
 		flags         []string
 		minor         string
+		emulated      string
 		status        int
 	}{
-		{"without a flag", asset(t, "kube-apiserver"), nil, "37", http.StatusOK},
-		{"a flag", asset(t, "kube-apiserver"), []string{"--emulated-version=1.36"}, "36", http.StatusOK},
-		{"a flag with the component", asset(t, "kube-apiserver"), []string{"--emulated-version=kube=1.35"}, "35", http.StatusNotFound},
-		{"a folder", filepath.Join(folder, "kube-apiserver"), nil, "35", http.StatusNotFound},
-		{"a flag and a folder", filepath.Join(folder, "kube-apiserver"), []string{"--emulated-version=1.36"}, "36", http.StatusOK},
+		{"without a flag", asset(t, "kube-apiserver"), nil, "37", "37", http.StatusOK},
+		{"a flag", asset(t, "kube-apiserver"), []string{"--emulated-version=1.36"}, "37", "36", http.StatusOK},
+		{"a flag with the component", asset(t, "kube-apiserver"), []string{"--emulated-version=kube=1.35"}, "37", "35", http.StatusNotFound},
+		{"a folder", filepath.Join(folder, "kube-apiserver"), nil, "35", "35", http.StatusNotFound},
+		{"a folder and a flag that says the same", filepath.Join(folder, "kube-apiserver"), []string{"--emulated-version=1.35"}, "35", "35", http.StatusNotFound},
+		{"a folder and a flag", filepath.Join(folder, "kube-apiserver"), []string{"--emulated-version=1.36"}, "37", "36", http.StatusOK},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			s := newSuite(t)
 			p := startProgram(t, test.program, append(s.flags, test.flags...)...)
 			client := s.as(t, "admin", "system:masters").Discovery()
 			version, err := client.ServerVersion()
-			if err != nil || version.Minor != "37" || version.EmulationMinor != test.minor {
-				t.Errorf("/version is %+v, %v, want the emulated minor version %s", version, err, test.minor)
+			if err != nil || version.Minor != test.minor || version.EmulationMinor != test.emulated {
+				t.Errorf("/version is %+v, %v, want the minor version %s that emulates %s", version, err, test.minor, test.emulated)
 			}
 			var status int
 			client.RESTClient().Get().AbsPath(policies).Do(t.Context()).StatusCode(&status)

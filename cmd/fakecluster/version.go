@@ -32,7 +32,7 @@ type build struct {
 func thisBuild() build {
 	b := build{
 		Version: unreleased, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Kubernetes: discovery.Version.GitVersion, BehavesAs: emulation.Names(),
+		Kubernetes: discovery.Libraries, BehavesAs: emulation.Names(),
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

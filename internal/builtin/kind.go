@@ -21,6 +21,7 @@ import (
 
 	servedversion "github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/internal/emulation"
+	"github.com/fakecluster/fakecluster/internal/older"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -153,7 +154,8 @@ func (k *kind) served(g *group, o Options) []string {
 		}
 	}
 	return slices.DeleteFunc(all, func(v string) bool {
-		return o.RuntimeConfig.off[schema.GroupVersion{Group: g.name, Version: v}] || !k.isIn(g, v, emulation.Version())
+		gv := schema.GroupVersion{Group: g.name, Version: v}
+		return o.RuntimeConfig.off[gv] || !k.isIn(g, v, emulation.Version()) || older.Lacks(gv, k.plural)
 	})
 }
 
@@ -271,6 +273,9 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		v.Unstored.Action = k.action.of(v, gvk, "")
 	}
 	for name, s := range k.subresources {
+		if older.Lacks(gvk.GroupVersion(), k.plural+"/"+name) {
+			continue
+		}
 		if v.Subresource == nil {
 			v.Subresource = map[string]*resource.Subresource{}
 		}
@@ -329,7 +334,7 @@ func (s subresource) resets() any {
 	return s.strategy
 }
 
-// release is the Kubernetes release of the libraries. Deprecations are those of this one, also if the process behaves as an
+// release is the Kubernetes release of the server, whose deprecations it warns of. It is the newest one also if it emulates an
 // older one.
 var release = version.MustParse(servedversion.Version.GitVersion)
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/kubernetes/pkg/generated/openapi"
 	"k8s.io/kubernetes/pkg/routes"
 
+	"github.com/fakecluster/fakecluster/internal/older"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -54,7 +55,9 @@ var definitionNames = sync.OnceValue(func() *apiopenapi.DefinitionNamer {
 
 // definitionsV2 describes all types, with references as OpenAPI v2 has them.
 var definitionsV2 = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
-	return openapi.GetOpenAPIDefinitions(func(name string) spec.Ref {
+	all := openapi.GetOpenAPIDefinitions(func(name string) spec.Ref {
 		return spec.MustCreateRef("#/definitions/" + common.EscapeJsonPointer(name))
 	})
+	older.Correct(all)
+	return all
 })

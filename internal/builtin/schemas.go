@@ -12,13 +12,16 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/cache"
 	"github.com/fakecluster/fakecluster/internal/fields"
+	"github.com/fakecluster/fakecluster/internal/older"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // definitionsV3 describes all types, with references as OpenAPI v3 has them. Making these
 // descriptions takes longer than any use of them, so the process makes them once.
 var definitionsV3 = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
-	return openapi.GetOpenAPIDefinitions(resource.References())
+	all := openapi.GetOpenAPIDefinitions(resource.References())
+	older.Correct(all)
+	return all
 })
 
 // types returns the types of a kind for field management, in all versions in which objects

@@ -13,6 +13,9 @@ import (
 	"k8s.io/kubernetes/pkg/printers"
 	printersinternal "k8s.io/kubernetes/pkg/printers/internalversion"
 	printerstorage "k8s.io/kubernetes/pkg/printers/storage"
+
+	"github.com/fakecluster/fakecluster/internal/emulation"
+	"github.com/fakecluster/fakecluster/internal/older"
 )
 
 // printer makes the Tables of all kinds that have columns of their own.
@@ -28,6 +31,9 @@ func (printed) ConvertToTable(ctx context.Context, obj, options runtime.Object) 
 	table, err := printer().ConvertToTable(ctx, obj, options)
 	if err != nil {
 		return nil, fmt.Errorf("columns of %T: %w", obj, err)
+	}
+	if older.Release() != "" {
+		asIn(emulation.Version(), obj, table)
 	}
 	return table, nil
 }

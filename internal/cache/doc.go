@@ -22,6 +22,7 @@
 //	internal/crd               typeConverters      the types of a definition, for apply         256
 //	internal/flowcontrol       levelSpecs          the spec of a PriorityLevelConfiguration     256
 //	internal/flowcontrol       schemaSpecs         the spec of a FlowSchema                     256
+//	internal/older             laterFields         the later fields of a Go type                512
 //	internal/openapi           typesV2             the OpenAPI v2 of a server's Go types        16
 //	internal/openapi           typesV3             an OpenAPI v3 document of Go types           256
 //	internal/resource          factories           the codecs of a scheme                       16

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"cmp"
 	"net/http"
 	"runtime"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/endpoints/discovery"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
@@ -18,16 +20,22 @@ import (
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
 	"github.com/fakecluster/fakecluster/internal/emulation"
+	"github.com/fakecluster/fakecluster/internal/older"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Version is the Kubernetes release of the libraries in go.mod, and the version that the server behaves as.
+// Libraries is the Kubernetes release of the libraries in go.mod.
+const Libraries = "v1.37.1"
+
+// Version is the Kubernetes release of the server: that of the libraries, or the older one that the process is.
 var Version = version.Info{
-	Major: "1", Minor: "37", GitVersion: "v1.37.1", GitTreeState: "clean",
+	Major: number(release.Major()), Minor: number(release.Minor()), GitVersion: "v" + release.String(), GitTreeState: "clean",
 	EmulationMajor: number(emulation.Version().Major()), EmulationMinor: number(emulation.Version().Minor()),
 	MinCompatibilityMajor: number(emulation.MinCompatibility().Major()), MinCompatibilityMinor: number(emulation.MinCompatibility().Minor()),
 	GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 }
+
+var release = utilversion.MustParse(cmp.Or(older.Release(), Libraries))
 
 func number(n uint) string { return strconv.FormatUint(uint64(n), 10) }
 

@@ -1,5 +1,7 @@
-// Package emulation lets the process behave as an older minor version of Kubernetes, as kube-apiserver does with
-// --emulated-version and --min-compatibility-version, and with other feature gates, as with --feature-gates.
+// Package emulation lets the process behave as an older minor version of Kubernetes, and with other feature gates, as with
+// --feature-gates. The process is either a server of that version, which package older describes, or the newest
+// kube-apiserver with --emulated-version, which has the newest fields, messages and version number. --min-compatibility-version
+// applies to both.
 //
 // Upstream's feature gates belong to the process, and upstream's packages read them while they are initialized. So the
 // version and the gates are those of environment variables at the start of the process, and cannot change afterwards.
@@ -17,8 +19,12 @@ import (
 	basecompatibility "k8s.io/component-base/compatibility"
 )
 
-// Variable is the environment variable with the version, such as 1.35. Default: the newest.
+// Variable is the environment variable with the version of the server, such as 1.35. Default: the newest.
 const Variable = "FAKECLUSTER_KUBERNETES_VERSION"
+
+// EmulatedVariable is the environment variable with the version that the newest server emulates, such as 1.35. Default: the newest. Only
+// one of Variable and EmulatedVariable may be given.
+const EmulatedVariable = "FAKECLUSTER_EMULATED_VERSION"
 
 // MinCompatibilityVariable is the environment variable with the oldest version that must be able to read the stored objects, such as
 // 1.35. Default: the one before the version that the process behaves as.
@@ -31,7 +37,7 @@ var (
 )
 
 // variables are those that are read when the process starts.
-var variables = []string{Variable, MinCompatibilityVariable, GatesVariable}
+var variables = []string{Variable, EmulatedVariable, MinCompatibilityVariable, GatesVariable}
 
 // atStart are the values of the variables when the process started, and mistake is the error of following them.
 var (
@@ -49,8 +55,13 @@ func values() map[string]string {
 
 // follow makes the process as the variables say.
 func follow(values map[string]string) error {
-	if err := emulate(values[Variable]); err != nil {
-		return fmt.Errorf("%s: %w", Variable, err)
+	if values[Variable] != "" && values[EmulatedVariable] != "" {
+		return fmt.Errorf("%s and %s are both set: remove one of them", Variable, EmulatedVariable)
+	}
+	for _, variable := range []string{Variable, EmulatedVariable} {
+		if err := emulate(values[variable]); err != nil {
+			return fmt.Errorf("%s: %w", variable, err)
+		}
 	}
 	if err := setMinCompatibility(values[MinCompatibilityVariable]); err != nil {
 		return fmt.Errorf("%s: %w", MinCompatibilityVariable, err)
@@ -146,8 +157,13 @@ func Version() *version.Version { return effective().EmulationVersion() }
 // MinCompatibility returns the oldest version that must be able to read the stored objects.
 func MinCompatibility() *version.Version { return effective().MinCompatibilityVersion() }
 
-// IsOlder reports whether the process behaves as an older version.
-func IsOlder() bool { return Version().LessThan(newest) }
+// Older returns the older version that the server has, such as 1.35; empty: it is of the newest one, whatever it emulates.
+func Older() string {
+	if atStart[EmulatedVariable] != "" || Version().EqualTo(newest) {
+		return ""
+	}
+	return Version().String()
+}
 
 // Suffix returns the end of the name of a file or folder that belongs to one version, such as "-1.35". It is empty for the newest.
 func Suffix(v *version.Version) string {

@@ -153,7 +153,7 @@ func getInfo(c call, _ none) (Info, error) {
 	c.host.mu.Lock()
 	defer c.host.mu.Unlock()
 	o := c.host.options
-	return Info{Version: o.Version, Kubernetes: discovery.Version.GitVersion, BehavesAs: emulation.Version().String(), Build: o.Build, PID: o.PID, Sessions: len(c.host.sessions), Clusters: len(c.host.clusters)}, nil
+	return Info{Version: o.Version, Kubernetes: discovery.Libraries, BehavesAs: emulation.Version().String(), Build: o.Build, PID: o.PID, Sessions: len(c.host.sessions), Clusters: len(c.host.clusters)}, nil
 }
 
 func endHost(c call, _ none) (none, error) {

@@ -20,6 +20,7 @@ import (
 	sigsjson "sigs.k8s.io/json"
 
 	"github.com/fakecluster/fakecluster/internal/cache"
+	"github.com/fakecluster/fakecluster/internal/older"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -45,6 +46,8 @@ type TypedCodec struct {
 	attributes func(runtime.Object) (labels.Set, fields.Set, error)
 	// head is what the text of an object begins with that the codec has printed.
 	head string
+	// later are the fields that the release of the process does not have.
+	later *older.Fields
 }
 
 // NewTypedCodec makes the codec of one kind in one version. The strategy sees its objects in
@@ -64,6 +67,10 @@ func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub sch
 		attributes = nameAttributes
 	}
 	read := runtime.NewMultiGroupVersioner(hub, groups...)
+	var later *older.Fields
+	if obj, err := scheme.New(kind); err == nil {
+		later = older.FieldsOf(obj)
+	}
 	return &TypedCodec{
 		kind:       kind,
 		hub:        hub,
@@ -76,6 +83,7 @@ func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub sch
 		convertor:  runtime.UnsafeObjectConvertor(scheme),
 		attributes: attributes,
 		head:       fmt.Sprintf(`{"kind":%q,"apiVersion":%q,`, kind.Kind, kind.GroupVersion()),
+		later:      later,
 	}
 }
 
@@ -127,7 +135,7 @@ func (c *TypedCodec) DecodePatched(text []byte, serializer runtime.Serializer) (
 // decode reads an object of the kind that its text names; what the text leaves out is as in defaults, if
 // there are any, or else as in the internal version.
 func (c *TypedCodec) decode(text []byte, serializer runtime.Serializer, defaults *schema.GroupVersionKind) (Decoded, *schema.GroupVersionKind, error) {
-	obj, actual, err := c.codecs.DecoderToVersion(serializer, c.hub).Decode(text, defaults, c.New())
+	obj, actual, err := c.codecs.DecoderToVersion(c.later.Serializer(serializer), c.hub).Decode(text, defaults, c.New())
 	return Decoded{Object: obj}, actual, err
 }
 
@@ -231,6 +239,7 @@ func (c *TypedCodec) EncodeToStore(obj Decoded) (Encoded, error) {
 	if err != nil {
 		return Encoded{}, err
 	}
+	c.later.Prune(versioned)
 	stored, filled, err := c.throughStorage(versioned)
 	if err != nil {
 		return Encoded{}, err
@@ -276,6 +285,7 @@ func (c *TypedCodec) throughStorage(obj runtime.Object) (stored runtime.Object, 
 	}
 	stored.GetObjectKind().SetGroupVersionKind(obj.GetObjectKind().GroupVersionKind())
 	c.scheme.Default(stored)
+	c.later.Prune(stored)
 	again, err := write(stored)
 	return stored, !bytes.Equal(text, again), err
 }

@@ -49,7 +49,9 @@ func (c *TypedCodec) MergePatch(current Decoded, patch map[string]any, _ bool) (
 	if err != nil {
 		return Decoded{}, err
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(MergeMaps(document, patch), patched, true); err != nil {
+	merged := MergeMaps(document, patch)
+	c.later.Rename(merged)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, patched, true); err != nil {
 		return Decoded{}, errDeclined
 	}
 	to, err := meta.Accessor(patched)
@@ -144,7 +146,8 @@ func (c *TypedCodec) StrategicMerge(current runtime.Object, patch map[string]any
 	if err != nil {
 		return nil, err
 	}
-	strict := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, patched, validate)
+	c.later.Rename(merged)
+	strict := c.later.Restore(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, patched, validate))
 	if _, ok := runtime.AsStrictDecodingError(strict); strict != nil && !ok {
 		return nil, &PatchedError{strict}
 	}

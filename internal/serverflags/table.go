@@ -83,7 +83,7 @@ var Table = []Flag{
 	{Name: "disable-http2-serving", Type: "bool", Default: "false", Applied: "serve HTTP/1.1 only"},
 	{Name: "disabled-metrics", Type: "stringSlice", Default: "[]"},
 	{Name: "egress-selector-config-file", Type: "string", Refused: "webhooks and aggregated servers are called directly"},
-	{Name: "emulated-version", Type: "stringSlice", Default: "[]", Applied: "the version to behave as, from 1.34 to 1.37, which the whole process has"},
+	{Name: "emulated-version", Type: "stringSlice", Default: "[]", Applied: "the version to emulate, from 1.34 to 1.37, which the whole process has"},
 	{Name: "emulation-forward-compatible", Type: "bool", Default: "false", Refused: "an emulated version has its own resources only"},
 	{Name: "enable-admission-plugins", Type: "stringSlice", Default: "[]", Applied: "admission plugins to turn on"},
 	{Name: "enable-aggregator-routing", Type: "bool", Default: "false"},

@@ -133,7 +133,7 @@ func checkEmulatedVersion(text string) error {
 	}
 	if is := emulation.Version(); !version.EqualTo(is) {
 		return fmt.Errorf("--emulated-version=%s: this process behaves as Kubernetes %s, and upstream's feature gates belong to the process: set %s=%s before it starts",
-			text, is, emulation.Variable, version)
+			text, is, emulation.EmulatedVariable, version)
 	}
 	return nil
 }

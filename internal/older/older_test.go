@@ -1,0 +1,201 @@
+package older
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/fakecluster/fakecluster/internal/emulation"
+)
+
+// fieldsIn returns the later fields of the type of an object, as seen from a version.
+func fieldsIn(t *testing.T, version string, obj any) *Fields {
+	t.Helper()
+	of, err := apiOf(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return of.fieldsOf(reflect.TypeOf(obj))
+}
+
+// There is a file for each older version, which lists the fields that came with each version after it.
+func TestFiles(t *testing.T) {
+	const (
+		pod   = "io.k8s.api.core.v1.PodSpec"
+		hpa   = "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerCondition"
+		csi   = "io.k8s.api.storage.v1.CSIDriverSpec"
+		since = "schedulingGroup"
+	)
+	later := map[string][3]bool{} // by version: of 1.37, 1.36 and 1.35
+	for _, version := range emulation.Names()[:len(emulation.Names())-1] {
+		of, err := apiOf(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(of.Release, "v"+version+".") {
+			t.Errorf("the file of %s is of %s", version, of.Release)
+		}
+		later[version] = [3]bool{of.laterFields(hpa)["observedGeneration"], of.laterFields(pod)[since], of.laterFields(csi)["serviceAccountTokenInSecrets"]}
+		if got := slices.Contains(of.Lacks, "admissionregistration.k8s.io/v1 mutatingadmissionpolicies"); got != (version != "1.36") {
+			t.Errorf("%s lacks policies that mutate: %t", version, got)
+		}
+	}
+	want := map[string][3]bool{"1.36": {true, false, false}, "1.35": {true, true, false}, "1.34": {true, true, true}}
+	if diff := cmp.Diff(want, later); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := apiOf("1.37"); err == nil {
+		t.Error("there is a file of the newest version")
+	}
+}
+
+// A decoder says of a later field what it says of any field that it does not know, in every format.
+func TestLaterFieldsAreUnknown(t *testing.T) {
+	later := fieldsIn(t, "1.35", &appsv1.Deployment{})
+	text := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, kjson.SerializerOptions{Strict: true})
+	yaml := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, kjson.SerializerOptions{Strict: true, Yaml: true})
+	lenient := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, kjson.SerializerOptions{Yaml: true})
+	const (
+		of   = `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":2,"template":{"spec":`
+		ends = `}}}`
+	)
+	for _, test := range []struct {
+		rule, text, want string
+		by               runtime.Serializer
+	}{
+		{"none", of + `{"nodeName":"a"}` + ends, "", text},
+		{"one", of + `{"nodeName":"a","schedulingGroup":{"podGroupName":"g"}}` + ends, `unknown field "spec.template.spec.schedulingGroup"`, text},
+		{"its value does not matter", of + `{"schedulingGroup":["x"],"nodeName":"a"}` + ends, `unknown field "spec.template.spec.schedulingGroup"`, text},
+		{"null", of + `{"schedulingGroup":null,"nodeName":"a"}` + ends, `unknown field "spec.template.spec.schedulingGroup"`, text},
+		{"in lists", of + `{"nodeName":"a","volumes":[{"name":"v"},{"name":"w","emptyDir":{"mode":1}}]}` + ends, `unknown field "spec.template.spec.volumes[1].emptyDir.mode"`, text},
+		{"in a struct that is inlined", of + `{"nodeName":"a","containers":[{"name":"c","livenessProbe":{"httpGet":{"protocol":"x","port":1}}}]}` + ends, `unknown field "spec.template.spec.containers[0].livenessProbe.httpGet.protocol"`, text},
+		{"among others, in their order", of + `{"a":1,"schedulingGroup":{},"nodeName":"a","b":1}` + ends, `unknown field "spec.template.spec.a", unknown field "spec.template.spec.schedulingGroup", unknown field "spec.template.spec.b"`, text},
+		{"twice", of + `{"schedulingGroup":{},"schedulingGroup":{},"nodeName":"a"}` + ends, `unknown field "spec.template.spec.schedulingGroup"`, text},
+		{"the name in another place", of + `{"nodeName":"a","nodeSelector":{"schedulingGroup":"x"}}` + ends, "", text},
+		{"in YAML", "apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2, template: {spec: {schedulingGroup: {}, nodeName: a}}}", `unknown field "spec.template.spec.schedulingGroup"`, yaml},
+		{"in YAML in which a field repeats", "apiVersion: apps/v1\nkind: Deployment\nspec:\n  replicas: 1\n  replicas: 2\n  template: {spec: {schedulingGroup: {}, nodeName: a}}", "yaml: unmarshal errors:\n  line 5: key \"replicas\" already set in map, unknown field \"spec.template.spec.schedulingGroup\"", yaml},
+		{"if nobody asks", "apiVersion: apps/v1\nkind: Deployment\nspec:\n  replicas: 1\n  replicas: 2\n  template: {spec: {schedulingGroup: {}, nodeName: a}}", "", lenient},
+	} {
+		obj, _, err := later.Serializer(test.by).Decode([]byte(test.text), nil, nil)
+		got := ""
+		if err != nil {
+			strict, ok := runtime.AsStrictDecodingError(err)
+			if !ok {
+				t.Errorf("%s: %v", test.rule, err)
+				continue
+			}
+			var all []string
+			for _, e := range strict.Errors() {
+				all = append(all, e.Error())
+			}
+			got = strings.Join(all, ", ")
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", test.rule, got, test.want)
+		}
+		d := obj.(*appsv1.Deployment)
+		if p := d.Spec.Template.Spec; *d.Spec.Replicas != 2 || p.SchedulingGroup != nil || p.NodeName != "a" && p.NodeSelector == nil {
+			t.Errorf("%s: %+v", test.rule, d.Spec)
+		}
+	}
+	if _, _, err := later.Serializer(text).Decode([]byte(of+`{"schedulingGroup":`), nil, nil); err == nil || err.Error() != "couldn't get version/kind; json parse error: unexpected end of JSON input" {
+		t.Errorf("text that is not JSON: %v", err)
+	}
+	if s := (*Fields)(nil).Serializer(text); s != text {
+		t.Errorf("without later fields there is another serializer: %v", s)
+	}
+}
+
+// A version keeps the fields that came with it.
+func TestEachVersionKeepsItsFields(t *testing.T) {
+	group := "g"
+	in := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "a", SchedulingGroup: &corev1.PodSchedulingGroup{PodGroupName: &group}}}
+	fieldsIn(t, "1.36", in).Prune(in)
+	if in.Spec.SchedulingGroup == nil {
+		t.Error("1.36 does not keep its field")
+	}
+	fieldsIn(t, "1.35", in).Prune(in)
+	if in.Spec.SchedulingGroup != nil || in.Spec.NodeName != "a" {
+		t.Errorf("1.35 keeps %+v", in.Spec)
+	}
+}
+
+// Trees of JSON, which patches are merged in, are as texts.
+func TestRename(t *testing.T) {
+	obj := map[string]any{"spec": map[string]any{
+		"serviceAccountTokenInSecrets": true, "attachRequired": true,
+	}}
+	later := fieldsIn(t, "1.34", &storagev1.CSIDriver{})
+	later.Rename(obj)
+	driver := &storagev1.CSIDriver{}
+	err := later.Restore(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(obj, driver, true))
+	if want := `strict decoding error: unknown field "spec.serviceAccountTokenInSecrets"`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if driver.Spec.ServiceAccountTokenInSecrets != nil || !*driver.Spec.AttachRequired {
+		t.Errorf("%+v", driver.Spec)
+	}
+}
+
+// A type that contains itself ends, and the fields in maps are found.
+func TestPrune(t *testing.T) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Schema: &apiextensionsv1.CustomResourceValidation{
+		OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Properties: map[string]apiextensionsv1.JSONSchemaProps{"a": {Type: "string"}}},
+	}}}
+	crd.Status.ObservedGeneration = 3
+	fieldsIn(t, "1.34", crd).Prune(crd)
+	if crd.Status.ObservedGeneration != 0 || crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["a"].Type != "string" {
+		t.Errorf("%+v", crd)
+	}
+	if later := fieldsIn(t, "1.35", crd); later != nil {
+		t.Errorf("1.35 does not have %v", later.names)
+	}
+	type inner struct {
+		Pods map[string]corev1.PodSpec `json:"pods"`
+	}
+	group := "g"
+	in := &inner{map[string]corev1.PodSpec{"a": {NodeName: "n", SchedulingGroup: &corev1.PodSchedulingGroup{PodGroupName: &group}}}}
+	fieldsIn(t, "1.35", in).Prune(in)
+	if in.Pods["a"].SchedulingGroup != nil || in.Pods["a"].NodeName != "n" {
+		t.Errorf("%+v", in)
+	}
+}
+
+// A definition loses its later fields, and what only they refer to.
+func TestPatchedDefinition(t *testing.T) {
+	ref := func(name string) spec.Schema { return *spec.RefSchema("#/components/schemas/" + name) }
+	of := common.OpenAPIDefinition{
+		Schema: spec.Schema{SchemaProps: spec.SchemaProps{
+			Type: []string{"object"}, Required: []string{"spec"}, Properties: map[string]spec.Schema{"old": ref("io.k8s.Old"), "new": ref("io.k8s.New")},
+		}},
+		Dependencies: []string{"io.k8s.Old", "io.k8s.New"},
+	}
+	got, err := patched(of, []byte(`{"properties":{"new":null},"required":null}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(got.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"type":"object","properties":{"old":{"$ref":"#/components/schemas/io.k8s.Old"}}}`; string(text) != want || !slices.Equal(got.Dependencies, []string{"io.k8s.Old"}) {
+		t.Errorf("%s with %v, want %s", text, got.Dependencies, want)
+	}
+	if len(of.Schema.Properties) != 2 {
+		t.Error("the definition of the newest release is altered")
+	}
+}

@@ -86,15 +86,15 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 	return results, errors.Join(built, failed)
 }
 
-// Assets builds the command, and returns the folder that "fakecluster envtest" prints. work is a folder
+// Assets builds the command, and returns the folder that "fakecluster envtest" prints with the flags. work is a folder
 // for both.
-func Assets(ctx context.Context, work string) (string, error) {
+func Assets(ctx context.Context, work string, flags ...string) (string, error) {
 	program := filepath.Join(work, "fakecluster")
 	// In its own module it has the versions of the libraries that it is released with.
 	if _, err := gotool.Output(ctx, "..", "build", "-o", program, "./cmd/fakecluster"); err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, program, "envtest")
+	cmd := exec.CommandContext(ctx, program, append([]string{"envtest"}, flags...)...)
 	cache := filepath.Join(work, "cache")
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+cache, "HOME="+cache)
 	var stderr bytes.Buffer

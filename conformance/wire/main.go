@@ -7,9 +7,10 @@
 //	go run ./wire -only '^flows of pods' -answers # what the real server answers
 //	go run ./wire -update                    # writes the list
 //	go run ./wire -emulated-version 1.35     # compares servers that emulate Kubernetes 1.35, with a list of its own
+//	go run ./wire -older 1.35                # compares a real kube-apiserver of 1.35 with fakecluster as 1.35, and with one that emulates 1.35
 //	go run ./wire -seeds                     # writes the seeds of the fuzz targets in ../rest, without a real server
 //
-// Both run as envtest runs them: kube-apiserver and etcd as package real builds them, and those of
+// They run as envtest runs them: kube-apiserver and etcd as package real builds them, and those of
 // "fakecluster envtest". For each kind of discovery there are reads in every form, some 200 requests
 // with mistakes, and the life of an object, which Kubernetes' own test of stored objects describes.
 // Package stories has what clients do with custom resources and the most used kinds.
@@ -53,8 +54,14 @@ of a new FlowSchema is there yet, and the order of component statuses in YAML, i
 real server: some five lines come and go.`,
 }
 
+const olderComment = `The requests that fakecluster as an older version answers in another way than the real kube-apiserver of this version.
+"go run ./wire -older VERSION" writes this with -update. The first line that differs follows: "-" is the old server, "+" fakecluster.
+"emulated:" means that a real kube-apiserver 1.37.1 that emulates the version differs from the old server by the same lines, "both:" that
+it differs by others, and "alone:" that it answers as the old server.`
+
 func main() {
 	emulated := flag.String("emulated-version", "", "the `version` that both servers emulate, whose list is wire-VERSION.txt; empty: their own")
+	older := flag.String("older", "", "the `version` of an older real server, whose list is wire-older-VERSION.txt; empty: none")
 	only := flag.String("only", "", "make only the requests whose resource and name this regular `expression` matches")
 	update := flag.Bool("update", false, "write the results to the list instead of comparing them")
 	show := flag.Bool("show", false, "show how answers differ")
@@ -63,7 +70,18 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	do := func() error { return run(ctx, os.Stdout, *emulated, *only, *update, *show, *answers) }
+	c := comparison{list: list, update: *update, show: *show, answers: *answers}
+	do := func() error { return c.run(ctx, os.Stdout, *only) }
+	switch {
+	case *emulated != "" && *older != "":
+		do = func() error { return errors.New("-emulated-version and -older exclude each other") }
+	case *emulated != "":
+		c.emulates(*emulated)
+	case *older != "":
+		c.isOlder(*older)
+	default:
+		c.servers = []server{{"the real server", realPrograms, nil}, {"fakecluster", ours(), nil}}
+	}
 	if *seeds {
 		do = func() error { return writeSeeds(ctx, seedsFile) }
 	}
@@ -73,7 +91,51 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, w io.Writer, emulated, only string, update, show, answers bool) (err error) {
+// server is one of those that are compared.
+type server struct {
+	name   string
+	folder func(ctx context.Context, work string) (string, error) // of its programs
+	flags  map[string]string                                      // of kube-apiserver
+}
+
+func realPrograms(ctx context.Context, _ string) (string, error) {
+	return programs.Folder(ctx, "real/modules", programs.APIServer, programs.Etcd)
+}
+
+// ours returns the folder that "fakecluster envtest" prints with the flags.
+func ours(flags ...string) func(ctx context.Context, work string) (string, error) {
+	return func(ctx context.Context, work string) (string, error) { return dropin.Assets(ctx, work, flags...) }
+}
+
+// comparison says what is compared.
+type comparison struct {
+	servers               []server // the first is what the others are compared with
+	list                  verdict.List
+	update, show, answers bool
+}
+
+// emulates compares fakecluster with the real server, both of which emulate a version.
+func (c *comparison) emulates(version string) {
+	emulated := map[string]string{"emulated-version": version}
+	c.servers = []server{{"the real server", realPrograms, emulated}, {"fakecluster", ours(), emulated}}
+	c.list.Path = "wire-" + version + ".txt"
+}
+
+// isOlder compares the real server of an older version with fakecluster as this version, and with the newest real server, which emulates it.
+func (c *comparison) isOlder(version string) {
+	old := func(ctx context.Context, _ string) (string, error) {
+		return programs.Older(ctx, "real/modules", version)
+	}
+	c.servers = []server{
+		{"the old server", old, nil},
+		{"fakecluster", ours("--kubernetes-version", version), nil},
+		{"the emulating server", realPrograms, map[string]string{"emulated-version": version}},
+	}
+	c.list = verdict.List{Path: "wire-older-" + version + ".txt", Comment: olderComment}
+}
+
+// run makes the requests that the expression matches.
+func (c *comparison) run(ctx context.Context, w io.Writer, only string) (err error) {
 	matches, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -84,62 +146,83 @@ func run(ctx context.Context, w io.Writer, emulated, only string, update, show, 
 	}
 	crlog.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
-	real, err := programs.Folder(ctx, "real/modules")
-	if err != nil {
-		return err
-	}
 	work, err := os.MkdirTemp("", "wire-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	ours, err := dropin.Assets(ctx, work)
-	if err != nil {
-		return err
-	}
-	var servers [2]*rest.Config
-	for i, folder := range []string{real, ours} {
-		environment := &envtest.Environment{BinaryAssetsDirectory: folder}
-		if emulated != "" {
-			environment.ControlPlane.GetAPIServer().Configure().Set("emulated-version", emulated)
+	var running []*rest.Config
+	for _, s := range c.servers {
+		folder, err := s.folder(ctx, work)
+		if err != nil {
+			return err
 		}
-		if servers[i], err = environment.Start(); err != nil {
+		environment := &envtest.Environment{BinaryAssetsDirectory: folder}
+		for name, value := range s.flags {
+			environment.ControlPlane.GetAPIServer().Configure().Set(name, value)
+		}
+		cfg, err := environment.Start()
+		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, environment.Stop()) }()
+		running = append(running, cfg)
 	}
-	requests, err := requests(servers[0])
+	requests, err := requests(running[0])
 	if err != nil {
 		return err
 	}
 	var compared []exchange.Comparison
 	for _, some := range [][]exchange.Request{requests, fromStories} { // the lists of the first have nothing of the second
-		c, err := exchange.Compare(ctx, servers[0], servers[1], some, matches.MatchString)
+		more, err := exchange.Compare(ctx, running, some, matches.MatchString)
 		if err != nil {
 			return err
 		}
-		compared = append(compared, c...)
+		compared = append(compared, more...)
 	}
+	return c.report(w, compared, matches)
+}
+
+// report shows what differs, and compares it with the list.
+func (c *comparison) report(w io.Writer, compared []exchange.Comparison, matches *regexp.Regexp) error {
 	var different []verdict.Result
-	for _, c := range compared {
-		if answers {
-			fmt.Fprintf(w, "%s\n%s\n\n", c.Request, c.Answer)
+	counts := make([]int, len(c.servers))
+	for _, one := range compared {
+		if c.answers {
+			fmt.Fprintf(w, "%s\n%s\n\n", one.Request, one.Answer)
 		}
-		if c.Difference == "" {
-			continue
+		for i, difference := range one.Differences {
+			if difference != "" {
+				counts[i+1]++
+			}
+			if c.show && difference != "" {
+				fmt.Fprintf(w, "%s: %s\n%s %s\n%s\n%s\n", c.servers[i+1].name, one.Request, one.Request.Method, one.Request.Path, one.Request.Body, difference)
+			}
 		}
-		if show {
-			fmt.Fprintf(w, "%s\n%s %s\n%s\n%s\n", c.Request, c.Request.Method, c.Request.Path, c.Request.Body, c.Difference)
+		if one.Differences[0] != "" {
+			different = append(different, verdict.Result{Name: one.Request.String(), Verdict: verdict.Fail, Reason: verdict.Reason(reason(one.Differences))})
 		}
-		different = append(different, verdict.Result{Name: c.Request.String(), Verdict: verdict.Fail, Reason: verdict.Reason(c.First())})
 	}
-	fmt.Fprintf(w, "%d requests, %d are answered in another way\n", len(compared), len(different))
-	if emulated != "" {
-		list.Path = "wire-" + emulated + ".txt"
+	for i, s := range c.servers[1:] {
+		fmt.Fprintf(w, "%d requests, %s answers %d in another way\n", len(compared), s.name, counts[i+1])
 	}
-	list.Match = matches.MatchString
-	list.Update = update
-	return list.Check(w, different)
+	c.list.Match = matches.MatchString
+	c.list.Update = c.update
+	return c.list.Check(w, different)
+}
+
+// reason returns the first line that differs, and how the emulating server answers the same request, if there is one.
+func reason(differences []string) string {
+	first := exchange.First(differences[0])
+	switch {
+	case len(differences) == 1:
+		return first
+	case differences[1] == differences[0]:
+		return "emulated: " + first
+	case differences[1] == "":
+		return "alone: " + first
+	}
+	return "both: " + first
 }
 
 // requests returns the requests for all that the server describes.

@@ -15,13 +15,13 @@ type Comparison struct {
 	Request Request
 	// Answer is what the first server said.
 	Answer string
-	// Difference is a unified diff from the first answer to the second; empty: they are alike.
-	Difference string
+	// Differences are unified diffs from the first answer to those of the other servers; empty: they are alike.
+	Differences []string
 }
 
-// First returns the first line that differs.
-func (c Comparison) First() string {
-	for line := range strings.Lines(c.Difference) {
+// First returns the first line of a difference that differs.
+func First(difference string) string {
+	for line := range strings.Lines(difference) {
 		if (line[0] == '-' || line[0] == '+') && strings.TrimSpace(line[1:]) != "" {
 			return strings.TrimSpace(line)
 		}
@@ -32,9 +32,9 @@ func (c Comparison) First() string {
 // atOnce is how many groups of requests a server gets at the same time.
 const atOnce = 8
 
-// Compare makes the requests of both servers. Those of a group come one after the other. Groups with what
+// Compare makes the requests of all servers. Those of a group come one after the other. Groups with what
 // others need come first, one after the other. matches says which requests are made, by what String returns.
-func Compare(ctx context.Context, first, second *rest.Config, requests []Request, matches func(string) bool) ([]Comparison, error) {
+func Compare(ctx context.Context, servers []*rest.Config, requests []Request, matches func(string) bool) ([]Comparison, error) {
 	whole := map[string]bool{}
 	for _, r := range requests {
 		if r.Whole && matches(r.String()) {
@@ -47,28 +47,36 @@ func Compare(ctx context.Context, first, second *rest.Config, requests []Request
 			chosen = append(chosen, r)
 		}
 	}
-	var answers [2][]string
-	var failed [2]error
-	var both sync.WaitGroup
-	for i, cfg := range []*rest.Config{first, second} {
-		both.Go(func() { answers[i], failed[i] = askAll(ctx, cfg, chosen) })
+	answers, failed := make([][]string, len(servers)), make([]error, len(servers))
+	var all sync.WaitGroup
+	for i, cfg := range servers {
+		all.Go(func() { answers[i], failed[i] = askAll(ctx, cfg, chosen) })
 	}
-	both.Wait()
-	if err := errors.Join(failed[:]...); err != nil {
+	all.Wait()
+	if err := errors.Join(failed...); err != nil {
 		return nil, err
 	}
-	var all []Comparison
+	var compared []Comparison
 	for i, r := range chosen {
-		difference := ""
-		if a, b := answers[0][i], answers[1][i]; a != b {
-			var err error
-			if difference, err = difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: difflib.SplitLines(a), B: difflib.SplitLines(b), Context: 1}); err != nil {
+		c := Comparison{Request: r, Answer: answers[0][i]}
+		for _, other := range answers[1:] {
+			difference, err := difference(c.Answer, other[i])
+			if err != nil {
 				return nil, err
 			}
+			c.Differences = append(c.Differences, difference)
 		}
-		all = append(all, Comparison{r, answers[0][i], difference})
+		compared = append(compared, c)
 	}
-	return all, nil
+	return compared, nil
+}
+
+// difference returns a unified diff; empty: the answers are alike.
+func difference(a, b string) (string, error) {
+	if a == b {
+		return "", nil
+	}
+	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: difflib.SplitLines(a), B: difflib.SplitLines(b), Context: 1})
 }
 
 // Ask makes the requests of one server, in the order of Compare, and does not look at the answers.

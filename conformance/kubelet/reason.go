@@ -32,6 +32,9 @@ var reasons = []reason{
 	{"back-off", "A failed probe ends a container. Whether the next start waits follows from how long ago the start before ended, and so from the random part of the kubelet's last wait.", backOff},
 	{"race", "The end of the pod (its deletion, its deadline or the end of the last container) came while the kubelet had not yet seen what its containers did, or had not yet begun what it does after a random time. Until then both did the same.",
 		func(_ string, kubelet, agent *trace.Trace) bool { return trace.Race(kubelet, agent) }},
+	{"syncs", "A container is in back-off. The kubelet syncs the pod for it, and records that, also when a probe takes the container that has ended for unready, and 10 to 15 seconds after a hook has failed.", syncs},
+	{"limit", "Both have written the 25 Events about a pod that client-go writes at once. Which ones are dropped then follows from their order.", limit},
+	{"config", "A ConfigMap is missing when the agent starts a container. The kubelet has waited for a random time before, for an init container that has failed, and finds it.", config},
 }
 
 // phase reports whether only the phase differs, and the conditions that follow from it: the pod is over for one of the two.
@@ -60,4 +63,45 @@ func backOff(line string, kubelet, agent *trace.Trace) bool {
 func lost(line string, _, agent *trace.Trace) bool {
 	container, what, _ := strings.Cut(strings.TrimPrefix(line, "container "), ": ")
 	return strings.HasPrefix(line, "container ") && strings.HasPrefix(what, "only the agent has") && strings.Contains(what, "ContainerStatusUnknown") && agent.Waits(container, "CrashLoopBackOff")
+}
+
+// syncs reports whether only the count of a back-off differs, up to three times, of a container for which a kubelet syncs the pod more often.
+func syncs(line string, kubelet, agent *trace.Trace) bool {
+	event, ok := eventOf(line)
+	more, less := kubelet.Count(event), agent.Count(event)
+	return ok && strings.HasPrefix(event, "Warning BackOff ") && less > 0 && more > less && more <= 3*less && kubelet.SyncedMore(containerOf(event))
+}
+
+// limit reports whether only the count of an Event differs that both have, and both have written as many as client-go writes.
+func limit(line string, kubelet, agent *trace.Trace) bool {
+	event, ok := eventOf(line)
+	return ok && kubelet.Count(event) > 0 && agent.Count(event) > 0 && kubelet.Full() && agent.Full()
+}
+
+// config reports whether only the agent has missed a ConfigMap, of a container that both start after a back-off of another one.
+func config(line string, kubelet, agent *trace.Trace) bool {
+	event, ok := eventOf(line)
+	if !ok || !strings.HasPrefix(event, "Warning Failed ") || !strings.Contains(event, ": Error: configmap ") || kubelet.Count(event) != 0 || agent.Count(event) != 1 {
+		return false
+	}
+	return slices.ContainsFunc(kubelet.Containers(), func(c string) bool {
+		return c != containerOf(event) && kubelet.Waits(c, "CrashLoopBackOff") && agent.Waits(c, "CrashLoopBackOff")
+	})
+}
+
+// eventOf returns the Event whose count a difference is about.
+func eventOf(line string) (event string, ok bool) {
+	line, ok = strings.CutPrefix(line, "event ")
+	end := strings.LastIndex(line, ": kubelet ")
+	if !ok || end < 0 {
+		return "", false
+	}
+	return line[:end], true
+}
+
+// containerOf returns the name of the container of an Event.
+func containerOf(event string) string {
+	_, after, _ := strings.Cut(event, "ontainers{")
+	name, _, _ := strings.Cut(after, "}")
+	return name
 }

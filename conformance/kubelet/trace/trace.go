@@ -43,9 +43,11 @@ type Trace struct {
 	sidecars   map[string]bool
 	periods    map[string]time.Duration // of the probes that end a container
 	resynced   bool
-	deleted    time.Duration // when the deletion was requested; zero: never
-	deadline   time.Duration // when spec.activeDeadlineSeconds end; zero: never
-	deletion   time.Duration // from the request until the pod is gone
+	withProbes map[string]bool // containers with probes
+	written    int             // versions of Events
+	deleted    time.Duration   // when the deletion was requested; zero: never
+	deadline   time.Duration   // when spec.activeDeadlineSeconds end; zero: never
+	deletion   time.Duration   // from the request until the pod is gone
 }
 
 // point is a value of a track.
@@ -66,6 +68,7 @@ func Of(r world.Record) *Trace {
 	t := &Trace{
 		tracks: map[string][]point{}, conditions: map[string][]string{}, waiting: map[string]map[string]time.Duration{},
 		starts: map[string][]start{}, events: map[string]int32{}, sidecars: map[string]bool{}, periods: map[string]time.Duration{},
+		withProbes: map[string]bool{}, written: len(r.Events),
 	}
 	since := map[string]point{} // the last reason, by container
 	for _, v := range r.Versions {
@@ -83,6 +86,7 @@ func Of(r world.Record) *Trace {
 			t.sidecars[c.Name] = c.RestartPolicy != nil
 		}
 		for _, c := range slices.Concat(v.Pod.Spec.InitContainers, v.Pod.Spec.Containers) {
+			t.withProbes[c.Name] = c.LivenessProbe != nil || c.StartupProbe != nil || c.ReadinessProbe != nil
 			for _, probe := range []*corev1.Probe{c.LivenessProbe, c.StartupProbe} {
 				if probe != nil {
 					t.periods[c.Name] = max(t.periods[c.Name], time.Duration(probe.PeriodSeconds)*time.Second)
@@ -251,6 +255,26 @@ func (t *Trace) Unhealthy(container string) bool {
 		return strings.HasPrefix(event, "Normal Killing ") && strings.Contains(strings.ToLower(event), "container "+container+" failed ")
 	})
 }
+
+// Containers returns the names of the containers.
+func (t *Trace) Containers() []string { return slices.Sorted(maps.Keys(t.withProbes)) }
+
+// SyncedMore reports whether a kubelet syncs the pod for a container more often than it ends and starts: a probe takes the container that has ended
+// for unready, or a failed hook has the sync repeated.
+func (t *Trace) SyncedMore(container string) bool {
+	return t.withProbes[container] || t.has(func(event string) bool {
+		return strings.HasPrefix(event, "Warning FailedPostStartHook ") && strings.Contains(event, "{"+container+"}")
+	})
+}
+
+// Count returns the count of an Event.
+func (t *Trace) Count(event string) int32 { return t.events[event] }
+
+// burst is how many Events about an object a client writes at once. After them it writes one every five minutes, and drops the others.
+const burst = 25
+
+// Full reports whether Events about the pod may have been dropped.
+func (t *Trace) Full() bool { return t.written >= burst }
 
 func (t *Trace) has(selected func(event string) bool) bool {
 	for event := range t.events {

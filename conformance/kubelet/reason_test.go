@@ -1,0 +1,105 @@
+package main
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fakecluster/fakecluster/conformance/kubelet/trace"
+	"github.com/fakecluster/fakecluster/conformance/kubelet/world"
+)
+
+// seen is what an agent shows of a pod with the containers i and c.
+type seen struct {
+	probed  bool             // c has a probe
+	backOff string           // the container that waits for its next start
+	events  map[string]int32 // counts, by messages of Events about c
+	hook    string           // the container whose hook has failed
+	written int              // Events about other things
+}
+
+func (s seen) trace() *trace.Trace {
+	c := corev1.Container{Name: "c"}
+	if s.probed {
+		c.ReadinessProbe = &corev1.Probe{PeriodSeconds: 1}
+	}
+	pod := func(backOff string) *corev1.Pod {
+		pod := &corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "i"}}, Containers: []corev1.Container{c}}}
+		status := func(name string) []corev1.ContainerStatus {
+			waiting := &corev1.ContainerStateWaiting{Reason: "PodInitializing"}
+			if name == backOff {
+				waiting.Reason = "CrashLoopBackOff"
+			}
+			return []corev1.ContainerStatus{{Name: name, State: corev1.ContainerState{Waiting: waiting}}}
+		}
+		pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses = status("i"), status("c")
+		return pod
+	}
+	r := world.Record{Versions: []world.Version{{Pod: pod("")}, {Pod: pod(s.backOff)}}}
+	add := func(kind, reason, path, message string, count int32) {
+		r.Events = append(r.Events, world.Event{Event: &corev1.Event{
+			Type: kind, Reason: reason, Message: message, Count: count, InvolvedObject: corev1.ObjectReference{FieldPath: path},
+		}})
+	}
+	for message, count := range s.events {
+		reason := "Failed"
+		if message == "restarting" {
+			reason = "BackOff"
+		}
+		add("Warning", reason, "spec.containers{c}", message, count)
+	}
+	if s.hook != "" {
+		add("Warning", "FailedPostStartHook", "spec.containers{"+s.hook+"}", "hook", 1)
+	}
+	for range s.written {
+		add("Normal", "Pulled", "spec.initContainers{i}", "pulled", 1)
+	}
+	return trace.Of(r)
+}
+
+func TestAReasonExplainsOnlyWhatFollowsFromIt(t *testing.T) {
+	restarting := func(n int32) map[string]int32 { return map[string]int32{"restarting": n} }
+	pull := func(n int32) map[string]int32 { return map[string]int32{"Failed to pull": n} }
+	missing := map[string]int32{`Error: configmap "m" not found`: 1}
+	for _, test := range []struct {
+		name           string
+		kubelet, agent seen
+		want           string // the reason; "": none
+	}{
+		{"back-offs of a container with a probe", seen{probed: true, events: restarting(18)}, seen{probed: true, events: restarting(7)}, "syncs"},
+		{"back-offs of a container whose hook has failed", seen{hook: "c", events: restarting(18)}, seen{hook: "c", events: restarting(7)}, "syncs"},
+		{"back-offs of a container without a probe, beside one whose hook has failed", seen{hook: "i", events: restarting(18)}, seen{hook: "i", events: restarting(7)}, ""},
+		{"more than three times as many back-offs", seen{probed: true, events: restarting(22)}, seen{probed: true, events: restarting(7)}, ""},
+		{"more back-offs under the agent", seen{probed: true, events: restarting(7)}, seen{probed: true, events: restarting(18)}, ""},
+		{"back-offs under the kubelet alone", seen{probed: true, events: restarting(2)}, seen{probed: true}, ""},
+		{"another Event of a container with a probe", seen{probed: true, events: pull(18)}, seen{probed: true, events: pull(7)}, ""},
+
+		{"as many Events as a client writes", seen{written: 24, events: pull(3)}, seen{written: 24, events: pull(5)}, "limit"},
+		{"an Event less under the kubelet", seen{written: 23, events: pull(3)}, seen{written: 24, events: pull(5)}, ""},
+		{"an Event less under the agent", seen{written: 24, events: pull(3)}, seen{written: 23, events: pull(5)}, ""},
+		{"an Event that the kubelet alone has", seen{written: 24, events: pull(3)}, seen{written: 25}, ""},
+
+		{"the agent misses a ConfigMap after a back-off of another container", seen{backOff: "i"}, seen{backOff: "i", events: missing}, "config"},
+		{"the kubelet misses it", seen{backOff: "i", events: missing}, seen{backOff: "i"}, ""},
+		{"the agent misses it without a back-off before", seen{}, seen{events: missing}, ""},
+		{"the agent alone has a back-off before", seen{}, seen{backOff: "i", events: missing}, ""},
+		{"the back-off is of the same container", seen{backOff: "c"}, seen{backOff: "c", events: missing}, ""},
+		{"the agent misses it twice", seen{backOff: "i"}, seen{backOff: "i", events: map[string]int32{`Error: configmap "m" not found`: 4}}, ""},
+		{"the agent misses a Secret", seen{backOff: "i"}, seen{backOff: "i", events: map[string]int32{`Error: secret "m" not found`: 1}}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			kubelet, agent := test.kubelet.trace(), test.agent.trace()
+			lines := trace.Compare(kubelet, agent)
+			if len(lines) != 1 {
+				t.Fatalf("differences %q, want one", lines)
+			}
+			got := ""
+			if r := reasonOf(lines, kubelet, agent); r != nil {
+				got = r.name
+			}
+			if got != test.want {
+				t.Errorf("%s has the reason %q, want %q", lines[0], got, test.want)
+			}
+		})
+	}
+}

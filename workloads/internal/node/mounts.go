@@ -38,6 +38,9 @@ func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*fil
 		if err != nil {
 			return nil, err
 		}
+		if at := p.hostPathOf(m.Name); at != "" {
+			below = path.Join(at, below)
+		}
 		content, fromAPI := p.payloads[m.Name]
 		image := p.isImage(m.Name)
 		mount := files.Mount{Path: m.MountPath, Tree: tree, SubPath: below, ReadOnly: m.ReadOnly || fromAPI || image}
@@ -82,6 +85,16 @@ func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*fil
 // isImage reports whether a volume is an image.
 func (p *pod) isImage(volume string) bool {
 	return slices.ContainsFunc(p.api.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == volume && v.Image != nil })
+}
+
+// hostPathOf returns the part of the files of the node that a volume shows; empty: it is of another type.
+func (p *pod) hostPathOf(volume string) string {
+	for _, v := range p.api.Spec.Volumes {
+		if v.Name == volume && v.HostPath != nil {
+			return inTree(v.HostPath.Path)
+		}
+	}
+	return ""
 }
 
 // subPath returns the part of a volume that is mounted.
@@ -142,17 +155,23 @@ func (p *pod) hostname() string {
 	return name
 }
 
-// hosts returns /etc/hosts.
+// hosts returns /etc/hosts, which is that of the node in its network.
 func (p *pod) hosts() string {
 	var b bytes.Buffer
-	b.WriteString("# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n" +
-		"fe00::0\tip6-localnet\nfe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes\nfe00::2\tip6-allrouters\n")
-	name := p.hostname()
-	if p.api.Spec.Subdomain != "" && p.api.Spec.HostnameOverride == nil {
-		name = fmt.Sprintf("%s.%s.%s.svc.%s\t%s", name, p.api.Spec.Subdomain, p.api.Namespace, clusterDomain, name)
-	}
-	for _, ip := range p.ips {
-		fmt.Fprintf(&b, "%s\t%s\n", ip, name)
+	if kubecontainer.IsHostNetworkPod(p.api) {
+		b.WriteString("# Kubernetes-managed hosts file (host network).\n")
+		own, _ := fs.ReadFile(p.node.files(), hostsFile) // a pod may have removed it
+		b.Write(own)
+	} else {
+		b.WriteString("# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n" +
+			"fe00::0\tip6-localnet\nfe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes\nfe00::2\tip6-allrouters\n")
+		name := p.hostname()
+		if p.api.Spec.Subdomain != "" && p.api.Spec.HostnameOverride == nil {
+			name = fmt.Sprintf("%s.%s.%s.svc.%s\t%s", name, p.api.Spec.Subdomain, p.api.Namespace, clusterDomain, name)
+		}
+		for _, ip := range p.ips {
+			fmt.Fprintf(&b, "%s\t%s\n", ip, name)
+		}
 	}
 	if len(p.api.Spec.HostAliases) > 0 {
 		b.WriteString("\n# Entries added by HostAliases.\n")

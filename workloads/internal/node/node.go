@@ -26,10 +26,11 @@ type node struct {
 	logger  klog.Logger
 
 	// Of the goroutine of the node.
-	pods   map[types.UID]*pod
-	images map[string]bool // pulled
-	subnet subnet
-	taken  map[string]types.UID // addresses
+	pods     map[types.UID]*pod
+	images   map[string]bool // pulled
+	subnet   subnet
+	taken    map[string]types.UID // addresses
+	hasFiles bool                 // at first
 
 	mu         sync.Mutex
 	work       chan struct{} // has room for one: there is work

@@ -251,7 +251,7 @@ func (p *pod) tree(ctx context.Context, v *corev1.Volume) (*files.Tree, error) {
 		p.trees = append(p.trees, tree)
 		return tree, nil
 	case v.HostPath != nil:
-		return p.node.agent.volumes.of("host/" + p.node.name + "/" + strings.Trim(v.HostPath.Path, "/")), nil
+		return p.node.hostPath(v.HostPath)
 	}
 	return nil, errors.New("no volume plugin matched: fakecluster has configMap, secret, downwardAPI, projected, emptyDir, hostPath, image, ephemeral and persistentVolumeClaim")
 }

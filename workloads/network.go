@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
@@ -38,7 +41,10 @@ func (w *Workloads) startOthers(ctx context.Context, c *fakecluster.Cluster, s *
 	if len(s.nodes) == 0 {
 		return w.startNodes(ctx, c, s, shared)
 	}
-	if w.network, err = network.New(network.Config{Informers: shared, Seed: w.attachment.Seed()}); err != nil {
+	if w.dns, err = w.dnsAddress(ctx); err != nil {
+		return nil, fmt.Errorf("the address of the DNS: %w", err)
+	}
+	if w.network, err = network.New(network.Config{Informers: shared, DNS: w.dns, Seed: w.attachment.Seed()}); err != nil {
 		return nil, fmt.Errorf("the network of the pods: %w", err)
 	}
 	l, err := w.network.ListenAPIServer()
@@ -58,4 +64,25 @@ func (w *Workloads) startOthers(ctx context.Context, c *fakecluster.Cluster, s *
 		w.network.Close()
 		stop()
 	}, err
+}
+
+// dnsAddress returns the address of the cluster's DNS: the tenth one of the range of Services, as kubeadm chooses it. The first one is that of the
+// Service kubernetes.
+func (w *Workloads) dnsAddress(ctx context.Context) (netip.Addr, error) {
+	admin, err := kubernetes.NewForConfig(w.attachment.ConfigFor("system:workloads", "system:masters"))
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	service, err := admin.CoreV1().Services(metav1.NamespaceDefault).Get(ctx, "kubernetes", metav1.GetOptions{})
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	ip, err := netip.ParseAddr(service.Spec.ClusterIP)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	for range 9 {
+		ip = ip.Next()
+	}
+	return ip, nil
 }

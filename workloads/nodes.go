@@ -101,7 +101,7 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: runtimes, Files: imageFiles, OnlyKnownImages: s.onlyKnown,
 		Seed: w.attachment.Seed(), Informers: shared, Report: w.report,
 		Revision: w.attachment.Revision, Faulty: w.attachment.Faulty,
-		Network: w.network,
+		Network: w.network, DNS: w.dns.String(),
 		Client: func(user string, groups ...string) (kubernetes.Interface, error) {
 			return controlplane.NewClient(w.attachment.ConfigFor(user, groups...), "kubelet", user)
 		},

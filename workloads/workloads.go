@@ -3,6 +3,7 @@ package workloads
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ type Workloads struct {
 	plane      *controlplane.Plane
 	agent      *node.Agent // nil: there are no Nodes
 	network    *network.Network
+	dns        netip.Addr // of the cluster
 	end        func()
 	leave      sync.Once    // the cluster, which goes on
 	fail       func(error)  // the test, if there is one

@@ -21,14 +21,35 @@ func serviceOf(object any) ([]string, error) {
 	return []string{slice.Namespace + "/" + slice.Labels[discoveryv1.LabelServiceName]}, nil
 }
 
+// byEndpoint is the name of an index of EndpointSlices of Services: by the addresses of their endpoints.
+const byEndpoint = "fakecluster.io/endpoint"
+
+func endpointsOf(object any) (all []string, err error) {
+	slice, ok := object.(*discoveryv1.EndpointSlice)
+	if !ok || slice.Labels[discoveryv1.LabelServiceName] == "" {
+		return nil, nil
+	}
+	for _, e := range slice.Endpoints {
+		all = append(all, e.Addresses...)
+	}
+	return all, nil
+}
+
 // slicesOf returns the EndpointSlices of a Service, by name.
 func (n *Network) slicesOf(namespace, service string) []*discoveryv1.EndpointSlice {
-	objects, _ := n.slices.ByIndex(byService, namespace+"/"+service)
+	return n.slicesBy(byService, namespace+"/"+service)
+}
+
+// slicesBy returns the EndpointSlices with a key of an index, by name.
+func (n *Network) slicesBy(index, key string) []*discoveryv1.EndpointSlice {
+	objects, _ := n.slices.ByIndex(index, key)
 	all := make([]*discoveryv1.EndpointSlice, 0, len(objects))
 	for _, o := range objects {
 		all = append(all, o.(*discoveryv1.EndpointSlice))
 	}
-	slices.SortFunc(all, func(a, b *discoveryv1.EndpointSlice) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b *discoveryv1.EndpointSlice) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
 	return all
 }
 

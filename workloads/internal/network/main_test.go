@@ -11,6 +11,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
 )
@@ -39,6 +40,9 @@ func newWorld(t *testing.T) *world {
 			Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: fmt.Sprintf("172.18.0.%d", i)}},
 		}})
 	}
+	for _, name := range []string{"default", "other"} {
+		w.add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
 	w.service("kubernetes", func(s *corev1.Service) {
 		s.Spec.ClusterIP = "10.0.0.1"
 		s.Spec.Ports[0] = corev1.ServicePort{Name: "https", Port: 443}
@@ -54,6 +58,8 @@ func (w *world) add(object any) {
 	switch object.(type) {
 	case *corev1.Node:
 		err = core.Nodes().Informer().GetIndexer().Add(object)
+	case *corev1.Namespace:
+		err = core.Namespaces().Informer().GetIndexer().Add(object)
 	case *corev1.Service:
 		err = core.Services().Informer().GetIndexer().Add(object)
 	case *discoveryv1.EndpointSlice:
@@ -101,7 +107,16 @@ func (w *world) pod(change ...func(*corev1.Pod)) *Host {
 	for _, f := range change {
 		f(pod)
 	}
-	return w.AddHost(pod, []string{fmt.Sprintf("10.244.0.%d", w.pods)}, "172.18.0."+pod.Spec.NodeName[1:])
+	ip, names := fmt.Sprintf("10.244.0.%d", w.pods), clusterFirst(pod.Namespace)
+	names.Hosts = ip + "\t" + pod.Name + "\n"
+	return w.AddHost(pod, []string{ip}, "172.18.0."+pod.Spec.NodeName[1:], names)
+}
+
+// clusterFirst returns the names of a pod that uses the DNS of the cluster.
+func clusterFirst(namespace string) Names {
+	return Names{DNS: &runtimeapi.DNSConfig{
+		Servers: []string{"10.0.0.10"}, Searches: []string{namespace + ".svc.cluster.local", "svc.cluster.local", "cluster.local"}, Options: []string{"ndots:5"},
+	}}
 }
 
 // answer makes a process write a text to each connection at an address, with the address of the client behind it, and close it.

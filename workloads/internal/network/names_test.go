@@ -1,17 +1,17 @@
 package network
 
 import (
-	"fmt"
 	"net"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-func TestNames(t *testing.T) {
-	w := newWorld(t)
+// addNames adds the Services web, db, which is headless, and alias, loop, outside and number, which are ExternalNames.
+func (w *world) addNames() {
 	w.service("web")
 	w.service("db", func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone })
 	w.endpoints("db",
@@ -19,24 +19,29 @@ func TestNames(t *testing.T) {
 		discoveryv1.Endpoint{Addresses: []string{"10.244.1.1"}, Hostname: new("db-0")},
 		discoveryv1.Endpoint{Addresses: []string{"10.244.1.3"}},
 		state(discoveryv1.Endpoint{Addresses: []string{"10.244.1.4"}, Hostname: new("db-3")}, false, false, false))
-	w.service("alias", func(s *corev1.Service) {
-		s.Spec.Type, s.Spec.ClusterIP, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "", "web.default.svc.cluster.local."
-	})
-	w.service("loop", func(s *corev1.Service) {
-		s.Spec.Type, s.Spec.ClusterIP, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "", "loop.default.svc.cluster.local"
-	})
-	w.service("outside", func(s *corev1.Service) {
-		s.Spec.Type, s.Spec.ClusterIP, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "", "example.com"
-	})
-	near := w.pod(func(p *corev1.Pod) {
-		p.Spec.Hostname, p.Spec.Subdomain = "me", "db"
-		p.Spec.HostAliases = []corev1.HostAlias{{IP: "10.1.2.3", Hostnames: []string{"old-db", "Older-db"}}}
-	})
-	far := w.pod(func(p *corev1.Pod) { p.Namespace = "other" })
-	onNode := w.pod(func(p *corev1.Pod) { p.Spec.HostNetwork = true })
-	likeNode := w.pod(func(p *corev1.Pod) { p.Spec.HostNetwork, p.Spec.DNSPolicy = true, corev1.DNSClusterFirstWithHostNet })
-	none := w.pod(func(p *corev1.Pod) {
-		p.Spec.DNSPolicy, p.Spec.DNSConfig = corev1.DNSNone, &corev1.PodDNSConfig{Searches: []string{"default.svc.cluster.local"}}
+	for name, external := range map[string]string{
+		"alias": "web.default.svc.cluster.local.", "loop": "loop.default.svc.cluster.local", "outside": "Example.com", "number": "10.1.1.1",
+	} {
+		w.service(name, func(s *corev1.Service) {
+			s.Spec.Type, s.Spec.ClusterIP, s.Spec.ExternalName = corev1.ServiceTypeExternalName, "", external
+		})
+	}
+}
+
+func TestNames(t *testing.T) {
+	w := newWorld(t)
+	w.addNames()
+	names := func(change func(*Names)) *Host {
+		all := clusterFirst("default")
+		change(&all)
+		return w.AddHost(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "n1"}}, []string{"10.244.2.1"}, "172.18.0.1", all)
+	}
+	near, far := names(func(n *Names) {
+		n.Hosts = "# names\n127.0.0.1\tlocalhost\n10.244.0.1\tme.db.default.svc.cluster.local\tme\n\n10.1.2.3\told-db\tOlder-db # aliases\nx y\n"
+	}), w.pod(func(p *corev1.Pod) { p.Namespace = "other" })
+	elsewhere := names(func(n *Names) { n.DNS.Servers = []string{"127.0.0.1"} })
+	none := names(func(n *Names) {
+		n.DNS = &runtimeapi.DNSConfig{Servers: []string{"10.9.9.9", "10.0.0.10"}, Searches: []string{"svc.cluster.local.", "."}}
 	})
 	for _, test := range []struct {
 		from       *Process
@@ -47,67 +52,46 @@ func TestNames(t *testing.T) {
 		{near.Process, "web.default.svc", "10.0.0.7"},
 		{near.Process, "web.default.svc.cluster.local", "10.0.0.7"},
 		{near.Process, "web.default.svc.cluster.local.", "10.0.0.7"},
-		{near.Process, "web.", ""},
-		{far.Process, "web", ""},
+		{near.Process, "_http._tcp.web", "10.0.0.7"},
+		{near.Process, "web.", "not on 10.0.0.10"},
+		{far.Process, "web", "not on 10.0.0.10"},
 		{far.Process, "web.default", "10.0.0.7"},
 		{w.test, "web", "10.0.0.7"},
 		{near.Process, "db", "10.244.1.1 10.244.1.2 10.244.1.3"},
 		{near.Process, "db-1.db", "10.244.1.2"},
 		{far.Process, "db-0.db.default.svc.cluster.local", "10.244.1.1"},
 		{near.Process, "10-244-1-3.db", "10.244.1.3"},
-		{near.Process, "db-3.db", ""},
+		{near.Process, "db-3.db", "not on 10.0.0.10"},
 		{near.Process, "alias", "10.0.0.7"},
-		{near.Process, "loop", ""},
-		{near.Process, "outside", ""},
+		{near.Process, "loop", "not on 10.0.0.10"},
+		{near.Process, "outside", "not on 10.0.0.10"},
 		{near.Process, "kubernetes.default.svc", "10.0.0.1"},
 		{near.Process, "10-244-0-9.default.pod", "10.244.0.9"},
+		{near.Process, "10-244-0-9.nowhere.pod", "not on 10.0.0.10"},
 		{near.Process, "me", "10.244.0.1"},
 		{near.Process, "me.db.default.svc.cluster.local", "10.244.0.1"},
 		{near.Process, "older-db", "10.1.2.3"},
 		{near.Process, "localhost", "127.0.0.1"},
 		{near.Process, "10.9.8.7", "10.9.8.7"},
-		{near.Process, "example.com", ""},
-		{onNode.Process, "web.default.svc", ""},
-		{likeNode.Process, "web", "10.0.0.7"},
-		{none.Process, "web", "10.0.0.7"},
-		{none.Process, "web.default", ""},
+		{near.Process, "example.com", "not on 10.0.0.10"},
+		{elsewhere.Process, "web.default.svc", "not on 127.0.0.1"},
+		{none.Process, "web.default", "10.0.0.7"},
+		{none.Process, "web", "not on 10.9.9.9"},
 	} {
-		got, err := test.from.LookupHost(t.Context(), test.name)
-		if strings.Join(got, " ") != test.want {
-			t.Errorf("%s is %v, want %s; %v", test.name, got, test.want, err)
+		found, err := test.from.names.addresses(test.name)
+		var got []string
+		for _, ip := range found {
+			got = append(got, ip.String())
 		}
-		if test.want == "" {
-			fails(t, err, "lookup "+test.name+" on 10.0.0.10:53: no such host", nil)
-			if dns, ok := err.(*net.DNSError); !ok || !dns.IsNotFound {
-				t.Errorf("%#v", err)
+		if server, missing := strings.CutPrefix(test.want, "not on "); missing {
+			fails(t, err, "lookup "+test.name+" on "+server+":53: no such host", nil)
+			if dns, ok := err.(*net.DNSError); !ok || !dns.IsNotFound || got != nil {
+				t.Errorf("%s is %v; %#v", test.name, got, err)
 			}
+		} else if strings.Join(got, " ") != test.want || err != nil {
+			t.Errorf("%s is %v, want %s; %v", test.name, got, test.want, err)
 		}
 	}
 	_, err := near.Dial(t.Context(), "tcp", "nothing:80")
 	fails(t, err, "dial tcp: lookup nothing on 10.0.0.10:53: no such host", nil)
-
-	for _, test := range []struct{ service, proto, name, want string }{
-		{"http", "tcp", "web", "web.default.svc.cluster.local.:80"},
-		{"http", "tcp", "db", "db-0.db.default.svc.cluster.local.:8080 db-1.db.default.svc.cluster.local.:8080 10-244-1-3.db.default.svc.cluster.local.:8080"},
-		{"", "", "_http._tcp.web.default.svc", "web.default.svc.cluster.local.:80"},
-		{"grpc", "tcp", "web", ""},
-		{"http", "udp", "web", ""},
-		{"http", "tcp", "outside", ""},
-	} {
-		query := test.name
-		if test.service != "" {
-			query = "_" + test.service + "._" + test.proto + "." + test.name
-		}
-		_, records, err := near.LookupSRV(t.Context(), test.service, test.proto, test.name)
-		var got []string
-		for _, r := range records {
-			got = append(got, fmt.Sprintf("%s:%d", r.Target, r.Port))
-		}
-		if strings.Join(got, " ") != test.want {
-			t.Errorf("%s is %v, want %s; %v", query, got, test.want, err)
-		}
-		if test.want == "" {
-			fails(t, err, "lookup "+query+" on 10.0.0.10:53: no such host", nil)
-		}
-	}
 }

@@ -15,24 +15,30 @@ import (
 	"k8s.io/client-go/informers"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // Config is what New needs.
 type Config struct {
 	// Informers are shared with other programs of the cluster. The caller starts them after New has returned.
 	Informers informers.SharedInformerFactory
+	// DNS is the address of the cluster's DNS. Default: 10.0.0.10.
+	DNS netip.Addr
 	// Seed determines which endpoint of a Service gets the first connection.
 	Seed uint64
 }
 
 // Network connects the pods of a cluster. Its methods are safe for concurrent use.
 type Network struct {
-	config   Config
-	services cache.Indexer
-	slices   cache.Indexer
-	nodes    corelisters.NodeLister
-	test     *Process // of Dial
-	server   *Process // the API server
+	config     Config
+	services   cache.Indexer
+	slices     cache.Indexer
+	nodes      corelisters.NodeLister
+	namespaces corelisters.NamespaceLister
+	test       *Process // of Dial
+	server     *Process // the API server
+	dns        *Process
+	serving    sync.WaitGroup // connections to the DNS
 
 	mu         sync.Mutex
 	stacks     map[netip.Addr]*stack
@@ -79,20 +85,28 @@ var (
 
 // New makes a network without hosts.
 func New(config Config) (*Network, error) {
+	if !config.DNS.IsValid() {
+		config.DNS = netip.AddrFrom4([4]byte{10, 0, 0, 10})
+	}
 	core, discovery := config.Informers.Core().V1(), config.Informers.Discovery().V1()
 	n := &Network{
 		config: config, services: core.Services().Informer().GetIndexer(), slices: discovery.EndpointSlices().Informer().GetIndexer(),
-		nodes:  core.Nodes().Lister(),
+		nodes: core.Nodes().Lister(), namespaces: core.Namespaces().Lister(),
 		stacks: map[netip.Addr]*stack{}, ports: map[nodeAddress]hostPort{}, flows: map[ends]*flow{}, balance: map[string]*balancer{}, hosts: map[*Host]struct{}{}, kubelets: map[string]*Process{}, nodeStacks: map[string]*stack{},
 	}
 	if err := core.Services().Informer().AddIndexers(cache.Indexers{byAddress: addressesOf}); err != nil {
 		return nil, fmt.Errorf("index Services: %w", err)
 	}
-	if err := discovery.EndpointSlices().Informer().AddIndexers(cache.Indexers{byService: serviceOf}); err != nil {
+	if err := discovery.EndpointSlices().Informer().AddIndexers(cache.Indexers{byService: serviceOf, byEndpoint: endpointsOf}); err != nil {
 		return nil, fmt.Errorf("index EndpointSlices: %w", err)
 	}
 	n.server = n.newProcess(n.newStack("", serverAddress), resolver{network: n})
-	n.test = n.newProcess(n.newStack("", testAddress), resolver{network: n, searches: searches("default", nil)})
+	n.test = n.newProcess(n.newStack("", testAddress), n.resolverOf(Names{DNS: &runtimeapi.DNSConfig{
+		Servers: []string{config.DNS.String()}, Options: []string{"ndots:5"}, Searches: []string{"default.svc." + domain, "svc." + domain, domain},
+	}}))
+	if err := n.listenDNS(); err != nil {
+		return nil, fmt.Errorf("the DNS: %w", err)
+	}
 	return n, nil
 }
 
@@ -134,7 +148,7 @@ func (n *Network) ListenAPIServer() (net.Listener, error) {
 // ListenKubelet listens for the API server at the kubelet of a node, and dial connects to it. Nobody else reaches the listener. end closes
 // it and its connections.
 func (n *Network) ListenKubelet() (l net.Listener, dial func(context.Context) (net.Conn, error), end func(), err error) {
-	p := n.newProcess(n.newStack("", loopback), resolver{network: n, alone: true})
+	p := n.newProcess(n.newStack("", loopback), resolver{network: n})
 	if l, err = p.Listen("tcp", net.JoinHostPort(loopback.String(), "0")); err != nil {
 		return nil, nil, nil, err
 	}
@@ -150,11 +164,11 @@ const serverPort = 6443
 // HTTPClient returns a client of the test, as [Process.HTTPClient].
 func (n *Network) HTTPClient() *http.Client { return n.test.HTTPClient() }
 
-// Close ends all hosts, and the connections of the test.
+// Close ends all hosts, the connections of the test, and the DNS.
 func (n *Network) Close() {
 	n.mu.Lock()
 	n.ended = true
-	processes := append([]*Process{n.test, n.server}, n.tunnels...)
+	processes := append([]*Process{n.test, n.server, n.dns}, n.tunnels...)
 	for _, p := range n.kubelets {
 		processes = append(processes, p)
 	}
@@ -170,6 +184,7 @@ func (n *Network) Close() {
 	for _, p := range processes {
 		p.Close()
 	}
+	n.serving.Wait()
 }
 
 // Host is a pod on the network. Its own Process is for what belongs to no container.
@@ -185,7 +200,7 @@ type Host struct {
 
 // AddHost adds a pod when its sandbox starts, with at least one address. A pod of the network of its node has the address of the
 // node. The host ports of the pod's containers lead to it.
-func (n *Network) AddHost(pod *corev1.Pod, ips []string, nodeIP string) *Host {
+func (n *Network) AddHost(pod *corev1.Pod, ips []string, nodeIP string, names Names) *Host {
 	h := &Host{pod: pod, node: parse(nodeIP)}
 	n.mu.Lock()
 	stack := n.nodeStack(pod.Spec.NodeName, h.node)
@@ -196,7 +211,7 @@ func (n *Network) AddHost(pod *corev1.Pod, ips []string, nodeIP string) *Host {
 			n.stacks[parse(ip)] = stack
 		}
 	}
-	h.Process = n.newProcess(stack, n.resolverOf(pod, stack.ips[0]))
+	h.Process = n.newProcess(stack, n.resolverOf(names))
 	h.processes = []*Process{h.Process}
 	n.hosts[h] = struct{}{}
 	n.openPorts(h)

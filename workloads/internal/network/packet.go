@@ -29,6 +29,7 @@ type packetConn struct {
 	process *Process
 	at      netip.AddrPort // an unspecified address stands for all of the pod
 	remote  netip.AddrPort // the peer of Dial; the zero value: it has none
+	handle  func(packet)   // gets packets in the goroutine that sends them; nil: they wait to be read
 
 	// flows are those that the socket has begun, by the address that it sends to. The lock of the network guards them.
 	flows map[netip.AddrPort]*flow
@@ -91,6 +92,10 @@ func (c *packetConn) boundAt() netip.AddrPort { return c.at }
 
 // receive adds a packet to those that wait to be read.
 func (c *packetConn) receive(p packet) {
+	if c.handle != nil {
+		c.handle(p)
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed || c.size+len(p.data) > receiveBuffer {

@@ -60,7 +60,7 @@ func (n *Network) kubelet(node string, ip netip.Addr) *Process {
 	defer n.mu.Unlock()
 	p := n.kubelets[node]
 	if p == nil {
-		p = n.newProcess(n.nodeStack(node, ip), resolver{network: n, alone: true})
+		p = n.newProcess(n.nodeStack(node, ip), resolver{network: n})
 		n.kubelets[node] = p
 	}
 	return p

@@ -73,6 +73,8 @@ func (n *Network) lead(s *stack, to netip.AddrPort, protocol corev1.Protocol, la
 		target = s
 	case n.server.stack.has(to.Addr()):
 		target = n.server.stack
+	case n.dns.stack.has(to.Addr()):
+		target = n.dns.stack
 	}
 	if target == nil && n.isNode(to.Addr()) {
 		return lead{err: syscall.ECONNREFUSED}

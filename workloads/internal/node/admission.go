@@ -100,6 +100,7 @@ func (p *pod) adopt(ctx context.Context) bool {
 			p.ips = append(p.ips, ip.IP)
 		}
 	}
+	p.sandbox.dns = p.dnsConfig(ctx)
 	adopted := false
 	for _, statuses := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
 		for i := range statuses {

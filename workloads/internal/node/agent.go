@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,8 @@ type Config struct {
 	Files []ImageFiles
 	// OnlyKnownImages makes the pull of an image fail that neither a runtime nor Files have, and no behavior names.
 	OnlyKnownImages bool
+	// DNS is the address of the cluster's DNS, for /etc/resolv.conf. Default: 10.0.0.10.
+	DNS string
 	// Network connects the pods. The caller closes it after Wait. Default: pods are not connected.
 	Network *network.Network
 	// Seed determines all random delays.
@@ -87,6 +90,7 @@ func Start(ctx context.Context, config Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.DNS = cmp.Or(config.DNS, defaultDNS)
 	a := &Agent{config: config, reported: map[string]bool{}, byName: map[string]*node{}, lister: config.Informers.Core().V1().Nodes().Lister(),
 		services: config.Informers.Core().V1().Services().Lister()}
 	if a.behaviors, err = newBehaviors(config.Behaviors); err != nil {

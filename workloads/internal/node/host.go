@@ -8,7 +8,7 @@ import (
 func (p *pod) host() *network.Host {
 	n := p.node.agent.config.Network
 	if p.sandbox.host == nil && n != nil && !p.sandbox.stopped {
-		p.sandbox.host = n.AddHost(p.api, p.addresses(), p.node.ip)
+		p.sandbox.host = n.AddHost(p.api, p.addresses(), p.node.ip, network.Names{Hosts: p.hosts(), DNS: p.sandbox.dns})
 	}
 	return p.sandbox.host
 }

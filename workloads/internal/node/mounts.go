@@ -22,9 +22,6 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
-// clusterDomain is what the names of Services end with.
-const clusterDomain = "cluster.local"
-
 // root returns the files that a container sees: its own, and the volumes that it mounts.
 func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*files.Root, error) {
 	var mounts []files.Mount
@@ -67,7 +64,7 @@ func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*fil
 		return nil, err
 	}
 	for name, text := range map[string]string{
-		"/etc/hosts": p.hosts(), "/etc/hostname": p.hostname() + "\n", "/etc/resolv.conf": p.resolver(), spec.TerminationMessagePath: "",
+		"/etc/hosts": p.hosts(), "/etc/hostname": p.hostname() + "\n", "/etc/resolv.conf": resolvConf(p.sandbox.dns), spec.TerminationMessagePath: "",
 	} {
 		if name == "" || slices.ContainsFunc(spec.VolumeMounts, func(m corev1.VolumeMount) bool { return path.Clean(m.MountPath) == name }) {
 			continue
@@ -178,37 +175,6 @@ func (p *pod) hosts() string {
 		for _, alias := range p.api.Spec.HostAliases {
 			fmt.Fprintf(&b, "%s\t%s\n", alias.IP, strings.Join(alias.Hostnames, "\t"))
 		}
-	}
-	return b.String()
-}
-
-// resolver returns /etc/resolv.conf.
-func (p *pod) resolver() string {
-	var servers, search, options []string
-	if p.api.Spec.DNSPolicy == corev1.DNSClusterFirst && !p.api.Spec.HostNetwork || p.api.Spec.DNSPolicy == corev1.DNSClusterFirstWithHostNet {
-		servers = []string{"10.0.0.10"}
-		search = []string{p.api.Namespace + ".svc." + clusterDomain, "svc." + clusterDomain, clusterDomain}
-		options = []string{"ndots:5"}
-	}
-	if c := p.api.Spec.DNSConfig; c != nil {
-		servers, search = append(servers, c.Nameservers...), append(search, c.Searches...)
-		for _, o := range c.Options {
-			option := o.Name
-			if o.Value != nil {
-				option += ":" + *o.Value
-			}
-			options = append(options, option)
-		}
-	}
-	var b strings.Builder
-	if len(search) > 0 {
-		fmt.Fprintf(&b, "search %s\n", strings.Join(search, " "))
-	}
-	for _, server := range servers {
-		fmt.Fprintf(&b, "nameserver %s\n", server)
-	}
-	if len(options) > 0 {
-		fmt.Fprintf(&b, "options %s\n", strings.Join(options, " "))
 	}
 	return b.String()
 }

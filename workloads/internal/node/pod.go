@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	utilpod "k8s.io/kubernetes/pkg/util/pod"
@@ -82,7 +83,8 @@ type sandbox struct {
 	readyAt time.Time // zero: it does not exist
 	ready   bool
 	stopped bool
-	host    *network.Host // nil: it has not joined the network
+	host    *network.Host         // nil: it has not joined the network
+	dns     *runtimeapi.DNSConfig // what /etc/resolv.conf has
 }
 
 func (s sandbox) exists() bool { return s.ready }
@@ -424,6 +426,7 @@ func (p *pod) startSandbox(ctx context.Context, now time.Time) bool {
 	if !kubecontainer.IsHostNetworkPod(p.api) {
 		p.ips = []string{p.node.allocate(p)}
 	}
+	s.dns = p.dnsConfig(ctx)
 	p.host()
 	// The kubelet reports at once that containers can start. The addresses follow with the next status.
 	status := *p.status.DeepCopy()

@@ -1,0 +1,69 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/kubelet/network/dns"
+)
+
+// clusterDomain is what the names of Services end with.
+const clusterDomain = "cluster.local"
+
+// defaultDNS is the address of the cluster's DNS in the default range of Services.
+const defaultDNS = "10.0.0.10"
+
+// dnsConfig returns what the pod has in its /etc/resolv.conf. The kubelet's own code makes it, as with the flags --cluster-dns,
+// --cluster-domain and --resolv-conf="": a node does not have a DNS of its own.
+func (p *pod) dnsConfig(ctx context.Context) *runtimeapi.DNSConfig {
+	configurer := dns.NewConfigurer(podEvents{ctx: ctx, recorder: p.node.events}, nil, []net.IP{net.ParseIP(p.node.ip)},
+		[]net.IP{net.ParseIP(p.node.agent.config.DNS)}, clusterDomain, "")
+	config, err := configurer.GetPodDNS(klog.NewContext(ctx, p.node.logger), p.api)
+	if err != nil {
+		// The kubelet's code reads a file only with the flag --resolv-conf.
+		p.node.agent.config.Report(fmt.Errorf("the DNS of pod %s: %w", p.key(), err))
+		return &runtimeapi.DNSConfig{}
+	}
+	slices.Sort(config.Options) // with a dnsConfig they come from a map
+	return config
+}
+
+// resolvConf returns /etc/resolv.conf, as containerd writes it.
+func resolvConf(config *runtimeapi.DNSConfig) string {
+	var b strings.Builder
+	if len(config.Searches) > 0 {
+		fmt.Fprintf(&b, "search %s\n", strings.Join(config.Searches, " "))
+	}
+	for _, server := range config.Servers {
+		fmt.Fprintf(&b, "nameserver %s\n", server)
+	}
+	if len(config.Options) > 0 {
+		fmt.Fprintf(&b, "options %s\n", strings.Join(config.Options, " "))
+	}
+	return b.String()
+}
+
+// podEvents records the Events about pods of upstream's code, which calls these methods only.
+type podEvents struct {
+	record.EventRecorderLogger
+	ctx      context.Context
+	recorder *recorder
+}
+
+// WithLogger implements record.EventRecorderLogger.
+func (e podEvents) WithLogger(klog.Logger) record.EventRecorderLogger { return e }
+
+// Event implements record.EventRecorder.
+func (e podEvents) Event(object runtime.Object, eventType, reason, message string) {
+	if pod, ok := object.(*corev1.Pod); ok {
+		e.recorder.pod(e.ctx, pod, eventType, reason, "%s", message)
+	}
+}

@@ -26,7 +26,8 @@ func (p *pod) admit(ctx context.Context, now time.Time) bool {
 		return false
 	}
 	if p.adopt(ctx) {
-		return true
+		p.node.enqueue(p.api.UID) // all are taken over before one of them is resized
+		return false
 	}
 	node := p.node.object()
 	if node == nil {

@@ -74,6 +74,7 @@ type Agent struct {
 	services  corelisters.ServiceLister
 	requests  certificateslisters.PodCertificateRequestLister // nil: the feature is off
 	behaviors *behaviors
+	listed    <-chan struct{} // closed when the nodes have the pods that were there before
 	beats     beats
 	volumes   volumes
 	wait      sync.WaitGroup
@@ -132,7 +133,7 @@ func (a *Agent) Unmatched() []Behavior {
 
 // follow hands the changes of pods and nodes to the nodes that they concern.
 func (a *Agent) follow() error {
-	_, err := a.config.Informers.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	pods, err := a.config.Informers.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { a.pod(object, false) },
 		UpdateFunc: func(_, object any) { a.pod(object, false) },
 		DeleteFunc: func(object any) { a.pod(object, true) },
@@ -140,6 +141,7 @@ func (a *Agent) follow() error {
 	if err != nil {
 		return fmt.Errorf("follow pods: %w", err)
 	}
+	a.listed = pods.HasSyncedChecker().Done()
 	_, err = a.config.Informers.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { a.node(object); a.checkReady() },
 		UpdateFunc: func(any, any) { a.checkReady() },

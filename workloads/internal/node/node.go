@@ -71,6 +71,11 @@ func newNode(ctx context.Context, a *Agent, spec *corev1.Node, client kubernetes
 func (n *node) run(ctx context.Context) {
 	defer n.end()
 	n.register(ctx)
+	select { // what pods that run already have is not given to others
+	case <-ctx.Done():
+		return
+	case <-n.agent.listed:
+	}
 	for {
 		select {
 		case <-ctx.Done():

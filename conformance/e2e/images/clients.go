@@ -16,7 +16,10 @@ import (
 )
 
 // clients are programs of agnhost's image that specs run by exec.
-var clients = map[string]program{"curl": curl, "nc": nc}
+var clients = merged(map[string]program{"curl": curl, "nc": nc}, resolvers)
+
+// resolvers are programs that look names up.
+var resolvers = map[string]program{"dig": dig, "getent": getent, "nslookup": nslookup}
 
 // curl sends a GET request. Its exit codes are 7 if there is no connection, and 28 after a time limit.
 func curl(ctx context.Context, c *workloads.ExecCommand) error {

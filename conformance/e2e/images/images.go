@@ -1,5 +1,5 @@
 // Package images has container images of Kubernetes' e2e suite as Go functions, for workloads.Image: agnhost, busybox,
-// httpd, kitten, nautilus, nginx, nonewprivs and pause. What a program prints is what the specs of the suite look for.
+// glibc-dns-testing, httpd, kitten, nautilus, nginx, nonewprivs and pause. What a program prints is what the specs of the suite look for.
 package images
 
 import (
@@ -31,7 +31,8 @@ const registry = "registry.k8s.io/e2e-test-images/"
 var all = []image{
 	{registry + "agnhost", merged(clients, map[string]program{"agnhost": agnhost, "agnhost-2": agnhost}), []string{"/agnhost"}, []string{"pause"},
 		map[string]string{"/localhost.crt": "Specs only ask for this certificate, and move it.\n"}},
-	{registry + "busybox", map[string]program{"nc": nc, "hexdump": hexdump, "wget": wget}, nil, []string{"sh"}, nil},
+	{registry + "busybox", map[string]program{"nc": nc, "hexdump": hexdump, "nslookup": nslookup, "wget": wget}, nil, []string{"sh"}, nil},
+	{registry + "glibc-dns-testing", resolvers, nil, []string{"sh"}, nil},
 	{registry + "httpd", map[string]program{"httpd": httpd}, nil, []string{"httpd"}, nil},
 	{registry + "nautilus", map[string]program{"nautilus": nautilus}, nil, []string{"nautilus"}, nil},
 	{registry + "nginx", map[string]program{"nginx": nginx}, nil, []string{"nginx"}, nil},

@@ -36,6 +36,17 @@ func TestImages(t *testing.T) {
 			"content of file \"/data/a\": mount-tester new file\n\nmode of file \"/data\": drwxrwxrwx\nperms of file \"/data/a\": -rw-r--r--\n"},
 		{"entrypoint", "agnhost", nil, []string{"entrypoint-tester", "a", "b"}, 0, "[/agnhost entrypoint-tester a b]\n"},
 		{"wget", "busybox", []string{"wget", "nobody"}, nil, 1, "Connecting to nobody\nwget: "},
+		{"dig", "glibc-dns-testing", []string{"sh", "-c", `
+			dig +noall +answer +search kubernetes.default A; dig +tcp +short _https._tcp.kubernetes.default.svc.cluster.local SRV; dig -x 10.0.0.1 +short
+			dig @10.0.0.10 -t A nobody | grep -v HEADER`}, nil, 0,
+			"kubernetes.default.svc.cluster.local.\t30\tIN\tA\t10.0.0.1\n0 100 443 kubernetes.default.svc.cluster.local.\nkubernetes.default.svc.cluster.local.\n" +
+				";; Got answer:\n;; flags: qr rd ra; QUERY: 1, ANSWER: 0, AUTHORITY: 0, ADDITIONAL: 0\n\n;; QUESTION SECTION:\n;nobody.\t\tIN\tA\n\n"},
+		{"nslookup", "agnhost", []string{"sh", "-c", "nslookup kubernetes.default && nslookup 10.0.0.1 && nslookup nothing || echo $?"}, nil, 0,
+			"Server:\t\t10.0.0.10\nAddress:\t10.0.0.10#53\n\nName:\tkubernetes.default.svc.cluster.local\nAddress: 10.0.0.1\n\n" +
+				"Server:\t\t10.0.0.10\nAddress:\t10.0.0.10#53\n\n1.0.0.10.in-addr.arpa\tname = kubernetes.default.svc.cluster.local.\n\n" +
+				"Server:\t\t10.0.0.10\nAddress:\t10.0.0.10#53\n\n** server can't find nothing: NXDOMAIN\n\n1\n"},
+		{"getent", "agnhost", []string{"sh", "-c", "getent hosts localhost kubernetes.default nothing; echo $?"}, nil, 0,
+			"127.0.0.1       localhost\n::1             localhost ip6-localhost ip6-loopback\n10.0.0.1        kubernetes.default.svc.cluster.local\n2\n"},
 		{"hexdump", "busybox", []string{"sh", "-c", "printf abc > /f; hexdump -C /f"}, nil, 0, "00000000  61 62 63"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

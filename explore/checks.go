@@ -319,13 +319,17 @@ func (p *playing) checkRequests() {
 	}
 	p.run.mu.Unlock()
 	for _, r := range requests {
+		var warnings []string
+		if len(r.Webhooks) == 0 && r.Verb != "watch" && r.Verb != "list" && r.Verb != "get" {
+			warnings = p.warnings(r)
+		}
 		switch {
 		case p.user != "" && r.Code == 403 && strings.Contains(r.Message, "is forbidden: User "):
 			p.report(problem{oracle: Permitted, key: r.Verb + " " + r.Resource + "/" + r.Subresource, step: -1,
 				what: "the operator's roles do not allow a request that it needs", detail: r.Message})
-		case len(r.Webhooks) == 0 && len(r.Warnings) > 0 && r.Verb != "watch" && r.Verb != "list" && r.Verb != "get":
-			p.report(problem{oracle: CleanWrites, key: r.Resource + r.Warnings[0], step: -1,
-				what: "the server warns about a write of the operator", detail: p.line(r) + "\n" + strings.Join(r.Warnings, "\n")})
+		case len(warnings) > 0:
+			p.report(problem{oracle: CleanWrites, key: r.Resource + warnings[0], step: -1,
+				what: "the server warns about a write of the operator", detail: p.line(r) + "\n" + strings.Join(warnings, "\n")})
 		case r.DropsStatus:
 			p.report(problem{oracle: CleanWrites, key: r.Resource + " status", step: -1,
 				what: "the server drops the status in a write of the operator, because it is stored at the subresource status alone", detail: p.line(r)})

@@ -76,6 +76,8 @@ type sentRequest struct {
 	dryRun    bool
 	lag       int       // revisions by which a stale answer differs; 0: it does not
 	callers   []uintptr // who sent it, if the run keeps that
+	// written is the object of a write that the server warns about.
+	written map[string]any
 }
 
 // Control runs a controller until the end of the body. Start is called with the configuration that

@@ -85,6 +85,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err == nil && run.probes && (info.Verb == "get" || info.Verb == "list") && mayBeStale(req, run.all) {
 			err = t.probe(seen, req, resp)
 		}
+		if err == nil && len(resp.Header["Warning"]) > 0 {
+			run.mu.Lock()
+			seen.written = writtenBy(req)
+			run.mu.Unlock()
+		}
 		return resp, err
 	}
 	run.cluster.Inject(fault)

@@ -2,6 +2,7 @@ package explore_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,6 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/explore"
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/workloads"
 )
 
 // The exploration sets the status of workloads that fail once, and not again and again: some counts are stored if they are 0,
@@ -48,5 +51,48 @@ func TestWorkloadsThatFailComeToRest(t *testing.T) {
 	}
 	if found.Trials != 1 || len(found.Findings) > 0 {
 		t.Errorf("%s: %+v", found, found.Findings)
+	}
+}
+
+// With the hook, Pods run in each trial, and a correct operator has no finding. Without it there are no Pods.
+func TestTrialsWithLivingPods(t *testing.T) {
+	for name, tc := range map[string]struct {
+		workloads func(testing.TB, *fakecluster.Cluster)
+		trials    []string
+		pods      int32
+	}{
+		"living": {
+			workloads: func(t testing.TB, c *fakecluster.Cluster) { workloads.Run(t, c, workloads.Nodes(1)) },
+			trials:    []string{"create", "create; restart; delete"},
+			pods:      1,
+		},
+		"without the hook": {trials: []string{"create"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, trial := range tc.trials {
+				var running, ready atomic.Int32
+				s := gadgetOperator{image: "nginx"}.subject()
+				s.Roles, s.User = nil, ""
+				s.Workloads = tc.workloads
+				s.Replay = "gadgets.example.com default/a: " + trial
+				s.Invariants = []explore.Invariant{
+					explore.Eventually("pods run", "pods", fakecluster.When(func(p *corev1.Pod) bool {
+						running.Add(1)
+						return p.Status.Phase == corev1.PodRunning && p.Status.PodIP != ""
+					})),
+					explore.Eventually("deployments are ready", "deployments.apps", fakecluster.When(func(d *appsv1.Deployment) bool {
+						ready.Store(d.Status.ReadyReplicas)
+						return d.Status.ReadyReplicas == 1
+					})),
+				}
+				found, err := explore.FindOperator(t, s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if found.Trials != 1 || len(found.Findings) > 0 || (running.Load() > 0) != (tc.pods > 0) || ready.Load() != 1 {
+					t.Errorf("%s: %s, %+v; looked at %d pods, %d ready", trial, found, found.Findings, running.Load(), ready.Load())
+				}
+			}
+		})
 	}
 }

@@ -1,0 +1,97 @@
+package explore_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/explore"
+)
+
+// The server warns about a name of a pull secret that is empty. The user has to know if the name is the user's, and the author of the
+// operator if it is the operator's.
+func TestTheOperatorIsNotToBlameForWhatItCopiesFromTheUser(t *testing.T) {
+	const warning = `spec.template.spec.imagePullSecrets[%].name: invalid empty name ""`
+	for name, tc := range map[string]struct {
+		own, protobuf bool
+		trial         string
+		want          string // the place of the warning that is reported; empty: none is
+	}{
+		"the user's":              {trial: `set /spec/imagePullSecrets [{}]; create`},
+		"the user's, in protobuf": {trial: `set /spec/imagePullSecrets [{}]; create`, protobuf: true},
+		"the user's, beside one":  {trial: `set /spec/imagePullSecrets [{"name":"b"},{"name":""}]; create`},
+		"the operator's":          {trial: `create`, own: true, want: "0"},
+		"the operator's, beside":  {trial: `set /spec/imagePullSecrets [{"name":"b"}]; create`, own: true, want: "1"},
+		"nobody's":                {trial: `set /spec/imagePullSecrets [{"name":"b"}]; create`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, err := explore.FindOperator(t, explore.Subject{
+				Install: []string{"testdata/copier/crd.yaml"},
+				Seeds:   []string{"testdata/copier/sample.yaml"},
+				Run:     func(ctx context.Context, config *rest.Config) error { return copies(ctx, config, tc.own, tc.protobuf) },
+				Replay:  "copiers.example.com default/a: " + tc.trial,
+			})
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case tc.want == "" && len(found.Findings) == 0:
+			case len(found.Findings) != 1 || tc.want == "" || found.Findings[0].Oracle != explore.CleanWrites ||
+				!strings.Contains(found.Findings[0].Report, strings.Replace(warning, "%", tc.want, 1)):
+				t.Errorf("found %+v, want a warning at %q", found.Findings, tc.want)
+			}
+		})
+	}
+}
+
+// copies makes a Deployment for each Copier, with its pull secrets, and one without a name if own is set.
+func copies(ctx context.Context, config *rest.Config, own, protobuf bool) error {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	w, err := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "copiers"}).Namespace("default").Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	context.AfterFunc(ctx, w.Stop)
+	if protobuf {
+		config = rest.CopyConfig(config)
+		config.ContentType = "application/vnd.kubernetes.protobuf"
+	}
+	deployments := kubernetes.NewForConfigOrDie(config).AppsV1().Deployments("default")
+	for e := range w.ResultChan() {
+		if e.Type != watch.Added {
+			continue
+		}
+		copier := e.Object.(*unstructured.Unstructured)
+		labels := map[string]string{"of": copier.GetName()}
+		pods := corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}}}
+		secrets, _, _ := unstructured.NestedSlice(copier.Object, "spec", "imagePullSecrets")
+		for _, of := range secrets {
+			name, _, _ := unstructured.NestedString(of.(map[string]any), "name")
+			pods.ImagePullSecrets = append(pods.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
+		}
+		if own {
+			pods.ImagePullSecrets = append(pods.ImagePullSecrets, corev1.LocalObjectReference{})
+		}
+		_, err := deployments.Create(ctx, &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Name: copier.GetName()},
+			Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pods}},
+		}, metav1.CreateOptions{})
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -225,7 +225,7 @@ func (p *playing) checkCleanedUp(all []state.Object) {
 	var left []string
 	resource := ""
 	for _, o := range all {
-		if p.atRest[o.Name()] || kept(o.Resource) || slices.Contains(p.subject.Ignore, o.Resource) ||
+		if p.atRest[o.Name()] || p.present[o.Name()] != "" || kept(o.Resource) || slices.Contains(p.subject.Ignore, o.Resource) ||
 			slices.ContainsFunc(p.seed.needs, func(n need) bool { return n.name == o.Name() }) {
 			continue
 		}

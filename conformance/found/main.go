@@ -4,6 +4,7 @@
 //	go run ./found                   # all of them; builds each, which takes minutes
 //	go run ./found -only jobset -v   # those in the folders whose names match, with the whole reports
 //	go run ./found -update           # and write the results to found.txt
+//	go run ./found -results DIR      # do not run them: read what they have written to the folder in FAKECLUSTER_FOUND
 //	go run ./found -table            # the table of docs/explore-operator.md, of found.txt
 //
 // The operators are packages of the module in found/modules, whose go.mod has their versions. The exit status is 1 if the findings differ from the list.
@@ -33,18 +34,19 @@ const (
 func main() {
 	only := flag.String("only", "", "run only the operators in the folders of "+modules+" whose names match this regular expression")
 	update := flag.Bool("update", false, "write the results to "+listPath)
+	results := flag.String("results", "", "run nothing, and read the results of former runs from this `folder`")
 	verbose := flag.Bool("v", false, "print the reports of the findings")
 	printTable := flag.Bool("table", false, "print the table of the list, and run nothing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := check(ctx, *only, *update, *verbose, *printTable); err != nil {
+	if err := check(ctx, *only, *results, *update, *verbose, *printTable); err != nil {
 		fmt.Fprintln(os.Stderr, "found:", err)
 		os.Exit(1)
 	}
 }
 
-func check(ctx context.Context, only string, update, verbose, printTable bool) error {
+func check(ctx context.Context, only, results string, update, verbose, printTable bool) error {
 	listed, err := readList(listPath)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -53,7 +55,12 @@ func check(ctx context.Context, only string, update, verbose, printTable bool) e
 		fmt.Print(table(listed))
 		return nil
 	}
-	got, err := run(ctx, only, verbose)
+	var got []operator
+	if results != "" {
+		got, err = readResults(results)
+	} else {
+		got, err = run(ctx, only, verbose)
+	}
 	if err != nil {
 		return err
 	}
@@ -104,9 +111,17 @@ func run(ctx context.Context, only string, verbose bool) (all []operator, err er
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
 	}
-	files, err := filepath.Glob(filepath.Join(results, "*.json"))
+	return readResults(results)
+}
+
+// readResults reads the results in a folder.
+func readResults(folder string) (all []operator, err error) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {
 		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("there are no results in %s", folder)
 	}
 	slices.Sort(files)
 	for _, file := range files {

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
 	"github.com/fakecluster/fakecluster/explore"
 )
 
@@ -26,6 +29,8 @@ const Results = "FAKECLUSTER_FOUND"
 // Run explores an operator of a module, and writes the reports of the findings into the log of the test.
 func Run(t *testing.T, module string, s explore.Subject) {
 	began := time.Now()
+	s.MaxFindings = 50             // the default would end the exploration early
+	klog.SetLogger(logr.Discard()) // the findings say what happened
 	found, err := explore.FindOperator(t, s)
 	if err != nil {
 		t.Fatal(err)

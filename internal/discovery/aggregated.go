@@ -1,10 +1,12 @@
 package discovery
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha512"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -50,18 +52,53 @@ func ServeAggregated(w http.ResponseWriter, req *http.Request, c *resource.Regis
 	if err != nil || media.Convert == nil {
 		return false
 	}
-	document := aggregate(c, prefix == "/api")
+	var d *document
+	var others []Foreign
 	if prefix == "/apis" {
-		merge(document, c, foreign())
+		others = foreign()
 	}
-	text, err := json.Marshal(document)
-	if err != nil {
-		return false
+	if len(others) == 0 {
+		d = c.Memo(prefix, func() any { return newDocument(aggregate(c, prefix == "/api")) }).(*document)
+	} else {
+		list := aggregate(c, false)
+		merge(list, c, others)
+		d = newDocument(list)
 	}
 	w.Header().Set("Vary", "Accept")
-	tag := fmt.Sprintf("%X", sha512.Sum512(text))
-	aggregated.ServeHTTPWithETag(document, tag, media.Convert.GroupVersion(), codecs(), w, req)
+	aggregated.ServeHTTPWithETag(d, d.tag, media.Convert.GroupVersion(), codecs(), w, req)
 	return true
+}
+
+// document is an aggregated document, which is encoded once for each media type. It implements kruntime.CacheableObject.
+type document struct {
+	*apidiscoveryv2.APIGroupDiscoveryList
+	tag     string
+	encoded sync.Map // texts, by the identifiers of encoders
+}
+
+func newDocument(list *apidiscoveryv2.APIGroupDiscoveryList) *document {
+	text, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // it consists of texts
+	}
+	return &document{APIGroupDiscoveryList: list, tag: fmt.Sprintf("%X", sha512.Sum512(text))}
+}
+
+// GetObject implements kruntime.CacheableObject.
+func (d *document) GetObject() kruntime.Object { return d.APIGroupDiscoveryList.DeepCopy() }
+
+// CacheEncode implements kruntime.CacheableObject.
+func (d *document) CacheEncode(by kruntime.Identifier, encode func(kruntime.Object, io.Writer) error, w io.Writer) error {
+	text, ok := d.encoded.Load(by)
+	if !ok {
+		var b bytes.Buffer
+		if err := encode(d.GetObject(), &b); err != nil {
+			return err
+		}
+		text, _ = d.encoded.LoadOrStore(by, b.Bytes())
+	}
+	_, err := w.Write(text.([]byte))
+	return err
 }
 
 // aggregatedOrPlain accepts the aggregated document and the plain one, to find out which of them

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
@@ -26,6 +27,8 @@ type Registry struct {
 	byKey       map[schema.GroupResource]*Resource
 	definitions map[string]*Definition
 	ofGroup     map[string][]*Definition // by name
+
+	memo *sync.Map // see Memo
 }
 
 // Definition is what the registry has of a CustomResourceDefinition, whether
@@ -74,6 +77,7 @@ func NewRegistry(revision int64, builtin []*Resource, definitions []*Definition)
 		byKey:       make(map[schema.GroupResource]*Resource, len(builtin)+len(definitions)),
 		definitions: make(map[string]*Definition, len(definitions)),
 		ofGroup:     map[string][]*Definition{},
+		memo:        &sync.Map{},
 	}
 	c.add(builtin)
 	c.fixed = len(c.groups)
@@ -100,6 +104,16 @@ func (c *Registry) At(revision int64) *Registry {
 	return &later
 }
 
+// Memo returns what make returned for a key when it was called first. That must follow from the resources alone: registries of the same
+// resources at other revisions, also in forks, share it, and goroutines may call make at the same time.
+func (c *Registry) Memo(key string, make func() any) any {
+	if of, ok := c.memo.Load(key); ok {
+		return of
+	}
+	of, _ := c.memo.LoadOrStore(key, make())
+	return of
+}
+
 // With returns the registry after some definitions have changed, and some are gone. It is the one
 // that NewRegistry makes of all of them. Only the groups that they belong to are made again, so that
 // a definition among thousands costs little more than one among few.
@@ -107,7 +121,7 @@ func (c *Registry) With(revision int64, changed []*Definition, gone []string) *R
 	next := &Registry{
 		Revision: revision, builtin: c.builtin, fixed: c.fixed,
 		groups: slices.Clone(c.groups), byName: maps.Clone(c.byName), byKey: maps.Clone(c.byKey),
-		definitions: maps.Clone(c.definitions), ofGroup: maps.Clone(c.ofGroup),
+		definitions: maps.Clone(c.definitions), ofGroup: maps.Clone(c.ofGroup), memo: &sync.Map{},
 	}
 	touched := map[string]bool{}
 	forget := func(name string) {

@@ -122,3 +122,22 @@ func TestDefinitionsAreListedByNameOfOneGroupOrAll(t *testing.T) {
 		}
 	}
 }
+
+// What follows from the resources is computed once for all revisions at which they are the same, and again when one has changed.
+func TestMemoBelongsToTheResources(t *testing.T) {
+	first := NewRegistry(1, []*Resource{served("", "pods", "Pod", "v1")}, nil)
+	groups := func(c *Registry) []string {
+		return c.Memo("groups", func() any { return outline(c) }).([]string)
+	}
+	was := groups(first)
+	if again := groups(first.At(2)); &again[0] != &was[0] {
+		t.Error("a later revision of the same resources computes it again")
+	}
+	changed := first.With(3, []*Definition{defined("as.x.io", served("x.io", "as", "A", "v1"))}, nil)
+	if diff := cmp.Diff([]string{" [v1] pods", "x.io [v1] as"}, groups(changed)); diff != "" {
+		t.Errorf("after a definition (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{" [v1] pods"}, groups(first.At(4))); diff != "" {
+		t.Errorf("of the first one (-want +got):\n%s", diff)
+	}
+}

@@ -321,18 +321,7 @@ func (c *Cluster) begin(revision int64) error {
 // for itself.
 func (c *Cluster) Continue(origin *Cluster) error {
 	revision := c.Store.Revision()
-	// The registry may be ahead of the fork, or behind it. What it has compiled
-	// is valid for the records that the fork has, too.
-	shared := origin.Registry().Definitions("*")
-	for i, d := range shared {
-		if d.Resource != nil && d.Resource.Custom.CallsOut {
-			// It is compiled again, and only the beginning of its history is taken over.
-			stale := *d
-			stale.Record.Revision = 0
-			shared[i] = &stale
-		}
-	}
-	c.registry.inherit(shared)
+	c.registry.inheritFrom(origin.Registry(), revision)
 	if err := c.registry.refresh(); err != nil {
 		return err
 	}

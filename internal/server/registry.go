@@ -41,6 +41,25 @@ func (c *registry) inherit(definitions []*resource.Definition) {
 	c.current.Store(resource.NewRegistry(0, c.builtin, definitions))
 }
 
+// inheritFrom starts with what the origin of a fork has compiled. revision is that of the fork.
+func (c *registry) inheritFrom(origin *resource.Registry, revision int64) {
+	// What the origin has compiled is valid for the records that the fork has, too, also if the origin is ahead of the fork, or
+	// behind it. A definition that calls out is compiled again, and only the beginning of its history is taken over.
+	shared, stale := origin.Definitions("*"), origin.Revision > revision
+	for i, d := range shared {
+		if d.Resource != nil && d.Resource.Custom.CallsOut {
+			again := *d
+			again.Record.Revision = 0
+			shared[i], stale = &again, true
+		}
+	}
+	if stale {
+		c.inherit(shared)
+	} else {
+		c.current.Store(origin)
+	}
+}
+
 // refresh brings the registry up to date with the definitions in the store. If several
 // goroutines call it at once, the newest definitions win, and none of them waits.
 func (c *registry) refresh() error {

@@ -56,7 +56,7 @@ type WebhookServer struct {
 }
 
 // WebhookServer returns how to run the webhook server of WithWebhookPaths. A fork has another
-// port and certificate, and needs a server of its own. Without that option it returns the zero
+// port and CertDir, and needs a server of its own. Without that option it returns the zero
 // value.
 func (c *Cluster) WebhookServer() WebhookServer { return c.services.server }
 

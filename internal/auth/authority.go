@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type Authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 	pool        *x509.CertPool
+	servers     sync.Map // certificates of servers, by their names
 }
 
 // The certificates are valid at any time that the clock of a test may show: that of a
@@ -64,13 +66,21 @@ func certificatePEM(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// ServerCertificate makes the certificate of a server for the names and for 127.0.0.1.
+// ServerCertificate returns the certificate of servers for the names and for 127.0.0.1. It is made once: forks have the same one.
 func (a *Authority) ServerCertificate(names ...string) (tls.Certificate, error) {
+	known := strings.Join(names, " ")
+	if made, ok := a.servers.Load(known); ok {
+		return made.(tls.Certificate), nil
+	}
 	key, der, err := a.sign(&x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: names[0]},
 		DNSNames: names, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
-	return tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key}, err
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	made, _ := a.servers.LoadOrStore(known, tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key})
+	return made.(tls.Certificate), nil
 }
 
 // sign makes a key, and a certificate for it after the template.

@@ -37,7 +37,7 @@ type rulePrefixes struct {
 }
 
 // NewRules makes the rules of a store with the given prefixes. For a forked store, they reuse what
-// the rules of its origin have read, if these are given.
+// the rules of its origin read, if these are given.
 func NewRules(s *store.Store, prefixes Prefixes, origin *Rules) *Rules {
 	r := &Rules{store: s, prefixes: prefixes, keys: rulePrefixes{
 		clusterRoles: prefixes("clusterroles"), clusterBindings: prefixes("clusterrolebindings"),
@@ -46,7 +46,8 @@ func NewRules(s *store.Store, prefixes Prefixes, origin *Rules) *Rules {
 	if origin == nil {
 		return r
 	}
-	if read := origin.current.Load(); read != nil && read.revision <= s.Revision() {
+	// The origin reads what it has not read yet, so that further forks do not read it again.
+	if read, err := origin.load(); err == nil && read.revision <= s.Revision() {
 		inherited := *read
 		inherited.seen = &atomic.Int64{}
 		inherited.seen.Store(read.revision)

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
 
+	"github.com/fakecluster/fakecluster/internal/bubble"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 )
 
@@ -114,6 +115,9 @@ func (c caller) reach(config *rest.Config) *rest.Config {
 	config.Wrap(func(to http.RoundTripper) http.RoundTripper {
 		if c.unreached {
 			return unreached{to}
+		}
+		if t, ok := to.(*http.Transport); ok && bubble.Inside() {
+			t.IdleConnTimeout = 0 // a test in a bubble waits for minutes, and a handshake takes longer than a call
 		}
 		return calls{to, c.outside.Closing}
 	})

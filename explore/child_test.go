@@ -128,7 +128,7 @@ func TestFindingsAreTriedFirst(t *testing.T) {
 		t.Errorf("the corpus was not tried first:\n%s", second)
 	}
 	replayed := runChild(t, folder, "TestChildFinds", "-explore.replay="+trial)
-	if !strings.Contains(replayed, "configmaps default/a-1 exists\n") || !strings.Contains(replayed, "explore: 1 trial, 0 rejected by the API server, 1 finding") {
+	if !strings.Contains(replayed, "configmaps default/a-1 exists\n") || !strings.Contains(replayed, "explore: 3 trials, 0 rejected by the API server, 1 finding") {
 		t.Errorf("the replay:\n%s", replayed)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ type reference struct {
 	once  sync.Once
 	trial trial
 	out   *outcome
+	noted bool // it is among the trials of what was found
 }
 
 // state returns the state; nil: it was not reached, for example because the operator is stuck there, too.
@@ -53,7 +55,6 @@ type results struct {
 	mask     state.Mask
 	began    time.Time
 	reported time.Time // when the progress was reported last
-	plays    atomic.Int64
 	over     bool
 
 	mu     sync.Mutex
@@ -171,9 +172,10 @@ func restOrder(p problem) int {
 // trials that were not run are rejected.
 func (e *operatorExploration) runAll(trials []trial) []*outcome {
 	outcomes := make([]*outcome, len(trials))
-	for begin := 0; begin < len(trials); begin += chunk {
-		end := min(begin+chunk, len(trials))
+	for begin, end := 0, 0; begin < len(trials); begin = end {
+		end = min(begin+chunk, len(trials))
 		if !e.over() {
+			end = begin + min(end-begin, e.remaining())
 			e.runChunk(trials[begin:end], outcomes[begin:end])
 		}
 		for i := begin; i < end; i++ {
@@ -194,14 +196,13 @@ const notRun = "the exploration is over"
 func (e *operatorExploration) runChunk(trials []trial, outcomes []*outcome) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range max(1, min(*parallelFlag, len(trials))) {
+	for range max(1, min(e.parallel, len(trials))) {
 		workers.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= len(trials) || e.spent() {
+				if i >= len(trials) || e.late() {
 					return
 				}
-				e.results.plays.Add(1)
 				outcomes[i] = e.play(trials[i])
 				for _, c := range outcomes[i].checkpoints {
 					if c.desired != nil && c.quiet {
@@ -225,24 +226,27 @@ func (e *operatorExploration) reference(of trial, c checkpoint) *reference {
 		e.references.all[key] = r
 	}
 	e.references.mu.Unlock()
-	r.once.Do(func() {
-		e.results.plays.Add(1)
-		r.out = e.play(tr)
-	})
+	r.once.Do(func() { r.out = e.play(tr) })
 	return r
 }
 
-// spent reports whether no further trial may begin.
-func (e *operatorExploration) spent() bool {
+// late reports whether the time of the exploration is over.
+func (e *operatorExploration) late() bool {
+	return *timeFlag > 0 && time.Since(e.results.began) >= *timeFlag
+}
+
+// remaining is how many trials may begin, by what is known of those before. It does not depend on which of those that run at the same time
+// end first.
+func (e *operatorExploration) remaining() int {
 	if *timeFlag > 0 {
-		return time.Since(e.results.began) >= *timeFlag
+		return math.MaxInt
 	}
-	return e.results.plays.Load() >= int64(e.subject.Trials)
+	return max(0, e.subject.Trials-e.results.found.Trials-e.results.found.Rejected)
 }
 
 // over reports whether the exploration is over.
 func (e *operatorExploration) over() bool {
-	return e.results.over || len(e.results.found.Findings) >= e.subject.MaxFindings || e.spent()
+	return e.results.over || len(e.results.found.Findings) >= e.subject.MaxFindings || e.late() || e.remaining() == 0
 }
 
 // progress writes how far a long exploration is, because go test shows the log of a test at its end.
@@ -252,12 +256,16 @@ func (e *operatorExploration) progress() {
 	}
 	e.results.reported = time.Now()
 	passed := time.Since(e.results.began)
-	fmt.Fprintf(os.Stderr, "explore: %s: %d trials, %.0f a second, %s, %v left\n", e.t.Name(), e.results.plays.Load(),
-		float64(e.results.plays.Load())/passed.Seconds(), printable.Count(len(e.results.found.Findings), "finding"), (*timeFlag - passed).Round(time.Second))
+	trials := e.results.found.Trials + e.results.found.Rejected
+	fmt.Fprintf(os.Stderr, "explore: %s: %d trials, %.0f a second, %s, %v left\n", e.t.Name(), trials,
+		float64(trials)/passed.Seconds(), printable.Count(len(e.results.found.Findings), "finding"), (*timeFlag - passed).Round(time.Second))
 }
 
 // note looks at an outcome, and adds what is new to the findings.
 func (e *operatorExploration) note(tr trial, out *outcome) {
+	if e.noted != nil {
+		e.noted(tr)
+	}
 	if out.err != nil {
 		e.t.Errorf("explore: %s: %v", tr, out.err)
 		e.results.over = true
@@ -272,9 +280,9 @@ func (e *operatorExploration) note(tr trial, out *outcome) {
 		if c.desired == nil || !c.quiet {
 			continue
 		}
-		r := e.reference(tr, c)
-		if r.out.rejected == "" {
-			e.add(r.trial, r.out)
+		if r := e.reference(tr, c); !r.noted {
+			r.noted = true
+			e.note(r.trial, r.out)
 		}
 	}
 	e.add(tr, out)

@@ -65,6 +65,8 @@ type operatorExploration struct {
 
 	// remembers is set if the trials of former findings are run first.
 	remembers bool
+	parallel  int            // how many trials run at the same time
+	noted     func(tr trial) // called for each trial in order; nil: nothing is called
 
 	references references
 	results    results
@@ -80,7 +82,7 @@ func newOperatorExploration(t *testing.T, s Subject) (*operatorExploration, erro
 	if err != nil {
 		return nil, err
 	}
-	e := &operatorExploration{t: t, installation: i}
+	e := &operatorExploration{t: t, installation: i, parallel: *parallelFlag}
 	if err := e.findSeeds(); err != nil {
 		e.close()
 		return nil, err

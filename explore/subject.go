@@ -50,8 +50,8 @@ type Subject struct {
 	// Options are further options of the clusters. They are always InProcess, and the garbage collector acts.
 	Options []fakecluster.Option
 
-	// Trials is how many trials there are at most, without those that confirm and shorten a finding. The flag
-	// -explore.time replaces it. Default: 500.
+	// Trials is how many trials there are, without those that confirm and shorten a finding. No trial begins when there are so
+	// many. The flag -explore.time replaces it. Default: 500.
 	Trials int
 	// MaxFindings is how many findings end the exploration. Default: 10.
 	MaxFindings int
@@ -140,8 +140,8 @@ func writeFile(path string, write func(io.Writer) error) error {
 
 // Found is what an exploration of an operator has found.
 type Found struct {
-	// Trials is how many trials there were, and Rejected how many more were not possible, because the API
-	// server rejects what they do.
+	// Trials is how many trials there were, with those that lead at once to the states that others reach, and Rejected how many
+	// more were not possible, because the API server rejects what they do.
 	Trials, Rejected int
 	// Findings are the findings, each once.
 	Findings []Finding

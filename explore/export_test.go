@@ -1,0 +1,18 @@
+package explore
+
+import "testing"
+
+// FindTrials is FindOperator with as many trials at the same time. It also returns all trials in their order.
+func FindTrials(t *testing.T, s Subject, parallel int) (found Found, trials []string) {
+	t.Helper()
+	e, err := newOperatorExploration(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	e.parallel, e.noted = parallel, func(tr trial) { trials = append(trials, tr.String()) }
+	if found, err = e.explore(); err != nil {
+		t.Fatal(err)
+	}
+	return found, trials
+}

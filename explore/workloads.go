@@ -16,7 +16,7 @@ import (
 // runWorkloads sets the status of the workloads of the trial as if their pods were running, or failing. It reports whether it has
 // changed anything. It stands in for the controllers and the kubelets that nothing lives without.
 func (p *playing) runWorkloads() (changed bool) {
-	for _, o := range p.objects() {
+	for _, o := range p.objectsOf(isWorkload) {
 		version, status := p.workloadStatus(o)
 		if status == nil {
 			continue
@@ -38,6 +38,15 @@ func (p *playing) runWorkloads() (changed bool) {
 		}
 	}
 	return changed
+}
+
+// isWorkload reports whether the objects of a resource have a status for runWorkloads to set.
+func isWorkload(resource string) bool {
+	switch resource {
+	case "deployments.apps", "statefulsets.apps", "replicasets.apps", "daemonsets.apps", "pods":
+		return true
+	}
+	return false
 }
 
 // withoutZeros returns a status without the counts that are 0, of which the server stores some.

@@ -28,7 +28,7 @@
 // All do the same with the same CronTab of 446 bytes, one request at a time. The fake
 // clients have no HTTP, no schemas and no rules, and take no time for them.
 //
-//	go test -run '^$' -bench . -skip 'Life|Reconcile|Workloads'
+//	go test -run '^$' -bench . -skip 'Life|Reconcile|Workloads|Explore'
 //
 // # Reconcile
 //
@@ -38,4 +38,11 @@
 // # Workloads
 //
 // BenchmarkWorkloads measures living clusters (package workloads): rollouts, and what idle virtual time takes.
+//
+// # Explore
+//
+// BenchmarkExplore measures explorations of the operator in examples/website, without and with living workloads: trials in a second,
+// and the processor time of one, which is what to compare on a machine that does other work:
+//
+//	go test -run '^$' -bench Explore -benchtime 1x
 package benchmarks

@@ -2,10 +2,18 @@ module github.com/fakecluster/fakecluster/benchmarks
 
 go 1.26.0
 
-replace github.com/fakecluster/fakecluster => ../
+replace (
+	github.com/fakecluster/fakecluster => ../
+	github.com/fakecluster/fakecluster/controllerruntime => ../controllerruntime
+	github.com/fakecluster/fakecluster/examples => ../examples
+	github.com/fakecluster/fakecluster/remote => ../remote
+)
 
 require (
 	github.com/fakecluster/fakecluster v0.0.0
+	github.com/fakecluster/fakecluster/controllerruntime v0.0.0
+	github.com/fakecluster/fakecluster/examples v0.0.0
+	github.com/fakecluster/fakecluster/remote v0.0.0
 	github.com/google/go-cmp v0.7.0
 	gonum.org/v1/plot v0.17.0
 	k8s.io/api v0.37.2

@@ -144,13 +144,18 @@ func hourly() *batchv1.CronJob {
 	}
 }
 
-// inBubble runs a part of a benchmark in a bubble, as a test: package synctest has no bubbles for benchmarks.
+// inBubble runs a part of a benchmark in a bubble: package synctest has no bubbles for benchmarks.
 func inBubble(b *testing.B, part func(t *testing.T)) {
+	b.Helper()
+	asTest(b, func(t *testing.T) { synctest.Test(t, part) })
+}
+
+// asTest runs a part of a benchmark as a test.
+func asTest(b *testing.B, part func(t *testing.T)) {
 	b.Helper()
 	skip := flag.Lookup("test.skip").Value.String()
 	matches := func(pattern, _ string) (bool, error) { return pattern != skip, nil }
-	test := testing.InternalTest{Name: b.Name(), F: func(t *testing.T) { synctest.Test(t, part) }}
-	if !testing.RunTests(matches, []testing.InternalTest{test}) {
+	if !testing.RunTests(matches, []testing.InternalTest{{Name: b.Name(), F: part}}) {
 		b.FailNow()
 	}
 }

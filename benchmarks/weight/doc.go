@@ -1,7 +1,8 @@
 // Command weight measures what a test with fakecluster costs before it runs: the packages that are
 // compiled, the processor time for that from an empty cache, the link, the test binary, and the time
-// from an edit to the result. Next to it, it measures the same test with envtest: packages fakecluster
-// and envtest in this folder run the same operator, and differ in how the API server starts.
+// from an edit to the result. It measures tests of the same operator in four folders: alone has no API server and
+// controller-runtime's fake client, remote a cluster in another process, envtest real programs, and fakecluster a cluster in the
+// process of the test.
 //
 //	go run ./weight         # in the folder benchmarks; a minute or two
 //	go run ./weight -cold   # compiles from an empty cache, too, which takes many minutes

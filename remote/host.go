@@ -28,8 +28,13 @@ type connection struct {
 	said    string   // which host and program were found, for the log
 }
 
-// versionVariable is the environment variable with the version of Kubernetes that clusters behave as. Hosts inherit it.
-const versionVariable = "FAKECLUSTER_KUBERNETES_VERSION"
+// The environment variables that change how the clusters of a host behave. Hosts inherit them.
+const (
+	versionVariable          = "FAKECLUSTER_KUBERNETES_VERSION"
+	emulatedVariable         = "FAKECLUSTER_EMULATED_VERSION"
+	minCompatibilityVariable = "FAKECLUSTER_MIN_COMPATIBILITY_VERSION"
+	gatesVariable            = "FAKECLUSTER_FEATURE_GATES"
+)
 
 // ours is the connection of this process, and its error.
 var ours struct {
@@ -57,8 +62,8 @@ func openHost() (*connection, error) {
 	if runtime.GOOS == "windows" {
 		return p.join("--listen", "0")
 	}
-	if os.Getenv(versionVariable) != "" {
-		return p.join() // the program knows which host has the version
+	if os.Getenv(versionVariable)+os.Getenv(emulatedVariable)+os.Getenv(minCompatibilityVariable)+os.Getenv(gatesVariable) != "" {
+		return p.join() // the program knows which host behaves so
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {

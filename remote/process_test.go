@@ -43,35 +43,52 @@ func startChild(t *testing.T, env ...string) (child *exec.Cmd, words []string) {
 	return child, words[1:5]
 }
 
-// A process that asks for a version gets clusters of a host that behaves as the version.
+// A process whose environment asks for a version, for an older one that can read what is stored, or for gates gets clusters of a host that
+// behaves so.
 func TestClustersHaveTheVersionOfTheEnvironment(t *testing.T) {
 	c := Start(t)
-	_, words := startChild(t, versionVariable+"=1.35")
-	pid, err := strconv.Atoi(words[0])
+	ourHost, err := c.host.pid()
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, err := os.FindProcess(pid)
+	versionIs(t, c.URL(), c.Token(), "37 36")
+	for env, want := range map[string]string{
+		versionVariable + "=1.35": "35 34", minCompatibilityVariable + "=1.35": "37 35", gatesVariable + "=HPAScaleToZero=false": "37 36",
+	} {
+		_, words := startChild(t, env)
+		pid, err := strconv.Atoi(words[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		host, err := os.FindProcess(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = host.Kill() })
+		if pid == ourHost {
+			t.Errorf("%s: the host is that of the others", env)
+		}
+		versionIs(t, words[2], words[3], want)
+	}
+}
+
+// versionIs checks the minor versions of a cluster: the one that it behaves as, and the oldest one that can read what it stores.
+func versionIs(t *testing.T, url, token, want string) {
+	t.Helper()
+	req, err := http.NewRequest("GET", url+"/version", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = host.Kill() })
-	for _, test := range []struct{ url, token, minor string }{{c.URL(), c.Token(), "37"}, {words[2], words[3], "35"}} {
-		req, err := http.NewRequest("GET", test.url+"/version", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+test.token)
-		answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var version struct{ EmulationMinor string }
-		err = json.NewDecoder(answer.Body).Decode(&version)
-		answer.Body.Close()
-		if err != nil || version.EmulationMinor != test.minor {
-			t.Errorf("%s is %+v, %v, want the minor version %s", test.url, version, err, test.minor)
-		}
+	req.Header.Set("Authorization", "Bearer "+token)
+	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var version struct{ EmulationMinor, MinCompatibilityMinor string }
+	err = json.NewDecoder(answer.Body).Decode(&version)
+	if got := version.EmulationMinor + " " + version.MinCompatibilityMinor; err != nil || got != want {
+		t.Errorf("%s has the minor versions %s, %v, want %s", url, got, err, want)
 	}
 }
 

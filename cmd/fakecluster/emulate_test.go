@@ -92,7 +92,7 @@ func TestServeBehavesAsAnOlderVersion(t *testing.T) {
 	}
 }
 
-// Hosts of two versions run beside each other, and a client that asks for a version gets the host of that version.
+// Hosts of two versions run beside each other, and one with feature gates. A client gets the host that behaves as it asks.
 func TestThereIsAHostForEachVersion(t *testing.T) {
 	folder := hostCache(t)
 	startHost(t)
@@ -114,6 +114,17 @@ func TestThereIsAHostForEachVersion(t *testing.T) {
 		t.Cleanup(func() { _ = cmd.Process.Kill() })
 		line, _ := bufio.NewReader(stdout).ReadString('\n')
 		return cmd, line
+	}
+	gated, line := begin("FAKECLUSTER_FEATURE_GATES= HPAScaleToZero=false ")
+	_, same := begin("FAKECLUSTER_FEATURE_GATES=HPAScaleToZero=0")
+	if !strings.HasPrefix(line, "ready unix:"+folder+"-") || same != line {
+		t.Errorf("the host with a gate says %q, and then %q, want a folder of its own", line, same)
+	}
+	if err := gated.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := gated.Wait(); err != nil {
+		t.Error(err)
 	}
 	older, line := begin("", "--kubernetes-version", "1.35")
 	if want := "ready unix:" + folder + "-1.35/host.sock\n"; line != want {

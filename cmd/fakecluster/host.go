@@ -152,7 +152,7 @@ func ownBuild() (string, error) {
 	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano()), nil
 }
 
-// hostFolder returns the folder with the socket of hosts of this version of Kubernetes, which only its owner can use.
+// hostFolder returns the folder with the socket of hosts that behave as this process, which only its owner can use.
 func hostFolder() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -165,7 +165,7 @@ func hostFolder() (string, error) {
 	if err := ownFolder(folder); err != nil {
 		return "", err
 	}
-	folder = filepath.Join(folder, "host"+emulation.Suffix(emulation.Version()))
+	folder = filepath.Join(folder, "host"+emulation.ProcessSuffix())
 	if err := ownFolder(folder); err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ package emulation
 
 import (
 	"fmt"
+	"hash/crc32"
 	"os"
 	"strings"
 
@@ -171,6 +172,17 @@ func Suffix(v *version.Version) string {
 		return ""
 	}
 	return "-" + v.String()
+}
+
+// ProcessSuffix is Suffix for what belongs to all processes that behave as this one. A checksum stands for what the other variables of the
+// environment change: "-1.35-1c291ca3".
+func ProcessSuffix() string {
+	gates, err := ParseGates(atStart[GatesVariable])
+	if err != nil || len(gates) == 0 && atStart[EmulatedVariable] == "" && atStart[MinCompatibilityVariable] == "" {
+		return Suffix(Version()) // with an error, which Check returns, no process starts
+	}
+	others := fmt.Sprint(Older(), MinCompatibility(), FormatGates(gates))
+	return fmt.Sprintf("%s-%08x", Suffix(Version()), crc32.ChecksumIEEE([]byte(others)))
 }
 
 // Check returns an error if an environment variable has an unknown version or gate, or was changed after the start of the process.

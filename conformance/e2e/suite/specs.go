@@ -9,10 +9,7 @@ var beyond = []struct {
 	reason string
 }{
 	{regexp.MustCompile(` Aggregator `), "its API server needs etcd"},
-	{regexp.MustCompile(` ServiceAccountIssuerDiscovery `), "the image of agnhost lacks the subcommand"},
-	{regexp.MustCompile(` DNS should (provide|resolve) |from (ClusterIP|NodePort) to ExternalName `), "the images have no dig and no nslookup"},
-	{regexp.MustCompile(` Pod InPlace Resize `), "containers have no cgroups"},
-	{regexp.MustCompile(` KubeletManagedEtcHosts `), "the Node has no /etc/hosts to mount"},
+	{regexp.MustCompile(` Pod InPlace Resize `), "the images have no cut, and containers no /proc/self/status"},
 }
 
 // slow are specs that wait for minutes. They are run with -full only, and their last result stays in the list.

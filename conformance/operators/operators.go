@@ -214,6 +214,10 @@ func (b borrowed) copy(ctx context.Context, module string) error {
 	if _, err := os.Stat(to); err == nil {
 		return nil
 	}
+	// A module that no package of the operator imports has a folder only once it is downloaded.
+	if _, err := gotool.Output(ctx, module, "mod", "download", b.module); err != nil {
+		return err
+	}
 	out, err := gotool.Output(ctx, module, "list", "-m", "-mod=mod", "-f", "{{.Dir}}", b.module)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"io"
@@ -68,7 +69,8 @@ func (s streamed) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	defer out.Close()
 	if wsstream.IsWebSocketRequest(req) {
-		_ = wsstream.NewReader(out, true, wsstream.NewDefaultReaderProtocols()).Copy(w, req) // the client may have gone
+		// The Reader loses what comes together with the end of the text. A buffer returns the end by itself.
+		_ = wsstream.NewReader(bufio.NewReader(out), true, wsstream.NewDefaultReaderProtocols()).Copy(w, req) // the client may have gone
 		return
 	}
 	w.Header().Set("Content-Type", contentType)

@@ -72,7 +72,6 @@ func (r *results) needed(all []inspect.AccessRequest) {
 
 // explore runs all trials.
 func (e *operatorExploration) explore() (Found, error) {
-	defer collectLess()()
 	e.references.all = map[string]*reference{}
 	e.results.access = map[inspect.AccessRequest]bool{}
 	e.results.keys, e.results.mask, e.results.began = map[string]bool{}, state.Mask{}, time.Now()

@@ -74,9 +74,8 @@ type Subject struct {
 // test has to be written. Each finding fails t with the shortest steps that show it, the difference between what
 // was expected and what is, the operator's requests, and the line that replays it.
 //
-// A trial runs in a testing/synctest bubble, so the hours that it takes pass at once. The garbage collector of the process runs less often
-// during an exploration, unless GOGC says how often. The same seed gives the same findings. Findings are written to testdata/explore,
-// and are tried first the next time.
+// A trial runs in a testing/synctest bubble, so the hours that it takes pass at once. The same seed gives the
+// same findings. Findings are written to testdata/explore, and are tried first the next time.
 //
 // docs/explore-operator.md describes the trials, the oracles, and what to do with a finding.
 func Operator(t *testing.T, s Subject) {

@@ -19,7 +19,7 @@ import (
 var remoteList = verdict.List{
 	Path: "remote.txt",
 	Comment: `The tests of operators with older versions of controller-runtime, on clusters of the module remote, which a file that is
-added to each suite starts: JobSet 0.6 has controller-runtime 0.18, 0.8 has 0.20, 0.10 has 0.22, and trust-manager 0.22 has 0.23.
+added to each suite starts: JobSet 0.6 has controller-runtime 0.18, 0.8 has 0.20, and 0.10 has 0.22.
 Written by "go run ./operators -remote -update".`,
 }
 
@@ -28,11 +28,9 @@ var older = []operator{
 	// 0.18.4
 	{module: "sigs.k8s.io/jobset", version: "v0.6.0", label: "jobset-0.6", suites: []string{"test/integration/webhook"}},
 	// 0.20.2
-	{module: "sigs.k8s.io/jobset", version: "v0.8.2", label: "jobset-0.8", suites: []string{"test/integration/controller", "test/integration/webhook"}},
+	{module: "sigs.k8s.io/jobset", version: "v0.8.2", label: "jobset-0.8", suites: []string{"test/integration/webhook"}},
 	// 0.22.1
 	{module: "sigs.k8s.io/jobset", version: "v0.10.1", label: "jobset-0.10", suites: []string{"test/integration/controller", "test/integration/webhook"}},
-	// 0.23.3
-	{module: "github.com/cert-manager/trust-manager", version: "v0.22.1", label: "trust-manager-0.22", suites: []string{"test/integration/bundle"}},
 }
 
 // startRemote is the file that is added to a suite. envtest uses the cluster instead of starting a control plane.

@@ -20,7 +20,7 @@ func TestFilesAreReadStrictly(t *testing.T) {
 		{"nodes in words", "nodes: three", "f.yaml:1:8: this has to be a number of nodes, or a list of Node objects"},
 		{"an unknown field of a node", "nodes:\n- metadata: {name: a}\n  spec: {taint: []}", "f.yaml:3:10: unknown field \"taint\" (allowed: configSource, externalID, podCIDR, podCIDRs, podPreemptionPolicy, providerID, taints, unschedulable)"},
 		{"a quantity that is none", "nodes:\n- status: {capacity: {cpu: much}}", "f.yaml:2:28: quantities must match the regular expression"},
-		{"an unknown field of a behavior", "behaviors:\n- image: a\n- {image: b, crash: true}", "f.yaml:3:14: unknown field \"crash\" (allowed: container, exitCode, failures, forever, image, jitter, labels, message, name, namespace, neverReady, oomKilled, owner, pullDelay, pullError, readyDelay, runTime, startDelay, startError, terminationDelay, terminationExitCode, unhealthyAfter, usage)"},
+		{"an unknown field of a behavior", "behaviors:\n- image: a\n- {image: b, crash: true}", "f.yaml:3:14: unknown field \"crash\" (allowed: container, exitCode, failures, forever, image, jitter, labels, log, message, name, namespace, neverReady, oomKilled, owner, pullDelay, pullError, readyDelay, runTime, startDelay, startError, terminationDelay, terminationExitCode, unhealthyAfter, usage)"},
 		{"a value of another type", "behaviors: [{neverReady: 'yes'}]", "f.yaml:1:26: this has to be a boolean (true or false), and is a string"},
 		{"a duration without a unit", "behaviors: [{readyDelay: 5}]", "f.yaml:1:26: this has to be a string, and is a number"},
 		{"an impossible behavior", "behaviors: [{image: a, jitter: 2}]", "f.yaml:1:13: the behavior of image a: the field Jitter is 2, which is not between 0 and 1"},

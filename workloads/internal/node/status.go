@@ -101,7 +101,6 @@ func (p *pod) generate(now time.Time, terminal bool) corev1.PodStatus {
 		Status:             corev1.ConditionTrue,
 	})
 
-	s.Resources, s.AllocatedResources = podResources(pod, s.Phase == corev1.PodRunning)
 	s.HostIP = p.node.ip
 	s.HostIPs = []corev1.HostIP{{IP: p.node.ip}}
 	if kubecontainer.IsHostNetworkPod(pod) && s.PodIP == "" {

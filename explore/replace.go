@@ -42,7 +42,6 @@ func (p *playing) replaceVersion(to *installation, atWork bool) error {
 	r := newRun()
 	r.cluster, r.t, r.earlier = cluster, p.run.t, p.run.earlier+p.sentRequests()
 	p.run, p.ended = r, false
-	clear(p.listed)
 	if err := p.findResources(); err != nil {
 		p.endWith(problem{oracle: Upgrades, key: "not served", step: p.step,
 			what: fmt.Sprintf("%s is not served any more: %v", p.seed.resource.GroupResource(), err)})

@@ -154,7 +154,6 @@ type playing struct {
 	// resource is that of the custom resource, in the version of the seed if it is served.
 	resource schema.GroupVersionResource
 	changed  map[string]schema.GroupVersionResource // resources with objects that the trial has made or changed, by name
-	listed   map[schema.GroupVersionResource]listed
 
 	edits     []generate.Step // of the seed, before and after it was created
 	exists    bool            // the custom resource
@@ -205,8 +204,7 @@ func (e *operatorExploration) play(tr trial) (out *outcome) {
 			}()
 			r.cluster = e.base.Fork(r.t)
 			p := &playing{operatorExploration: e, installation: e.installation, trial: tr, out: out, run: r, client: r.cluster.Dynamic(),
-				present: e.present, resource: tr.seed.resource, changed: map[string]schema.GroupVersionResource{}, listed: map[schema.GroupVersionResource]listed{},
-				withdrawn: map[string]bool{}}
+				present: e.present, resource: tr.seed.resource, changed: map[string]schema.GroupVersionResource{}, withdrawn: map[string]bool{}}
 			defer p.finish()
 			p.play()
 		}()
@@ -433,46 +431,25 @@ func (p *playing) objects() []state.Object {
 	return p.objectsOf(func(string) bool { return true })
 }
 
-// objectsOf returns those of some resources, which nobody may alter.
+// objectsOf returns those of some resources.
 func (p *playing) objectsOf(wanted func(resource string) bool) (all []state.Object) {
 	p.noteChanged()
-	written := map[schema.GroupResource]int64{} // revisions until now; beyond a bound they are counted as those of no resource
-	for of, counts := range p.run.cluster.Stats() {
-		written[schema.GroupResource{Group: of.Group, Resource: of.Resource}] += counts.Revisions
-	}
-	revisions := func(of schema.GroupVersionResource) int64 {
-		return written[of.GroupResource()] + written[schema.GroupResource{}]
-	}
 	for _, resource := range slices.Sorted(maps.Keys(p.changed)) {
 		if !wanted(resource) {
 			continue
 		}
-		of := p.changed[resource]
-		if was, ok := p.listed[of]; ok && was.revisions == revisions(of) {
-			all = append(all, was.objects...)
-			continue
-		}
-		list, err := p.client.Resource(of).List(context.Background(), listOptions)
+		list, err := p.client.Resource(p.changed[resource]).List(context.Background(), listOptions)
 		if err != nil {
 			continue // the definition is gone
 		}
-		is := listed{revisions: revisions(of)}
 		for i := range list.Items {
 			o := state.Object{Resource: resource, Unstructured: &list.Items[i]}
 			if p.present[o.Name()] != o.GetResourceVersion() {
-				is.objects = append(is.objects, o)
+				all = append(all, o)
 			}
 		}
-		p.listed[of] = is
-		all = append(all, is.objects...)
 	}
 	return all
-}
-
-// listed are the objects of a resource when it had been written so often.
-type listed struct {
-	revisions int64
-	objects   []state.Object
 }
 
 // noteChanged notes the resources of the writes until now.

@@ -395,10 +395,11 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 		Environment: configured.env.list(), Files: configured.root, cgroup: c.cgroup, Hostname: p.hostname(), IP: p.ip(), Host: p.host(),
 		Log: c.served.Log, Stdin: c.served.Stdin, Changed: func() { p.node.enqueue(uid) },
 	})
-	if s, ok := podutil.GetContainerStatus(p.status.ContainerStatuses, spec.Name); ok {
-		c.presumed = *s.Started
-	} else if s, ok := podutil.GetContainerStatus(p.status.InitContainerStatuses, spec.Name); ok {
-		c.presumed = *s.Started
+	for _, statuses := range [][]corev1.ContainerStatus{p.status.ContainerStatuses, p.status.InitContainerStatuses} {
+		// A status that a test has written by hand may say nothing about it.
+		if s, ok := podutil.GetContainerStatus(statuses, spec.Name); ok && s.Started != nil {
+			c.presumed = *s.Started
+		}
 	}
 	alive, exited := context.WithCancel(context.Background())
 	c.exited = exited

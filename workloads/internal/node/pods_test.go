@@ -276,6 +276,28 @@ func TestContainersOfAPodThatIsDeletedByForceHaveTwoSeconds(t *testing.T) {
 	})
 }
 
+// TestAnAgentTakesOverAPodWhoseStatusWasWrittenByHand proves that such a status needs no more than what a test usually writes.
+func TestAnAgentTakesOverAPodWhoseStatusWasWrittenByHand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{})
+		w.stop()
+		pod := w.create("web")
+		pod.Status.Phase = corev1.PodRunning
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "c", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
+		}}
+		if _, err := w.admin.CoreV1().Pods("default").UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.start(node.Config{})
+		time.Sleep(5 * time.Second)
+		if got, want := describe(w.pod("web")), "Running Ready=True c=running"; got != want {
+			t.Errorf("the pod is %q, want %q", got, want)
+		}
+	})
+}
+
 var update = flag.Bool("update", false, "write the golden files")
 
 // golden compares with the file of the test.

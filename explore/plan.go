@@ -82,8 +82,8 @@ func (e *operatorExploration) life(s *seed) (*around, error) {
 		for _, o := range out.checkpoints[0].owned {
 			if !state.Ignored(o.Resource) {
 				name := o.Name()
-				if o.GetGenerateName() != "" {
-					name = state.Name(o.Resource, o.GetNamespace(), o.GetGenerateName()+"*1")
+				if prefix := o.Prefix(); prefix != "" {
+					name = state.Name(o.Resource, o.GetNamespace(), prefix+"*1")
 				}
 				if !slices.Contains(a.owned, name) {
 					a.owned = append(a.owned, name)

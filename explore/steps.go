@@ -132,7 +132,7 @@ func (p *playing) disturb(s generate.Step) error {
 		namespace, name = "", at
 	}
 	for _, o := range p.objects() {
-		if o.Resource != resource || o.GetNamespace() != namespace || !(o.GetName() == name || o.GetGenerateName() != "" && o.GetGenerateName()+"*1" == name) {
+		if o.Resource != resource || o.GetNamespace() != namespace || !(o.GetName() == name || o.Prefix() != "" && o.Prefix()+"*1" == name) {
 			continue
 		}
 		for _, r := range p.run.cluster.Requests() {

@@ -62,19 +62,19 @@ func Of(objects []Object) State {
 	return s
 }
 
-// canonical returns the names of objects, in which a generated name is the prefix of its object and a number in the order of
+// canonical returns the names of objects, in which a random name is the prefix of its object and a number in the order of
 // the contents.
 func canonical(objects []Object) map[string]string {
 	names := map[string]string{}
-	generated := map[string][]Object{}
+	random := map[string][]Object{}
 	for _, o := range objects {
 		names[o.Name()] = o.Name()
-		if prefix := o.GetGenerateName(); prefix != "" && strings.HasPrefix(o.GetName(), prefix) {
+		if prefix := o.Prefix(); prefix != "" {
 			of := Name(o.Resource, o.GetNamespace(), prefix)
-			generated[of] = append(generated[of], o)
+			random[of] = append(random[of], o)
 		}
 	}
-	for of, all := range generated {
+	for of, all := range random {
 		slices.SortFunc(all, func(a, b Object) int { return cmp.Compare(content(a), content(b)) })
 		for i, o := range all {
 			names[o.Name()] = fmt.Sprintf("%s*%d", of, i+1)
@@ -83,7 +83,30 @@ func canonical(objects []Object) map[string]string {
 	return names
 }
 
-// content is an object without its metadata, as text.
+// Prefix returns what is before the random end of a name; empty: the name has none. The server makes such ends for metadata.generateName, and
+// some controllers make the same ends themselves, for objects with an owner. If the name of that is random, too, it has two of them.
+func (o Object) Prefix() string {
+	prefix := o.GetGenerateName()
+	if prefix == "" || !strings.HasPrefix(o.GetName(), prefix) {
+		prefix = ""
+	}
+	if len(o.GetOwnerReferences()) == 0 {
+		return prefix
+	}
+	name := o.GetName()
+	if prefix != "" {
+		name = strings.TrimSuffix(prefix, "-")
+	}
+	if ends := randomEnds.FindString(name); ends != "" {
+		return strings.TrimSuffix(name, ends) + "-"
+	}
+	return prefix
+}
+
+// randomEnds finds the ends that names.SimpleNameGenerator of k8s.io/apiserver makes. They have no vowels, so they are hardly a word.
+var randomEnds = regexp.MustCompile(`(-[bcdfghjklmnpqrstvwxz2456789]{5})+$`)
+
+// content is an object without its metadata and what is random in it, as text.
 func content(o Object) string {
 	of := maps.Clone(o.Object)
 	delete(of, "metadata")
@@ -95,8 +118,11 @@ func content(o Object) string {
 	if err != nil {
 		return ""
 	}
-	return tokenVolume.ReplaceAllString(string(text), "")
+	return randomInText.ReplaceAllString(string(text), "")
 }
+
+// randomInText finds the ends of random names, and uids.
+var randomInText = regexp.MustCompile(`(-[bcdfghjklmnpqrstvwxz2456789]{5})+\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
 
 // tokenVolume is the name of the volume with the token of a Pod, whose end the server makes at random.
 var tokenVolume = regexp.MustCompile(`\bkube-api-access-[a-z0-9]{5}\b`)

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,6 +82,46 @@ metadata: {name: NAME, namespace: default}
 
 // Pods with the same history differ in addresses, ids of containers, and the name of the volume with their token. Their order does
 // not depend on these.
+// Controllers make names with random ends themselves, and such names of names.
+func TestRandomNamesOfControllersAreNoDifference(t *testing.T) {
+	const text = `
+resource: sets.example.com
+metadata: {name: workers-SET, namespace: default, uid: UID1, ownerReferences: [{kind: Deployment, name: workers, uid: u}]}
+---
+resource: machines.example.com
+metadata: {name: workers-SET-ONE, namespace: default, uid: UID2, ownerReferences: [{kind: Set, name: workers-SET, uid: UID1}]}
+spec: {zone: a, set: workers-SET}
+---
+resource: machines.example.com
+metadata: {name: workers-SET-TWO, namespace: default, uid: UID3, ownerReferences: [{kind: Set, name: workers-SET, uid: UID1}]}
+spec: {zone: b, set: workers-SET}
+---
+resource: pods
+metadata: {name: workers-SET-ONE-TWO, generateName: workers-SET-ONE-, namespace: default, ownerReferences: [{kind: Machine, name: workers-SET-ONE, uid: UID2}]}
+---
+resource: secrets
+metadata: {name: workers-fghjk, namespace: default}
+---
+resource: configmaps
+metadata: {name: workers-redis, namespace: default, ownerReferences: [{kind: Deployment, name: workers, uid: u}]}
+`
+	a := Of(read(t, strings.NewReplacer("UID1", "aaa-1", "UID2", "aaa-2", "UID3", "aaa-3", "SET", "x7k2p", "ONE", "bbbbb", "TWO", "zzzzz").Replace(text)))
+	b := Of(read(t, strings.NewReplacer("UID1", "bbb-1", "UID2", "bbb-2", "UID3", "bbb-3", "SET", "q4z8w", "ONE", "zzzzz", "TWO", "bbbbb").Replace(text)))
+	if diff := cmp.Diff(a, b); diff != "" {
+		t.Errorf("(-a +b):\n%s", diff)
+	}
+	want := []string{"configmaps default/workers-redis", "machines.example.com default/workers-*1", "machines.example.com default/workers-*2",
+		"pods default/workers-*1", "secrets default/workers-fghjk", "sets.example.com default/workers-*1"}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(a))); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	more := Of(append(read(t, strings.NewReplacer("UID1", "ccc-1", "UID2", "ccc-2", "UID3", "ccc-3", "SET", "q4z8w", "ONE", "zzzzz", "TWO", "bbbbb").Replace(text)),
+		read(t, "resource: machines.example.com\nmetadata: {name: workers-q4z8w-ccccc, namespace: default, ownerReferences: [{kind: Set}]}\nspec: {zone: c}\n")...))
+	if got := Differences(a, more, nil); len(got) != 1 || got[0].String() != "machines.example.com default/workers-*3 exists" {
+		t.Errorf("a third machine: %v", got)
+	}
+}
+
 func TestPodsDifferInWhatTheyAre(t *testing.T) {
 	const text = `
 resource: pods

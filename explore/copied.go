@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,72 +65,82 @@ func (p *playing) warnings(r inspect.Request) (own []string) {
 	return own
 }
 
+// copied reports whether the value that a warning is about is one of the custom resource, as it is or was.
 func (p *playing) copied(written map[string]any, warning string) bool {
 	path, _, ok := strings.Cut(warning, ": ")
 	if !ok {
 		return false
 	}
-	field, value := lookUp(written, path)
-	if field == "" {
+	names, value := lookUp(written, path)
+	if len(names) == 0 {
 		return false
 	}
+	of := counterparts{names: names}
 	for n := range len(p.edits) + 1 {
-		if wanted, err := generate.Edit(p.seed.object.Object, p.edits[:n]...); err == nil && has(wanted, field, value) {
-			return true
+		if wanted, err := generate.Edit(p.seed.object.Object, p.edits[:n]...); err == nil {
+			of.collect(nil, wanted)
 		}
 	}
-	return false
+	return slices.ContainsFunc(of.values, func(v any) bool { return same(v, value) })
 }
 
 // lookUp follows the path of a warning, such as spec.containers[0].image, as far as there are values, and returns the last of them, with
-// the name of its field; empty: there is none.
-func lookUp(of any, path string) (field string, value any) {
+// the names of the fields that lead to it; none: there is no value.
+func lookUp(of any, path string) (names []string, value any) {
 	at := of
 	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
 		switch in := at.(type) {
 		case map[string]any:
 			next, ok := in[step]
 			if !ok {
-				return field, value
+				return names, value
 			}
-			at, field = next, step
+			at, names = next, append(names, step)
 		case []any:
 			i, err := strconv.Atoi(step)
 			if err != nil || i < 0 || i >= len(in) {
-				return field, value
+				return names, value
 			}
 			at = in[i]
 		default:
-			return field, value
+			return names, value
 		}
 		value = at
 	}
-	return field, value
+	return names, value
 }
 
-// has reports whether there is a field of this name with the value, or with a list of which it is an item.
-func has(of any, field string, value any) bool {
+// counterparts are the values of a custom resource from which the value at a path may come: those whose paths have the same end, and as
+// much of it as there is. Beside spec.containers[0].image, the image of another field does not count for one of
+// spec.template.spec.containers[1].image.
+type counterparts struct {
+	names  []string // of the fields of the path
+	end    int      // how many of the last names are the same
+	values []any
+}
+
+// collect adds the values at and below a path of the custom resource. An item of a list has the names of its list.
+func (c *counterparts) collect(names []string, of any) {
+	n := 0
+	for n < min(len(names), len(c.names)) && names[len(names)-1-n] == c.names[len(c.names)-1-n] {
+		n++
+	}
+	if n > c.end {
+		c.end, c.values = n, nil
+	}
+	if n > 0 && n == c.end {
+		c.values = append(c.values, of)
+	}
 	switch of := of.(type) {
 	case map[string]any:
 		for name, here := range of {
-			if name == field && same(here, value) || has(here, field, value) {
-				return true
-			}
-			items, ok := here.([]any)
-			for i := 0; ok && name == field && i < len(items); i++ {
-				if same(items[i], value) {
-					return true
-				}
-			}
+			c.collect(append(slices.Clip(names), name), here)
 		}
 	case []any:
 		for _, item := range of {
-			if has(item, field, value) {
-				return true
-			}
+			c.collect(names, item)
 		}
 	}
-	return false
 }
 
 // same compares values without empty fields, which typed clients leave out.

@@ -27,12 +27,14 @@ func TestTheOperatorIsNotToBlameForWhatItCopiesFromTheUser(t *testing.T) {
 		trial         string
 		want          string // the place of the warning that is reported; empty: none is
 	}{
-		"the user's":              {trial: `set /spec/imagePullSecrets [{}]; create`},
-		"the user's, in protobuf": {trial: `set /spec/imagePullSecrets [{}]; create`, protobuf: true},
-		"the user's, beside one":  {trial: `set /spec/imagePullSecrets [{"name":"b"},{"name":""}]; create`},
-		"the operator's":          {trial: `create`, own: true, want: "0"},
-		"the operator's, beside":  {trial: `set /spec/imagePullSecrets [{"name":"b"}]; create`, own: true, want: "1"},
-		"nobody's":                {trial: `set /spec/imagePullSecrets [{"name":"b"}]; create`},
+		"the user's":                        {trial: `set /spec/imagePullSecrets [{}]; create`},
+		"the user's, in protobuf":           {trial: `set /spec/imagePullSecrets [{}]; create`, protobuf: true},
+		"the user's, beside one":            {trial: `set /spec/imagePullSecrets [{"name":"b"},{"name":""}]; create`},
+		"the operator's":                    {trial: `create`, own: true, want: "0"},
+		"the operator's, beside":            {trial: `set /spec/imagePullSecrets [{"name":"b"}]; create`, own: true, want: "1"},
+		"the operator's, and one elsewhere": {trial: `set /spec/imagePullSecrets [{"name":"b"}]; set /spec/builder {"imagePullSecrets":[{}]}; create`, own: true, want: "1"},
+		"the user's, elsewhere":             {trial: `set /spec/builder {"imagePullSecrets":[{}]}; create`, own: true},
+		"nobody's":                          {trial: `set /spec/imagePullSecrets [{"name":"b"}]; create`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, err := explore.FindOperator(t, explore.Subject{

@@ -145,7 +145,7 @@ func (p *playing) refusal() (text string, times int) {
 			clear(existing)
 		}
 		exists := r.Reason == metav1.StatusReasonAlreadyExists
-		if !strings.Contains(r.UserAgent, "explore-") || r.Code < 400 || r.Code == 403 || r.Code == 404 || r.Code == 410 || r.Code == 429 || r.Fault != "" || r.Code == 409 && !exists {
+		if !fromOperator(r.UserAgent) || r.Code < 400 || r.Code == 403 || r.Code == 404 || r.Code == 410 || r.Code == 429 || r.Fault != "" || r.Code == 409 && !exists {
 			continue
 		}
 		// Many operators create an object whenever they look at it. They are not stuck, because they do not do it again and again
@@ -247,7 +247,7 @@ func (p *playing) checkForeign(all []state.Object) {
 	own := map[string]bool{}
 	for _, r := range p.run.cluster.Requests() {
 		name := state.Name(groupResource(r), r.Namespace, r.Name)
-		switch operators := strings.Contains(r.UserAgent, "explore-"); {
+		switch operators := fromOperator(r.UserAgent); {
 		case r.Revisions == 0 || uncounted(r.Resource):
 		case r.Verb == "create" || r.Verb == "patch" && r.Patch == "apply":
 			own[name] = own[name] || operators
@@ -369,7 +369,7 @@ var digits = regexp.MustCompile(`[0-9]+`)
 // operatorRequests returns the requests of the operator.
 func (p *playing) operatorRequests() (all []inspect.Request) {
 	for _, r := range p.run.cluster.Requests() {
-		if strings.Contains(r.UserAgent, "explore-") {
+		if fromOperator(r.UserAgent) {
 			all = append(all, r)
 		}
 	}

@@ -27,6 +27,7 @@ func runChild(t *testing.T, folder, test string, flags ...string) string {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), executable, append([]string{"-test.run", "^" + test + "$", "-test.v"}, flags...)...)
+	cmd.Args[0] = "explore-" + filepath.Base(executable) // as if the package were called explore-something
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), child+"=1")
 	out, _ := cmd.CombinedOutput() // most fail
@@ -86,6 +87,31 @@ func TestLeftGoroutinesThatDoNotCount(t *testing.T) {
 		if out := runChild(t, ".", test); !strings.Contains(out, "--- PASS: "+test) || !strings.Contains(out, ", 0 findings") {
 			t.Error(out)
 		}
+	}
+}
+
+func TestChildHasStatusInSeed(t *testing.T) {
+	if os.Getenv(child) == "" {
+		t.Skip("it is for TestTheNameOfTheProgramDoesNotMatter")
+	}
+	sample, err := os.ReadFile("testdata/gadget/sample.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := filepath.Join(t.TempDir(), "seed.yaml")
+	if err := os.WriteFile(seed, append(sample, "\nstatus: {made: 1}\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := gadgetOperator{}.subject()
+	s.Seeds, s.Trials = []string{seed}, 3
+	explore.Operator(t, s)
+}
+
+// The name of the program is the user agent of the exploration itself. Its requests are not the operator's, although the name of the
+// program contains what the user agents of the operator contain: the user creates an object with a status, which the server drops.
+func TestTheNameOfTheProgramDoesNotMatter(t *testing.T) {
+	if out := runChild(t, ".", "TestChildHasStatusInSeed"); !strings.Contains(out, "--- PASS: TestChildHasStatusInSeed") || !strings.Contains(out, "explore: 3 trials, 0 rejected by the API server, 0 findings") {
+		t.Error(out)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -267,3 +268,9 @@ func (r *run) observe(of request, sent sentRequest) (s *sentRequest, strike poin
 	}
 	return s, strike, struck
 }
+
+// numbered finds the number that observe has put at the end of a user agent. Elsewhere the same may be part of the name of the test's program.
+var numbered = regexp.MustCompile(`[/ ]explore-[0-9]+\.$`)
+
+// fromOperator reports whether a request with a user agent was sent by a controller.
+func fromOperator(userAgent string) bool { return numbered.MatchString(userAgent) }

@@ -357,7 +357,7 @@ func (p *playing) revisions() int64 {
 // operatorRevisions is how many revisions the operator has made.
 func (p *playing) operatorRevisions() int64 {
 	return p.run.cluster.Stats().Total(func(of inspect.Counted) bool {
-		return !uncounted(of.Resource) && strings.Contains(of.UserAgent, "explore-")
+		return !uncounted(of.Resource) && fromOperator(of.UserAgent)
 	}).Revisions
 }
 

@@ -50,6 +50,7 @@ type run struct {
 	all        bool  // reads without a resourceVersion may be stale
 	stacks     bool  // the line of code that sends each write is kept
 	pace       *pace // of the requests; nil: no limit
+	realTime   bool  // it is not in a bubble
 
 	earlier int // requests of controllers in the clusters that this one goes on from
 
@@ -222,13 +223,19 @@ func (l *instance) crash() {
 // stop ends the context and waits until the controller has stopped.
 func (l *instance) stop() {
 	l.end()
-	timer := time.NewTimer(stopWithin)
+	within := stopWithin
+	if l.of.run.realTime {
+		within = reallyStopWithin
+	}
+	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
 	case <-l.done:
 	case <-timer.C:
-		l.of.run.t.Errorf("the controller %s has not stopped %v after its context ended", l.of.name, stopWithin)
-		<-l.done // a bubble cannot end before
+		l.of.run.t.Errorf("the controller %s has not stopped %v after its context ended", l.of.name, within)
+		if !l.of.run.realTime {
+			<-l.done // a bubble cannot end before
+		}
 	}
 }
 

@@ -89,6 +89,10 @@ func (e *operatorExploration) explore() (Found, error) {
 			e.results.found.oracles = append(e.results.found.oracles, d.Oracle)
 		}
 	}
+	if e.subject.RealTime > 0 {
+		e.results.found.RealTime = e.subject.RealTime
+		e.results.found.Unchecked = append(e.results.found.Unchecked, "goroutines that the operator leaves behind, because they have no bubble")
+	}
 	if e.user == "" {
 		e.results.found.Unchecked = append(e.results.found.Unchecked, "permitted, because Subject.Roles is empty")
 	}

@@ -37,6 +37,8 @@ type gadgetOperator struct {
 
 	// image is that of a Deployment beside the ConfigMaps, and prefix that of the names of the ConfigMaps. They are no mistakes.
 	image, prefix string
+	// ask is called for each reconcile; nil: nothing is called.
+	ask func(name string) error
 }
 
 func (o gadgetOperator) subject() explore.Subject {
@@ -102,6 +104,11 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 	obj, err := factory.ForResource(gadgets).Lister().ByNamespace("default").Get(name)
 	if err != nil {
 		return nil
+	}
+	if o.ask != nil {
+		if err := o.ask(name); err != nil {
+			return err
+		}
 	}
 	gadget := obj.(*unstructured.Unstructured).DeepCopy()
 	configMaps := client.Resource(configMapR).Namespace("default")

@@ -39,7 +39,7 @@ func (p *playing) replaceVersion(to *installation, atWork bool) error {
 		return nil
 	}
 	p.installation, p.client, p.sent = to, cluster.Dynamic(), 0
-	r := newRun()
+	r := p.newRun()
 	r.cluster, r.t, r.earlier = cluster, p.run.t, p.run.earlier+p.sentRequests()
 	p.run, p.ended = r, false
 	if err := p.findResources(); err != nil {

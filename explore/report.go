@@ -52,6 +52,9 @@ func (e *operatorExploration) finding(tr trial, out *outcome, p problem) Finding
 	if lines := e.requestsOf(out); len(lines) > 0 {
 		b.WriteString("The operator's last writes:\n    " + strings.Join(lines, "\n    ") + "\n")
 	}
+	if e.subject.RealTime > 0 {
+		fmt.Fprintf(&b, "The trial ran in real time, with %v after each step. A slow machine may need more: see Subject.RealTime.\n", e.subject.RealTime)
+	}
 	fmt.Fprintf(&b, "To run this trial alone:\n    go test -run '^%s$' -explore.replay='%s'\n", e.t.Name(), strings.ReplaceAll(tr.String(), "'", `'\''`))
 	fmt.Fprintf(&b, "If this is on purpose, see docs/explore-operator.md#%s", p.oracle)
 	return Finding{Oracle: p.oracle, Trial: tr.String(), What: p.what, Report: printable.Text(b.String()), timelines: e.timelines(tr, out, p)}
@@ -112,6 +115,9 @@ func (e *operatorExploration) requestsOf(out *outcome) (lines []string) {
 // String returns a summary in one line.
 func (f Found) String() string {
 	text := fmt.Sprintf("%s, %d rejected by the API server, %s", printable.Count(f.Trials, "trial"), f.Rejected, printable.Count(len(f.Findings), "finding"))
+	if f.RealTime > 0 {
+		text += fmt.Sprintf("; in real time, with %v after each step", f.RealTime)
+	}
 	if len(f.Unchecked) > 0 {
 		text += "; not checked: " + strings.Join(f.Unchecked, ", ")
 	}

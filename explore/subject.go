@@ -50,8 +50,14 @@ type Subject struct {
 	// Options are further options of the clusters. They are always InProcess, and the garbage collector acts.
 	Options []fakecluster.Option
 
+	// RealTime is for an operator that cannot run in a testing/synctest bubble, because it needs a socket or a clock outside of the cluster.
+	// The trials run in real time then, and RealTime is how long nothing may be written until a step counts as done, such as
+	// time.Second. What the operator does later is not seen, so it must be longer than its pauses. A trial takes seconds then. Default: the
+	// trials run in bubbles.
+	RealTime time.Duration
+
 	// Trials is how many trials there are, without those that confirm and shorten a finding. No trial begins when there are so
-	// many. The flag -explore.time replaces it. Default: 500.
+	// many. The flag -explore.time replaces it. Default: 500, or 50 in real time.
 	Trials int
 	// MaxFindings is how many findings end the exploration. Default: 10.
 	MaxFindings int
@@ -74,8 +80,8 @@ type Subject struct {
 // test has to be written. Each finding fails t with the shortest steps that show it, the difference between what
 // was expected and what is, the operator's requests, and the line that replays it.
 //
-// A trial runs in a testing/synctest bubble, so the hours that it takes pass at once. The same seed gives the
-// same findings. Findings are written to testdata/explore, and are tried first the next time.
+// A trial runs in a testing/synctest bubble, so the hours that it takes pass at once, unless Subject.RealTime is set. The same seed gives
+// the same findings. Findings are written to testdata/explore, and are tried first the next time.
 //
 // docs/explore-operator.md describes the trials, the oracles, and what to do with a finding.
 func Operator(t *testing.T, s Subject) {
@@ -102,7 +108,7 @@ func (found Found) log(t *testing.T, err error, began time.Time, isNew bool) {
 	if err := found.writeFiles(t.Name()); err != nil {
 		t.Errorf("explore: %v", err)
 	}
-	t.Logf("explore: %s; %.0f trials a second", found, float64(found.Trials+found.Rejected)/time.Since(began).Seconds())
+	t.Logf("explore: %s; %.3g trials a second", found, float64(found.Trials+found.Rejected)/time.Since(began).Seconds())
 }
 
 // writeFiles writes the files that the flag -explore.junit and the environment variable FAKECLUSTER_REPORT ask for.
@@ -140,6 +146,8 @@ func writeFile(path string, write func(io.Writer) error) error {
 
 // Found is what an exploration of an operator has found.
 type Found struct {
+	// RealTime is Subject.RealTime; 0: the trials ran in bubbles.
+	RealTime time.Duration
 	// Trials is how many trials there were, with those that lead at once to the states that others reach, and Rejected how many
 	// more were not possible, because the API server rejects what they do.
 	Trials, Rejected int
@@ -192,6 +200,8 @@ func (s *Subject) check() error {
 		return errors.New("Subject has both Run and Prepare: give one of them")
 	case len(s.Install) == 0 && len(s.Options) == 0:
 		return errors.New("Subject.Install is empty: give the folder with the operator's definitions, such as config/crd")
+	case s.RealTime != 0 && s.RealTime < shortestRealTime:
+		return fmt.Errorf("Subject.RealTime is %v: it must be at least %v, because the cluster cannot be seen to be quiet sooner", s.RealTime, shortestRealTime)
 	case s.Trials < 0 || s.MaxFindings < 0:
 		return fmt.Errorf("Subject.Trials is %d and MaxFindings %d: they must not be negative", s.Trials, s.MaxFindings)
 	}
@@ -202,6 +212,9 @@ func (s *Subject) check() error {
 	}
 	if s.Trials == 0 {
 		s.Trials = 500
+		if s.RealTime > 0 {
+			s.Trials = 50
+		}
 	}
 	if s.MaxFindings == 0 {
 		s.MaxFindings = 10

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -33,7 +32,7 @@ const (
 	startFor = 10 * time.Second
 	// quietRounds is how often this time may pass with writes until the operator counts as never quiet.
 	quietRounds = 12
-	// hotRequests is how many requests without a write are a loop.
+	// hotRequests is how many requests without a write are a loop in a bubble.
 	hotRequests = 3000
 	// operatorName is the name of the operator's client.
 	operatorName = "operator"
@@ -49,8 +48,13 @@ type trial struct {
 }
 
 // quiet is how long nothing may be written after a step.
-func (t trial) quiet() time.Duration {
-	if t.patient {
+func (p *playing) quiet() time.Duration {
+	switch {
+	case p.subject.RealTime > 0 && p.patient:
+		return realPatience * p.subject.RealTime
+	case p.subject.RealTime > 0:
+		return p.subject.RealTime
+	case p.patient:
 		return patience
 	}
 	return quietFor
@@ -171,27 +175,17 @@ type playing struct {
 	wanted   map[string]any // the spec of the custom resource before that; nil: it has changed since
 }
 
-// play runs a trial in a bubble of its own.
+// play runs a trial in a bubble of its own, or in real time.
 func (e *operatorExploration) play(tr trial) (out *outcome) {
-	out = &outcome{run: newRun()}
+	out = &outcome{run: e.newRun()}
 	for _, p := range tr.fault {
 		out.run.points[occurrence{p.request, p.nth}] = p
 	}
-	bubble := ""
-	defer func() {
-		// The runtime ends a bubble so if goroutines are left in it that wait for ever.
-		if p := recover(); p != nil {
-			if !strings.Contains(fmt.Sprint(p), "deadlock") {
-				panic(p)
-			}
-			if left := leftOver(bubble); left != "" && e.subject.checks(NoLeak) {
-				out.problems = append(out.problems, problem{oracle: NoLeak, key: "leak", step: -1,
-					what: "after the operator has ended, goroutines are left that wait for ever", detail: left})
-			}
-		}
-	}()
-	synctest.Test(e.t, func(t *testing.T) {
-		bubble = bubbleOf()
+	place := e.inBubble
+	if e.subject.RealTime > 0 {
+		place = e.inRealTime
+	}
+	place(out, func(t testing.TB) {
 		r := out.run
 		r.t = &recorder{TB: t}
 		done := make(chan struct{})
@@ -212,14 +206,17 @@ func (e *operatorExploration) play(tr trial) (out *outcome) {
 		if r.cluster == nil {
 			out.err = errors.New(r.t.text())
 		}
-		time.Sleep(time.Hour) // what ends by itself has ended then
 	})
 	return out
 }
 
 // newRun returns a run without faults, whose cluster and test are still to be set.
-func newRun() *run {
-	return &run{stacks: true, pace: &pace{}, counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
+func (e *operatorExploration) newRun() *run {
+	r := &run{stacks: true, counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
+	if r.realTime = e.subject.RealTime > 0; !r.realTime {
+		r.pace = &pace{}
+	}
+	return r
 }
 
 // play starts the operator and takes the steps.
@@ -239,7 +236,7 @@ func (p *playing) play() {
 	for _, o := range p.objects() {
 		p.atRest[o.Name()] = true
 	}
-	if p.patient {
+	if p.patient && p.subject.RealTime == 0 {
 		time.Sleep(lateBegin)
 	}
 	for i, s := range p.steps {
@@ -296,24 +293,20 @@ func (p *playing) finish() {
 
 // settle waits until nothing has been written for a while. It reports whether that came.
 func (p *playing) settle(step int) bool {
-	pause := p.quiet()
-	if len(p.fault) > 0 {
-		pause += 2 * lateBy // until late events have come, and what waited for them
-	}
-	if step < 0 && !p.patient {
-		pause = startFor
-	}
+	pause := p.pause(step)
 	for range quietRounds {
+		if p.subject.RealTime > 0 {
+			p.waitForWork(pause)
+		}
 		before, sent := p.revisions(), p.sentRequests()
-		time.Sleep(pause)
-		synctest.Wait()
+		p.pass(pause)
 		if p.run.t.Failed() {
 			return false // the operator has ended, or time stands still
 		}
 		if p.revisions() != before {
 			continue
 		}
-		if n := p.sentRequests() - sent; n > hotRequests {
+		if n := p.sentRequests() - sent; n > p.hotRequests(pause) {
 			p.report(problem{oracle: Converges, key: "loop", step: step, what: fmt.Sprintf("the operator sends requests in a loop: %d within %v, which change nothing", n, pause)})
 			return false
 		}
@@ -325,6 +318,39 @@ func (p *playing) settle(step int) bool {
 		what:   fmt.Sprintf("the operator still writes after %v; the last writes:", quietRounds*pause),
 		detail: strings.Join(p.run.cluster.LastWrites(4), "\n")})
 	return false
+}
+
+// pause is how long nothing may be written until settle returns.
+func (p *playing) pause(step int) time.Duration {
+	pause := p.quiet()
+	if p.subject.RealTime > 0 {
+		return pause + p.realDelay()
+	}
+	if len(p.fault) > 0 {
+		pause += 2 * lateBy // until late events have come, and what waited for them
+	}
+	if step < 0 && !p.patient {
+		pause = startFor
+	}
+	return pause
+}
+
+// pass lets time pass, and what is due until then happen.
+func (p *playing) pass(d time.Duration) {
+	if p.subject.RealTime > 0 {
+		p.passReally(d)
+		return
+	}
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// hotRequests is how many requests without a write are a loop.
+func (p *playing) hotRequests(during time.Duration) int {
+	if p.subject.RealTime > 0 {
+		return hotInRealTime(during)
+	}
+	return hotRequests
 }
 
 func (p *playing) sentRequests() int {
@@ -366,42 +392,6 @@ func (p *playing) report(found problem) {
 	if p.subject.checks(found.oracle) {
 		p.out.problems = append(p.out.problems, found)
 	}
-}
-
-// bubbleOf returns the name of the bubble of the caller, as it is in the stacks of goroutines.
-func bubbleOf() string {
-	text := make([]byte, 200)
-	_, name, ok := strings.Cut(string(text[:runtime.Stack(text, false)]), "synctest bubble ")
-	if !ok {
-		return ""
-	}
-	name, _, _ = strings.Cut(name, "]")
-	return "synctest bubble " + name + "]"
-}
-
-// leftByLibraries is the function of goroutines that Kubernetes' libraries leave behind, so that the operator cannot end them: a filtered
-// watch, which controller-runtime has for metadata, that is stopped with an event under way (kubernetes/kubernetes#113254).
-const leftByLibraries = "k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop("
-
-// leftOver returns the first goroutine of the operator that is left in a bubble; empty: there is none.
-func leftOver(bubble string) string {
-	text := make([]byte, 4<<20)
-	text = text[:runtime.Stack(text, true)]
-	n := 0
-	first := ""
-	for stack := range strings.SplitSeq(string(text), "\n\n") {
-		header, _, _ := strings.Cut(stack, "\n")
-		if bubble != "" && strings.Contains(header, bubble) && !strings.Contains(stack, leftByLibraries) {
-			n++
-			if own := lineOfStack(stack); first == "" || own != "" && lineOfStack(first) == "" {
-				first = stack
-			}
-		}
-	}
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d goroutines, the first:\n%s", n, first)
 }
 
 // owned returns the objects whose owner is the custom resource, directly or not.

@@ -14,8 +14,8 @@ import (
 // starts the new version. Then the oracles [Upgrades], [KeepsPods] and [Downgrades] check the result, beside those that
 // [Operator] has for the new version. Each finding fails t as one of Operator does.
 //
-// The custom resources are the Seeds of from, and each of their fields is changed once, too. Trials, MaxFindings, Seed, With, Without, Ignore
-// and Replay are those of to. A definition without a conversion that the new version needs, a field that is lost, an object that can
+// The custom resources are the Seeds of from, and each of their fields is changed once, too. Trials, MaxFindings, Seed, With, Without, Ignore,
+// Replay and RealTime are those of to. A definition without a conversion that the new version needs, a field that is lost, an object that can
 // be updated no more, and a pod template that changes are findings.
 //
 // docs/explore-operator.md says how to get two versions of an operator into one test.
@@ -51,7 +51,7 @@ func newUpgradeExploration(t *testing.T, from, to Subject) (*operatorExploration
 		return nil, fmt.Errorf("the new version: %w", err)
 	}
 	from.Trials, from.MaxFindings, from.Seed = to.Trials, to.MaxFindings, to.Seed
-	from.With, from.Without, from.Ignore, from.Replay = to.With, to.Without, to.Ignore, to.Replay
+	from.With, from.Without, from.Ignore, from.Replay, from.RealTime = to.With, to.Without, to.Ignore, to.Replay, to.RealTime
 	e, err := newOperatorExploration(t, from)
 	if err != nil {
 		return nil, fmt.Errorf("the old version: %w", err)

@@ -1,0 +1,86 @@
+package explore
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fakecluster/fakecluster/internal/bubble"
+)
+
+// inBubble runs a trial in a testing/synctest bubble, in which the hours that it takes pass at once.
+func (e *operatorExploration) inBubble(out *outcome, run func(testing.TB)) {
+	of := ""
+	defer func() {
+		// The runtime ends a bubble so if goroutines are left in it that wait for ever.
+		if p := recover(); p != nil {
+			if !strings.Contains(fmt.Sprint(p), "deadlock") {
+				panic(p)
+			}
+			if left := leftOver(of); left != "" && e.subject.checks(NoLeak) {
+				out.problems = append(out.problems, problem{oracle: NoLeak, key: "leak", step: -1,
+					what: "after the operator has ended, goroutines are left that wait for ever", detail: left})
+			}
+		}
+	}()
+	synctest.Test(e.t, func(t *testing.T) {
+		of = bubbleOf()
+		// Before the cluster is there, which would report a subject as if it were a test.
+		defer bubble.Watch(out.run.work, func(b bubble.Blocked) { panic(standstill(e.t.Name(), b)) })()
+		run(t)
+		time.Sleep(time.Hour) // what ends by itself has ended then
+	})
+}
+
+// standstill is the message for an operator that waits for something outside of the bubble. Nothing can end a bubble from outside, so it
+// ends the process.
+func standstill(test string, b bubble.Blocked) string {
+	return fmt.Sprintf("explore: %s: %s. If the operator needs it, explore it in real time: write RealTime: time.Second in the explore.Subject. The goroutine that waits:\n\n%s\n",
+		test, b.Mistake(), b.Stack)
+}
+
+// work is a number that changes when the operator does something.
+func (r *run) work() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return int64(len(r.seen))
+}
+
+// bubbleOf returns the name of the bubble of the caller, as it is in the stacks of goroutines.
+func bubbleOf() string {
+	text := make([]byte, 200)
+	_, name, ok := strings.Cut(string(text[:runtime.Stack(text, false)]), "synctest bubble ")
+	if !ok {
+		return ""
+	}
+	name, _, _ = strings.Cut(name, "]")
+	return "synctest bubble " + name + "]"
+}
+
+// leftByLibraries is the function of goroutines that Kubernetes' libraries leave behind, so that the operator cannot end them: a filtered
+// watch, which controller-runtime has for metadata, that is stopped with an event under way (kubernetes/kubernetes#113254).
+const leftByLibraries = "k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop("
+
+// leftOver returns the first goroutine of the operator that is left in a bubble; empty: there is none.
+func leftOver(bubble string) string {
+	text := make([]byte, 4<<20)
+	text = text[:runtime.Stack(text, true)]
+	n := 0
+	first := ""
+	for stack := range strings.SplitSeq(string(text), "\n\n") {
+		header, _, _ := strings.Cut(stack, "\n")
+		if bubble != "" && strings.Contains(header, bubble) && !strings.Contains(stack, leftByLibraries) {
+			n++
+			if own := lineOfStack(stack); first == "" || own != "" && lineOfStack(first) == "" {
+				first = stack
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d goroutines, the first:\n%s", n, first)
+}

@@ -1,0 +1,100 @@
+package explore
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	// shortestRealTime is the shortest Subject.RealTime. Settle waits as long.
+	shortestRealTime = 100 * time.Millisecond
+	// realPatience is how many times as long trials that confirm a problem wait in real time.
+	realPatience = 4
+	// reallyStopWithin is how long a controller may take to stop in real time.
+	reallyStopWithin = 30 * time.Second
+	// realRequests is how many requests without a write are a loop, in each second.
+	realRequests = 40
+)
+
+// inRealTime runs a trial outside of bubbles.
+func (e *operatorExploration) inRealTime(_ *outcome, run func(testing.TB)) {
+	t := newTrialTest(e.t)
+	defer t.end()
+	run(t)
+}
+
+// waitForWork returns when the operator has nothing to do at the moment, or when the time is over: an operator that reads all the
+// time may be at rest, too.
+func (p *playing) waitForWork(most time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	_ = p.run.cluster.Settle(ctx)
+}
+
+// passReally returns after a time in which the operator may begin something again. What it does outside of the cluster cannot be seen.
+func (p *playing) passReally(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	<-timer.C
+}
+
+// realDelay is how much later the operator may write because of the fault of the trial.
+func (p *playing) realDelay() (d time.Duration) {
+	for _, f := range p.fault {
+		switch f.effect {
+		case crashBefore, crashAfter:
+			d += restartAfter
+		case late:
+			d += lateBy
+		}
+	}
+	return d
+}
+
+// hotInRealTime is how many requests without a write are a loop.
+func hotInRealTime(during time.Duration) int {
+	return int(during.Seconds()*realRequests) + realRequests
+}
+
+// trialTest is the test of a trial in real time. What the trial cleans up ends with it, and not with the test that explores.
+type trialTest struct {
+	testing.TB
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu       sync.Mutex
+	cleanups []func()
+}
+
+func newTrialTest(t testing.TB) *trialTest {
+	ctx, cancel := context.WithCancel(t.Context())
+	return &trialTest{TB: t, ctx: ctx, cancel: cancel}
+}
+
+// Context ends before the cleanups, as that of a test.
+func (t *trialTest) Context() context.Context { return t.ctx }
+
+func (t *trialTest) Cleanup(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cleanups = append(t.cleanups, f)
+}
+
+// end runs the cleanups, the last one first.
+func (t *trialTest) end() {
+	t.cancel()
+	for {
+		t.mu.Lock()
+		n := len(t.cleanups)
+		if n == 0 {
+			t.mu.Unlock()
+			return
+		}
+		last := t.cleanups[n-1]
+		t.cleanups = t.cleanups[:n-1]
+		t.mu.Unlock()
+		last()
+	}
+}

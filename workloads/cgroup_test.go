@@ -43,6 +43,7 @@ spec:
 		}
 		equal(t, "the function", read(), "150000 100000\n35\n134217728\nmax\n")
 		equal(t, "its cgroup", w.exec(nil, "cat", "/proc/self/cgroup"), "0::/\n")
+		equal(t, "its processors", w.exec(nil, "cat", "/proc/self/status"), "Cpus_allowed_list:\t0-7\nMems_allowed_list:\t0\n")
 		equal(t, "another image", w.exec(nil, "sh", "-c", "cd /sys/fs/cgroup && cat "+names), "100000 100000\n100\nmax\nmax\n")
 		equal(t, "a write", w.exec(nil, "sh", "-c", "echo max > /sys/fs/cgroup/cpu.max"), "stderr: sh: can't create /sys/fs/cgroup/cpu.max: Read-only file system\nerror: command terminated with exit code 1")
 

@@ -42,7 +42,7 @@ var all = []image{
 
 // shells are programs of every image.
 var shells = map[string]program{
-	"awk": awk, "bash": sh, "expr": expr, "grep": grep, "id": id, "ip": ip, "mv": mv, "seq": seq, "sh": sh, "sysctl": sysctl,
+	"awk": awk, "bash": sh, "cut": cut, "expr": expr, "grep": grep, "id": id, "ip": ip, "mv": mv, "seq": seq, "sh": sh, "sysctl": sysctl,
 	"tail": tail, "wc": wc,
 	"head": head, "mount": mount,
 }

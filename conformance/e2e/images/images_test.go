@@ -31,6 +31,8 @@ func TestImages(t *testing.T) {
 			"3\n0\nCOLOR=red\nip: RTNETLINK answers: Operation not permitted\n"},
 		{"pipes", "busybox", []string{"sh", "-c", `for i in $(seq 2 3); do echo $i >> /f; done; wc -l /f | awk {'print $1'}; mv /f /dev/ && tail /dev/f`}, nil, 0,
 			"2\n'/f' -> '/dev/f'\n2\n3\n"},
+		{"fields", "busybox", []string{"sh", "-c", `printf 'a\tb\tc\nd\ne\tf\n' > /f; cat /f | cut -f3; grep Cpus_allowed_list /proc/self/status | cut -f2`}, nil, 0,
+			"c\nd\n\n0-7\n"},
 		{"missing", "busybox", []string{"sh", "-c", "nothing"}, nil, 127, "sh: nothing: not found\n"},
 		{"mounttest", "agnhost", nil, []string{"mounttest", "--new_file_0644=/data/a", "--file_perm=/data/a", "--file_mode=/data"}, 0,
 			"content of file \"/data/a\": mount-tester new file\n\nmode of file \"/data\": drwxrwxrwx\nperms of file \"/data/a\": -rw-r--r--\n"},

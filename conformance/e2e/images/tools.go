@@ -123,6 +123,27 @@ func awk(_ context.Context, c *workloads.ExecCommand) error {
 	return nil
 }
 
+// cut prints the field n of lines, by -fn: a line without tabs is one field.
+func cut(_ context.Context, c *workloads.ExecCommand) error {
+	var n int
+	if _, err := fmt.Sscanf(strings.Join(c.Args[1:], " "), "-f%d", &n); err != nil || n < 1 {
+		fmt.Fprintln(c.Stderr, "cut: the only option is -f with a number")
+		return workloads.Exit(2)
+	}
+	for lines := bufio.NewScanner(c.Stdin); lines.Scan(); {
+		fields := strings.Split(lines.Text(), "\t")
+		switch {
+		case len(fields) == 1:
+			fmt.Fprintln(c.Stdout, lines.Text())
+		case n <= len(fields):
+			fmt.Fprintln(c.Stdout, fields[n-1])
+		default:
+			fmt.Fprintln(c.Stdout)
+		}
+	}
+	return nil
+}
+
 // seq prints the numbers between two.
 func seq(_ context.Context, c *workloads.ExecCommand) error {
 	first, last := 1, 0

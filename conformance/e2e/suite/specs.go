@@ -8,8 +8,7 @@ var beyond = []struct {
 	specs  *regexp.Regexp
 	reason string
 }{
-	{regexp.MustCompile(` Aggregator `), "its API server needs etcd"},
-	{regexp.MustCompile(` Pod InPlace Resize `), "the images have no cut, and containers no /proc/self/status"},
+	{regexp.MustCompile(` Aggregator `), "its API server needs etcd, and asks the aggregator for a client certificate"},
 }
 
 // slow are specs that wait for minutes. They are run with -full only, and their last result stays in the list.

@@ -462,7 +462,7 @@ func (p *pod) ip() string {
 // cgroupOf returns a cgroup with the resources that a container starts with.
 func (p *pod) cgroupOf(spec *corev1.Container) *cgroup {
 	g := &cgroup{}
-	_ = g.set(p.api, spec, &spec.Resources, p.node.memory()) // in memory nothing can fail
+	_ = g.set(p.api, spec, &spec.Resources, p.node.spec.Status.Capacity) // in memory nothing can fail
 	return g
 }
 

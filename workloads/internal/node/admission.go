@@ -151,7 +151,7 @@ func (p *pod) adoptContainer(ctx context.Context, s *corev1.ContainerStatus) boo
 		c.id = trimID(s.ContainerID)
 		if s.Resources != nil {
 			c.resources = *s.Resources
-			if err := c.cgroup.set(p.api, spec, &c.resources, p.node.memory()); err != nil {
+			if err := c.cgroup.set(p.api, spec, &c.resources, p.node.spec.Status.Capacity); err != nil {
 				p.node.agent.config.Report(fmt.Errorf("the cgroup of container %s of pod %s: %w", spec.Name, p.key(), err))
 			}
 		}

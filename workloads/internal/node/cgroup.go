@@ -45,8 +45,8 @@ func (g *cgroup) mounts() (*files.Tree, []files.Mount) {
 	}
 }
 
-// set makes the files those of a container of a pod that has resources.
-func (g *cgroup) set(pod *corev1.Pod, spec *corev1.Container, resources *corev1.ResourceRequirements, nodeMemory int64) error {
+// set makes the files those of a container that has resources, of a pod on a node with a capacity.
+func (g *cgroup) set(pod *corev1.Pod, spec *corev1.Container, resources *corev1.ResourceRequirements, capacity corev1.ResourceList) error {
 	cpu, memory := limitOf(pod, resources, corev1.ResourceCPU), limitOf(pod, resources, corev1.ResourceMemory)
 	request, requested := resources.Requests[corev1.ResourceCPU]
 	if !requested || request.IsZero() {
@@ -64,7 +64,8 @@ func (g *cgroup) set(pod *corev1.Pod, spec *corev1.Container, resources *corev1.
 		groupFolder + "/memory.swap.max":    "0",
 		groupFolder + "/pids.max":           "max",
 		processFolder + "/cgroup":           "0::/",
-		processFolder + "/oom_score_adj":    strconv.Itoa(qos.GetContainerOOMScoreAdjust(pod, spec, nodeMemory)),
+		processFolder + "/oom_score_adj":    strconv.Itoa(qos.GetContainerOOMScoreAdjust(pod, spec, max(capacity.Memory().Value(), 1))),
+		processFolder + "/status":           "Cpus_allowed_list:\t" + processors(capacity.Cpu().Value()) + "\nMems_allowed_list:\t0",
 	} {
 		all[name] = files.File{Data: []byte(text + "\n"), Mode: 0o444}
 	}
@@ -111,6 +112,14 @@ func weight(shares uint64) uint64 {
 	}
 	l := math.Log2(float64(shares))
 	return uint64(math.Ceil(math.Pow(10, (l*l+125*l)/612-7.0/34)))
+}
+
+// processors returns the list of n processors, as /proc has it.
+func processors(n int64) string {
+	if n <= 1 {
+		return "0"
+	}
+	return fmt.Sprintf("0-%d", n-1)
 }
 
 func orMax(bytes int64) string {

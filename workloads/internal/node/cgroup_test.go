@@ -24,7 +24,7 @@ func TestCgroups(t *testing.T) {
 		requests, limits    corev1.ResourceList
 		pod                 *corev1.ResourceRequirements
 		cpu, weight, memory string
-		oomScoreAdj         string // on a node with 1Gi
+		oomScoreAdj         string // on a node with 1Gi and 4 processors
 	}{
 		{"nothing", nil, nil, nil, "max 100000", "1", "max", "1000"},
 		{"requests", list("1", "256Mi"), nil, nil, "max 100000", "100", "max", "750"},
@@ -42,11 +42,12 @@ func TestCgroups(t *testing.T) {
 			}}
 			g := &cgroup{}
 			c := &pod.Spec.Containers[0]
-			if err := g.set(pod, c, &c.Resources, 1<<30); err != nil {
+			if err := g.set(pod, c, &c.Resources, list("4", "1Gi")); err != nil {
 				t.Fatal(err)
 			}
 			for name, want := range map[string]string{
 				"cgroup/cpu.max": test.cpu, "cgroup/cpu.weight": test.weight, "cgroup/memory.max": test.memory, "process/oom_score_adj": test.oomScoreAdj,
+				"process/status": "Cpus_allowed_list:\t0-3\nMems_allowed_list:\t0",
 			} {
 				if got := string(g.files[name].Data); got != want+"\n" {
 					t.Errorf("%s is %q, want %q", name, got, want)

@@ -229,9 +229,6 @@ func (n *node) others(than *corev1.Pod) []*corev1.Pod {
 	return others
 }
 
-// memory returns the bytes of memory that the node has, at least one.
-func (n *node) memory() int64 { return max(n.spec.Status.Capacity.Memory().Value(), 1) }
-
 // object returns the Node object, and nil if it is not there.
 func (n *node) object() *corev1.Node {
 	object, err := n.agent.lister.Get(n.name)

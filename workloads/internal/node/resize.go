@@ -114,7 +114,7 @@ func (p *pod) actuate(ctx context.Context, now time.Time) {
 		for _, c := range p.running() {
 			if spec := p.specOf(c.spec.Name); spec != nil && !c.resizesByRestart(spec) {
 				c.resources = spec.Resources
-				if err := c.cgroup.set(p.api, spec, &c.resources, p.node.memory()); err != nil {
+				if err := c.cgroup.set(p.api, spec, &c.resources, p.node.spec.Status.Capacity); err != nil {
 					p.node.agent.config.Report(fmt.Errorf("the cgroup of container %s of pod %s: %w", spec.Name, p.key(), err))
 				}
 			}

@@ -1,6 +1,7 @@
 package fakecluster_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -24,7 +26,7 @@ func TestClustersOfAnOlderVersion(t *testing.T) {
 	for _, version := range []string{"1.34", "1.35", "1.36"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			child := exec.Command(os.Args[0], "-test.run=^(TestThisVersion|TestLaterFields)$", "-test.v")
+			child := exec.Command(os.Args[0], "-test.run=^(TestThisVersion|TestLaterFields|TestLaterStatus)$", "-test.v")
 			child.Env = append(os.Environ(), versionVariable+"="+version)
 			if output, err := child.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, output)
@@ -201,4 +203,45 @@ func TestTheseFeatureGates(t *testing.T) {
 	_, err = fakecluster.New(fakecluster.InProcess())
 	equal(t, "gates that come too late", err.Error(), "starting the server: FAKECLUSTER_FEATURE_GATES was set to \"WatchList=true\" after the program had started: "+
 		"set it in the environment of go test")
+}
+
+// The status of a CSINode came with 1.37. It is a struct, which Go's JSON has even if it is empty: before 1.37 no object has it, and
+// what a client reads can be written and applied.
+func TestLaterStatus(t *testing.T) {
+	version := os.Getenv(versionVariable)
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	client := kubernetes.NewForConfigOrDie(c.RESTConfig()).StorageV1().RESTClient()
+	const configuration = `{"apiVersion":"storage.k8s.io/v1","kind":"CSINode","metadata":{"name":"a"},"spec":{"drivers":[{"name":"d","nodeID":"n","topologyKeys":null}]}}`
+	applied, err := client.Patch("application/apply-patch+yaml").Resource("csinodes").Name("a").Param("fieldManager", "m").Param("fieldValidation", "Strict").
+		Body([]byte(configuration)).DoRaw(t.Context())
+	must(t, err)
+	has := func(text []byte) bool {
+		t.Helper()
+		var node map[string]any
+		must(t, json.Unmarshal(text, &node))
+		return node["status"] != nil
+	}
+	equal(t, "an applied object has a status", has(applied), version == "")
+	updated, err := client.Put().Resource("csinodes").Name("a").Param("fieldValidation", "Strict").Body(applied).DoRaw(t.Context())
+	must(t, err)
+	equal(t, "an updated object has a status", has(updated), version == "")
+	for _, kind := range []types.PatchType{types.MergePatchType, types.StrategicMergePatchType} {
+		patched, err := client.Patch(kind).Resource("csinodes").Name("a").Param("fieldValidation", "Strict").
+			Body([]byte(`{"metadata":{"labels":{"by":"patch"}}}`)).DoRaw(t.Context())
+		must(t, err)
+		equal(t, "a patched object has a status", has(patched), version == "")
+	}
+	var node map[string]any
+	must(t, json.Unmarshal(updated, &node))
+	delete(node["metadata"].(map[string]any), "resourceVersion")
+	node["status"] = map[string]any{}
+	body, err := json.Marshal(node)
+	must(t, err)
+	answer, _ := client.Patch(types.MergePatchType).Resource("csinodes").Name("a").Param("fieldValidation", "Strict").Body(body).DoRaw(t.Context())
+	must(t, json.Unmarshal(answer, &node))
+	want := any(nil)
+	if version != "" {
+		want = "Invalid"
+	}
+	equal(t, "the reason of the error of a patch with a status", node["reason"], want)
 }

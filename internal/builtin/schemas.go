@@ -24,6 +24,16 @@ var definitionsV3 = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
 	return all
 })
 
+// definitionsOfValues are definitionsV3 for field management, which reads Go values.
+var definitionsOfValues = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
+	if older.Release() == "" {
+		return definitionsV3()
+	}
+	all := openapi.GetOpenAPIDefinitions(resource.References())
+	older.CorrectForValues(all)
+	return all
+})
+
 // types returns the types of a kind for field management, in all versions in which objects
 // may be served, stored or named by managedFields. They are made once in a process, because
 // all clusters share the kinds.
@@ -36,7 +46,7 @@ func (k *kind) types(g *group) *resource.Types {
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(k.versions, k.optional, k.legacy)))) {
 		kinds = append(kinds, key.WithVersion(name))
 	}
-	return kindTypes.Put(key, resource.NewTypes(g.typesOf(), definitionsV3, kinds...), 1)
+	return kindTypes.Put(key, resource.NewTypes(g.typesOf(), definitionsOfValues, kinds...), 1)
 }
 
 // kindTypes keeps the types of kinds. There are fewer than 100 kinds.

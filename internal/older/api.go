@@ -68,14 +68,25 @@ func Lacks(version schema.GroupVersion, name string) bool {
 	return own() != nil && slices.Contains(own().Lacks, version.String()+" "+name)
 }
 
+// alwaysThere are the definitions with later fields that Go values always have: structs.
+var alwaysThere = []string{"io.k8s.api.resource.v1alpha3.DeviceTaintRule", "io.k8s.api.storage.v1.CSINode"}
+
 // Correct makes definitions of the newest release those of the release of the process.
-func Correct(definitions map[string]common.OpenAPIDefinition) {
-	if own() == nil {
+func Correct(definitions map[string]common.OpenAPIDefinition) { own().correct(definitions) }
+
+// CorrectForValues is Correct for definitions that describe Go values: later fields that these always have stay.
+func CorrectForValues(definitions map[string]common.OpenAPIDefinition) {
+	own().correct(definitions, alwaysThere...)
+}
+
+// correct corrects the definitions, except those of the given names.
+func (a *api) correct(definitions map[string]common.OpenAPIDefinition, except ...string) {
+	if a == nil {
 		return
 	}
-	for name, patch := range own().Definitions {
+	for name, patch := range a.Definitions {
 		definition, found := definitions[name]
-		if !found {
+		if !found || slices.Contains(except, name) {
 			continue
 		}
 		corrected, err := patched(definition, patch)

@@ -2,8 +2,10 @@ package older
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
 	"k8s.io/kube-openapi/pkg/util"
 
 	"github.com/fakecluster/fakecluster/internal/cache"
@@ -11,8 +13,9 @@ import (
 
 // Fields are the later fields of a Go type and of the types in it. A nil *Fields stands for none. It is safe for concurrent use.
 type Fields struct {
-	root  *node
-	names []string // of all later fields, for a first look
+	root   *node
+	names  []string // of all later fields, for a first look
+	always []string // the later fields of the type itself that Go's JSON has even if they are empty: structs
 }
 
 // node is a struct or a map in a type.
@@ -23,9 +26,10 @@ type node struct {
 
 // field is a field of a struct. The fields of a struct that is inlined are those of the outer one.
 type field struct {
-	index []int
-	later bool
-	below *node // nil: there are none
+	index  []int
+	later  bool
+	always bool  // Go's JSON has the later field even if it is empty
+	below  *node // nil: there are none
 }
 
 // laterFields keeps the Fields of types. A server has some 200 types.
@@ -60,6 +64,12 @@ func (a *api) fieldsOf(t reflect.Type) *Fields {
 	for name := range r.names {
 		of.names = append(of.names, name)
 	}
+	for name, f := range root.fields {
+		if f.later && f.always {
+			of.always = append(of.always, name)
+		}
+	}
+	slices.Sort(of.always)
 	return of
 }
 
@@ -107,7 +117,7 @@ func (r *reader) readFields(t reflect.Type, later map[string]bool, at []int, int
 		case name == "" && (f.Anonymous || strings.Contains(options, "inline")) && f.Type.Kind() == reflect.Struct:
 			r.readFields(f.Type, later, index, into)
 		case later[name]:
-			into[name] = &field{index: index, later: true}
+			into[name] = &field{index: index, later: true, always: f.Type.Kind() == reflect.Struct && !strings.Contains(options, "omitzero")}
 			r.names[name] = true
 		default:
 			into[name] = &field{index: index, below: r.read(f.Type)}
@@ -138,6 +148,31 @@ func (n *node) dropEmpty() bool {
 func (f *Fields) Prune(obj any) {
 	if f != nil {
 		f.root.prune(reflect.ValueOf(obj))
+	}
+}
+
+// Omit returns the JSON of a pruned object, as Go writes it, without the later fields that it has even if they are empty.
+func (f *Fields) Omit(text []byte) []byte {
+	if f == nil {
+		return text
+	}
+	for _, name := range f.always {
+		value := gjson.GetBytes(text, name)
+		head := `,"` + name + `":`
+		if from := value.Index - len(head); value.Exists() && from > 0 {
+			text = slices.Delete(text, from, value.Index+len(value.Raw))
+		}
+	}
+	return text
+}
+
+// OmitFrom is Omit for JSON as a map, which it alters.
+func (f *Fields) OmitFrom(obj map[string]any) {
+	if f == nil {
+		return
+	}
+	for _, name := range f.always {
+		delete(obj, name)
 	}
 }
 

@@ -1,7 +1,9 @@
 package older
 
 import (
+	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/util"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fakecluster/fakecluster/internal/emulation"
@@ -197,5 +200,41 @@ func TestPatchedDefinition(t *testing.T) {
 	}
 	if len(of.Schema.Properties) != 2 {
 		t.Error("the definition of the newest release is altered")
+	}
+}
+
+// Of the later fields that Go values always have, all are known: no object shows one, and field management knows them.
+func TestFieldsThatAreAlwaysThere(t *testing.T) {
+	found := map[string]bool{}
+	for _, version := range emulation.Names()[:len(emulation.Names())-1] {
+		of, err := apiOf(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for kind, goType := range scheme.Scheme.AllKnownTypes() {
+			if later := of.fieldsOf(goType); later != nil && len(later.always) > 0 && !strings.HasSuffix(kind.Kind, "List") {
+				found[util.GetCanonicalTypeName(reflect.New(goType).Interface())] = true
+			}
+		}
+	}
+	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, alwaysThere) {
+		t.Errorf("Go values always have later fields of %v, want %v", got, alwaysThere)
+	}
+	node := &storagev1.CSINode{}
+	node.Name, node.APIVersion, node.Kind = "a", "storage.k8s.io/v1", "CSINode"
+	text, err := json.Marshal(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for version, want := range map[string]string{
+		"1.36": `{"kind":"CSINode","apiVersion":"storage.k8s.io/v1","metadata":{"name":"a"},"spec":{"drivers":null}}`, "": string(text),
+	} {
+		var later *Fields
+		if version != "" {
+			later = fieldsIn(t, version, node)
+		}
+		if got := string(later.Omit(bytes.Clone(text))); got != want {
+			t.Errorf("%s: %s, want %s", version, got, want)
+		}
 	}
 }

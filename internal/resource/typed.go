@@ -221,13 +221,17 @@ func (c *TypedCodec) versioned(obj runtime.Object) (runtime.Object, error) {
 // print returns the JSON of an object in the version of the codec, as upstream's serializer prints it.
 func (c *TypedCodec) print(obj runtime.Object) ([]byte, error) {
 	if _, nested := obj.(runtime.NestedObjectEncoder); !nested {
-		return json.Marshal(obj)
+		text, err := json.Marshal(obj)
+		if err != nil {
+			return nil, err
+		}
+		return c.later.Omit(text), nil
 	}
 	var b bytes.Buffer
 	if err := c.encoder.Encode(obj, &b); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return c.later.Omit(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
 // EncodeToStore implements Codec. The stored object is what a real server reads back from etcd: an

@@ -49,6 +49,7 @@ func (c *TypedCodec) MergePatch(current Decoded, patch map[string]any, _ bool) (
 	if err != nil {
 		return Decoded{}, err
 	}
+	c.later.OmitFrom(document)
 	merged := MergeMaps(document, patch)
 	c.later.Rename(merged)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, patched, true); err != nil {
@@ -138,6 +139,7 @@ func (c *TypedCodec) StrategicMerge(current runtime.Object, patch map[string]any
 	if err != nil {
 		return nil, err
 	}
+	c.later.OmitFrom(original)
 	patched, err := c.scheme.New(c.kind)
 	if err != nil {
 		return nil, err

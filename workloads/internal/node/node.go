@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -76,6 +77,7 @@ func (n *node) run(ctx context.Context) {
 		return
 	case <-n.agent.listed:
 	}
+	n.takeOverFirst()
 	for {
 		select {
 		case <-ctx.Done():
@@ -90,6 +92,28 @@ func (n *node) run(ctx context.Context) {
 			p.sync(ctx)
 		}
 	}
+}
+
+// takeOverFirst puts the pods that another agent has admitted before new ones, which get what those leave. Otherwise the order is that of a kubelet.
+func (n *node) takeOverFirst() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	slices.SortFunc(n.queue, func(a, b types.UID) int {
+		x, y := n.arrived[a].pod, n.arrived[b].pod
+		return cmp.Or(
+			cmp.Compare(rank(x.Status.StartTime != nil), rank(y.Status.StartTime != nil)),
+			x.CreationTimestamp.Compare(y.CreationTimestamp.Time),
+			cmp.Compare(x.Namespace+"/"+x.Name, y.Namespace+"/"+y.Name),
+		)
+	})
+}
+
+// rank sorts what is so before what is not.
+func rank(is bool) int {
+	if is {
+		return 0
+	}
+	return 1
 }
 
 // end stops the timers.
@@ -218,11 +242,11 @@ func (n *node) sourceChanged(namespace, key string) {
 	}
 }
 
-// others returns the pods that count when another one is admitted.
+// others returns the pods that count when another one is admitted. One that runs and is not admitted yet is being taken over.
 func (n *node) others(than *corev1.Pod) []*corev1.Pod {
 	var others []*corev1.Pod
 	for uid, p := range n.pods {
-		if uid != than.UID && p.admitted && !p.completed {
+		if uid != than.UID && (p.admitted || p.api.Status.Phase == corev1.PodRunning) && !p.completed {
 			others = append(others, p.api)
 		}
 	}

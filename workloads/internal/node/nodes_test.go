@@ -453,6 +453,33 @@ func TestAnotherAgentTakesOver(t *testing.T) {
 	})
 }
 
+// TestANewPodGetsWhatThosePodsLeaveThatRan proves that an agent takes over all Pods of the one before it admits a new one.
+func TestANewPodGetsWhatThosePodsLeaveThatRan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{})
+		w.create("old", asks("5", "1Gi"))
+		time.Sleep(5 * time.Second)
+		w.stop()
+		names := []string{"a", "later", "new", "x", "z"}
+		for _, name := range names {
+			w.create(name, asks("3.5", "1Gi"))
+		}
+		w.create("small", asks("3", "1Gi"))
+		w.start(node.Config{})
+		time.Sleep(5 * time.Second)
+		for _, name := range names {
+			if s := w.pod(name).Status; s.Phase != corev1.PodFailed || s.Reason != "OutOfcpu" {
+				t.Errorf("the new Pod %s is %s %s", name, s.Phase, s.Reason)
+			}
+		}
+		for _, name := range []string{"old", "small"} {
+			if s := w.pod(name).Status; s.Phase != corev1.PodRunning {
+				t.Errorf("Pod %s is %s %s", name, s.Phase, s.Reason)
+			}
+		}
+	})
+}
+
 func TestPodsThatAreDeletedAtOnceEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, node.Config{})

@@ -177,12 +177,6 @@ func (n *node) retryResizes() {
 			deferred = append(deferred, p)
 		}
 	}
-	rank := func(is bool) int {
-		if is {
-			return 0
-		}
-		return 1
-	}
 	slices.SortFunc(deferred, func(a, b *pod) int {
 		return cmp.Or(
 			cmp.Compare(rank(!a.asksForMore()), rank(!b.asksForMore())),

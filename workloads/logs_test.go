@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
@@ -191,33 +190,4 @@ func TestLogsOfAFork(t *testing.T) {
 		equal(t, "before, in the fork", f.log("web", corev1.PodLogOptions{Previous: true}), "")
 		equal(t, "now, in the fork", f.log("web", corev1.PodLogOptions{}), "a line\n")
 	}, living...)
-}
-
-// TestTheFirstLineIsInTheLogOfARunningContainer: a kubelet shows that a container runs up to a second after its start, so that clients
-// expect its first line then.
-func TestTheFirstLineIsInTheLogOfARunningContainer(t *testing.T) {
-	inBubble(t, func(w world) {
-		for _, test := range []struct{ name, want string }{{"slow", "ready\n"}, {"later", ""}, {"silent", ""}} {
-			w.post(fmt.Sprintf(`
-apiVersion: v1
-kind: Pod
-metadata: {name: %s}
-spec: {terminationGracePeriodSeconds: 1, containers: [{name: app, image: %[1]s}]}
-`, test.name))
-			pod := &corev1.Pod{}
-			pod.Name, pod.Namespace = test.name, "default"
-			w.cluster.WaitFor(w.T, pod, fakecluster.CEL(`object.status.phase == "Running"`))
-			equal(w.T, test.name, w.log(test.name, corev1.PodLogOptions{}), test.want)
-		}
-	}, workloads.Nodes(1), workloads.Image("slow", saysAfter(900*time.Millisecond)), workloads.Image("later", saysAfter(1100*time.Millisecond)))
-}
-
-// saysAfter returns a function that writes a line after some time.
-func saysAfter(d time.Duration) func(context.Context, *workloads.Container) error {
-	return func(ctx context.Context, c *workloads.Container) error {
-		time.Sleep(d)
-		fmt.Fprintln(c.Stdout, "ready")
-		<-ctx.Done()
-		return nil
-	}
 }

@@ -17,10 +17,6 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
-// relistPeriod is how long a kubelet needs at most to see that a container runs. Here its status says so at once, before it can have written
-// its first line, which a client expects in the log of a running container.
-const relistPeriod = time.Second
-
 // logs answers with the log of a container.
 func (s *Server) logs(w http.ResponseWriter, req *http.Request) {
 	options := &corev1.PodLogOptions{}
@@ -56,8 +52,6 @@ func (s *Server) logs(w http.ResponseWriter, req *http.Request) {
 		fail(w, http.StatusBadRequest, fmt.Errorf("unable to retrieve container logs for %s", id))
 		return
 	}
-	read := logOptions(options, time.Now())
-	read.First = c.Since.Add(relistPeriod)
 	out := flushwriter.Wrap(w)
 	_, _ = out.Write(nil) // the client gets the header before there is a line
 	stdout, stderr := io.Writer(out), io.Writer(out)
@@ -67,7 +61,7 @@ func (s *Server) logs(w http.ResponseWriter, req *http.Request) {
 	case corev1.LogStreamStderr:
 		stdout = nil
 	}
-	_ = c.Log.Copy(req.Context(), read, stdout, stderr) // an error is that the client has gone
+	_ = c.Log.Copy(req.Context(), logOptions(options, time.Now()), stdout, stderr) // an error is that the client has gone
 }
 
 // logOptions returns which part of the log is read, by the rules of the kubelet.

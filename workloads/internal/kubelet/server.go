@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -40,7 +39,6 @@ type Node interface {
 type Container struct {
 	ID    string
 	Log   *stdio.Log
-	Since time.Time    // when it has started, if it writes to the log
 	Stdin *stdio.Input // nil: its specification does not have stdin
 	Exec  stdio.Exec
 }

@@ -382,9 +382,6 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 		c.cgroup = p.cgroupOf(spec)
 	}
 	c.served = kubelet.Container{ID: c.id, Log: stdio.NewLog()}
-	if p.node.agent.hasCode(spec) {
-		c.served.Since = startedAt
-	}
 	if spec.Stdin {
 		c.served.Stdin = stdio.NewInput()
 	}

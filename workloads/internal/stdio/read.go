@@ -9,7 +9,6 @@ import (
 // Options say which part of a log is read.
 type Options struct {
 	Follow     bool      // wait for further lines until the container has exited
-	First      time.Time // wait until then for the first line, if there is none and the container has not exited
 	Since      time.Time // leave out earlier lines
 	Tail       int64     // the number of lines at the end; negative: all
 	Bytes      int64     // end after so many bytes; negative: no limit
@@ -23,9 +22,6 @@ const timestamp = "2006-01-02T15:04:05.000000000Z07:00"
 // exited if it follows, or with the error of the context or of a writer.
 func (l *Log) Copy(ctx context.Context, o Options, stdout, stderr io.Writer) error {
 	out := output{options: o, to: [2]io.Writer{stdout, stderr}, left: o.Bytes, begins: true}
-	if err := l.awaitFirst(ctx, o.First); err != nil {
-		return err
-	}
 	l.mu.Lock()
 	next := l.dropped
 	if o.Tail >= 0 {
@@ -60,27 +56,6 @@ func (l *Log) Copy(ctx context.Context, o Options, stdout, stderr io.Writer) err
 			}
 		}
 	}
-}
-
-// awaitFirst returns when the log has a line, at a time, or when the container has exited.
-func (l *Log) awaitFirst(ctx context.Context, until time.Time) error {
-	l.mu.Lock()
-	var changed <-chan struct{}
-	if l.dropped+len(l.lines) == 0 && !l.closed && time.Now().Before(until) {
-		changed = l.wait()
-	}
-	l.mu.Unlock()
-	if changed == nil {
-		return nil
-	}
-	timer := time.NewTimer(time.Until(until))
-	defer timer.Stop()
-	select {
-	case <-changed:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
 }
 
 // output writes lines within the limits of options.

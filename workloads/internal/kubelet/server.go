@@ -64,6 +64,7 @@ func NewServer(node Node) *Server {
 	mux.HandleFunc("/portForward/{namespace}/{pod}", s.portForward)
 	mux.HandleFunc("/attach/{namespace}/{pod}/{container}", s.attach)
 	mux.HandleFunc("GET /stats/summary", s.summary)
+	mux.Handle("GET /metrics/resource", resourceMetrics(node))
 	mux.HandleFunc("GET /logs/{$}", nodeLogs)
 	ctx, end := context.WithCancel(context.Background())
 	s.end = end

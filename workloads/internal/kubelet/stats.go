@@ -11,11 +11,22 @@ import (
 
 // summary answers with what the pods of the node use, as far as behaviors say it: CPU and memory.
 func (s *Server) summary(w http.ResponseWriter, _ *http.Request) {
-	now := metav1.NewTime(time.Now())
-	all := stats.Summary{Node: stats.NodeStats{NodeName: s.node.Name()}, Pods: []stats.PodStats{}}
-	var total []corev1.ResourceList
-	for _, pod := range s.node.Pods() {
-		used := s.node.Usage(pod)
+	writeJSON(w, summaryOf(s.node, time.Now()))
+}
+
+// use is what a container uses since it has started.
+type use struct {
+	of    corev1.ResourceList
+	since time.Time
+}
+
+// summaryOf returns what the pods of a node use. The time of the CPU is that of the containers that run now: it begins anew with each start of one.
+func summaryOf(node Node, at time.Time) *stats.Summary {
+	now := metav1.NewTime(at)
+	all := &stats.Summary{Node: stats.NodeStats{NodeName: node.Name()}, Pods: []stats.PodStats{}}
+	var total []use
+	for _, pod := range node.Pods() {
+		used := node.Usage(pod)
 		p := stats.PodStats{
 			PodRef:     stats.PodReference{Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID)},
 			Containers: []stats.ContainerStats{},
@@ -23,17 +34,17 @@ func (s *Server) summary(w http.ResponseWriter, _ *http.Request) {
 		if pod.Status.StartTime != nil {
 			p.StartTime = *pod.Status.StartTime
 		}
-		var ofPod []corev1.ResourceList
+		var ofPod []use
 		for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 			for i := range statuses {
 				of, runs := used[statuses[i].Name]
 				if !runs || statuses[i].State.Running == nil {
 					continue
 				}
-				p.Containers = append(p.Containers, stats.ContainerStats{
-					Name: statuses[i].Name, StartTime: statuses[i].State.Running.StartedAt, CPU: cpu(now, of), Memory: memory(now, of),
-				})
-				ofPod = append(ofPod, of)
+				started := statuses[i].State.Running.StartedAt
+				u := use{of, started.Time}
+				p.Containers = append(p.Containers, stats.ContainerStats{Name: statuses[i].Name, StartTime: started, CPU: cpu(now, u), Memory: memory(now, u)})
+				ofPod = append(ofPod, u)
 			}
 		}
 		if len(p.Containers) == 0 {
@@ -44,21 +55,23 @@ func (s *Server) summary(w http.ResponseWriter, _ *http.Request) {
 		total = append(total, ofPod...)
 	}
 	all.Node.CPU, all.Node.Memory = cpu(now, total...), memory(now, total...)
-	writeJSON(w, all)
+	return all
 }
 
-func cpu(now metav1.Time, used ...corev1.ResourceList) *stats.CPUStats {
-	var nanos uint64
-	for _, of := range used {
-		nanos += uint64(of.Cpu().ScaledValue(-9))
+func cpu(now metav1.Time, used ...use) *stats.CPUStats {
+	var rate, spent uint64
+	for _, u := range used {
+		of := u.of.Cpu().AsApproximateFloat64()
+		rate += uint64(of * 1e9)
+		spent += uint64(of * float64(now.Sub(u.since)))
 	}
-	return &stats.CPUStats{Time: now, UsageNanoCores: &nanos}
+	return &stats.CPUStats{Time: now, UsageNanoCores: &rate, UsageCoreNanoSeconds: &spent}
 }
 
-func memory(now metav1.Time, used ...corev1.ResourceList) *stats.MemoryStats {
+func memory(now metav1.Time, used ...use) *stats.MemoryStats {
 	var bytes uint64
-	for _, of := range used {
-		bytes += uint64(of.Memory().Value())
+	for _, u := range used {
+		bytes += uint64(u.of.Memory().Value())
 	}
 	return &stats.MemoryStats{Time: now, UsageBytes: &bytes, WorkingSetBytes: &bytes}
 }

@@ -34,6 +34,7 @@ var reasons = []reason{
 		func(_ string, kubelet, agent *trace.Trace) bool { return trace.Race(kubelet, agent) }},
 	{"syncs", "A container is in back-off. The kubelet syncs the pod for it, and records that, also when a probe takes the container that has ended for unready, and 10 to 15 seconds after a hook has failed.", syncs},
 	{"limit", "Both have written the 25 Events about a pod that client-go writes at once. Which ones are dropped then follows from their order.", limit},
+	{"kill", "A container has ended shortly before a probe ends another one. The kubelet saw both at once, and starts the first again after the other and its hook.", kill},
 	{"config", "A ConfigMap is missing when the agent starts a container. The kubelet has waited for a random time before, for an init container that has failed, and finds it.", config},
 }
 
@@ -65,17 +66,34 @@ func lost(line string, _, agent *trace.Trace) bool {
 	return strings.HasPrefix(line, "container ") && strings.HasPrefix(what, "only the agent has") && strings.Contains(what, "ContainerStatusUnknown") && agent.Waits(container, "CrashLoopBackOff")
 }
 
-// syncs reports whether only the count of a back-off differs, up to three times, of a container for which a kubelet syncs the pod more often.
+// syncs reports whether only the count of a back-off differs, up to two for each start, of a container for which a kubelet syncs the pod more often.
 func syncs(line string, kubelet, agent *trace.Trace) bool {
 	event, ok := eventOf(line)
 	more, less := kubelet.Count(event), agent.Count(event)
-	return ok && strings.HasPrefix(event, "Warning BackOff ") && less > 0 && more > less && more <= 3*less && kubelet.SyncedMore(containerOf(event))
+	return ok && strings.HasPrefix(event, "Warning BackOff ") && less > 0 && more > less && more <= less+2*kubelet.Starts(containerOf(event)) && kubelet.SyncedMore(containerOf(event))
 }
 
-// limit reports whether only the count of an Event differs that both have, and both have written as many as client-go writes.
+// limit reports whether only the count of an Event differs, and both have written as many as client-go writes. One that lacks the Event had done so before the
+// other recorded it.
 func limit(line string, kubelet, agent *trace.Trace) bool {
 	event, ok := eventOf(line)
-	return ok && kubelet.Count(event) > 0 && agent.Count(event) > 0 && kubelet.Full() && agent.Full()
+	if !ok || !kubelet.Full() || !agent.Full() {
+		return false
+	}
+	return kubelet.Count(event) > 0 && agent.Count(event) > 0 || kubelet.Drops(event, agent) || agent.Drops(event, kubelet)
+}
+
+// kill reports whether a difference is about a container whose start another one has delayed under the kubelet alone, or about that other one.
+func kill(line string, kubelet, agent *trace.Trace) bool {
+	rest, ok := strings.CutPrefix(line, "container ")
+	if !ok {
+		return false
+	}
+	of := rest[:strings.IndexAny(rest, ":, ")]
+	delays := func(container, by string) bool {
+		return kubelet.Blocked(container, by) && !agent.Blocked(container, by)
+	}
+	return slices.ContainsFunc(kubelet.Containers(), func(other string) bool { return delays(of, other) || delays(other, of) })
 }
 
 // config reports whether only the agent has missed a ConfigMap, of a container that both start after a back-off of another one.

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fakecluster/fakecluster/conformance/kubelet/trace"
 	"github.com/fakecluster/fakecluster/conformance/kubelet/world"
@@ -15,7 +18,8 @@ type seen struct {
 	backOff string           // the container that waits for its next start
 	events  map[string]int32 // counts, by messages of Events about c
 	hook    string           // the container whose hook has failed
-	written int              // Events about other things
+	written int              // Events about other things, before those
+	starts  int              // of c
 }
 
 func (s seen) trace() *trace.Trace {
@@ -36,10 +40,18 @@ func (s seen) trace() *trace.Trace {
 		return pod
 	}
 	r := world.Record{Versions: []world.Version{{Pod: pod("")}, {Pod: pod(s.backOff)}}}
+	for n := range s.starts {
+		before := pod("")
+		before.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ContainerID: fmt.Sprint(n)}
+		r.Versions = append(r.Versions, world.Version{Pod: before})
+	}
 	add := func(kind, reason, path, message string, count int32) {
 		r.Events = append(r.Events, world.Event{Event: &corev1.Event{
 			Type: kind, Reason: reason, Message: message, Count: count, InvolvedObject: corev1.ObjectReference{FieldPath: path},
 		}})
+	}
+	for range s.written {
+		add("Normal", "Pulled", "spec.initContainers{i}", "pulled", 1)
 	}
 	for message, count := range s.events {
 		reason := "Failed"
@@ -50,9 +62,6 @@ func (s seen) trace() *trace.Trace {
 	}
 	if s.hook != "" {
 		add("Warning", "FailedPostStartHook", "spec.containers{"+s.hook+"}", "hook", 1)
-	}
-	for range s.written {
-		add("Normal", "Pulled", "spec.initContainers{i}", "pulled", 1)
 	}
 	return trace.Of(r)
 }
@@ -66,18 +75,20 @@ func TestAReasonExplainsOnlyWhatFollowsFromIt(t *testing.T) {
 		kubelet, agent seen
 		want           string // the reason; "": none
 	}{
-		{"back-offs of a container with a probe", seen{probed: true, events: restarting(18)}, seen{probed: true, events: restarting(7)}, "syncs"},
-		{"back-offs of a container whose hook has failed", seen{hook: "c", events: restarting(18)}, seen{hook: "c", events: restarting(7)}, "syncs"},
-		{"back-offs of a container without a probe, beside one whose hook has failed", seen{hook: "i", events: restarting(18)}, seen{hook: "i", events: restarting(7)}, ""},
-		{"more than three times as many back-offs", seen{probed: true, events: restarting(22)}, seen{probed: true, events: restarting(7)}, ""},
-		{"more back-offs under the agent", seen{probed: true, events: restarting(7)}, seen{probed: true, events: restarting(18)}, ""},
-		{"back-offs under the kubelet alone", seen{probed: true, events: restarting(2)}, seen{probed: true}, ""},
-		{"another Event of a container with a probe", seen{probed: true, events: pull(18)}, seen{probed: true, events: pull(7)}, ""},
+		{"back-offs of a container with a probe", seen{probed: true, starts: 6, events: restarting(19)}, seen{probed: true, starts: 6, events: restarting(7)}, "syncs"},
+		{"back-offs of a container whose hook has failed", seen{hook: "c", starts: 6, events: restarting(19)}, seen{hook: "c", starts: 6, events: restarting(7)}, "syncs"},
+		{"back-offs of a container without a probe, beside one whose hook has failed", seen{hook: "i", starts: 6, events: restarting(19)}, seen{hook: "i", starts: 6, events: restarting(7)}, ""},
+		{"more than two back-offs for each start", seen{probed: true, starts: 6, events: restarting(20)}, seen{probed: true, starts: 6, events: restarting(7)}, ""},
+		{"more back-offs under the agent", seen{probed: true, starts: 6, events: restarting(7)}, seen{probed: true, starts: 6, events: restarting(18)}, ""},
+		{"back-offs under the kubelet alone", seen{probed: true, starts: 6, events: restarting(2)}, seen{probed: true, starts: 6}, ""},
+		{"another Event of a container with a probe", seen{probed: true, starts: 6, events: pull(18)}, seen{probed: true, starts: 6, events: pull(7)}, ""},
 
 		{"as many Events as a client writes", seen{written: 24, events: pull(3)}, seen{written: 24, events: pull(5)}, "limit"},
 		{"an Event less under the kubelet", seen{written: 23, events: pull(3)}, seen{written: 24, events: pull(5)}, ""},
 		{"an Event less under the agent", seen{written: 24, events: pull(3)}, seen{written: 23, events: pull(5)}, ""},
-		{"an Event that the kubelet alone has", seen{written: 24, events: pull(3)}, seen{written: 25}, ""},
+		{"an Event that the kubelet alone has", seen{written: 24, events: pull(3)}, seen{written: 25}, "limit"},
+		{"an Event that the agent alone has", seen{written: 25}, seen{written: 24, events: pull(3)}, "limit"},
+		{"an Event that the agent alone has, and the kubelet has written fewer", seen{written: 24}, seen{written: 24, events: pull(3)}, ""},
 
 		{"the agent misses a ConfigMap after a back-off of another container", seen{backOff: "i"}, seen{backOff: "i", events: missing}, "config"},
 		{"the kubelet misses it", seen{backOff: "i", events: missing}, seen{backOff: "i"}, ""},
@@ -99,6 +110,47 @@ func TestAReasonExplainsOnlyWhatFollowsFromIt(t *testing.T) {
 			}
 			if got != test.want {
 				t.Errorf("%s has the reason %q, want %q", lines[0], got, test.want)
+			}
+		})
+	}
+}
+
+// restarted returns the trace of a pod in which a probe ends the sidecar s at a second, and the container c ends at another. Each starts again.
+func restarted(s, sAgain, c, cAgain int, probe string) *trace.Trace {
+	at := func(second int) metav1.Time { return metav1.Unix(int64(second), 0) }
+	status := func(name string, ended, again int) []corev1.ContainerStatus {
+		return []corev1.ContainerStatus{{Name: name, ContainerID: "2", RestartCount: 1, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(again)}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ContainerID: "1", StartedAt: at(1), FinishedAt: at(ended)}}}}
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(0)}, Spec: corev1.PodSpec{
+		InitContainers: []corev1.Container{{Name: "s", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}, Containers: []corev1.Container{{Name: "c"}},
+	}}
+	pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses = status("s", s, sAgain), status("c", c, cAgain)
+	return trace.Of(world.Record{Versions: []world.Version{{At: time.Minute, Pod: pod}}, Events: []world.Event{{Event: &corev1.Event{
+		Type: "Normal", Reason: "Killing", Message: "Init container s failed " + probe + " probe", Count: 1,
+	}}}})
+}
+
+func TestAStartIsDelayedByAnotherOneThatAProbeCauses(t *testing.T) {
+	agent := restarted(22, 23, 20, 20, "liveness")
+	for _, test := range []struct {
+		name    string
+		kubelet *trace.Trace
+		want    string
+	}{
+		{"the container starts after the sidecar", restarted(22, 23, 20, 28, "liveness"), "kill"},
+		{"it has ended much earlier", restarted(24, 25, 20, 28, "liveness"), ""},
+		{"it starts before the sidecar", restarted(22, 33, 20, 28, "liveness"), ""},
+		{"it has ended after the sidecar", restarted(22, 23, 23, 31, "liveness"), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			lines := trace.Compare(test.kubelet, agent)
+			got := ""
+			if r := reasonOf(lines, test.kubelet, agent); r != nil {
+				got = r.name
+			}
+			if len(lines) == 0 || got != test.want {
+				t.Errorf("%q has the reason %q, want %q", lines, got, test.want)
 			}
 		})
 	}

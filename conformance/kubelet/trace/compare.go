@@ -124,9 +124,11 @@ func compareTimes(kubelet, agent *Trace) []string {
 
 // byItself reports whether a start of a container has not ended with its pod, which happens at another time under each agent.
 func (t *Trace) byItself(name string, s start) bool {
-	phase := t.tracks["phase"]
-	over := strings.HasPrefix(phase[len(phase)-1].value, "Failed") || strings.HasPrefix(phase[len(phase)-1].value, "Succeeded")
-	return !over || !t.sidecars[name] && (t.deleted == 0 || s.ended < t.deleted)
+	if t.over() == 0 {
+		return true
+	}
+	before := func(end time.Duration) bool { return end == 0 || s.ended < end }
+	return !t.sidecars[name] && before(t.deleted) && before(t.deadline)
 }
 
 // compareTracks returns how two tracks differ.

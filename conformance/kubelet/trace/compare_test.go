@@ -107,3 +107,23 @@ func TestCompare(t *testing.T) {
 		t.Errorf("conditions and Events (-want +got):\n%s", diff)
 	}
 }
+
+// TestAStartThatEndsWithItsPodMayRunLonger proves that what a deadline ends does not count, but what ends before it does.
+func TestAStartThatEndsWithItsPodMayRunLonger(t *testing.T) {
+	trace := func(began, ended int) *Trace {
+		at := func(second int) metav1.Time { return metav1.NewTime(created.Add(time.Duration(second) * time.Second)) }
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(created)}, Spec: corev1.PodSpec{ActiveDeadlineSeconds: new(int64(30))}}
+		pod.Status.Phase = corev1.PodFailed
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ContainerID: "1", StartedAt: at(began), FinishedAt: at(ended),
+		}}}}
+		return Of(world.Record{Versions: []world.Version{{At: 40 * time.Second, Pod: pod}}})
+	}
+	if got := Compare(trace(12, 32), trace(17, 31)); got != nil {
+		t.Errorf("a start that the deadline ends: %q", got)
+	}
+	want := []string{"container c, start 0: ran 10s under the kubelet, 15s under the agent"}
+	if diff := cmp.Diff(want, Compare(trace(12, 22), trace(12, 27))); diff != "" {
+		t.Errorf("a start that ends before the deadline (-want +got):\n%s", diff)
+	}
+}

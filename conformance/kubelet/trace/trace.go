@@ -43,11 +43,12 @@ type Trace struct {
 	sidecars   map[string]bool
 	periods    map[string]time.Duration // of the probes that end a container
 	resynced   bool
-	withProbes map[string]bool // containers with probes
-	written    int             // versions of Events
-	deleted    time.Duration   // when the deletion was requested; zero: never
-	deadline   time.Duration   // when spec.activeDeadlineSeconds end; zero: never
-	deletion   time.Duration   // from the request until the pod is gone
+	withProbes map[string]bool          // containers with probes
+	written    []time.Duration          // when each version of an Event was written
+	recorded   map[string]time.Duration // when an Event was written first
+	deleted    time.Duration            // when the deletion was requested; zero: never
+	deadline   time.Duration            // when spec.activeDeadlineSeconds end; zero: never
+	deletion   time.Duration            // from the request until the pod is gone
 }
 
 // point is a value of a track.
@@ -68,7 +69,7 @@ func Of(r world.Record) *Trace {
 	t := &Trace{
 		tracks: map[string][]point{}, conditions: map[string][]string{}, waiting: map[string]map[string]time.Duration{},
 		starts: map[string][]start{}, events: map[string]int32{}, sidecars: map[string]bool{}, periods: map[string]time.Duration{},
-		withProbes: map[string]bool{}, written: len(r.Events),
+		withProbes: map[string]bool{}, recorded: map[string]time.Duration{},
 	}
 	since := map[string]point{} // the last reason, by container
 	for _, v := range r.Versions {
@@ -106,6 +107,10 @@ func Of(r world.Record) *Trace {
 		o := e.Event
 		key := fmt.Sprintf("%s %s %s: %s", o.Type, o.Reason, o.InvolvedObject.FieldPath, mask(o.Message))
 		t.events[key] = max(t.events[key], o.Count)
+		t.written = append(t.written, e.At)
+		if _, known := t.recorded[key]; !known {
+			t.recorded[key] = e.At
+		}
 	}
 	return t
 }
@@ -274,7 +279,34 @@ func (t *Trace) Count(event string) int32 { return t.events[event] }
 const burst = 25
 
 // Full reports whether Events about the pod may have been dropped.
-func (t *Trace) Full() bool { return t.written >= burst }
+func (t *Trace) Full() bool { return len(t.written) >= burst }
+
+// Drops reports whether an Event may have been dropped that the other agent has recorded: both have reached the limit before.
+func (t *Trace) Drops(event string, other *Trace) bool {
+	first, recorded := other.recorded[event]
+	return recorded && t.Count(event) == 0 && t.Full() && t.written[burst-1] <= first
+}
+
+// Starts returns how often a container has started.
+func (t *Trace) Starts(container string) int32 { return int32(len(t.starts[container])) }
+
+// Blocked reports whether a container that has ended started again only after another one, which a probe has ended up to two seconds later. A kubelet that
+// sees both at once starts them one after the other, the second when the hook of the first is over.
+func (t *Trace) Blocked(container, by string) bool {
+	if container == by || !t.Unhealthy(by) {
+		return false
+	}
+	mine, others := t.starts[container], t.starts[by]
+	for n := 1; n < len(mine); n++ {
+		for m := 1; m < len(others); m++ {
+			later := others[m-1].ended - mine[n-1].ended
+			if mine[n-1].over && others[m-1].over && later >= 0 && later <= 2*time.Second && others[m].began <= mine[n].began {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 func (t *Trace) has(selected func(event string) bool) bool {
 	for event := range t.events {

@@ -29,6 +29,7 @@ type pass struct {
 	began  time.Time
 	hook   *hook     // of stagePostStart; nil: there is none, or it sleeps
 	retry  time.Time // when to try again what has failed
+	first  bool      // no container has been started before it
 	// volume is how many volumes have been looked at for images, which are pulled first, and unmountable says why some are not there.
 	volume      int
 	unmountable map[string]reason
@@ -47,7 +48,7 @@ const (
 
 // begin decides what to end and to start. It reports whether there is something to do now.
 func (p *pod) begin(ctx context.Context, now time.Time) bool {
-	run := &pass{unmountable: map[string]reason{}}
+	run := &pass{unmountable: map[string]reason{}, first: len(p.runs) == 0}
 	p.ephemerals(run)
 	initialized, failed := p.initActions(run)
 	if failed {

@@ -86,7 +86,7 @@ func (p *pod) pulled(i image, now time.Time) *reason {
 		r.err = i.plan.pullError
 		first := r.delay == 0
 		r.failed(now, 10*time.Second, 300*time.Second)
-		if first {
+		if first && p.pass.first {
 			// The start of the sandbox has the kubelet sync the pod once more, about a second later.
 			p.pass.again(now.Add(time.Second))
 		}

@@ -68,6 +68,12 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 			until:     40 * time.Second,
 		},
 		{
+			name:      "an image that cannot be pulled after an init container is not in back-off at once",
+			behaviors: []node.Behavior{{Container: "c", PullError: "not found", PullDelay: time.Second}, {Container: "i1", PullDelay: time.Second, StartDelay: time.Second, RunTime: 5 * time.Second}},
+			pod:       func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{{Name: "i1", Image: "i1:1"}} },
+			until:     17 * time.Second,
+		},
+		{
 			name:      "readiness waits for the probe",
 			behaviors: behave(func(b *node.Behavior) { b.ReadyDelay = 12 * time.Second }),
 			pod: func(p *corev1.Pod) {

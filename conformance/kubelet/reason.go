@@ -35,6 +35,10 @@ var reasons = []reason{
 	{"syncs", "A container is in back-off. The kubelet syncs the pod for it, and records that, also when a probe takes the container that has ended for unready, and 10 to 15 seconds after a hook has failed.", syncs},
 	{"limit", "Both have written the 25 Events about a pod that client-go writes at once. Which ones are dropped then follows from their order.", limit},
 	{"kill", "A container has ended shortly before a probe ends another one. The kubelet saw both at once, and starts the first again after the other and its hook.", kill},
+	{"later", "The deletion waits for a container that had started before it. Under the kubelet it had started later, after random times, by as much as the deletion takes longer.",
+		func(line string, kubelet, agent *trace.Trace) bool {
+			return strings.HasPrefix(line, "the deletion takes ") && trace.Later(kubelet, agent)
+		}},
 	{"config", "A ConfigMap is missing when the agent starts a container. The kubelet has waited for a random time before, for an init container that has failed, and finds it.", config},
 }
 

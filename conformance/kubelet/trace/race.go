@@ -33,6 +33,27 @@ func Race(kubelet, agent *Trace) bool {
 	return race
 }
 
+// Later reports whether the deletion waited under both agents for the same start of a container, and that start was later under one of them by as much as the deletion
+// took longer. It ran as long under both.
+func Later(kubelet, agent *Trace) bool {
+	for name, all := range kubelet.starts {
+		others := agent.starts[name]
+		if len(all) == 0 || len(all) != len(others) {
+			continue
+		}
+		x, y := all[len(all)-1], others[len(others)-1]
+		before := func(s start, t *Trace) bool {
+			return s.over && s.began <= t.deleted+time.Second && s.ended >= t.deleted
+		}
+		ran := ((x.ended - x.began) - (y.ended - y.began)).Abs()
+		late := ((x.began - y.began) - (kubelet.deletion - agent.deletion)).Abs()
+		if before(x, kubelet) && before(y, agent) && ran <= time.Second && late <= 2*time.Second {
+			return true
+		}
+	}
+	return false
+}
+
 // end returns when the end of the pod begins, and zero if it does not.
 func (t *Trace) end() time.Duration {
 	var first time.Duration

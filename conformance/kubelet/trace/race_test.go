@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fakecluster/fakecluster/conformance/kubelet/world"
 )
@@ -42,5 +43,34 @@ func TestADifferenceIsARaceOnlyNearTheEndOfThePod(t *testing.T) {
 				t.Errorf("Race is %t, want %t\n-- kubelet\n%s-- agent\n%s", got, test.want, test.kubelet, test.agent)
 			}
 		})
+	}
+}
+
+func TestADeletionThatWaitsForALaterStart(t *testing.T) {
+	deleted := func(began, ended, gone int) *Trace {
+		at := func(second int) metav1.Time { return metav1.NewTime(created.Add(time.Duration(second) * time.Second)) }
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			CreationTimestamp: metav1.NewTime(created), DeletionTimestamp: &metav1.Time{Time: created}, DeletionGracePeriodSeconds: new(int64(30)),
+		}}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ContainerID: "1", StartedAt: at(began), FinishedAt: at(ended),
+		}}}}
+		return Of(world.Record{Versions: []world.Version{{At: 54 * time.Second, Pod: pod}, {At: time.Duration(gone) * time.Second, Pod: pod, Gone: true}}})
+	}
+	agent := deleted(50, 58, 58)
+	for _, test := range []struct {
+		name    string
+		kubelet *Trace
+		want    bool
+	}{
+		{"it started later by as much", deleted(53, 61, 62), true},
+		{"the deletion took longer than that", deleted(53, 61, 66), false},
+		{"it ran longer", deleted(50, 61, 62), false},
+		{"it started after the request", deleted(56, 64, 64), false},
+		{"it ended before the request", deleted(44, 52, 62), false},
+	} {
+		if got := Later(test.kubelet, agent); got != test.want {
+			t.Errorf("%s: %t, want %t", test.name, got, test.want)
+		}
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/discovery"
@@ -55,9 +56,26 @@ real server: some five lines come and go.`,
 }
 
 const olderComment = `The requests that fakecluster as an older version answers in another way than the real kube-apiserver of this version.
-"go run ./wire -older VERSION" writes this with -update. The first line that differs follows: "-" is the old server, "+" fakecluster.
-"emulated:" means that a real kube-apiserver 1.37.1 that emulates the version differs from the old server by the same lines, "both:" that
-it differs by others, and "alone:" that it answers as the old server.`
+"go run ./wire -older VERSION" writes this with -update. "emulated" means that a real kube-apiserver 1.37.1 that emulates the version
+answers as fakecluster does, "both" that it answers in a third way, and "alone" that it answers as the old server. Then the reason and the first line that
+differs follow: "-" is the old server, "+" fakecluster. The reasons:
+by chance: a real server of one version differs from itself, too; so do lists of a kind whose two versions are tried at the same time.
+compacted after five minutes: a real server drops old revisions by the clock.
+the build: a module has no commit and no date.
+description: of columns of Tables and of fields in OpenAPI, which stay those of 1.37, and the hashes of OpenAPI documents.
+a later health check: /healthz and /livez have more parts.
+rules of controllers: four roles of Kubernetes' own controllers were changed.
+a patch is read first: 1.37 rejects a patch that is not JSON before it looks for the object.
+words of a bad patch; words of a precondition; words of later validation: only the message or the field of an error differs, or 1.37
+stops at the first of several errors of a field.
+a printed object has later fields: the message of an error contains the object as Go prints it, or its managed fields.
+a mistake is named once: the old server validates metadata, labels and names twice and lists such errors twice.
+metadata is not managed through status: 1.37 does not record labels and annotations that are written to the status of definitions, custom
+objects and ServiceCIDRs.
+managed fields that are wrong: 1.37 starts anew where the old server keeps no managed fields.
+objects that cannot be read: of a definition without the version that they are stored in, 1.37 answers reads with an error of the storage.
+a later warning: 1.37 warns of more, or in other words.
+a Service without endpoints: 1.37 answers requests through the proxy to a missing Service with 503, not 404.`
 
 func main() {
 	emulated := flag.String("emulated-version", "", "the `version` that both servers emulate, whose list is wire-VERSION.txt; empty: their own")
@@ -107,6 +125,9 @@ func ours(flags ...string) func(ctx context.Context, work string) (string, error
 	return func(ctx context.Context, work string) (string, error) { return dropin.Assets(ctx, work, flags...) }
 }
 
+// startTimeout is for a busy machine.
+const startTimeout = 5 * time.Minute
+
 // comparison says what is compared.
 type comparison struct {
 	servers               []server // the first is what the others are compared with
@@ -134,6 +155,14 @@ func (c *comparison) isOlder(version string) {
 	c.list = verdict.List{Path: "wire-older-" + version + ".txt", Comment: olderComment}
 }
 
+// reason returns the text of the list for a request.
+func (c *comparison) reason(one exchange.Comparison) string {
+	if len(c.servers) == 3 {
+		return olderReason(one)
+	}
+	return verdict.Reason(exchange.First(one.Differences[0]))
+}
+
 // run makes the requests that the expression matches.
 func (c *comparison) run(ctx context.Context, w io.Writer, only string) (err error) {
 	matches, err := regexp.Compile(only)
@@ -157,7 +186,7 @@ func (c *comparison) run(ctx context.Context, w io.Writer, only string) (err err
 		if err != nil {
 			return err
 		}
-		environment := &envtest.Environment{BinaryAssetsDirectory: folder}
+		environment := &envtest.Environment{BinaryAssetsDirectory: folder, ControlPlaneStartTimeout: startTimeout}
 		for name, value := range s.flags {
 			environment.ControlPlane.GetAPIServer().Configure().Set(name, value)
 		}
@@ -200,29 +229,18 @@ func (c *comparison) report(w io.Writer, compared []exchange.Comparison, matches
 			}
 		}
 		if one.Differences[0] != "" {
-			different = append(different, verdict.Result{Name: one.Request.String(), Verdict: verdict.Fail, Reason: verdict.Reason(reason(one.Differences))})
+			different = append(different, verdict.Result{Name: one.Request.String(), Verdict: verdict.Fail, Reason: c.reason(one)})
 		}
 	}
 	for i, s := range c.servers[1:] {
 		fmt.Fprintf(w, "%d requests, %s answers %d in another way\n", len(compared), s.name, counts[i+1])
 	}
+	if len(c.servers) == 3 {
+		countReasons(w, compared)
+	}
 	c.list.Match = matches.MatchString
 	c.list.Update = c.update
 	return c.list.Check(w, different)
-}
-
-// reason returns the first line that differs, and how the emulating server answers the same request, if there is one.
-func reason(differences []string) string {
-	first := exchange.First(differences[0])
-	switch {
-	case len(differences) == 1:
-		return first
-	case differences[1] == differences[0]:
-		return "emulated: " + first
-	case differences[1] == "":
-		return "alone: " + first
-	}
-	return "both: " + first
 }
 
 // requests returns the requests for all that the server describes.

@@ -21,12 +21,21 @@ type Comparison struct {
 
 // First returns the first line of a difference that differs.
 func First(difference string) string {
-	for line := range strings.Lines(difference) {
-		if (line[0] == '-' || line[0] == '+') && strings.TrimSpace(line[1:]) != "" {
-			return strings.TrimSpace(line)
-		}
+	if lines := Differing(difference); len(lines) > 0 {
+		return lines[0]
 	}
 	return ""
+}
+
+// Differing returns the lines of a difference that differ.
+func Differing(difference string) []string {
+	var lines []string
+	for line := range strings.Lines(difference) {
+		if (line[0] == '-' || line[0] == '+') && strings.TrimSpace(line[1:]) != "" {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
 }
 
 // atOnce is how many groups of requests a server gets at the same time.
@@ -76,7 +85,23 @@ func difference(a, b string) (string, error) {
 	if a == b {
 		return "", nil
 	}
-	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: difflib.SplitLines(a), B: difflib.SplitLines(b), Context: 1})
+	diff := difflib.UnifiedDiff{A: difflib.SplitLines(a), B: difflib.SplitLines(b), Context: 1}
+	if len(diff.A) > longest {
+		diff.A, diff.B = differing(diff.A, diff.B), differing(diff.B, diff.A)
+	}
+	return difflib.GetUnifiedDiffString(diff)
+}
+
+// longest is how many lines a text may have that is compared as a whole: the time for a diff grows with their square. OpenAPI documents have more.
+const longest = 20_000
+
+// differing returns some lines of a where it begins to differ from b.
+func differing(a, b []string) []string {
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	return a[at:min(len(a), at+10)]
 }
 
 // Ask makes the requests of one server, in the order of Compare, and does not look at the answers.

@@ -30,7 +30,7 @@ var different = []struct {
 	{regexp.MustCompile(`\\"a-[a-z0-9]{5}`), `\"a-XXXXX`},
 	{regexp.MustCompile(`resourceVersion: "\d+"`), `resourceVersion: RV`},
 	{regexp.MustCompile(`"continue":"[^"]+"`), `"continue":"CONTINUE"`},
-	{regexp.MustCompile(`"-?\d+(ms|s|m|h|d)"`), `"AGE"`},
+	{regexp.MustCompile(`"-?\d+(ms|s|m|h|d)(\d+[smh])?"`), `"AGE"`},
 	{regexp.MustCompile(`10\.0\.0\.\d+`), "CLUSTERIP"},
 	{regexp.MustCompile(`"nodePort":\d+`), `"nodePort":PORT`},
 	{regexp.MustCompile(`"remainingItemCount":\d+`), `"remainingItemCount":N`},

@@ -12,6 +12,7 @@ func TestNormal(t *testing.T) {
 		`{"resourceVersion":"17","message":"{\"resourceVersion\":\"18\"}"}`:     `{"resourceVersion":"RV","message":"{\"resourceVersion\":\"RV\"}"}`,
 		`Timeout: Too large resource version: 99999999, current: 214`:           `Timeout: Too large resource version: 99999999, current: RV`,
 		`{"cells":["a","5s","10000:31814/TCP"]}`:                                `{"cells":["a","AGE","10000:PORT/TCP"]}`,
+		`{"cells":["a","8m27s"]}`:                                               `{"cells":["a","AGE"]}`,
 		`dial tcp 127.0.0.1:10257: connect: connection refused`:                 `dial tcp ADDRESS: connect: connection refused`,
 		`{"name":"a-x7k2p","replicas":3,"message":"configmaps \"a\" is wrong"}`: `{"name":"a-XXXXX","replicas":3,"message":"configmaps \"a\" is wrong"}`,
 	} {

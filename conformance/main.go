@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fakecluster/fakecluster/conformance/chainsaw"
 	e2e "github.com/fakecluster/fakecluster/conformance/e2e/suite"
 	"github.com/fakecluster/fakecluster/conformance/envtest"
 	"github.com/fakecluster/fakecluster/conformance/helm"
@@ -58,6 +59,7 @@ var parts = []part{
 	}},
 	{"kubectl", kubectl.List, kubectl.Run},
 	{"helm", helm.List, helm.Run},
+	{"chainsaw", chainsaw.List, chainsaw.Run},
 	{"operator", operator.List, func(ctx context.Context, _ io.Writer, _ bool) ([]verdict.Result, error) {
 		return operator.Run(ctx)
 	}},

@@ -42,6 +42,8 @@ type Session struct {
 	Real string
 	// Further are packages of commands that the session runs beside kubectl.
 	Further []string
+	// Build returns the path of one more program that the session runs; nil: there is none.
+	Build func(context.Context) (string, error)
 }
 
 // Run plays the session and prints how each failing command differs from it. An update

@@ -26,6 +26,12 @@ var masks = []struct {
 	{regexp.MustCompile(`(Resource Version: +)\d+`), "$1<n>"},
 	{regexp.MustCompile(`\S*/(LIVE|MERGED)-\d+/`), "<folder>/$1/"},
 	{regexp.MustCompile(`\S*/kubectl-edit-\d+\.yaml`), "<folder>/kubectl-edit.yaml"},
+	// What chainsaw says about its version, its own code, times and the folders of programs.
+	{regexp.MustCompile(`(?m)^Version: (\(devel\)|v0\.0\.0-\S+)$`), "Version: <version>"},
+	{regexp.MustCompile(`(?m)^( +)\w+\.go:\d+: \x08+`), "$1"},
+	{regexp.MustCompile(`(?m)^( +\|) \d\d:\d\d:\d\d \|`), "$1 <clock> |"},
+	{regexp.MustCompile(`(?m)^( *--- (?:PASS|FAIL): \S+) \(\d+\.\d\ds\)$`), "$1 (<duration>)"},
+	{regexp.MustCompile(`(?m)^( +)\S+/(kubectl|sh) `), "$1<folder>/$2 "},
 	// Ages in tables, in the last column and in others; the padding behind those
 	// depends on the age.
 	{regexp.MustCompile(`(?m)(\s)\d+m?\d*s$`), "$1<age>"},

@@ -17,7 +17,7 @@ import (
 )
 
 // stepTimeout ends a command that hangs.
-const stepTimeout = 20 * time.Second
+const stepTimeout = time.Minute
 
 // played is what became of a section.
 type played struct {

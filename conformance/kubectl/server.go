@@ -28,16 +28,28 @@ func (of Session) build(ctx context.Context) (programs, error) {
 	if err != nil {
 		return programs{}, err
 	}
+	if err := of.buildInto(ctx, dir); err != nil {
+		return programs{}, errors.Join(err, os.RemoveAll(dir))
+	}
+	return programs{dir, of.Folder, of.Real}, nil
+}
+
+func (of Session) buildInto(ctx context.Context, dir string) error {
 	// In its own module fakecluster has the versions of the libraries that it is released with.
 	folders := map[string]string{"./cmd/fakecluster": ".."}
 	for _, pkg := range append([]string{"./cmd/kubectl", "./cmd/fakecluster"}, of.Further...) {
-		binary := filepath.Join(dir, filepath.Base(pkg))
-		if _, err := gotool.Output(ctx, folders[pkg], "build", "-o", binary, pkg); err != nil {
-			os.RemoveAll(dir)
-			return programs{}, err
+		if _, err := gotool.Output(ctx, folders[pkg], "build", "-o", filepath.Join(dir, filepath.Base(pkg)), pkg); err != nil {
+			return err
 		}
 	}
-	return programs{dir, of.Folder, of.Real}, nil
+	if of.Build == nil {
+		return nil
+	}
+	program, err := of.Build(ctx)
+	if err != nil {
+		return err
+	}
+	return os.Symlink(program, filepath.Join(dir, filepath.Base(program)))
 }
 
 func (p programs) remove() { os.RemoveAll(p.dir) }

@@ -103,26 +103,11 @@ func build(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	folder, err := cache.Folder()
-	if err != nil {
-		return "", err
-	}
 	version := strings.TrimSpace(string(out))
-	binary := filepath.Join(folder, "e2e-of-kubernetes-"+version+".test")
-	lock, err := cache.Lock(binary + ".lock")
-	if err != nil {
-		return "", err
-	}
-	defer lock.Close()
-	if _, err := os.Stat(binary); err == nil {
-		return binary, nil
-	}
-	// The go command may be interrupted while it writes.
-	unfinished := binary + ".unfinished"
-	if _, err := gotool.Output(ctx, modules, "test", "-c", "-vet=off", "-ldflags="+programs.LinkerFlags(version), "-o", unfinished, pkg); err != nil {
-		return "", err
-	}
-	return binary, os.Rename(unfinished, binary)
+	return cache.Program("e2e-of-kubernetes-"+version+".test", func(path string) error {
+		_, err := gotool.Output(ctx, modules, "test", "-c", "-vet=off", "-ldflags="+programs.LinkerFlags(version), "-o", path, pkg)
+		return err
+	})
 }
 
 // runner runs the suite.

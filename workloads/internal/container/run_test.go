@@ -1,0 +1,145 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
+)
+
+func does(err error) Function { return func(context.Context, *Container) error { return err } }
+
+func TestImagesAreChecked(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		images []Image
+		want   string
+	}{
+		{"two patterns", []Image{{Name: "acme/*", Run: does(nil)}, {Name: "acme/a:1", Run: does(nil)}}, ""},
+		{"the same twice", []Image{{Name: "a", Run: does(nil)}, {Name: "a", Run: does(nil)}}, `image "a" has two functions or programs; leave one out`},
+		{"no pattern", []Image{{Name: "a[", Run: does(nil)}}, `image "a[" is not a pattern of path.Match: syntax error in pattern`},
+		{"no name", []Image{{Run: does(nil)}}, "the name of an image is empty"},
+		{"no function", []Image{{Name: "a"}}, `the function of image "a" is nil`},
+	} {
+		got := ""
+		if _, err := NewRuntime(Config{Images: test.images}); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+// start starts a container of a function, and returns its log, too. Problems that are reported go to reports.
+func start(t *testing.T, run Function, reports *[]string) (node.Process, *stdio.Log) {
+	t.Helper()
+	r, err := NewRuntime(Config{Images: []Image{{Name: "app", Run: run}}, Report: func(err error) { *reports = append(*reports, err.Error()) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := files.NewRoot(files.NewTree(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := stdio.NewLog()
+	pod := &corev1.Pod{}
+	pod.Namespace, pod.Name = "default", "web"
+	return r.Start(node.Container{
+		Pod: pod, Spec: &corev1.Container{Name: "c", Image: "app", TerminationMessagePath: "/dev/termination-log"}, Files: root, Log: log, Changed: func() {},
+		Environment: []string{"A=1", "B=2", "A=3"}, StartedAt: time.Now(),
+	}), log
+}
+
+func TestHowAFunctionEnds(t *testing.T) {
+	message := func(c *Container, size int) error {
+		return c.WriteFile("dev/termination-log", []byte(strings.Repeat("x", size)), 0o644)
+	}
+	for _, test := range []struct {
+		name string
+		run  Function
+		want node.Exit
+		log  string // its beginning
+	}{
+		{"it returns", does(nil), node.Exit{Reason: "Completed"}, ""},
+		{"it fails", does(errors.New("no route")), node.Exit{Code: 1, Reason: "Error"}, "no route\n"},
+		{"it exits with a code", does(fmt.Errorf("as asked: %w", Exit(7))), node.Exit{Code: 7, Reason: "Error"}, ""},
+		{"it panics", func(context.Context, *Container) error { panic("oh") }, node.Exit{Code: 2, Reason: "Error"}, "panic: oh\n\ngoroutine "},
+		{"it writes a message", func(_ context.Context, c *Container) error { return message(c, 3) }, node.Exit{Reason: "Completed", Message: "xxx"}, ""},
+		{"the message is long", func(_ context.Context, c *Container) error { return message(c, 5000) },
+			node.Exit{Reason: "Completed", Message: strings.Repeat("x", 4096)}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var reports []string
+				p, log := start(t, test.run, &reports)
+				synctest.Wait()
+				test.want.At = time.Now()
+				if got := p.Exit(time.Now()); got == nil || *got != test.want {
+					t.Errorf("it ends with %+v, want %+v", got, test.want)
+				}
+				if text := log.End(10_000); !strings.HasPrefix(text, test.log) || test.log == "" && text != "" {
+					t.Errorf("the log is %q, want %q", text, test.log)
+				}
+				if reports != nil {
+					t.Errorf("reported: %q", reports)
+				}
+			})
+		})
+	}
+}
+
+func TestAFunctionThatIgnoresItsContextIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reports []string
+		end := make(chan struct{})
+		p, _ := start(t, func(context.Context, *Container) error { <-end; return nil }, &reports)
+		p.Terminate(time.Now())
+		synctest.Wait()
+		if got := p.Exit(time.Now()); got != nil {
+			t.Errorf("after SIGTERM it has ended with %+v", got)
+		}
+		time.Sleep(30 * time.Second)
+		p.Kill(time.Now())
+		if got, want := p.Exit(time.Now()), (node.Exit{At: time.Now(), Code: 137, Reason: "Error"}); got == nil || *got != want {
+			t.Errorf("after SIGKILL it has ended with %+v, want %+v", got, want)
+		}
+		if len(reports) != 1 || !strings.HasSuffix(reports[0], " has not returned within 30s of SIGTERM; the function has to return when its context is done") {
+			t.Errorf("reported: %q", reports)
+		}
+		close(end)
+	})
+}
+
+func TestWhatAFunctionSees(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reports []string
+		start(t, func(_ context.Context, c *Container) error {
+			none, set := c.LookupEnv("C")
+			for what, is := range map[string]bool{
+				"the last value of a variable": c.Getenv("A") == "3" && c.Getenv("B") == "2", "an unset variable": !set && none == "", "the folder": c.Dir == "/",
+			} {
+				if !is {
+					t.Errorf("%s is wrong: %v, %s", what, c.Environment, c.Dir)
+				}
+			}
+			if input, err := io.ReadAll(c.Stdin); len(input) > 0 || err != nil {
+				t.Errorf("without stdin it reads %q, %v", input, err)
+			}
+			if _, err := c.Listen("tcp", ":80"); err == nil || err.Error() != "the pod does not have a network" {
+				t.Errorf("without a network: %v", err)
+			}
+			return nil
+		}, &reports)
+	})
+}

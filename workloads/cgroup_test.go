@@ -17,16 +17,12 @@ import (
 func TestAContainerSeesItsLimits(t *testing.T) {
 	var function *workloads.Container
 	inBubble(t, func(w world) {
-		w.post(`
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  terminationGracePeriodSeconds: 1
-  containers:
-  - {name: function, image: function, resources: {requests: {cpu: 250m, memory: 64Mi}, limits: {cpu: 1500m, memory: 128Mi}}}
-  - {name: app, image: other, resources: {limits: {cpu: 1}}}
-  - {name: unlimited, image: function}
+		w.createPod("web", `
+terminationGracePeriodSeconds: 1
+containers:
+- {name: function, image: function, resources: {requests: {cpu: 250m, memory: 64Mi}, limits: {cpu: 1500m, memory: 128Mi}}}
+- {name: app, image: other, resources: {limits: {cpu: 1}}}
+- {name: unlimited, image: function}
 `)
 		w.pass(3 * time.Second)
 		const names = "cpu.max cpu.weight memory.max memory.high"

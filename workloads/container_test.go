@@ -254,15 +254,11 @@ spec:
 // TestAProbeThatCannotRunDoesNotCount proves that a liveness probe whose program does not exist ends nothing, as on a kubelet, and that an Event says why.
 func TestAProbeThatCannotRunDoesNotCount(t *testing.T) {
 	inBubble(t, func(w world) {
-		w.post(`
-apiVersion: v1
-kind: Pod
-metadata: {name: db}
-spec:
-  containers:
-  - name: c
-    image: postgres
-    livenessProbe: {exec: {command: [pg_isready]}, periodSeconds: 5, failureThreshold: 1}
+		w.createPod("db", `
+containers:
+- name: c
+  image: postgres
+  livenessProbe: {exec: {command: [pg_isready]}, periodSeconds: 5, failureThreshold: 1}
 `)
 		w.pass(30 * time.Second)
 		if got := condition(w.object("pods", "db"), "Ready"); got != "True" {
@@ -281,15 +277,11 @@ spec:
 func TestReadinessIsProbedUntilTheEnd(t *testing.T) {
 	var drained atomic.Bool
 	inBubble(t, func(w world) {
-		w.post(`
-apiVersion: v1
-kind: Pod
-metadata: {name: db}
-spec:
-  containers:
-  - name: c
-    image: postgres
-    readinessProbe: {exec: {command: [drained]}, periodSeconds: 1, failureThreshold: 1}
+		w.createPod("db", `
+containers:
+- name: c
+  image: postgres
+  readinessProbe: {exec: {command: [drained]}, periodSeconds: 1, failureThreshold: 1}
 `)
 		w.pass(10 * time.Second)
 		w.end("db")
@@ -320,15 +312,11 @@ spec:
 func TestExecProbes(t *testing.T) {
 	var sick atomic.Bool
 	inBubble(t, func(w world) {
-		w.post(`
-apiVersion: v1
-kind: Pod
-metadata: {name: db}
-spec:
-  containers:
-  - name: c
-    image: postgres
-    readinessProbe: {exec: {command: [/usr/bin/pg_isready, -q]}, periodSeconds: 5, failureThreshold: 1}
+		w.createPod("db", `
+containers:
+- name: c
+  image: postgres
+  readinessProbe: {exec: {command: [/usr/bin/pg_isready, -q]}, periodSeconds: 5, failureThreshold: 1}
 `)
 		w.pass(30 * time.Second)
 		if got := condition(w.object("pods", "db"), "Ready"); got != "True" {
@@ -388,10 +376,7 @@ func TestAFunctionThatIgnoresItsContextIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		pods := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Pods("default")
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "app"}}}}
-		if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		createPod(t, c, "web", "containers: [{name: c, image: app}]")
 		time.Sleep(10 * time.Second)
 		if err := pods.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -499,10 +484,7 @@ func TestOnlyKnownImages(t *testing.T) {
 		}
 		pods := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Pods("default")
 		for _, image := range []string{"known", "other:1"} {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: image[:5]}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: image}}}}
-			if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			createPod(t, c, image[:5], "containers: [{name: c, image: '"+image+"'}]")
 		}
 		time.Sleep(5 * time.Second)
 		known, err := pods.Get(t.Context(), "known", metav1.GetOptions{})
@@ -622,8 +604,7 @@ func TestTokensAreRenewed(t *testing.T) {
 func TestAPodFromBeforeRunHasNoToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "early", Namespace: "default"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
-		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(pod))
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(newPod(t, "early", "containers: [{name: a, image: a}]")))
 		got := make(chan error, 1)
 		workloads.Run(t, c, workloads.Nodes(1), workloads.Image("a", func(ctx context.Context, p *workloads.Container) error {
 			_, err := p.RESTConfig()

@@ -88,12 +88,7 @@ spec: {terminationGracePeriodSeconds: 1, containers: [{name: app, image: app, ar
 // TestTooManyNameservers proves that an Event says what a pod has not got.
 func TestTooManyNameservers(t *testing.T) {
 	inBubble(t, func(w world) {
-		w.post(`
-apiVersion: v1
-kind: Pod
-metadata: {name: many}
-spec: {dnsConfig: {nameservers: [192.0.2.1, 192.0.2.2, 192.0.2.3]}, containers: [{name: app, image: app}]}
-`)
+		w.createPod("many", `{dnsConfig: {nameservers: [192.0.2.1, 192.0.2.2, 192.0.2.3]}, containers: [{name: app, image: app}]}`)
 		w.pass(3 * time.Second)
 		want := "DNSConfigForming: Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 10.0.0.10 192.0.2.1 192.0.2.2"
 		if got := w.events("many"); !slices.Contains(got, want) {

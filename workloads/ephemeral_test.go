@@ -19,7 +19,7 @@ func TestAnEphemeralContainerRuns(t *testing.T) {
 		return nil
 	}
 	inBubble(t, func(w world) {
-		w.post(webPod)
+		w.createPod("web", webSpec)
 		w.pass(3 * time.Second)
 		pods := w.client.CoreV1().Pods("default")
 		pod, err := pods.Get(w.Context(), "web", metav1.GetOptions{})

@@ -47,13 +47,9 @@ func (w world) exec(stdin io.Reader, command ...string) string {
 	return text
 }
 
-const webPod = `
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  terminationGracePeriodSeconds: 1
-  containers: [{name: app, image: app, env: [{name: COLOR, value: red}]}]
+const webSpec = `
+terminationGracePeriodSeconds: 1
+containers: [{name: app, image: app, env: [{name: COLOR, value: red}]}]
 `
 
 // greet is a function with the program greet.
@@ -78,7 +74,7 @@ func greet(ctx context.Context, c *workloads.Container) error {
 // takes a moment to make them available.
 func TestExecRightAfterTheStart(t *testing.T) {
 	inBubble(t, func(w world) {
-		w.post(webPod)
+		w.createPod("web", webSpec)
 		w.cluster.WaitFor(w.T, fakecluster.Named("v1", "Pod", "default", "web"), fakecluster.CEL("object.status.phase == 'Running'"))
 		equal(w.T, "greet", w.exec(nil, "greet", "you"), "hello you\n")
 	}, workloads.Nodes(1), workloads.Image("app", func(ctx context.Context, c *workloads.Container) error {
@@ -90,7 +86,7 @@ func TestExecRightAfterTheStart(t *testing.T) {
 // TestExecRunsProgramsInAContainer runs handlers, built-in programs and missing ones over SPDY, in a bubble.
 func TestExecRunsProgramsInAContainer(t *testing.T) {
 	inBubble(t, func(w world) {
-		w.post(webPod)
+		w.createPod("web", webSpec)
 		w.pass(3 * time.Second)
 		for _, c := range []struct {
 			stdin   string
@@ -133,7 +129,7 @@ func TestExecRunsProgramsInAContainer(t *testing.T) {
 // TestExecInAContainerWithoutAFunction has the built-in programs over files of its own.
 func TestExecInAContainerWithoutAFunction(t *testing.T) {
 	inBubble(t, func(w world) {
-		w.post(webPod)
+		w.createPod("web", webSpec)
 		w.pass(3 * time.Second)
 		equal(w.T, "a script", w.exec(nil, "sh", "-c", "echo $COLOR > /tmp/a; cat /tmp/a; hostname"), "red\nweb\n")
 		equal(w.T, "the file stays", w.exec(nil, "cat", "/tmp/a"), "red\n")
@@ -149,13 +145,9 @@ func TestAttachReadsAndWritesAContainersStreams(t *testing.T) {
 		return err
 	}
 	inBubble(t, func(w world) {
-		w.post(`
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  restartPolicy: Never
-  containers: [{name: app, image: app, stdin: true, stdinOnce: true}]
+		w.createPod("web", `
+restartPolicy: Never
+containers: [{name: app, image: app, stdin: true, stdinOnce: true}]
 `)
 		w.pass(3 * time.Second)
 		executor, err := w.NewSPDYExecutor(w.cluster.RESTConfig(), "POST", request(w.client, "attach", &corev1.PodAttachOptions{Stdin: true, Stdout: true}).URL())
@@ -176,7 +168,7 @@ spec:
 // TestATerminal types into an interactive shell.
 func TestATerminal(t *testing.T) {
 	inBubble(t, func(w world) {
-		w.post(webPod)
+		w.createPod("web", webSpec)
 		w.pass(3 * time.Second)
 		options := &corev1.PodExecOptions{Command: []string{"sh"}, Stdin: true, Stdout: true, TTY: true}
 		executor, err := w.NewSPDYExecutor(w.cluster.RESTConfig(), "POST", request(w.client, "exec", options).URL())
@@ -215,15 +207,14 @@ func (s sizes) Next() *remotecommand.TerminalSize {
 	return nil
 }
 
+// readySpec returns the specification of a Pod that is ready when a program succeeds.
+func readySpec(command string) string {
+	return "{terminationGracePeriodSeconds: 0, containers: [{name: app, image: app, readinessProbe: {exec: {command: " + command + "}, periodSeconds: 1}}]}"
+}
+
 // TestExecOverWebSockets runs commands through a cluster with a socket, with both executors of client-go.
 func TestExecOverWebSockets(t *testing.T) {
-	c := fakecluster.Start(t, fakecluster.WithObjects(&corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
-		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64), Containers: []corev1.Container{{
-			Name: "app", Image: "app",
-			ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"greet", "you"}}}, PeriodSeconds: 1},
-		}}},
-	}))
+	c := fakecluster.Start(t, fakecluster.WithObjects(newPod(t, "web", readySpec("[greet, you]"))))
 	workloads.Run(t, c, workloads.Nodes(1), workloads.Image("app", greet))
 	c.WaitFor(t, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}, fakecluster.CEL(`object.status.containerStatuses[0].ready`))
 	config := c.RESTConfig()
@@ -248,7 +239,7 @@ func TestExecOverWebSockets(t *testing.T) {
 // TestThePauseImageHasNoPrograms proves that its containers are as on a real cluster, where kubectl exec fails.
 func TestThePauseImageHasNoPrograms(t *testing.T) {
 	inBubble(t, func(w world) {
-		w.post(strings.Replace(webPod, "image: app", "image: registry.k8s.io/pause:3.10", 1))
+		w.createPod("web", strings.Replace(webSpec, "image: app", "image: registry.k8s.io/pause:3.10", 1))
 		w.pass(3 * time.Second)
 		const want = `OCI runtime exec failed: exec failed: unable to start container process: exec: "sh": executable file not found in $PATH: unknown`
 		if got := w.exec(nil, "sh", "-c", "true"); !strings.HasSuffix(got, want) {

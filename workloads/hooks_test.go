@@ -45,19 +45,15 @@ func TestHooksRunInAContainer(t *testing.T) {
 		return nil
 	}
 	inBubble(t, func(w world) {
-		w.post(`
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  terminationGracePeriodSeconds: 10
-  containers:
-  - name: app
-    image: app
-    readinessProbe: {exec: {command: ["true"]}, periodSeconds: 1}
-    lifecycle:
-      postStart: {exec: {command: [sh, -c, "warm && touch /warm"]}}
-      preStop: {exec: {command: [sh, -c, "test -f /warm && drain"]}}
+		w.createPod("web", `
+terminationGracePeriodSeconds: 10
+containers:
+- name: app
+  image: app
+  readinessProbe: {exec: {command: ["true"]}, periodSeconds: 1}
+  lifecycle:
+    postStart: {exec: {command: [sh, -c, "warm && touch /warm"]}}
+    preStop: {exec: {command: [sh, -c, "test -f /warm && drain"]}}
 `)
 		w.pass(4 * time.Second)
 		equal(w.T, "while the hook runs", field(w.object("pods", "web"), "status.phase"), "Pending")
@@ -152,19 +148,15 @@ func TestHooksOverHTTP(t *testing.T) {
 		return nil
 	}
 	inBubble(t, func(w world) {
-		w.post(`
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  terminationGracePeriodSeconds: 1
-  containers:
-  - name: app
-    image: app
-    lifecycle: {postStart: {httpGet: {port: 8080, path: /start}}, preStop: {httpGet: {port: 8080, path: /stop}}}
-  - name: other
-    image: other
-    lifecycle: {postStart: {httpGet: {port: 81}}, preStop: {sleep: {seconds: 1}}}
+		w.createPod("web", `
+terminationGracePeriodSeconds: 1
+containers:
+- name: app
+  image: app
+  lifecycle: {postStart: {httpGet: {port: 8080, path: /start}}, preStop: {httpGet: {port: 8080, path: /stop}}}
+- name: other
+  image: other
+  lifecycle: {postStart: {httpGet: {port: 81}}, preStop: {sleep: {seconds: 1}}}
 `)
 		w.pass(3 * time.Second)
 		equal(w.T, "phase", field(w.object("pods", "web"), "status.phase"), string(corev1.PodRunning))

@@ -41,18 +41,14 @@ func TestAnImageIsAVolume(t *testing.T) {
 		}
 	}
 	inBubble(t, func(w world) {
-		w.post(`
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  volumes:
-  - {name: site, image: {reference: "acme.io/site:2"}}
-  - {name: empty, image: {reference: "acme.io/other:1"}}
-  containers:
-  - name: c
-    image: app:1
-    volumeMounts: [{name: site, mountPath: /site}, {name: site, mountPath: /css, subPath: css}, {name: empty, mountPath: /empty}]
+		w.createPod("web", `
+volumes:
+- {name: site, image: {reference: "acme.io/site:2"}}
+- {name: empty, image: {reference: "acme.io/other:1"}}
+containers:
+- name: c
+  image: app:1
+  volumeMounts: [{name: site, mountPath: /site}, {name: site, mountPath: /css, subPath: css}, {name: empty, mountPath: /empty}]
 `)
 		w.pass(10 * time.Second)
 		want := []string{"hello", "body", "read-only", "missing", "1.0", "2.0", "1.0"}
@@ -130,13 +126,9 @@ func TestAnImageThatCannotBeAVolume(t *testing.T) {
 		}
 		t.Run(test.name, func(t *testing.T) {
 			inBubble(t, func(w world) {
-				w.post(`
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  volumes: [{name: site, image: ` + test.volume + `}]
-  containers: [{name: c, image: "app:1", volumeMounts: [{name: site, mountPath: /site` + test.mount + `}]}` + test.other + `]
+				w.createPod("web", `
+volumes: [{name: site, image: `+test.volume+`}]
+containers: [{name: c, image: "app:1", volumeMounts: [{name: site, mountPath: /site`+test.mount+`}]}`+test.other+`]
 `)
 				w.pass(test.after)
 				pod, err := w.client.CoreV1().Pods("default").Get(w.Context(), "web", metav1.GetOptions{})
@@ -177,13 +169,10 @@ func TestOnlyKnownImagesAreVolumes(t *testing.T) {
 		pods := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Pods("default")
 		phases := map[string]corev1.PodPhase{"site": corev1.PodRunning, "other": corev1.PodPending}
 		for image := range phases {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: image}, Spec: corev1.PodSpec{
-				Volumes:    []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Image: &corev1.ImageVolumeSource{Reference: image}}}},
-				Containers: []corev1.Container{{Name: "c", Image: "site:1", VolumeMounts: []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}}},
-			}}
-			if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			createPod(t, c, image, `
+volumes: [{name: v, image: {reference: `+image+`}}]
+containers: [{name: c, image: "site:1", volumeMounts: [{name: v, mountPath: /v}]}]
+`)
 		}
 		time.Sleep(5 * time.Second)
 		for image, want := range phases {

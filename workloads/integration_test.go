@@ -185,11 +185,7 @@ func TestExploreInALivingCluster(t *testing.T) {
 			return nil
 		})
 		client := kubernetes.NewForConfigOrDie(c.RESTConfig())
-		if _, err := client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}},
-		}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		createPod(t, c.Cluster, "a", "containers: [{name: c, image: i}]")
 		c.Wait(time.Minute)
 		pod, err := client.CoreV1().Pods("default").Get(t.Context(), "a", metav1.GetOptions{})
 		if err != nil || pod.Status.Phase != corev1.PodRunning {

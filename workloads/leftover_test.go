@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fakecluster/fakecluster/workloads"
 )
@@ -49,10 +47,7 @@ func TestGoroutinesThatOutliveTheirContainerAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"tidy", "untidy"} {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: name}}}}
-			if _, err := c.Clientset().CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			createPod(t, c, name, "containers: [{name: c, image: "+name+"}]")
 		}
 		time.Sleep(5 * time.Second)
 		if err := w.Close(); err != nil {

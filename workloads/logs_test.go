@@ -54,13 +54,9 @@ func TestLogsOfAContainer(t *testing.T) {
 		return nil
 	}
 	inBubble(t, func(w world) {
-		w.post(`
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  terminationGracePeriodSeconds: 1
-  containers: [{name: app, image: app}, {name: other, image: other}]
+		w.createPod("web", `
+terminationGracePeriodSeconds: 1
+containers: [{name: app, image: app}, {name: other, image: other}]
 `)
 		w.pass(100 * time.Millisecond)
 		equal(t, "before the start", w.log("web", corev1.PodLogOptions{Container: "app"}),
@@ -90,13 +86,9 @@ func TestLogsAreFollowedUntilTheContainerExits(t *testing.T) {
 		return nil
 	}
 	inBubble(t, func(w world) {
-		w.post(`
-apiVersion: v1
-kind: Pod
-metadata: {name: job}
-spec:
-  restartPolicy: Never
-  containers: [{name: app, image: app}]
+		w.createPod("job", `
+restartPolicy: Never
+containers: [{name: app, image: app}]
 `)
 		w.pass(3 * time.Second)
 		stream, err := w.client.CoreV1().Pods("default").GetLogs("job", &corev1.PodLogOptions{Follow: true}).Stream(w.Context())
@@ -158,13 +150,7 @@ func TestAFollowerLeaves(t *testing.T) {
 // is its termination message, if its policy says so.
 func TestABehaviorStatesALog(t *testing.T) {
 	inBubble(t, func(w world) {
-		w.post(`
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  containers: [{name: app, image: broken, terminationMessagePolicy: FallbackToLogsOnError}]
-`)
+		w.createPod("web", `containers: [{name: app, image: broken, terminationMessagePolicy: FallbackToLogsOnError}]`)
 		w.pass(3 * time.Second)
 		equal(t, "the first log", w.log("web", corev1.PodLogOptions{}), "reading /etc/app\nno such file\n")
 		w.pass(10 * time.Second)
@@ -182,7 +168,7 @@ func TestLogsOfAFork(t *testing.T) {
 	living := []workloads.Option{workloads.Nodes(1), workloads.Behaviors(
 		workloads.Behavior{Image: "broken", RunTime: time.Second, ExitCode: new(int32(1)), Failures: 1, Log: "a line"})}
 	inBubble(t, func(w world) {
-		w.post(strings.Replace(webPod, "image: app", "image: broken", 1))
+		w.createPod("web", strings.Replace(webSpec, "image: app", "image: broken", 1))
 		w.pass(20 * time.Second)
 		equal(t, "before, in the origin", w.log("web", corev1.PodLogOptions{Previous: true}), "a line\n")
 		f := alive(w.T, w.cluster.Fork(w.T), living...)

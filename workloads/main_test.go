@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -106,6 +107,31 @@ func (w world) post(file string) {
 			}
 		}
 	}
+}
+
+// newPod returns a Pod in the namespace default. Its specification is YAML.
+func newPod(t testing.TB, name, spec string) *corev1.Pod {
+	t.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	if err := yaml.UnmarshalStrict([]byte(spec), &pod.Spec); err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
+// createPod creates the Pod that newPod returns.
+func createPod(t testing.TB, c *fakecluster.Cluster, name, spec string) *corev1.Pod {
+	t.Helper()
+	created, err := c.Clientset().CoreV1().Pods("default").Create(t.Context(), newPod(t, name, spec), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return created
+}
+
+func (w world) createPod(name, spec string) {
+	w.Helper()
+	createPod(w.T, w.cluster, name, spec)
 }
 
 // patch changes an object of the namespace default, and waits until nothing moves.

@@ -32,13 +32,7 @@ func TestPortForwardReachesPorts(t *testing.T) {
 		_ = s.Serve(l)
 		return nil
 	}
-	c := fakecluster.Start(t, fakecluster.WithObjects(&corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
-		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: new(int64), Containers: []corev1.Container{{
-			Name: "app", Image: "app",
-			ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ready"}}}, PeriodSeconds: 1},
-		}}},
-	}))
+	c := fakecluster.Start(t, fakecluster.WithObjects(newPod(t, "web", readySpec("[ready]"))))
 	workloads.Run(t, c, workloads.Nodes(1), workloads.Image("app", run))
 	c.WaitFor(t, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}, fakecluster.CEL(`object.status.containerStatuses[0].ready`))
 

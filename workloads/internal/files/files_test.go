@@ -249,3 +249,45 @@ func TestATreeOfAFolderFollowsLinksToFiles(t *testing.T) {
 		t.Errorf("a link to a directory: %v", err)
 	}
 }
+
+// TestATreeIsLimited writes up to the limit of a tree and beyond.
+func TestATreeIsLimited(t *testing.T) {
+	each(t, func(t *testing.T, tree *files.Tree) {
+		usage := func(want int64) {
+			t.Helper()
+			if got, err := tree.Usage(); got != want || err != nil {
+				t.Errorf("the tree uses %d bytes, want %d: %v", got, want, err)
+			}
+		}
+		put := func(name string, size int) error {
+			return tree.Write(name, files.File{Data: make([]byte, size), Mode: 0o644})
+		}
+		tree.Limit(3*4096-1, nil) // a file system has whole blocks
+		if err := errors.Join(tree.Mkdir("d"), put("d/a", 4097), put("b", 1)); err != nil {
+			t.Fatal(err)
+		}
+		usage(3 * 4096)
+		if err := put("c", 1); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("a file more: %v", err)
+		}
+		if err := put("b", 4097); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("a larger file: %v", err)
+		}
+		if err := errors.Join(put("d/a", 4096), put("empty", 0), put("b", 8192)); err != nil {
+			t.Errorf("other files of the same size: %v", err)
+		}
+		usage(3 * 4096)
+		if err := errors.Join(tree.Remove("b"), put("c", 1)); err != nil {
+			t.Errorf("after a file is removed: %v", err)
+		}
+		usage(2 * 4096)
+		calls := 0
+		tree.Limit(2*4096, func() { calls++ })
+		if err := put("c", 4096); err != nil || calls != 0 {
+			t.Errorf("at the limit: %v, %d calls", err, calls)
+		}
+		if err := put("c", 4097); err != nil || calls != 1 {
+			t.Errorf("beyond the limit: %v, %d calls", err, calls)
+		}
+	})
+}

@@ -26,6 +26,7 @@ type Tree struct {
 	files  fstest.MapFS // in memory; directories have entries of their own
 	folder string       // where the tree is on disk, and empty before Folder
 	closed bool
+	limit  limit
 }
 
 // rootMode is that of the root of a volume.
@@ -42,11 +43,19 @@ func NewTree() *Tree {
 func (t *Tree) Open(name string) (fs.File, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.folder != "" {
-		return os.DirFS(t.folder).Open(name)
+	return unlocked{t}.Open(name)
+}
+
+// unlocked is a tree whose lock the caller holds.
+type unlocked struct{ tree *Tree }
+
+// Open implements fs.FS.
+func (u unlocked) Open(name string) (fs.File, error) {
+	if u.tree.folder != "" {
+		return os.DirFS(u.tree.folder).Open(name)
 	}
 	// A file that is open keeps its content: files are replaced and never changed.
-	return t.files.Open(name)
+	return u.tree.files.Open(name)
 }
 
 // Write writes a file, and makes the directories that it lies in.
@@ -56,6 +65,9 @@ func (t *Tree) Write(name string, file File) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err := t.checkLimit(name, int64(len(file.Data))); err != nil {
+		return err
+	}
 	if t.folder != "" {
 		return t.writeFolder(name, file)
 	}

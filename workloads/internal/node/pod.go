@@ -57,6 +57,7 @@ type pod struct {
 	dirty     bool                    // something has changed since then
 	synced    time.Time               // the last sync
 	failure   *reason                 // why the kubelet ends the pod
+	eviction  eviction
 	ending    *ending
 	completed bool // all containers have ended, and the sandbox is stopped
 	rejected  bool // the node has not taken it
@@ -269,6 +270,8 @@ func (p *pod) mustEnd(ctx context.Context, now time.Time) {
 		p.ending = &ending{grace: terminationGrace(p.api, nil)}
 	case p.checkDeadline(ctx, now, 2): // for the last status, and for the first one of the end
 		p.ending = &ending{grace: terminationGrace(p.api, nil)}
+	case p.evicts(ctx, now):
+		p.ending = &ending{grace: evictionGrace}
 	}
 }
 
@@ -318,6 +321,9 @@ func (p *pod) end(ctx context.Context, now time.Time) bool {
 	p.completed = true
 	p.again, p.dirty = time.Time{}, true // no back-off delays the end
 	p.checkDeadline(ctx, now, 2)         // for the status without containers, and for the last one
+	if p.eviction.reason != nil {
+		p.failure = p.eviction.reason
+	}
 	p.stopSandbox()
 	p.refresh = time.Time{}
 	p.unmount()
@@ -505,6 +511,7 @@ func (p *pod) schedule(now time.Time) {
 	next = earlier(next, p.restore, now)
 	next = earlier(next, p.sandbox.readyAt, now)
 	next = earlier(next, p.deadline(), now)
+	next = earlier(next, p.eviction.at, now)
 	if p.pass != nil {
 		next = earlier(next, p.pass.until, now)
 	}

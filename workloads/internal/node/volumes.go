@@ -241,7 +241,7 @@ func (p *pod) refreshVolumes(ctx context.Context, now time.Time) {
 func (p *pod) tree(ctx context.Context, v *corev1.Volume) (*files.Tree, error) {
 	switch {
 	case v.EmptyDir != nil:
-		return p.newTree(), nil
+		return p.emptyDir(v), nil
 	case v.PersistentVolumeClaim != nil:
 		return p.claim(ctx, v.PersistentVolumeClaim.ClaimName)
 	case v.Ephemeral != nil:

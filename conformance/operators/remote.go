@@ -19,7 +19,8 @@ import (
 var remoteList = verdict.List{
 	Path: "remote.txt",
 	Comment: `The tests of operators with older versions of controller-runtime, on clusters of the module remote, which a file that is
-added to each suite starts: JobSet 0.6 has controller-runtime 0.18, 0.8 has 0.20, and 0.10 has 0.22.
+added to each suite starts: JobSet 0.6 has controller-runtime 0.18, 0.8 has 0.20, and 0.10 has 0.22;
+Cluster API 1.13 has 0.23.
 Written by "go run ./operators -remote -update".`,
 }
 
@@ -31,6 +32,11 @@ var older = []operator{
 	{module: "sigs.k8s.io/jobset", version: "v0.8.2", label: "jobset-0.8", suites: []string{"test/integration/webhook"}},
 	// 0.22.1
 	{module: "sigs.k8s.io/jobset", version: "v0.10.1", label: "jobset-0.10", suites: []string{"test/integration/controller", "test/integration/webhook"}},
+	// 0.23.3
+	{
+		module: "sigs.k8s.io/cluster-api", version: "v1.13.6", label: "cluster-api-1.13",
+		tests: []string{"controllers/crdmigrator", "internal/util/ssa", "internal/webhooks/test", "util/patch/test"},
+	},
 }
 
 // startRemote is the file that is added to a suite. envtest uses the cluster instead of starting a control plane.

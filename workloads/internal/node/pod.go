@@ -96,6 +96,7 @@ type reason struct{ reason, message string }
 // ending is the end of a pod.
 type ending struct {
 	grace int64 // seconds
+	shown bool  // its first status is written
 }
 
 func newPod(n *node, api *corev1.Pod) *pod {
@@ -313,7 +314,11 @@ func (p *pod) end(ctx context.Context, now time.Time) bool {
 			if podutil.IsPodPhaseTerminal(s.Phase) {
 				s.Phase, s.Reason, s.Message = p.status.Phase, p.status.Reason, p.status.Message
 			}
+			if p.ending.shown { // probes change only the readiness then
+				keepInitialized(&s, &p.status)
+			}
 			p.publish(ctx, s, now)
+			p.ending.shown = true
 		}
 		p.stopAll(ctx, p.ending.grace, now)
 		return len(p.running()) == 0

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
@@ -278,6 +279,30 @@ func TestContainersOfAPodThatIsDeletedByForceHaveTwoSeconds(t *testing.T) {
 			if there := w.agent.Kubelets()[0].Pod("default", "p") != nil; there != want.there {
 				t.Errorf("%v later the node has the pod: %t, want %t", want.after, there, want.there)
 			}
+		}
+	})
+}
+
+// A kubelet writes the conditions of a pod that has to end once; until its containers have ended, probes change only the readiness.
+func TestAPodThatIsDeletedBeforeItsSidecarHasStartedStaysUninitialized(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{Behaviors: behave(func(b *node.Behavior) { b.ReadyDelay, b.TerminationDelay = 10*time.Second, 20*time.Second })})
+		w.create("p", func(p *corev1.Pod) {
+			sidecar := always("s")
+			sidecar.StartupProbe = probe(4, 10, 1, 0)
+			p.Spec.InitContainers = []corev1.Container{sidecar}
+		})
+		time.Sleep(5 * time.Second)
+		w.delete("p")
+		time.Sleep(13 * time.Second)
+		pod := w.pod("p")
+		if got := describe(pod); got != "Pending Ready=False s=running c=PodInitializing" || !*pod.Status.InitContainerStatuses[0].Started {
+			t.Errorf("the pod is %q and its sidecar %+v", got, pod.Status.InitContainerStatuses[0])
+		}
+		_, c := podutil.GetPodCondition(&pod.Status, corev1.PodInitialized)
+		if want := "containers with incomplete status: [s]"; c == nil || c.Status != corev1.ConditionFalse || c.Message != want {
+			t.Errorf("got the condition %+v, want False with the message %q", c, want)
 		}
 	})
 }

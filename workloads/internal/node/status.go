@@ -109,6 +109,14 @@ func (p *pod) generate(now time.Time, terminal bool) corev1.PodStatus {
 	return s
 }
 
+// keepInitialized keeps the condition Initialized as it was.
+func keepInitialized(s, old *corev1.PodStatus) {
+	_, c := podutil.GetPodCondition(s, corev1.PodInitialized)
+	if _, before := podutil.GetPodCondition(old, corev1.PodInitialized); before != nil {
+		*c = *before
+	}
+}
+
 // containerStatuses returns the statuses of the containers of one list of the spec, in its order.
 func (p *pod) containerStatuses(specs []corev1.Container, runtime *kubecontainer.PodStatus, now time.Time) []corev1.ContainerStatus {
 	waiting := "ContainerCreating"

@@ -307,6 +307,30 @@ func TestAPodThatIsDeletedBeforeItsSidecarHasStartedStaysUninitialized(t *testin
 	})
 }
 
+// While a kubelet starts a container, it writes what probes find, and only later that another container has ended meanwhile.
+func TestProbesDoNotShowThatAnotherContainerHasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{Behaviors: []node.Behavior{
+			{Container: "a", RunTime: 20 * time.Second},
+			{Container: "b", RunTime: 15 * time.Second},
+			{Container: "c", ReadyDelay: 22 * time.Second},
+		}})
+		w.create("p", func(p *corev1.Pod) {
+			hook := &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 10}}}
+			p.Spec.Containers = []corev1.Container{{Name: "a", Image: "a:1"}, {Name: "c", Image: "c:1", ReadinessProbe: probe(1, 1, 1, 0)}, {Name: "b", Image: "b:1", Lifecycle: hook}}
+		})
+		time.Sleep(24 * time.Second) // the second start of b has begun, and its hook sleeps
+		pod := w.pod("p")
+		if got := describe(pod); got != "Running Ready=False a=running b=Completed(0) c=running" || !pod.Status.ContainerStatuses[2].Ready {
+			t.Errorf("the pod is %q, c %+v", got, pod.Status.ContainerStatuses[2])
+		}
+		if a := pod.Status.ContainerStatuses[0]; !*a.Started || !a.Ready {
+			t.Errorf("a has ended, which is not to be seen yet: started %t, ready %t", *a.Started, a.Ready)
+		}
+	})
+}
+
 // TestAnAgentTakesOverAPodWhoseStatusWasWrittenByHand proves that such a status needs no more than what a test usually writes.
 func TestAnAgentTakesOverAPodWhoseStatusWasWrittenByHand(t *testing.T) {
 	t.Parallel()

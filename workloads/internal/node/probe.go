@@ -249,7 +249,9 @@ func (p *pod) showProbes(ctx context.Context, now time.Time) {
 			if c == nil || c.kind == Init || !p.shows(c) {
 				continue
 			}
-			*statuses[i].Started = c.started()
+			if c.running() { // the end of a container is shown after the sync
+				*statuses[i].Started = c.started()
+			}
 			if c.spec.ReadinessProbe != nil {
 				statuses[i].Ready = c.ready(now)
 			}

@@ -73,7 +73,8 @@ func licensed(o gadgetOperator, l *licenses) explore.Subject {
 		})
 		defer reading.Wait()
 		defer connection.Close()
-		o.ask = func(name string) error {
+		own := o // trials run at the same time
+		own.ask = func(name string) error {
 			if _, err := fmt.Fprintln(connection, name); err != nil {
 				return err
 			}
@@ -82,7 +83,7 @@ func licensed(o gadgetOperator, l *licenses) explore.Subject {
 			}
 			return nil
 		}
-		return o.run(ctx, config)
+		return own.run(ctx, config)
 	}
 	return s
 }

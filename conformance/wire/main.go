@@ -75,7 +75,11 @@ objects and ServiceCIDRs.
 managed fields that are wrong: 1.37 starts anew where the old server keeps no managed fields.
 objects that cannot be read: of a definition without the version that they are stored in, 1.37 answers reads with an error of the storage.
 a later warning: 1.37 warns of more, or in other words.
-a Service without endpoints: 1.37 answers requests through the proxy to a missing Service with 503, not 404.`
+a Service without endpoints: 1.37 answers requests through the proxy to a missing Service with 503, not 404.
+words of a kind that is not registered: the message names the scheme in another way.
+a bad request, not an internal error: 1.34 answers 500 where 1.37 has another status, above all to a bad body of a DELETE.
+a patch takes the kind: a patch removes the kind, or the whole object, and 1.34 answers in another way.
+null devices: 1.34 writes the devices of a ResourceSlice also if there are none.`
 
 func main() {
 	emulated := flag.String("emulated-version", "", "the `version` that both servers emulate, whose list is wire-VERSION.txt; empty: their own")

@@ -225,7 +225,7 @@ func (l *instance) stop() {
 	l.end()
 	within := stopWithin
 	if l.of.run.realTime {
-		within = reallyStopWithin
+		within = stopWithinInRealTime
 	}
 	timer := time.NewTimer(within)
 	defer timer.Stop()

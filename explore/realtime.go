@@ -10,12 +10,12 @@ import (
 const (
 	// shortestRealTime is the shortest Subject.RealTime. Settle waits as long.
 	shortestRealTime = 100 * time.Millisecond
-	// realPatience is how many times as long trials that confirm a problem wait in real time.
-	realPatience = 4
-	// reallyStopWithin is how long a controller may take to stop in real time.
-	reallyStopWithin = 30 * time.Second
-	// realRequests is how many requests without a write are a loop, in each second.
-	realRequests = 40
+	// patienceInRealTime is how many times as long trials that confirm a problem wait in real time.
+	patienceInRealTime = 4
+	// stopWithinInRealTime is how long a controller may take to stop in real time.
+	stopWithinInRealTime = 30 * time.Second
+	// requestsInRealTime is how many requests without a write are a loop, in each second.
+	requestsInRealTime = 40
 )
 
 // inRealTime runs a trial outside of bubbles.
@@ -33,15 +33,15 @@ func (p *playing) waitForWork(most time.Duration) {
 	_ = p.run.cluster.Settle(ctx)
 }
 
-// passReally returns after a time in which the operator may begin something again. What it does outside of the cluster cannot be seen.
-func (p *playing) passReally(d time.Duration) {
+// passInRealTime returns after a time in which the operator may begin something again. What it does outside of the cluster cannot be seen.
+func (p *playing) passInRealTime(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	<-timer.C
 }
 
-// realDelay is how much later the operator may write because of the fault of the trial.
-func (p *playing) realDelay() (d time.Duration) {
+// delayByFaults is how much later the operator may write because of the fault of the trial.
+func (p *playing) delayByFaults() (d time.Duration) {
 	for _, f := range p.fault {
 		switch f.effect {
 		case crashBefore, crashAfter:
@@ -53,9 +53,9 @@ func (p *playing) realDelay() (d time.Duration) {
 	return d
 }
 
-// hotInRealTime is how many requests without a write are a loop.
-func hotInRealTime(during time.Duration) int {
-	return int(during.Seconds()*realRequests) + realRequests
+// hotRequestsInRealTime is how many requests without a write are a loop.
+func hotRequestsInRealTime(during time.Duration) int {
+	return int(during.Seconds()*requestsInRealTime) + requestsInRealTime
 }
 
 // trialTest is the test of a trial in real time. What the trial cleans up ends with it, and not with the test that explores.

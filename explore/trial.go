@@ -51,7 +51,7 @@ type trial struct {
 func (p *playing) quiet() time.Duration {
 	switch {
 	case p.subject.RealTime > 0 && p.patient:
-		return realPatience * p.subject.RealTime
+		return patienceInRealTime * p.subject.RealTime
 	case p.subject.RealTime > 0:
 		return p.subject.RealTime
 	case p.patient:
@@ -324,7 +324,7 @@ func (p *playing) settle(step int) bool {
 func (p *playing) pause(step int) time.Duration {
 	pause := p.quiet()
 	if p.subject.RealTime > 0 {
-		return pause + p.realDelay()
+		return pause + p.delayByFaults()
 	}
 	if len(p.fault) > 0 {
 		pause += 2 * lateBy // until late events have come, and what waited for them
@@ -338,7 +338,7 @@ func (p *playing) pause(step int) time.Duration {
 // pass lets time pass, and what is due until then happen.
 func (p *playing) pass(d time.Duration) {
 	if p.subject.RealTime > 0 {
-		p.passReally(d)
+		p.passInRealTime(d)
 		return
 	}
 	time.Sleep(d)
@@ -348,7 +348,7 @@ func (p *playing) pass(d time.Duration) {
 // hotRequests is how many requests without a write are a loop.
 func (p *playing) hotRequests(during time.Duration) int {
 	if p.subject.RealTime > 0 {
-		return hotInRealTime(during)
+		return hotRequestsInRealTime(during)
 	}
 	return hotRequests
 }

@@ -5,7 +5,6 @@ package chainsaw
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -58,7 +57,7 @@ func build(ctx context.Context) (string, error) {
 		if err := os.WriteFile(added, modulePath, 0o600); err != nil {
 			return err
 		}
-		list, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(module, "pkg/runner/internal/modulepath.go"): added}})
+		list, err := gotool.Overlay(map[string]string{filepath.Join(module, "pkg/runner/internal/modulepath.go"): added})
 		if err != nil {
 			return err
 		}

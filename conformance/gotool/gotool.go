@@ -5,6 +5,7 @@ package gotool
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,4 +25,10 @@ func Output(ctx context.Context, dir string, args ...string) ([]byte, error) {
 		return nil, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return stdout.Bytes(), nil
+}
+
+// Overlay returns the content of a file for the flag -overlay: the go command reads the files that the paths of others lead to in place of
+// these, which need not exist.
+func Overlay(replace map[string]string) ([]byte, error) {
+	return json.Marshal(map[string]any{"Replace": replace})
 }

@@ -2,11 +2,12 @@ package integration
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/fakecluster/fakecluster/conformance/gotool"
 )
 
 // Change is a file of an upstream module that is built otherwise than it is there.
@@ -70,7 +71,7 @@ func (w *work) writeOverlay(changes []Change) error {
 		}
 		replace[original] = changed
 	}
-	list, err := json.Marshal(map[string]any{"Replace": replace})
+	list, err := gotool.Overlay(replace)
 	if err != nil {
 		return err
 	}

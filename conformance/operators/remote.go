@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -100,7 +99,7 @@ func withRemote(ctx context.Context, work, remote, module, folder string) ([]str
 	if err := os.WriteFile(added, fmt.Appendf(nil, startRemote, name), 0o600); err != nil {
 		return nil, err
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(module, folder, "aaa_remote_test.go"): added}})
+	overlay, err := gotool.Overlay(map[string]string{filepath.Join(module, folder, "aaa_remote_test.go"): added})
 	if err != nil {
 		return nil, err
 	}

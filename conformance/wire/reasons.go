@@ -10,12 +10,42 @@ import (
 	"github.com/fakecluster/fakecluster/conformance/wire/exchange"
 )
 
-// reasons say why fakecluster as an older version answers in another way than the old server. The first whose pattern matches the request,
-// or a line that differs, counts.
-var reasons = []struct {
+// olderComment heads the lists of older versions, and explains each reason.
+const olderComment = `The requests that fakecluster as an older version answers in another way than the real kube-apiserver of this version.
+"go run ./wire -older VERSION" writes this with -update. "emulated" means that a real kube-apiserver 1.37.1 that emulates the version
+answers as fakecluster does, "both" that it answers in a third way, and "alone" that it answers as the old server. Then the reason and the first line that
+differs follow: "-" is the old server, "+" fakecluster. The reasons:
+by chance: a real server of one version differs from itself, too; so do lists of a kind whose two versions are tried at the same time.
+compacted after five minutes: a real server drops old revisions by the clock.
+the build: a module has no commit and no date.
+description: of columns of Tables and of fields in OpenAPI, which stay those of 1.37, and the hashes of OpenAPI documents.
+a later health check: /healthz and /livez have more parts.
+rules of controllers: four roles of Kubernetes' own controllers were changed.
+a patch is read first: 1.37 rejects a patch that is not JSON before it looks for the object.
+words of a bad patch; words of a precondition; words of later validation: only the message or the field of an error differs, or 1.37
+stops at the first of several errors of a field.
+a printed object has later fields: the message of an error contains the object as Go prints it, or its managed fields.
+a mistake is named once: the old server validates metadata, labels and names twice and lists such errors twice.
+metadata is not managed through status: 1.37 does not record labels and annotations that are written to the status of definitions, custom
+objects and ServiceCIDRs.
+managed fields that are wrong: 1.37 starts anew where the old server keeps no managed fields.
+objects that cannot be read: of a definition without the version that they are stored in, 1.37 answers reads with an error of the storage.
+a later warning: 1.37 warns of more, or in other words.
+a Service without endpoints: 1.37 answers requests through the proxy to a missing Service with 503, not 404.
+words of a kind that is not registered: the message names the scheme in another way.
+a bad request, not an internal error: 1.34 answers 500 where 1.37 has another status, above all to a bad body of a DELETE.
+a patch takes the kind: a patch removes the kind, or the whole object, and 1.34 answers in another way.
+null devices: 1.34 writes the devices of a ResourceSlice also if there are none.`
+
+// reason is why responses differ.
+type reason struct {
 	reason           string
-	request, differs *regexp.Regexp
-}{
+	request, differs *regexp.Regexp // nil: any
+}
+
+// reasons say why fakecluster as an older version answers in another way than the old server. The first counts whose patterns match the
+// request and a line that differs.
+var reasons = []reason{
 	{"by chance", regexp.MustCompile(`componentstatuses: list as yaml|selfsubjectrulesreviews|customresourcedefinitions: (get what waits|no finalizer|patch out|delete in the foreground)|` +
 		`(flowschemas|apiservices): (apply|patch) status|get .*as=yaml|GET .*as=yaml|sendInitialEvents`), nil},
 	{"by chance", nil, regexp.MustCompile(`"reason": "RBAC: allowed by`)},

@@ -63,7 +63,7 @@ func cpu(now metav1.Time, used ...use) *stats.CPUStats {
 	for _, u := range used {
 		of := u.of.Cpu().AsApproximateFloat64()
 		rate += uint64(of * 1e9)
-		spent += uint64(of * float64(now.Sub(u.since)))
+		spent += uint64(of * float64(max(now.Sub(u.since), 0))) // a status written by hand may begin later
 	}
 	return &stats.CPUStats{Time: now, UsageNanoCores: &rate, UsageCoreNanoSeconds: &spent}
 }

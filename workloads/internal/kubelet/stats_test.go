@@ -125,3 +125,12 @@ resource_scrape_error 0
 		}
 	})
 }
+
+// A status that was written by hand may say that a container starts later.
+func TestAContainerThatStartsLaterHasUsedNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if got := summaryOf(using(time.Now().Add(time.Hour)), time.Now()); *got.Node.CPU.UsageCoreNanoSeconds != 0 {
+			t.Errorf("the CPU has been used for %d ns, want 0", *got.Node.CPU.UsageCoreNanoSeconds)
+		}
+	})
+}

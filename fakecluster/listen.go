@@ -2,10 +2,12 @@ package fakecluster
 
 import (
 	"context"
+	cryptotls "crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -76,16 +78,16 @@ func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
 		ConnContext: connections.begin, ConnState: connections.changed,
 	}
 	if tls {
-		if listener.EnableHTTP2 = !c.settings.flags.Serving.HTTP1; listener.EnableHTTP2 {
+		if !c.settings.flags.Serving.HTTP1 {
 			// A real server has its HTTP/2 from here, too: GODEBUG=http2server=0 does not take it away.
 			if err := http2.ConfigureServer(listener.Config, nil); err != nil {
 				_ = listener.Listener.Close()
 				return access, err
 			}
 		}
-		listener.TLS, access.ServerName = c.settings.flags.Serving.ConfigureTLS(own.certificate)
-		listener.StartTLS()
-		access.CAData = own.authority
+		config, serverName := c.settings.flags.Serving.ConfigureTLS(own.certificate)
+		startTLS(listener, config)
+		access.CAData, access.ServerName = own.authority, serverName
 	} else {
 		listener.Start()
 		// Without this transport, client-go shares one among all clusters of the
@@ -95,6 +97,13 @@ func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
 	access.URL = listener.URL
 	c.listeners = append(c.listeners, listener)
 	return access, nil
+}
+
+// startTLS is StartTLS of httptest without reading a certificate of httptest's own, which is not used and takes as long as the rest of a fork.
+func startTLS(s *httptest.Server, config *cryptotls.Config) {
+	s.Listener = cryptotls.NewListener(s.Listener, config)
+	s.Start()
+	s.URL = "https" + strings.TrimPrefix(s.URL, "http")
 }
 
 // connections counts those of a listener.

@@ -38,6 +38,7 @@ type operator struct {
 	suites          []string // folders with a suite of ginkgo's specs
 	parts           []string // of the repository that are modules of their own
 	borrowed        []borrowed
+	env             []string // what its tests need, besides the clusters
 }
 
 // borrowed is a folder that an operator's Makefile copies from a module that its go.mod names.
@@ -185,13 +186,13 @@ func (o operator) run(ctx context.Context, folder string, on clusters) ([]verdic
 		return nil, err
 	}
 	if slices.Contains(o.suites, folder) {
-		return envtest.Suite{Name: o.name(folder), Dir: dir, Binary: binary, Timeout: timeout, Env: on.env}.Run(ctx, on.work)
+		return envtest.Suite{Name: o.name(folder), Dir: dir, Binary: binary, Timeout: timeout, Env: slices.Concat(on.env, o.env)}.Run(ctx, on.work)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout+10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "tool", "test2json", "-t", binary, "-test.v=test2json", "-test.timeout="+timeout.String())
 	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), "GOWORK=off"), on.env...)
+	cmd.Env = slices.Concat(os.Environ(), []string{"GOWORK=off"}, on.env, o.env)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second

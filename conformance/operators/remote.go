@@ -19,7 +19,8 @@ var remoteList = verdict.List{
 	Path: "remote.txt",
 	Comment: `The tests of operators with older versions of controller-runtime, on clusters of the module remote, which a file that is
 added to each suite starts: JobSet 0.6 has controller-runtime 0.18, 0.8 has 0.20, and 0.10 has 0.22;
-Cluster API 1.13 has 0.23.
+Cluster API 1.13 has 0.23. The controller of JobSet 0.8 runs as on Kubernetes 1.34 with JobManagedBy=false: its suite completes Jobs
+without what the validation of their status wants, which came with that gate.
 Written by "go run ./operators -remote -update".`,
 }
 
@@ -29,6 +30,12 @@ var older = []operator{
 	{module: "sigs.k8s.io/jobset", version: "v0.6.0", label: "jobset-0.6", suites: []string{"test/integration/webhook"}},
 	// 0.20.2
 	{module: "sigs.k8s.io/jobset", version: "v0.8.2", label: "jobset-0.8", suites: []string{"test/integration/webhook"}},
+	// The suite of its controller completes Jobs by a condition alone. Its Makefile runs it on Kubernetes 1.30; since 1.32 the status of a
+	// Job is validated, unless the gate JobManagedBy is off, and since 1.35 it cannot be turned off.
+	{
+		module: "sigs.k8s.io/jobset", version: "v0.8.2", label: "jobset-0.8", suites: []string{"test/integration/controller"},
+		env: []string{"FAKECLUSTER_KUBERNETES_VERSION=1.34", "FAKECLUSTER_FEATURE_GATES=JobManagedBy=false"},
+	},
 	// 0.22.1
 	{module: "sigs.k8s.io/jobset", version: "v0.10.1", label: "jobset-0.10", suites: []string{"test/integration/controller", "test/integration/webhook"}},
 	// 0.23.3

@@ -51,8 +51,9 @@ var list = verdict.List{
 objects of which one cannot be read says so at once, while the cache of a real server cannot begin and
 has its clients come again later.
 Which of several bindings a review names, how far a definition has got with its end, whether the condition
-of a new FlowSchema is there yet, and the order of component statuses in YAML, is a matter of chance on a
-real server: some five lines come and go.`,
+of a new FlowSchema or APIService is there yet, the order in YAML of component statuses and of managed fields
+of one second, and whether a watch of one second ends with a bookmark, is a matter of chance on a real server:
+some five lines come and go, and more on a busy machine.`,
 }
 
 func main() {

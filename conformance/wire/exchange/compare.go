@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -41,7 +42,7 @@ func Differing(difference string) []string {
 // atOnce is how many groups of requests a server gets at the same time.
 const atOnce = 8
 
-// Compare makes the requests of all servers. Those of a group come one after the other. Groups with what
+// Compare makes the requests of all servers. Those of a group, and of a sequence of groups, come one after the other. Groups with what
 // others need come first, one after the other. matches says which requests are made, by what String returns.
 func Compare(ctx context.Context, servers []*rest.Config, requests []Request, matches func(string) bool) ([]Comparison, error) {
 	whole := map[string]bool{}
@@ -120,10 +121,11 @@ func askAll(ctx context.Context, cfg *rest.Config, requests []Request) ([]string
 	groups := map[string][]int{}
 	var names []string
 	for i, r := range requests {
-		if groups[r.Group] == nil {
-			names = append(names, r.Group)
+		name := cmp.Or(r.Sequence, r.Group)
+		if groups[name] == nil {
+			names = append(names, name)
 		}
-		groups[r.Group] = append(groups[r.Group], i)
+		groups[name] = append(groups[name], i)
 	}
 	askGroup := func(name string) {
 		for _, i := range groups[name] {

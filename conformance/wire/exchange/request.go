@@ -22,6 +22,9 @@ import (
 type Request struct {
 	// Group is what it belongs to, such as a resource.
 	Group string
+	// Sequence is what groups have in common that never run at the same time, because their objects are seen in each other's lists; empty: it
+	// is the group alone.
+	Sequence string
 	// Name says what it is about. It is unique within its group.
 	Name string
 	// Method and Path, with its query.

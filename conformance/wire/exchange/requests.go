@@ -103,10 +103,24 @@ func (p *prober) collection() string {
 	return base + "/" + p.resource.Name
 }
 
+// sequence names the objects that the requests create: all versions of a resource have the same ones, events are in two groups, a definition
+// brings an APIService, and a Service an IPAddress.
+func (p *prober) sequence() string {
+	switch p.resource.Name {
+	case "customresourcedefinitions":
+		return "apiregistration.k8s.io apiservices"
+	case "ipaddresses":
+		return " services"
+	case "events":
+		return " events"
+	}
+	return p.gv.Group + " " + p.resource.Name
+}
+
 func (p *prober) can(verb string) bool { return slices.Contains(p.resource.Verbs, verb) }
 
 func (p *prober) add(name, method, path, body string, header ...string) *Request {
-	r := Request{Group: p.group, Name: name, Method: method, Path: path, Body: body}
+	r := Request{Group: p.group, Sequence: p.sequence(), Name: name, Method: method, Path: path, Body: body}
 	for i := 0; i+1 < len(header); i += 2 {
 		if r.Header == nil {
 			r.Header = map[string]string{}

@@ -69,9 +69,10 @@ func openHost() (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder := filepath.Join(cache, "fakecluster", "host")
+	parent := filepath.Join(cache, "fakecluster")
+	folder := filepath.Join(parent, "host")
 	socket := filepath.Join(folder, "host.sock")
-	if err := errors.Join(checkOwner(folder), checkOwner(socket)); err != nil {
+	if err := errors.Join(checkOwner(parent), checkOwner(folder), checkOwner(socket)); err != nil {
 		return nil, err
 	}
 	if c, err := newConnection(p, "unix:"+socket); err == nil && c.isOf(p) {

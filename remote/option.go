@@ -57,6 +57,13 @@ func once(name, field string, value any) Option {
 	}
 }
 
+// KubernetesVersion says which version of Kubernetes the cluster behaves as, such as "1.35", so that a test has clusters of several versions.
+// docs/versions.md has the versions. Without it, all clusters have the version that the environment variable
+// FAKECLUSTER_KUBERNETES_VERSION names, or the newest. In package fakecluster the variable is the only way.
+func KubernetesVersion(version string) Option {
+	return once("KubernetesVersion", "kubernetesVersion", version)
+}
+
 // CRDPaths installs the CustomResourceDefinitions in manifest files and folders, and leaves other kinds alone.
 func CRDPaths(path ...string) Option { return paths("crdPaths", path) }
 

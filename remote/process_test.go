@@ -72,6 +72,39 @@ func TestClustersHaveTheVersionOfTheEnvironment(t *testing.T) {
 	}
 }
 
+// A test has clusters of several versions, and a fork has the version of its origin.
+func TestClustersOfSeveralVersions(t *testing.T) {
+	var process *os.Process // the host of the older version, which would end by itself after a minute
+	t.Cleanup(func() {
+		if process != nil {
+			_ = process.Kill()
+		}
+	})
+	newest, older := Start(t), Start(t, KubernetesVersion("1.36"))
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := newConnection(program{}, "unix:"+filepath.Join(cache, "fakecluster", "host-1.36", "host.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := other.pid()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if process, err = os.FindProcess(pid); err != nil {
+		t.Fatal(err)
+	}
+	versionIs(t, newest.URL(), newest.Token(), "37 36")
+	versionIs(t, older.URL(), older.Token(), "36 35")
+	fork := older.Fork(t)
+	versionIs(t, fork.URL(), fork.Token(), "36 35")
+	if _, err := New(KubernetesVersion("1.30")); err == nil || err.Error() != `kubernetesVersion: fakecluster does not have Kubernetes "1.30": write 1.34, 1.35, 1.36 or 1.37` {
+		t.Errorf("a version that does not exist: %v", err)
+	}
+}
+
 // versionIs checks the minor versions of a cluster: the one that it behaves as, and the oldest one that can read what it stores.
 func versionIs(t *testing.T, url, token, want string) {
 	t.Helper()
@@ -290,12 +323,17 @@ func TestTheFolderOfAnotherUserIsRefused(t *testing.T) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chown(folder, 65534, -1); err != nil {
-		t.Fatal(err)
-	}
-	_, err := openHost()
-	if want := folder + " belongs to another user (uid 65534; yours is 0): remove it, or set XDG_CACHE_HOME (on macOS: HOME) to a folder of your own"; err == nil || err.Error() != want {
-		t.Error(err)
+	for _, path := range []string{folder, filepath.Dir(folder)} {
+		if err := os.Chown(path, 65534, -1); err != nil {
+			t.Fatal(err)
+		}
+		_, err := openHost()
+		if want := path + " belongs to another user (uid 65534; yours is 0): remove it, or set XDG_CACHE_HOME (on macOS: HOME) to a folder of your own"; err == nil || err.Error() != want {
+			t.Error(err)
+		}
+		if err := os.Chown(path, 0, -1); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

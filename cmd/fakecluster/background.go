@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 )
@@ -54,4 +56,29 @@ func (f *hosting) startInBackground(stdout io.Writer) error {
 	defer os.Remove(log.Name())
 	said, _ := os.ReadFile(log.Name())
 	return fmt.Errorf("in the background: %s", strings.TrimPrefix(strings.TrimSpace(string(said)), "fakecluster: host: "))
+}
+
+// otherHost starts the host that behaves as another version of Kubernetes in the background, if it does not run, and returns the words of
+// its line that say where it is.
+func otherHost(version string) ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"host", "--background", "--" + kubernetesVersion, version}
+	if runtime.GOOS == "windows" { // whose hosts do not share a socket
+		args = append(args, "--listen", "0")
+	}
+	out, err := exec.Command(self, args...).Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return nil, errors.New(strings.TrimPrefix(strings.TrimSpace(string(exit.Stderr)), "fakecluster: host: "))
+	}
+	if err != nil {
+		return nil, err
+	}
+	words := strings.Fields(string(out))
+	if len(words) < 2 {
+		return nil, fmt.Errorf("it prints %q, and not where it listens", out)
+	}
+	return words[1:], nil
 }

@@ -3,6 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +17,8 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/fakecluster/fakecluster/internal/host"
 )
 
 // The drop-in behaves as the version of its flag, or of its folder.
@@ -146,6 +151,54 @@ func TestThereIsAHostForEachVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := older.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A host starts the host of another version for a cluster, and the client uses only the first one.
+func TestAHostHasClustersOfEachVersion(t *testing.T) {
+	folder := hostCache(t)
+	t.Setenv(asMain, "yes") // for the other host
+	startHost(t)
+	client := unixClient(socketIn(folder))
+	client.Timeout = 0
+	t.Cleanup(client.CloseIdleConnections)
+	session, err := client.Post("http://fakecluster/v1/sessions", "application/json", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Body.Close() })
+	var opened host.Session
+	if err := json.NewDecoder(session.Body).Decode(&opened); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []string{"", "1.35"} {
+		body := fmt.Sprintf(`{"session": %q, "kubernetesVersion": %q}`, opened.Session, version)
+		answer, err := client.Post("http://fakecluster/v1/clusters", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var made host.Cluster
+		if err := json.NewDecoder(answer.Body).Decode(&made); err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("a cluster of version %q: %s %v", version, answer.Status, err)
+		}
+		answer.Body.Close()
+		cfg, err := clientcmd.RESTConfigFromKubeConfig([]byte(made.Kubeconfig))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := cmp.Or(version, "1.37")
+		if is, err := kubernetes.NewForConfigOrDie(cfg).ServerVersion(); err != nil || is.Major+"."+is.Minor != want {
+			t.Errorf("/version of the cluster of version %q is %+v, %v, want %s", version, is, err, want)
+		}
+	}
+	other := unixClient(socketIn(folder + "-1.35"))
+	is, code := infoOf(t, other, "http://fakecluster", "")
+	if code != http.StatusOK || is.BehavesAs != "1.35" || is.Sessions != 1 || is.Clusters != 1 || is.PID == os.Getpid() {
+		t.Errorf("the other host: %d %+v", code, is)
+	}
+	// It would end by itself after a minute.
+	if err := syscall.Kill(is.PID, syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}
 }

@@ -74,7 +74,7 @@ func (f *hosting) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	options := host.Options{Version: thisBuild().Version, Build: build, PID: os.Getpid()}
+	options := host.Options{Version: thisBuild().Version, Build: build, PID: os.Getpid(), Other: otherHost}
 	if !f.stay {
 		options.Idle = idleTime
 	}
@@ -244,19 +244,25 @@ func listenUnix(socket string) (net.Listener, error) {
 // joinHost looks at the host that runs. It reports whether it can be used; if it is about to end, it cannot. A host of another
 // version is asked to end, which it does if nobody uses it.
 func joinHost(folder string, options host.Options) (there bool, err error) {
-	client := unixClient(socketIn(folder))
+	socket := socketIn(folder)
+	if info, err := os.Lstat(socket); err == nil {
+		if err := checkOwner(socket, info); err != nil {
+			return false, err
+		}
+	}
+	client := unixClient(socket)
 	defer client.CloseIdleConnections()
 	answer, err := client.Get("http://fakecluster/v1/info")
 	if err != nil {
 		if timeout := (net.Error)(nil); errors.As(err, &timeout) && timeout.Timeout() {
-			return false, fmt.Errorf("the host at %s does not answer: end its process, which has the file running.lock beside it open", socketIn(folder))
+			return false, fmt.Errorf("the host at %s does not answer: end its process, which has the file running.lock beside it open", socket)
 		}
 		return false, nil
 	}
 	defer answer.Body.Close()
 	var is host.Info
 	if err := json.NewDecoder(answer.Body).Decode(&is); err != nil || answer.StatusCode != http.StatusOK {
-		return false, fmt.Errorf("what listens at %s is not a host of fakecluster (%s): end it, and remove the socket", socketIn(folder), answer.Status)
+		return false, fmt.Errorf("what listens at %s is not a host of fakecluster (%s): end it, and remove the socket", socket, answer.Status)
 	}
 	if is.Build == options.Build || is.Version == options.Version && is.Version != unreleased {
 		return true, nil
@@ -269,7 +275,7 @@ func joinHost(folder string, options host.Options) (there bool, err error) {
 	if ended.StatusCode == http.StatusNoContent {
 		return false, nil
 	}
-	return false, fmt.Errorf("a host of another build of fakecluster (%s) is in use at %s, and this is %s: wait until its clients have ended, or end its process %d", is.Version, socketIn(folder), options.Version, is.PID)
+	return false, fmt.Errorf("a host of another build of fakecluster (%s) is in use at %s, and this is %s: wait until its clients have ended, or end its process %d", is.Version, socket, options.Version, is.PID)
 }
 
 // unixClient returns a client for a host at a socket.

@@ -232,10 +232,19 @@ func TestASocketThatCannotBeUsedIsRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a folder to another user")
 	}
+	running := startHost(t)
+	if err := os.Chown(socket, 65534, -1); err != nil {
+		t.Fatal(err)
+	}
+	_, err := takePlace(folder, host.Options{})
+	if want := socket + " belongs to another user (uid 65534; yours is 0), who could change what is in it: remove it, or " + elsewhere; err == nil || err.Error() != want {
+		t.Errorf("the socket of a host that runs: %v\nwant %s", err, want)
+	}
+	running.stop()
 	if err := os.Chown(folder, 65534, -1); err != nil {
 		t.Fatal(err)
 	}
-	_, err := hostFolder()
+	_, err = hostFolder()
 	if want := folder + " belongs to another user (uid 65534; yours is 0), who could change what is in it: remove it, or " + elsewhere; err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}

@@ -20,8 +20,9 @@ import (
 
 // cluster is a cluster of a session.
 type cluster struct {
-	*fakecluster.Cluster
-	id, session string
+	*fakecluster.Cluster // nil: it is in another host
+	other                *otherCluster
+	id, session          string
 
 	mu        sync.Mutex
 	faults    map[int]faults.Injection
@@ -44,6 +45,10 @@ func (c *cluster) end() []error {
 		c.mu.Lock()
 		life := c.workloads
 		c.mu.Unlock()
+		if c.other != nil {
+			c.errs = c.other.end()
+			return
+		}
 		if life != nil {
 			c.errs = append(c.errs, parts(life.Close())...)
 		}
@@ -97,6 +102,11 @@ type WebhookServer struct {
 }
 
 func (c *cluster) describe() (d Cluster, err error) {
+	if c.other != nil {
+		d = c.other.is
+		d.Cluster = c.id
+		return d, nil
+	}
 	kubeconfig, err := c.Kubeconfig()
 	if err != nil {
 		return d, err
@@ -151,6 +161,9 @@ type Fork struct {
 func forkCluster(c call, f Fork) (Cluster, error) {
 	if err := c.host.hasSession(f.Session); err != nil {
 		return Cluster{}, err
+	}
+	if c.cluster.other != nil {
+		return c.host.forkElsewhere(c, c.cluster.other, f)
 	}
 	forked, err := c.cluster.NewFork()
 	if err != nil {

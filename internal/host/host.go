@@ -20,6 +20,9 @@ type Options struct {
 	PID int
 	// Token is what requests have to be authenticated with; empty: only the user can connect, and no token is needed.
 	Token string
+	// Other starts the host that behaves as another version of Kubernetes, if it does not run, and returns where it is: unix:SOCKET, or a URL
+	// and a token; nil: all clusters have the version of the process.
+	Other func(version string) (where []string, err error)
 	// Idle is how long the host waits for a client before Done is closed; 0: Done is only closed by an operation or by Close.
 	Idle time.Duration
 }
@@ -44,6 +47,9 @@ type Host struct {
 type session struct {
 	id       string
 	clusters []*cluster
+
+	opening sync.Mutex               // held while one of others is opened
+	others  map[string]*otherSession // in hosts of other versions; nil: the session has ended
 }
 
 // New makes a host without clusters. Close ends it.
@@ -183,7 +189,7 @@ func openSession() operation {
 			writeError(w, err)
 			return
 		}
-		s := &session{id: rand.Text()}
+		s := &session{id: rand.Text(), others: map[string]*otherSession{}}
 		h.mu.Lock()
 		h.sessions[s.id] = s
 		h.mu.Unlock()
@@ -208,6 +214,7 @@ func (h *Host) endSession(s *session) {
 	}
 	h.mu.Unlock()
 	endAll(s.clusters)
+	s.endOthers()
 }
 
 // add adds a cluster to a session, unless that has ended meanwhile.

@@ -48,14 +48,20 @@ type call struct {
 func on[Request, Answer any](name, method, path, doc string, do func(call, Request) (Answer, error)) operation {
 	o := operation{name: name, method: method, path: path, doc: doc, request: typeOf[Request](), answer: typeOf[Answer]()}
 	o.serve = func(h *Host, w http.ResponseWriter, req *http.Request) {
-		answer, err := func() (answer Answer, err error) {
-			c := call{Context: req.Context(), host: h, path: req.PathValue}
-			var request Request
-			if strings.Contains(path, "{cluster}") {
-				if c.cluster, err = h.cluster(req.PathValue("cluster")); err != nil {
-					return answer, err
-				}
+		c := call{Context: req.Context(), host: h, path: req.PathValue}
+		if strings.Contains(path, "{cluster}") {
+			var err error
+			if c.cluster, err = h.cluster(req.PathValue("cluster")); err != nil {
+				writeError(w, err)
+				return
 			}
+			if c.cluster.other != nil && !servedHere[name] {
+				c.cluster.other.forward(c.cluster.id, w, req)
+				return
+			}
+		}
+		answer, err := func() (answer Answer, err error) {
+			var request Request
 			if err := read(req, &request, o); err != nil {
 				return answer, err
 			}

@@ -21,7 +21,8 @@ import (
 
 // Start asks for a cluster. Its fields are the options of package fakecluster that are data.
 type Start struct {
-	Session string `json:"session" doc:"the session in which the cluster lives; POST /v1/sessions opens one"`
+	Session           string `json:"session" doc:"the session in which the cluster lives; POST /v1/sessions opens one"`
+	KubernetesVersion string `json:"kubernetesVersion,omitempty" doc:"the version of Kubernetes that the cluster behaves as, such as 1.35; default: that of the host"`
 
 	CRDPaths     []string          `json:"crdPaths,omitempty" doc:"absolute paths of files and folders whose CustomResourceDefinitions are installed (WithCRDPaths)"`
 	Manifests    []string          `json:"manifests,omitempty" doc:"absolute paths of files and folders whose objects are all created (WithManifests)"`
@@ -156,6 +157,11 @@ func absolute(paths ...string) error {
 func startCluster(c call, s Start) (Cluster, error) {
 	if err := c.host.hasSession(s.Session); err != nil {
 		return Cluster{}, err
+	}
+	if other, err := isOther(s.KubernetesVersion); err != nil {
+		return Cluster{}, err
+	} else if other {
+		return c.host.startElsewhere(c, s)
 	}
 	options, err := s.options()
 	if err != nil {

@@ -1,0 +1,222 @@
+package host
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/fakecluster/fakecluster/internal/emulation"
+)
+
+// Kubernetes' feature gates belong to a process. So a cluster of another version lives in a host that behaves as this version, and this
+// one forwards the requests about it. The session there is open as long as the session here.
+
+// otherSession is the session of a host that behaves as another version, for a session of this one.
+type otherSession struct {
+	version string
+	client  *http.Client
+	base    string // of URLs
+	token   string
+	id      string
+	open    io.Closer // the answer that stays open
+}
+
+// servedHere are the operations that this host serves for clusters in other hosts, too. It forwards all others.
+var servedHere = map[string]bool{"getCluster": true, "endCluster": true, "forkCluster": true}
+
+// otherCluster is a cluster in a host of another version.
+type otherCluster struct {
+	of *otherSession
+	is Cluster // as that host describes it
+}
+
+// isOther reports whether a cluster of a version has to live in another host. The empty version is that of this host.
+func isOther(version string) (bool, error) {
+	if version == "" {
+		return false, nil
+	}
+	v, err := emulation.Parse(version)
+	if err != nil {
+		return false, refuse(http.StatusBadRequest, "kubernetesVersion: %w", err)
+	}
+	return !v.EqualTo(emulation.Version()), nil
+}
+
+// startElsewhere starts a cluster in a host of another version.
+func (h *Host) startElsewhere(ctx context.Context, s Start) (Cluster, error) {
+	there, err := h.otherSession(s.Session, s.KubernetesVersion)
+	if err != nil {
+		return Cluster{}, err
+	}
+	session := s.Session
+	s.Session, s.KubernetesVersion = there.id, ""
+	return h.takeOther(ctx, there, session, "/v1/clusters", s)
+}
+
+// forkElsewhere forks a cluster of another version.
+func (h *Host) forkElsewhere(ctx context.Context, c *otherCluster, f Fork) (Cluster, error) {
+	there, err := h.otherSession(f.Session, c.of.version)
+	if err != nil {
+		return Cluster{}, err
+	}
+	return h.takeOther(ctx, there, f.Session, "/v1/clusters/"+c.is.Cluster+"/fork", Fork{there.id})
+}
+
+// takeOther adds the cluster that a request to the other host starts to a session.
+func (h *Host) takeOther(ctx context.Context, there *otherSession, session, path string, request any) (Cluster, error) {
+	c := newCluster(nil)
+	c.other = &otherCluster{of: there}
+	if err := there.do(ctx, http.MethodPost, path, request, &c.other.is); err != nil {
+		return Cluster{}, err
+	}
+	return h.take(session, c)
+}
+
+// otherSession returns the session in the host of another version that belongs to a session of this host.
+func (h *Host) otherSession(id, version string) (*otherSession, error) {
+	h.mu.Lock()
+	s := h.sessions[id]
+	h.mu.Unlock()
+	if s == nil {
+		return nil, noSession(id)
+	}
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if there := s.others[version]; there != nil {
+		return there, nil
+	}
+	if s.others == nil {
+		return nil, noSession(id) // it has ended meanwhile
+	}
+	there, err := h.openOther(version)
+	if err != nil {
+		return nil, fmt.Errorf("the host of Kubernetes %s: %w", version, err)
+	}
+	s.others[version] = there
+	return there, nil
+}
+
+// endOthers ends the sessions in hosts of other versions.
+func (s *session) endOthers() {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	for _, there := range s.others {
+		_ = there.open.Close() // always nil
+		there.client.CloseIdleConnections()
+	}
+	s.others = nil
+}
+
+// openOther opens a session of the host of another version, which is started if it does not run.
+func (h *Host) openOther(version string) (*otherSession, error) {
+	if h.options.Other == nil {
+		return nil, errors.New("this host does not start others")
+	}
+	where, err := h.options.Other(version)
+	if err != nil {
+		return nil, err
+	}
+	there := &otherSession{version: version, base: "http://fakecluster"}
+	network, address := "unix", ""
+	switch {
+	case len(where) == 1 && strings.HasPrefix(where[0], "unix:"):
+		address = strings.TrimPrefix(where[0], "unix:")
+	case len(where) == 2:
+		network, there.base, there.token = "tcp", where[0], where[1]
+		address = strings.TrimPrefix(there.base, "http://")
+	default:
+		return nil, fmt.Errorf("%q is not an address of a host", where)
+	}
+	var d net.Dialer
+	there.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return d.DialContext(ctx, network, address)
+	}}}
+	answer, err := there.send(context.Background(), http.MethodPost, "/v1/sessions", nil)
+	if err != nil {
+		return nil, err
+	}
+	var line Session
+	// The answer goes on; only its first value is read.
+	if err := json.NewDecoder(answer.Body).Decode(&line); err != nil || line.Session == "" {
+		_ = answer.Body.Close()
+		return nil, fmt.Errorf("it does not open a session (%s): %w", answer.Status, cmp.Or(err, io.ErrUnexpectedEOF))
+	}
+	there.id, there.open = line.Session, answer.Body
+	return there, nil
+}
+
+func (o *otherSession) send(ctx context.Context, method, target string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, o.base+target, body)
+	if err != nil {
+		return nil, err
+	}
+	if o.token != "" {
+		req.Header.Set("Authorization", "Bearer "+o.token)
+	}
+	answer, err := o.client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("the host of Kubernetes %s does not answer, start other clusters in another session: %w", o.version, err)
+	}
+	return answer, nil
+}
+
+// do sends a request and reads the answer into a value. An answer that is an error becomes one.
+func (o *otherSession) do(ctx context.Context, method, target string, request, into any) error {
+	var body io.Reader
+	if request != nil {
+		text, err := json.Marshal(request)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(text)
+	}
+	answer, err := o.send(ctx, method, target, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode >= 300 {
+		var f Failure
+		if err := json.NewDecoder(answer.Body).Decode(&f); err != nil {
+			return err
+		}
+		return refuse(answer.StatusCode, "%s", f.Error)
+	}
+	return json.NewDecoder(answer.Body).Decode(into)
+}
+
+// end ends the cluster in the other host.
+func (c *otherCluster) end() (errs []error) {
+	var ended Ended
+	if err := c.of.do(context.Background(), http.MethodDelete, "/v1/clusters/"+c.is.Cluster, nil, &ended); err != nil {
+		return []error{err}
+	}
+	for _, text := range ended.Errors {
+		errs = append(errs, errors.New(text))
+	}
+	return errs
+}
+
+// forward sends a request about the cluster to the other host, and its answer to the client. here is the name of the cluster in this host.
+func (c *otherCluster) forward(here string, w http.ResponseWriter, req *http.Request) {
+	target := "/v1/clusters/" + c.is.Cluster + strings.TrimPrefix(req.URL.EscapedPath(), "/v1/clusters/"+here)
+	if req.URL.RawQuery != "" {
+		target += "?" + req.URL.RawQuery
+	}
+	answer, err := c.of.send(req.Context(), req.Method, target, req.Body)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	defer answer.Body.Close()
+	w.Header()["Content-Type"] = answer.Header["Content-Type"]
+	w.WriteHeader(answer.StatusCode)
+	_, _ = io.Copy(w, answer.Body) // the client may have gone
+}

@@ -97,14 +97,27 @@ func (o Object) Prefix() string {
 	if prefix != "" {
 		name = strings.TrimSuffix(prefix, "-")
 	}
-	if ends := randomEnds.FindString(name); ends != "" {
-		return strings.TrimSuffix(name, ends) + "-"
+	if before := withoutRandomEnds(name); before != name {
+		return before + "-"
 	}
 	return prefix
 }
 
-// randomEnds finds the ends that names.SimpleNameGenerator of k8s.io/apiserver makes. They have no vowels, so they are hardly a word.
-var randomEnds = regexp.MustCompile(`(-[bcdfghjklmnpqrstvwxz2456789]{5})+$`)
+// withoutRandomEnds removes the ends that names.SimpleNameGenerator of k8s.io/apiserver makes. They have no vowels, so they are hardly a word.
+func withoutRandomEnds(name string) string {
+	for {
+		end := randomEnd.FindString(name)
+		if end == "" || slices.Contains(words, end[1:]) {
+			return name
+		}
+		name = strings.TrimSuffix(name, end)
+	}
+}
+
+var randomEnd = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5}$`)
+
+// words are ends of names, such as web-https, that look as if they were random. The chance that one of them is random is less than one in a million.
+var words = []string{"https", "httpd", "grpcs", "mqtts", "smtps", "pgsql", "mssql"}
 
 // content is an object without its metadata and what is random in it, as text.
 func content(o Object) string {

@@ -104,14 +104,20 @@ metadata: {name: workers-fghjk, namespace: default}
 ---
 resource: configmaps
 metadata: {name: workers-redis, namespace: default, ownerReferences: [{kind: Deployment, name: workers, uid: u}]}
+---
+resource: services
+metadata: {name: workers-https, namespace: default, ownerReferences: [{kind: Deployment, name: workers, uid: u}]}
+---
+resource: endpointgroups.example.com
+metadata: {name: workers-https-SET, namespace: default, ownerReferences: [{kind: Deployment, name: workers, uid: u}]}
 `
 	a := Of(read(t, strings.NewReplacer("UID1", "aaa-1", "UID2", "aaa-2", "UID3", "aaa-3", "SET", "x7k2p", "ONE", "bbbbb", "TWO", "zzzzz").Replace(text)))
 	b := Of(read(t, strings.NewReplacer("UID1", "bbb-1", "UID2", "bbb-2", "UID3", "bbb-3", "SET", "q4z8w", "ONE", "zzzzz", "TWO", "bbbbb").Replace(text)))
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("(-a +b):\n%s", diff)
 	}
-	want := []string{"configmaps default/workers-redis", "machines.example.com default/workers-*1", "machines.example.com default/workers-*2",
-		"pods default/workers-*1", "secrets default/workers-fghjk", "sets.example.com default/workers-*1"}
+	want := []string{"configmaps default/workers-redis", "endpointgroups.example.com default/workers-https-*1", "machines.example.com default/workers-*1", "machines.example.com default/workers-*2",
+		"pods default/workers-*1", "secrets default/workers-fghjk", "services default/workers-https", "sets.example.com default/workers-*1"}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(a))); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}

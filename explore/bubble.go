@@ -38,9 +38,14 @@ func (e *operatorExploration) inBubble(out *outcome, run func(testing.TB)) {
 // standstill is the message for an operator that waits for something outside of the bubble. Nothing can end a bubble from outside, so it
 // ends the process.
 func standstill(test string, b bubble.Blocked) string {
+	mistake := inSubject.Replace(b.Mistake())
 	return fmt.Sprintf("explore: %s: %s. If the operator needs it, explore it in real time: write RealTime: time.Second in the explore.Subject. The goroutine that waits:\n\n%s\n",
-		test, b.Mistake(), b.Stack)
+		test, mistake, b.Stack)
 }
+
+// inSubject replaces what to write in a test by what to write in a subject.
+var inSubject = strings.NewReplacer("in the function of synctest.Test", "in Subject.Run or Subject.Prepare", "before synctest.Test", "before explore.Operator",
+	"write fakecluster.Start(t, fakecluster.InProcess()) in the bubble, and use its RESTConfig()", "use the config that Subject.Run gets")
 
 // work is a number that changes when the operator does something.
 func (r *run) work() int64 {

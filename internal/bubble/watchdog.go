@@ -73,7 +73,7 @@ func checkForever() {
 // bubble, if the bubble's time does not advance: three checks in a row find the same goroutine waiting in the same place for
 // something outside of the bubble, and no goroutine of the bubble that runs. work returns a number that changes when
 // the bubble does something; a check that finds another number reads no stacks, which stops all goroutines. If work is nil,
-// each check reads them. If a bubble is watched several times,
+// each check reads them. If a bubble is watched several times, it has done something if one of the numbers has changed, and
 // only the first function is called. Outside of a bubble, Watch does nothing.
 //
 // stop says that the work is done. The bubble is watched until its last goroutine has ended, because one that still waits for
@@ -113,9 +113,15 @@ func Check() {
 			watched.mu.Lock()
 		}
 	}
-	old := false // a bubble is there since the last check, and has done nothing
+	worked := map[string]bool{} // bubbles
 	for i, w := range all {
 		if done[i] != w.done {
+			worked[w.bubble] = true
+		}
+	}
+	old := false // a bubble is there since the last check, and has done nothing
+	for i, w := range all {
+		if worked[w.bubble] {
 			w.done, w.last, w.checks = done[i], Blocked{}, 0
 			continue
 		}

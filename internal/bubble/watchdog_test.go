@@ -127,6 +127,7 @@ func TestABubbleThatDoesSomethingIsNotReported(t *testing.T) {
 	}()
 	synctest.Test(t, func(t *testing.T) {
 		defer Watch(func() int64 { return work.Add(1) }, func(b Blocked) { t.Error(b.Stack) })()
+		defer Watch(func() int64 { return 0 }, func(b Blocked) { t.Error("by another number:", b.Stack) })()
 		go listener.Accept()
 		time.Sleep(time.Hour)
 	})

@@ -32,21 +32,25 @@ func remember(test string, f Finding) error {
 	return nil
 }
 
-// corpus returns the trials of former findings. One that the seeds do not have any more is left out.
+// corpus returns the trials of former findings. One that cannot be run, because its seed is gone for example, is left out, and the log says so.
 func (e *operatorExploration) corpus() (all []trial) {
 	files, _ := filepath.Glob(filepath.Join(corpusOf(e.t.Name()), "*"))
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
+			e.t.Logf("explore: the former finding is left out: %v", err)
 			continue
 		}
 		for line := range strings.SplitSeq(string(text), "\n") {
 			if line == "" || strings.HasPrefix(line, "#") {
 				continue
 			}
-			if tr, err := e.parseTrial(line); err == nil {
-				all = append(all, tr)
+			tr, err := e.parseTrial(line)
+			if err != nil {
+				e.t.Logf("explore: the former finding %s is left out: %v", file, err)
+				continue
 			}
+			all = append(all, tr)
 		}
 	}
 	return all

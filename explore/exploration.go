@@ -419,7 +419,7 @@ func describe(d state.Difference, more int) string {
 		text = fmt.Sprintf("%s has another %s", d.Object, d.Path)
 	}
 	if more > 0 {
-		text += fmt.Sprintf(", and there are %s more", printable.Count(more, "difference"))
+		text += fmt.Sprintf(", and %s more", printable.Count(more, "difference"))
 	}
 	return text
 }

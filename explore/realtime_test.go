@@ -151,3 +151,28 @@ func TestAnOperatorThatIsNeverQuietInRealTime(t *testing.T) {
 		t.Errorf("%s: %+v", found, found.Findings)
 	}
 }
+
+// An upgrade in real time replaces an operator that has a socket by another one, and is checked as in bubbles.
+func TestAnUpgradeIsExploredInRealTime(t *testing.T) {
+	l := serveLicenses(t)
+	version := func(image string) explore.Subject {
+		o := gadgetOperator{image: image}
+		s := o.version("testdata/gadget/crd.yaml")
+		s.Run = licensed(o, l).Run
+		return s
+	}
+	to := version("main:1")
+	to.RealTime = 300 * time.Millisecond
+	to.Replay = "gadgets.example.com default/a: create; upgrade; restart; downgrade"
+	found := upgradeOf(t, version("main:1"), to)
+	if len(found.Findings) > 0 || found.RealTime != to.RealTime || l.answers.Load() == 0 {
+		t.Errorf("%s, %d answers: %+v", found, l.answers.Load(), found.Findings)
+	}
+
+	to.Run = version("main:2").Run
+	to.Replay = "gadgets.example.com default/a: create; upgrade"
+	found = upgradeOf(t, version("main:1"), to)
+	if len(found.Findings) != 1 || found.Findings[0].Oracle != explore.KeepsPods || found.Findings[0].Trial != to.Replay || !strings.Contains(found.Findings[0].Report, "\nThe trial ran in real time, ") {
+		t.Errorf("%s: %+v", found, found.Findings)
+	}
+}

@@ -202,6 +202,8 @@ func (s *Subject) check() error {
 		return errors.New("Subject.Install is empty: give the folder with the operator's definitions, such as config/crd")
 	case s.RealTime != 0 && s.RealTime < shortestRealTime:
 		return fmt.Errorf("Subject.RealTime is %v: it must be at least %v, because the cluster cannot be seen to be quiet sooner", s.RealTime, shortestRealTime)
+	case *timeFlag < 0 || *parallelFlag < 1:
+		return fmt.Errorf("-explore.time is %v and -explore.parallel %d: the time must not be negative, and at least one trial must run", *timeFlag, *parallelFlag)
 	case s.Trials < 0 || s.MaxFindings < 0:
 		return fmt.Errorf("Subject.Trials is %d and MaxFindings %d: they must not be negative", s.Trials, s.MaxFindings)
 	}

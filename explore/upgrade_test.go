@@ -84,7 +84,7 @@ the upgrade changes the pod template of deployments\.apps default/a, so that its
 `},
 		"objects that are left": {
 			to: gadgetOperator{prefix: "new-"}, oracle: explore.Upgrades, trial: "create; upgrade",
-			report: `configmaps default/a-0 exists, and there are 1 difference more
+			report: `configmaps default/a-0 exists, and 1 difference more
   - expected, as it is after: upgrade; create
   \+ actual
 `},

@@ -76,6 +76,10 @@ func TestDifferencesFromTheList(t *testing.T) {
 	if len(merged) != 2 || merged[0].version != "v0.13.0" || merged[1].name != "Other" {
 		t.Errorf("merged: %+v", merged)
 	}
+	few, many := finding{oracle: "recovers", what: "a pod exists, and 1 difference more"}, []finding{{oracle: "recovers", what: "a pod exists, and 12 differences more"}, {oracle: "recovers", what: "a pod exists, and 2 more"}}
+	if few.in(many) != &many[0] || few.in(many[1:]) != nil {
+		t.Error("findings are equal if they differ only in how many further differences there are")
+	}
 	if same := sample(); giveVerdicts(sample(), same) != nil {
 		t.Errorf("equal findings differ: %q", giveVerdicts(sample(), same))
 	}

@@ -55,7 +55,6 @@ func TestCertManager(t *testing.T) {
 		Install: append(in("deploy/crds"), "issuer.yaml"),
 		Roles:   []string{"roles.yaml"},
 		Seeds:   []string{"certificate.yaml", newAuthority(t)},
-		Trials:  600,
 		Options: []fakecluster.Option{fakecluster.WithWebhookPaths("webhook.yaml")},
 		// cert-manager does not stop what sends its Events: that ends with the process.
 		Without: []explore.Oracle{explore.NoLeak},

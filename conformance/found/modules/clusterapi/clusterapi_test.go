@@ -45,7 +45,7 @@ func TestClusterAPI(t *testing.T) {
 		Install: append(in("core/config/crd/bases"), "infrastructure.yaml", "cluster.yaml"),
 		Roles:   in("core/config/rbac/role.yaml", "core/config/rbac/role_binding.yaml", "core/config/rbac/service_account.yaml"),
 		Seeds:   []string{"machinedeployment.yaml"},
-		Trials:  600,
+		Trials:  250, // the API server rejects two of five
 		Options: []fakecluster.Option{fakecluster.WithWebhookPaths(in("core/config/webhook/manifests.yaml")...)},
 		// Cluster API's caches of its own requests are cleaned for ever (internal/util/ssa/cache.go).
 		Without: []explore.Oracle{explore.NoLeak},

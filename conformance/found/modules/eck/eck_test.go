@@ -39,7 +39,6 @@ func TestKibana(t *testing.T) {
 		Install: in("config/crds/v1/all-crds.yaml"),
 		Roles:   []string{"roles.yaml"},
 		Seeds:   []string{"kibana.yaml"},
-		Trials:  600,
 		Options: []fakecluster.Option{fakecluster.WithWebhookPaths(in("config/webhook/manifests.yaml")...)},
 		Prepare: func(_ testing.TB, c *fakecluster.Cluster) func(context.Context, *rest.Config) error {
 			return func(ctx context.Context, cfg *rest.Config) error {

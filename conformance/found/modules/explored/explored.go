@@ -2,6 +2,7 @@
 package explored
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -26,10 +27,14 @@ type Result struct {
 // Results is the environment variable with the folder that results are written to, as JSON.
 const Results = "FAKECLUSTER_FOUND"
 
+// trials is how many trials there are by default, so that there are at least 100 without those that the API server rejects.
+const trials = 150
+
 // Run explores an operator of a module, and writes the reports of the findings into the log of the test.
 func Run(t *testing.T, module string, s explore.Subject) {
 	began := time.Now()
-	s.MaxFindings = 50             // the default would end the exploration early
+	s.MaxFindings = 50 // the default would end the exploration early
+	s.Trials = cmp.Or(s.Trials, trials)
 	klog.SetLogger(logr.Discard()) // the findings say what happened
 	found, err := explore.FindOperator(t, s)
 	if err != nil {

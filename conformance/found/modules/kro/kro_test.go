@@ -35,7 +35,6 @@ func TestKro(t *testing.T) {
 	explored.Run(t, "github.com/kubernetes-sigs/kro", explore.Subject{
 		Install: in("helm/crds"),
 		Seeds:   []string{"resourcegraphdefinition.yaml"},
-		Trials:  30,
 		// The schemas that graph.NewBuilder caches have a goroutine for as long as the process runs.
 		Without: []explore.Oracle{explore.NoLeak},
 		Run: func(ctx context.Context, cfg *rest.Config) error {

@@ -44,7 +44,6 @@ func subject(t *testing.T) explore.Subject {
 	return explore.Subject{
 		Install: in("config/crd/bases"),
 		Roles:   in("config/rbac/role.yaml", "config/rbac/role_binding.yaml", "config/rbac/service_account.yaml"),
-		Trials:  20,
 		// A group is ready when its Pods are, so that there have to be Pods.
 		Workloads: func(t testing.TB, c *fakecluster.Cluster) { workloads.Run(t, c, workloads.Nodes(1)) },
 		Options:   []fakecluster.Option{fakecluster.WithWebhookPaths(in("config/webhook/manifests.yaml")...)},

@@ -31,7 +31,6 @@ func TestTrustManager(t *testing.T) {
 		Install: in("deploy/crds/trust.cert-manager.io_bundles.yaml"),
 		Roles:   []string{"roles.yaml"},
 		Seeds:   []string{"bundle.yaml"},
-		Trials:  150,
 		Options: []fakecluster.Option{fakecluster.WithWebhookPaths("webhook.yaml")},
 		Prepare: func(_ testing.TB, c *fakecluster.Cluster) func(context.Context, *rest.Config) error {
 			return func(ctx context.Context, cfg *rest.Config) error {

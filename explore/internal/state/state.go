@@ -75,7 +75,10 @@ func canonical(objects []Object) map[string]string {
 		}
 	}
 	for of, all := range random {
-		slices.SortFunc(all, func(a, b Object) int { return cmp.Compare(content(a), content(b)) })
+		// Controllers often give an object the name of its owner, so that equal objects have the order of their owners by their names.
+		slices.SortFunc(all, func(a, b Object) int {
+			return cmp.Or(cmp.Compare(content(a), content(b)), cmp.Compare(a.GetName(), b.GetName()))
+		})
 		for i, o := range all {
 			names[o.Name()] = fmt.Sprintf("%s*%d", of, i+1)
 		}
@@ -134,8 +137,8 @@ func content(o Object) string {
 	return randomInText.ReplaceAllString(string(text), "")
 }
 
-// randomInText finds the ends of random names, and uids.
-var randomInText = regexp.MustCompile(`(-[bcdfghjklmnpqrstvwxz2456789]{5})+\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
+// randomInText finds the ends of random names, uids, and times.
+var randomInText = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|(-[bcdfghjklmnpqrstvwxz2456789]{5})+\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
 
 // tokenVolume is the name of the volume with the token of a Pod, whose end the server makes at random.
 var tokenVolume = regexp.MustCompile(`\bkube-api-access-[a-z0-9]{5}\b`)

@@ -80,8 +80,6 @@ metadata: {name: NAME, namespace: default}
 	}
 }
 
-// Pods with the same history differ in addresses, ids of containers, and the name of the volume with their token. Their order does
-// not depend on these.
 // Controllers make names with random ends themselves, and such names of names.
 func TestRandomNamesOfControllersAreNoDifference(t *testing.T) {
 	const text = `
@@ -128,6 +126,34 @@ metadata: {name: workers-https-SET, namespace: default, ownerReferences: [{kind:
 	}
 }
 
+// Equal objects that were made at different times keep the order of their owners, which have the same names.
+func TestEqualObjectsHaveTheOrderOfTheirOwners(t *testing.T) {
+	const text = `
+resource: machines.example.com
+metadata: {name: web-ONE, namespace: default, ownerReferences: [{kind: Set, name: web}]}
+status: {since: "2000-01-0DAY1T00:00:00Z"}
+---
+resource: machines.example.com
+metadata: {name: web-TWO, namespace: default, ownerReferences: [{kind: Set, name: web}]}
+status: {since: "2000-01-0DAY2T00:00:00Z"}
+---
+resource: disks.example.com
+metadata: {name: web-ONE, namespace: default, ownerReferences: [{kind: Machine, name: web-ONE}]}
+---
+resource: disks.example.com
+metadata: {name: web-TWO, namespace: default, ownerReferences: [{kind: Machine, name: web-TWO}]}
+`
+	a := Of(read(t, strings.NewReplacer("ONE", "bbbbb", "TWO", "zzzzz", "DAY1", "1", "DAY2", "2").Replace(text)))
+	for _, times := range [][]string{{"DAY1", "1", "DAY2", "2"}, {"DAY1", "2", "DAY2", "1"}} {
+		b := Of(read(t, strings.NewReplacer(append(times, "ONE", "ddddd", "TWO", "ccccc")...).Replace(text)))
+		if diff := cmp.Diff(a, b); diff != "" {
+			t.Errorf("%v (-a +b):\n%s", times, diff)
+		}
+	}
+}
+
+// Pods with the same history differ in addresses, ids of containers, and the name of the volume with their token. Their order does
+// not depend on these.
 func TestPodsDifferInWhatTheyAre(t *testing.T) {
 	const text = `
 resource: pods

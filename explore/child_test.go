@@ -150,8 +150,18 @@ func TestFindingsAreTriedFirst(t *testing.T) {
 	if err := os.WriteFile(files[0], []byte("gadgets.example.com default/a: create; set /spec/count 0\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if second := runChild(t, folder, "TestChildFinds", "-explore.parallel=1"); !strings.Contains(second, "-explore.replay='gadgets.example.com default/a: create; set /spec/count 0'") {
+	if err := os.WriteFile(filepath.Join(folder, "testdata/explore/TestChildFinds/old"), []byte("gadgets.example.com default/old: create\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second := runChild(t, folder, "TestChildFinds", "-explore.parallel=1")
+	if !strings.Contains(second, "-explore.replay='gadgets.example.com default/a: create; set /spec/count 0'") {
 		t.Errorf("the corpus was not tried first:\n%s", second)
+	}
+	if want := `the former finding testdata/explore/TestChildFinds/old is left out: the trial "gadgets.example.com default/old: create" does not begin with the name of a seed; the seeds are gadgets.example.com default/a`; !strings.Contains(second, want) {
+		t.Errorf("the log does not have %q:\n%s", want, second)
+	}
+	if out := runChild(t, folder, "TestChildFinds", "-explore.time=-1s", "-explore.parallel=0"); !strings.Contains(out, "explore: -explore.time is -1s and -explore.parallel 0: the time must not be negative, and at least one trial must run") {
+		t.Errorf("wrong flags:\n%s", out)
 	}
 	replayed := runChild(t, folder, "TestChildFinds", "-explore.replay="+trial)
 	if !strings.Contains(replayed, "configmaps default/a-1 exists\n") || !strings.Contains(replayed, "explore: 3 trials, 0 rejected by the API server, 1 finding") {

@@ -96,12 +96,25 @@ func (a *Attachment) Act(controllers ...Controller) error {
 // Connect makes the server reach the pods of the cluster through a network, with the signature of [net.Dialer.DialContext]:
 // those behind the Services of webhooks and APIServices that [WithService] does not name, and those behind the subresource proxy.
 // Addresses are cluster IPs and other IPs that are not loopback ones. Detach ends it.
-func (a *Attachment) Connect(dial func(ctx context.Context, network, address string) (net.Conn, error)) {
+//
+// From then on the ConfigMap extension-apiserver-authentication says that aggregated API servers may believe the cluster who a user
+// is, and the cluster presents the certificate front-proxy-client to them, unless a flag of [WithAPIServerFlags] is about that. Connect
+// fails if the cluster cannot make the certificate.
+func (a *Attachment) Connect(dial func(ctx context.Context, network, address string) (net.Conn, error)) error {
+	to := a.cluster.services
+	if flags := &a.cluster.settings.flags; !flags.FrontProxy {
+		proxy, err := proxyOfProcess()
+		if err != nil {
+			return fmt.Errorf("making the certificate for aggregated API servers: %w", err)
+		}
+		to.frontProxy.Store(proxy)
+		a.cluster.server.PublishTrust()
+	}
 	a.cluster.mu.Lock()
 	defer a.cluster.mu.Unlock()
-	to := &a.cluster.services.network
-	to.Store((*dialFunc)(&dial))
-	a.undo = append(a.undo, func() { to.Store(nil) })
+	to.network.Store((*dialFunc)(&dial))
+	a.undo = append(a.undo, func() { to.network.Store(nil) })
+	return nil
 }
 
 // ConnectKubelets makes the server reach the kubelets of nodes, for the subresources log, exec, attach and portforward of Pods and

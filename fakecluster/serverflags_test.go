@@ -298,7 +298,7 @@ func TestFlagsThatAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	authority := put(t, t.TempDir(), "ca.crt", string(made.PEM()))
+	authority, notPEM := put(t, t.TempDir(), "ca.crt", string(made.PEM())), put(t, t.TempDir(), "none.crt", "none")
 	for _, c := range []struct {
 		rule    string
 		flags   []string
@@ -320,6 +320,10 @@ func TestFlagsThatAreRefused(t *testing.T) {
 		{"an issuer that is not a URL", []string{"--service-account-issuer=:a"}, nil, `service-account-issuer ":a" contained a ':' but was not a valid URL: parse ":a": missing protocol scheme`},
 		{"tokens for a minute", []string{"--service-account-max-token-expiration=1m"}, nil, "the service-account-max-token-expiration must be between 1 hour and 2^32 seconds"},
 		{"a certificate without its key", []string{"--tls-cert-file=" + missing}, nil, "the certificate of the server: missing filename for serving cert"},
+		{"a missing certificate of the proxy", []string{"--proxy-client-cert-file=" + missing, "--proxy-client-key-file=" + missing}, nil,
+			"--proxy-client-cert-file: open " + missing + ": no such file or directory"},
+		{"one that is not a certificate", []string{"--proxy-client-cert-file=" + notPEM, "--proxy-client-key-file=" + notPEM}, nil,
+			"--proxy-client-cert-file: tls: failed to find any PEM data in certificate input"},
 		{"proxies whom users could pass for", []string{"--client-ca-file=" + authority, "--requestheader-client-ca-file=" + authority}, nil,
 			"--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; --requestheader-allowed-names must be specified to ensure regular client certificates cannot set authenticating proxy headers for arbitrary users"},
 		{"a missing audit policy", []string{"--audit-policy-file=" + missing}, nil, "loading audit policy file: failed to read file path \"" + missing + "\": open " + missing + ": no such file or directory"},

@@ -52,8 +52,8 @@ func (s service) check() error {
 //
 // An APIService that points to the service has the handler serve a version of the API. The
 // cluster forwards all requests below /apis/GROUP/VERSION, watches and upgrades included, and
-// sends the user to the handler in the headers X-Remote-User, -Group, -Uid and -Extra-. It does not send a
-// client certificate. Discovery and OpenAPI of the handler appear in those of the cluster.
+// sends the user to the handler in the headers X-Remote-User, -Group, -Uid and -Extra-. It presents a client certificate if the flags
+// --proxy-client-cert-file and --proxy-client-key-file name one, or if package workloads runs Nodes. Discovery and OpenAPI of the handler appear in those of the cluster.
 //
 // A request that the cluster cannot forward is answered with 503 and the text "service
 // unavailable". The condition Available of the APIService says why. It is brought up to date by
@@ -86,6 +86,10 @@ type services struct {
 	served    servedWebhooks
 	// network reaches the pods of the cluster and the cluster IPs of Services; nil: no pods run.
 	network atomic.Pointer[dialFunc]
+	// certificate is the client certificate of the flags; nil: they name none.
+	certificate func() *tls.Certificate
+	// frontProxy is the proxy of a cluster in which pods run; nil: there is none, or flags name one.
+	frontProxy atomic.Pointer[frontProxy]
 	// kubelets returns how to connect to the kubelet of a node, or nil; nil: no kubelets run.
 	kubelets atomic.Pointer[func(node string) func(context.Context) (net.Conn, error)]
 }
@@ -192,7 +196,7 @@ func (s *services) trustAPIService(u *unstructured.Unstructured) {
 // listenServices serves all of them, with certificates of the given authority or, if
 // it is nil, of a new one.
 func listenServices(o settings, by *auth.Authority) (*services, error) {
-	s := &services{authority: by, listeners: map[string]*listener{}, panics: panics{now: o.now}}
+	s := &services{authority: by, listeners: map[string]*listener{}, panics: panics{now: o.now}, certificate: o.flags.ProxyClient}
 	if len(o.services) == 0 && len(o.webhookPaths) == 0 {
 		return s, nil
 	}
@@ -245,7 +249,7 @@ func (s *services) serve(one service, ref string, inMemory bool) error {
 	if err != nil {
 		return fmt.Errorf("making a certificate for %s: %w", ref, err)
 	}
-	secure := &tls.Config{Certificates: []tls.Certificate{certificate}}
+	secure := &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert}
 	server, end := newServer(s.panics.noting(one.namespace+"/"+one.name, one.handler))
 	if inMemory {
 		m := serveInMemory(server, secure)

@@ -66,6 +66,10 @@ func (s *Server) TokenForServiceAccount(namespace, name string) string {
 // returns, they have synced all objects. It fails for an unknown name.
 func (s *Server) Act(controllers []string) error { return s.cluster.Act(controllers) }
 
+// PublishTrust adds to the ConfigMap extension-apiserver-authentication what the Services say now. The server also does it
+// when it starts.
+func (s *Server) PublishTrust() { s.cluster.PublishTrust() }
+
 // Acts reports whether a controller acts. The name is one of Options.Controllers.
 func (s *Server) Acts(name string) bool { return s.cluster.Acts(name) }
 

@@ -2,6 +2,7 @@ package restoptions
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 
 	"k8s.io/apiserver/pkg/util/webhook"
@@ -22,6 +23,12 @@ type Services interface {
 	Handles(namespace, name string, port int32) bool
 	// Connected reports whether DialContext reaches the pods of the cluster, by their addresses and those of Services.
 	Connected() bool
+	// ClientCertificate returns the certificate that the server presents to the servers of APIServices on a connection that begins
+	// now, so that they believe which user it names in headers; nil: none.
+	ClientCertificate() *tls.Certificate
+	// AuthenticationInfo returns what such servers have to know of the certificate, by the keys of kube-apiserver, for the
+	// ConfigMap extension-apiserver-authentication; nil: nothing.
+	AuthenticationInfo() map[string]string
 	// Kubelet returns how to connect to the kubelet of a node, which speaks HTTP; nil: none runs there.
 	Kubelet(node string) func(context.Context) (net.Conn, error)
 }

@@ -55,14 +55,19 @@ func (w *Workloads) startOthers(ctx context.Context, c *fakecluster.Cluster, s *
 	if err != nil {
 		return w.network.Close, fmt.Errorf("serving the cluster to its pods: %w", err)
 	}
-	w.attachment.Connect(w.network.Dial)
+	end := func() {
+		w.network.Close()
+		stop()
+	}
+	if err := w.attachment.Connect(w.network.Dial); err != nil {
+		return end, err
+	}
 	running, err := w.startNodes(ctx, c, s, shared)
 	return func() {
 		if running != nil {
 			running()
 		}
-		w.network.Close()
-		stop()
+		end()
 	}, err
 }
 

@@ -48,9 +48,10 @@ spec:
   ports: [{port: 443, targetPort: https}]
 `
 
-// serve serves a handler over TLS in all pods of web.
-func (w world) serve(a *auth.Authority, handler func(pod string) http.Handler) {
+// serve serves a handler over TLS in all pods of web, until stop is called.
+func (w world) serve(a *auth.Authority, handler func(pod string) http.Handler) (stop func()) {
 	w.Helper()
+	var all []*http.Server
 	certificate, err := a.ServerCertificate("web.default.svc")
 	if err != nil {
 		w.Fatal(err)
@@ -62,11 +63,18 @@ func (w world) serve(a *auth.Authority, handler func(pod string) http.Handler) {
 		}
 		s := &http.Server{
 			Handler: handler(fmt.Sprint("pod ", i)), ErrorLog: log.New(io.Discard, "", 0),
-			TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
+			TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert},
 		}
 		go func() { _ = s.ServeTLS(l, "", "") }()
-		w.Cleanup(func() { _ = s.Close() })
+		all = append(all, s)
 	}
+	stop = func() {
+		for _, s := range all {
+			_ = s.Close()
+		}
+	}
+	w.Cleanup(stop)
+	return stop
 }
 
 // inPod denies admission, converts objects by their apiVersion, and serves the version v1 of metrics.example.com.

@@ -26,6 +26,12 @@ import (
 // checkTimeout is how long a server has to answer a check.
 const checkTimeout = 5 * time.Second
 
+// LivesInPods reports whether pods answer for the service of an APIService, so that it can come and go without a write.
+func (r *Registry) LivesInPods(a *apiregistrationv1.APIService) bool {
+	to := a.Spec.Service
+	return to != nil && r.network.Connected() && !r.network.Reaches(to.Namespace, to.Name, *to.Port)
+}
+
 // CheckAvailable returns the condition Available of an APIService: whether the service that it
 // points to exists and answers. For a service without a handler it looks at the Service and
 // its EndpointSlices.

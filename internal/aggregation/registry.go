@@ -2,6 +2,7 @@ package aggregation
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -38,6 +39,8 @@ type Network interface {
 	Reaches(namespace, name string, port int32) bool
 	// Connected reports whether the network reaches the cluster IPs of Services.
 	Connected() bool
+	// ClientCertificate returns what the servers of APIServices see; nil: nothing.
+	ClientCertificate() *tls.Certificate
 	// Address returns where the handler listens, or the Service: a host and a port.
 	Address(namespace, name string, port int32) (string, error)
 	// Dial connects to an address.
@@ -171,6 +174,8 @@ func newTransport(a *apiregistrationv1.APIService, n Network) (*http.Transport, 
 		Insecure:   a.Spec.InsecureSkipTLSVerify,
 		ServerName: a.Spec.Service.Name + "." + a.Spec.Service.Namespace + ".svc",
 		CAData:     a.Spec.CABundle,
+		// Each connection has the certificate of its time.
+		GetCertHolder: &transport.GetCertHolder{GetCert: func() (*tls.Certificate, error) { return n.ClientCertificate(), nil }},
 	}})
 	if err != nil {
 		return nil, err

@@ -1,10 +1,13 @@
 package controller
 
 import (
+	"time"
+
 	"github.com/tidwall/gjson"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
@@ -16,9 +19,15 @@ var (
 	endpointSlices = kind{discoveryv1.GroupName, "endpointslices"}
 )
 
+// recheckedAfter is the time after which the server of an APIService is checked once more, as on a real server.
+const recheckedAfter = 30 * time.Second
+
 // apiServiceAvailability brings the condition Available of APIServices up to date: whether the server
-// that an APIService points to answers.
+// that an APIService points to answers. One that lives in pods begins and ceases to answer without a write, and its network learns of its
+// endpoints after their write. So it is checked again at the times of a real server: a failed check with a growing delay.
+// Others are checked by the next request for them.
 func apiServiceAvailability() *controller {
+	delays := workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Millisecond, recheckedAfter)
 	return &controller{
 		identity: APIServer,
 		follows: []followed{
@@ -39,6 +48,7 @@ func apiServiceAvailability() *controller {
 		sync: func(s *step, k key) error {
 			a, err := copyOf[*apiregistrationv1.APIService](s, apiServices, "", k.name)
 			if err != nil {
+				delays.Forget(k.name)
 				return err
 			}
 			before := a.Status.DeepCopy()
@@ -48,7 +58,17 @@ func apiServiceAvailability() *controller {
 					Reason: "Local", Message: "Local APIServices are always available",
 				})
 			} else {
-				helper.SetAPIServiceCondition(a, s.server.Available(s.ctx, a))
+				condition := s.server.Available(s.ctx, a)
+				helper.SetAPIServiceCondition(a, condition)
+				delay := recheckedAfter
+				if condition.Reason == "FailedDiscoveryCheck" {
+					delay = delays.When(k.name)
+				} else {
+					delays.Forget(k.name)
+				}
+				if s.server.LivesInPods(a) {
+					s.by(s.now().Add(delay))
+				}
 			}
 			if equality.Semantic.DeepEqual(*before, a.Status) {
 				return nil

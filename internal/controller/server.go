@@ -38,9 +38,10 @@ type Server struct {
 	// Quotas measures quotas, and has which of them are exact (package quota).
 	Quotas measurer
 	// Available connects to the server of an APIService, and returns the condition Available. APIServicesOf returns the
-	// names of the APIServices that point to a service.
+	// names of the APIServices that point to a service. LivesInPods reports whether pods answer for that of an APIService.
 	Available     func(ctx context.Context, a *apiregistrationv1.APIService) apiregistrationv1.APIServiceCondition
 	APIServicesOf func(namespace, service string) []string
+	LivesInPods   func(a *apiregistrationv1.APIService) bool
 }
 
 // Records reads the store. It is implemented by *store.Store.

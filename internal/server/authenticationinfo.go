@@ -8,27 +8,31 @@ import (
 )
 
 // authenticationInfo returns the data to publish; nil: none.
-func (o Options) authenticationInfo() map[string]string {
-	if o.AuthenticationInfo == nil {
-		return nil
+func (c *Cluster) authenticationInfo() map[string]string {
+	info := map[string]string{}
+	if c.services != nil {
+		maps.Copy(info, c.services.AuthenticationInfo())
 	}
-	return o.AuthenticationInfo()
+	if c.options.AuthenticationInfo != nil {
+		maps.Copy(info, c.options.AuthenticationInfo())
+	}
+	return info
 }
 
-// informationChanged reports whether the result of Options.AuthenticationInfo has changed since the last
+// informationChanged reports whether the result of authenticationInfo has changed since the last
 // call. It returns true once for each change.
 func (c *Cluster) informationChanged() bool {
-	was, is := c.published.Load(), c.options.authenticationInfo()
+	was, is := c.published.Load(), c.authenticationInfo()
 	if was != nil && maps.Equal(*was, is) {
 		return false
 	}
 	return c.published.CompareAndSwap(was, &is)
 }
 
-// PublishTrust publishes the client CAs if their files have changed. A real server watches the files. Here
-// PublishTrust is called before each request, so that nothing has to run in the background.
+// PublishTrust publishes the client CAs if their files have changed, or if pods run now. A real server watches the files. Here
+// PublishTrust is called before each request if there are such files, so that nothing has to run in the background.
 func (c *Cluster) PublishTrust() {
-	if c.options.AuthenticationInfo != nil && c.informationChanged() {
+	if c.informationChanged() {
 		c.controllers.Resync(context.Background(), controller.AuthenticationTrust)
 	}
 }

@@ -96,6 +96,7 @@ type Cluster struct {
 	Flows *flowcontrol.Schemas
 
 	options     Options
+	services    restoptions.Services // nil: none
 	builtin     builtinKinds
 	registry    *registry
 	chain       *admissionChain
@@ -103,7 +104,7 @@ type Cluster struct {
 	rules       *auth.Rules
 	controllers *controller.Controllers
 
-	// published is what Options.AuthenticationInfo last returned.
+	// published is what authenticationInfo last returned.
 	published atomic.Pointer[map[string]string]
 }
 
@@ -182,7 +183,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	}
 	outside := crd.Outside{Services: host.Services, Closing: host.Closing, Fails: host.Faults.FailConversion}
 	c := &Cluster{
-		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s, builtin.KeyPrefix("flowschemas"), builtin.KeyPrefix("prioritylevelconfigurations")), options: o, builtin: kinds, rules: auth.NewRules(s, builtin.KeyPrefix, origin),
+		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s, builtin.KeyPrefix("flowschemas"), builtin.KeyPrefix("prioritylevelconfigurations")), options: o, services: host.Services, builtin: kinds, rules: auth.NewRules(s, builtin.KeyPrefix, origin),
 		registry: &registry{store: s, builtin: kinds.all, definitions: kinds.definitions, outside: outside, memory: memory},
 		chain:    &admissionChain{store: s, builtin: kinds.all},
 	}
@@ -225,8 +226,8 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 		Report: func(name, key string, err error) {
 			host.Failed(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", name, key, redact.Request{}.Error(err)))
 		},
-		AuthenticationInfo: o.authenticationInfo, Initial: kinds.options, Quotas: quotas,
-		Available: c.Aggregate.CheckAvailable, APIServicesOf: c.Aggregate.Of,
+		AuthenticationInfo: c.authenticationInfo, Initial: kinds.options, Quotas: quotas,
+		Available: c.Aggregate.CheckAvailable, APIServicesOf: c.Aggregate.Of, LivesInPods: c.Aggregate.LivesInPods,
 	}, kinds.acting)
 	*c.Writes = write.Pipeline{
 		Store: s, Memory: memory, Now: now, Random: random,

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/url"
@@ -82,6 +83,14 @@ func (n serviceNetwork) Address(namespace, name string, port int32) (string, err
 
 // Connected implements aggregation.Network.
 func (n serviceNetwork) Connected() bool { return n.services != nil && n.services.Connected() }
+
+// ClientCertificate implements aggregation.Network.
+func (n serviceNetwork) ClientCertificate() *tls.Certificate {
+	if n.services == nil {
+		return nil
+	}
+	return n.services.ClientCertificate()
+}
 
 // Dial implements aggregation.Network.
 func (n serviceNetwork) Dial(ctx context.Context, kind, address string) (net.Conn, error) {

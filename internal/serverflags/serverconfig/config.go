@@ -1,6 +1,7 @@
 package serverconfig
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -25,6 +26,8 @@ type Config struct {
 	Modes              *rest.Modes              // nil: no flag about authorization is given
 	AuditLog           *rest.AuditLog           // nil: none
 	AuthenticationInfo func() map[string]string // content of extension-apiserver-authentication; nil: no authority is trusted
+	ProxyClient        func() *tls.Certificate  // what aggregated servers see on a connection that begins now; nil: nothing
+	FrontProxy         bool                     // a flag says which front proxies are trusted, or what aggregated servers see
 
 	EnableAdmissionPlugins, DisableAdmissionPlugins []string
 	AdmissionConfigFile                             string // empty: none

@@ -1,6 +1,7 @@
 package serverconfig
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,6 +53,9 @@ func (c *Config) readUsers(flags *serverflags.Flags) error {
 		if err := c.readFrontProxy(path, flags); err != nil {
 			return err
 		}
+	}
+	if err := c.readProxyClient(flags); err != nil {
+		return err
 	}
 	c.AuthenticationInfo = c.authenticationInfo()
 	if err := c.readAuthorization(flags); err != nil {
@@ -161,6 +165,24 @@ func (c *Config) readFrontProxy(path string, flags *serverflags.Flags) error {
 		GroupHeaders: flags.List("requestheader-group-headers"), ExtraPrefixes: flags.List("requestheader-extra-headers-prefix"),
 	}
 	c.Users.FrontProxy = p.Authenticator()
+	return nil
+}
+
+// readProxyClient says what aggregated servers see. As on a real server, one of the flags alone means nothing.
+func (c *Config) readProxyClient(flags *serverflags.Flags) error {
+	cert, key := flags.Text("proxy-client-cert-file"), flags.Text("proxy-client-key-file")
+	c.FrontProxy = c.Serving.proxyCA != nil || cert != "" || key != ""
+	if cert == "" || key == "" {
+		return nil
+	}
+	file, err := readCertificate(cert, key)
+	if err != nil {
+		return fmt.Errorf("--proxy-client-cert-file: %w", err)
+	}
+	c.ProxyClient = func() *tls.Certificate {
+		pair, _ := file.present()
+		return pair
+	}
 	return nil
 }
 

@@ -1,6 +1,6 @@
 // Command e2e runs the conformance specs of Kubernetes' e2e suite against fakecluster, from the folder conformance:
 //
-//	go run ./e2e                     # without those that cannot pass or wait for minutes
+//	go run ./e2e                     # without those that wait for minutes
 //	go run ./e2e -full               # all of them
 //	go run ./e2e -run 'Namespaces'   # those whose names match
 //	go run ./e2e -full -update       # and write the results to e2e.txt
@@ -23,7 +23,7 @@ import (
 )
 
 func main() {
-	full := flag.Bool("full", false, "also run the specs that cannot pass, and those that wait for minutes")
+	full := flag.Bool("full", false, "also run the specs that wait for minutes")
 	run := flag.String("run", "", "run only the specs whose names match this regular `expression`")
 	update := flag.Bool("update", false, "write the results to the list")
 	flag.Parse()

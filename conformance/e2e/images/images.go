@@ -1,5 +1,5 @@
 // Package images has container images of Kubernetes' e2e suite as Go functions, for workloads.Image: agnhost, busybox,
-// glibc-dns-testing, httpd, kitten, nautilus, nginx, nonewprivs and pause. What a program prints is what the specs of the suite look for.
+// etcd, glibc-dns-testing, httpd, kitten, nautilus, nginx, nonewprivs, pause and sample-apiserver. What a program prints is what the specs of the suite look for.
 package images
 
 import (
@@ -37,6 +37,8 @@ var all = []image{
 	{registry + "nautilus", map[string]program{"nautilus": nautilus}, nil, []string{"nautilus"}, nil},
 	{registry + "nginx", map[string]program{"nginx": nginx}, nil, []string{"nginx"}, nil},
 	{registry + "nonewprivs", map[string]program{"nnp": nonewprivs}, []string{"/usr/bin/nnp"}, nil, nil},
+	{registry + "sample-apiserver", map[string]program{"kube-sample-apiserver": sampleAPIServer}, []string{"/kube-sample-apiserver"}, nil, nil},
+	{"registry.k8s.io/etcd", map[string]program{"etcd": etcd}, nil, nil, nil},
 	{"registry.k8s.io/pause", map[string]program{"pause": pause}, []string{"/pause"}, nil, nil},
 }
 

@@ -45,8 +45,7 @@ const timeout = 30 * time.Minute
 var List = verdict.List{
 	Path: "e2e.txt",
 	Comment: `The conformance specs of Kubernetes' e2e suite against living clusters, whose images are Go functions.
-Not applicable are those that need what these clusters do not have, with the reason; with -full they are run all the
-same. Written by "go run ./e2e -full -update"; how to read it: README.md.`,
+Written by "go run ./e2e -full -update"; how to read it: README.md.`,
 	Match: func(spec string) bool { return !isSlow(spec) },
 }
 
@@ -54,12 +53,11 @@ same. Written by "go run ./e2e -full -update"; how to read it: README.md.`,
 type Options struct {
 	// Match is of their names; nil: all.
 	Match *regexp.Regexp
-	// Full also runs those that are slow, or beyond what a fakecluster has.
+	// Full also runs those that are slow.
 	Full bool
 }
 
-// Run runs specs and returns their results, by name. Without Full, those that are beyond fakecluster are not
-// applicable without a run, and those that are slow have no result.
+// Run runs specs and returns their results, by name. Without Full, those that are slow have no result.
 func Run(ctx context.Context, o Options) ([]verdict.Result, error) {
 	binary, err := build(ctx)
 	if err != nil {
@@ -78,21 +76,13 @@ func Run(ctx context.Context, o Options) ([]verdict.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var results []verdict.Result
 	if o.Match != nil {
 		specs = slices.DeleteFunc(specs, func(spec string) bool { return !o.Match.MatchString(spec) })
 	}
 	if !o.Full {
-		specs = slices.DeleteFunc(specs, func(spec string) bool {
-			reason := reasonBeyond(spec)
-			if reason != "" {
-				results = append(results, verdict.Result{Name: spec, Verdict: verdict.NotApplicable, Reason: reason})
-			}
-			return reason != "" || isSlow(spec)
-		})
+		specs = slices.DeleteFunc(specs, isSlow)
 	}
-	run, err := r.runAll(ctx, specs)
-	results = append(results, run...)
+	results, err := r.runAll(ctx, specs)
 	slices.SortFunc(results, func(a, b verdict.Result) int { return strings.Compare(a.Name, b.Name) })
 	return results, err
 }
@@ -145,7 +135,7 @@ func (r runner) runAll(ctx context.Context, specs []string) ([]verdict.Result, e
 	var groups [][]string
 	var quick []string
 	for _, spec := range specs {
-		if isSlow(spec) || reasonBeyond(spec) != "" {
+		if isSlow(spec) {
 			groups = append(groups, []string{spec})
 		} else {
 			quick = append(quick, spec)
@@ -191,11 +181,6 @@ func (r runner) runGroup(ctx context.Context, n int, specs []string) ([]verdict.
 	results = slices.DeleteFunc(results, func(result verdict.Result) bool { return !slices.Contains(specs, result.Name) })
 	if len(results) != len(specs) {
 		return nil, fmt.Errorf("%d of the specs did not run; the first one is %s", len(specs)-len(results), specs[0])
-	}
-	for i, result := range results {
-		if reason := reasonBeyond(result.Name); reason != "" && result.Verdict == verdict.Fail {
-			results[i].Verdict, results[i].Reason = verdict.NotApplicable, reason
-		}
 	}
 	return results, nil
 }

@@ -49,15 +49,18 @@ func (p *process) Probe(kind node.ProbeKind, _ time.Time) (node.ProbeResult, str
 	return running.result, running.output
 }
 
-// probe runs a probe once, also while the container ends: a kubelet probes its readiness until then.
+// probe runs a probe once, also when the container ends or has ended: a kubelet probes until it shows that.
 func (p *process) probe(spec *corev1.Probe) (result node.ProbeResult, output string) {
-	ctx, cancel := context.WithTimeout(p.alive, time.Duration(max(spec.TimeoutSeconds, 1))*time.Second)
+	most := time.Duration(max(spec.TimeoutSeconds, 1)) * time.Second
+	ctx, cancel := context.WithTimeout(p.alive, most)
 	defer cancel()
 	p.awaitPrograms(ctx) // also for a function that begins to listen
 	if spec.Exec == nil {
 		if p.of.Host == nil {
 			return node.Unrunnable, errNoNetwork.Error()
 		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), most) // the network answers when the container has ended
+		defer cancel()
 		result, output, err := p.of.Host.Probe(ctx, spec, p.of.Spec)
 		if err != nil {
 			return node.Unrunnable, err.Error()
@@ -67,11 +70,16 @@ func (p *process) probe(spec *corev1.Probe) (result node.ProbeResult, output str
 		}
 		return node.Failure, output
 	}
+	if p.alive.Err() != nil {
+		return node.Unrunnable, node.ErrExecExited.Error()
+	}
 	var out bytes.Buffer
 	code, err := p.container.Exec(ctx, spec.Exec.Command, strings.NewReader(""), &out, &out)
 	switch {
+	case p.alive.Err() != nil:
+		return node.Failure, out.String() // the program ends with the container
 	case ctx.Err() != nil:
-		return node.Failure, fmt.Sprintf("command timed out: %q timed out after %v", strings.Join(spec.Exec.Command, " "), time.Duration(max(spec.TimeoutSeconds, 1))*time.Second)
+		return node.Failure, fmt.Sprintf("command timed out: %q timed out after %v", strings.Join(spec.Exec.Command, " "), most)
 	case err != nil:
 		return node.Unrunnable, node.ExecError(p.of.ID, err).Error()
 	case code != 0:

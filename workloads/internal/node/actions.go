@@ -215,8 +215,7 @@ func (c *container) killGrace(pod *corev1.Pod) int64 {
 // advance goes on with the pass. It reports whether it is over.
 func (p *pod) advance(ctx context.Context, now time.Time) bool {
 	for _, c := range p.pass.kills {
-		c.advance(now, true)
-		if c.running() {
+		if c.advance(now, true); !c.stopped(now) {
 			return false
 		}
 	}
@@ -319,7 +318,7 @@ func (p *pod) postStarted(ctx context.Context, c *container, now time.Time) (don
 
 // killed goes on when a container has ended whose hook has failed.
 func (p *pod) killed(c *container, now time.Time) (done bool, failed *reason) {
-	if c.advance(now, true); c.running() {
+	if c.advance(now, true); !c.stopped(now) {
 		return false, nil
 	}
 	p.dirty = true

@@ -53,6 +53,12 @@ func (c *container) running() bool {
 	return c.exit == nil
 }
 
+// stopped reports whether the container has ended, and is not being stopped any more: a preStop hook that sleeps goes on when its container has
+// ended meanwhile.
+func (c *container) stopped(now time.Time) bool {
+	return !c.running() && (c.stop == nil || c.stop.hook != nil || !now.Before(c.stop.preStop))
+}
+
 // kindOf returns the list of the spec that a container is in.
 func kindOf(pod *corev1.Pod, name string) ContainerKind {
 	for i := range pod.Spec.InitContainers {
@@ -185,6 +191,9 @@ func (c *container) advance(now time.Time, turn bool) {
 // next returns when the container has to be looked at again.
 func (c *container) next(now time.Time) time.Time {
 	if !c.running() {
+		if !c.stopped(now) {
+			return c.stop.preStop
+		}
 		return time.Time{}
 	}
 	next := c.process.Next(now)

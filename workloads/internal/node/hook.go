@@ -113,6 +113,9 @@ func ExecError(id string, err error) error {
 		id, err)
 }
 
+// ErrExecExited is the error of a container runtime for a program in a container that has ended.
+var ErrExecExited = errors.New("rpc error: code = Unknown desc = failed to exec in container: container is in CONTAINER_EXITED state")
+
 // addresses are those of a pod, for the kubelet's code.
 type addresses []string
 

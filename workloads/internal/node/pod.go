@@ -96,7 +96,10 @@ type reason struct{ reason, message string }
 // ending is the end of a pod.
 type ending struct {
 	grace int64 // seconds
-	shown bool  // its first status is written
+	// seen is the pod that the kubelet's worker has: the one of the last change that syncs it. The status of later writes is not in it.
+	seen *corev1.Pod
+	// phase follows from the containers in its first status; empty: that is not written yet.
+	phase corev1.PodPhase
 }
 
 func newPod(n *node, api *corev1.Pod) *pod {
@@ -126,10 +129,11 @@ func (p *pod) previous(name string) *container {
 	return nil
 }
 
-// completedInit reports whether the container is an init container that has succeeded.
-func (p *pod) completedInit(name string) bool {
+// succeededInit reports whether the container is one of spec.initContainers that has succeeded. A kubelet does not show that it waits, also if it is a
+// sidecar and starts again.
+func (p *pod) succeededInit(name string) bool {
 	c := p.latest(name)
-	return c != nil && c.kind == Init && !c.running() && c.exit.Code == 0
+	return c != nil && (c.kind == Init || c.kind == Sidecar) && !c.running() && c.exit.Code == 0
 }
 
 // running returns the containers that run.
@@ -141,6 +145,16 @@ func (p *pod) running() []*container {
 		}
 	}
 	return running
+}
+
+// stopped reports whether all containers have ended, and are not being stopped any more.
+func (p *pod) stopped(now time.Time) bool {
+	for _, runs := range p.runs {
+		if !runs[0].stopped(now) {
+			return false
+		}
+	}
+	return true
 }
 
 // seen takes over a new version of the object.
@@ -215,7 +229,7 @@ func (p *pod) step(ctx context.Context, now time.Time) bool {
 	p.refreshVolumes(ctx, now)
 	s := p.generate(now, false)
 	if podutil.IsPodPhaseTerminal(s.Phase) {
-		p.ending = &ending{grace: terminationGrace(p.api, nil)}
+		p.ending = &ending{seen: p.api, grace: terminationGrace(p.api, nil)}
 		return true
 	}
 	p.publish(ctx, s, now)
@@ -233,16 +247,23 @@ func (p *pod) step(ctx context.Context, now time.Time) bool {
 
 // observe takes over what has happened in the containers.
 func (p *pod) observe(ctx context.Context, now time.Time) {
+	changed := false
 	for _, name := range p.names() {
 		c := p.latest(name)
 		if c == nil {
 			continue
 		}
-		p.dirty = c.observe(now) || p.dirty
+		changed = c.observe(now) || changed
 	}
-	if p.probe(ctx, now) {
+	probed := p.probe(ctx, now)
+	if changed = changed || probed; changed {
 		p.dirty = true
-		if p.pass != nil {
+		if p.ending != nil && !p.stopped(now) {
+			p.ending.seen = p.api
+		}
+	}
+	if probed {
+		if p.pass != nil || p.ending != nil && p.ending.phase != "" && !p.completed {
 			p.showProbes(ctx, now)
 		}
 	}
@@ -268,11 +289,11 @@ func (p *pod) names() []string {
 func (p *pod) mustEnd(ctx context.Context, now time.Time) {
 	switch {
 	case p.gone, p.api.DeletionTimestamp != nil, podutil.IsPodPhaseTerminal(p.api.Status.Phase):
-		p.ending = &ending{grace: terminationGrace(p.api, nil)}
+		p.ending = &ending{seen: p.api, grace: terminationGrace(p.api, nil)}
 	case p.checkDeadline(ctx, now, 2): // for the last status, and for the first one of the end
-		p.ending = &ending{grace: terminationGrace(p.api, nil)}
+		p.ending = &ending{seen: p.api, grace: terminationGrace(p.api, nil)}
 	case p.evicts(ctx, now):
-		p.ending = &ending{grace: evictionGrace}
+		p.ending = &ending{seen: p.api, grace: evictionGrace}
 	}
 }
 
@@ -306,22 +327,19 @@ func (p *pod) end(ctx context.Context, now time.Time) bool {
 		p.ending.grace = min(p.ending.grace, *p.api.DeletionGracePeriodSeconds)
 	}
 	p.ending.grace = max(p.ending.grace, 1) // also if it is deleted by force
-	if len(p.running()) > 0 {
-		if !p.gone {
-			// The status of containers that are ending is written before they get a signal. The phase stays until all
-			// have ended.
+	if !p.stopped(now) {
+		if !p.gone && p.ending.phase == "" {
+			// The status of containers that are ending is written before they get a signal. Then it has what probes change, until all have
+			// ended: so long the phase stays, too.
 			s := p.generate(now, false)
+			p.ending.phase = s.Phase
 			if podutil.IsPodPhaseTerminal(s.Phase) {
 				s.Phase, s.Reason, s.Message = p.status.Phase, p.status.Reason, p.status.Message
 			}
-			if p.ending.shown { // probes change only the readiness then
-				keepInitialized(&s, &p.status)
-			}
 			p.publish(ctx, s, now)
-			p.ending.shown = true
 		}
 		p.stopAll(ctx, p.ending.grace, now)
-		return len(p.running()) == 0
+		return p.stopped(now)
 	}
 	p.completed = true
 	p.again, p.dirty = time.Time{}, true // no back-off delays the end
@@ -374,7 +392,7 @@ func (p *pod) kill(ctx context.Context, now time.Time) bool {
 		grace = *own // also if the pod is deleted meanwhile
 	}
 	p.stopAll(ctx, grace, now)
-	if len(p.running()) > 0 {
+	if !p.stopped(now) {
 		return false
 	}
 	p.killing = false
@@ -393,13 +411,13 @@ func (p *pod) stopAll(ctx context.Context, grace int64, now time.Time) {
 	for before := -1; before != len(p.running()); {
 		before = len(p.running())
 		for _, c := range p.running() {
-			c.advance(now, p.turn(c))
+			c.advance(now, p.turn(c, now))
 		}
 	}
 }
 
 // turn reports whether the containers that have to end before this one have ended.
-func (p *pod) turn(c *container) bool {
+func (p *pod) turn(c *container, now time.Time) bool {
 	if c.kind != Sidecar {
 		return true
 	}
@@ -407,13 +425,13 @@ func (p *pod) turn(c *container) bool {
 	for i := range p.api.Spec.InitContainers {
 		name := p.api.Spec.InitContainers[i].Name
 		other := p.latest(name)
-		if later && other != nil && other.kind == Sidecar && other.running() {
+		if later && other != nil && other.kind == Sidecar && !other.stopped(now) {
 			return false
 		}
 		later = later || name == c.spec.Name
 	}
 	for i := range p.api.Spec.Containers {
-		if other := p.latest(p.api.Spec.Containers[i].Name); other != nil && other.running() {
+		if other := p.latest(p.api.Spec.Containers[i].Name); other != nil && !other.stopped(now) {
 			return false
 		}
 	}

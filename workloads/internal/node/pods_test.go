@@ -122,6 +122,33 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 			after: 20 * time.Second, deleted: true, until: time.Minute,
 		},
 		{
+			name:      "a preStop hook sleeps on when its container has ended, and its sidecar waits for that",
+			behaviors: []node.Behavior{{Container: "c", RunTime: 21 * time.Second}, {TerminationDelay: time.Second}},
+			pod: func(p *corev1.Pod) {
+				p.Spec.InitContainers = []corev1.Container{always("s1")}
+				p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 5}}}
+			},
+			after: 20 * time.Second, deleted: true, until: time.Minute,
+		},
+		{
+			name:      "readiness is probed until the ends of containers are shown",
+			behaviors: []node.Behavior{{Container: "s1", TerminationDelay: 10 * time.Second}, {TerminationDelay: time.Second}},
+			pod: func(p *corev1.Pod) {
+				p.Spec.InitContainers = []corev1.Container{always("s1")}
+				p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{
+					ProbeHandler:  corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ready"}}},
+					PeriodSeconds: 2, FailureThreshold: 2,
+				}
+			},
+			after: 20 * time.Second, deleted: true, until: time.Minute,
+		},
+		{
+			name:      "a sidecar that has succeeded is not shown as waiting",
+			behaviors: []node.Behavior{{Container: "s1", RunTime: 2 * time.Second}, {}},
+			pod:       func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{always("s1")} },
+			until:     20 * time.Second,
+		},
+		{
 			name:      "a pod completes although its sidecar runs forever",
 			behaviors: []node.Behavior{{Container: "c", RunTime: 10 * time.Second, PullDelay: time.Second, StartDelay: time.Second}, slow},
 			pod: func(p *corev1.Pod) {

@@ -64,7 +64,12 @@ func (c *container) started() bool {
 	if c.kind == Init || c.kind == Ephemeral {
 		return c.running()
 	}
-	return c.running() && (c.spec.StartupProbe == nil || c.verdicts[Startup] == probePassed || c.presumed)
+	return c.running() && c.passed()
+}
+
+// passed reports whether the container has passed its startup probe, if it has one.
+func (c *container) passed() bool {
+	return c.spec.StartupProbe == nil || c.verdicts[Startup] == probePassed || c.presumed
 }
 
 // ready reports whether the container is ready. Processes without a readiness probe report their readiness as well.
@@ -107,7 +112,7 @@ func (p *pod) probe(ctx context.Context, now time.Time) (changed bool) {
 			if result == Pending {
 				break
 			}
-			changed = r.take(ctx, p, result, output) || changed
+			changed = r.take(ctx, p, result, output, now) || changed
 		}
 	}
 	return changed
@@ -127,7 +132,7 @@ func (r *prober) begin(p *pod, now time.Time) bool {
 		r.tick = r.from(now.Add(1))
 	}
 	c := p.latest(r.name)
-	if c == nil || !p.shows(c) {
+	if c == nil || !p.probes(c, now) {
 		return false
 	}
 	if r.of != c {
@@ -157,11 +162,20 @@ func (p *pod) shows(c *container) bool {
 	return false
 }
 
+// probes reports whether the container is probed: as long as the status shows that it runs. Its end is shown at once, unless the kubelet is
+// busy with other containers of the pod. A pod that is over, such as one past its deadline, is not probed while it ends.
+func (p *pod) probes(c *container, now time.Time) bool {
+	if p.ending != nil && podutil.IsPodPhaseTerminal(p.ending.phase) {
+		return false
+	}
+	return p.shows(c) && (c.running() || p.pass != nil || p.ending != nil && !p.stopped(now))
+}
+
 // active reports whether the probe runs now: a startup probe until it has passed, the others after that. While the pod ends, only the readiness of
 // its main containers is probed.
 func (r *prober) active(p *pod, c *container) bool {
 	held := r.held && r.of == c || p.ending != nil && c.kind == Main && r.kind != Readiness
-	return c.running() && !held && (r.kind == Startup) != c.started()
+	return !held && (r.kind == Startup) != c.passed()
 }
 
 // delayed returns when the initial delay of a start of the container is over. It counts from the time in the status, which has whole seconds.
@@ -182,10 +196,10 @@ func (r *prober) from(at time.Time) time.Time {
 }
 
 // take takes over a result. It reports whether that changes the status, or what the kubelet does.
-func (r *prober) take(ctx context.Context, p *pod, result ProbeResult, output string) (changed bool) {
+func (r *prober) take(ctx context.Context, p *pod, result ProbeResult, output string, now time.Time) (changed bool) {
 	c := r.flight
 	r.flight = nil
-	if !c.running() {
+	if !p.probes(c, now) {
 		return false
 	}
 	warn := func(format string, args ...any) {
@@ -219,14 +233,14 @@ func (r *prober) take(ctx context.Context, p *pod, result ProbeResult, output st
 // is not run in between.
 func (r *prober) next(p *pod, now time.Time) time.Time {
 	c := p.latest(r.name)
-	if c == nil || r.flight != nil || !r.active(p, c) && !(r.kind == Startup && c.presumed) || !p.shows(c) {
+	if c == nil || r.flight != nil || !r.active(p, c) && !(r.kind == Startup && c.presumed) || !p.probes(c, now) {
 		r.idle = r.flight == nil
 		return time.Time{}
 	}
 	if at := r.delayed(c); r.of == c && at.After(now) {
 		r.tick = r.from(at)
 	}
-	if !c.process.Steady() || r.of != c {
+	if !c.running() || !c.process.Steady() || r.of != c {
 		return r.tick
 	}
 	if result, _ := c.process.Probe(r.kind, now); result != Success || c.verdicts[r.kind] != probePassed || !r.last {
@@ -253,13 +267,17 @@ func (p *pod) showProbes(ctx context.Context, now time.Time) {
 				*statuses[i].Started = c.started()
 			}
 			if c.spec.ReadinessProbe != nil {
-				statuses[i].Ready = c.ready(now)
+				statuses[i].Ready = c.passed() && c.verdicts[Readiness] == probePassed
 			}
 		}
 	}
+	phase := s.Phase
+	if p.ending != nil {
+		phase = p.ending.phase
+	}
 	all := append(append([]corev1.ContainerStatus{}, s.InitContainerStatuses...), s.ContainerStatuses...)
 	for _, condition := range []corev1.PodCondition{
-		kubeletstatus.GeneratePodReadyCondition(p.api, &p.status, s.Conditions, all, s.Phase), kubeletstatus.GenerateContainersReadyCondition(p.api, &p.status, all, s.Phase),
+		kubeletstatus.GeneratePodReadyCondition(p.api, &p.status, s.Conditions, all, phase), kubeletstatus.GenerateContainersReadyCondition(p.api, &p.status, all, phase),
 	} {
 		if i, _ := podutil.GetPodCondition(&s, condition.Type); i >= 0 {
 			s.Conditions[i] = condition

@@ -109,14 +109,6 @@ func (p *pod) generate(now time.Time, terminal bool) corev1.PodStatus {
 	return s
 }
 
-// keepInitialized keeps the condition Initialized as it was.
-func keepInitialized(s, old *corev1.PodStatus) {
-	_, c := podutil.GetPodCondition(s, corev1.PodInitialized)
-	if _, before := podutil.GetPodCondition(old, corev1.PodInitialized); before != nil {
-		*c = *before
-	}
-}
-
 // containerStatuses returns the statuses of the containers of one list of the spec, in its order.
 func (p *pod) containerStatuses(specs []corev1.Container, runtime *kubecontainer.PodStatus, now time.Time) []corev1.ContainerStatus {
 	waiting := "ContainerCreating"
@@ -147,7 +139,7 @@ func (p *pod) containerStatuses(specs []corev1.Container, runtime *kubecontainer
 			}
 		}
 		// A container that has to start again waits, once the reason is there.
-		if r, ok := p.reasons[spec.Name]; ok && kubecontainer.ShouldContainerBeRestarted(p.node.logger, spec, p.api, runtime) && !p.completedInit(spec.Name) {
+		if r, ok := p.reasons[spec.Name]; ok && kubecontainer.ShouldContainerBeRestarted(p.node.logger, spec, p.api, runtime) && !p.succeededInit(spec.Name) {
 			if s.State.Terminated != nil {
 				s.LastTerminationState = s.State
 			}

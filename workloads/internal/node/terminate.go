@@ -35,8 +35,8 @@ func (p *pod) terminate(s *corev1.PodStatus) {
 	}
 }
 
-// initialized reports whether main containers of the pod have been started, or could have been. The kubelet looks at the status that the API
-// server has.
+// initialized reports whether main containers of the pod have been started, or could have been. The kubelet looks at the status of the
+// init containers that the API server had when something last synced the pod: it does not know of a startup probe that has succeeded since.
 func (p *pod) initialized(s *corev1.PodStatus) bool {
 	inits := p.api.Spec.InitContainers
 	if len(inits) == 0 {
@@ -47,7 +47,7 @@ func (p *pod) initialized(s *corev1.PodStatus) bool {
 			return true
 		}
 	}
-	seen := p.api.Status.InitContainerStatuses
+	seen := p.ending.seen.Status.InitContainerStatuses
 	if len(seen) < len(inits) {
 		return false
 	}

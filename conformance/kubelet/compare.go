@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,35 +20,40 @@ const (
 
 // result is the result of a comparison.
 type result struct {
-	pods     int
+	pods     []int
 	repeated int // the same in a repetition only
 	differ   []difference
 }
 
 // difference is a pod that differs.
 type difference struct {
-	pod            string
+	pod            int
 	reason         *reason // nil: it is not known
 	lines          []string
 	kubelet, agent *trace.Trace
 }
 
+// String returns the reason, and the differences if it is not known.
 func (d difference) String() string {
-	why := "UNEXPLAINED"
 	if d.reason != nil {
-		why = d.reason.name
+		return d.reason.name + "\n"
 	}
-	return why + "\n* " + strings.Join(d.lines, "\n* ") + "\n"
+	return unexplained + "\n" + d.all()
+}
+
+// all returns the differences.
+func (d difference) all() string {
+	var b strings.Builder
+	for _, line := range d.lines {
+		fmt.Fprintf(&b, "  * %s\n", strings.ReplaceAll(line, "\n", "\n    "))
+	}
+	return b.String()
 }
 
 // compare runs pods under both agents, and calls report for each that differs.
-func compare(ctx context.Context, seed uint64, first, pods int, report func(difference)) (*result, error) {
+func compare(ctx context.Context, seed uint64, pods []int, report func(difference)) (*result, error) {
 	r := &result{pods: pods}
-	for begin := 0; begin < pods; begin += batch {
-		left := make([]int, 0, batch)
-		for n := begin; n < min(begin+batch, pods); n++ {
-			left = append(left, first+n)
-		}
+	for left := range slices.Chunk(pods, batch) {
 		var differ []difference
 		for attempt := range repeats + 1 {
 			before := len(left)
@@ -87,7 +93,7 @@ func run(ctx context.Context, o order) (left []int, differ []difference, err err
 		}
 		left = append(left, n)
 		differ = append(differ, difference{
-			pod: fmt.Sprintf("p%d", n), reason: reasonOf(lines, kubelet[i], agent[i]), lines: lines, kubelet: kubelet[i], agent: agent[i],
+			pod: n, reason: reasonOf(lines, kubelet[i], agent[i]), lines: lines, kubelet: kubelet[i], agent: agent[i],
 		})
 	}
 	return left, differ, nil
@@ -106,29 +112,5 @@ func (r *result) unexplained() int {
 
 func (r *result) summary() string {
 	return fmt.Sprintf("%d of %d pods are the same, %d of them in a repetition; %d differ, %d without a known reason",
-		r.pods-len(r.differ), r.pods, r.repeated, len(r.differ), r.unexplained())
-}
-
-// list returns the content of kubelet.txt.
-func (r *result) list(seed uint64) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# What clients see of random pods under the unmodified kubelet and under the node agent: go run ./kubelet -update\n")
-	fmt.Fprintf(&b, "# Seed %d: %s.\n", seed, r.summary())
-	for i := range reasons {
-		var pods []string
-		for _, d := range r.differ {
-			if d.reason == &reasons[i] {
-				pods = append(pods, d.pod)
-			}
-		}
-		if len(pods) > 0 {
-			fmt.Fprintf(&b, "\n%s: %d pods: %s\n%s\n", reasons[i].name, len(pods), strings.Join(pods[:min(10, len(pods))], " "), reasons[i].why)
-		}
-	}
-	for _, d := range r.differ {
-		if d.reason == nil {
-			fmt.Fprintf(&b, "\n%s: %s", d.pod, d)
-		}
-	}
-	return b.String()
+		len(r.pods)-len(r.differ), len(r.pods), r.repeated, len(r.differ), r.unexplained())
 }

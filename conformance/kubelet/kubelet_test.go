@@ -20,9 +20,13 @@ func TestTheAgentTreatsPodsAsTheKubelet(t *testing.T) {
 	} else if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := compare(t.Context(), 1, 0, 100, func(d difference) {
+	pods, err := choose("", 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := compare(t.Context(), 1, pods, func(d difference) {
 		if d.reason == nil {
-			t.Errorf("pod %s: %s-- kubelet\n%s-- agent\n%s", d.pod, d, d.kubelet, d.agent)
+			t.Errorf("p%d %s-- kubelet\n%s-- agent\n%s", d.pod, d, d.kubelet, d.agent)
 		}
 	})
 	if err != nil {

@@ -34,6 +34,9 @@ var reasons = []reason{
 		func(_ string, kubelet, agent *trace.Trace) bool { return trace.Race(kubelet, agent) }},
 	{"syncs", "A container is in back-off. The kubelet syncs the pod for it, and records that, also when a probe takes the container that has ended for unready, and 10 to 15 seconds after a hook has failed.", syncs},
 	{"limit", "Both have written the 25 Events about a pod that client-go writes at once. Which ones are dropped then follows from their order.", limit},
+	{"met", "A probe fails for the last time in the second in which its container ends by itself. Whether the probe ends it, so that the next start does not wait, follows from random times.", met},
+	{"unseen", "A container has ended while the kubelet starts or ends another one. The kubelet shows that afterwards, and goes on to probe its readiness until then.", unseen},
+	{"hidden", "A short start of a container came together with one of another container, whose postStart hook failed: the kubelet shows both after the hook, when they have ended. The back-offs of the two met by chance.", hidden},
 	{"kill", "A container has ended shortly before a probe ends another one. The kubelet saw both at once, and starts the first again after the other and its hook.", kill},
 	{"later", "The deletion waits for a container that had started before it. Under the kubelet it had started later, after random times, by as much as the deletion takes longer.",
 		func(line string, kubelet, agent *trace.Trace) bool {
@@ -61,7 +64,7 @@ func backOff(line string, kubelet, agent *trace.Trace) bool {
 	if _, after, ok := strings.Cut(line, "ontainers{"); ok && strings.HasPrefix(line, "event ") {
 		container, _, _ = strings.Cut(after, "}")
 	}
-	return kubelet.Unhealthy(container) && agent.Unhealthy(container) && kubelet.Waits(container, "CrashLoopBackOff")
+	return kubelet.Unhealthy(container) && agent.Unhealthy(container) && (kubelet.Waits(container, "CrashLoopBackOff") || kubelet.BacksOff(container))
 }
 
 // lost reports whether only the agent shows a container of a pod that is over as lost.
@@ -98,6 +101,33 @@ func kill(line string, kubelet, agent *trace.Trace) bool {
 		return kubelet.Blocked(container, by) && !agent.Blocked(container, by)
 	}
 	return slices.ContainsFunc(kubelet.Containers(), func(other string) bool { return delays(of, other) || delays(other, of) })
+}
+
+// met reports whether a difference is about a container that a probe has ended under one of the two alone, although all its starts ran as long, or about the
+// phase, which follows from that.
+func met(line string, kubelet, agent *trace.Trace) bool {
+	return slices.ContainsFunc(kubelet.Containers(), func(c string) bool {
+		if kubelet.Killed(c) == agent.Killed(c) || !trace.RanAsLong(kubelet, agent, c) {
+			return false
+		}
+		event, ok := eventOf(line)
+		return ok && containerOf(event) == c || strings.HasPrefix(line, "container "+c+":") || strings.HasPrefix(line, "container "+c+",") || strings.HasPrefix(line, "phase:")
+	})
+}
+
+// unseen reports whether a difference is about the readiness of a container whose end the kubelet alone has shown late.
+func unseen(line string, kubelet, agent *trace.Trace) bool {
+	if event, ok := eventOf(line); ok {
+		return strings.HasPrefix(event, "Warning Unhealthy ") && strings.Contains(event, ": Readiness probe ") && agent.Count(event) == 0 && kubelet.Unseen(containerOf(event))
+	}
+	c, state, ok := strings.Cut(strings.TrimPrefix(line, "container "), ": ")
+	return ok && strings.HasPrefix(line, "container ") && strings.HasPrefix(state, "at ") && kubelet.Unseen(c) && !agent.Unseen(c)
+}
+
+// hidden reports whether a difference is about a container of which a start is hidden under the kubelet alone.
+func hidden(line string, kubelet, agent *trace.Trace) bool {
+	c, _, ok := strings.Cut(strings.TrimPrefix(line, "container "), ":")
+	return ok && strings.HasPrefix(line, "container ") && kubelet.Hides(c) && !agent.Hides(c)
 }
 
 // config reports whether only the agent has missed a ConfigMap, of a container that both start after a back-off of another one.

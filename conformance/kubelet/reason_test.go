@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,7 +117,7 @@ func TestAReasonExplainsOnlyWhatFollowsFromIt(t *testing.T) {
 	}
 }
 
-// restarted returns the trace of a pod in which a probe ends the sidecar s at a second, and the container c ends at another. Each starts again.
+// restarted returns the trace of a pod in which a probe, or nothing, ends the sidecar s at a second, and the container c ends at another. Each starts again.
 func restarted(s, sAgain, c, cAgain int, probe string) *trace.Trace {
 	at := func(second int) metav1.Time { return metav1.Unix(int64(second), 0) }
 	status := func(name string, ended, again int) []corev1.ContainerStatus {
@@ -126,8 +128,11 @@ func restarted(s, sAgain, c, cAgain int, probe string) *trace.Trace {
 		InitContainers: []corev1.Container{{Name: "s", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}, Containers: []corev1.Container{{Name: "c"}},
 	}}
 	pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses = status("s", s, sAgain), status("c", c, cAgain)
+	if probe == "" {
+		return trace.Of(world.Record{Versions: []world.Version{{At: time.Minute, Pod: pod}}})
+	}
 	return trace.Of(world.Record{Versions: []world.Version{{At: time.Minute, Pod: pod}}, Events: []world.Event{{Event: &corev1.Event{
-		Type: "Normal", Reason: "Killing", Message: "Init container s failed " + probe + " probe", Count: 1,
+		Type: "Normal", Reason: "Killing", Message: "Init container s failed " + probe + " probe", Count: 1, InvolvedObject: corev1.ObjectReference{FieldPath: "spec.initContainers{s}"},
 	}}}})
 }
 
@@ -150,6 +155,108 @@ func TestAStartIsDelayedByAnotherOneThatAProbeCauses(t *testing.T) {
 				got = r.name
 			}
 			if len(lines) == 0 || got != test.want {
+				t.Errorf("%q has the reason %q, want %q", lines, got, test.want)
+			}
+		})
+	}
+}
+
+func TestAProbeMeetsTheEndOfItsContainer(t *testing.T) {
+	kubelet := restarted(22, 23, 20, 20, "liveness")
+	for _, test := range []struct {
+		name  string
+		agent *trace.Trace
+		want  string
+	}{
+		{"the container ends by itself, and the next start waits", restarted(22, 33, 20, 20, ""), "met"},
+		{"it ends by itself later", restarted(26, 36, 20, 20, ""), ""},
+		{"a probe ends it, too", restarted(22, 33, 20, 20, "liveness"), ""},
+		{"another container starts late, too", restarted(22, 33, 20, 40, ""), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			lines := trace.Compare(kubelet, test.agent)
+			got := ""
+			if r := reasonOf(lines, kubelet, test.agent); r != nil {
+				got = r.name
+			}
+			if len(lines) == 0 || got != test.want {
+				t.Errorf("%q has the reason %q, want %q", lines, got, test.want)
+			}
+		})
+	}
+}
+
+// short returns the trace of a pod whose container c runs from one second to another, and is shown while it runs or not, beside the container h, whose
+// postStart hook fails at a second.
+func short(began, ended int, shown bool, hook int) *trace.Trace {
+	at := func(second int) metav1.Time { return metav1.Unix(int64(second), 0) }
+	version := func(second int, states ...corev1.ContainerState) world.Version {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(0)}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}, {Name: "h"}}}}
+		for i, state := range states {
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: pod.Spec.Containers[i].Name, ContainerID: "1", State: state})
+		}
+		return world.Version{At: time.Duration(second) * time.Second, Pod: pod}
+	}
+	over := func(began, ended int) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ContainerID: "1", StartedAt: at(began), FinishedAt: at(ended)}}
+	}
+	waits := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
+	versions := []world.Version{version(0, waits, waits)}
+	if shown {
+		versions = append(versions, version(began, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(began)}}, waits))
+	}
+	versions = append(versions, version(max(ended, hook), over(began, ended), over(hook-5, hook)))
+	return trace.Of(world.Record{Versions: versions, Events: []world.Event{{Event: &corev1.Event{
+		Type: "Warning", Reason: "FailedPostStartHook", Message: "PostStartHook failed", Count: 1, InvolvedObject: corev1.ObjectReference{FieldPath: "spec.containers{h}"},
+	}}}})
+}
+
+func TestAnEndIsShownLate(t *testing.T) {
+	late, soon := short(10, 14, true, 40), short(10, 14, true, 15)
+	readiness := "event Warning Unhealthy spec.containers{c}: Readiness probe failed: refused: kubelet 5, agent 0"
+	state := "container c: at 20.0s the kubelet has\nrunning, restarts 0, ready false, started true"
+	for _, test := range []struct {
+		name, line     string
+		kubelet, agent *trace.Trace
+		want           string
+	}{
+		{"a probe of readiness", readiness, late, soon, "unseen"},
+		{"a probe of readiness, and the end is shown soon", readiness, soon, soon, ""},
+		{"a probe of liveness", strings.Replace(readiness, "Readiness", "Liveness", 1), late, soon, ""},
+		{"a probe of another container", strings.Replace(readiness, "{c}", "{d}", 1), late, soon, ""},
+		{"the state", state, late, soon, "unseen"},
+		{"the state, and the agent shows the end late, too", state, late, late, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := ""
+			if r := reasonOf([]string{test.line}, test.kubelet, test.agent); r != nil {
+				got = r.name
+			}
+			if got != test.want {
+				t.Errorf("%s has the reason %q, want %q", test.line, got, test.want)
+			}
+		})
+	}
+}
+
+func TestAHookHidesAShortStart(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		kubelet, agent *trace.Trace
+		want           string
+	}{
+		{"the hook lasts longer under the kubelet", short(10, 14, false, 15), short(10, 14, true, 40), "hidden"},
+		{"it is over before", short(10, 14, false, 11), short(10, 14, true, 40), ""},
+		{"the agent hides the start", short(10, 14, true, 40), short(10, 14, false, 15), "unseen"},
+		{"the hook lasts longer under both", short(10, 14, false, 15), short(10, 14, true, 15), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			lines := slices.DeleteFunc(trace.Compare(test.kubelet, test.agent), func(line string) bool { return !strings.HasPrefix(line, "container c:") })
+			got := ""
+			if r := reasonOf(lines, test.kubelet, test.agent); r != nil {
+				got = r.name
+			}
+			if len(lines) != 1 || got != test.want {
 				t.Errorf("%q has the reason %q, want %q", lines, got, test.want)
 			}
 		})

@@ -253,6 +253,11 @@ func (r *Runtime) ExecSync(ctx context.Context, id string, command []string, tim
 	if c == nil {
 		return nil, nil, notFound("container", id)
 	}
+	select {
+	case <-c.ended:
+		return nil, nil, status.Error(codes.Unknown, "failed to exec in container: container is in CONTAINER_EXITED state")
+	default:
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {

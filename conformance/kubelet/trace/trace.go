@@ -62,6 +62,7 @@ type start struct {
 	id           string
 	began, ended time.Duration
 	over         bool
+	shown        time.Duration // when a status showed first that it is over
 }
 
 // Of returns the trace of a record.
@@ -142,7 +143,7 @@ func (t *Trace) add(v world.Version, since map[string]point) {
 		for i := range statuses {
 			c := &statuses[i]
 			put("container "+c.Name, state(c))
-			t.times(c, v.Pod.CreationTimestamp.Time)
+			t.times(c, v.Pod.CreationTimestamp.Time, v.At)
 			reason := ""
 			if w := c.State.Waiting; w != nil {
 				reason = fmt.Sprintf("%s %q", w.Reason, mask(w.Message))
@@ -175,7 +176,7 @@ func (t *Trace) waits(container, reason string, at time.Duration, since map[stri
 }
 
 // times notes when a container has started and ended. Starts that have failed have no times.
-func (t *Trace) times(s *corev1.ContainerStatus, created time.Time) {
+func (t *Trace) times(s *corev1.ContainerStatus, created time.Time, at time.Duration) {
 	set := func(id string, began, ended time.Time, over bool) {
 		if began.Before(created) {
 			return
@@ -185,7 +186,13 @@ func (t *Trace) times(s *corev1.ContainerStatus, created time.Time) {
 			n = len(t.starts[s.Name])
 			t.starts[s.Name] = append(t.starts[s.Name], start{})
 		}
-		t.starts[s.Name][n] = start{id: id, began: began.Sub(created), ended: ended.Sub(created), over: over}
+		x := start{id: id, began: began.Sub(created), ended: ended.Sub(created), over: over}
+		if before := t.starts[s.Name][n]; before.over {
+			x.shown = before.shown
+		} else if over {
+			x.shown = at
+		}
+		t.starts[s.Name][n] = x
 	}
 	for _, state := range []*corev1.ContainerState{&s.LastTerminationState, &s.State} {
 		if r := state.Running; r != nil {
@@ -255,10 +262,60 @@ func (t *Trace) Waits(container, reason string) bool {
 }
 
 // Unhealthy reports whether a failed probe has ended a container.
-func (t *Trace) Unhealthy(container string) bool {
+func (t *Trace) Unhealthy(container string) bool { return t.Killed(container) > 0 }
+
+// Killed returns how often a failed probe has ended a container.
+func (t *Trace) Killed(container string) (n int32) {
+	for event, count := range t.events {
+		if strings.HasPrefix(event, "Normal Killing ") && strings.Contains(strings.ToLower(event), "container "+container+" failed ") {
+			n += count
+		}
+	}
+	return n
+}
+
+// BacksOff reports whether a start of a container has waited for a back-off. A sidecar that has succeeded is not shown as waiting.
+func (t *Trace) BacksOff(container string) bool {
 	return t.has(func(event string) bool {
-		return strings.HasPrefix(event, "Normal Killing ") && strings.Contains(strings.ToLower(event), "container "+container+" failed ")
+		return strings.HasPrefix(event, "Warning BackOff ") && strings.Contains(event, "{"+container+"}")
 	})
+}
+
+// Unseen reports whether the end of a container was shown more than two seconds late: a kubelet shows it when it has started or ended another one, and
+// probes the container until then.
+func (t *Trace) Unseen(container string) bool {
+	return slices.ContainsFunc(t.starts[container], func(s start) bool { return s.over && s.shown > s.ended+2*time.Second })
+}
+
+// Hides reports whether a start of a container came with one of another one whose postStart hook has failed, and was over before that, so that a kubelet, which
+// waits for the hook, has not shown it.
+func (t *Trace) Hides(container string) bool {
+	for by, others := range t.starts {
+		if by == container || !t.has(func(event string) bool {
+			return strings.HasPrefix(event, "Warning FailedPostStartHook ") && strings.Contains(event, "{"+by+"}")
+		}) {
+			continue
+		}
+		for _, mine := range t.starts[container] {
+			if mine.over && slices.ContainsFunc(others, func(other start) bool {
+				return other.over && (other.began-mine.began).Abs() <= time.Second && other.ended+time.Second >= mine.ended
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// RanAsLong reports whether all starts of a container that are over under both ran as long, within the second that times are rounded to.
+func RanAsLong(kubelet, agent *Trace, container string) bool {
+	a, b := kubelet.starts[container], agent.starts[container]
+	for n := range min(len(a), len(b)) {
+		if a[n].over && b[n].over && ((a[n].ended-a[n].began)-(b[n].ended-b[n].began)).Abs() > time.Second {
+			return false
+		}
+	}
+	return true
 }
 
 // Containers returns the names of the containers.

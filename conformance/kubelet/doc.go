@@ -3,8 +3,8 @@
 // Package trace says what is compared. From the folder of the module:
 //
 //	go run ./kubelet                    # 1,000 pods
-//	go run ./kubelet -update            # and write the result to kubelet.txt
-//	go run ./kubelet -pods 1 -first 63 -v  # one of them, with what both agents show
+//	go run ./kubelet -update            # and put the result into kubelet.txt
+//	go run ./kubelet -only 63 -v        # one of them, with what both agents show
 //
 // A kubelet waits for random times, polls, and selects at random among several things that it can do, so that it may itself treat a pod in several
 // ways. A pod that differs therefore runs again, up to [repeats] times, at another fraction of a second.

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 )
 
@@ -46,12 +45,26 @@ func findProgram() (program, error) {
 	return buildProgram(moduleVersion())
 }
 
-// moduleVersion is the version of this module in the program that runs, which is that of the program to build.
+// moduleVersion is the version of this module, which is that of the program to build.
 func moduleVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range info.Deps {
-			if m.Path == thisModule && m.Replace == nil && strings.HasPrefix(m.Version, "v") {
-				return m.Version
+	_, file, _, _ := runtime.Caller(0)
+	return versionOf(file)
+}
+
+// versionOf returns the version of this module by the path of one of its files, or latest if the path does not say it: a test binary does not
+// record which modules it is made of. The folder of a module in Go's cache has the version in its name, also with -trimpath, and beside
+// vendored modules there is a list.
+func versionOf(file string) string {
+	file = filepath.ToSlash(file)
+	if _, after, ok := strings.Cut(file, thisModule+"@"); ok {
+		version, _, _ := strings.Cut(after, "/")
+		return version
+	}
+	if module, _, ok := strings.Cut(file, "/vendor/"+thisModule+"/"); ok {
+		list, _ := os.ReadFile(module + "/vendor/modules.txt") // without it the version is not known
+		for _, line := range strings.Split(string(list), "\n") {
+			if version, ok := strings.CutPrefix(line, "# "+thisModule+" "); ok && !strings.Contains(version, "=>") {
+				return strings.TrimSpace(version)
 			}
 		}
 	}

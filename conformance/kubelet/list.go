@@ -50,6 +50,8 @@ func readList(path string, seed uint64) (*list, error) {
 			}
 			_, why, _ := strings.Cut(line, " ")
 			l.differ[n], last = why, n
+		case last < 0:
+			return nil, fmt.Errorf("%s: %q stands below no pod", path, line)
 		default:
 			l.differ[last] += line
 		}

@@ -68,6 +68,14 @@ func (s seen) trace() *trace.Trace {
 	return trace.Of(r)
 }
 
+// nameOf returns the name of a reason, and nothing if there is none.
+func nameOf(r *reason) string {
+	if r == nil {
+		return ""
+	}
+	return r.name
+}
+
 func TestAReasonExplainsOnlyWhatFollowsFromIt(t *testing.T) {
 	restarting := func(n int32) map[string]int32 { return map[string]int32{"restarting": n} }
 	pull := func(n int32) map[string]int32 { return map[string]int32{"Failed to pull": n} }
@@ -106,10 +114,7 @@ func TestAReasonExplainsOnlyWhatFollowsFromIt(t *testing.T) {
 			if len(lines) != 1 {
 				t.Fatalf("differences %q, want one", lines)
 			}
-			got := ""
-			if r := reasonOf(lines, kubelet, agent); r != nil {
-				got = r.name
-			}
+			got := nameOf(reasonOf(lines, kubelet, agent))
 			if got != test.want {
 				t.Errorf("%s has the reason %q, want %q", lines[0], got, test.want)
 			}
@@ -150,10 +155,7 @@ func TestAStartIsDelayedByAnotherOneThatAProbeCauses(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lines := trace.Compare(test.kubelet, agent)
-			got := ""
-			if r := reasonOf(lines, test.kubelet, agent); r != nil {
-				got = r.name
-			}
+			got := nameOf(reasonOf(lines, test.kubelet, agent))
 			if len(lines) == 0 || got != test.want {
 				t.Errorf("%q has the reason %q, want %q", lines, got, test.want)
 			}
@@ -175,10 +177,7 @@ func TestAProbeMeetsTheEndOfItsContainer(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lines := trace.Compare(kubelet, test.agent)
-			got := ""
-			if r := reasonOf(lines, kubelet, test.agent); r != nil {
-				got = r.name
-			}
+			got := nameOf(reasonOf(lines, kubelet, test.agent))
 			if len(lines) == 0 || got != test.want {
 				t.Errorf("%q has the reason %q, want %q", lines, got, test.want)
 			}
@@ -228,10 +227,7 @@ func TestAnEndIsShownLate(t *testing.T) {
 		{"the state, and the agent shows the end late, too", state, late, late, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := ""
-			if r := reasonOf([]string{test.line}, test.kubelet, test.agent); r != nil {
-				got = r.name
-			}
+			got := nameOf(reasonOf([]string{test.line}, test.kubelet, test.agent))
 			if got != test.want {
 				t.Errorf("%s has the reason %q, want %q", test.line, got, test.want)
 			}
@@ -252,10 +248,7 @@ func TestAHookHidesAShortStart(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lines := slices.DeleteFunc(trace.Compare(test.kubelet, test.agent), func(line string) bool { return !strings.HasPrefix(line, "container c:") })
-			got := ""
-			if r := reasonOf(lines, test.kubelet, test.agent); r != nil {
-				got = r.name
-			}
+			got := nameOf(reasonOf(lines, test.kubelet, test.agent))
 			if len(lines) != 1 || got != test.want {
 				t.Errorf("%q has the reason %q, want %q", lines, got, test.want)
 			}

@@ -275,11 +275,7 @@ func (t *Trace) Killed(container string) (n int32) {
 }
 
 // BacksOff reports whether a start of a container has waited for a back-off. A sidecar that has succeeded is not shown as waiting.
-func (t *Trace) BacksOff(container string) bool {
-	return t.has(func(event string) bool {
-		return strings.HasPrefix(event, "Warning BackOff ") && strings.Contains(event, "{"+container+"}")
-	})
-}
+func (t *Trace) BacksOff(container string) bool { return t.warned("BackOff", container) }
 
 // Unseen reports whether the end of a container was shown more than two seconds late: a kubelet shows it when it has started or ended another one, and
 // probes the container until then.
@@ -291,9 +287,7 @@ func (t *Trace) Unseen(container string) bool {
 // waits for the hook, has not shown it.
 func (t *Trace) Hides(container string) bool {
 	for by, others := range t.starts {
-		if by == container || !t.has(func(event string) bool {
-			return strings.HasPrefix(event, "Warning FailedPostStartHook ") && strings.Contains(event, "{"+by+"}")
-		}) {
+		if by == container || !t.warned("FailedPostStartHook", by) {
 			continue
 		}
 		for _, mine := range t.starts[container] {
@@ -324,9 +318,7 @@ func (t *Trace) Containers() []string { return slices.Sorted(maps.Keys(t.withPro
 // SyncedMore reports whether a kubelet syncs the pod for a container more often than it ends and starts: a probe takes the container that has ended
 // for unready, or a failed hook has the sync repeated.
 func (t *Trace) SyncedMore(container string) bool {
-	return t.withProbes[container] || t.has(func(event string) bool {
-		return strings.HasPrefix(event, "Warning FailedPostStartHook ") && strings.Contains(event, "{"+container+"}")
-	})
+	return t.withProbes[container] || t.warned("FailedPostStartHook", container)
 }
 
 // Count returns the count of an Event.
@@ -365,9 +357,10 @@ func (t *Trace) Blocked(container, by string) bool {
 	return false
 }
 
-func (t *Trace) has(selected func(event string) bool) bool {
+// warned reports whether there is a Warning about a container, by its reason.
+func (t *Trace) warned(reason, container string) bool {
 	for event := range t.events {
-		if selected(event) {
+		if strings.HasPrefix(event, "Warning "+reason+" ") && strings.Contains(event, "{"+container+"}") {
 			return true
 		}
 	}

@@ -143,6 +143,19 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 			after: 20 * time.Second, deleted: true, until: time.Minute,
 		},
 		{
+			name:      "a pod past its deadline is not probed while it ends",
+			behaviors: []node.Behavior{{Container: "s1", TerminationDelay: 10 * time.Second}, {TerminationDelay: time.Second}},
+			pod: func(p *corev1.Pod) {
+				p.Spec.ActiveDeadlineSeconds = ptr.To(int64(20))
+				p.Spec.InitContainers = []corev1.Container{always("s1")}
+				p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{
+					ProbeHandler:  corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ready"}}},
+					PeriodSeconds: 2, FailureThreshold: 2,
+				}
+			},
+			until: time.Minute,
+		},
+		{
 			name:      "a sidecar that has succeeded is not shown as waiting",
 			behaviors: []node.Behavior{{Container: "s1", RunTime: 2 * time.Second}, {}},
 			pod:       func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{always("s1")} },

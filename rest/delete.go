@@ -9,11 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/features"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/observe"
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
@@ -94,7 +93,7 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 		}
 		observe.From(r.ctx).Object(options, sent.GroupVersion(), r.version.GroupVersionResource(), r.info.Subresource, metainternalversionscheme.Codecs)
 	}
-	if !utilfeature.DefaultFeatureGate.Enabled(features.AllowUnsafeMalformedObjectDeletion) {
+	if !resource.ReportsCorrupt() {
 		options.IgnoreStoreReadErrorWithClusterBreakingPotential = nil
 	}
 	if errs := metav1validation.ValidateDeleteOptions(options); len(errs) > 0 {

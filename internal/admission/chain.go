@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/endpoints/handlers/fieldmanager"
+	"k8s.io/apiserver/pkg/features"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -63,6 +65,15 @@ func (c *Chain) Skips(r *resource.Resource) bool {
 }
 
 func appliesTo(p InTree, r *resource.Resource) bool { return p != nil && r != nil && p.AppliesTo(r) }
+
+// ForReviews returns the chain for objects that are not stored, such as SubjectAccessReviews. Servers before 1.37 call
+// webhooks for them.
+func (c *Chain) ForReviews() *Chain {
+	if utilfeature.DefaultFeatureGate.Enabled(features.ExcludeAdmissionWebhookVirtualResources) {
+		return &Chain{}
+	}
+	return &Chain{Webhooks: c.Webhooks, Off: c.Off}
+}
 
 // Provision calls the plugins that come before the namespace lifecycle. They may create the
 // namespace of a write.

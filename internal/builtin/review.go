@@ -58,16 +58,16 @@ var authorization = group{name: "authorization.k8s.io", kinds: []kind{
 
 // answerOf makes a Review that upstream's code answers.
 func answerOf(review registryrest.Creater) resource.Review {
-	return func(ctx context.Context, obj runtime.Object) (runtime.Object, error) {
-		return review.Create(ctx, obj, nil, &metav1.CreateOptions{})
+	return func(ctx context.Context, obj runtime.Object, validate registryrest.ValidateObjectFunc) (runtime.Object, error) {
+		return review.Create(ctx, obj, validate, &metav1.CreateOptions{})
 	}
 }
 
 // whoBears answers a TokenReview: it says which user the token belongs to.
-func whoBears(ctx context.Context, obj runtime.Object) (runtime.Object, error) {
+func whoBears(ctx context.Context, obj runtime.Object, validate registryrest.ValidateObjectFunc) (runtime.Object, error) {
 	c, err := ClusterFrom(ctx)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	return tokenreview.NewREST(c, c.Tokens().Audiences()).Create(ctx, obj, nil, &metav1.CreateOptions{})
+	return tokenreview.NewREST(c, c.Tokens().Audiences()).Create(ctx, obj, validate, &metav1.CreateOptions{})
 }

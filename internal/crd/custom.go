@@ -22,7 +22,9 @@ import (
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/cel/common"
+	"k8s.io/apiserver/pkg/features"
 	"k8s.io/apiserver/pkg/storage/names"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 
 	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/metadata"
@@ -229,7 +231,7 @@ func (s customStrategy) validateMetadata(ctx context.Context, u *unstructured.Un
 		return errs
 	}
 	return apivalidation.ValidateObjectMetaDeclaratively(ctx, operation.Create, metadata, nil, s.namespaced,
-		apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"), declarativeBeta)
+		apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"), declarativeBeta())
 }
 
 func (s customStrategy) validateMetadataUpdate(ctx context.Context, u, was *unstructured.Unstructured) field.ErrorList {
@@ -242,11 +244,13 @@ func (s customStrategy) validateMetadataUpdate(ctx context.Context, u, was *unst
 		return errs
 	}
 	return apivalidation.ValidateObjectMetaDeclaratively(ctx, operation.Update, metadata, old, s.namespaced,
-		nil, field.NewPath("metadata"), declarativeBeta)
+		nil, field.NewPath("metadata"), declarativeBeta())
 }
 
-// declarativeBeta is the default of the DeclarativeValidationBeta feature gate.
-const declarativeBeta = true
+// declarativeBeta reports whether declarative rules in their beta stage are enforced.
+func declarativeBeta() bool {
+	return utilfeature.DefaultFeatureGate.Enabled(features.DeclarativeValidationBeta)
+}
 
 func objectMeta(u *unstructured.Unstructured) (*metav1.ObjectMeta, field.ErrorList) {
 	m := &metav1.ObjectMeta{}

@@ -14,12 +14,15 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 
 	"github.com/fakecluster/fakecluster/internal/fields"
+	"github.com/fakecluster/fakecluster/internal/older"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // openAPIDefinitions has the OpenAPI definitions of CustomResourceDefinitions and Scales.
 var openAPIDefinitions = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
-	return openapi.GetOpenAPIDefinitions(resource.References())
+	all := openapi.GetOpenAPIDefinitions(resource.References())
+	older.Correct(all)
+	return all
 })
 
 // definitionTypes makes the types of definitions for field management.

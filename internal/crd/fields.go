@@ -12,6 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fakecluster/fakecluster/internal/cache"
+	"github.com/fakecluster/fakecluster/internal/older"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -65,14 +66,22 @@ func publish(definition, version string) *resource.OpenAPI {
 			if err != nil {
 				return nil, err
 			}
-			return builder.BuildOpenAPIV3(crd, version, builder.Options{IncludeSelectableFields: true})
+			document, err := builder.BuildOpenAPIV3(crd, version, builder.Options{IncludeSelectableFields: true})
+			if err == nil && document.Components != nil {
+				older.CorrectSchemas(document.Components.Schemas)
+			}
+			return document, err
 		}),
 		V2: sync.OnceValues(func() (*spec.Swagger, error) {
 			crd, err := read()
 			if err != nil {
 				return nil, err
 			}
-			return builder.BuildOpenAPIV2(crd, version, builder.Options{V2: true, IncludeSelectableFields: true})
+			document, err := builder.BuildOpenAPIV2(crd, version, builder.Options{V2: true, IncludeSelectableFields: true})
+			if err == nil {
+				older.CorrectSchemas(document.Definitions)
+			}
+			return document, err
 		}),
 	}
 }

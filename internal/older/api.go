@@ -1,16 +1,18 @@
 package older
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fakecluster/fakecluster/internal/emulation"
 )
@@ -97,21 +99,65 @@ func (a *api) correct(definitions map[string]common.OpenAPIDefinition, except ..
 	}
 }
 
+// CorrectSchemas is Correct for the schemas of a document.
+func CorrectSchemas[S spec.Schema | *spec.Schema](schemas map[string]S) {
+	correctSchemas(own(), schemas)
+}
+
+// correctSchemas corrects the schemas. One that only later fields refer to is dropped.
+func correctSchemas[S spec.Schema | *spec.Schema](a *api, schemas map[string]S) {
+	if a == nil {
+		return
+	}
+	before := marshal(schemas)
+	for name, patch := range a.Definitions {
+		if schema, found := schemas[name]; found {
+			corrected, _, err := patchedSchema(schema, patch)
+			if err != nil {
+				panic(fmt.Sprintf("correcting the schema of %s: %v", name, err))
+			}
+			schemas[name] = corrected
+		}
+	}
+	after := marshal(schemas)
+	maps.DeleteFunc(schemas, func(name string, _ S) bool { return refers(before, name) && !refers(after, name) })
+}
+
+// marshal returns the JSON of schemas.
+func marshal(schemas any) []byte {
+	text, err := json.Marshal(schemas)
+	if err != nil {
+		panic(err) // they have been made of JSON
+	}
+	return text
+}
+
+// refers reports whether schemas refer to a definition.
+func refers(schemas []byte, name string) bool {
+	return bytes.Contains(schemas, []byte("/"+common.EscapeJsonPointer(name)+`"`))
+}
+
+// patchedSchema returns a schema with a merge patch applied to it, and its JSON.
+func patchedSchema[S spec.Schema | *spec.Schema](schema S, patch []byte) (corrected S, text []byte, err error) {
+	if text, err = json.Marshal(schema); err != nil {
+		return schema, nil, err
+	}
+	if text, err = jsonpatch.MergePatch(text, patch); err != nil {
+		return schema, nil, err
+	}
+	err = json.Unmarshal(text, &corrected)
+	return corrected, text, err
+}
+
 // patched returns a definition with a merge patch applied to its schema.
 func patched(definition common.OpenAPIDefinition, patch []byte) (common.OpenAPIDefinition, error) {
-	text, err := json.Marshal(definition.Schema)
+	schema, text, err := patchedSchema(definition.Schema, patch)
 	if err != nil {
 		return definition, err
 	}
-	if text, err = jsonpatch.MergePatch(text, patch); err != nil {
-		return definition, err
-	}
-	corrected := common.OpenAPIDefinition{}
-	if err := json.Unmarshal(text, &corrected.Schema); err != nil {
-		return definition, err
-	}
+	corrected := common.OpenAPIDefinition{Schema: schema}
 	for _, name := range definition.Dependencies {
-		if strings.Contains(string(text), "/"+common.EscapeJsonPointer(name)+`"`) {
+		if refers(text, name) {
 			corrected.Dependencies = append(corrected.Dependencies, name)
 		}
 	}

@@ -238,3 +238,33 @@ func TestFieldsThatAreAlwaysThere(t *testing.T) {
 		}
 	}
 }
+
+// The schemas of a document, which may be pointers, lose the later fields, and the schemas of which only these are.
+func TestSchemasOfADocument(t *testing.T) {
+	of, err := apiOf("1.35")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		list  = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
+		shard = "io.k8s.apimachinery.pkg.apis.meta.v1.ShardInfo"
+		text  = `{"` + list + `":{"type":"object","properties":{"continue":{"type":"string"},"shardInfo":{"$ref":"#/definitions/` + shard + `"}}},` +
+			`"` + shard + `":{"type":"object"},"Unnamed":{"type":"string"}}`
+		want = `{"Unnamed":{"type":"string"},"` + list + `":{"type":"object","properties":{"continue":{"type":"string"}}}}`
+	)
+	var values spec.Definitions
+	var pointers map[string]*spec.Schema
+	for _, into := range []any{&values, &pointers} {
+		if err := json.Unmarshal([]byte(text), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	correctSchemas(of, values)
+	correctSchemas(of, pointers)
+	for _, schemas := range []any{values, pointers} {
+		if got := string(marshal(schemas)); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	correctSchemas(nil, values)
+}

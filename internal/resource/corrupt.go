@@ -1,6 +1,11 @@
 package resource
 
-import "fmt"
+import (
+	"fmt"
+
+	"k8s.io/apiserver/pkg/features"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+)
 
 // CorruptError says that a stored object cannot be read, because its conversion to the
 // requested version fails or gives an invalid result. A real server calls such an object
@@ -11,8 +16,17 @@ type CorruptError struct {
 	Err      error
 }
 
+// ReportsCorrupt reports whether clients are told that an object is corrupt, and may delete it unread. A
+// server before 1.37 tells them only why it cannot read the object.
+func ReportsCorrupt() bool {
+	return utilfeature.DefaultFeatureGate.Enabled(features.AllowUnsafeMalformedObjectDeletion)
+}
+
 // Error implements error, in the words of a real server.
 func (e *CorruptError) Error() string {
+	if !ReportsCorrupt() {
+		return e.Err.Error()
+	}
 	return fmt.Sprintf("object not decodable revision=%d: %v", e.Revision, e.Err)
 }
 

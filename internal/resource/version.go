@@ -137,8 +137,9 @@ type Exceptions struct {
 	Undecodable string
 }
 
-// Review returns the object in the body, such as a SubjectAccessReview, with its status.
-type Review func(ctx context.Context, obj runtime.Object) (runtime.Object, error)
+// Review returns the object in the body, such as a SubjectAccessReview, with its status. It calls validate, which is
+// validating admission, before it answers.
+type Review func(ctx context.Context, obj runtime.Object, validate registryrest.ValidateObjectFunc) (runtime.Object, error)
 
 // Subresource is a part of an object with its own endpoint.
 type Subresource struct {

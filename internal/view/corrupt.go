@@ -17,10 +17,10 @@ import (
 )
 
 // Corrupt returns the answer of a real server to a get or a delete of an object that cannot be
-// read. Other errors stay as they are.
+// read. Other errors stay as they are, and so do all errors where objects are not reported as corrupt.
 func Corrupt(v *resource.Version, namespace, name string, err error) error {
 	var corrupt *resource.CorruptError
-	if !errors.As(err, &corrupt) {
+	if !errors.As(err, &corrupt) || !resource.ReportsCorrupt() {
 		return err
 	}
 	return faultinjection.Answer(apierrors.NewInternalError(storage.NewCorruptObjError(etcdKey(v, namespace, name), corrupt)), err)
@@ -41,7 +41,7 @@ func etcdKey(v *resource.Version, namespace, name string) string {
 const maxCorrupt = 100
 
 // decodeEach decodes records one by one. If some cannot be read, the error names them, as the
-// answer of a real server to a list does.
+// answer of a real server to a list does. Where objects are not reported as corrupt, it is that of the first one.
 func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, error) {
 	all := make([]runtime.Object, 0, len(records))
 	var unreadable, reasons []error
@@ -53,7 +53,7 @@ func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, 
 		case err == nil:
 			all = append(all, obj)
 			continue
-		case !errors.As(err, &corrupt):
+		case !errors.As(err, &corrupt) || !resource.ReportsCorrupt():
 			return nil, err
 		}
 		key := "/registry" + etcdKey(v, v.Resource.NamespaceOf(record.Key), v.Resource.NameOf(record.Key))

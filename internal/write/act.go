@@ -36,8 +36,8 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 	return action.Do(a.ctx, a.name, obj, validate, a.operationOptions(admission.Create).(*metav1.CreateOptions))
 }
 
-// Review answers the object that was sent, which it alters, such as a SubjectAccessReview. It does not
-// call admission, because nothing is stored.
+// Review answers the object that was sent, which it alters, such as a SubjectAccessReview. Nothing is stored, so
+// that of admission only webhooks are called, and only where the version of the process does so.
 func (p *Pipeline) Review(ctx context.Context, r Request, obj runtime.Object) (runtime.Object, error) {
 	a := p.attempt(apirequest.WithNamespace(ctx, r.Namespace), &r, r.Version)
 	if _, err := a.receive(obj, false); err != nil {
@@ -47,7 +47,13 @@ func (p *Pipeline) Review(ctx context.Context, r Request, obj runtime.Object) (r
 	if err != nil {
 		return nil, err
 	}
-	return a.version.Unstored.Review(a.ctx, managed.Object)
+	a.chain = a.chain.ForReviews()
+	if _, err := a.mutate(admission.Create, managed.Object, nil); err != nil {
+		return nil, err
+	}
+	return a.version.Unstored.Review(a.ctx, managed.Object, func(_ context.Context, obj runtime.Object) error {
+		return a.validateByChain(admission.Create, &resource.Decoded{Object: obj}, nil, admitted{})
+	})
 }
 
 // Connect calls admission for a connection with the options, which are of the view's kind.

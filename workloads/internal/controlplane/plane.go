@@ -162,7 +162,7 @@ func (p *Plane) makeControllers(ctx context.Context, b *builder) error {
 		rows = table
 	}
 	for _, r := range rows {
-		if !slices.Contains(p.config.Controllers, r.name) {
+		if !slices.Contains(p.config.Controllers, r.name) || isOff(r.name) {
 			continue
 		}
 		b.ctx = withName(ctx, r.name, p.config.Report)

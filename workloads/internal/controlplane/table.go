@@ -1,6 +1,13 @@
 package controlplane
 
-import "context"
+import (
+	"context"
+	"slices"
+
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
+	"k8s.io/kubernetes/pkg/features"
+)
 
 // runFunc runs a controller until the context ends.
 type runFunc func(context.Context)
@@ -56,6 +63,20 @@ var table = []row{
 	// accounts.go
 	{"serviceaccount-token-controller", secretTokens},
 	{"legacy-serviceaccount-token-cleaner-controller", tokenCleaner},
+}
+
+// gates has the feature gates without which kube-controller-manager does not run a controller. In older versions some are off, and
+// the kinds that the controller follows are not served.
+var gates = map[string][]featuregate.Feature{
+	"volumeattributesclass-protection-controller": {features.VolumeAttributesClass},
+	"resourceclaim-controller":                    {features.DynamicResourceAllocation},
+	"device-taint-eviction-controller":            {features.DynamicResourceAllocation, features.DRADeviceTaints},
+	"podcertificaterequest-cleaner-controller":    {features.PodCertificateRequest},
+}
+
+// isOff reports whether a feature gate turns a controller off.
+func isOff(name string) bool {
+	return slices.ContainsFunc(gates[name], func(gate featuregate.Feature) bool { return !utilfeature.DefaultFeatureGate.Enabled(gate) })
 }
 
 // Names returns the names of all controllers.

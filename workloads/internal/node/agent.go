@@ -156,11 +156,14 @@ func (a *Agent) follow() error {
 	if len(a.config.Runtimes) == 0 {
 		return nil // no volume has content
 	}
-	for kind, informer := range map[string]cache.SharedIndexInformer{
-		"configmap":   a.config.Informers.Core().V1().ConfigMaps().Informer(),
-		"secret":      a.config.Informers.Core().V1().Secrets().Informer(),
-		"trustbundle": a.config.Informers.Certificates().V1().ClusterTrustBundles().Informer(),
-	} {
+	sources := map[string]cache.SharedIndexInformer{
+		"configmap": a.config.Informers.Core().V1().ConfigMaps().Informer(),
+		"secret":    a.config.Informers.Core().V1().Secrets().Informer(),
+	}
+	if utilfeature.DefaultFeatureGate.Enabled(features.ClusterTrustBundle) { // they are served
+		sources["trustbundle"] = a.config.Informers.Certificates().V1().ClusterTrustBundles().Informer()
+	}
+	for kind, informer := range sources {
 		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(object any) { a.source(kind, object) },
 			UpdateFunc: func(_, object any) { a.source(kind, object) },

@@ -1,6 +1,7 @@
 package fakecluster_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,7 +76,8 @@ func TestTextThatIsNotUTF8IsReplaced(t *testing.T) {
 			check("get as JSON", read, err)
 			for _, path := range []string{"/api/v1/namespaces/default/configmaps", "/api/v1/namespaces/default/configmaps/a"} {
 				for _, accept := range []string{"application/yaml", "application/json", "application/json;as=Table;v=v1;g=meta.k8s.io"} {
-					if code, body := send(t, c, path, "Accept", accept); code != 200 {
+					// With any release of Go the character is stored, not its escape.
+					if code, body := send(t, c, path, "Accept", accept); code != 200 || accept == "application/json" && !strings.Contains(body, "x\ufffdy") {
 						t.Errorf("%s as %s: %d %s", path, accept, code, body)
 					}
 				}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fakecluster/fakecluster/internal/testing/gotext"
 )
 
 const planetsPath = "/apis/example.com/v1/planets"
@@ -77,7 +79,7 @@ func TestHostileBodies(t *testing.T) {
 				t.Helper()
 				expect(t, way+": code", a.code, tt.code)
 				if tt.message != "" {
-					expect(t, way+": message", statusOf(t, a).Message, tt.message)
+					expect(t, way+": message", statusOf(t, a).Message, gotext.JSON(tt.message))
 				}
 			}
 			if tt.code != 500 { // a dry run does not meet the limit of etcd

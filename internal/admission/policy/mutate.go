@@ -229,10 +229,11 @@ func (r *request) patch(ctx context.Context, patcher patch.Patcher, i invocation
 		return err
 	}
 	if _, isMap := versioned.VersionedObject.Object().(*unstructured.Unstructured); !isMap {
-		if patched, err = r.GetObjectConvertor().ConvertToVersion(patched, versioned.VersionedKind.GroupVersion()); err != nil {
+		// Upstream converts to the version of the request, also if the policy sees another one. Built-in kinds are
+		// converted only to and from their internal version, so that such a policy denies every request.
+		if patched, err = r.GetObjectConvertor().ConvertToVersion(patched, versioned.GetKind().GroupVersion()); err != nil {
 			return err
 		}
-		patched.GetObjectKind().SetGroupVersionKind(versioned.VersionedKind)
 	}
 	r.GetObjectDefaulter().Default(patched)
 	versioned.UpdateObject(patched)

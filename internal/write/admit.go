@@ -181,9 +181,9 @@ func (a attempt) operationOptions(operation admission.Operation) runtime.Object 
 	if operation != admission.Delete {
 		return nil
 	}
-	options := &metav1.DeleteOptions{}
-	if change, ok := a.request.Change.(Delete); ok {
-		options = change.Options.DeepCopy()
+	options := a.deletion.DeepCopy()
+	if change, ok := a.request.Change.(Delete); ok && a.request.Collection {
+		options = change.Options.DeepCopy() // all objects of a collection are deleted with copies of the options
 	}
 	options.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("DeleteOptions"))
 	return options

@@ -15,8 +15,9 @@ import (
 )
 
 // remove carries out a Delete. If a finalizer, content or a grace period holds the object
-// back, remove marks it as being deleted, once. It alters the options.
-func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
+// back, remove marks it as being deleted, once. It alters the options of the attempt.
+func (a attempt) remove() (Result, error) {
+	options := a.deletion
 	if ignore := options.IgnoreStoreReadErrorWithClusterBreakingPotential; ignore != nil && *ignore {
 		return a.removeUnreadable()
 	}
@@ -30,6 +31,9 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	content := a.version.ContentFirst
 	if content != nil {
 		if err := a.checkPreconditions(options.Preconditions, current.Object, content.Mismatch); err != nil {
+			return Result{}, err
+		}
+		if err := requireUID(options, current.Object); err != nil {
 			return Result{}, err
 		}
 	}
@@ -60,8 +64,14 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	}
 	finalizers := a.propagationFinalizers(metadata.GetFinalizers(), options)
 	if !graceful && len(finalizers) == 0 {
-		if a.request.isDryRun() && len(metadata.GetFinalizers()) > 0 {
-			return a.removeEmptied()
+		if len(metadata.GetFinalizers()) > 0 {
+			if a.request.isDryRun() {
+				return a.removeEmptied()
+			}
+			// Upstream gives up an update that would take the finalizers, and admits the removal once more.
+			if require, err = a.admitDelete(current.Object); err != nil {
+				return Result{}, err
+			}
 		}
 		return a.removeNow(record, obj, require)
 	}
@@ -88,6 +98,21 @@ func (a attempt) remove(options *metav1.DeleteOptions) (Result, error) {
 	}
 	a.marked.Deleted = true
 	return a.removeNow(marked, obj.DeepCopyObject(), require) // others have obj by now
+}
+
+// requireUID adds to the options that the object has its present uid, as the storages of Namespaces and
+// definitions do before they call admission.
+func requireUID(options *metav1.DeleteOptions, current runtime.Object) error {
+	metadata, err := meta.Accessor(current)
+	if err != nil {
+		return err
+	}
+	if options.Preconditions == nil {
+		options.Preconditions = &metav1.Preconditions{}
+	}
+	uid := metadata.GetUID()
+	options.Preconditions.UID = &uid
+	return nil
 }
 
 // endedElsewhere reports whether an attempt of this request has marked the object as deleted, and another client, such

@@ -2,6 +2,8 @@ package write_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,6 +99,80 @@ func TestADeleteSucceedsIfTheMarkedObjectIsEndedElsewhere(t *testing.T) {
 			equal(t, "deleted", result.Deleted, true)
 			_, err = b.Store.Get(b.key())
 			equal(t, "an object is there", err == nil, c.remains)
+		})
+	}
+}
+
+// Admission sees what the kind has made of the options of a delete. In a collection it sees those of the request.
+func TestTheOptionsOfADeleteThatAdmissionSees(t *testing.T) {
+	five, negative := int64(5), int64(-5)
+	for _, c := range []struct {
+		rule       string
+		kind       resource.Deletion
+		collection bool
+		options    metav1.DeleteOptions
+		want       string
+	}{
+		{"the period that the kind has chosen", resource.Deletion{Graceful: inSeconds(30)}, false, metav1.DeleteOptions{}, "30"},
+		{"the period of the request", resource.Deletion{Graceful: inSeconds(30)}, false, metav1.DeleteOptions{GracePeriodSeconds: &five}, "5"},
+		{"no negative period", resource.Deletion{}, false, metav1.DeleteOptions{GracePeriodSeconds: &negative}, "1"},
+		{"no period", resource.Deletion{}, false, metav1.DeleteOptions{}, "none"},
+		{"a collection", resource.Deletion{Graceful: inSeconds(30)}, true, metav1.DeleteOptions{}, "none"},
+		{"a collection with a negative period", resource.Deletion{}, true, metav1.DeleteOptions{GracePeriodSeconds: &negative}, "-5"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			b := newBench(t)
+			b.forget = func(v *resource.Version) { v.Deletion = c.kind }
+			b.make()
+			seen := ""
+			b.validate = func(w *admission.Write) error {
+				seen = "none"
+				if period := w.GetOperationOptions().(*metav1.DeleteOptions).GracePeriodSeconds; period != nil {
+					seen = fmt.Sprint(*period)
+				}
+				return nil
+			}
+			r := b.request(write.Delete{Options: &c.options})
+			r.Collection = c.collection
+			if _, err := b.Run(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "gracePeriodSeconds", seen, c.want)
+		})
+	}
+}
+
+// A finalizer that the delete itself takes away is taken together with the object, which admission admits twice.
+func TestHowOftenADeleteIsAdmitted(t *testing.T) {
+	background := metav1.DeletePropagationBackground
+	for _, c := range []struct {
+		rule   string
+		kind   resource.Deletion
+		orphan bool
+		want   int
+	}{
+		{"an object that is gone at once", resource.Deletion{}, false, 1},
+		{"an object that ends within no time", resource.Deletion{Graceful: inSeconds(0)}, false, 2},
+		{"an object with a finalizer that the options take", resource.Deletion{}, true, 2},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			b := newBench(t)
+			b.forget = func(v *resource.Version) { v.Deletion = c.kind }
+			b.make()
+			if c.orphan {
+				b.put(b.key(), strings.Replace(b.stored("@this")[0], `"name":"a"`, `"name":"a","finalizers":["orphan"]`, 1))
+			}
+			admitted := 0
+			b.validate = func(*admission.Write) error {
+				admitted++
+				return nil
+			}
+			result, err := b.Run(t.Context(), b.request(write.Delete{Options: &metav1.DeleteOptions{PropagationPolicy: &background}}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "deleted", result.Deleted, true)
+			equal(t, "calls", admitted, c.want)
 		})
 	}
 }

@@ -74,6 +74,9 @@ type attempt struct {
 	// unmanaged says that the object is stored without its managedFields, because with them it
 	// is too large.
 	unmanaged bool
+	// deletion has the options of a delete, with what the kind has made of them: admission sees the grace period
+	// of a Pod.
+	deletion *metav1.DeleteOptions
 	// observe gets the reports of the stages.
 	observe *observe.Write
 	// stage takes an update in place of the store; nil: the store takes it.
@@ -106,7 +109,8 @@ func (a attempt) run() (Result, error) {
 		}
 		return a.createNew(obj)
 	case Delete:
-		return a.remove(change.Options.DeepCopy())
+		a.deletion = change.Options.DeepCopy()
+		return a.remove()
 	case Replace:
 		return a.replace(change)
 	case Patch:

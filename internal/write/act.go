@@ -30,6 +30,11 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 	if err != nil {
 		return nil, err
 	}
+	if admitted.replaced {
+		if err := dropDuplicateOwnersOf(a.ctx, obj, afterAdmission); err != nil {
+			return nil, err
+		}
+	}
 	validate := func(_ context.Context, obj runtime.Object) error {
 		return a.validatingAdmission(admission.Create, &resource.Decoded{Object: obj}, nil, admitted)
 	}

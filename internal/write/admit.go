@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
-	registryrest "k8s.io/apiserver/pkg/registry/rest"
 
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -97,18 +96,7 @@ func (a attempt) mutate(operation admission.Operation, obj, old runtime.Object) 
 	if err := a.chain.Mutate(a.ctx, w); err != nil {
 		return false, err
 	}
-	if !w.Replaced() {
-		return false, nil
-	}
-	metadata, err := meta.Accessor(obj)
-	if err != nil {
-		return true, apierrors.NewInternalError(err)
-	}
-	dropDuplicateOwners(a.ctx, metadata, afterAdmission)
-	if a.projection != nil {
-		return true, nil
-	}
-	return true, registryrest.EnsureObjectNamespaceMatchesRequestNamespace(a.request.Namespace, metadata)
+	return w.Replaced(), nil
 }
 
 // validatingAdmission is the second phase of admission, which may deny a valid write. Afterwards it removes

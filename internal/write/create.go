@@ -6,6 +6,9 @@ import (
 	"github.com/tidwall/gjson"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	registryrest "k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
@@ -18,7 +21,7 @@ func (a attempt) createNew(obj resource.Decoded) (Result, error) {
 		return Result{}, apierrors.NewInternalError(err)
 	}
 	generated := metadata.GetName() == "" && metadata.GetGenerateName() != ""
-	result, err := a.create(newObject{Decoded: obj, owners: beforeAdmission, unversioned: true})
+	result, err := a.create(newObject{Decoded: obj, owners: beforeAdmission})
 	var exists *store.ExistsError
 	if errors.As(err, &exists) {
 		err = a.alreadyExists(exists)
@@ -50,4 +53,40 @@ func (a attempt) alreadyExists(e *store.ExistsError) error {
 		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 	}
 	return &takenError{err}
+}
+
+// receiveNew checks the metadata of an object to create. Unlike that of a create, the metadata of an update that
+// creates has been compared with the request already, and keeps what the client must not set until admission has seen
+// it.
+func (a *attempt) receiveNew(n newObject) (metav1.Object, error) {
+	if !n.updates {
+		return a.receive(n.Object, false)
+	}
+	metadata, err := meta.Accessor(n.Object)
+	if err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	return metadata, nil
+}
+
+// fillMetadata sets the metadata that the server generates, whatever admission has made of it.
+func (a attempt) fillMetadata(metadata metav1.Object, n newObject) error {
+	if n.updates {
+		if _, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(n.Object); err != nil {
+			return err
+		}
+		registryrest.WipeObjectMetaSystemFields(metadata)
+	}
+	metadata.SetCreationTimestamp(a.p.Now())
+	metadata.SetUID(a.p.Random.UID())
+	base := metadata.GetGenerateName()
+	if n.updates || metadata.GetName() != "" || base == "" {
+		return nil
+	}
+	name := a.p.Random.Name(base)
+	if a.version.Strategy.GenerateName(base) == base {
+		name = base // the names of the kind have a meaning, as those of IPAddresses do
+	}
+	metadata.SetName(name)
+	return nil
 }

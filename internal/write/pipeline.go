@@ -144,10 +144,9 @@ type newObject struct {
 	managed bool
 	// owners says when duplicate ownerReferences of the object are looked for.
 	owners string
-	// unversioned says that the object must not have a resourceVersion. A create requires
-	// that; an update or an apply that creates does not.
-	unversioned bool
-	// updates says that the request is an update or an apply.
+	// updates says that the request is an update or an apply. Such an object is stored under the name of the
+	// request, whatever admission makes of its name, and may have a resourceVersion. The metadata that a
+	// client cannot set is removed only after admission.
 	updates bool
 }
 
@@ -173,11 +172,13 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	if err := a.isBounded(n.Object); err != nil {
 		return Result{}, err
 	}
-	metadata, err := a.receive(n.Object, false)
+	metadata, err := a.receiveNew(n)
 	if err != nil {
 		return Result{}, err
 	}
-	dropDuplicateOwners(a.ctx, metadata, n.owners)
+	if n.owners == beforeAdmission {
+		dropDuplicateOwners(a.ctx, metadata, beforeAdmission)
+	}
 
 	// Field management.
 	if !n.managed {
@@ -197,6 +198,9 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if n.owners == afterAdmission || admitted.replaced {
+		dropDuplicateOwners(a.ctx, metadata, afterAdmission)
+	}
 	if a.unmanaged {
 		metadata.SetManagedFields(nil)
 	}
@@ -208,14 +212,8 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	}
 
 	// The metadata that the server sets.
-	metadata.SetCreationTimestamp(a.p.Now())
-	metadata.SetUID(a.p.Random.UID())
-	if base := metadata.GetGenerateName(); metadata.GetName() == "" && base != "" {
-		name := a.p.Random.Name(base)
-		if a.version.Strategy.GenerateName(base) == base {
-			name = base // the names of the kind have a meaning, as those of IPAddresses do
-		}
-		metadata.SetName(name)
+	if err := a.fillMetadata(metadata, n); err != nil {
+		return Result{}, err
 	}
 
 	// What the object claims of the cluster, then the kind's strategy, which prepares the object
@@ -248,13 +246,15 @@ func (a attempt) create(n newObject) (result Result, err error) {
 
 	// The commit. The storage of a real server rejects a resourceVersion, and a dry run does not
 	// reach it.
-	if n.unversioned && !a.request.isDryRun() {
-		if revision, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(n.Object); err == nil && revision != 0 {
+	name := a.request.Name
+	if !n.updates {
+		name = metadata.GetName()
+		if revision, err := (storage.APIObjectVersioner{}).ObjectResourceVersion(n.Object); err == nil && revision != 0 && !a.request.isDryRun() {
 			return Result{}, storage.ErrResourceVersionSetOnCreate
 		}
 	}
 	a.observe.Changed(n.Object, nil)
-	result, err = a.commitCreate(metadata.GetName(), n.Decoded, admitted.require)
+	result, err = a.commitCreate(name, n.Decoded, admitted.require)
 	committed = err == nil
 	return result, err
 }
@@ -297,8 +297,10 @@ func (a attempt) update(e edit) (Result, error) {
 	if err := a.isBounded(wanted.Object); err != nil {
 		return Result{}, err
 	}
-	if err := dropDuplicateOwnersOf(a.ctx, wanted.Object, e.owners); err != nil {
-		return Result{}, err
+	if e.owners == beforeAdmission {
+		if err := dropDuplicateOwnersOf(a.ctx, wanted.Object, beforeAdmission); err != nil {
+			return Result{}, err
+		}
 	}
 
 	// Field management.
@@ -316,6 +318,11 @@ func (a attempt) update(e edit) (Result, error) {
 	admitted, err := a.mutatingAdmission(admission.Update, wanted.Object, shown.Object)
 	if err != nil {
 		return Result{}, err
+	}
+	if e.owners == afterAdmission || admitted.replaced {
+		if err := dropDuplicateOwnersOf(a.ctx, wanted.Object, afterAdmission); err != nil {
+			return Result{}, err
+		}
 	}
 	if a.unmanaged {
 		metadata, err := meta.Accessor(wanted.Object)

@@ -16,16 +16,19 @@ import (
 // accepts. For objects that are maps, that takes as long as the schema does.
 func (a attempt) prepareAndValidateCreate(of *resource.Decoded) error {
 	obj, strategy := of.Object, a.version.Strategy
+	metadata, err := meta.Accessor(obj)
+	if err != nil {
+		return err
+	}
+	if err := registryrest.EnsureObjectNamespaceMatchesRequestNamespace(a.request.Namespace, metadata); err != nil {
+		return err
+	}
 	isValid := a.version.MetadataIsValid != nil && a.version.MetadataIsValid(obj, nil)
 	if a.version.Informed != nil {
 		strategy = a.version.Informed(resource.Informed{Facts: &of.Facts, ValidMetadata: isValid})
 	}
 	if !isValid {
 		return registryrest.BeforeCreate(strategy, a.ctx, obj)
-	}
-	metadata, err := meta.Accessor(obj)
-	if err != nil {
-		return err
 	}
 	strategy.PrepareForCreate(a.ctx, obj)
 	if errs := strategy.Validate(a.ctx, obj); len(errs) > 0 {

@@ -25,7 +25,7 @@ var errModified = errors.New("the object has been modified; please apply your ch
 // maxAttempts is how often a write is tried while others come first. Only the context ends such a write
 // on a real server. Here a write may come from a hook of this very write, such as a function that updates
 // the object that it is called for, and in a synctest bubble no time passes until the deadline then.
-const maxAttempts = 10_000
+const maxAttempts = 1_000
 
 // errOvertaken is the error of a write that was tried maxAttempts times.
 var errOvertaken = apierrors.NewTimeoutError(

@@ -121,13 +121,13 @@ type scaleOwners struct{ resource.Fields }
 
 // Apply implements resource.Fields.
 func (f scaleOwners) Apply(current resource.Decoded, configuration *unstructured.Unstructured, manager string, force bool, now metav1.Time) (runtime.Object, *fields.Managed, error) {
+	before, ok := current.Object.(*autoscalingv1.Scale)
+	if configuration.GroupVersionKind() == scaleKind && (!ok || len(before.ManagedFields) == 0) {
+		return nil, nil, fmt.Errorf("failed to create manager for existing fields: failed to convert live object (/; %s) to proper version: %w", scaleKind, errNoScale)
+	}
 	obj, managed, err := f.Fields.Apply(current, configuration, manager, force, now)
 	if err != nil {
 		return nil, nil, err
-	}
-	before, ok := current.Object.(*autoscalingv1.Scale)
-	if !ok || len(before.ManagedFields) == 0 {
-		return nil, nil, fmt.Errorf("failed to create manager for existing fields: failed to convert live object (/; %s) to proper version: %w", scaleKind, errNoScale)
 	}
 	if after, ok := obj.(*autoscalingv1.Scale); !ok || !sameScale(before, after) {
 		return nil, nil, fmt.Errorf("failed to convert new object (%s/%s; %s) to proper version: %w", configuration.GetNamespace(), configuration.GetName(), scaleKind, errNoScale)

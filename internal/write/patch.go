@@ -88,17 +88,17 @@ func (a attempt) patchJSON(p Patch, current resource.Decoded) (resource.Decoded,
 		}
 		complaints = append(complaints, strict.Errors()...)
 	}
-	return obj, a.reportDecodingErrors(p, complaints, string(after))
+	return obj, a.reportDecodingErrors(p, complaints, func() string { return string(after) })
 }
 
 // reportDecodingErrors warns of unknown and duplicate fields, or refuses the patch because of them, as
 // fieldValidation says.
-func (a attempt) reportDecodingErrors(p Patch, complaints []error, patched string) error {
+func (a attempt) reportDecodingErrors(p Patch, complaints []error, patched func() string) error {
 	if len(complaints) == 0 || !reportsStrictErrors(p.Validation) {
 		return nil
 	}
 	if rejectsStrictErrors(p.Validation) {
-		return invalidPatch(patched, runtime.NewStrictDecodingError(complaints))
+		return invalidPatch(patched(), runtime.NewStrictDecodingError(complaints))
 	}
 	for _, c := range complaints {
 		WarnStrictErrors(a.ctx, c)
@@ -211,20 +211,23 @@ func (a attempt) patchStrategically(p Patch, current runtime.Object) (runtime.Ob
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	shown := fmt.Sprintf("%+v", patch)
 	obj, err := a.shownAs().Patches.StrategicMerge(current, patch, reportsStrictErrors(p.Validation))
 	a.observe.Merged(a.shownAs(), current, patch, obj, nil)
 	if strict, ok := runtime.AsStrictDecodingError(err); ok && obj != nil {
 		complaints = append(complaints, strict.Errors()...)
 	} else if err != nil {
-		return nil, strategicMergeError(err, shown)
+		return nil, strategicMergeError(err, patch)
 	}
-	return obj, a.reportDecodingErrors(p, complaints, shown)
+	return obj, a.reportDecodingErrors(p, complaints, func() string { return printedPatch(patch) })
 }
+
+// printedPatch is a patch as upstream shows it in an error: as the merge has left it, without the directives and the
+// nulls that it has taken out.
+func printedPatch(patch map[string]any) string { return fmt.Sprintf("%+v", patch) }
 
 // strategicMergeError answers 400 to a malformed patch and 422 to one that does not fit the
 // object.
-func strategicMergeError(err error, patch string) error {
+func strategicMergeError(err error, patch map[string]any) error {
 	for _, bad := range []error{
 		mergepatch.ErrBadJSONDoc, mergepatch.ErrBadPatchFormatForPrimitiveList, mergepatch.ErrBadPatchFormatForRetainKeys,
 		mergepatch.ErrBadPatchFormatForSetElementOrderList, mergepatch.ErrUnsupportedStrategicMergePatchFormat,
@@ -238,7 +241,7 @@ func strategicMergeError(err error, patch string) error {
 	}
 	var decoding *resource.PatchedError
 	if errors.As(err, &decoding) {
-		return invalidPatch(patch, decoding.Err)
+		return invalidPatch(printedPatch(patch), decoding.Err)
 	}
 	return err
 }

@@ -58,7 +58,7 @@ func (r *request) readBody() ([]byte, error) {
 		return nil, errors.Join(late, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the request: %w", err)
+		return nil, err // a client sees it as it is
 	}
 	if r.version.Typed {
 		isText := !strings.Contains(r.http.Header.Get("Content-Type"), "protobuf")

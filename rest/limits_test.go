@@ -136,6 +136,34 @@ func TestEveryRequestHasADeadline(t *testing.T) {
 	})
 }
 
+// TestABodyThatIsNotInChunks sends bodies whose chunks cannot be read. Clients see the error of net/http.
+func TestABodyThatIsNotInChunks(t *testing.T) {
+	c := start(t)
+	c.install("widgets")
+	for _, tt := range []struct{ body, want string }{
+		{"zz\r\n{}\r\n0\r\n\r\n", "invalid byte in chunk length"},
+		{"2\r\n{}x\r\n0\r\n\r\n", "malformed chunked encoding"},
+		{"fffffffffffffffff\r\n{}\r\n0\r\n\r\n", "http chunk length too large"},
+		{"\r\n{}\r\n0\r\n\r\n", "empty hex number for chunk length"},
+	} {
+		for _, line := range []string{"POST " + widgetsPath, "PUT " + widgetsPath + "/a", "DELETE " + widgetsPath} {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(c.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%s", line, token, tt.body)
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			body, err := io.ReadAll(res.Body)
+			expect(t, line, fmt.Sprint(strings.TrimSpace(string(body)), err), `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"`+tt.want+`","code":500}<nil>`)
+		}
+	}
+}
+
 // TestARevisionThatNoSignedNumberHolds reads at what would overflow.
 func TestARevisionThatNoSignedNumberHolds(t *testing.T) {
 	c := start(t)

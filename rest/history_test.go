@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"bufio"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -58,6 +59,8 @@ func TestContinueAfterCompaction(t *testing.T) {
 	status := statusOf(t, a)
 	expect(t, "expired", []any{a.code, status.Reason, status.Message}, []any{http.StatusGone, metav1.StatusReasonExpired,
 		"The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."})
+	token, err := base64.RawURLEncoding.DecodeString(status.Continue)
+	expect(t, "token", fmt.Sprint(string(token), err), `{"v":"meta.k8s.io/v1","rv":-1,"start":"a\u0000"}<nil>`)
 	rest := c.list(widgetsPath + "?limit=1&continue=" + status.Continue)
 	expect(t, "inconsistent", namesOf(rest), []string{"c"})
 	expect(t, "the inconsistent list goes on consistently", namesOf(c.list(widgetsPath+"?continue="+rest.Continue)), []string{"d"})

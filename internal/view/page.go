@@ -202,7 +202,7 @@ func listError(err error, r *resource.Resource, o *internalversion.ListOptions, 
 		return tooLarge(r, uint64(future.Requested), uint64(future.Current))
 	case errors.As(err, &compacted) && o.Continue != "":
 		expired := apierrors.NewResourceExpired(continueExpired)
-		token, err := encodeContinue(start, prefix, -1)
+		token, err := storage.EncodeContinue(start, prefix, -1) // etcd's own list ends its prefix in a slash
 		if err != nil {
 			return err
 		}

@@ -154,7 +154,7 @@ func (c objectConverter) ConvertToVersion(in runtime.Object, target runtime.Grou
 	kind := in.GetObjectKind().GroupVersionKind()
 	to, ok := target.KindForGroupVersionKinds([]schema.GroupVersionKind{kind})
 	if !ok {
-		return nil, fmt.Errorf("%v is unstructured and is not suitable for converting to %q", kind, target)
+		return nil, errUnsuitable(kind, target)
 	}
 	u, ok := in.(*unstructured.Unstructured)
 	if !ok {
@@ -164,6 +164,11 @@ func (c objectConverter) ConvertToVersion(in runtime.Object, target runtime.Grou
 		return u, nil
 	}
 	return c.reversion(u.DeepCopy(), to.Version)
+}
+
+// errUnsuitable is the error of an object of another group than that of the definition.
+func errUnsuitable(kind schema.GroupVersionKind, target runtime.GroupVersioner) error {
+	return fmt.Errorf("%v is unstructured and is not suitable for converting to %q", kind, target)
 }
 
 // ConvertFieldLabel implements runtime.ObjectConvertor.

@@ -45,7 +45,11 @@ func (o customObjects) Convert(in, out, _ any) error {
 	if !ok {
 		return fmt.Errorf("output type %T in not valid for unstructured conversion from %T", out, in)
 	}
-	converted, err := o.reversion(from.DeepCopy(), to.GroupVersionKind().Version)
+	kind, target := from.GroupVersionKind(), to.GroupVersionKind().GroupVersion()
+	if kind.Group != target.Group { // a plugin has changed it
+		return errUnsuitable(kind, target)
+	}
+	converted, err := o.reversion(from.DeepCopy(), target.Version)
 	if err != nil {
 		return err
 	}

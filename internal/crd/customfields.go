@@ -76,11 +76,17 @@ func (f *customFields) Update(current resource.Decoded, obj runtime.Object, mana
 	if !ok {
 		return f.upstream.Update(current, obj, manager, now)
 	}
+	metadata := is["metadata"].(map[string]any) // Before has seen that it is a map
+	sent, had := metadata["managedFields"]
+	delete(metadata, "managedFields") // a conversion webhook is sent the new object without them
 	result := e.Update(live, is, before, manager, now.Time)
 	if result.Declined != "" {
+		if had {
+			metadata["managedFields"] = sent
+		}
 		return f.upstream.Update(current, obj, manager, now)
 	}
-	setOwners(is["metadata"].(map[string]any), result.Managed) // Before has seen that it is a map
+	setOwners(metadata, result.Managed)
 	return obj, result.Managed, nil
 }
 

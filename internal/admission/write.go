@@ -55,6 +55,9 @@ func NewWrite(ctx context.Context, a admission.Attributes, v *resource.Version, 
 	return &Write{Attributes: a, ObjectInterfaces: objects{v.Codec.Objects(), c, ctx}, Cluster: c, Observe: observe.From(ctx)}
 }
 
+// Change records that a plugin has changed the object of the write itself.
+func (w *Write) Change() { w.replaced = true }
+
 // Replace sets the object of the write to one that a plugin has changed, in any version.
 func (w *Write) Replace(versioned runtime.Object) error {
 	w.replaced = true

@@ -32,7 +32,9 @@ func (w *Webhooks) Mutate(ctx context.Context, write *admission.Write) error {
 			return err
 		}
 	}
-	if m.patched {
+	if m.patched && !m.versioned.Dirty {
+		write.Change() // on the way to a webhook in another version, the object has been converted into that of the write
+	} else if m.patched {
 		if err := write.Replace(m.versioned.VersionedObject.Object()); err != nil {
 			return err
 		}

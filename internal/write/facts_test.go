@@ -87,7 +87,7 @@ func TestFactsAboutAnObjectDoNotChangeAWrite(t *testing.T) {
 	committed, refused := 0, 0
 	for n := range 1500 {
 		next := randomWrite(r)
-		mutates := r.IntN(8) == 0
+		mutates, metadata := r.IntN(8) == 0, oddMetadata(r)
 		var outcomes [2][2]string
 		for i, b := range both {
 			b.mutate = nil
@@ -100,6 +100,9 @@ func TestFactsAboutAnObjectDoNotChangeAWrite(t *testing.T) {
 					u = u.DeepCopy()
 					_ = unstructured.SetNestedField(u.Object, "aa", "spec", "unknown")
 					_ = unstructured.SetNestedField(u.Object, "aaa"[:n%4], "spec", "nested", "a")
+					for key, value := range metadata {
+						_ = unstructured.SetNestedField(u.Object, value, "metadata", key)
+					}
 					return w.Replace(u)
 				}
 			}
@@ -117,6 +120,20 @@ func TestFactsAboutAnObjectDoNotChangeAWrite(t *testing.T) {
 	if t.Logf("%d writes committed, %d refused", committed, refused); committed < 150 || refused < 150 {
 		t.Error("the test shows little")
 	}
+}
+
+// oddMetadata returns a field of the metadata that admission sets, or none.
+func oddMetadata(r *rand.Rand) map[string]any {
+	odd := []map[string]any{
+		{"name": "b"}, {"name": ""}, {"name": "", "generateName": "g-"}, {"generateName": "g-"}, {"namespace": "elsewhere"}, {"namespace": ""}, {"namespace": nil},
+		{"uid": "u"}, {"deletionTimestamp": "2001-01-01T00:00:00Z"}, {"deletionGracePeriodSeconds": int64(7)}, {"creationTimestamp": "2001-01-01T00:00:00Z"},
+		{"creationTimestamp": nil}, {"selfLink": "/x"}, {"generation": int64(7)}, {"resourceVersion": "5"}, {"resourceVersion": "abc"}, {"finalizers": []any{}},
+		{"finalizers": nil}, {"ownerReferences": nil}, {"labels": nil}, {"annotations": map[string]any{}},
+	}
+	if n := r.IntN(2 * len(odd)); n < len(odd) {
+		return odd[n]
+	}
+	return nil
 }
 
 // randomly is a write that a bench makes.

@@ -54,8 +54,8 @@ type Pipeline struct {
 }
 
 // attempt is one attempt at a write: the request, and what it depends on. It is passed by
-// value, so a stage cannot change what its caller sees. Only one field is set later: receive
-// takes the name from the object in the body, if the request does not have one.
+// value, so a stage cannot change what its caller sees. Two fields are set later: receive takes the
+// name from the object in the body, if the request does not have one, and run copies the options of a delete.
 type attempt struct {
 	p       *Pipeline
 	request *Request

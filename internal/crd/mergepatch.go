@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -14,7 +15,7 @@ import (
 // looks only at what the patch touches.
 func (c *codec) MergePatch(current resource.Decoded, patch map[string]any, reportUnknown bool) (resource.Decoded, error) {
 	was := current.Object.(*unstructured.Unstructured).Object
-	u := &unstructured.Unstructured{Object: resource.MergeMaps(was, patch)}
+	u := &unstructured.Unstructured{Object: mergeMaps(was, patch)}
 	if _, patched := patch["metadata"]; !patched {
 		ownMetadata(u.Object)
 	}
@@ -39,4 +40,32 @@ func ownMetadata(obj map[string]any) {
 	if m, ok := obj["metadata"].(map[string]any); ok {
 		obj["metadata"] = maps.Clone(m)
 	}
+}
+
+// mergeMaps returns the document with the JSON merge patch (RFC 7386) merged into it. The result shares parts
+// with both. mergeMaps may alter the patch, but not the document.
+func mergeMaps(document, patch map[string]any) map[string]any {
+	merged := make(map[string]any, len(document)+len(patch))
+	for key, value := range document {
+		if _, patched := patch[key]; !patched {
+			merged[key] = value
+		}
+	}
+	for key, value := range patch {
+		switch value := value.(type) {
+		case nil: // takes the key away
+		case map[string]any:
+			old, _ := document[key].(map[string]any)
+			merged[key] = mergeMaps(old, value)
+		default:
+			// The patch library copies a value that replaces an object as it is.
+			if _, ok := document[key].(map[string]any); ok {
+				merged[key] = value
+			} else {
+				json.DropNulls(value)
+				merged[key] = value
+			}
+		}
+	}
+	return merged
 }

@@ -214,7 +214,7 @@ func TestAMergePatchOfMapsIsWhatThePatchLibraryMakes(t *testing.T) {
 		if err := json.Unmarshal(after, &want); err != nil {
 			t.Fatal(err)
 		}
-		text, _ := json.Marshal(resource.MergeMaps(document, patch))
+		text, _ := json.Marshal(mergeMaps(document, patch))
 		if err := json.Unmarshal(text, &got); err != nil {
 			t.Fatal(err)
 		}

@@ -163,8 +163,11 @@ func unprocessable(err error) error {
 	return apierrors.NewGenericServerResponse(422, "", schema.GroupResource{}, "", err.Error(), 0, false)
 }
 
-// mergeJSON applies a merge patch.
+// mergeJSON applies a merge patch. The patch library applies those that are not plain JSON, and words the errors.
 func mergeJSON(p Patch, before []byte) (after []byte, complaints []error, err error) {
+	if after, ok := json.MergePatch(before, p.Body); ok {
+		return after, nil, nil
+	}
 	if reportsStrictErrors(p.Validation) {
 		patch := map[string]any{}
 		if complaints, err = kjson.UnmarshalStrict(p.Body, &patch); err != nil {
@@ -178,7 +181,7 @@ func mergeJSON(p Patch, before []byte) (after []byte, complaints []error, err er
 	return after, complaints, err
 }
 
-// mergeObjects applies a merge patch to the decoded object, without a detour through JSON.
+// mergeObjects applies a merge patch to a decoded custom object, without a detour through JSON.
 // Ok is false if anything about the patch or its outcome is unusual. Then mergeJSON applies
 // the patch, or words the error.
 func mergeObjects(p Patch, v *resource.Version, current resource.Decoded) (obj resource.Decoded, ok bool) {

@@ -1,6 +1,7 @@
 package crd
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -186,9 +187,10 @@ func (c *codec) Encode(obj runtime.Object) ([]byte, error) {
 	return json.Encode(u.Object)
 }
 
-// EncodeToStore implements resource.Codec: a status that the pipeline has reset gets its
-// defaults again. Stored is the object itself if it is in the storage version and decoding
-// its JSON would give the same values.
+// EncodeToStore implements resource.Codec. A real server stores an object in the storage version as it is, and whenever it reads the
+// object it prunes it, makes its metadata canonical and fills in the defaults: of a status that the pipeline has reset, for
+// example. Here the text is what readers see. The stored object is the object itself if it is in the storage version and
+// decoding its JSON would give the same values.
 func (c *codec) EncodeToStore(obj resource.Decoded) (resource.Encoded, error) {
 	u := obj.Object.(*unstructured.Unstructured)
 	converted := u.GetAPIVersion() != c.kind.GroupVersion().String()
@@ -199,18 +201,22 @@ func (c *codec) EncodeToStore(obj resource.Decoded) (resource.Encoded, error) {
 		}
 		obj.Facts = schema.Parts{}
 	}
-	var encoded resource.Encoded
-	if u.GetKind() == c.kind.Kind {
-		filled := c.schemas[c.kind.Version].node.Normalize(u.Object, schema.Walk{Do: schema.Default, Verified: obj.Facts})
-		if err := filled.Err(); err != nil {
-			return resource.Encoded{}, err
-		}
-		if encoded.Filled = filled.Changed; filled.Changed {
-			obj.Facts = schema.Parts{}
-		}
+	changed, err := c.readBack(u, obj.Facts)
+	if err != nil {
+		return resource.Encoded{}, err
+	}
+	if changed {
+		obj.Facts = schema.Parts{}
 	}
 	text, same, err := json.EncodeToStore(u.Object)
-	if encoded.Text = text; same && !converted {
+	encoded := resource.Encoded{Text: text, Filled: changed}
+	switch {
+	case err != nil:
+	case !same && !changed: // a real server stores a number as -0 and reads it as 0
+		var asIs []byte
+		asIs, err = json.Encode(u.Object)
+		encoded.Filled = !bytes.Equal(text, asIs)
+	case same && !converted:
 		encoded.Stored = obj
 	}
 	return encoded, err

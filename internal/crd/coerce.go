@@ -7,12 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/metadata"
 	"github.com/fakecluster/fakecluster/internal/schema"
 )
 
 // requiredFacts are the facts of an object that a write needs.
-const requiredFacts = schema.Valid | schema.Distinct | schema.EmbeddedValid | schema.Complete
+const requiredFacts = schema.Valid | schema.Distinct | schema.EmbeddedValid | schema.Complete | schema.Pruned
 
 // coerceOptions say what coerce has to do.
 type coerceOptions struct {
@@ -47,8 +48,8 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, 
 	var found coerced
 	var rewritten *metav1.ObjectMeta // if it must be written back
 	hasMetadata := false
-	asIs, isMap := u.Object["metadata"].(map[string]any)
-	canonical := isMap && metadata.IsCanonical(asIs) && (!o.stored || asIs["generation"] != nil)
+	asIs, _ := u.Object["metadata"].(map[string]any)
+	canonical := hasCanonicalMetadata(u, o.stored)
 	if !canonical {
 		rewritten, hasMetadata, found.Unknown, err = objectmeta.GetObjectMetaWithOptions(u.Object, objectmeta.ObjectMetaOptions{
 			DropMalformedFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown,
@@ -104,6 +105,47 @@ func (c *codec) coerce(u *unstructured.Unstructured, o coerceOptions) (coerced, 
 	return found, nil
 }
 
+// hasCanonicalMetadata reports whether coerce would leave the metadata as it is.
+func hasCanonicalMetadata(u *unstructured.Unstructured, stored bool) bool {
+	m, ok := u.Object["metadata"].(map[string]any)
+	return ok && metadata.IsCanonical(m) && (!stored || m["generation"] != nil)
+}
+
+// readBack makes of an object in the version of the codec what reading it from the store makes of it: nearly always the same.
+// It reports whether it has changed anything. As on a real server, an object is pruned before and after it gets its defaults, because
+// a default may contain nulls. The object may share with others what it has.
+func (c *codec) readBack(u *unstructured.Unstructured, verified schema.Parts) (changed bool, err error) {
+	if c.readsAsItIs(u, verified) {
+		return false, nil
+	}
+	before := u.Object
+	u.Object = runtime.DeepCopyJSON(u.Object)
+	if _, err := c.coerce(u, coerceOptions{stored: true, setDefaults: true}); err != nil {
+		return true, err
+	}
+	if _, err := c.coerce(u, coerceOptions{}); err != nil {
+		return true, err
+	}
+	return !json.Equal(before, u.Object), nil
+}
+
+// readsAsItIs reports whether readBack would change nothing. It may return false for such an object.
+func (c *codec) readsAsItIs(u *unstructured.Unstructured, verified schema.Parts) bool {
+	if !hasCanonicalMetadata(u, true) || u.GroupVersionKind() != c.kind {
+		return false
+	}
+	s, normal := c.schemas[c.kind.Version], schema.Complete|schema.Pruned
+	if c.preserve {
+		normal = schema.Complete
+	}
+	return s.node.Normalize(u.Object, schema.Walk{Check: normal, Verified: verified}).Has(normal) && s.hasCanonicalResources(u.Object)
+}
+
+// hasCanonicalResources reports whether coerce would leave the metadata of embedded resources as it is.
+func (s *compiledSchema) hasCanonicalResources(obj map[string]any) bool {
+	return !s.node.HasEmbedded() || s.node.Inspect(obj, schema.EmbeddedCanonical).Has(schema.EmbeddedCanonical)
+}
+
 // noSchema is the schema of versions that the definition does not have: every field is
 // unknown.
 var noSchema = &compiledSchema{node: schema.Compile(nil, nil)}
@@ -116,7 +158,7 @@ func (c *codec) normalize(u *unstructured.Unstructured, s *compiledSchema, o coe
 	if !c.preserve {
 		walk.Do = schema.Prune | schema.DropNulls
 	}
-	asTheyAre := !s.node.HasEmbedded() || s.node.Inspect(u.Object, schema.EmbeddedCanonical).Has(schema.EmbeddedCanonical)
+	asTheyAre := s.hasCanonicalResources(u.Object)
 	if !asTheyAre { // CoerceWithOptions rewrites them in place
 		if o.like != nil {
 			u.Object = runtime.DeepCopyJSON(u.Object)

@@ -1,6 +1,7 @@
 package crd
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"reflect"
@@ -15,7 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
 
+	localjson "github.com/fakecluster/fakecluster/internal/json"
+	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/schema"
 	"github.com/fakecluster/fakecluster/internal/testing/schematest"
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
@@ -23,14 +28,16 @@ import (
 var coercions = flag.Int("coercions", 4000, "how many random objects are coerced as upstream does it")
 
 // coerceAsUpstream does what upstream's decoder of custom resources does, one walk after
-// the other.
-func coerceAsUpstream(u map[string]any, structural *structuralschema.Structural, o coerceOptions) ([]string, error) {
+// the other. Preserve is spec.preserveUnknownFields.
+func coerceAsUpstream(u map[string]any, structural *structuralschema.Structural, preserve bool, o coerceOptions) ([]string, error) {
 	metadata, found, unknown, err := objectmeta.GetObjectMetaWithOptions(u, objectmeta.ObjectMetaOptions{DropMalformedFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown})
 	if err != nil {
 		return nil, err
 	}
-	unknown = append(unknown, pruning.PruneWithOptions(u, structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: o.reportUnknown})...)
-	defaulting.PruneNonNullableNullsWithoutDefaults(u, structural)
+	if !preserve {
+		unknown = append(unknown, pruning.PruneWithOptions(u, structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: o.reportUnknown})...)
+		defaulting.PruneNonNullableNullsWithoutDefaults(u, structural)
+	}
 	invalid, embedded := objectmeta.CoerceWithOptions(nil, u, structural, false, objectmeta.CoerceOptions{DropInvalidFields: o.stored, ReturnUnknownFieldPaths: o.reportUnknown})
 	if invalid != nil {
 		return nil, invalid
@@ -69,7 +76,7 @@ func TestObjectsAreCoercedAsUpstreamDoesIt(t *testing.T) {
 			obj := g.Object(s.Props, g.IntN(20))
 			o := coerceOptions{stored: g.IntN(2) == 0, reportUnknown: g.IntN(2) == 0, setDefaults: g.IntN(4) > 0}
 			want, got := runtime.DeepCopyJSON(obj), &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
-			wantUnknown, wantErr := coerceAsUpstream(want, compiled.structural, o)
+			wantUnknown, wantErr := coerceAsUpstream(want, compiled.structural, false, o)
 			found, err := c.coerce(got, o)
 			if compiled.node.HasEmbedded() {
 				embedded++
@@ -101,4 +108,95 @@ func TestObjectsAreCoercedAsUpstreamDoesIt(t *testing.T) {
 	if t.Log(what); embedded < 100 || refused < 20 || changed < 500 {
 		t.Errorf("%s: the test shows little", what)
 	}
+}
+
+// TestObjectsAreStoredAsUpstreamReadsThem compares the text that is stored of an object, which admission or an apply may have left
+// with unknown fields, nulls and odd metadata, with what a real server reads of it.
+func TestObjectsAreStoredAsUpstreamReadsThem(t *testing.T) {
+	g := schematest.Generator{Rand: seedtest.Rand(t)}
+	changed, unchanged, kept := 0, 0, 0
+	for n := 0; n < *coercions; {
+		s := schematest.NewSchema(t, g.Schema())
+		if s == nil {
+			continue
+		}
+		compiled, err := compileSchema(s.Props, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := runtimeschema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"}
+		c := &codec{kind: kind, schemas: map[string]*compiledSchema{"v1": compiled}, preserve: g.IntN(10) == 0}
+		for range 10 {
+			n++
+			u := &unstructured.Unstructured{Object: g.Object(s.Props, seedtest.Pick(g, 0, 0, 20))}
+			if _, ok := u.Object["metadata"].(map[string]any); ok && g.IntN(2) == 0 {
+				u.SetGeneration(1)
+			}
+			if g.IntN(3) > 0 { // as it has been decoded
+				if _, err := c.coerce(u, coerceOptions{setDefaults: true}); err != nil {
+					continue
+				}
+			}
+			facts := schema.Parts{}
+			if g.IntN(2) == 0 {
+				facts = compiled.node.Normalize(u.Object, schema.Walk{Check: requiredFacts}).Parts
+			}
+			filled, isKept, err := compareStored(c, u, facts)
+			if err != nil {
+				t.Fatalf("%v\nschema:\n%s", err, s)
+			}
+			if filled {
+				changed++
+			} else {
+				unchanged++
+			}
+			if isKept {
+				kept++
+			}
+		}
+	}
+	what := fmt.Sprintf("%d are read otherwise, %d as they were, %d objects are kept", changed, unchanged, kept)
+	if t.Log(what); changed < 500 || unchanged < 500 || kept < 500 {
+		t.Errorf("%s: the test shows little", what)
+	}
+}
+
+// compareStored compares what is stored of an object with what a real server reads of it.
+func compareStored(c *codec, u *unstructured.Unstructured, facts schema.Parts) (filled, kept bool, err error) {
+	raw, err := json.Marshal(u.Object)
+	if err != nil {
+		return false, false, err
+	}
+	var want map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &want); err != nil {
+		return false, false, err
+	}
+	for _, o := range []coerceOptions{{stored: true, setDefaults: true}, {}} {
+		if _, wantErr := coerceAsUpstream(want, c.schemas[c.kind.Version].structural, c.preserve, o); wantErr != nil {
+			if _, err := c.EncodeToStore(resource.Decoded{Object: u.DeepCopy(), Facts: facts}); err == nil {
+				return false, false, fmt.Errorf("%s is stored, but upstream cannot read it: %w", raw, wantErr)
+			}
+			return false, false, nil
+		}
+	}
+	text, _, err := localjson.EncodeToStore(want) // a default is -0.0 in this test alone: definitions are read like other objects
+	if err != nil {
+		return false, false, err
+	}
+	encoded, err := c.EncodeToStore(resource.Decoded{Object: u.DeepCopy(), Facts: facts})
+	if err != nil {
+		return false, false, err
+	}
+	if diff := cmp.Diff(string(text), string(encoded.Text)); diff != "" {
+		return false, false, fmt.Errorf("%s is stored as (-upstream +here):\n%s", raw, diff)
+	}
+	if filled = string(text) != string(raw); filled != encoded.Filled {
+		return false, false, fmt.Errorf("filled is %v, want %v, for %s", encoded.Filled, filled, raw)
+	}
+	if s := encoded.Stored.Object; s != nil {
+		if kept = true; !reflect.DeepEqual(want, s.(*unstructured.Unstructured).Object) {
+			return false, false, fmt.Errorf("the object of %s (-as it is read +stored):\n%s", raw, cmp.Diff(want, s.(*unstructured.Unstructured).Object))
+		}
+	}
+	return filled, kept, nil
 }

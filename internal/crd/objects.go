@@ -17,16 +17,6 @@ func (c *codec) Objects() resource.Objects {
 // Copy implements resource.Codec.
 func (c *codec) Copy(obj runtime.Object) runtime.Object { return obj.DeepCopyObject() }
 
-// Prune implements resource.Codec. Pruning alters an object, and this one may share parts
-// with the stored one, such as a status that the write does not set. So Prune copies the
-// object first.
-func (c *codec) Prune(obj runtime.Object) error {
-	u := obj.(*unstructured.Unstructured)
-	u.Object = runtime.DeepCopyJSON(u.Object)
-	_, err := c.coerce(u, coerceOptions{stored: true})
-	return err
-}
-
 // customObjects implements resource.Objects for the objects of a definition.
 type customObjects struct {
 	creater

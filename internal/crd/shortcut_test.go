@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -23,6 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/schema"
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -62,6 +65,11 @@ spec:
           l: {type: object, properties: {a: {type: string}, g: {type: array, items: {type: integer}}}}
           o: {type: object, x-kubernetes-map-type: atomic, additionalProperties: {type: integer}}
           p: {x-kubernetes-preserve-unknown-fields: true, minItems: 2, minProperties: 1, maxItems: 1, maxProperties: 3}
+          q: {type: object}
+          r: {type: array, items: {type: object}}
+          s: {type: object, additionalProperties: {type: object}}
+          t: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-embedded-resource: true}
+          u: {type: number}
 status:
   acceptedNames: {plural: things, singular: thing, kind: Thing, listKind: ThingList}
   conditions:
@@ -245,6 +253,35 @@ func structuralOf(t testing.TB, schema string) *structuralschema.Structural {
 	return structural
 }
 
+// embedded returns a resource whose metadata is not always as a server prints it.
+func embedded(r *rand.Rand) map[string]any {
+	metadata := map[string]any{"name": "a"}
+	for _, name := range []string{"finalizers", "ownerReferences", "labels", "creationTimestamp"} {
+		if r.IntN(3) == 0 {
+			metadata[name] = nil
+		}
+	}
+	return map[string]any{"apiVersion": "v1", "kind": "K", "metadata": metadata, "spec": seedtest.Object(r, 1)}
+}
+
+// stored returns what is read of an object after it has been stored.
+func stored(t *testing.T, c *codec, obj runtime.Object) runtime.Object {
+	t.Helper()
+	u := obj.(*unstructured.Unstructured)
+	if _, _, err := compareStored(c, u.DeepCopy(), schema.Parts{}); err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := c.EncodeToStore(resource.Decoded{Object: u.DeepCopy()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := c.DecodeStored(store.Record{Value: string(encoded.Text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
 func TestAnApplyOfTheSameFieldsIsWhatTheFieldManagerMakesOfIt(t *testing.T) {
 	applyIsWhatTheFieldManagerMakesOfIt(t, 3000)
 }
@@ -276,7 +313,16 @@ func applyIsWhatTheFieldManagerMakesOfIt(t *testing.T, objects int, replace ...s
 	configuration := func(fields map[string]any) *unstructured.Unstructured {
 		u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(fields)}
 		u.Object["apiVersion"], u.Object["kind"] = "example.com/v1", "Thing"
-		u.Object["metadata"] = map[string]any{"name": "a", "namespace": "b", "labels": map[string]any{"l": fmt.Sprint(r.IntN(3))}}
+		metadata := map[string]any{"name": "a", "namespace": "b", "labels": map[string]any{"l": fmt.Sprint(r.IntN(3))}}
+		for _, name := range []string{"finalizers", "ownerReferences"} {
+			if r.IntN(6) == 0 {
+				metadata[name] = []any{}
+			}
+		}
+		if r.IntN(12) == 0 {
+			metadata["finalizers"] = nil
+		}
+		u.Object["metadata"] = metadata
 		return u
 	}
 	// What a schema of these fields has values of, so that most applies are valid.
@@ -292,7 +338,13 @@ func applyIsWhatTheFieldManagerMakesOfIt(t *testing.T, objects int, replace ...s
 			func() (string, any) { return "k", []any{"x"} },
 			func() (string, any) { return "a", int64(1) },        // of a wrong type
 			func() (string, any) { return "g", []any{int64(1)} }, // with items of one
-		}[r.IntN(10)]()
+			func() (string, any) { return "q", seedtest.Object(r, 2) },
+			func() (string, any) { return "r", []any{seedtest.Object(r, 1), map[string]any{}}[:r.IntN(3)] },
+			func() (string, any) { return "s", map[string]any{"x": seedtest.Object(r, 1), "y": map[string]any{}} },
+			func() (string, any) { return "t", embedded(r) },
+			func() (string, any) { return "u", seedtest.Pick(r, 0.0, math.Copysign(0, -1), 2, 1.5, 1e3, 1e21) },
+			func() (string, any) { return "i", seedtest.Object(r, 2) },
+		}[r.IntN(16)]()
 	}
 	applies, changes, noops, refusals, declined := 0, 0, 0, 0, 0
 	for range max(seedtest.Cases(objects), 150) { // so many show something
@@ -353,7 +405,7 @@ func applyIsWhatTheFieldManagerMakesOfIt(t *testing.T, objects int, replace ...s
 			if !valid(want.(*unstructured.Unstructured)) {
 				break // it would be refused
 			}
-			live = want
+			live = stored(t, custom.codec, want)
 		}
 	}
 	t.Logf("%d applies, %d of them change something; %d are refused, %d declined", applies, changes, refusals, declined)

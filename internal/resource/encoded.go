@@ -12,7 +12,8 @@ type Encoded struct {
 	// Stored is what DecodeStored would make of the text, apart from the resourceVersion: the
 	// object itself or a copy. If it has no object, only decoding the text shows it.
 	Stored Decoded
-	// Filled says that the text has defaults which the object lacks. See Version.Tag.
+	// Filled says that reading changes what a real server has stored: the text has defaults which the object
+	// lacks, or lacks unknown fields which the object has. See Version.Tag.
 	Filled bool
 }
 

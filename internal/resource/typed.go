@@ -365,6 +365,3 @@ func (c *TypedCodec) View(store.Record) (string, bool) { return "", false }
 
 // Copy implements Codec.
 func (c *TypedCodec) Copy(obj runtime.Object) runtime.Object { return obj.DeepCopyObject() }
-
-// Prune implements Codec: a Go type has no unknown fields.
-func (c *TypedCodec) Prune(runtime.Object) error { return nil }

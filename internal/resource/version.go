@@ -226,8 +226,8 @@ type Codec interface {
 	// the end.
 	Encode(obj runtime.Object) ([]byte, error)
 
-	// EncodeToStore is Encode for the store. It also fills in the defaults that reading the
-	// object back would, so that the bytes are what readers see.
+	// EncodeToStore is Encode for the store. It also does what reading the object back does, so that the bytes
+	// are what readers see: it fills in the defaults, and drops unknown fields.
 	EncodeToStore(obj Decoded) (Encoded, error)
 
 	// View returns what Encode would make of what DecodeStored reads. If that takes
@@ -237,9 +237,6 @@ type Codec interface {
 	// Copy returns a copy of an object that may be altered and put through the pipeline. It
 	// may share with the object what no stage alters.
 	Copy(obj runtime.Object) runtime.Object
-
-	// Prune drops unknown fields from an object that was changed after it was decoded.
-	Prune(obj runtime.Object) error
 
 	// Objects makes and converts objects of the kind in all its versions.
 	Objects() Objects

@@ -22,8 +22,10 @@ const (
 	// normalized object need not be complete: a default may contain nulls, which are dropped
 	// when the object is normalized the next time.
 	Complete
+	// Pruned means that no field is unknown.
+	Pruned
 
-	All = Valid | Distinct | EmbeddedCanonical | EmbeddedValid | Complete
+	All = Valid | Distinct | EmbeddedCanonical | EmbeddedValid | Complete | Pruned
 )
 
 // Has reports whether all of the facts are among these.

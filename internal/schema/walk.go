@@ -85,7 +85,7 @@ func (n *Node) Normalize(obj map[string]any, k Walk) Result {
 		w.verified = k.LikeVerified.of(name)
 		do, check := k.Do, below&^verified
 		if isOfEveryResource(name) {
-			do &^= Prune
+			do, check = do&^Prune, check&^Pruned
 		}
 		if verified&Complete != 0 {
 			do &^= DropNulls | Default
@@ -110,7 +110,7 @@ func (n *Node) Inspect(value any, check Facts) Facts {
 
 // hasWork reports whether there is something to do or to find out below a node.
 func (n *Node) hasWork(do Action, check Facts) bool {
-	return do&(Prune|DropNulls) != 0 || check&Valid != 0 ||
+	return do&(Prune|DropNulls) != 0 || check&(Valid|Pruned) != 0 ||
 		check&Complete != 0 || do&Default != 0 && n.below.defaults ||
 		check&Distinct != 0 && n.below.lists ||
 		check&(EmbeddedCanonical|EmbeddedValid) != 0 && n.below.embedded
@@ -163,11 +163,11 @@ func (w *walker) fields(n *Node, obj, like map[string]any, do Action, check Fact
 		facts &^= EmbeddedCanonical
 	}
 	for name, value := range obj {
-		act := do
+		act, ask := do, below
 		if n.Embedded && isOfEveryResource(name) {
-			act &^= Prune
+			act, ask = act&^Prune, ask&^Pruned
 		}
-		facts &^= below &^ w.field(n, obj, name, value, like[name], act, below, preserve)
+		facts &^= ask &^ w.field(n, obj, name, value, like[name], act, ask, preserve)
 	}
 	return n.asWhole(obj, w.complete(n, obj, do, facts, below, nil))
 }
@@ -197,15 +197,19 @@ func (w *walker) field(n *Node, obj map[string]any, name string, value, like any
 		if do&Prune != 0 {
 			own()
 			w.empty(name, value)
+		} else if hasFields(value) {
+			check &^= Pruned
 		}
+		return check
+	case preserve:
+		return check
+	case do&Prune != 0:
+		w.unknownField(name)
+		delete(obj, name)
+		w.changed = true
 		return check
 	default:
-		if do&Prune != 0 && !preserve {
-			w.unknownField(name)
-			delete(obj, name)
-			w.changed = true
-		}
-		return check
+		return check &^ Pruned
 	}
 	facts := check
 	check &^= shared
@@ -237,8 +241,8 @@ func (w *walker) field(n *Node, obj map[string]any, name string, value, like any
 }
 
 // complete looks at the defaults of the fields that an object does not have, and returns
-// the facts that still hold. If lost is not nil, complete calls it with each such field and
-// the facts that do not hold for its default.
+// the facts that still hold. For a whole object, complete calls lost with each such field and
+// the facts that do not hold for its default; lost is nil for other objects.
 func (w *walker) complete(n *Node, obj map[string]any, do Action, facts, below Facts, lost func(string, Facts)) Facts {
 	if do&Default == 0 && below&Complete == 0 {
 		return facts
@@ -247,16 +251,20 @@ func (w *walker) complete(n *Node, obj map[string]any, do Action, facts, below F
 		if _, ok := obj[name]; ok {
 			continue
 		}
-		is := below &^ Complete
+		ask := below
+		if isOfEveryResource(name) && (n.Embedded || lost != nil) {
+			ask &^= Pruned
+		}
+		is := ask &^ Complete
 		if of := n.Properties[name]; do&Default != 0 && w.mayFill(name, of) {
 			value := w.defaultOf(of)
 			obj[name] = value
-			is = w.value(of, value, nil, Default, below, false)
+			is = w.value(of, value, nil, Default, ask, false)
 		}
 		if lost != nil {
-			lost(name, below&^is)
+			lost(name, ask&^is)
 		}
-		facts &^= below &^ is
+		facts &^= ask &^ is
 	}
 	return facts
 }
@@ -285,6 +293,8 @@ func (w *walker) items(n *Node, list []any, do Action, check Facts, preserve boo
 		if n.Items == nil {
 			if act&Prune != 0 && !preserve {
 				w.emptyItem(i, item)
+			} else if !preserve && hasFields(item) {
+				facts &^= Pruned
 			}
 			continue
 		}
@@ -345,6 +355,17 @@ func (w *walker) emptyValue(value any) {
 			w.emptyItem(i, item)
 		}
 	}
+}
+
+// hasFields reports whether emptyValue would drop a field.
+func hasFields(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		return len(v) > 0
+	case []any:
+		return slices.ContainsFunc(v, hasFields)
+	}
+	return false
 }
 
 // enter adds a field to the path, and returns the length that it had before.

@@ -26,8 +26,7 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 		return nil, err
 	}
 	obj = managed.Object
-	admitted, err := a.mutatingAdmission(admission.Create, obj, nil)
-	if err != nil {
+	if _, err := a.mutatingAdmission(admission.Create, obj, nil); err != nil {
 		return nil, err
 	}
 	if admitted.replaced {
@@ -36,7 +35,7 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 		}
 	}
 	validate := func(_ context.Context, obj runtime.Object) error {
-		return a.validatingAdmission(admission.Create, &resource.Decoded{Object: obj}, nil, admitted)
+		return a.validatingAdmission(admission.Create, obj, nil)
 	}
 	return action.Do(a.ctx, a.name, obj, validate, a.operationOptions(admission.Create).(*metav1.CreateOptions))
 }

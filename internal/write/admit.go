@@ -15,7 +15,6 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
-	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -99,31 +98,23 @@ func (a attempt) mutate(operation admission.Operation, obj, old runtime.Object) 
 	return w.Replaced(), nil
 }
 
-// validatingAdmission is the second phase of admission, which may deny a valid write. Afterwards it removes
-// fields that a mutating plugin has added and the schema does not have.
-func (a attempt) validatingAdmission(operation admission.Operation, obj *resource.Decoded, old runtime.Object, first admitted) error {
-	if err := a.validateByChain(operation, obj, old, first); err != nil || a.request.Refuse == nil {
+// validatingAdmission is the second phase of admission, which may deny a valid write.
+func (a attempt) validatingAdmission(operation admission.Operation, obj, old runtime.Object) error {
+	if err := a.validateByChain(operation, obj, old); err != nil || a.request.Refuse == nil {
 		return err
 	}
-	return a.request.Refuse(a.attributes(operation, obj.Object, old, a.shownAs().Kind(), a.request.Namespace, a.operationOptions(operation)))
+	return a.request.Refuse(a.attributes(operation, obj, old, a.shownAs().Kind(), a.request.Namespace, a.operationOptions(operation)))
 }
 
-func (a attempt) validateByChain(operation admission.Operation, obj *resource.Decoded, old runtime.Object, first admitted) error {
+func (a attempt) validateByChain(operation admission.Operation, obj, old runtime.Object) error {
 	if a.chain.Skips(a.version.Resource) {
 		return nil
 	}
-	is, was, err := a.projections(obj.Object, old)
+	is, was, err := a.projections(obj, old)
 	if err != nil {
 		return err
 	}
-	if err := a.chain.Validate(a.ctx, a.admissionWrite(operation, is, was)); err != nil {
-		return err
-	}
-	if first.replaced {
-		*obj = resource.Decoded{Object: obj.Object}
-		return a.shownAs().Codec.Prune(obj.Object)
-	}
-	return nil
+	return a.chain.Validate(a.ctx, a.admissionWrite(operation, is, was))
 }
 
 // admissionWrite makes the write as the admission chain takes it.

@@ -140,7 +140,7 @@ func (a attempt) admitDelete(obj runtime.Object) (require []store.Precondition, 
 	if err != nil {
 		return nil, err
 	}
-	return admitted.require, a.validatingAdmission(admission.Delete, &resource.Decoded{}, obj, admitted)
+	return admitted.require, a.validatingAdmission(admission.Delete, nil, obj)
 }
 
 // removeNow removes an object, which it alters. The Result has the object at the revision of the

@@ -237,7 +237,7 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	}
 
 	// Validating admission.
-	if err := a.validatingAdmission(admission.Create, &n.Decoded, nil, admitted); err != nil {
+	if err := a.validatingAdmission(admission.Create, n.Object, nil); err != nil {
 		return Result{}, err
 	}
 	if err := a.inTime(); err != nil {
@@ -364,7 +364,7 @@ func (a attempt) update(e edit) (Result, error) {
 	}
 
 	// Validating admission.
-	if err := a.validatingAdmission(admission.Update, &obj, current.Object, admitted); err != nil {
+	if err := a.validatingAdmission(admission.Update, obj.Object, current.Object); err != nil {
 		return Result{}, err
 	}
 	if err := a.inTime(); err != nil {

@@ -34,6 +34,7 @@ type Tally struct {
 var Facts = map[schema.Facts]string{
 	schema.Valid: "valid", schema.Distinct: "distinct",
 	schema.EmbeddedCanonical: "embedded canonical", schema.EmbeddedValid: "embedded valid", schema.Complete: "complete",
+	schema.Pruned: "pruned",
 }
 
 // NewTally makes an empty Tally.
@@ -41,7 +42,7 @@ func NewTally() *Tally { return &Tally{Found: map[schema.Facts]int{}, True: map[
 
 func (t *Tally) String() string {
 	text := fmt.Sprintf("%d objects, %d unchanged", t.Objects, t.Unchanged)
-	for _, fact := range []schema.Facts{schema.Valid, schema.Distinct, schema.EmbeddedCanonical, schema.EmbeddedValid, schema.Complete} {
+	for _, fact := range []schema.Facts{schema.Valid, schema.Distinct, schema.EmbeddedCanonical, schema.EmbeddedValid, schema.Complete, schema.Pruned} {
 		text += fmt.Sprintf("; %s found for %d, true for %d", Facts[fact], t.Found[fact], t.True[fact])
 	}
 	return text
@@ -119,7 +120,7 @@ func (s *Schema) normalize(t testing.TB, obj map[string]any, actions schema.Acti
 	if actions == everything && !found.Changed {
 		tally.Unchanged++
 	}
-	if after := s.Node.Inspect(got, schema.All); found.Facts&lasting&^after != 0 {
+	if after := s.facts(got, schema.All); found.Facts&lasting&^after != 0 {
 		t.Fatalf("actions %b find the facts %b, but %b are so of\n%s\nschema:\n%s", actions, found.Facts, after, text(got), s)
 	}
 	return got
@@ -128,7 +129,7 @@ func (s *Schema) normalize(t testing.TB, obj map[string]any, actions schema.Acti
 // compareFacts compares the facts of an object with upstream's results.
 func (s *Schema) compareFacts(t testing.TB, obj, was map[string]any, tally *Tally) {
 	t.Helper()
-	found := s.Node.Inspect(obj, schema.All)
+	found := s.facts(obj, schema.All)
 	violations := map[schema.Facts]any{}
 	if errs := s.Validate(obj); errs != nil {
 		violations[schema.Valid] = errs
@@ -156,6 +157,10 @@ func (s *Schema) compareFacts(t testing.TB, obj, was map[string]any, tally *Tall
 	if defaulting.Default(is, s.Structural); !reflect.DeepEqual(is, obj) {
 		violations[schema.Complete] = cmp.Diff(obj, is)
 	}
+	is = runtime.DeepCopyJSON(obj)
+	if pruning.Prune(is, s.Structural, true); !reflect.DeepEqual(is, obj) {
+		violations[schema.Pruned] = cmp.Diff(obj, is)
+	}
 	for fact, name := range Facts {
 		if violations[fact] == nil {
 			tally.True[fact]++
@@ -167,6 +172,11 @@ func (s *Schema) compareFacts(t testing.TB, obj, was map[string]any, tally *Tall
 			t.Fatalf("the walk found %s for\n%s\nbut upstream reports %v\nschema:\n%s", name, text(obj), violations[fact], s)
 		}
 	}
+}
+
+// facts returns the facts that a walk finds, which alters nothing.
+func (s *Schema) facts(obj map[string]any, check schema.Facts) schema.Facts {
+	return s.Node.Normalize(obj, schema.Walk{Check: check}).Facts
 }
 
 // Validate returns upstream's errors for a new object, or nil.

@@ -3,6 +3,7 @@ package schematest
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -170,6 +171,10 @@ func (g Generator) plain(depth int) *apiextensions.JSONSchemaProps {
 
 func (g Generator) object(depth int) *apiextensions.JSONSchemaProps {
 	s := &apiextensions.JSONSchemaProps{Type: "object", Properties: map[string]apiextensions.JSONSchemaProps{}}
+	if g.chance(12) { // a bare object, whose fields are all unknown
+		s.XEmbeddedResource = g.chance(20)
+		return s
+	}
 	for _, name := range g.names(1, 5) {
 		s.Properties[name] = *g.schema(depth - 1)
 	}
@@ -349,9 +354,9 @@ func (g Generator) value(s *apiextensions.JSONSchemaProps, percent int) any {
 		}
 		return seedtest.Pick(g, texts...)
 	case "integer":
-		return seedtest.Pick(g, int64(g.IntN(6))-1, int64(g.IntN(4)), 2, 3, 1<<40, 1<<60+1)
+		return seedtest.Pick(g, int64(g.IntN(6))-1, int64(g.IntN(4)), 2, 3, 1<<40, 1<<60+1, seedtest.Pick[int64](g, math.MaxInt64, math.MinInt64, math.MaxInt32+1))
 	case "number":
-		return seedtest.Pick(g, any(int64(g.IntN(5))), any(0.5), any(1.5), any(2.0), any(1e40), any(float64(g.IntN(4))))
+		return seedtest.Pick(g, any(int64(g.IntN(5))), any(0.5), any(1.5), any(2.0), any(1e40), any(float64(g.IntN(4))), seedtest.Pick[any](g, math.Copysign(0, -1), 1e3, 5e-324, int64(1<<53+1)))
 	case "boolean":
 		return g.chance(50)
 	case "array":
@@ -400,7 +405,7 @@ func (g Generator) fields(s *apiextensions.JSONSchemaProps, percent int) map[str
 			}
 		}
 	}
-	if s.XPreserveUnknownFields != nil || g.chance(4) {
+	if s.XPreserveUnknownFields != nil || g.chance(4) || len(s.Properties) == 0 && s.AdditionalProperties == nil && g.chance(50) {
 		for _, name := range g.names(0, 2) {
 			if _, ok := m[name]; !ok {
 				m[name] = g.anything(2)
@@ -423,7 +428,7 @@ func (g Generator) metadata() any {
 	m := map[string]any{"name": seedtest.Pick[any](g, "a", "b", "c", "a b", "a/b", "A", "abc", int64(1), nil)}
 	optional := map[string][]any{
 		"namespace": {"n", "N"}, "labels": {map[string]any{"a": "b"}, map[string]any{"a b": "c"}, map[string]any{}}, "annotations": {map[string]any{"a/b": "x y"}, map[string]any{"a": int64(1)}},
-		"creationTimestamp": {nil, "2020-01-02T03:04:05Z"}, "finalizers": {[]any{"a/b"}}, "unknown": {"x"}, "generation": {int64(1), int64(-1)},
+		"creationTimestamp": {nil, "2020-01-02T03:04:05Z"}, "finalizers": {[]any{"a/b"}, []any{}, nil}, "ownerReferences": {[]any{}, nil}, "managedFields": {[]any{}, nil}, "unknown": {"x"}, "generation": {int64(1), int64(-1)},
 		"generateName": {"a", nil},
 	}
 	for _, name := range slices.Sorted(maps.Keys(optional)) {
@@ -442,7 +447,7 @@ func (g Generator) anything(depth int) any {
 	case n < 5:
 		return int64(g.IntN(5))
 	case n == 5:
-		return seedtest.Pick(g, 0.5, 1.5, 2, 2.5)
+		return seedtest.Pick(g, 0.5, 1.5, 2, 2.5, seedtest.Pick(g, math.Copysign(0, -1), 1e3, 1<<63))
 	case n == 6:
 		return seedtest.Pick[any](g, nil, true, false)
 	case n == 7 && depth > 0:

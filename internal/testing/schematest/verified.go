@@ -63,7 +63,7 @@ func (s *Schema) compareWalks(t testing.TB, obj map[string]any, plain, verifying
 	if !reflect.DeepEqual(wanted, found) {
 		t.Fatalf("with the verified facts of %+v a walk finds %+v, without them %+v, for\n%s\nschema:\n%s", verifying, found, wanted, text(was), s)
 	}
-	if after := s.Node.Inspect(want, plain.Check); after != wanted.Facts {
+	if after := s.facts(want, plain.Check); after != wanted.Facts {
 		t.Fatalf("a walk finds out %b, and %b afterwards, of\n%s\nwhich was\n%s\nschema:\n%s", wanted.Facts, after, text(want), text(was), s)
 	}
 }

@@ -125,3 +125,48 @@ func TestAQuantityMayBeAnyNumber(t *testing.T) {
 		}
 	}
 }
+
+// A default of 2.0 is read from the store as 2, so that it does not differ from what a patch leaves as it is.
+func TestAPatchOfALabelDoesNotRaiseTheGenerationOfADefinition(t *testing.T) {
+	client, err := dynamic.NewForConfig(fakecluster.Start(t).RESTConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: things, kind: Thing}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {p: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}}]
+`), &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := definitions.Create(t.Context(), u, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		kind       types.PatchType
+		patch      string
+		generation int64
+	}{
+		{types.JSONPatchType, `[{"op":"add","path":"/spec/versions/0/schema/openAPIV3Schema/properties/p/default","value":{"a":2.0,"b":-0.0,"c":1e3,"d":9223372036854775808}}]`, 2},
+		{types.MergePatchType, `{"metadata":{"labels":{"a":"1"}}}`, 2},
+		{types.StrategicMergePatchType, `{"metadata":{"labels":{"a":"2"}}}`, 2},
+		{types.JSONPatchType, `[{"op":"add","path":"/metadata/labels/a","value":"3"}]`, 2},
+		{types.MergePatchType, `{}`, 2},
+		{types.MergePatchType, `{"spec":{"names":{"shortNames":["t"]}}}`, 3},
+	} {
+		obj, err := definitions.Patch(t.Context(), "things.example.com", c.kind, []byte(c.patch), metav1.PatchOptions{})
+		if err != nil {
+			t.Fatalf("%s: %v", c.patch, err)
+		}
+		if got := obj.GetGeneration(); got != c.generation {
+			t.Errorf("%s: generation %d, want %d", c.patch, got, c.generation)
+		}
+	}
+}

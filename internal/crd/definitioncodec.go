@@ -1,15 +1,16 @@
 package crd
 
 import (
-	"bytes"
-	"strings"
+	"slices"
 
 	"github.com/tidwall/gjson"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/internal/cache"
+	"github.com/fakecluster/fakecluster/internal/json"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -67,8 +68,8 @@ func (c *definitionCodec) Copy(obj runtime.Object) runtime.Object {
 // the ones that reading it back from etcd would give it.
 //
 // A definition is large, and the server looks at it several times to establish it. So the
-// object itself counts as what is stored, and is not decoded again. It may have times to
-// the nanosecond and empty lists, which JSON does not have; no code that looks at
+// object itself counts as what is stored, and is not decoded again, unless a schema has values that decoding
+// would change. It may have times to the nanosecond and empty lists, which JSON does not have; no code that looks at
 // definitions minds that.
 func (c *definitionCodec) EncodeToStore(obj resource.Decoded) (resource.Encoded, error) {
 	crd := obj.Object.(*apiextensions.CustomResourceDefinition)
@@ -77,10 +78,9 @@ func (c *definitionCodec) EncodeToStore(obj resource.Decoded) (resource.Encoded,
 		recordStorageVersion(crd)
 	}
 	text, err := c.Encode(crd)
-	if err != nil || !hasNegativeZero(text) {
+	if err != nil || specReadsAsItIs(&crd.Spec) {
 		return resource.Encoded{Text: text, Stored: obj, Filled: filled}, err
 	}
-	// As in custom objects, a default of -0.0 reads as 0. A minimum, which is a float64 in Go, does not.
 	read, err := c.TypedCodec.DecodeStored(store.Record{Value: string(text)})
 	if err != nil {
 		return resource.Encoded{}, err
@@ -89,17 +89,25 @@ func (c *definitionCodec) EncodeToStore(obj resource.Decoded) (resource.Encoded,
 	return resource.Encoded{Text: text, Filled: filled}, err
 }
 
-// hasNegativeZero reports whether the JSON contains -0 as a value. It may be part of a string.
-func hasNegativeZero(text []byte) bool {
-	for {
-		at := bytes.Index(text, []byte("-0"))
-		if at < 0 {
+// specReadsAsItIs is readsAsItIs, and looks at a shared spec once.
+func specReadsAsItIs(spec *apiextensions.CustomResourceDefinitionSpec) bool {
+	if s := sharedSpecOf(spec); s != nil {
+		return s.asItIs()
+	}
+	return readsAsItIs(spec)
+}
+
+// readsAsItIs reports whether decoding the JSON of a spec gives the same values in its schemas. A default of 2.0 is
+// read as the integer 2, and -0.0 as 0. A minimum is a float64 in Go, and stays one.
+func readsAsItIs(spec *apiextensions.CustomResourceDefinitionSpec) bool {
+	changes := func(value *apiextensions.JSON) bool { return value != nil && !json.ReadsAsItIs(*value) }
+	changesIn := func(s *apiextensions.JSONSchemaProps) bool {
+		return changes(s.Default) || changes(s.Example) || slices.ContainsFunc(s.Enum, func(value apiextensions.JSON) bool { return changes(&value) })
+	}
+	for _, v := range spec.Versions {
+		if v.Schema != nil && validation.SchemaHas(v.Schema.OpenAPIV3Schema, changesIn) {
 			return false
 		}
-		before, after := text[max(at-1, 0)], text[min(at+2, len(text)-1)]
-		if strings.ContainsRune(":,[", rune(before)) && strings.ContainsRune(",]}", rune(after)) {
-			return true
-		}
-		text = text[at+2:]
 	}
+	return spec.Validation == nil || !validation.SchemaHas(spec.Validation.OpenAPIV3Schema, changesIn)
 }

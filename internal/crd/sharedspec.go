@@ -42,6 +42,7 @@ type sharedSpec struct {
 	size      int // of the text of a definition that has the spec
 	warnings  func() []string
 	structure func() apiextensions.CustomResourceDefinitionCondition // see structureOf
+	asItIs    func() bool                                            // see readsAsItIs
 
 	mu    sync.Mutex
 	valid *apiextensions.CustomResourceDefinition // the last one found valid, see validated
@@ -58,6 +59,7 @@ func share(crd *apiextensions.CustomResourceDefinition, size int) *sharedSpec {
 	s := &sharedSpec{spec: crd.Spec, size: size}
 	s.warnings = sync.OnceValue(func() []string { return append(formatWarnings(&s.spec), setWarnings(&s.spec)...) })
 	s.structure = sync.OnceValue(func() apiextensions.CustomResourceDefinitionCondition { return structureOf(&s.spec) })
+	s.asItIs = sync.OnceValue(func() bool { return readsAsItIs(&s.spec) })
 	s.put()
 	return s
 }

@@ -27,6 +27,12 @@ func EncodeToStore(obj map[string]any) (text []byte, same bool, err error) {
 	return e.text, e.same, err
 }
 
+// ReadsAsItIs reports whether decoding the text of a value gives the same value.
+func ReadsAsItIs(value any) bool {
+	e := encoder{same: true}
+	return e.value(value) == nil && e.same
+}
+
 // encoder appends values to a text.
 type encoder struct {
 	text   []byte
@@ -34,7 +40,7 @@ type encoder struct {
 	same   bool // what is printed so far reads as it is
 }
 
-// Roomy returns a text with room for more. A text that is nearly full gets twice the room, because
+// Grow returns a text with room for more. A text that is nearly full gets twice the room, because
 // append alone would copy a text of some kilobytes again for each quarter that is added.
 func Grow(text []byte) []byte {
 	const little = 512

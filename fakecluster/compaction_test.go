@@ -84,6 +84,70 @@ func TestTheHistoryIsCompactedByTime(t *testing.T) {
 	}
 }
 
+// A real server has no watch cache for Events. It watches etcd, which forgets the past with a compaction.
+func TestWatchesOfEventsExpire(t *testing.T) {
+	const tooOld = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"The resourceVersion for the provided watch is too old.","reason":"Expired","code":410}}` + "\n"
+	synctest.Test(t, func(t *testing.T) {
+		c := limitedBy(t, fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithCompactionInterval(time.Minute)))
+		event := func(name string) *corev1.Event {
+			e, err := c.CoreV1().Events("default").Create(t.Context(), &corev1.Event{
+				ObjectMeta: metav1.ObjectMeta{Name: name}, InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "p"},
+			}, metav1.CreateOptions{})
+			must(t, err)
+			return e
+		}
+		first := event("first")
+		running, err := c.CoreV1().Events("default").Watch(t.Context(), metav1.ListOptions{ResourceVersion: first.ResourceVersion, AllowWatchBookmarks: true})
+		must(t, err)
+		defer running.Stop()
+		last := event("second") // the events after this revision are those that a compaction at the end of the interval keeps
+		pass(time.Minute)
+		third := event("third")
+		watches := func(query string) (ends map[string]string) {
+			ends = map[string]string{}
+			for _, path := range []string{"/api/v1/namespaces/default/events", "/api/v1/events", "/apis/events.k8s.io/v1/events", "/api/v1/namespaces/default/configmaps"} {
+				_, ends[path] = send(t, c.Cluster, path+"?watch=1&timeoutSeconds=1&"+query)
+			}
+			return ends
+		}
+		expires := func(when, query string, want bool) {
+			t.Helper()
+			for path, end := range watches(query) {
+				if path == "/api/v1/namespaces/default/configmaps" {
+					equal(t, "what is cached does not expire: "+when, end, "")
+				} else if (end == tooOld) != want {
+					t.Errorf("%s, %s?%s: expires: %v, want %v: %s", when, path, query, !want, want, end)
+				}
+			}
+		}
+		expires("before a compaction", "resourceVersion="+first.ResourceVersion, false)
+		pass(time.Minute)
+		expires("after a compaction", "resourceVersion="+first.ResourceVersion, true)
+		expires("without initial events", "sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion="+first.ResourceVersion, true)
+		expires("with initial events", "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion="+first.ResourceVersion, false)
+		expires("what is not compacted", "resourceVersion="+last.ResourceVersion, false)
+
+		// Bookmarks come from a watch cache, too.
+		pass(10 * time.Minute)
+		event("last")
+		for _, name := range []string{last.Name, third.Name, "last"} {
+			if e := <-running.ResultChan(); e.Type != watch.Added || e.Object.(*corev1.Event).Name != name {
+				t.Errorf("the watch that runs: %v, want %s", e, name)
+			}
+		}
+	})
+}
+
+// An ExpireWatch compacts, and what is not cached has other words for it.
+func TestAForcedCompactionExpiresWatchesOfEvents(t *testing.T) {
+	c := fakecluster.Start(t, fakecluster.InProcess())
+	must(t, c.Compact())
+	for path, message := range map[string]string{"events": "The resourceVersion for the provided watch is too old.", "configmaps": "too old resource version: 1 ("} {
+		_, end := send(t, c, "/api/v1/namespaces/default/"+path+"?watch=1&timeoutSeconds=1&resourceVersion=1")
+		equal(t, path+": "+end, strings.Contains(end, message), true)
+	}
+}
+
 func TestByDefaultTheHistoryIsNotCompacted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fakecluster.Start(t, fakecluster.InProcess())

@@ -13,13 +13,14 @@ import (
 
 // compaction makes old lists expire, as the compactions of etcd by kube-apiserver do
 // (k8s.io/apiserver/pkg/storage/etcd3/compact.go): at the end of each interval, lists that are older than its
-// beginning expire. A watch of an older revision goes on, as from the cache of a real server, as long as
-// the store has the revision in its history. Between two compactions there is a timer and no goroutine.
+// beginning expire. A watch from an older revision still starts, as from the cache of a real server, as long as
+// the store has the revision in its history; it expires if the resource has no cache there. Between two
+// compactions there is a timer and no goroutine.
 type compaction struct {
 	interval time.Duration
 	store    *store.Store
 	fail     func(message string)
-	expired  atomic.Int64 // lists at revisions before it are too old
+	expired  atomic.Int64 // reads of what is not cached are too old at revisions before it
 
 	mu       sync.Mutex // is held during a compaction
 	timer    *time.Timer

@@ -43,7 +43,7 @@ func (s *Server) ObjectAt(kind schema.GroupVersionKind, namespace, name string, 
 	case errors.Is(err, store.ErrNotFound):
 		return nil, apierrors.NewNotFound(v.Resource.GroupResource(), name)
 	case errors.As(err, &compacted):
-		return nil, watchError(err)
+		return nil, expired(v.Resource, err)
 	case errors.As(err, &future):
 		return nil, storage.NewTooLargeResourceVersionError(uint64(future.Requested), uint64(future.Current), 1)
 	case err != nil:

@@ -20,7 +20,8 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// bookmarkPeriod is how often a watch that allows bookmarks gets one.
+// bookmarkPeriod is how often a watch that allows bookmarks gets one. The cache of a real server sends them, so
+// that resources without a cache have only the one that ends the initial events.
 const bookmarkPeriod = time.Minute
 
 // watchStream is one watch: a cursor over the changes of its objects, and one
@@ -98,19 +99,19 @@ func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 		position, s.after = present.Revision, present.Revision
 		initial = &present
 	}
-	if err := s.r.version.Resource.Remembers(position); err != nil {
-		return nil, watchError(err)
+	if err := s.remembers(position); err != nil {
+		return nil, s.watchError(err)
 	}
 	changes, err := s.r.store.Watch(prefix, position)
 	if err != nil {
-		return nil, watchError(err)
+		return nil, s.watchError(err)
 	}
 	var definition *store.Cursor // none for built-in resources
 	if key := s.r.version.Resource.Custom.Definition.Key; key != "" {
 		if definition, err = s.r.store.Watch(key, s.r.version.Resource.Custom.Definition.Revision); err != nil {
 			// Its history is gone, and this is a new watch: start from now.
 			if definition, err = s.r.store.Watch(key, 0); err != nil {
-				return nil, watchError(err)
+				return nil, s.watchError(err)
 			}
 		}
 	}
@@ -121,13 +122,29 @@ func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 	return initial, nil
 }
 
-// watchError puts a watch that cannot start or go on into the words of the API.
-func watchError(err error) error {
-	var compacted *store.CompactedError
-	if errors.As(err, &compacted) {
-		return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", compacted.Requested, compacted.Oldest))
+// remembers fails with a store.CompactedError if a watch cannot start after a revision. What a real server
+// watches in etcd, without a cache, ends with the history there: the first event that a compaction keeps is
+// that of its own revision.
+func (s *watchStream) remembers(revision int64) error {
+	if s.r.version.Resource.Uncached && revision+1 < s.r.expired {
+		return &store.CompactedError{Requested: revision, Oldest: s.r.expired}
 	}
-	return err
+	return s.r.version.Resource.Remembers(revision)
+}
+
+// watchError puts a watch that cannot start or go on into the words of the API.
+func (s *watchStream) watchError(err error) error { return expired(s.r.version.Resource, err) }
+
+// expired puts a revision that the history does not reach back to into the words of the API.
+func expired(r *resource.Resource, err error) error {
+	var compacted *store.CompactedError
+	switch {
+	case !errors.As(err, &compacted):
+		return err
+	case r.Uncached:
+		return apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
+	}
+	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", compacted.Requested, compacted.Oldest))
 }
 
 // sendInitial sends the present objects, and the bookmark that says that these were all.
@@ -158,7 +175,7 @@ func (s *watchStream) sendInitial(ctx context.Context, initial *store.Scan) erro
 // follow sends changes as they come.
 func (s *watchStream) follow(ctx context.Context) error {
 	var bookmarks <-chan time.Time
-	if s.options.AllowWatchBookmarks {
+	if s.options.AllowWatchBookmarks && !s.r.version.Resource.Uncached {
 		ticker := time.NewTicker(bookmarkPeriod)
 		defer ticker.Stop()
 		bookmarks = ticker.C
@@ -175,7 +192,7 @@ func (s *watchStream) follow(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			return watchError(err)
+			return s.watchError(err)
 		}
 		for _, e := range events {
 			sent, err := s.sendEvent(ctx, e)

@@ -49,8 +49,9 @@ type Resource struct {
 	// if they are those of the document. Otherwise it always names them.
 	BriefKinds bool
 
-	// Uncached says that a real server reads the objects from etcd, without its watch cache. Such
-	// reads differ in a few messages and rules.
+	// Uncached says that a real server reads and watches the objects in etcd, without its watch cache: a
+	// watch cannot start before the last compaction and gets no bookmarks from time to time, a list at
+	// resourceVersion 0 has a limit, and some messages differ.
 	Uncached bool
 
 	// ConfiguresAdmission says that the objects configure admission: webhooks, policies and their

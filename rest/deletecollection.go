@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"errors"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -36,6 +38,12 @@ func deletecollection(r *request) error {
 		shown.Add(record)
 	}
 	texts, err := r.textsOf(shown)
+	var unreadable *view.UnreadableError
+	if errors.As(err, &unreadable) {
+		if ready, down := r.version.Conversions.Behind(unreadable.First); !ready {
+			return r.notReady(sel.All() && list.Limit > 0, down, unreadable)
+		}
+	}
 	if err != nil {
 		return err
 	}

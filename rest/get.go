@@ -27,7 +27,7 @@ func get(r *request) error {
 	if err != nil {
 		return r.readError(err)
 	}
-	text, err := r.textOf(record)
+	text, err := r.textOf(record, resourceVersion)
 	if err != nil {
 		return view.Corrupt(r.version, r.info.Namespace, r.info.Name, err)
 	}
@@ -37,12 +37,21 @@ func get(r *request) error {
 	return r.answer(http.StatusOK, text)
 }
 
-// textOf returns the text of a record.
-func (r *request) textOf(record store.Record) (string, error) {
-	if r.version.Resource.Custom.CallsOut {
-		return compute(r, func() (string, error) { return view.Text(r.version, record) })
+// textOf returns the text of a record, for a get with a resourceVersion.
+func (r *request) textOf(record store.Record, resourceVersion string) (string, error) {
+	if !r.version.Resource.Custom.CallsOut {
+		return view.Text(r.version, record)
 	}
-	return view.Text(r.version, record)
+	return compute(r, func() (string, error) {
+		if resourceVersion == "" {
+			return view.Fresh(r.version, record)
+		}
+		text, err := view.Text(r.version, record)
+		if err != nil {
+			return r.cachedText(record, resourceVersion, err)
+		}
+		return text, nil
+	})
 }
 
 // checkGet checks the options in the query of a get, and returns the resourceVersion in it.

@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"errors"
+
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 
 	"github.com/fakecluster/fakecluster/internal/view"
@@ -14,16 +16,30 @@ func list(r *request) error {
 		return err
 	}
 	r.listAsOf(options)
-	found := view.NewTexts(r.version)
-	page, err := r.readPage(options, sel, found)
-	if err != nil {
-		return err
+	uncached := r.version.Conversions.IsBehind() && options.ResourceVersion == "" && options.Continue == ""
+	page, texts, err := r.readTexts(options, sel, uncached)
+	var unreadable *view.UnreadableError
+	if errors.As(err, &unreadable) {
+		page, texts, err = r.cachedTexts(options, sel, unreadable)
 	}
-	texts, err := r.textsOf(found)
 	if err != nil {
 		return err
 	}
 	return r.answerList(page, texts)
+}
+
+// readTexts reads the page of a list, and the texts of its records, without what was converted before if fresh is true.
+func (r *request) readTexts(options *internalversion.ListOptions, sel view.Selector, fresh bool) (view.Page, []string, error) {
+	found := view.NewTexts(r.version)
+	if fresh {
+		found = view.NewFreshTexts(r.version)
+	}
+	page, err := r.readPage(options, sel, found)
+	if err != nil {
+		return page, nil, err
+	}
+	texts, err := r.textsOf(found)
+	return page, texts, err
 }
 
 // readPage reads the records of a list. A selector may need objects that a webhook converts.

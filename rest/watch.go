@@ -75,6 +75,14 @@ func (w watches) watch(r *request) error {
 	if _, ok := r.w.(http.Flusher); !ok {
 		return apierrors.NewInternalError(fmt.Errorf("unable to start watch - can't get http.Flusher: %#v", r.w))
 	}
+	initial := from == 0
+	if options.SendInitialEvents != nil {
+		initial = *options.SendInitialEvents
+	}
+	position, err := w.beginCached(r, options, initial)
+	if err != nil {
+		return err
+	}
 	end, err := w.begin()
 	if err != nil {
 		return err
@@ -84,7 +92,7 @@ func (w watches) watch(r *request) error {
 		decoded, ok, err := r.writes.Memory.Cached(v, record)
 		return decoded.Object, ok, err
 	})
-	stream := &watchStream{r: r, selector: sel, options: options, events: events, out: framesOf(r.w, r.http, options), faults: w.faults, observe: observe.From(r.ctx)}
+	stream := &watchStream{r: r, position: position, initial: initial, selector: sel, options: options, events: events, out: framesOf(r.w, r.http, options), faults: w.faults, observe: observe.From(r.ctx)}
 	ctx, stop := w.untilWatchEnds(r.ctx, options)
 	defer stop()
 	if wsstream.IsWebSocketRequest(r.http) {

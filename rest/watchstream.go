@@ -35,6 +35,11 @@ type watchStream struct {
 	buffer   []byte // of the frame that is written, used again for the next
 	observe  *observe.Request
 
+	began    int64 // the newest revision when the watch began
+	initial  bool  // the present objects go first
+	position int64 // of a cache that is behind; 0: it is not
+	late     lateChanges
+
 	changes *faultinjection.Watch
 	after   int64 // changes up to this revision are not sent
 	faults  *faultinjection.Engine
@@ -77,11 +82,17 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 // present objects, which go first.
 func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 	from := int64(min(wanted, math.MaxInt64)) // no revision comes after that
-	sendInitial := from == 0
-	if s.options.SendInitialEvents != nil {
-		sendInitial = *s.options.SendInitialEvents
-	}
+	sendInitial := s.initial
 	current := s.r.store.Revision()
+	s.began = current
+	if s.position > 0 {
+		if s.options.ResourceVersion == "" {
+			wanted = uint64(current) // such a watch begins with the newest state
+		}
+		if current = s.position; sendInitial && wanted > uint64(current) {
+			return nil, storage.NewTooLargeResourceVersionError(wanted, uint64(current), 1)
+		}
+	}
 	position := from
 	if sendInitial || from == 0 || from > current {
 		position = current
@@ -92,7 +103,7 @@ func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 	s.after = max(from, position)
 	prefix := s.r.version.Resource.PrefixOf(s.r.namespace())
 	if sendInitial {
-		present, err := s.r.store.Scan(prefix, store.ListOptions{})
+		present, err := s.r.store.Scan(prefix, store.ListOptions{Revision: s.position})
 		if err != nil {
 			return nil, err
 		}
@@ -182,49 +193,78 @@ func (s *watchStream) follow(ctx context.Context) error {
 	}
 	var late delayed
 	defer late.stop()
+	defer s.late.stop()
 	for ctx.Err() == nil {
 		changed := s.changes.Changed()
 		if s.changes.Broken() {
 			return faultinjection.ErrDropped
 		}
-		events, err := s.changes.Poll()
-		if errors.Is(err, store.ErrClosed) {
+		some, err := s.sendChanges(ctx)
+		if errors.Is(err, store.ErrClosed) || errors.Is(err, errCacheBegins) {
 			return nil
 		}
 		if err != nil {
-			return s.watchError(err)
+			return err
 		}
-		for _, e := range events {
-			sent, err := s.sendEvent(ctx, e)
-			if err != nil {
-				return err
-			}
-			if sent && s.changes.Sent() {
-				s.out.flush()
-				return faultinjection.ErrDropped
-			}
-		}
-		if len(events) > 0 {
-			s.out.flush()
+		if some {
 			continue
 		}
 		if s.changes.Over() {
 			return nil
 		}
-		s.observe.Reached(s.changes.Revision())
+		s.observe.Reached(s.reached())
 		select {
 		case <-changed:
+		case <-s.late.due():
 		case <-s.changes.Wake():
 		case <-late.next(s.changes):
 		case <-ctx.Done():
 		case <-bookmarks:
-			if err := s.sendBookmark(ctx, s.changes.Revision(), false); err != nil {
+			if err := s.sendBookmark(ctx, s.reached(), false); err != nil {
 				return err
 			}
 			s.out.flush()
 		}
 	}
 	return nil
+}
+
+// sendChanges sends the changes that have come, and reports whether it has sent them all. A change that cannot be
+// converted waits, with those after it.
+func (s *watchStream) sendChanges(ctx context.Context) (some bool, err error) {
+	events := s.late.take()
+	if len(events) == 0 {
+		if events, err = s.changes.Poll(); err != nil {
+			return false, s.watchError(err)
+		}
+	}
+	if len(events) == 0 {
+		return false, nil
+	}
+	defer s.out.flush()
+	for i, e := range events {
+		sent, err := s.sendEvent(ctx, e)
+		if isCorrupt(err) {
+			faultinjection.Observe(ctx, err)
+			return false, s.late.wait(s.r.version.Conversions, events[i:])
+		}
+		if err != nil {
+			return false, err
+		}
+		if sent && s.changes.Sent() {
+			return false, faultinjection.ErrDropped
+		}
+	}
+	s.late.stop()
+	return true, nil
+}
+
+// reached returns the revision up to which all changes have been sent.
+func (s *watchStream) reached() int64 {
+	if len(s.late.changes) > 0 {
+		return s.late.changes[0].Record.Revision - 1
+	}
+	return s.changes.Revision()
 }
 
 // redefines reports whether a change ends the watch, because the resource is served in another way
@@ -280,13 +320,22 @@ func (s *watchStream) show(e *store.Event) (kind watch.EventType, record *store.
 	case is:
 		return watch.Added, &e.Record, nil
 	case was && e.Type == store.Deleted:
-		return watch.Deleted, &e.Record, nil
+		return watch.Deleted, s.removed(e), nil
 	case was:
 		// The object no longer matches. The client gets its former state at the revision of
 		// the change.
 		return watch.Deleted, e.Previous, nil
 	}
 	return "", nil, nil
+}
+
+// removed returns the record of an object that was removed. If that was before the watch began, and a webhook has
+// converted the record before, it is that one.
+func (s *watchStream) removed(e *store.Event) *store.Record {
+	if _, ok := s.r.version.Conversions.Text(*e.Previous); ok && e.Record.Revision <= s.began && !s.r.version.Shows(e.Record) {
+		return e.Previous
+	}
+	return &e.Record
 }
 
 // shown is show in the words of package faults.

@@ -32,7 +32,8 @@
 // environment or the printers of the built-in kinds. A codec of a Go type also stores the length
 // of the last text that it has made, for the size of the next buffer.
 //
-// A cluster has a Cache of its own as well, its decoded objects (resource.Memory).
+// A cluster has Caches of its own as well: its decoded objects (resource.Memory), and what conversion webhooks have made of
+// objects (resource.Conversions).
 //
 // # What always holds
 //

@@ -31,6 +31,8 @@ type codec struct {
 	identities map[string]string          // by version: the tags of records that were written under the present schemas
 	selectable []selectableField
 	webhook    *conversionWebhook // nil: conversion changes apiVersion alone
+	// conversions are what the webhook has converted to the version.
+	conversions *resource.Conversions
 }
 
 // selectableField is a field that field selectors may name.
@@ -131,6 +133,7 @@ func (c *codec) DecodeStored(record store.Record) (runtime.Object, error) {
 	if err != nil {
 		return nil, &resource.CorruptError{Revision: record.Revision, Err: err}
 	}
+	c.remember(record, converted)
 	return converted, nil
 }
 
@@ -153,9 +156,20 @@ func (c *codec) DecodeAllStored(records []store.Record) ([]runtime.Object, error
 	}
 	objects := make([]runtime.Object, len(items))
 	for i, u := range items {
+		c.remember(records[i], u)
 		objects[i] = u
 	}
 	return objects, nil
+}
+
+// remember keeps what a webhook has made of a record.
+func (c *codec) remember(record store.Record, u *unstructured.Unstructured) {
+	if c.webhook == nil || record.Revision == 0 {
+		return
+	}
+	if text, err := json.Encode(u.Object); err == nil {
+		c.conversions.Remember(record, string(text))
+	}
 }
 
 // decodeAsStored reads an object in the version that it was written in, pruned

@@ -86,6 +86,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 
 	preserve := crd.Spec.PreserveUnknownFields != nil && *crd.Spec.PreserveUnknownFields
 	all := shared{
+		outside:    outside,
 		schemas:    make(map[string]*compiledSchema, len(crd.Spec.Versions)),
 		identities: make(map[string]string, len(crd.Spec.Versions)),
 		preserve:   preserve,
@@ -155,6 +156,7 @@ type shared struct {
 	preserve   bool                       // spec.preserveUnknownFields
 	definition string                     // its text
 	types      func() (managedfields.TypeConverter, error)
+	outside    Outside
 	webhook    *conversionWebhook // converts objects; nil: there is none
 }
 
@@ -184,9 +186,13 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		kind: kind, namespaced: r.Namespaced, preserve: all.preserve, schemas: all.schemas, identities: all.identities, selectable: selectable,
 		webhook: all.webhook,
 	}
+	if all.webhook != nil {
+		c.conversions = resource.NewConversions(crd.Generation, r.Custom.Definition.Revision, all.outside.formerly(r, v.Name))
+	}
 	out := &resource.Version{
 		Resource: r, Name: v.Name, Served: v.Served, Priority: Priority, Identity: all.identities[v.Name],
 		Codec:       c,
+		Conversions: c.conversions,
 		Patches:     resource.Patches{Merge: c.MergePatch},
 		Serializer:  serializer{},
 		Tables:      resource.Tables{Convertor: table, ReadCells: table.ReadCells},

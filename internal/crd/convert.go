@@ -63,10 +63,15 @@ func (c *codec) reversion(u *unstructured.Unstructured, version string) (*unstru
 // the present schema, if this version has the same schema. Conversion without a webhook
 // then changes only the apiVersion, because pruning and defaulting an object again changes
 // nothing.
+//
+// What a webhook has converted once is not converted again.
 func (c *codec) View(record store.Record) (string, bool) {
+	if c.webhook != nil {
+		return c.conversions.Text(record)
+	}
 	identity := resource.IdentityOf(record)
 	from, content, ok := strings.Cut(identity, "/")
-	if !ok || c.webhook != nil || c.identities[from] != identity {
+	if !ok || c.identities[from] != identity {
 		return "", false
 	}
 	if _, same, _ := strings.Cut(c.identities[c.kind.Version], "/"); same != content {

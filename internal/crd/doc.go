@@ -18,6 +18,15 @@
 //     this spec that was found valid. The latter counts only for a definition that equals it in all
 //     that validation looks at. The limit of the cache sharedSpecs bounds how many specs are shared.
 //
+// What a conversion webhook has made of a stored object is remembered (resource.Conversions), up to a limit, in the place of
+// the watch cache that a real server has for each version. Reads that a real server answers from its cache do
+// not call the webhook again: lists, watches, and a get with a resourceVersion. If the webhook fails, they show
+// the state before the first object that cannot be converted; after 30 seconds, or if objects from before the present
+// spec cannot be converted, there is no cache, and such reads are answered with 429. Only a request finds out about a
+// failure: nothing is converted in the background, so an object that nobody has read in a version before the webhook
+// fails counts as one that could not be converted from the start. A change of the spec forgets everything, a change
+// of the status nothing.
+//
 // A conversion webhook is called through the services of one cluster. A resource that has
 // one (Resource.Custom.CallsOut) is therefore compiled again for a fork.
 //

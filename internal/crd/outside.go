@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strconv"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
+	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/restoptions"
 )
 
@@ -22,9 +24,22 @@ type Outside struct {
 	Services restoptions.Services
 	// Closing ends with the cluster, and all calls end with it; nil: they end by their timeout.
 	Closing context.Context
+	// Former is what the definition made before its last change; nil: it is new to the cluster.
+	Former *resource.Resource
 	// Fails returns the name of the fault that strikes a call of the conversion webhook of a
 	// resource; empty: none does. Nil: no call is struck.
 	Fails func(of schema.GroupResource) (fault string)
+}
+
+// formerly returns the conversions to a version of the former resource; nil: it had none.
+func (o Outside) formerly(r *resource.Resource, version string) *resource.Conversions {
+	if o.Former == nil || o.Former.Prefix != r.Prefix || !reflect.DeepEqual(o.Former.Names, r.Names) {
+		return nil
+	}
+	if v := o.Former.Version(version); v != nil {
+		return v.Conversions
+	}
+	return nil
 }
 
 // The size of the largest answer that is read from a webhook. A real server reads any answer,

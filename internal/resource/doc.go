@@ -14,5 +14,6 @@
 //     follows from what the resource was made from. Such a part is safe for
 //     concurrent use.
 //   - The Memory of a cluster keeps the owners of a stored object's fields beside the
-//     decoded object. A resource remembers no object.
+//     decoded object. A resource remembers no object, except for what a webhook
+//     has converted (Conversions).
 package resource

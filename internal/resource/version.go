@@ -43,6 +43,9 @@ type Version struct {
 	Serializer  runtime.NegotiatedSerializer
 	Subresource map[string]*Subresource
 
+	// Conversions have the objects that a webhook has converted to the version; nil: no webhook converts.
+	Conversions *Conversions
+
 	// Tables says how the objects are shown as Tables.
 	Tables Tables
 
@@ -230,7 +233,7 @@ type Codec interface {
 	// are what readers see: it fills in the defaults, and drops unknown fields.
 	EncodeToStore(obj Decoded) (Encoded, error)
 
-	// View returns what Encode would make of what DecodeStored reads. If that takes
+	// View returns what Encode would make of what DecodeStored reads, or has made of it before. If that takes
 	// decoding the record, ok is false.
 	View(record store.Record) (text string, ok bool)
 

@@ -149,7 +149,11 @@ func (c *registry) definition(was *resource.Registry, record store.Record) (*res
 	if err != nil {
 		return nil, err
 	}
-	d, err := crd.Compile(record, definition.Object.(*apiextensions.CustomResourceDefinition), c.outside)
+	outside := c.outside
+	if former != nil && former.Record.Revision != 0 { // not that of the origin of a fork
+		outside.Former = former.Resource
+	}
+	d, err := crd.Compile(record, definition.Object.(*apiextensions.CustomResourceDefinition), outside)
 	if err != nil {
 		// Validation rejects such definitions. If it misses one, the definition is not served.
 		klog.ErrorS(err, "A definition cannot be served", "definition", d.Name)

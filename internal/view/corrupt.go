@@ -45,6 +45,7 @@ const maxCorrupt = 100
 func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, error) {
 	all := make([]runtime.Object, 0, len(records))
 	var unreadable, reasons []error
+	var first int64
 	var causes []metav1.StatusCause
 	for _, record := range records {
 		obj, err := v.Codec.DecodeStored(record)
@@ -58,6 +59,9 @@ func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, 
 		}
 		key := "/registry" + etcdKey(v, v.Resource.NamespaceOf(record.Key), v.Resource.NameOf(record.Key))
 		reasons = append(reasons, err)
+		if first == 0 || record.Revision < first {
+			first = record.Revision
+		}
 		err = storage.NewCorruptObjError(key, corrupt)
 		unreadable = append(unreadable, err)
 		causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeUnexpectedServerResponse, Field: key, Message: err.Error()})
@@ -74,8 +78,20 @@ func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, 
 	if more := len(unreadable) - 1; more > 0 {
 		message = fmt.Sprintf("%s (and %d more)", message, more)
 	}
-	return nil, faultinjection.Answer(&apierrors.StatusError{ErrStatus: metav1.Status{
+	return nil, &UnreadableError{First: first, Err: faultinjection.Answer(&apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError, Message: message,
 		Details: &metav1.StatusDetails{Group: of.Group, Kind: of.Resource, Name: "list", Causes: causes},
-	}}, errors.Join(reasons...))
+	}}, errors.Join(reasons...))}
 }
+
+// UnreadableError says that a list has objects that cannot be read.
+type UnreadableError struct {
+	First int64 // the lowest of their revisions
+	Err   error // the answer of a real server that reads them without a cache
+}
+
+// Error implements error.
+func (e *UnreadableError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the answer.
+func (e *UnreadableError) Unwrap() error { return e.Err }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/fakecluster/fakecluster/internal/metadata"
@@ -156,7 +157,7 @@ func (s Selector) matchesInside(record store.Record) (bool, error) {
 }
 
 func (s Selector) matchesDecoded(record store.Record, requirements []fields.Requirement) (bool, error) {
-	obj, err := s.version.Codec.DecodeStored(record)
+	obj, err := s.decode(record)
 	if err != nil {
 		return false, err
 	}
@@ -170,6 +171,18 @@ func (s Selector) matchesDecoded(record store.Record, requirements []fields.Requ
 		}
 	}
 	return true, nil
+}
+
+// decode decodes a record, from what a webhook has made of it if there is one.
+func (s Selector) decode(record store.Record) (runtime.Object, error) {
+	if s.version.Conversions == nil {
+		return s.version.Codec.DecodeStored(record)
+	}
+	text, err := s.text(record)
+	if err != nil {
+		return nil, err
+	}
+	return s.version.Codec.DecodeAs(text)
 }
 
 // satisfies reports whether a requirement accepts a value. Field selectors have two

@@ -15,6 +15,18 @@ func Text(v *resource.Version, record store.Record) (string, error) {
 	if text, ok := Stored(v, record); ok {
 		return text, nil
 	}
+	return converted(v, record)
+}
+
+// Fresh is Text that converts in any case, as a real server does without its cache.
+func Fresh(v *resource.Version, record store.Record) (string, error) {
+	if v.Conversions == nil || v.Shows(record) {
+		return Text(v, record)
+	}
+	return converted(v, record)
+}
+
+func converted(v *resource.Version, record store.Record) (string, error) {
 	obj, err := v.Codec.DecodeStored(record)
 	if err != nil {
 		return "", err
@@ -56,17 +68,26 @@ type Texts struct {
 	texts   []string
 	others  []store.Record // those that have to be decoded
 	places  []int          // of others among the texts
+	fresh   bool           // what was converted before is converted again
 }
 
 // NewTexts makes the Texts of records in a version.
 func NewTexts(v *resource.Version) *Texts { return &Texts{version: v} }
+
+// NewFreshTexts makes Texts that are converted in any case, as a real server does without its cache.
+func NewFreshTexts(v *resource.Version) *Texts {
+	return &Texts{version: v, fresh: v.Conversions != nil}
+}
 
 // Expect implements Receiver.
 func (t *Texts) Expect(n int) { t.texts = slices.Grow(t.texts, n) }
 
 // Add implements Receiver.
 func (t *Texts) Add(record store.Record) {
-	text, ok := Stored(t.version, record)
+	text, ok := record.Value, t.version.Shows(record)
+	if !ok && !t.fresh {
+		text, ok = Stored(t.version, record)
+	}
 	if !ok {
 		t.others, t.places = append(t.others, record), append(t.places, len(t.texts))
 	}

@@ -173,11 +173,25 @@ func (a attempt) drop(record store.Record, obj runtime.Object, require []store.P
 	if a.request.isDryRun() {
 		return result, record, nil
 	}
+	if err := a.convertBack(obj); err != nil {
+		return Result{}, record, err
+	}
 	gone, err := a.discard(record, require)
 	if err != nil {
 		return Result{}, record, err
 	}
 	return result, gone, nil
+}
+
+// convertBack fails if a webhook cannot convert an object that is to be removed to the storage version. A real server
+// does so to compare the object, which it has from its cache, with the stored one.
+func (a attempt) convertBack(obj runtime.Object) error {
+	if a.version.Conversions == nil || a.version == a.version.Resource.Storage {
+		return nil
+	}
+	bare := obj.DeepCopyObject()
+	_, err := a.version.Resource.Storage.Codec.Encode(bare)
+	return err
 }
 
 // discard removes a record. Watchers see it as it was last stored, at the revision of the

@@ -1,0 +1,129 @@
+package resource
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/fakecluster/fakecluster/internal/cache"
+	"github.com/fakecluster/fakecluster/store"
+)
+
+// Conversions stand for the watch cache that a real server has for each version of a resource whose objects a
+// webhook converts. That cache has the objects as the version sees them: reads from it need no webhook, and
+// when the webhook fails it stays behind and retries. Here the results of conversions are remembered, and a
+// failure is looked at when a request meets it. A Conversions is safe for concurrent use.
+type Conversions struct {
+	texts      *cache.Cache[int64, string] // the JSON of records in the version, by revision
+	generation int64                       // of the definition
+
+	mu     sync.Mutex
+	since  int64     // the revision of the definition; objects from before are needed for the cache to begin
+	began  bool      // something has been converted
+	behind int64     // the revision of the object that keeps the cache from going on; 0: none
+	failed time.Time // when that object could not be converted for the first time
+	down   time.Time // when the cache was found not to be ready
+}
+
+const (
+	conversionBytes = 16 << 20 // of texts, for each version
+	// conversionPatience is for how long the cache of a real server retries a change before it begins anew.
+	conversionPatience = 30 * time.Second
+)
+
+// NewConversions returns the Conversions of a version for a definition with a generation and a revision: those of
+// the former one, which may be nil, if only its status has changed since then.
+func NewConversions(generation, revision int64, former *Conversions) *Conversions {
+	if former != nil && former.generation == generation {
+		return former
+	}
+	return &Conversions{texts: cache.New[int64, string](conversionBytes), generation: generation, since: revision}
+}
+
+// Text returns the JSON of a record in the version, if it has been converted. A nil Conversions has none.
+func (c *Conversions) Text(record store.Record) (string, bool) {
+	if c == nil || record.Revision == 0 {
+		return "", false
+	}
+	c.mu.Lock()
+	down := !c.down.IsZero()
+	c.mu.Unlock()
+	if down {
+		return "", false // the cache has gone
+	}
+	return c.texts.Get(record.Revision)
+}
+
+// Remember keeps the JSON of a record in the version.
+func (c *Conversions) Remember(record store.Record, text string) {
+	if c == nil || record.Revision == 0 {
+		return
+	}
+	c.texts.Put(record.Revision, text, len(text)+bytesOfAnything)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.began = true
+	if record.Revision >= c.behind {
+		c.behind, c.down = 0, time.Time{}
+	}
+}
+
+// Began reports whether anything has been converted, and nothing has failed since then.
+func (c *Conversions) Began() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.began && c.behind == 0
+}
+
+// HasAny reports whether anything has been converted.
+func (c *Conversions) HasAny() bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.began
+}
+
+// IsBehind reports whether something could not be converted. A nil Conversions is not behind.
+func (c *Conversions) IsBehind() bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.behind != 0
+}
+
+// Behind reports whether a real server would have a cache although the objects from a revision on cannot be
+// converted. The cache then has the state before that revision, for some time. Without a cache, down is for how
+// long there has been none.
+// A nil Conversions is that of a version without a webhook: objects that cannot be read are of a version that was removed,
+// and its cache never begins.
+func (c *Conversions) Behind(revision int64) (ready bool, down time.Duration) {
+	if c == nil {
+		return false, 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if c.behind == 0 {
+		c.failed = now
+	}
+	if c.behind == 0 || revision < c.behind {
+		c.behind = revision
+	}
+	if revision > c.since && c.down.IsZero() && now.Sub(c.failed) <= conversionPatience {
+		return true, 0
+	}
+	if c.down.IsZero() {
+		c.down = now
+	}
+	return false, now.Sub(c.down)
+}
+
+// RetryAfter returns the seconds after which a client should try again when the cache has not been ready for some time
+// (k8s.io/apiserver/pkg/storage/cacher/util.go).
+func RetryAfter(down time.Duration) int {
+	return int(min(30, max(1, math.Exp(0.06*down.Seconds()))))
+}

@@ -26,7 +26,8 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 		return nil, err
 	}
 	obj = managed.Object
-	if _, err := a.mutatingAdmission(admission.Create, obj, nil); err != nil {
+	admitted, err := a.mutatingAdmission(admission.Create, obj, nil)
+	if err != nil {
 		return nil, err
 	}
 	if admitted.replaced {
@@ -56,7 +57,7 @@ func (p *Pipeline) Review(ctx context.Context, r Request, obj runtime.Object) (r
 		return nil, err
 	}
 	return a.version.Unstored.Review(a.ctx, managed.Object, func(_ context.Context, obj runtime.Object) error {
-		return a.validateByChain(admission.Create, &resource.Decoded{Object: obj}, nil, admitted{})
+		return a.validateByChain(admission.Create, obj, nil)
 	})
 }
 

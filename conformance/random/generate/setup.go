@@ -1,0 +1,20 @@
+package generate
+
+import "github.com/fakecluster/fakecluster/conformance/random/play"
+
+// definition is what dry runs of definitions change.
+const definition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"randoms.random.example.com"},"spec":{"group":"random.example.com","scope":"Namespaced",
+"names":{"plural":"randoms","singular":"random","kind":"Random","listKind":"RandomList"},"versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{}},
+"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"default":{"a":2.0},"properties":{"n":{"type":"integer","default":1}}}}}}}]}}`
+
+// established is what a definition says when its objects can be written.
+const established = `"reason":"InitialNamesAccepted"`
+
+// Setup returns the steps that come before all histories.
+func Setup() []play.Step {
+	return []play.Step{
+		{Method: "POST", Path: "/api/v1/namespaces", Body: `{"metadata":{"name":"` + Namespace + `"}}`, Hidden: true},
+		{Method: "POST", Path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Body: definition, Hidden: true},
+		{Method: "GET", Path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/randoms.random.example.com", Until: 200, Holds: established, Hidden: true},
+	}
+}

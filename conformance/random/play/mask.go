@@ -1,0 +1,77 @@
+package play
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fakecluster/fakecluster/conformance/wire/exchange"
+)
+
+// masks hide what differs between two runs of one server, beyond what package exchange hides.
+var masks = []struct {
+	pattern *regexp.Regexp
+	instead string
+}{
+	// Five characters of chance end the name of an object with generateName.
+	{regexp.MustCompile(`\b(generated-)[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "${1}XXXXX"},
+	// A Service gets ports and addresses by chance.
+	{regexp.MustCompile(`"healthCheckNodePort": \d+`), `"healthCheckNodePort": PORT`},
+	// The type of a value in CEL, which has a name of chance.
+	{regexp.MustCompile(`selfType\d+`), "selfTypeN"},
+	{regexp.MustCompile(`(?m)^  continue: \S+$`), "  continue: CONTINUE"},
+	// Addresses of a webhook of the comparison.
+	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "ADDRESS"},
+}
+
+// masked hides what differs between two runs of one server in an answer as it is compared.
+func masked(text string) string {
+	for _, m := range masks {
+		text = m.pattern.ReplaceAllString(text, m.instead)
+	}
+	return warnings.ReplaceAllStringFunc(text, func(found string) string {
+		values := strings.Split(strings.TrimPrefix(found, "Warning: "), ", 299 ")
+		values[0] = strings.TrimPrefix(values[0], "299 ")
+		slices.Sort(values)
+		return "Warning: " + strings.Join(values, ", ")
+	})
+}
+
+// warnings are in any order where a real server collects them from a map: those of formats in a definition.
+var warnings = regexp.MustCompile(`(?m)^Warning: .*$`)
+
+// undeclared are the mistakes of a typed patch with an undeclared field: a real server looks at fields in the order of a map, and does not look at those
+// that come after it.
+var undeclared = regexp.MustCompile(`(failed to create typed (?:patch|live) object \([^)]*\)): (?:[^"\\]|\\.)*field not declared in schema(?:[^"\\]|\\.)*`)
+
+// mistakes are those of a typed patch, whose order is chance on a real server.
+var mistakes = regexp.MustCompile(`errors:((?:\\n  (?:[^"\\]|\\[^n])*)+)`)
+
+// inOrder puts the mistakes of a typed patch, and the rules of a SelfSubjectRulesReview, into an order.
+func inOrder(body []byte) []byte {
+	body = undeclared.ReplaceAll(body, []byte("$1: …"))
+	if bytes.Contains(body, []byte("errors:")) {
+		body = mistakes.ReplaceAllFunc(body, func(found []byte) []byte {
+			lines := strings.Split(string(found), `\n  `)
+			slices.Sort(lines[1:])
+			return []byte(strings.Join(lines, `\n  `))
+		})
+	}
+	if bytes.Contains(body, []byte(`"SelfSubjectRulesReview"`)) {
+		body = exchange.SortArrays(exchange.SortArrays(body, `"resourceRules":`), `"nonResourceRules":`)
+	}
+	return body
+}
+
+// withoutBookmarks leaves out bookmarks of a watch, except the one that ends the initial events: whether one comes shortly before the watch
+// ends is chance.
+func withoutBookmarks(body []byte) []byte {
+	var kept []byte
+	for line := range bytes.Lines(body) {
+		if !bytes.Contains(line, []byte(`"type":"BOOKMARK"`)) || bytes.Contains(line, []byte("k8s.io/initial-events-end")) {
+			kept = append(kept, line...)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,148 @@
+package play
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// AnswerPrefix begins the annotation that says what a webhook answers: its name follows. Objects without it are allowed.
+const AnswerPrefix = "random.example.com/"
+
+// Answer is what an annotation says. It is an AdmissionResponse whose patch is not encoded, or anything else.
+type Answer struct {
+	Allowed          bool              `json:"allowed"`
+	Patch            any               `json:"patch,omitempty"`
+	Status           any               `json:"status,omitempty"`
+	Warnings         []string          `json:"warnings,omitempty"`
+	AuditAnnotations map[string]string `json:"auditAnnotations,omitempty"`
+	PatchType        string            `json:"patchType,omitempty"` // in the place of JSONPatch
+	UID              string            `json:"uid,omitempty"`       // in the place of the one of the review
+	// Code and Body are answered in the place of a review, if there is a code.
+	Code int    `json:"code,omitempty"`
+	Body string `json:"body,omitempty"`
+}
+
+// Webhooks is a server of admission webhooks that answer as objects ask for, and keep what they were sent. Its URLs are
+// BASE/HISTORY/NAME, with a BASE for each server that calls it.
+type Webhooks struct {
+	server *httptest.Server
+	mu     sync.Mutex
+	called map[string][]call // by base and history
+}
+
+// call is a review that a webhook was sent.
+type call struct {
+	name string
+	body []byte
+}
+
+// NewWebhooks starts a server of webhooks.
+func NewWebhooks() *Webhooks {
+	w := &Webhooks{called: map[string][]call{}}
+	w.server = httptest.NewUnstartedServer(w)
+	w.server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	w.server.StartTLS()
+	return w
+}
+
+// Close ends the server.
+func (w *Webhooks) Close() { w.server.Close() }
+
+// Values returns those of references in requests of a server, whose name is part of the URLs.
+func (w *Webhooks) Values(name string) map[string]string {
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.server.Certificate().Raw})
+	return map[string]string{"webhook": w.server.URL + "/" + name, "authority": base64.StdEncoding.EncodeToString(authority)}
+}
+
+// ServeHTTP answers a review as its object asks for.
+func (w *Webhooks) ServeHTTP(response http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return
+	}
+	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
+	if len(parts) != 3 {
+		http.NotFound(response, request)
+		return
+	}
+	key, name := parts[0]+"/"+parts[1], parts[2]
+	w.mu.Lock()
+	w.called[key] = append(w.called[key], call{name, body})
+	w.mu.Unlock()
+	var review struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Request    struct {
+			UID               string
+			Object, OldObject struct {
+				Metadata struct{ Annotations map[string]string }
+			}
+		} `json:"request"`
+	}
+	_ = json.Unmarshal(body, &review) // what has another form gets the usual answer
+	text := review.Request.Object.Metadata.Annotations[AnswerPrefix+name]
+	if text == "" {
+		text = review.Request.OldObject.Metadata.Annotations[AnswerPrefix+name]
+	}
+	answer := Answer{Allowed: true}
+	if text != "" {
+		answer = Answer{}
+		if json.Unmarshal([]byte(text), &answer) != nil {
+			answer = Answer{Code: http.StatusOK, Body: text}
+		}
+	}
+	if answer.Code != 0 {
+		response.WriteHeader(answer.Code)
+		_, _ = io.WriteString(response, answer.Body)
+		return
+	}
+	_ = json.NewEncoder(response).Encode(map[string]any{"apiVersion": review.APIVersion, "kind": review.Kind, "response": answer.review(review.Request.UID)})
+}
+
+// review returns the response of an AdmissionReview.
+func (a Answer) review(uid string) map[string]any {
+	response := map[string]any{"uid": cmp.Or(a.UID, uid), "allowed": a.Allowed}
+	if a.Patch != nil {
+		patch, err := json.Marshal(a.Patch)
+		if err == nil {
+			response["patch"], response["patchType"] = patch, cmp.Or(a.PatchType, "JSONPatch")
+		}
+	}
+	if a.Status != nil {
+		response["status"] = a.Status
+	}
+	if a.Warnings != nil {
+		response["warnings"] = a.Warnings
+	}
+	if a.AuditAnnotations != nil {
+		response["auditAnnotations"] = a.AuditAnnotations
+	}
+	return response
+}
+
+// take returns the reviews that the webhooks of a history were sent since the last time, and forgets them. Those of
+// webhooks that are called at the same time are in the order of their names.
+func (w *Webhooks) take(key string) []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	calls := w.called[key]
+	delete(w.called, key)
+	slices.SortStableFunc(calls, func(a, b call) int { return strings.Compare(a.name, b.name) })
+	var all bytes.Buffer
+	for _, c := range calls {
+		all.WriteString(`"` + c.name + `"` + "\n")
+		all.Write(c.body)
+		all.WriteString("\n")
+	}
+	return all.Bytes()
+}

@@ -296,6 +296,12 @@ func TestDuplicateOwnersAreFoundAfterAdmissionInAPatch(t *testing.T) {
 	const rest = `; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: 1"`
 	made := c.do("POST", configMaps, jsonBody, `{"metadata":{"name":"a",`+owners+`}}`)
 	expect(t, "create", made.header["Warning"], []string{`299 - ".metadata.ownerReferences contains duplicate entries` + rest})
+	replaced := c.do("PUT", configMaps+"/a", jsonBody, `{"metadata":{"name":"a",`+owners+`}}`)
+	expect(t, "update", replaced.header["Warning"], []string{`299 - ".metadata.ownerReferences contains duplicate entries` + rest})
+	missing := c.do("PUT", "/api/v1/namespaces/default/events/a", jsonBody, `{"metadata":{"name":"a",`+owners+`}}`)
+	expect(t, "update that creates", missing.header["Warning"], []string{`299 - ".metadata.ownerReferences contains duplicate entries` + rest})
+	missing = c.do("PUT", "/api/v1/namespaces/default/secrets/a", jsonBody, `{"metadata":{"name":"a",`+owners+`}}`)
+	expect(t, "update of nothing", missing.header["Warning"], []string{`299 - ".metadata.ownerReferences contains duplicate entries` + rest})
 	patched := c.do("PATCH", configMaps+"/a", http.Header{"Content-Type": {"application/merge-patch+json"}}, `{"metadata":{`+owners+`}}`)
 	expect(t, "patch", patched.header["Warning"], []string{`299 - ".metadata.ownerReferences contains duplicate entries after mutating admission happens` + rest})
 }

@@ -45,9 +45,11 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 // that of admission only webhooks are called, and only where the version of the process does so.
 func (p *Pipeline) Review(ctx context.Context, r Request, obj runtime.Object) (runtime.Object, error) {
 	a := p.attempt(apirequest.WithNamespace(ctx, r.Namespace), &r, r.Version)
-	if _, err := a.receive(obj, false); err != nil {
+	metadata, err := a.receive(obj, false)
+	if err != nil {
 		return nil, err
 	}
+	dropDuplicateOwners(a.ctx, metadata, beforeAdmission)
 	managed, err := a.manageFields(resource.Decoded{Object: obj}, resource.Decoded{})
 	if err != nil {
 		return nil, err

@@ -269,7 +269,8 @@ type edit struct {
 	// create makes the object to create if none exists; nil: then the update
 	// fails.
 	create func() (newObject, error)
-	// owners says when duplicate ownerReferences of the wanted object are looked for.
+	// owners says when duplicate ownerReferences of the wanted object are looked for. Those of a Replace are dropped before the
+	// update begins.
 	owners string
 }
 
@@ -296,11 +297,6 @@ func (a attempt) update(e edit) (Result, error) {
 	}
 	if err := a.isBounded(wanted.Object); err != nil {
 		return Result{}, err
-	}
-	if e.owners == beforeAdmission {
-		if err := dropDuplicateOwnersOf(a.ctx, wanted.Object, beforeAdmission); err != nil {
-			return Result{}, err
-		}
 	}
 
 	// Field management.

@@ -26,6 +26,7 @@ func (a attempt) replace(change Replace) (Result, error) {
 	if err := a.checkPath(metadata); err != nil {
 		return Result{}, err
 	}
+	dropDuplicateOwners(a.ctx, metadata, beforeAdmission) // even if there is nothing to replace
 	e := edit{
 		uid:    metadata.GetUID(),
 		of:     func(resource.Decoded) (resource.Decoded, bool, error) { return obj, false, nil },

@@ -38,6 +38,9 @@ func main() {
 	flags.BoolVar(&c.verbose, "v", false, "show all steps and answers")
 	flags.BoolVar(&c.whole, "whole", false, "show differences as they are, and do not look for shorter histories")
 	_ = flags.Parse(os.Args[1:]) // it ends the program
+	if c.record > 0 {
+		c.requests = c.record
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := profiled(*profile, func() error { return c.run(ctx, os.Stdout) }); err != nil {

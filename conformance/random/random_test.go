@@ -1,49 +1,70 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/fakecluster/fakecluster/conformance/random/play"
 )
 
-// recorded is what a real kube-apiserver answered. "go run ./random -record 5000" writes it.
-const recorded = "random/testdata/recorded.jsonl.gz"
+// TestARealServerAnsweredLikewise plays what "go run ./random -record 5000" has recorded. It does so in a bubble, so that a watch
+// of a second takes no time.
+func TestARealServerAnsweredLikewise(t *testing.T) {
+	webhooks := play.NewWebhooks() // sockets, and so outside of the bubble
+	defer webhooks.Close()
+	recordings := read(t, func(name string) bool { return !strings.HasPrefix(name, "admission") })
+	synctest.Test(t, func(t *testing.T) { replay(t, webhooks, recordings) })
+}
 
-// TestTheRealServerAnsweredLikewise plays the recorded histories in a bubble, so that a watch of a second takes no time.
-func TestTheRealServerAnsweredLikewise(t *testing.T) {
-	t.Chdir("..")
+// TestARealServerCalledWebhooksLikewise plays those of the recorded histories in which the server calls webhooks, which have sockets.
+func TestARealServerCalledWebhooksLikewise(t *testing.T) {
+	webhooks := play.NewWebhooks()
+	defer webhooks.Close()
+	replay(t, webhooks, read(t, func(name string) bool { return name == "setup" || strings.HasPrefix(name, "admission") }))
+}
+
+// read reads the recorded histories whose names match.
+func read(t *testing.T, matches func(name string) bool) []play.Recording {
+	t.Chdir("..") // as the command
 	recordings, err := play.ReadRecordings(recorded)
 	if err != nil {
 		t.Fatal(err)
 	}
-	webhooks := play.NewWebhooks() // sockets, and so outside of the bubble
-	defer webhooks.Close()
-	synctest.Test(t, func(t *testing.T) {
-		cluster, err := startOurs()
+	var chosen []play.Recording
+	for _, r := range recordings {
+		if matches(r.Name) {
+			chosen = append(chosen, r)
+		}
+	}
+	return chosen
+}
+
+// replay plays histories on a new cluster.
+func replay(t *testing.T, webhooks *play.Webhooks, recordings []play.Recording) {
+	cluster, err := startOurs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := cluster.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	server, err := play.NewServer("ours", cluster.RESTConfig(), webhooks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchanges := 0
+	for _, r := range recordings {
+		difference, err := play.Replay(t.Context(), server, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() {
-			if err := cluster.Close(); err != nil {
-				t.Error(err)
-			}
-		}()
-		server, err := play.NewServer("ours", cluster.RESTConfig(), webhooks)
-		if err != nil {
-			t.Fatal(err)
+		if difference != nil {
+			t.Errorf("%s: the real server answered differently\n%s", r.Name, difference)
 		}
-		exchanges := 0
-		for _, r := range recordings {
-			exchanges += len(r.Exchanges)
-			difference, err := play.Replay(t.Context(), server, r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if difference != nil {
-				t.Errorf("%s: the real server answered differently\n%s", r.Name, difference)
-			}
-		}
-		t.Logf("%d exchanges of %d histories", exchanges, len(recordings))
-	})
+		exchanges += len(r.Exchanges)
+	}
+	t.Logf("%d requests of %d histories", exchanges, len(recordings))
 }

@@ -11,6 +11,7 @@ var reasons = []struct {
 	pattern *regexp.Regexp // of the signature, an empty line, and the difference
 	text    string
 }{
+	{regexp.MustCompile(`strategic-merge-patch[\s\S]*\n-.*expected a \[\]interface \{\}, but received [\s\S]*\n\+.*expected a \[\]interface \{\}, but received `), "which of two wrong directives of a patch is named is chance"},
 	{regexp.MustCompile(`\n-the stream was reset`), "a real server panics, and ends the connection"},
 }
 

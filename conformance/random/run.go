@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,12 +66,16 @@ func (c *command) run(ctx context.Context, w io.Writer) (err error) {
 		return err
 	}
 	r := &runner{command: c, pair: servers, families: families(kinds)}
-	if err := r.prepare(ctx); err != nil {
+	setup, err := r.prepare(ctx)
+	if err != nil {
 		return err
 	}
 	results, err := r.playAll(ctx)
 	if err != nil {
 		return err
+	}
+	if r.record > 0 {
+		return r.write(setup, results)
 	}
 	return r.report(ctx, w, results)
 }
@@ -83,14 +88,31 @@ type runner struct {
 }
 
 // prepare makes what all histories use.
-func (r *runner) prepare(ctx context.Context) error {
+func (r *runner) prepare(ctx context.Context) (play.Recording, error) {
 	h := play.NewHistory(ctx, "setup", "setup", rand.New(rand.NewPCG(0, 0)), r.real, r.ours)
 	for _, step := range generate.Setup() {
 		h.Do(step)
 	}
 	_, err := h.Result()
-	return err
+	return h.Recording(), err
 }
+
+// write writes what the real server has answered, except in histories with a difference.
+func (r *runner) write(setup play.Recording, results []result) error {
+	recordings := []play.Recording{setup}
+	exchanges := 0
+	for _, one := range results {
+		if one.difference == nil {
+			recordings = append(recordings, one.history.Recording())
+			exchanges += one.history.Compared()
+		}
+	}
+	fmt.Printf("%d answers recorded, of %d histories\n", exchanges, len(recordings)-1)
+	return play.WriteRecordings(recorded, recordings)
+}
+
+// recorded is the file with what a real kube-apiserver has answered.
+const recorded = "random/testdata/recorded.jsonl.gz"
 
 // task is a history that is to be played.
 type task struct {
@@ -101,51 +123,69 @@ type task struct {
 // id is part of the names of all objects of the history, such as hb17h of builtin 17.
 func (t task) id() string { return fmt.Sprintf("h%c%dh", t.family.name[0], t.number) }
 
-// playAll plays histories, several at a time.
+// played is what has been played so far. It is safe for concurrent use.
+type played struct {
+	begin time.Time
+	keep  bool // all results, and not only those with a difference
+
+	mu       sync.Mutex
+	results  []result
+	compared int
+	err      error
+}
+
+// progress is after how many answers the command says how far it is.
+const progress = 20_000
+
+// add adds a history.
+func (p *played) add(one result, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.compared
+	p.compared += one.history.Compared()
+	if before/progress != p.compared/progress {
+		fmt.Println(p)
+	}
+	if one.difference != nil || p.keep {
+		p.results = append(p.results, one)
+	}
+	p.err = errors.Join(p.err, err)
+}
+
+func (p *played) String() string {
+	return fmt.Sprintf("%d answers compared in %v", p.compared, time.Since(p.begin).Round(time.Second))
+}
+
+// has reports whether so many answers were compared, or something has failed.
+func (p *played) has(requests int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.compared >= requests || p.err != nil
+}
+
+// playAll plays histories, several at a time, and then one after the other those that no other may be played beside. It returns
+// their results in the order of their families and numbers.
 func (r *runner) playAll(ctx context.Context) ([]result, error) {
+	done := &played{begin: time.Now(), keep: r.verbose || r.record > 0}
 	tasks := make(chan task)
-	var (
-		mu       sync.Mutex
-		results  []result
-		compared int
-		failed   error
-		workers  sync.WaitGroup
-	)
-	enough := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return compared >= max(r.requests, r.record) || failed != nil || ctx.Err() != nil
-	}
-	begin := time.Now()
-	play := func(t task) {
-		one, err := r.playOne(ctx, t)
-		mu.Lock()
-		defer mu.Unlock()
-		before := compared
-		compared += one.history.Compared()
-		if before/20_000 != compared/20_000 {
-			fmt.Printf("%d answers compared in %v\n", compared, time.Since(begin).Round(time.Second))
-		}
-		if one.difference != nil || r.verbose || r.record > 0 {
-			results = append(results, one)
-		}
-		failed = errors.Join(failed, err)
-	}
+	var workers sync.WaitGroup
 	for range r.jobs {
 		workers.Go(func() {
 			for t := range tasks {
-				play(t)
+				done.add(r.playOne(ctx, t))
 			}
 		})
 	}
-	alone := r.feed(tasks, enough)
+	alone := r.feed(tasks, func() bool { return ctx.Err() != nil || done.has(r.requests) })
 	workers.Wait()
 	for _, t := range alone {
-		play(t)
+		done.add(r.playOne(ctx, t))
 	}
-	fmt.Printf("%d answers compared in %v\n", compared, time.Since(begin).Round(time.Second))
-	slices.SortFunc(results, func(a, b result) int { return a.number*len(r.families) - b.number*len(r.families) })
-	return results, errors.Join(failed, ctx.Err())
+	fmt.Println(done)
+	slices.SortFunc(done.results, func(a, b result) int {
+		return cmp.Or(cmp.Compare(a.family.name, b.family.name), cmp.Compare(a.number, b.number))
+	})
+	return done.results, errors.Join(done.err, ctx.Err())
 }
 
 // feed sends the histories in their order. It returns those that no other history may be played beside.

@@ -22,7 +22,6 @@ const startTimeout = 5 * time.Minute
 // startReal starts the real programs as envtest does. The returned function stops them.
 func startReal(ctx context.Context, emulated string) (*rest.Config, func() error, error) {
 	crlog.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard())
 	folder, err := programs.Folder(ctx, "real/modules", programs.APIServer, programs.Etcd)
 	if err != nil {
 		return nil, nil, err
@@ -40,6 +39,7 @@ func startReal(ctx context.Context, emulated string) (*rest.Config, func() error
 
 // startOurs starts a cluster that is configured as envtest configures a real server.
 func startOurs() (*fakecluster.Cluster, error) {
+	klog.SetLogger(logr.Discard()) // upstream's code logs requests that are wrong
 	return fakecluster.New(fakecluster.InProcess(), fakecluster.WithControllers(), fakecluster.WithAPIServerFlags(
 		"--disable-admission-plugins=ServiceAccount", "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true", "--authorization-mode=RBAC"))
 }

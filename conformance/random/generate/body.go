@@ -98,7 +98,11 @@ func (r Source) direct(value any) any {
 		for name, v := range value {
 			fields[name] = r.direct(v)
 			if list, ok := v.([]any); ok && r.chance(15) {
-				fields[pick(r, "$setElementOrder/", "$deleteFromPrimitiveList/")+name] = pick[any](r, list, []any{}, []any{"a"}, []any{map[string]any{"name": "a"}}, nil, "a")
+				directive := pick(r, "$setElementOrder/", "$deleteFromPrimitiveList/")
+				fields[directive+name] = pick[any](r, list, []any{}, []any{"a"}, []any{map[string]any{"name": "a"}}, nil, "a")
+				if directive == "$deleteFromPrimitiveList/" {
+					delete(fields, name) // which of both comes first is chance
+				}
 			}
 		}
 		if r.chance(6) {

@@ -111,7 +111,7 @@ func (l *life) read() {
 	if code == 200 {
 		l.current = object
 	}
-	if l.chance(5) {
+	if l.chance(10) {
 		step.Accept = pick(l.Source, acceptTable, acceptPartial, "application/yaml", "application/cbor")
 		l.Do(step)
 	}
@@ -163,14 +163,33 @@ func (l *life) step() {
 			head = map[string]any{"apiVersion": sub.APIVersion, "kind": sub.Kind, "metadata": map[string]any{"name": l.name}}
 		}
 	}
-	switch n := l.IntN(10); {
-	case n < 6 && l.kind.can("patch"):
+	switch n := l.IntN(20); {
+	case n == 0 && len(l.kind.Subresources) > 0:
+		l.other()
+	case n < 12 && l.kind.can("patch"):
 		l.play(l.patch(path, head, withReferences(l.current), l.changes(root), l.custom == nil))
-	case n < 9 && l.kind.can("update"):
+	case n < 18 && l.kind.can("update"):
 		l.replace(path, root)
 	default:
 		l.delete()
 	}
+}
+
+// other makes a request of a subresource that is not a form of the object: it creates a token, a binding or an eviction, or asks a
+// node for something, which there is not.
+func (l *life) other() {
+	name := pick(l.Source, sorted(l.kind.Subresources)...)
+	sub := l.kind.Subresources[name]
+	path := l.path() + "/" + name
+	if !slices.Contains(sub.Verbs, "create") || name == "exec" || name == "attach" || name == "portforward" || name == "proxy" {
+		l.Do(play.Step{Method: "GET", Path: path + pick(l.Source, "", "?previous=true", "?tailLines=-1", "?limitBytes=0", "?command=a", "?container=none", "?sinceTime=x", "?stdin=true"), Object: l.path()})
+		return
+	}
+	object := map[string]any{"apiVersion": sub.APIVersion, "kind": sub.Kind, "metadata": map[string]any{"name": l.name}}
+	for range l.IntN(3) {
+		object, _ = set(object, l.change(sub.Schema)).(map[string]any)
+	}
+	l.play(play.Step{Method: "POST", Path: path + l.query(), Body: l.Source.text(object), Object: l.path()})
 }
 
 // head returns what an apply configuration begins with: now and then with what the object was made of.

@@ -159,4 +159,4 @@ func stub(stubs map[schema.GroupVersionResource]etcd.StorageData, resource schem
 	return object, nil
 }
 
-func sorted(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -118,9 +118,11 @@ func (h *History) Recording() Recording { return Recording{h.Name, h.exchanges} 
 
 // Clean plays a step on both servers whose outcome does not matter, because the history is at its end.
 func (h *History) Clean(step Step) {
+	step.Hidden = true
 	for _, s := range h.states {
 		_, _ = s.do(h.ctx, step)
 	}
+	h.exchanges = append(h.exchanges, Exchange{Step: step})
 }
 
 // Replay plays a recorded history on a server. It returns the first exchange with another answer, and nil if there is none.

@@ -31,12 +31,27 @@ func sortMistakes(body []byte) []byte {
 	for _, c := range status.Details.Causes {
 		texts = append(texts, c.Field+": "+c.Message)
 	}
+	texts = unique(texts) // the message does not repeat a mistake
 	before, _ := json.Marshal(strings.Join(texts, ", "))
 	slices.Sort(texts)
 	after, _ := json.Marshal(strings.Join(texts, ", "))
 	body = bytes.Replace(body, before[1:len(before)-1], after[1:len(after)-1], 1)
 	return sortArrays(body, `"causes":`)
 }
+
+// unique returns the texts in their order, each once.
+func unique(texts []string) []string {
+	var kept []string
+	for _, text := range texts {
+		if !slices.Contains(kept, text) {
+			kept = append(kept, text)
+		}
+	}
+	return kept
+}
+
+// SortArrays sorts the items of each array that follows the mark. All other bytes stay as they are.
+func SortArrays(body []byte, mark string) []byte { return sortArrays(body, mark) }
 
 // sortArrays sorts the items of each array that follows the mark. All other bytes stay as they are.
 func sortArrays(body []byte, mark string) []byte {

@@ -1,0 +1,32 @@
+package play
+
+import "testing"
+
+func TestEntriesOfManagedFieldsInYAMLAreSorted(t *testing.T) {
+	const text = "metadata:\n  managedFields:\n  - apiVersion: v1\n    manager: b\n  - apiVersion: v1\n    manager: a\n  name: x\n"
+	const want = "metadata:\n  managedFields:\n  - apiVersion: v1\n    manager: a\n  - apiVersion: v1\n    manager: b\n  name: x\n"
+	if got := string(inOrder([]byte(text))); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestMistakesOfATypedPatch(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"are sorted", `{"message":"errors:\n  .b: x \"y\"\n  .a: z"}`, `{"message":"errors:\n  .a: z\n  .b: x \"y\""}`},
+		{"are left out where one is an undeclared field",
+			`{"message":"failed to create typed patch object (/a; v1, Kind=A): errors:\n  .b: \"x\"\n  .c: field not declared in schema\n  .d: y","code":500}`,
+			`{"message":"failed to create typed patch object (/a; v1, Kind=A): …","code":500}`},
+	} {
+		if got := string(inOrder([]byte(c.text))); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestWarningsAreSorted(t *testing.T) {
+	const text = "200\nWarning: 299 - \"b\", 299 - \"a\"\n\n{}"
+	const want = "200\nWarning: - \"a\", - \"b\"\n\n{}"
+	if got := masked(text); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

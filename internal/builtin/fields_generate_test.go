@@ -123,6 +123,10 @@ func (g generator) list(s *spec.Schema, depth int) any {
 		n = 12
 	}
 	keys := keysOf(s)
+	repeat := 2 // percent of the items that repeat
+	if g.One(10) {
+		repeat = 100
+	}
 	seen := map[string]bool{}
 	for i := range n {
 		v := g.value(s.Items.Schema, depth-1)
@@ -139,12 +143,12 @@ func (g generator) list(s *spec.Schema, depth int) any {
 				}
 				id += fmt.Sprint(m[key], "|")
 			}
-			if seen[id] && !g.One(2) {
+			if seen[id] && !g.One(repeat) {
 				continue
 			}
 			seen[id] = true
 		} else if s.Extensions["x-kubernetes-list-type"] == "set" {
-			if seen[fmt.Sprint(v)] && !g.One(2) {
+			if seen[fmt.Sprint(v)] && !g.One(repeat) {
 				continue
 			}
 			seen[fmt.Sprint(v)] = true

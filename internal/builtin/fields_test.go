@@ -63,6 +63,7 @@ func managedKinds(t *testing.T, models map[string]*spec.Schema) []*managedKind {
 		{Group: "apps", Resource: "deployments"}, {Resource: "pods"}, {Resource: "services"}, {Group: "autoscaling", Resource: "horizontalpodautoscalers"},
 		{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, {Resource: "events"}, {Resource: "nodes"},
 		{Group: "networking.k8s.io", Resource: "ingresses"}, {Group: "batch", Resource: "jobs"}, {Resource: "configmaps"},
+		{Resource: "serviceaccounts"},
 	} {
 		r := all.Resource(name.Group, name.Resource)
 		k := &managedKind{name: name.String()}

@@ -123,11 +123,11 @@ func (f *TypedFields) views(live, obj runtime.Object) fields.Views {
 		if err != nil {
 			return nil, nil, err
 		}
-		if apiVersion == f.Kind.GroupVersion().String() {
+		if apiVersion == f.Kind.GroupVersion().String() && !f.Types.Keyless() {
 			return differ(a, b)
 		}
-		// Upstream refuses an object in another version if items of a list repeat, also if
-		// the list stays as it is.
+		// Upstream refuses an object in another version if items of a list repeat, and in any version if an item
+		// lacks all keys, also if the list stays as it is.
 		return treesAsRead(a, b)
 	}
 }

@@ -2,6 +2,8 @@ package resource
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,6 +26,8 @@ type Types struct {
 	Converter func() (managedfields.TypeConverter, error)
 	// Trees are those of the versions, by apiVersion.
 	Trees func() (map[string]*fields.Tree, error)
+	// Keyless reports whether items of a map-like list may lack all of their keys.
+	Keyless func() bool
 }
 
 // NewTypes makes the Types of kinds that the scheme has Go types for. The definitions refer
@@ -59,7 +63,32 @@ func NewTypes(scheme *runtime.Scheme, definitions func() map[string]common.OpenA
 		}
 		return trees, nil
 	})
+	t.Keyless = sync.OnceValue(func() bool {
+		all, err := models()
+		return err == nil && anyKeyless(all)
+	})
 	return t
+}
+
+// anyKeyless reports whether a type has a map-like list whose items may lack all keys, because none of the keys is required or has a default.
+func anyKeyless(models map[string]*spec.Schema) bool {
+	for _, model := range models {
+		for _, property := range model.Properties {
+			keys, _ := property.Extensions["x-kubernetes-list-map-keys"].([]any)
+			if len(keys) == 0 || property.Items == nil || property.Items.Schema == nil {
+				continue
+			}
+			url := property.Items.Schema.Ref.String()
+			item := models[url[strings.LastIndexByte(url, '/')+1:]]
+			if item != nil && !slices.ContainsFunc(keys, func(key any) bool {
+				name, _ := key.(string)
+				return slices.Contains(item.Required, name) || item.Properties[name].Default != nil
+			}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ModelName returns the name that the type of a kind has in OpenAPI.

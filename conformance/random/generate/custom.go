@@ -50,6 +50,9 @@ func Custom(h *play.History, number int) {
 			}
 			one.Version = pick(r, definition.versions...)
 			l.collection = one.collection(Namespace)
+			if len(definition.selectable) > 0 && r.chance(15) {
+				l.list(definition.selectable)
+			}
 			l.step()
 		}
 		l.end()

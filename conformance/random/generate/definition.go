@@ -8,6 +8,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/fakecluster/fakecluster/conformance/random/play"
 	"github.com/fakecluster/fakecluster/internal/testing/schematest"
 )
 
@@ -18,6 +19,8 @@ type definitionOf struct {
 	internal      *apiextensions.JSONSchemaProps
 	schema        *Schema
 	scale, status bool
+	renamed       string // the field that has another name in the second version; empty: there is none
+	selectable    []string
 	body          map[string]any
 }
 
@@ -46,14 +49,33 @@ func (r Source) definition(id string) (*definitionOf, error) {
 		d.versions = append(d.versions, "v2")
 	}
 	var versions []any
+	if len(d.versions) > 1 && r.chance(60) {
+		d.renamed = r.renamedField(schema)
+	}
+	d.selectable = r.selectableFields(d, schema)
+	scale := map[string]any{"specReplicasPath": pick(r, ".spec.replicas", ".spec.replicas", ".spec.replicas", ".spec.template.spec.n", ".spec.a", ".spec.nope.n"),
+		"statusReplicasPath": pick(r, ".status.replicas", ".status.replicas", ".status.a", ".status.nope.n")}
+	if r.chance(80) {
+		scale["labelSelectorPath"] = pick(r, ".status.selector", ".status.selector", ".spec.template.spec.s", ".status.a", ".status.replicas")
+	}
 	for i, name := range d.versions {
 		version := map[string]any{"name": name, "served": true, "storage": i == 0, "schema": map[string]any{"openAPIV3Schema": schema}}
+		if i > 0 && d.renamed != "" {
+			version["schema"] = map[string]any{"openAPIV3Schema": withRenamed(schema, d.renamed)}
+		}
+		if len(d.selectable) > 0 {
+			var fields []any
+			for _, path := range d.selectable {
+				fields = append(fields, map[string]any{"jsonPath": "." + path})
+			}
+			version["selectableFields"] = fields
+		}
 		subresources := map[string]any{}
 		if d.status {
 			subresources["status"] = map[string]any{}
 		}
 		if d.scale {
-			subresources["scale"] = map[string]any{"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector"}
+			subresources["scale"] = scale
 		}
 		if len(subresources) > 0 {
 			version["subresources"] = subresources
@@ -65,6 +87,10 @@ func (r Source) definition(id string) (*definitionOf, error) {
 	}
 	d.body = map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": d.plural + "." + d.group},
 		"spec": map[string]any{"group": d.group, "scope": pick(r, "Namespaced", "Namespaced", "Cluster"), "names": map[string]any{"plural": d.plural, "singular": "thing", "kind": "Thing", "listKind": "ThingList"}, "versions": versions}}
+	if d.renamed != "" {
+		d.body["spec"].(map[string]any)["conversion"] = map[string]any{"strategy": "Webhook", "webhook": map[string]any{"conversionReviewVersions": []any{"v1"},
+			"clientConfig": map[string]any{"url": "${webhook}/" + id + "/" + play.ConversionPrefix + d.renamed, "caBundle": "${authority}"}}}
+	}
 	return d, nil
 }
 

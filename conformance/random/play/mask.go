@@ -31,7 +31,7 @@ var masks = []struct {
 	{"selfType", regexp.MustCompile(`selfType\d+`), "selfTypeN"},
 	{"  continue: ", regexp.MustCompile(`(?m)^  continue: \S+$`), "  continue: CONTINUE"},
 	// Addresses of a webhook of the comparison.
-	{"127.0.0.1", regexp.MustCompile(`127\.0\.0\.1:\d+`), "ADDRESS"},
+	{"127.0.0.1", regexp.MustCompile(`127\.0\.0\.1:\d+(/(real|ours)/)?`), "ADDRESS"},
 }
 
 // masked hides what differs between two runs of one server in an answer as it is compared.
@@ -62,8 +62,15 @@ var undeclared = regexp.MustCompile(`(failed to create typed (?:patch|live) obje
 // mistakes are those of a typed patch, whose order is chance on a real server.
 var mistakes = regexp.MustCompile(`errors:((?:\\n  (?:[^"\\]|\\[^n])*)+)`)
 
+// embedded is the mistake of an embedded resource that cannot be read: a real server looks at the fields of an object in the order of a map, and
+// ends with the first mistake.
+var embedded = regexp.MustCompile(`(cannot be handled as a \w+): (?:[^"\\]|\\.)*\.(?:apiVersion|kind|metadata): Invalid value: (?:[^"\\]|\\.)*`)
+
 // inOrder puts the mistakes of a typed patch, and the rules of a SelfSubjectRulesReview, into an order.
 func inOrder(body []byte) []byte {
+	if bytes.Contains(body, []byte("cannot be handled as a")) {
+		body = embedded.ReplaceAll(body, []byte("$1: …"))
+	}
 	if bytes.Contains(body, []byte("not declared in schema")) {
 		body = undeclared.ReplaceAll(body, []byte("$1: …"))
 	}

@@ -76,6 +76,10 @@ func (w *Webhooks) ServeHTTP(response http.ResponseWriter, request *http.Request
 		return
 	}
 	key, name := parts[0]+"/"+parts[1], parts[2]
+	if field, converts := strings.CutPrefix(name, ConversionPrefix); converts {
+		_, _ = response.Write(converted(body, field))
+		return
+	}
 	w.mu.Lock()
 	w.called[key] = append(w.called[key], call{name, body})
 	w.mu.Unlock()

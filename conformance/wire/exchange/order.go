@@ -29,7 +29,9 @@ func sortMistakes(body []byte) []byte {
 	}
 	var texts []string
 	for _, c := range status.Details.Causes {
-		texts = append(texts, c.Field+": "+c.Message)
+		if text := c.Field + ": " + c.Message; !slices.Contains(texts, text) { // the message has each once
+			texts = append(texts, text)
+		}
 	}
 	texts = unique(texts) // the message does not repeat a mistake
 	before, _ := json.Marshal(strings.Join(texts, ", "))

@@ -286,11 +286,18 @@ func deprecationWarning(crd *apiextensions.CustomResourceDefinition, v apiextens
 	return text
 }
 
-// typer returns the kind that unstructured objects state.
+// typer returns the kind that unstructured objects state. It fails if an object states none.
 type typer struct{}
 
 func (typer) ObjectKinds(obj runtime.Object) ([]schema.GroupVersionKind, bool, error) {
-	return []schema.GroupVersionKind{obj.GetObjectKind().GroupVersionKind()}, false, nil
+	kind := obj.GetObjectKind().GroupVersionKind()
+	switch {
+	case kind.Kind == "":
+		return nil, false, runtime.NewMissingKindErr("object has no kind field ")
+	case kind.Version == "":
+		return nil, false, runtime.NewMissingVersionErr("object has no apiVersion field")
+	}
+	return []schema.GroupVersionKind{kind}, false, nil
 }
 
 func (typer) Recognizes(schema.GroupVersionKind) bool { return true }

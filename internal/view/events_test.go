@@ -17,8 +17,8 @@ import (
 func TestAnEventIsItsTypeAndTheStoredBytes(t *testing.T) {
 	v := gadget(t, "v1")
 	record := stored(t, v, map[string]any{"metadata": map[string]any{"name": "a", "namespace": "default"}}, 8)
-	const object = `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"a","namespace":"default","resourceVersion":"8"}}`
-	const left = `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"a","namespace":"default","resourceVersion":"9"}}`
+	const object = `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"generation":1,"name":"a","namespace":"default","resourceVersion":"8"}}`
+	const left = `{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"generation":1,"name":"a","namespace":"default","resourceVersion":"9"}}`
 	e := NewEvents(must(New(v, jsonForm(v, "", ""), nil))(t), &Frames{}, v.Serializer.SupportedMediaTypes()[0], notAtHand)
 	expect(t, "media type", e.MediaType(), "application/json")
 

@@ -14,28 +14,62 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// createNew carries out a Create: the name must be free.
+// nameAttempts is how many generated names a create tries.
+const nameAttempts = 8
+
+// createNew carries out a Create: the name must be free. As on a real server, mutating admission comes once. What follows it is done again, on a
+// copy of the object, if a generated name is taken, and once without the managedFields if the object is too large for etcd.
 func (a attempt) createNew(obj resource.Decoded) (Result, error) {
-	metadata, err := meta.Accessor(obj.Object)
+	n := newObject{Decoded: obj, owners: beforeAdmission}
+	require, err := a.admitNew(&n)
+	if err != nil {
+		return Result{}, err
+	}
+	metadata, err := meta.Accessor(n.Object)
 	if err != nil {
 		return Result{}, apierrors.NewInternalError(err)
 	}
-	generated := metadata.GetName() == "" && metadata.GetGenerateName() != ""
-	result, err := a.create(newObject{Decoded: obj, owners: beforeAdmission})
-	var exists *store.ExistsError
-	if errors.As(err, &exists) {
-		err = a.alreadyExists(exists)
+	generated, unmanaged := metadata.GetName() == "" && metadata.GetGenerateName() != "", false
+	for names := 1; ; {
+		one := n
+		if generated {
+			one.Object = a.version.Codec.Copy(n.Object)
+		}
+		result, err := a.storeNew(one, require)
+		var exists *store.ExistsError
+		if errors.As(err, &exists) {
+			err = a.alreadyExists(exists)
+		}
+		var tooLarge *tooLargeError
+		switch {
+		case errors.As(err, &tooLarge) && !unmanaged:
+			unmanaged = true
+			metadata.SetManagedFields(nil)
+			metadata.SetResourceVersion("") // the encoding has one
+			n.Decoded = resource.Decoded{Object: n.Object}
+		case !generated || !apierrors.IsAlreadyExists(err):
+			return result, err
+		case names == nameAttempts:
+			return Result{}, apierrors.NewGenerateNameConflict(a.version.Resource.GroupResource(), nameIn(err), 1)
+		default:
+			names++
+		}
 	}
-	if generated && apierrors.IsAlreadyExists(err) {
-		err = &generatedNameError{err}
-	}
-	return result, err
 }
 
 // takenError is the error of a create whose name another object has.
 type takenError struct{ *apierrors.StatusError }
 
 func (e *takenError) Unwrap() error { return e.StatusError }
+
+// nameIn returns the name in the details of an error's Status, if there is one.
+func nameIn(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		return status.Status().Details.Name
+	}
+	return ""
+}
 
 // NameIsTaken reports whether a create failed because an object of its name exists. It returns false for an
 // AlreadyExists of admission.

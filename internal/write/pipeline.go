@@ -167,14 +167,23 @@ func (a *attempt) receive(obj runtime.Object, keepsMetadata bool) (metav1.Object
 }
 
 // create commits a new object, which it alters.
-func (a attempt) create(n newObject) (result Result, err error) {
-	// Its size, and the metadata that a client cannot set.
-	if err := a.isBounded(n.Object); err != nil {
-		return Result{}, err
-	}
-	metadata, err := a.receiveNew(n)
+func (a attempt) create(n newObject) (Result, error) {
+	require, err := a.admitNew(&n)
 	if err != nil {
 		return Result{}, err
+	}
+	return a.storeNew(n, require)
+}
+
+// admitNew is the first half of a create, until mutating admission. It alters the object, and returns the conditions of its commit.
+func (a *attempt) admitNew(n *newObject) (require []store.Precondition, err error) {
+	// Its size, and the metadata that a client cannot set.
+	if err := a.isBounded(n.Object); err != nil {
+		return nil, err
+	}
+	metadata, err := a.receiveNew(*n)
+	if err != nil {
+		return nil, err
 	}
 	if n.owners == beforeAdmission {
 		dropDuplicateOwners(a.ctx, metadata, beforeAdmission)
@@ -183,20 +192,20 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	// Field management.
 	if !n.managed {
 		if n.Decoded, err = a.manageFields(n.Decoded, resource.Decoded{}); err != nil {
-			return Result{}, err
+			return nil, err
 		}
 		if metadata, err = meta.Accessor(n.Object); err != nil {
-			return Result{}, apierrors.NewInternalError(err)
+			return nil, apierrors.NewInternalError(err)
 		}
 	}
 	if err := a.inTime(); err != nil {
-		return Result{}, err
+		return nil, err
 	}
 
 	// Mutating admission, and whether the user may grant what the object grants.
 	admitted, err := a.mutatingAdmission(admission.Create, n.Object, nil)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
 	if n.owners == afterAdmission || admitted.replaced {
 		dropDuplicateOwners(a.ctx, metadata, afterAdmission)
@@ -207,8 +216,14 @@ func (a attempt) create(n newObject) (result Result, err error) {
 	if admitted.replaced {
 		n.Decoded = resource.Decoded{Object: n.Object}
 	}
-	if err := a.mayWrite(n.Object, nil); err != nil {
-		return Result{}, err
+	return admitted.require, a.mayWrite(n.Object, nil)
+}
+
+// storeNew is the second half of a create. It alters the object.
+func (a attempt) storeNew(n newObject, require []store.Precondition) (result Result, err error) {
+	metadata, err := meta.Accessor(n.Object)
+	if err != nil {
+		return Result{}, apierrors.NewInternalError(err)
 	}
 
 	// The metadata that the server sets.
@@ -254,7 +269,7 @@ func (a attempt) create(n newObject) (result Result, err error) {
 		}
 	}
 	a.observe.Changed(n.Object, nil)
-	result, err = a.commitCreate(name, n.Decoded, admitted.require)
+	result, err = a.commitCreate(name, n.Decoded, require)
 	committed = err == nil
 	return result, err
 }

@@ -31,14 +31,6 @@ const maxAttempts = 1_000
 var errOvertaken = apierrors.NewTimeoutError(
 	fmt.Sprintf("request did not complete within requested timeout - another write came first in each of %d attempts", maxAttempts), 0)
 
-// nameAttempts is how many generated names a create tries.
-const nameAttempts = 8
-
-// generatedNameError is the error of a create with a generated name that exists.
-type generatedNameError struct{ error }
-
-func (e *generatedNameError) Unwrap() error { return e.error }
-
 // Run carries out a write. It tries again if another write came first:
 //
 //   - The object has changed, gone or appeared since it was read: the next attempt
@@ -47,9 +39,7 @@ func (e *generatedNameError) Unwrap() error { return e.error }
 //   - What the write depends on has changed (the definition of its kind, its
 //     namespace): the next attempt uses the newest registry. If the kind is not
 //     served any more, Run fails with ErrNotServed.
-//   - A generated name is taken: the next attempt generates another one, at most
-//     nameAttempts.
-//   - The object is too large for etcd: the next attempt stores it without its
+//   - The updated object is too large for etcd: the next attempt stores it without its
 //     managedFields, unless the write is an apply, which needs them.
 //
 // In the first two cases another write has succeeded. They end with the context, whose error Run
@@ -62,23 +52,17 @@ func (p *Pipeline) run(ctx context.Context, r Request, stage func(store.Update))
 	if of, ok := apirequest.NamespaceFrom(ctx); !ok || of != r.Namespace {
 		ctx = apirequest.WithNamespace(ctx, r.Namespace)
 	}
-	version, names, unmanaged, marked := r.Version, 1, false, Result{}
+	version, unmanaged, marked := r.Version, false, Result{}
 	for range maxAttempts {
 		a := p.attempt(ctx, &r, version)
 		a.unmanaged, a.stage, a.marked = unmanaged, stage, &marked
 		result, err := a.run()
-		var taken *generatedNameError
 		var tooLarge *tooLargeError
 		switch {
 		case err == nil:
 			result.Version = version
 			return result, nil
-		case errors.As(err, &taken):
-			if names == nameAttempts {
-				return Result{}, apierrors.NewGenerateNameConflict(version.Resource.GroupResource(), nameIn(taken), 1)
-			}
-			names++
-		case errors.As(err, &tooLarge) && !unmanaged && !r.isApply():
+		case errors.As(err, &tooLarge) && !unmanaged && r.mayLeaveFields():
 			unmanaged = true
 		case !isObsolete(err):
 			return Result{}, err
@@ -96,9 +80,13 @@ func (p *Pipeline) run(ctx context.Context, r Request, stage func(store.Update))
 	return Result{}, errOvertaken
 }
 
-func (r *Request) isApply() bool {
-	_, is := r.Change.(Apply)
-	return is
+// mayLeaveFields reports whether an update that is too large is tried again without managedFields. A create does so itself.
+func (r *Request) mayLeaveFields() bool {
+	switch r.Change.(type) {
+	case Apply, Create:
+		return false
+	}
+	return true
 }
 
 // isObsolete reports whether a write failed because the object, or what the write
@@ -114,15 +102,6 @@ func isObsolete(err error) bool {
 func isOutdated(err error) bool {
 	var precondition *store.PreconditionError
 	return errors.As(err, &precondition)
-}
-
-// nameIn returns the name in the details of an error's Status, if there is one.
-func nameIn(err error) string {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Details != nil {
-		return status.Status().Details.Name
-	}
-	return ""
 }
 
 // renew returns the version of a request from the newest registry.

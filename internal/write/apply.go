@@ -23,9 +23,10 @@ func (a attempt) apply(change Apply, shown resource.Decoded) (wanted resource.De
 }
 
 // appliedNew returns the function that makes the object which an Apply creates if there is
-// none. It returns nil for a subresource, where there must be an object.
+// none. It returns nil for a subresource, where there must be an object, unless every update of the kind may create:
+// a real server creates Services through their status, too.
 func (a attempt) appliedNew(change Apply) func() (newObject, error) {
-	if a.request.Subresource != "" {
+	if a.request.Subresource != "" && (a.projection != nil || !a.updateStrategy().AllowCreateOnUpdate(a.ctx)) {
 		return nil
 	}
 	return func() (newObject, error) {

@@ -31,7 +31,8 @@ var masks = []struct {
 	{"selfType", regexp.MustCompile(`selfType\d+`), "selfTypeN"},
 	{"  continue: ", regexp.MustCompile(`(?m)^  continue: \S+$`), "  continue: CONTINUE"},
 	// Addresses of a webhook of the comparison.
-	{"127.0.0.1", regexp.MustCompile(`127\.0\.0\.1:\d+(/(real|ours)/)?`), "ADDRESS"},
+	{"/", regexp.MustCompile(`\b(127\.0\.0\.1:\d+|ADDRESS)/(real|ours)\b/?`), "ADDRESS"},
+	{"127.0.0.1", regexp.MustCompile(`127\.0\.0\.1:\d+`), "ADDRESS"},
 }
 
 // masked hides what differs between two runs of one server in an answer as it is compared.

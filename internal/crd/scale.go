@@ -77,6 +77,10 @@ func (scaleObjects) New(kind schema.GroupVersionKind) (runtime.Object, error) {
 // ConvertToVersion implements runtime.ObjectConvertor.
 func (o scaleObjects) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
 	if _, typed := in.(*autoscalingv1.Scale); !typed {
+		kind := in.GetObjectKind().GroupVersionKind()
+		if _, ok := target.KindForGroupVersionKinds([]schema.GroupVersionKind{kind}); !ok { // a policy has changed apiVersion
+			return nil, errUnsuitable(kind, target)
+		}
 		return nil, errNoScale
 	}
 	return o.Objects.ConvertToVersion(in, target)

@@ -38,7 +38,7 @@ func (a attempt) createNew(obj resource.Decoded) (Result, error) {
 		result, err := a.storeNew(one, require)
 		var exists *store.ExistsError
 		if errors.As(err, &exists) {
-			err = a.alreadyExists(exists)
+			err = a.alreadyExists(exists, metadata.GetGenerateName())
 		}
 		var tooLarge *tooLargeError
 		switch {
@@ -47,10 +47,8 @@ func (a attempt) createNew(obj resource.Decoded) (Result, error) {
 			metadata.SetManagedFields(nil)
 			metadata.SetResourceVersion("") // the encoding has one
 			n.Decoded = resource.Decoded{Object: n.Object}
-		case !generated || !apierrors.IsAlreadyExists(err):
+		case !generated || names == nameAttempts || !apierrors.IsAlreadyExists(err):
 			return result, err
-		case names == nameAttempts:
-			return Result{}, apierrors.NewGenerateNameConflict(a.version.Resource.GroupResource(), nameIn(err), 1)
 		default:
 			names++
 		}
@@ -62,15 +60,6 @@ type takenError struct{ *apierrors.StatusError }
 
 func (e *takenError) Unwrap() error { return e.StatusError }
 
-// nameIn returns the name in the details of an error's Status, if there is one.
-func nameIn(err error) string {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Details != nil {
-		return status.Status().Details.Name
-	}
-	return ""
-}
-
 // NameIsTaken reports whether a create failed because an object of its name exists. It returns false for an
 // AlreadyExists of admission.
 func NameIsTaken(err error) bool {
@@ -80,9 +69,12 @@ func NameIsTaken(err error) bool {
 
 // alreadyExists returns the error of a name that is taken. The message says so if the other object is
 // being deleted.
-func (a attempt) alreadyExists(e *store.ExistsError) error {
+func (a attempt) alreadyExists(e *store.ExistsError, generateName string) error {
 	res := a.version.Resource
 	err := apierrors.NewAlreadyExists(res.GroupResource(), res.NameOf(e.Key))
+	if generateName != "" { // also if the object had a name, as upstream
+		err = apierrors.NewGenerateNameConflict(res.GroupResource(), res.NameOf(e.Key), 1)
+	}
 	if gjson.Get(e.Current.Value, "metadata.deletionTimestamp").Exists() {
 		err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
 	}

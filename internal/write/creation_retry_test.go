@@ -1,6 +1,7 @@
 package write_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -62,4 +63,15 @@ func TestACreateThatIsTriedAgainIsMutatedOnce(t *testing.T) {
 			equal(t, "validations", strings.Join(seen, " "), test.seen)
 		})
 	}
+}
+
+// The message is that of a generated name, also if the object has a name.
+func TestATakenNameBesideAGenerateName(t *testing.T) {
+	b := newBench(t)
+	b.make()
+	request := b.request(write.Create{Object: b.widget(`{"metadata":{"name":"a","generateName":"g-"}}`)})
+	request.Name = ""
+	_, err := b.Run(t.Context(), request)
+	equal(t, "error", fmt.Sprint(err), `widgets.example.com "a" already exists, the server was not able to generate a unique name for the object`)
+	equal(t, "name is taken", write.NameIsTaken(err), true)
 }

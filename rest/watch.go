@@ -60,20 +60,9 @@ func (w watches) watch(r *request) error {
 	if err != nil {
 		return err
 	}
-	shown, err := r.view()
-	if err != nil {
-		return err
-	}
-	info, err := negotiation.NegotiateOutputMediaTypeStream(r.http, r.version.Serializer, r.version)
-	if err != nil {
-		return err
-	}
 	from, err := storage.APIObjectVersioner{}.ParseResourceVersion(options.ResourceVersion)
 	if err != nil {
 		return err
-	}
-	if _, ok := r.w.(http.Flusher); !ok {
-		return apierrors.NewInternalError(fmt.Errorf("unable to start watch - can't get http.Flusher: %#v", r.w))
 	}
 	initial := from == 0
 	if options.SendInitialEvents != nil {
@@ -82,6 +71,18 @@ func (w watches) watch(r *request) error {
 	position, err := w.beginCached(r, options, initial)
 	if err != nil {
 		return err
+	}
+	// As on a real server, the watch has begun before the form of its answer is looked at.
+	shown, err := r.view()
+	if err != nil {
+		return err
+	}
+	info, err := negotiation.NegotiateOutputMediaTypeStream(r.http, r.version.Serializer, r.version)
+	if err != nil {
+		return err
+	}
+	if _, ok := r.w.(http.Flusher); !ok {
+		return apierrors.NewInternalError(fmt.Errorf("unable to start watch - can't get http.Flusher: %#v", r.w))
 	}
 	end, err := w.begin()
 	if err != nil {

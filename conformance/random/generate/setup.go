@@ -12,7 +12,7 @@ const established = `"reason":"InitialNamesAccepted"`
 
 // Setup returns the steps that come before all histories.
 func Setup() []play.Step {
-	return []play.Step{
+	steps := []play.Step{
 		{Method: "POST", Path: "/api/v1/namespaces", Body: `{"metadata":{"name":"` + Namespace + `"}}`, Hidden: true},
 		{Method: "POST", Path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", Body: definition, Hidden: true},
 		{Method: "GET", Path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/randoms.random.example.com", Until: 200, Holds: established, Hidden: true},
@@ -20,4 +20,5 @@ func Setup() []play.Step {
 		{Method: "GET", Path: "/apis/" + customGroup + "/v1/admitteds", Until: 200, Hidden: true},
 		{Method: "GET", Path: "/apis/" + customGroup + "/v2/admitteds", Until: 200, Hidden: true},
 	}
+	return append(steps, defineFixed()...)
 }

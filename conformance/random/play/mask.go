@@ -30,6 +30,7 @@ var masks = []struct {
 	// The type of a value in CEL, which has a name of chance.
 	{"selfType", regexp.MustCompile(`selfType\d+`), "selfTypeN"},
 	{"  continue: ", regexp.MustCompile(`(?m)^  continue: \S+$`), "  continue: CONTINUE"},
+	{`"continue": "`, regexp.MustCompile(`(?m)^( *"continue"): ".+"(,?)$`), `$1: "CONTINUE"$2`},
 	// Addresses of a webhook of the comparison.
 	{"/", regexp.MustCompile(`\b(127\.0\.0\.1:\d+|ADDRESS)/(real|ours)\b/?`), "ADDRESS"},
 	{"127.0.0.1", regexp.MustCompile(`127\.0\.0\.1:\d+`), "ADDRESS"},

@@ -59,7 +59,14 @@ func (r *request) listOptions() (*internalversion.ListOptions, error) {
 	}
 	if options.FieldSelector == nil || options.FieldSelector.Empty() {
 		options.FieldSelector = fields.OneTermEqualSelector("metadata.name", name)
-	} else if selected, ok := options.FieldSelector.RequiresExactMatch("metadata.name"); !ok || selected != name {
+		return options, nil
+	}
+	// A real server rejects unknown fields before it compares the names.
+	known, err := options.FieldSelector.Transform(r.version.Codec.ConvertFieldLabel)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if selected, ok := known.RequiresExactMatch("metadata.name"); !ok || selected != name {
 		return nil, apierrors.NewBadRequest("fieldSelector metadata.name doesn't match requested name")
 	}
 	return options, nil

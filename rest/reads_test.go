@@ -1,0 +1,19 @@
+package rest_test
+
+import (
+	"net/http"
+	"testing"
+)
+
+// A watch of one object checks the fields of its selector before it compares the names.
+func TestAWatchOfOneObjectRejectsUnknownFieldsFirst(t *testing.T) {
+	c := start(t)
+	for selector, want := range map[string]string{
+		"status.phase%3DPending": `"status.phase" is not a known field selector: only "metadata.name", "metadata.namespace"`,
+		"metadata.name%3Db":      "fieldSelector metadata.name doesn't match requested name",
+	} {
+		a := c.do("GET", "/api/v1/watch/namespaces/default/configmaps/a?timeoutSeconds=1&fieldSelector="+selector, nil, "")
+		expect(t, selector, a.code, http.StatusBadRequest)
+		expect(t, selector, statusOf(t, a).Message, want)
+	}
+}

@@ -57,7 +57,7 @@ func (a attempt) remove() (Result, error) {
 	}
 	if content != nil && metadata.GetDeletionTimestamp() == nil {
 		if content.DecidesDependents {
-			metadata.SetFinalizers(a.propagationFinalizers(metadata.GetFinalizers(), options))
+			metadata.SetFinalizers(namespaceFinalizers(metadata.GetFinalizers(), options))
 		}
 		content.Begin(obj, a.p.Now())
 		return a.commitUpdate(record, resource.Decoded{Object: obj, Facts: current.Facts}, require)

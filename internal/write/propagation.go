@@ -28,6 +28,26 @@ func (a attempt) propagationFinalizers(finalizers []string, options *metav1.Dele
 		orphan = *options.PropagationPolicy == metav1.DeletePropagationOrphan
 		foreground = *options.PropagationPolicy == metav1.DeletePropagationForeground
 	}
+	return withPropagation(finalizers, orphan, foreground)
+}
+
+// namespaceFinalizers returns the finalizers of a namespace that is deleted with the given options. Unlike those of
+// other kinds, it may keep both finalizers that it had, and orphanDependents=false asks for foreground deletion.
+func namespaceFinalizers(finalizers []string, options *metav1.DeleteOptions) []string {
+	orphan := slices.Contains(finalizers, metav1.FinalizerOrphanDependents)
+	foreground := slices.Contains(finalizers, metav1.FinalizerDeleteDependents)
+	switch deprecated := OrphanDependents(options); {
+	case deprecated != nil:
+		orphan, foreground = *deprecated, !*deprecated
+	case options.PropagationPolicy != nil:
+		orphan = *options.PropagationPolicy == metav1.DeletePropagationOrphan
+		foreground = *options.PropagationPolicy == metav1.DeletePropagationForeground
+	}
+	return withPropagation(finalizers, orphan, foreground)
+}
+
+// withPropagation returns finalizers with or without those of orphan and foreground deletion.
+func withPropagation(finalizers []string, orphan, foreground bool) []string {
 	kept := slices.DeleteFunc(slices.Clone(finalizers), func(f string) bool {
 		return f == metav1.FinalizerOrphanDependents || f == metav1.FinalizerDeleteDependents
 	})

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"github.com/fakecluster/fakecluster/internal/resource"
-	"github.com/fakecluster/fakecluster/store"
 )
 
 // projection returns what shows the object as another kind at the requested subresource, or
@@ -33,7 +32,7 @@ func (r *request) project(text string) (string, error) {
 	if p == nil {
 		return text, nil
 	}
-	obj, err := r.version.Codec.DecodeStored(store.Record{Value: text})
+	obj, err := r.version.Codec.DecodeShown(text)
 	if err != nil {
 		return "", err
 	}

@@ -32,3 +32,23 @@ func TestADeletedNamespaceHasTheFinalizersOfItsOptions(t *testing.T) {
 		expect(t, tt.name, gjson.Get(c.must("DELETE", "/api/v1/namespaces/"+tt.name, tt.options), "metadata.finalizers").String(), tt.want)
 	}
 }
+
+// An object that is stored in another version lacks the defaults of this one, also in Tables and for selectors.
+func TestTablesHaveNoDefaultsOfAnotherVersion(t *testing.T) {
+	c := start(t)
+	version := func(name, storage, selectable, properties string) string {
+		return `{"name":"` + name + `","served":true,"storage":` + storage + `,"selectableFields":[` + selectable + `],"additionalPrinterColumns":[{"name":"Size","type":"string","jsonPath":".spec.size"}],` +
+			`"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"size":` + properties + `}}}}}}`
+	}
+	c.must("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `{"metadata":{"name":"things.d.example.com"},"spec":{"group":"d.example.com","scope":"Cluster","names":{"plural":"things","kind":"Thing"},`+
+		`"versions":[`+version("v1", "true", "", `{"type":"string"}`)+`,`+version("v2", "false", `{"jsonPath":".spec.size"}`, `{"type":"string","default":"m"}`)+`]}}`)
+	c.must("POST", "/apis/d.example.com/v1/things", `{"apiVersion":"d.example.com/v1","kind":"Thing","metadata":{"name":"a"},"spec":{}}`)
+	const things = "/apis/d.example.com/v2/things"
+	expect(t, "spec", gjson.Get(c.must("GET", things+"/a", ""), "spec").String(), "{}")
+	for _, path := range []string{things, things + "/a"} {
+		a := c.do("GET", path, http.Header{"Accept": {"application/json;as=Table;v=v1;g=meta.k8s.io"}}, "")
+		expect(t, path, gjson.Get(a.body, "rows.0.cells.0").String(), "a")
+		expect(t, path, gjson.Get(a.body, "rows.0.cells.1").Raw, "null")
+	}
+	expect(t, "selected", gjson.Get(c.must("GET", things+"?fieldSelector=spec.size%3Dm", ""), "items.#").Int(), int64(0))
+}

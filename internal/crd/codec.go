@@ -137,10 +137,13 @@ func (c *codec) DecodeStored(record store.Record) (runtime.Object, error) {
 	return converted, nil
 }
 
-// DecodeAs implements resource.Codec.
-func (c *codec) DecodeAs(text string) (runtime.Object, error) {
-	return c.DecodeStored(store.Record{Value: text})
+// DecodeShown implements resource.Codec.
+func (c *codec) DecodeShown(text string) (runtime.Object, error) {
+	return parseStored(store.Record{Value: text})
 }
+
+// DecodeAs implements resource.Codec.
+func (c *codec) DecodeAs(text string) (runtime.Object, error) { return c.DecodeShown(text) }
 
 // DecodeAllStored implements resource.Codec.
 func (c *codec) DecodeAllStored(records []store.Record) ([]runtime.Object, error) {
@@ -175,16 +178,25 @@ func (c *codec) remember(record store.Record, u *unstructured.Unstructured) {
 // decodeAsStored reads an object in the version that it was written in, pruned
 // and defaulted by the present schema of that version.
 func (c *codec) decodeAsStored(record store.Record) (*unstructured.Unstructured, error) {
-	u := &unstructured.Unstructured{}
-	if obj, ok := json.Decode(record.Value); ok {
-		u.Object = obj
-	} else if err := utiljson.Unmarshal([]byte(record.Value), &u.Object); err != nil {
-		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
+	u, err := parseStored(record)
+	if err != nil {
+		return nil, err
 	}
 	if identity := resource.IdentityOf(record); identity == "" || identity != c.identities[u.GroupVersionKind().Version] {
 		if _, err := c.coerce(u, coerceOptions{stored: true, setDefaults: true}); err != nil {
 			return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
 		}
+	}
+	return u, nil
+}
+
+// parseStored reads an object as its text has it.
+func parseStored(record store.Record) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	if obj, ok := json.Decode(record.Value); ok {
+		u.Object = obj
+	} else if err := utiljson.Unmarshal([]byte(record.Value), &u.Object); err != nil {
+		return nil, fmt.Errorf("reading %s from the store: %w", record.Key, err)
 	}
 	return u, nil
 }

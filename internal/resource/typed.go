@@ -174,6 +174,11 @@ func (c *TypedCodec) decodeOwn(text string) (obj runtime.Object, ok bool) {
 	return obj, true
 }
 
+// DecodeShown implements Codec.
+func (c *TypedCodec) DecodeShown(text string) (runtime.Object, error) {
+	return c.DecodeStored(store.Record{Value: text})
+}
+
 // DecodeAs implements Codec.
 func (c *TypedCodec) DecodeAs(text string) (runtime.Object, error) {
 	if obj, ok := c.decodeOwn(text); ok {

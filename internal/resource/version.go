@@ -222,6 +222,10 @@ type Codec interface {
 	// DecodeAllStored reads several, in one conversion if they need any.
 	DecodeAllStored(records []store.Record) ([]runtime.Object, error)
 
+	// DecodeShown reads what View or Encode has made of an object, in the form of DecodeStored. It adds no defaults:
+	// an object that is stored in another version may lack those of this one.
+	DecodeShown(text string) (runtime.Object, error)
+
 	// DecodeAs reads the JSON of an object in this version as an object of this version.
 	DecodeAs(text string) (runtime.Object, error)
 

@@ -12,14 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/util/apihelpers"
-
-	"github.com/fakecluster/fakecluster/store"
 )
 
 // convert converts a single object, given as JSON of the version, to what the client asks
 // for.
 func (v *View) convert(ctx context.Context, text string) (runtime.Object, error) {
-	obj, err := v.version.Codec.DecodeStored(store.Record{Value: text})
+	obj, err := v.version.Codec.DecodeShown(text)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +63,7 @@ func (v *View) convertList(ctx context.Context, p Page, items []string) (runtime
 	objects := make([]runtime.Object, len(items))
 	for i, text := range items {
 		var err error
-		if objects[i], err = v.version.Codec.DecodeStored(store.Record{Value: text}); err != nil {
+		if objects[i], err = v.version.Codec.DecodeShown(text); err != nil {
 			return nil, err
 		}
 	}
@@ -170,7 +168,7 @@ func (v *View) partial(obj runtime.Object) (*metav1.PartialObjectMetadata, error
 func (v *View) partialList(listMeta metav1.ListMeta, items []string) (runtime.Object, error) {
 	var partials []metav1.PartialObjectMetadata // without an item the list has null, as on a real server
 	for _, text := range items {
-		obj, err := v.version.Codec.DecodeStored(store.Record{Value: text})
+		obj, err := v.version.Codec.DecodeShown(text)
 		if err != nil {
 			return nil, err
 		}

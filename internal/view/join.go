@@ -10,8 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/fakecluster/fakecluster/store"
 )
 
 // joins reports whether the JSON of a converted list can be joined from that of its converted
@@ -77,7 +75,7 @@ func (v *View) partialText(_ context.Context, text string) (string, error) {
 	if metadata, ok := partialMetadata(text, v.version.Typed); ok && !v.hasFieldAnnotations(metadata) {
 		return `{"kind":"PartialObjectMetadata","apiVersion":"` + v.form.Convert.GroupVersion().String() + `","metadata":` + metadata + "}", nil
 	}
-	obj, err := v.version.Codec.DecodeStored(store.Record{Value: text})
+	obj, err := v.version.Codec.DecodeShown(text)
 	if err != nil {
 		return "", err
 	}
@@ -126,7 +124,7 @@ func (v *View) rowText(ctx context.Context, text string) (string, error) {
 // decodedRows returns the JSON of an object's rows. The printer takes an object with items
 // for a list, with a row for each item.
 func (v *View) decodedRows(ctx context.Context, text string) (string, error) {
-	obj, err := v.version.Codec.DecodeStored(store.Record{Value: text})
+	obj, err := v.version.Codec.DecodeShown(text)
 	if err != nil {
 		return "", err
 	}

@@ -52,3 +52,13 @@ func TestTablesHaveNoDefaultsOfAnotherVersion(t *testing.T) {
 	}
 	expect(t, "selected", gjson.Get(c.must("GET", things+"?fieldSelector=spec.size%3Dm", ""), "items.#").Int(), int64(0))
 }
+
+// A limit makes a resourceVersion exact, except for a selector that names the object.
+func TestAListOfANamedObjectIsNotOlderThanItsRevision(t *testing.T) {
+	c := start(t)
+	revision := gjson.Get(c.must("GET", configMapsPath, ""), "metadata.resourceVersion").Str
+	c.must("POST", configMapsPath, `{"metadata":{"name":"a"}}`)
+	for query, want := range map[string]string{"": "0", "&fieldSelector=metadata.name%3Da": "1"} {
+		expect(t, query, gjson.Get(c.must("GET", configMapsPath+"?limit=2&resourceVersion="+revision+query, ""), "items.#").Raw, want)
+	}
+}

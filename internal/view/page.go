@@ -47,8 +47,10 @@ func ReadPage(ctx context.Context, s *store.Store, expired int64, namespace stri
 	if o.ResourceVersion == "0" && !sel.version.Resource.Uncached {
 		limit = 0 // a real server answers from its cache here, which ignores the limit
 	}
+	key, one := sel.one(namespace)
+	// As on a real server, a limit or a token does not count for a selector that names the object.
 	revision, start, err := storage.ValidateListOptions(prefix, storage.APIObjectVersioner{}, storage.ListOptions{
-		ResourceVersion: o.ResourceVersion, ResourceVersionMatch: o.ResourceVersionMatch, Recursive: true,
+		ResourceVersion: o.ResourceVersion, ResourceVersionMatch: o.ResourceVersionMatch, Recursive: !one,
 		Predicate: storage.SelectionPredicate{Limit: o.Limit, Continue: o.Continue},
 	})
 	if err != nil {
@@ -70,7 +72,6 @@ func ReadPage(ctx context.Context, s *store.Store, expired int64, namespace stri
 	}
 	var p Page
 	within := prefix
-	key, one := sel.one(namespace)
 	if one {
 		// Read that object alone, as a real server does. No other key can come before it.
 		within, limit = key, 1

@@ -146,9 +146,7 @@ func (c *compiler) fillMap(n *schema.Node, m *smdschema.Map) error {
 		n.Properties[field.Name] = of
 	}
 	if m.ElementType == (smdschema.TypeRef{}) {
-		if len(m.Fields) == 0 {
-			return fmt.Errorf("a map that cannot have fields")
-		}
+		n.Closed = true
 		return nil
 	}
 	var err error

@@ -41,6 +41,9 @@ func (g generator) schema(depth int) map[string]any {
 		s = g.object(depth)
 	case 7:
 		s = map[string]any{"type": "object", "additionalProperties": g.schema(depth - 1)}
+		if g.One(10) {
+			s["additionalProperties"] = g.One(50)
+		}
 		if g.One(20) {
 			s["x-kubernetes-map-type"] = seedtest.Pick(g, "atomic", "granular")
 		}
@@ -281,6 +284,9 @@ func (g generator) fields(s map[string]any, depth int) any {
 		if g.One(55) || slices.Contains(keys, any(name)) && !g.One(2) {
 			m[name] = g.value(properties[name].(map[string]any), depth-1)
 		}
+	}
+	if s["additionalProperties"] == true || s["additionalProperties"] == false && g.One(10) {
+		m[seedtest.Pick(g, "p", "q")] = g.free(depth)
 	}
 	if of, ok := s["additionalProperties"].(map[string]any); ok {
 		for range g.IntN(4) {

@@ -51,6 +51,8 @@ func (w *walk) placeOf(e element, p place) (place, bool) {
 	switch {
 	case p.Additional != nil:
 		return p.at(p.Additional), true
+	case p.Closed:
+		return place{}, false
 	case p.preserve, len(p.Properties) == 0 && !p.resource:
 		return place{Node: anything}, true
 	}

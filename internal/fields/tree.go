@@ -156,6 +156,8 @@ func (p place) field(name string, t *Tree) (at place, named, ok bool) {
 	switch {
 	case p.Additional != nil:
 		return p.at(p.Additional), false, true
+	case p.Closed:
+		return place{}, false, false
 	case p.preserve, len(p.Properties) == 0 && !p.resource:
 		return place{Node: anything}, false, true
 	}

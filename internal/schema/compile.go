@@ -55,7 +55,7 @@ func (n *Node) structure(s *structuralschema.Structural) {
 			n.Additional = &Node{}
 			n.Additional.structure(s.AdditionalProperties.Structural)
 		} else {
-			n.anyFields = true
+			n.anyFields, n.Closed = true, !s.AdditionalProperties.Bool
 		}
 	}
 	if s.Items != nil {

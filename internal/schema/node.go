@@ -41,6 +41,8 @@ type Node struct {
 	// anyFields is set if the schema has additionalProperties: true or false. Unknown
 	// fields stay then, but everything inside them is pruned.
 	anyFields bool
+	// Closed is set if the schema has additionalProperties: false. No manager owns a field that has no schema.
+	Closed bool
 	// defaults names the properties that have a default.
 	defaults []string
 	// defaultSize estimates how many bytes of JSON the default has.

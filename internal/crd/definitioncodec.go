@@ -65,7 +65,8 @@ func (c *definitionCodec) Copy(obj runtime.Object) runtime.Object {
 }
 
 // EncodeToStore implements resource.Codec. A definition without status.storedVersions gets
-// the ones that reading it back from etcd would give it.
+// the ones that reading it back from etcd would give it, and an empty list of conversionReviewVersions is none there: a
+// real server stores definitions as v1beta1, which leaves it out.
 //
 // A definition is large, and the server looks at it several times to establish it. So the
 // object itself counts as what is stored, and is not decoded again, unless a schema has values that decoding
@@ -73,6 +74,11 @@ func (c *definitionCodec) Copy(obj runtime.Object) runtime.Object {
 // definitions minds that.
 func (c *definitionCodec) EncodeToStore(obj resource.Decoded) (resource.Encoded, error) {
 	crd := obj.Object.(*apiextensions.CustomResourceDefinition)
+	if c := crd.Spec.Conversion; c != nil && c.ConversionReviewVersions != nil && len(c.ConversionReviewVersions) == 0 {
+		conversion := *c // specs share it
+		conversion.ConversionReviewVersions = nil
+		crd.Spec.Conversion = &conversion
+	}
 	filled := len(crd.Status.StoredVersions) == 0
 	if filled {
 		recordStorageVersion(crd)

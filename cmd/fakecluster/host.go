@@ -117,6 +117,9 @@ func serveHostOnPort(ctx context.Context, port int, options host.Options, stdout
 	return serveHost(ctx, l, options, func() error { return ready(stdout, "http://"+l.Addr().String(), options.Token) })
 }
 
+// lastAnswers is how long a host that ends waits for the answers that it is writing.
+const lastAnswers = time.Second
+
 // serveHost serves a host until it is done or the context ends. listening is called when it can be reached.
 func serveHost(ctx context.Context, l net.Listener, options host.Options, listening func() error) error {
 	h := host.New(options)
@@ -132,6 +135,9 @@ func serveHost(ctx context.Context, l net.Listener, options host.Options, listen
 	}
 	_ = l.Close() // which removes the socket: nobody connects any more
 	err = errors.Join(err, h.Close())
+	answered, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
+	defer cancel()
+	_ = server.Shutdown(answered) // the client that ended the host gets its answer
 	_ = server.Close()
 	if end := <-served; !errors.Is(end, http.ErrServerClosed) && !errors.Is(end, net.ErrClosed) {
 		err = errors.Join(err, end)

@@ -9,7 +9,8 @@
 //	go run ./random -emulated-version 1.35       # both servers emulate Kubernetes 1.35
 //
 // A history follows from its family, its number and the seed. Package generate makes it, package play plays it, and makes it shorter if the
-// answers differ. The list random.txt has the histories that differ, and why.
+// answers differ. The command fails if one differs without a reason; reasons.go has the reasons. The list random.txt has the histories that
+// differed in the last run with -update.
 package main
 
 import (

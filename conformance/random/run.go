@@ -70,14 +70,14 @@ func (c *command) run(ctx context.Context, w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	results, err := r.playAll(ctx)
+	results, played, err := r.playAll(ctx)
 	if err != nil {
 		return err
 	}
 	if r.record > 0 {
 		return r.write(setup, results)
 	}
-	return r.report(ctx, w, results)
+	return r.report(ctx, w, results, played)
 }
 
 // runner plays histories on a pair of servers.
@@ -123,8 +123,8 @@ type task struct {
 // id is part of the names of all objects of the history, such as hb17h of builtin 17.
 func (t task) id() string { return fmt.Sprintf("h%c%dh", t.family.name[0], t.number) }
 
-// played is what has been played so far. It is safe for concurrent use.
-type played struct {
+// progress is what has been played so far. It is safe for concurrent use.
+type progress struct {
 	begin time.Time
 	keep  bool // all results, and not only those with a difference
 
@@ -134,16 +134,16 @@ type played struct {
 	err      error
 }
 
-// progress is after how many answers the command says how far it is.
-const progress = 20_000
+// reported is after how many answers the command says how far it is.
+const reported = 20_000
 
 // add adds a history.
-func (p *played) add(one result, err error) {
+func (p *progress) add(one result, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.compared
 	p.compared += one.history.Compared()
-	if before/progress != p.compared/progress {
+	if before/reported != p.compared/reported {
 		fmt.Println(p)
 	}
 	if one.difference != nil || p.keep {
@@ -152,21 +152,21 @@ func (p *played) add(one result, err error) {
 	p.err = errors.Join(p.err, err)
 }
 
-func (p *played) String() string {
+func (p *progress) String() string {
 	return fmt.Sprintf("%d answers compared in %v", p.compared, time.Since(p.begin).Round(time.Second))
 }
 
 // has reports whether so many answers were compared, or something has failed.
-func (p *played) has(requests int) bool {
+func (p *progress) has(requests int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.compared >= requests || p.err != nil
 }
 
 // playAll plays histories, several at a time, and then one after the other those that no other may be played beside. It returns
-// their results in the order of their families and numbers.
-func (r *runner) playAll(ctx context.Context) ([]result, error) {
-	done := &played{begin: time.Now(), keep: r.verbose || r.record > 0}
+// their results in the order of their families and numbers, and what was played.
+func (r *runner) playAll(ctx context.Context) (results []result, played string, err error) {
+	done := &progress{begin: time.Now(), keep: r.verbose || r.record > 0}
 	tasks := make(chan task)
 	var workers sync.WaitGroup
 	for range r.jobs {
@@ -185,7 +185,8 @@ func (r *runner) playAll(ctx context.Context) ([]result, error) {
 	slices.SortFunc(done.results, func(a, b result) int {
 		return cmp.Or(cmp.Compare(a.family.name, b.family.name), cmp.Compare(a.number, b.number))
 	})
-	return done.results, errors.Join(done.err, ctx.Err())
+	played = fmt.Sprintf("seed %d, histories from number %d on, families %s: %d answers", r.seed, r.first, cmp.Or(r.family, "all"), done.compared)
+	return done.results, played, errors.Join(done.err, ctx.Err())
 }
 
 // feed sends the histories in their order. It returns those that no other history may be played beside.

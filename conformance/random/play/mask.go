@@ -27,8 +27,6 @@ var masks = []struct {
 	{`"audiences"`, regexp.MustCompile(`https://(ADDRESS/|kubernetes\.default\.svc\.cluster\.local)`), "AUDIENCE"},
 	// An object that a message quotes: the entries of one second are in the order of their managers.
 	{`\"managedFields`, regexp.MustCompile(`(\\+"managedFields\\+":)\[.*?\}\]`), "$1[…]"},
-	// The type of a value in CEL, which has a name of chance.
-	{"selfType", regexp.MustCompile(`selfType\d+`), "selfTypeN"},
 	{"  continue: ", regexp.MustCompile(`(?m)^  continue: \S+$`), "  continue: CONTINUE"},
 	{`"continue": "`, regexp.MustCompile(`(?m)^( *"continue"): ".+"(,?)$`), `$1: "CONTINUE"$2`},
 	// Addresses of a webhook of the comparison.
@@ -68,8 +66,14 @@ var mistakes = regexp.MustCompile(`errors:((?:\\n  (?:[^"\\]|\\[^n])*)+)`)
 // ends with the first mistake.
 var embedded = regexp.MustCompile(`(cannot be handled as a \w+): (?:[^"\\]|\\.)*\.(?:apiVersion|kind|metadata): Invalid value: (?:[^"\\]|\\.)*`)
 
+// selfType is the type of a value in CEL, which has a name of chance. It is replaced before mistakes are sorted.
+var selfType = regexp.MustCompile(`selfType\d+`)
+
 // inOrder puts the mistakes of a typed patch, and the rules of a SelfSubjectRulesReview, into an order.
 func inOrder(body []byte) []byte {
+	if bytes.Contains(body, []byte("selfType")) {
+		body = selfType.ReplaceAll(body, []byte("selfTypeN"))
+	}
 	if bytes.Contains(body, []byte("cannot be handled as a")) {
 		body = embedded.ReplaceAll(body, []byte("$1: …"))
 	}

@@ -226,6 +226,51 @@ func TestAdmissionMayRenameOnCreate(t *testing.T) {
 	expect(t, "the old name", c.do("GET", "/api/v1/namespaces/default/configmaps/a", nil, "").code, http.StatusNotFound)
 }
 
+// pruned is a definition whose schema drops the replicas that a write of the scale sets.
+const pruned = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"things.example.com"},
+"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"things","singular":"thing","kind":"Thing"},"versions":[
+{"name":"v1","served":true,"storage":true,"subresources":{"scale":{"specReplicasPath":".spec.a","statusReplicasPath":".status.replicas"}},
+"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"colour":{"type":"string"}}}}}}}]}}`
+
+func TestAWriteOfAScaleMayLeaveNoReplicas(t *testing.T) {
+	p := &plugin{}
+	c := start(t, withPlugin(p))
+	c.must("POST", definitionsPath, pruned)
+	c.must("POST", things, `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"colour":"red"}}`)
+	merge := http.Header{"Content-Type": {"application/merge-patch+json"}}
+	var seen []string
+	p.validate = func(w rest.AdmissionWrite) error {
+		is, was := w.GetObject().(*autoscalingv1.Scale), w.GetOldObject().(*autoscalingv1.Scale)
+		seen = append(seen, fmt.Sprint(was.Spec.Replicas, len(was.ManagedFields), " to ", is.Spec.Replicas))
+		return nil
+	}
+	scale := things + "/t/scale"
+	for _, step := range []struct {
+		method string
+		header http.Header
+		body   string
+		code   int
+		spec   string
+		error  string
+	}{
+		{"GET", nil, "", 500, "", `"Internal error occurred: the spec replicas field \".spec.a\" does not exist"`},
+		{"PATCH", merge, `{"metadata":{"labels":{"a":"b"}}}`, 400, "", `"the spec replicas field \".spec.a\" cannot be empty"`},
+		{"PATCH", merge, `{"spec":null}`, 200, "{}", ""},
+		{"PATCH", merge, `{"spec":{"replicas":3}}`, 200, "{}", ""},
+		{"PUT", jsonBody, `{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"t"},"spec":{"replicas":3}}`, 200, "{}", ""},
+		{"GET", nil, "", 500, "", `"Internal error occurred: the spec replicas field \".spec.a\" does not exist"`},
+	} {
+		a := c.do(step.method, scale, step.header, step.body)
+		what := step.method + " " + step.body
+		expect(t, what+": code", a.code, step.code)
+		expect(t, what+": spec", gjsonGet(a.body, "spec"), step.spec)
+		if step.error != "" {
+			expect(t, what+": message", gjsonGet(a.body, "message"), step.error)
+		}
+	}
+	expect(t, "what validation sees", seen, []string{"0 0 to 0", "0 0 to 3", "0 0 to 3"})
+}
+
 func TestAdmissionChangesScalesAndDefinitions(t *testing.T) {
 	p := &plugin{}
 	c := start(t, withPlugin(p))

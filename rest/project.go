@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -32,11 +34,25 @@ func (r *request) project(text string) (string, error) {
 	if p == nil {
 		return text, nil
 	}
+	return r.projectBy(p, p.Of, text)
+}
+
+// projectWritten is project for an object that the request has written.
+func (r *request) projectWritten(text string) (string, error) {
+	p := r.projection()
+	if p == nil {
+		return text, nil
+	}
+	return r.projectBy(p, p.Written, text)
+}
+
+// projectBy returns the JSON of what a function of a projection makes of the JSON of an object.
+func (r *request) projectBy(p resource.Projection, project func(runtime.Object) (runtime.Object, error), text string) (string, error) {
 	obj, err := r.version.Codec.DecodeShown(text)
 	if err != nil {
 		return "", err
 	}
-	shown, err := p.Of(obj)
+	shown, err := project(obj)
 	if err != nil {
 		return "", err
 	}

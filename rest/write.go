@@ -56,7 +56,7 @@ func (r *request) run(w write.Request) (result write.Result, err error) {
 
 // answerWrite answers with what a write made of the object.
 func (r *request) answerWrite(code int, result write.Result) error {
-	text, err := r.project(result.Text)
+	text, err := r.projectWritten(result.Text)
 	if err != nil {
 		return err
 	}

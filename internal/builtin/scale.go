@@ -92,6 +92,9 @@ func (p projection) View() *resource.Version { return p.view }
 // Of implements resource.Projection.
 func (p projection) Of(obj runtime.Object) (runtime.Object, error) { return p.scale(obj) }
 
+// Written implements resource.Projection.
+func (p projection) Written(obj runtime.Object) (runtime.Object, error) { return p.scale(obj) }
+
 // Before implements resource.Projection.
 func (p projection) Before(obj runtime.Object) (runtime.Object, error) {
 	scale, err := p.scale(obj)

@@ -164,6 +164,15 @@ func (s *scale) Of(obj runtime.Object) (runtime.Object, error) {
 	return out, nil
 }
 
+// Written implements resource.Projection. Missing replicas are none: a schema may prune the replicas that have just been set.
+func (s *scale) Written(obj runtime.Object) (runtime.Object, error) {
+	out, _, err := s.read(obj)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return out, nil
+}
+
 // Before implements resource.Projection.
 func (s *scale) Before(obj runtime.Object) (runtime.Object, error) {
 	out, found, err := s.read(obj)

@@ -185,8 +185,10 @@ func (v *Version) KindOf(s *Subresource) schema.GroupVersionKind {
 type Projection interface {
 	// View returns the version of the kind that the object is shown as. It does not have a strategy.
 	View() *Version
-	// Of returns what the object is shown as.
+	// Of returns what a get of the object shows. It may refuse an object that a change could start from.
 	Of(obj runtime.Object) (runtime.Object, error)
+	// Written returns what admission sees of a written object, and what the answer to the write shows.
+	Written(obj runtime.Object) (runtime.Object, error)
 	// Before returns what a change starts from, with its managedFields.
 	Before(obj runtime.Object) (runtime.Object, error)
 	// Into returns a copy of the object with the change written into it.

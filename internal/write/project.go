@@ -42,11 +42,9 @@ func (a attempt) projections(obj, current runtime.Object) (is, was runtime.Objec
 	if a.projection == nil {
 		return obj, current, nil
 	}
-	if is, err = a.projection.Of(obj); err != nil {
+	if is, err = a.projection.Written(obj); err != nil {
 		return nil, nil, err
 	}
-	if was, err = a.projection.Of(current); err != nil { // it does not have a projection yet
-		was, err = a.projection.Before(current)
-	}
+	was, err = a.projection.Written(current)
 	return is, was, err
 }

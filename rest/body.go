@@ -104,7 +104,7 @@ func (r *request) decode(v *resource.Version, fieldValidation string, also ...sc
 	if err != nil {
 		strict, isStrict := runtime.AsStrictDecodingError(err)
 		if !isStrict || obj.Object == nil || fieldValidation == metav1.FieldValidationStrict {
-			return resource.Decoded{}, decodeError(err, v, kind, body)
+			return resource.Decoded{}, decodeError(err, v, kind, obj.Object, body)
 		}
 		for _, complaint := range strict.Errors() {
 			write.WarnStrictErrors(r.ctx, complaint)
@@ -118,9 +118,17 @@ func (r *request) decode(v *resource.Version, fieldValidation string, also ...sc
 	return obj, nil
 }
 
-// decodeError says what is wrong with the body.
-func decodeError(err error, v *resource.Version, kind *schema.GroupVersionKind, body []byte) error {
+// decodeError says what is wrong with the body. The object is what strict decoding has made of it, or nil. As on a real
+// server, an unstructured object is then wanted to be of the kind that the body itself names.
+func decodeError(err error, v *resource.Version, kind *schema.GroupVersionKind, obj runtime.Object, body []byte) error {
 	want := v.Kind().Kind
+	if obj != nil && !v.Typed {
+		kinds, _, err := v.Codec.Objects().ObjectKinds(obj)
+		if err != nil {
+			return apierrors.NewBadRequest(err.Error())
+		}
+		want = kinds[0].Kind
+	}
 	if v.Exceptions.Undecodable != "" {
 		return apierrors.NewBadRequest(v.Exceptions.Undecodable)
 	}

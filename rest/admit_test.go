@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -224,6 +225,60 @@ func TestAdmissionMayRenameOnCreate(t *testing.T) {
 	c.must("POST", "/api/v1/namespaces/default/configmaps", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)
 	c.must("GET", "/api/v1/namespaces/default/configmaps/renamed", "")
 	expect(t, "the old name", c.do("GET", "/api/v1/namespaces/default/configmaps/a", nil, "").code, http.StatusNotFound)
+}
+
+func TestMetadataOfAWrongTypeFromAdmission(t *testing.T) {
+	p := &plugin{}
+	c := start(t, withPlugin(p))
+	c.must("POST", definitionsPath, scaled)
+	c.must("POST", things, `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"}}`)
+	values := regexp.MustCompile(`\{.*\}`)
+	const invalid, unset = "metadata: Invalid value: {}: ", "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
+	const noName = "metadata.name: Required value: name or generateName is required, metadata.name: Invalid value: \"\": field is immutable, "
+	for _, tt := range []struct {
+		field           string // of metadata; empty: all of it
+		value           any
+		created, update string // the errors; none if accepted
+	}{
+		{"resourceVersion", 5e-324, invalid + "unrecognized type: string", unset},
+		{"generation", "x", "", ""},
+		{"uid", int64(5), "", ""},
+		{"creationTimestamp", "x", "", ""},
+		{"name", int64(5), invalid + "cannot convert int64 to string", "[" + noName + invalid + "cannot convert int64 to string]"},
+		{"namespace", int64(5), "", ""},
+		{"labels", map[string]any{"a": int64(5)}, invalid + "cannot convert int64 to string", invalid + "cannot convert int64 to string"},
+		{"finalizers", "x", invalid + "cannot restore slice from string", invalid + "cannot restore slice from string"},
+		{"ownerReferences", []any{int64(5)}, invalid + "cannot restore struct from: int64", invalid + "cannot restore struct from: int64"},
+		{"managedFields", int64(5), invalid + "cannot restore slice from int64", invalid + "cannot restore slice from int64"},
+		{"managedFields", []any{map[string]any{"manager": "a", "operation": "Update", "time": "x"}},
+			invalid + `parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"`,
+			invalid + `parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"`},
+		{"selfLink", int64(5), invalid + "cannot convert int64 to string", invalid + "cannot convert int64 to string"},
+		{"deletionTimestamp", int64(5), invalid + "json: cannot unmarshal number into Go value of type string", invalid + "json: cannot unmarshal number into Go value of type string"},
+		{"deletionGracePeriodSeconds", "x", invalid + "unrecognized type: int64", invalid + "unrecognized type: int64"},
+		{"", int64(5), "Internal error occurred: system metadata was not initialized", unset},
+		{"", nil, "Internal error occurred: system metadata was not initialized", unset},
+	} {
+		p.mutate = func(w rest.AdmissionWrite) error {
+			obj := w.GetObject().DeepCopyObject().(*unstructured.Unstructured)
+			if tt.field == "" {
+				obj.Object["metadata"] = tt.value
+			} else {
+				obj.Object["metadata"].(map[string]any)[tt.field] = tt.value
+			}
+			return w.Replace(obj)
+		}
+		what := fmt.Sprint("metadata.", tt.field, ": ", tt.value)
+		check := func(verb string, a answer, want string) {
+			message := values.ReplaceAllString(gjson.Get(a.body, "message").Str, "{}")
+			if _, after, ok := strings.Cut(message, " is invalid: "); ok {
+				message = after
+			}
+			expect(t, verb+" with "+what, message, want)
+		}
+		check("a create", c.do("POST", things+"?dryRun=All", jsonBody, `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"m"}}`), tt.created)
+		check("an update", c.do("PATCH", things+"/t?dryRun=All", http.Header{"Content-Type": {"application/merge-patch+json"}}, `{"spec":{"colour":"blue"}}`), tt.update)
+	}
 }
 
 // pruned is a definition whose schema drops the replicas that a write of the scale sets.

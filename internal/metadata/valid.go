@@ -20,14 +20,18 @@ func IsValid(is, was map[string]any, namespaced bool) bool {
 		switch key {
 		case "managedFields":
 			ok = areValidManagers(value)
-		case "resourceVersion", "generation":
-			ok = true // the server's own
+		case "resourceVersion": // the server's own, unless admission has set it to a value of another type
+			ok = isString(value)
+		case "generation":
+			_, ok = value.(int64)
 		case "name":
 			ok = isValid(value, IsSubdomain, was, key)
 		case "namespace":
 			ok = namespaced && isValid(value, IsLabel, was, key)
-		case "uid", "creationTimestamp":
-			ok = was == nil || value == was[key]
+		case "uid":
+			ok = isString(value) && (was == nil || value == was[key])
+		case "creationTimestamp":
+			ok = isTime(value) && (was == nil || value == was[key])
 		case "labels":
 			ok = json.Equal(value, was[key]) || AreValidLabels(value)
 		case "annotations":
@@ -96,7 +100,7 @@ func areValidManagers(value any) bool {
 		fieldsType, hasType := m["fieldsType"]
 		_, hasSubresource := m["subresource"]
 		name, isName := manager.(string)
-		return ok && (operation == "Apply" || operation == "Update") && (!hasType || fieldsType == "FieldsV1") &&
+		return ok && isManagedFields(m) && (operation == "Apply" || operation == "Update") && (!hasType || fieldsType == "FieldsV1") &&
 			isName && len(metav1validation.ValidateFieldManager(name, nil)) == 0 && (!hasSubresource || m["subresource"] == "status" || m["subresource"] == "scale")
 	})
 }

@@ -1,6 +1,8 @@
 package metadata
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/operation"
@@ -15,18 +17,18 @@ import (
 // errorsOf returns upstream's errors for metadata; was is nil for a new object.
 func errorsOf(t *testing.T, is, was map[string]any, namespaced bool) field.ErrorList {
 	t.Helper()
-	typed := func(m map[string]any) *metav1.ObjectMeta {
-		o := &metav1.ObjectMeta{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m, o); err != nil {
-			t.Fatalf("%v: %v", m, err)
-		}
-		return o
+	path := field.NewPath("metadata")
+	op, now, old := operation.Create, &metav1.ObjectMeta{}, (*metav1.ObjectMeta)(nil)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(is, now); err != nil {
+		return field.ErrorList{field.Invalid(path, is, err.Error())}
 	}
-	op, old := operation.Create, (*metav1.ObjectMeta)(nil)
 	if was != nil {
-		op, old = operation.Update, typed(was)
+		op, old = operation.Update, &metav1.ObjectMeta{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(was, old); err != nil {
+			t.Fatalf("%v: %v", was, err)
+		}
 	}
-	return apivalidation.ValidateObjectMetaDeclaratively(t.Context(), op, typed(is), old, namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"), true)
+	return apivalidation.ValidateObjectMetaDeclaratively(t.Context(), op, now, old, namespaced, apivalidation.NameIsDNSSubdomain, path, true)
 }
 
 func TestValidMetadataIsValidUpstream(t *testing.T) {
@@ -54,11 +56,21 @@ func TestValidMetadataIsValidUpstream(t *testing.T) {
 			return []any{pick("a/b", "c.d/e", "f", "orphan", "foregroundDeletion", "x y"), pick("a/b", "g/h", "orphan")}[:1+r.IntN(2)]
 		},
 		"ownerReferences": func() any { return []any{owner(), owner()}[:1+r.IntN(2)] },
+		"managedFields": func() any {
+			m := map[string]any{"manager": pick("m", "m", "a b", int64(5)), "operation": pick("Apply", "Update", "Update", "x")}
+			for key, value := range map[string]any{"apiVersion": pick("v1", int64(5)), "fieldsType": pick("FieldsV1", "x"), "fieldsV1": pick(map[string]any{}, "x"),
+				"time": pick("2020-01-02T03:04:05Z", "x", int64(5)), "subresource": pick("status", "x"), "other": "x"} {
+				if r.IntN(5) == 0 {
+					m[key] = value
+				}
+			}
+			return []any{m}
+		},
 	}
 	random := func(like map[string]any) map[string]any {
 		m := map[string]any{}
 		for _, key := range []string{"name", "namespace", "generateName", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
-			"labels", "annotations", "finalizers", "ownerReferences"} {
+			"labels", "annotations", "finalizers", "ownerReferences", "managedFields"} {
 			always := key == "name" || key == "namespace" || key == "resourceVersion"
 			switch {
 			case like[key] != nil && r.IntN(6) > 0:
@@ -84,7 +96,11 @@ func TestValidMetadataIsValidUpstream(t *testing.T) {
 				is["generation"] = generation
 			}
 		}
-		if !IsCanonical(is) || !IsValid(is, was, namespaced) {
+		if r.IntN(4) == 0 { // a webhook may set any value
+			keys := slices.Sorted(maps.Keys(values))
+			is[keys[r.IntN(len(keys))]] = pick(int64(5), 5e-324, "x", true, []any{int64(5)}, []any{map[string]any{"uid": int64(5)}}, map[string]any{"a": int64(5)})
+		}
+		if !IsValid(is, was, namespaced) {
 			continue
 		}
 		valid[was == nil]++

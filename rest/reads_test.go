@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -60,5 +61,21 @@ func TestAListOfANamedObjectIsNotOlderThanItsRevision(t *testing.T) {
 	c.must("POST", configMapsPath, `{"metadata":{"name":"a"}}`)
 	for query, want := range map[string]string{"": "0", "&fieldSelector=metadata.name%3Da": "1"} {
 		expect(t, query, gjson.Get(c.must("GET", configMapsPath+"?limit=2&resourceVersion="+revision+query, ""), "items.#").Raw, want)
+	}
+}
+
+// A bookmark is an object without defaults, and each event of a watch is one line.
+func TestABookmarkAsTableHasNoDefaultsAndIsOneLine(t *testing.T) {
+	c := startInProcess(t)
+	const query = "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&pretty=true"
+	for path, want := range map[string]string{
+		"/apis/autoscaling/v1/horizontalpodautoscalers": `["","/","\u003cnone\u003e","\u003cunset\u003e",0,0,"\u003cunknown\u003e"]`,
+		"/apis/autoscaling/v2/horizontalpodautoscalers": `["","/","\u003cnone\u003e","\u003cunset\u003e",0,0,"\u003cunknown\u003e"]`,
+		"/apis/apps/v1/deployments":                     `["","0/0",0,0,"\u003cunknown\u003e","","",""]`,
+		"/apis/apps/v1/statefulsets":                    `["","0/0","\u003cunknown\u003e","",""]`,
+	} {
+		body := c.watchOnce(t, path+query, http.Header{"Accept": {"application/json;as=Table;v=v1;g=meta.k8s.io"}}).Body.String()
+		expect(t, path, strings.Count(body, "\n"), 1)
+		expect(t, path, gjson.Get(body, "object.rows.0.cells").Raw, want)
 	}
 }

@@ -21,6 +21,11 @@ func (v *View) convert(ctx context.Context, text string) (runtime.Object, error)
 	if err != nil {
 		return nil, err
 	}
+	return v.convertObject(ctx, obj, text)
+}
+
+// convertObject is convert for an object that is given in the hub version, too.
+func (v *View) convertObject(ctx context.Context, obj runtime.Object, text string) (runtime.Object, error) {
 	switch v.form.Convert.Kind {
 	case "PartialObjectMetadata":
 		return v.partial(obj)

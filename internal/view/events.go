@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -32,9 +31,12 @@ type Events struct {
 type StoredObject func(*resource.Version, store.Record) (obj runtime.Object, ok bool, err error)
 
 // NewEvents makes the Events of a watch that shows objects in a view. The serializer is
-// that of the media type which was negotiated for the stream.
+// that of the media type which was negotiated for the stream. A frame is one line, however
+// pretty the client wants JSON to be.
 func NewEvents(v *View, shared *Frames, info runtime.SerializerInfo, stored StoredObject) *Events {
-	e := &Events{view: v, shared: shared, mediaType: info.MediaType, stored: stored}
+	lines := *v
+	lines.form.Pretty = false
+	e := &Events{view: &lines, shared: shared, mediaType: info.MediaType, stored: stored}
 	if info.MediaType != runtime.ContentTypeJSON {
 		e.mediaType += ";stream=watch"
 		e.binary = newBinaryFrames(v.version, info)
@@ -107,11 +109,16 @@ func (e *Events) append(ctx context.Context, b []byte, kind watch.EventType, rec
 // all changes. With initialEventsEnd, the event also says that all objects which were there
 // when the watch began have been sent.
 func (e *Events) AppendBookmark(ctx context.Context, b []byte, revision int64, initialEventsEnd bool) ([]byte, error) {
-	text, err := bookmark(e.view.version, revision, initialEventsEnd)
+	obj, text, err := bookmark(e.view.version, revision, initialEventsEnd)
 	if err != nil {
 		return b, err
 	}
-	if text, err = e.frame(ctx, watch.Bookmark, text); err != nil {
+	if e.view.form.Convert == nil {
+		text, err = e.frame(ctx, watch.Bookmark, text)
+	} else {
+		text, err = e.convertedFrame(ctx, watch.Bookmark, obj, text)
+	}
+	if err != nil {
 		return b, err
 	}
 	return e.sent(append(b, text...)), nil
@@ -140,7 +147,7 @@ func (e *Events) sent(b []byte) []byte {
 
 // key says what the frame of a change depends on.
 func (e *Events) key(kind watch.EventType) frameKey {
-	key := frameKey{kind: kind, version: e.view.version, mediaType: e.mediaType, pretty: e.view.form.Pretty}
+	key := frameKey{kind: kind, version: e.view.version, mediaType: e.mediaType}
 	if e.view.form.Convert != nil {
 		key.target = *e.view.form.Convert
 	}
@@ -169,14 +176,21 @@ func (e *Events) frame(ctx context.Context, kind watch.EventType, text string) (
 	case e.view.form.Convert == nil:
 		return e.binary.frame(kind, text)
 	}
-	obj, err := e.view.convert(ctx, text)
+	obj, err := e.view.version.Codec.DecodeShown(text)
 	if err != nil {
 		return "", UnshownError{err}
 	}
-	if kind == watch.Bookmark {
-		forgetGeneration(obj)
+	return e.convertedFrame(ctx, kind, obj, text)
+}
+
+// convertedFrame makes the event about an object, given in the hub version and as JSON of the version, in the form that
+// the client asks for.
+func (e *Events) convertedFrame(ctx context.Context, kind watch.EventType, obj runtime.Object, text string) (string, error) {
+	converted, err := e.view.convertObject(ctx, obj, text)
+	if err != nil {
+		return "", UnshownError{err}
 	}
-	out, err := e.view.encode(obj)
+	out, err := e.view.encode(converted)
 	if err != nil {
 		return "", err
 	}
@@ -184,22 +198,6 @@ func (e *Events) frame(ctx context.Context, kind watch.EventType, text string) (
 		return e.binary.frameOf(kind, out)
 	}
 	return string(appendJSONFrame(nil, kind, strings.TrimSuffix(string(out), "\n"))), nil
-}
-
-// forgetGeneration removes the generation from a bookmark. Decoding has added it: a custom
-// object without a generation gets generation 1.
-func forgetGeneration(obj runtime.Object) {
-	if table, ok := obj.(*metav1.Table); ok {
-		for _, row := range table.Rows {
-			if row.Object.Object != nil {
-				forgetGeneration(row.Object.Object)
-			}
-		}
-		return
-	}
-	if metadata, err := meta.Accessor(obj); err == nil {
-		metadata.SetGeneration(0)
-	}
 }
 
 func appendJSONFrame(b []byte, kind watch.EventType, text string) []byte {
@@ -210,17 +208,17 @@ func appendJSONFrame(b []byte, kind watch.EventType, text string) []byte {
 	return append(b, "}\n"...)
 }
 
-// bookmark returns the JSON of an object with nothing but a kind and a resourceVersion.
-func bookmark(v *resource.Version, revision int64, initialEventsEnd bool) (string, error) {
-	obj := v.Codec.New()
+// bookmark returns an object with nothing but a kind and a resourceVersion, without any defaults, and its JSON.
+func bookmark(v *resource.Version, revision int64, initialEventsEnd bool) (obj runtime.Object, text string, err error) {
+	obj = v.Codec.New()
 	if err := (storage.APIObjectVersioner{}).UpdateObject(obj, uint64(revision)); err != nil {
-		return "", err
+		return nil, "", err
 	}
 	if initialEventsEnd {
 		if err := storage.AnnotateInitialEventsEndBookmark(obj); err != nil {
-			return "", err
+			return nil, "", err
 		}
 	}
-	text, err := v.Codec.Encode(obj)
-	return string(text), err
+	encoded, err := v.Codec.Encode(obj)
+	return obj, string(encoded), err
 }

@@ -36,7 +36,6 @@ type frameKey struct {
 	kind      watch.EventType
 	version   *resource.Version
 	mediaType string
-	pretty    bool
 	target    schema.GroupVersionKind // of a transformed object
 	include   metav1.IncludeObjectPolicy
 	headers   bool

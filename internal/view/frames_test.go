@@ -56,7 +56,7 @@ func TestFramesThatAreNotShared(t *testing.T) {
 	}
 	get("the first", 7, frameKey{}, "1")
 	get("the same", 7, frameKey{}, "1")
-	get("another view", 7, frameKey{pretty: true}, "2")
+	get("another view", 7, frameKey{headers: true}, "2")
 	get("another kind of event", 7, frameKey{kind: watch.Deleted}, "3")
 	get("another change", 8, frameKey{}, "4")
 	get("much newer, in the place of the first", 7+rememberedChanges, frameKey{}, "5")

@@ -159,6 +159,9 @@ func (s *several) watch() play.Step {
 	} else if s.chance(20) {
 		words = append(words, "allowWatchBookmarks=true")
 	}
+	if s.chance(8) {
+		words = append(words, "pretty="+pick(s.Source, "true", "1"))
+	}
 	step := play.Step{Method: "GET", Path: s.collection, Accept: pick(s.Source, "", "", "", acceptTable, acceptTable, acceptPartial, "application/yaml", "application/json;stream=watch", "application/cbor", "application/cbor-seq")}
 	if strings.Contains(step.Accept, "as=Table") && s.chance(50) {
 		words = append(words, "includeObject="+pick(s.Source, "None", "Metadata", "Object", "x"))

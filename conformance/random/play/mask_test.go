@@ -30,3 +30,11 @@ func TestWarningsAreSorted(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestFinalizersOfANamespaceInDeletionAreSorted(t *testing.T) {
+	const text = `{"metadata":{"name":"n","labels":{"kubernetes.io/metadata.name":"n"},"deletionTimestamp":"T","finalizers":["orphan","example.com/a"]}}`
+	const want = `{"metadata":{"name":"n","labels":{"kubernetes.io/metadata.name":"n"},"deletionTimestamp":"T","finalizers":["example.com/a","orphan"]}}`
+	if got := string(inOrder([]byte(text))); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

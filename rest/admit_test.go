@@ -326,6 +326,28 @@ func TestAWriteOfAScaleMayLeaveNoReplicas(t *testing.T) {
 	expect(t, "what validation sees", seen, []string{"0 0 to 0", "0 0 to 3", "0 0 to 3"})
 }
 
+// An apply stores what it creates under the name of the request, by which no selector picks it if admission has renamed it.
+func TestARenamedObjectIsNotSelectedByTheNameOfItsRequest(t *testing.T) {
+	p := &plugin{mutate: func(w rest.AdmissionWrite) error {
+		obj := w.GetObject().DeepCopyObject()
+		metadata, err := meta.Accessor(obj)
+		if err != nil {
+			return err
+		}
+		metadata.SetName("renamed")
+		return w.Replace(obj)
+	}}
+	c := start(t, withPlugin(p))
+	a := c.do("PATCH", configMapsPath+"/a?fieldManager=m", http.Header{"Content-Type": {"application/apply-patch+yaml"}}, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)
+	expect(t, a.body, a.code, http.StatusCreated)
+	expect(t, "its own name", gjsonGet(c.must("GET", configMapsPath+"/a", ""), "metadata.name"), `"renamed"`)
+	const query = configMapsPath + "?fieldSelector=metadata.name%3Da"
+	expect(t, "listed", gjsonGet(c.must("GET", query, ""), "items.#"), "0")
+	expect(t, "watched", c.must("GET", query+"&watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", ""), "")
+	expect(t, "deleted", gjsonGet(c.must("DELETE", query, ""), "items.#"), "0")
+	c.must("GET", configMapsPath+"/a", "")
+}
+
 func TestAdmissionChangesScalesAndDefinitions(t *testing.T) {
 	p := &plugin{}
 	c := start(t, withPlugin(p))

@@ -73,7 +73,7 @@ func (s Selector) one(namespace string) (key string, ok bool) {
 
 // Matches reports whether the selector picks a stored object.
 func (s Selector) Matches(record store.Record) (bool, error) {
-	if !s.matchesNames(record.Key) {
+	if !s.matchesNames(record.Key) || !s.matchesOwnName(record) {
 		return false, nil
 	}
 	index := record.Index
@@ -130,6 +130,18 @@ func (s Selector) matchesNames(key string) bool {
 			value = s.version.Resource.NamespaceOf(key)
 		}
 		if !satisfies(requirement, value) {
+			return false
+		}
+	}
+	return true
+}
+
+// matchesOwnName reports whether the selector picks the object of a record by the name that it has itself. That is not the
+// name in its key if admission has renamed it while an apply or an update created it. Only objects that matchesNames
+// picks are read for it.
+func (s Selector) matchesOwnName(record store.Record) bool {
+	for _, requirement := range s.names {
+		if requirement.Field == "metadata.name" && !satisfies(requirement, metadata.Get(record.Value, "name").Str) {
 			return false
 		}
 	}

@@ -16,7 +16,7 @@ const listPath = "random.txt"
 
 // listComment stands at its head, before what was played.
 const listComment = `The random histories of which fakecluster answered a request in another way than a real kube-apiserver 1.37.1, with
-the reason. "go run ./random -update" writes this, with the other flags of the run, which was:
+the reason if one is known. "go run ./random -update" writes this, with the other flags of the run, which was:
 `
 
 // shrinkAttempts is how often a history is played again to make it shorter.

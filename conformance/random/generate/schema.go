@@ -68,7 +68,7 @@ func (d *document) direct(s *Schema) *Schema {
 	return s
 }
 
-// of returns the schema of a kind.
+// kind returns the schema of a kind; nil: there is none.
 func (d *document) kind(group, version, kind string) *Schema {
 	for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
 		s := d.Components.Schemas[name]

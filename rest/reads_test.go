@@ -79,3 +79,33 @@ func TestABookmarkAsTableHasNoDefaultsAndIsOneLine(t *testing.T) {
 		expect(t, path, gjson.Get(body, "object.rows.0.cells").Raw, want)
 	}
 }
+
+// A token is relative to the namespace that the selector names, but the list that it continues looks in all namespaces.
+func TestAListOfANamedNamespaceContinuesInAllNamespaces(t *testing.T) {
+	c := start(t)
+	for _, namespace := range []string{"aa", "zz"} {
+		c.must("POST", "/api/v1/namespaces", `{"metadata":{"name":"`+namespace+`"}}`)
+		for _, name := range []string{"b", "c", "d"} {
+			c.must("POST", "/api/v1/namespaces/"+namespace+"/configmaps", `{"metadata":{"name":"`+name+`"}}`)
+		}
+	}
+	for namespace, want := range map[string]string{"aa": `[]`, "zz": `["b","c"]`} {
+		query := "/api/v1/configmaps?limit=2&fieldSelector=metadata.namespace%3D" + namespace
+		first := c.must("GET", query, "")
+		expect(t, "first page", gjson.Get(first, "items.#.metadata.name").Raw, `["b","c"]`)
+		second := c.must("GET", query+"&continue="+gjson.Get(first, "metadata.continue").Str, "")
+		expect(t, "second page of "+namespace, gjson.Get(second, "items.#.metadata.name").Raw, want)
+	}
+	whole := c.must("GET", "/api/v1/configmaps?limit=3&fieldSelector=metadata.namespace%3Daa", "")
+	expect(t, "a page of all that is there", gjson.Get(whole, "metadata.continue").Exists(), false)
+}
+
+func TestATokenCountsForAListOfANamedObject(t *testing.T) {
+	c := start(t)
+	c.must("POST", configMapsPath, `{"metadata":{"name":"a"}}`)
+	for _, name := range []string{"a", "", ".."} {
+		a := c.do("GET", configMapsPath+"?continue=x&fieldSelector=metadata.name%3D"+name, nil, "")
+		expect(t, "code", a.code, http.StatusBadRequest)
+		expect(t, "message", gjson.Get(a.body, "message").Str, "invalid continue token: continue key is not valid: illegal base64 data at input byte 0")
+	}
+}

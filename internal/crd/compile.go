@@ -72,7 +72,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 		Namespaced:  crd.Spec.Scope == apiextensions.NamespaceScoped,
 		Verbs:       Verbs,
 		Routing:     resource.OneHandler,
-		Prefix:      fmt.Sprintf("/registry/%s/%s/%s/", crd.Spec.Group, crd.Spec.Names.Plural, crd.UID),
+		Prefix:      fmt.Sprintf("/registry/%s/%s/", crd.Spec.Group, crd.Spec.Names.Plural),
 		StoredUnder: crd.Spec.Group + "/" + crd.Spec.Names.Plural,
 		Custom: resource.Custom{
 			Definition:  store.Precondition{Key: record.Key, Revision: record.Revision},

@@ -63,8 +63,7 @@ type Resource struct {
 	InTreeAdmission bool
 
 	// Prefix is what the store keys of all objects begin with. It ends with a
-	// slash. For a custom resource it holds the uid of its definition, so that a
-	// definition that is deleted and created again starts empty.
+	// slash. Objects that outlive their definition are there again with the next one of the same group and plural.
 	Prefix string
 
 	// StoredUnder is where a real server keeps the objects below /registry, without slashes around

@@ -42,13 +42,18 @@ func ReadPage(ctx context.Context, s *store.Store, expired int64, namespace stri
 			return Page{}, err
 		}
 	}
+	var key string // of the only object
+	var one bool
+	if o.Continue == "" {
+		namespace = sel.narrowed(namespace)
+		key, one = sel.one(namespace)
+	}
 	prefix := sel.version.Resource.PrefixOf(namespace)
 	limit := int(o.Limit)
 	if o.ResourceVersion == "0" && !sel.version.Resource.Uncached {
 		limit = 0 // a real server answers from its cache here, which ignores the limit
 	}
-	key, one := sel.one(namespace)
-	// As on a real server, a limit or a token does not count for a selector that names the object.
+	// As on a real server, a limit does not count for a selector that names the object.
 	revision, start, err := storage.ValidateListOptions(prefix, storage.APIObjectVersioner{}, storage.ListOptions{
 		ResourceVersion: o.ResourceVersion, ResourceVersionMatch: o.ResourceVersionMatch, Recursive: !one,
 		Predicate: storage.SelectionPredicate{Limit: o.Limit, Continue: o.Continue},
@@ -63,12 +68,6 @@ func ReadPage(ctx context.Context, s *store.Store, expired int64, namespace stri
 		if err := NotInFuture(s, sel.version.Resource, o.ResourceVersion); err != nil {
 			return Page{}, err
 		}
-	}
-	if err := sel.version.Resource.Remembers(revision); err != nil {
-		if former, unreadable := describedOtherwise(s, sel.version.Resource, revision); former || unreadable != nil {
-			return Page{}, apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", revision, sel.version.Resource.Custom.Since))
-		}
-		// There was nothing then.
 	}
 	var p Page
 	within := prefix
@@ -121,24 +120,6 @@ func ReadPage(ctx context.Context, s *store.Store, expired int64, namespace stri
 		}
 		start = part.Key(part.Len()-1) + "\x00"
 	}
-}
-
-// describedOtherwise reports whether there was another definition of a resource at a revision. A real
-// server has its objects still, in the form of the definition that there is now. Here nothing finds them.
-func describedOtherwise(s *store.Store, r *resource.Resource, revision int64) (bool, error) {
-	created := func(revision int64) (int64, error) {
-		definitions, err := s.Scan(r.Custom.Definition.Key, store.ListOptions{Limit: 1, Revision: revision})
-		if err != nil || definitions.Len() == 0 || definitions.Key(0) != r.Custom.Definition.Key {
-			return 0, err
-		}
-		return definitions.Record(0).Created, nil
-	}
-	then, err := created(revision)
-	if err != nil || then == 0 {
-		return false, err
-	}
-	now, err := created(0)
-	return then != now, err
 }
 
 // isRevision refuses a resourceVersion that can never be a revision, because it does not fit

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -56,19 +58,31 @@ func NewSelector(v *resource.Version, o *internalversion.ListOptions, text func(
 // All reports whether the selector picks everything.
 func (s Selector) All() bool { return s.labels == nil && s.fields == nil }
 
-// one returns the key of the only object that the selector can match in a namespace, or in
-// all, because the selector names it.
+// narrowed returns the namespace in which a list of all namespaces looks: the one that the selector names, if a namespace can have that
+// name. As on a real server, the token for the next page is then relative to the namespace, but a list with a token looks in all
+// of them: it goes on at another place.
+func (s Selector) narrowed(namespace string) string {
+	if s.fields == nil || namespace != "" || !s.version.Resource.Namespaced {
+		return namespace
+	}
+	named, ok := s.fields.RequiresExactMatch("metadata.namespace")
+	if !ok || len(validation.ValidateNamespaceName(named, false)) > 0 {
+		return ""
+	}
+	return named
+}
+
+// one returns the key of the only object that the selector can match in a namespace, because the selector names it. A name
+// that no key can have is looked for in all objects, as on a real server.
 func (s Selector) one(namespace string) (key string, ok bool) {
-	if s.fields == nil {
+	if s.fields == nil || s.version.Resource.Namespaced && namespace == "" {
 		return "", false
 	}
-	if s.version.Resource.Namespaced && namespace == "" {
-		if namespace, ok = s.fields.RequiresExactMatch("metadata.namespace"); !ok {
-			return "", false
-		}
-	}
 	name, ok := s.fields.RequiresExactMatch("metadata.name")
-	return s.version.Resource.Key(namespace, name), ok
+	if !ok || name == "" || len(path.IsValidPathSegmentName(name)) > 0 {
+		return "", false
+	}
+	return s.version.Resource.Key(namespace, name), true
 }
 
 // Matches reports whether the selector picks a stored object.

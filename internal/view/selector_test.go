@@ -41,15 +41,18 @@ func TestASelectorThatNamesAnObjectReadsItAlone(t *testing.T) {
 	for _, c := range []struct {
 		rule, fields, namespace, want string
 	}{
-		{"a name within a namespace", "metadata.name=a", "default", "/registry/example.com/gadgets/5c6b/default/a"},
-		{"a name and a namespace", "metadata.name=a,metadata.namespace=n", "", "/registry/example.com/gadgets/5c6b/n/a"},
+		{"a name within a namespace", "metadata.name=a", "default", "/registry/example.com/gadgets/default/a"},
+		{"a name and a namespace", "metadata.name=a,metadata.namespace=n", "", "/registry/example.com/gadgets/n/a"},
 		{"a name in all namespaces", "metadata.name=a", "", ""},
+		{"no name", "metadata.name=", "default", ""},
+		{"a name that no key can have", "metadata.name=..", "default", ""},
+		{"a namespace that there cannot be", "metadata.name=a,metadata.namespace=N", "", ""},
 		{"a namespace alone", "metadata.namespace=n", "", ""},
 		{"all names but one", "metadata.name!=a", "default", ""},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			sel := must(NewSelector(v, &internalversion.ListOptions{FieldSelector: must(fields.ParseSelector(c.fields))(t)}, nil))(t)
-			key, one := sel.one(c.namespace)
+			key, one := sel.one(sel.narrowed(c.namespace))
 			if !one {
 				key = ""
 			}

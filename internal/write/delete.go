@@ -29,6 +29,11 @@ func (a attempt) remove() (Result, error) {
 		return Result{}, view.Corrupt(a.version, a.request.Namespace, a.request.Name, err)
 	}
 	content := a.version.ContentFirst
+	if a.request.Collection {
+		// The delete of a collection of definitions is not upstream's own delete of definitions, but the one of every kind: it removes
+		// them at once, and leaves their objects, which are there again with the same definition.
+		content = nil
+	}
 	if content != nil {
 		if err := a.checkPreconditions(options.Preconditions, current.Object, content.Mismatch); err != nil {
 			return Result{}, err

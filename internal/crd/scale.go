@@ -7,7 +7,6 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -112,41 +111,47 @@ func replicaPaths(crd *apiextensions.CustomResourceDefinition) managedfields.Res
 
 // scaleFields makes the field management of Scales.
 var scaleFields = sync.OnceValue(func() resource.Fields {
-	return scaleOwners{resource.NewTypedFields(resource.Managing{
-		Scheme: scheme.Scheme, Kind: scaleKind, Hub: scaleKind.GroupVersion(), Subresource: "scale",
-		Types: resource.NewTypes(scheme.Scheme, openAPIDefinitions, scaleKind),
-	})}
+	types := resource.NewTypes(scheme.Scheme, openAPIDefinitions, scaleKind)
+	return scaleOwners{
+		resource.NewTypedFields(resource.Managing{
+			Scheme: scheme.Scheme, Kind: scaleKind, Hub: scaleKind.GroupVersion(), Subresource: "scale", Types: types,
+		}),
+		sync.OnceValues(func() (*managedfields.FieldManager, error) {
+			converter, err := types.Converter()
+			if err != nil {
+				return nil, err
+			}
+			objects := scaleConvertor{runtime.UnsafeObjectConvertor(scheme.Scheme)}
+			return managedfields.NewDefaultFieldManager(converter, objects, scheme.Scheme, scheme.Scheme, scaleKind, scaleKind.GroupVersion(), "scale", nil)
+		}),
+	}
 })
 
-// scaleOwners manages the fields of Scales of custom objects. A real server converts what an apply has
-// made by the converter of the definition, which can convert only a typed Scale. So it fails wherever an
-// apply changes the Scale, or finds no owner of any field.
-type scaleOwners struct{ resource.Fields }
+// scaleOwners manages the fields of Scales of custom objects. An apply is upstream's own, because it ends in an error of the converter in
+// nearly all cases.
+type scaleOwners struct {
+	resource.Fields
+	applies resource.FieldManager
+}
 
 // Apply implements resource.Fields.
 func (f scaleOwners) Apply(current resource.Decoded, configuration *unstructured.Unstructured, manager string, force bool, now metav1.Time) (runtime.Object, *fields.Managed, error) {
-	before, ok := current.Object.(*autoscalingv1.Scale)
-	if configuration.GroupVersionKind() == scaleKind && (!ok || len(before.ManagedFields) == 0) {
-		return nil, nil, fmt.Errorf("failed to create manager for existing fields: failed to convert live object (/; %s) to proper version: %w", scaleKind, errNoScale)
-	}
-	obj, managed, err := f.Fields.Apply(current, configuration, manager, force, now)
-	if err != nil {
-		return nil, nil, err
-	}
-	if after, ok := obj.(*autoscalingv1.Scale); !ok || !sameScale(before, after) {
-		return nil, nil, fmt.Errorf("failed to convert new object (%s/%s; %s) to proper version: %w", configuration.GetNamespace(), configuration.GetName(), scaleKind, errNoScale)
-	}
-	return obj, managed, nil
+	return f.applies.Apply(current, configuration, manager, force, now)
 }
+
+// scaleConvertor is the converter of a definition as Scales see it: it converts typed Scales only. So an apply fails on a real server wherever
+// it changes the Scale, or finds no owner of any field.
+type scaleConvertor struct{ runtime.ObjectConvertor }
 
 // errNoScale is what the converter of a definition says of a Scale.
 var errNoScale = fmt.Errorf("request to convert CR to an invalid group/version: %s", scaleKind.GroupVersion())
 
-// sameScale reports whether two Scales are the same except for the owners of their fields.
-func sameScale(a, b *autoscalingv1.Scale) bool {
-	a, b = a.DeepCopy(), b.DeepCopy()
-	a.ManagedFields, b.ManagedFields = nil, nil
-	return equality.Semantic.DeepEqual(a, b)
+// ConvertToVersion implements runtime.ObjectConvertor.
+func (c scaleConvertor) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	if _, ok := in.(*unstructured.Unstructured); ok {
+		return nil, errNoScale
+	}
+	return c.ObjectConvertor.ConvertToVersion(in, target)
 }
 
 // View implements resource.Projection.

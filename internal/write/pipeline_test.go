@@ -180,16 +180,21 @@ func TestScaleIsAProjectionOfTheObject(t *testing.T) {
 	}
 }
 
-// A real server cannot convert what an apply has made of the Scale of a custom object.
+// A real server cannot convert what an apply has made of the Scale of a custom object, however small the change: it compares the values
+// of the configuration, before they become a Scale.
 func TestAnApplyThatChangesAScaleIsRefused(t *testing.T) {
-	b := newBench(t)
-	b.make()
-	r := b.request(write.Apply{Force: true, Body: []byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a"},"spec":{"replicas":3}}`)})
-	r.Subresource, r.Manager = "scale", "scaler"
-	_, err := b.Run(t.Context(), r)
-	equal(t, "error", fmt.Sprint(err),
-		"failed to convert new object (/a; autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1")
-	equal(t, "object", b.stored("spec.replicas", "metadata.generation"), []string{"1", "1"})
+	for _, change := range []string{
+		`"spec":{"replicas":3}`, `"status":{"selector":null}`, `"status":{"replicas":1.7976931348623157e308}`, `"metadata":{"name":"a","creationTimestamp":-1.5}`,
+	} {
+		b := newBench(t)
+		b.make()
+		r := b.request(write.Apply{Force: true, Body: []byte(`{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"a"},` + change + `}`)})
+		r.Subresource, r.Manager = "scale", "scaler"
+		_, err := b.Run(t.Context(), r)
+		equal(t, "error of "+change, fmt.Sprint(err),
+			"failed to convert new object (/a; autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1")
+		equal(t, "object", b.stored("spec.replicas", "metadata.generation"), []string{"1", "1"})
+	}
 }
 
 func TestWhatAdmissionPutsIntoAProjectionIsWritten(t *testing.T) {

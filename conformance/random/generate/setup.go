@@ -20,5 +20,23 @@ func Setup() []play.Step {
 		{Method: "GET", Path: "/apis/" + customGroup + "/v1/admitteds", Until: 200, Hidden: true},
 		{Method: "GET", Path: "/apis/" + customGroup + "/v2/admitteds", Until: 200, Hidden: true},
 	}
-	return append(steps, defineFixed()...)
+	return append(append(steps, keepParams()...), defineFixed()...)
+}
+
+// keepParams returns the steps that make policies with ConfigMaps as parameters, which match no request and stay. When the last policy with a
+// kind of parameters is deleted, a real server stops an informer of its own that it can never start again: policies that come later see
+// the ConfigMaps of that time.
+func keepParams() []play.Step {
+	const group = "/apis/admissionregistration.k8s.io/v1/"
+	spec := `"paramKind":{"apiVersion":"v1","kind":"ConfigMap"},"matchConstraints":{"resourceRules":[{"apiGroups":["nothing.example.com"],"apiVersions":["v1"],"operations":["CREATE"],"resources":["nothings"]}]}`
+	ref := `"policyName":"keep-params","paramRef":{"name":"missing","namespace":"` + Namespace + `","parameterNotFoundAction":"Allow"}`
+	post := func(resource, spec string) play.Step {
+		return play.Step{Method: "POST", Path: group + resource, Body: `{"metadata":{"name":"keep-params"},"spec":{` + spec + `}}`, Hidden: true}
+	}
+	return []play.Step{
+		post("validatingadmissionpolicies", spec+`,"validations":[{"expression":"true"}]`),
+		post("validatingadmissionpolicybindings", ref+`,"validationActions":["Deny"]`),
+		post("mutatingadmissionpolicies", spec+`,"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[]"}}]`),
+		post("mutatingadmissionpolicybindings", ref),
+	}
 }

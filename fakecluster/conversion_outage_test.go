@@ -105,6 +105,23 @@ func TestReadsWhileAConversionFails(t *testing.T) {
 	})
 }
 
+// A dry run answers with the object that it would make, and not with what was converted of the one that is there, which has the same
+// resourceVersion.
+func TestADryRunIsConverted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := cronTabsWithOutage(t, "x")
+		crontabs := cronTabsIn(c, "v1")
+		_, err := crontabs.Get(t.Context(), "x", metav1.GetOptions{})
+		must(t, err)
+		patched, err := crontabs.Patch(t.Context(), "x", types.MergePatchType, []byte(`{"port":"4321"}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		must(t, err)
+		equal(t, "what the dry run makes", fmt.Sprint(patched.Object["host"], patched.Object["port"]), "localhost4321")
+		stored, err := crontabs.Get(t.Context(), "x", metav1.GetOptions{})
+		must(t, err)
+		equal(t, "what is there", fmt.Sprint(stored.Object["host"], stored.Object["port"]), "localhost1234")
+	})
+}
+
 // A change that cannot be converted comes late, with those after it.
 func TestAWatchWaitsForAConversion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // when the webhook fails it stays behind and retries. Here the results of conversions are remembered, and a
 // failure is looked at when a request meets it. A Conversions is safe for concurrent use.
 type Conversions struct {
-	texts      *cache.Cache[int64, string] // the JSON of records in the version, by revision
+	texts      *cache.Cache[int64, conversion] // by revision
 	generation int64                       // of the definition
 
 	mu     sync.Mutex
@@ -23,6 +23,12 @@ type Conversions struct {
 	behind int64     // the revision of the object that keeps the cache from going on; 0: none
 	failed time.Time // when that object could not be converted for the first time
 	down   time.Time // when the cache was found not to be ready
+}
+
+// conversion is the JSON of a record in the version.
+type conversion struct {
+	stored string // what was converted: the record of a dry run has the revision of the object that it would change
+	text   string
 }
 
 const (
@@ -37,7 +43,7 @@ func NewConversions(generation, revision int64, former *Conversions) *Conversion
 	if former != nil && former.generation == generation {
 		return former
 	}
-	return &Conversions{texts: cache.New[int64, string](conversionBytes), generation: generation, since: revision}
+	return &Conversions{texts: cache.New[int64, conversion](conversionBytes), generation: generation, since: revision}
 }
 
 // Text returns the JSON of a record in the version, if it has been converted. A nil Conversions has none.
@@ -51,7 +57,8 @@ func (c *Conversions) Text(record store.Record) (string, bool) {
 	if down {
 		return "", false // the cache has gone
 	}
-	return c.texts.Get(record.Revision)
+	known, ok := c.texts.Get(record.Revision)
+	return known.text, ok && known.stored == record.Value
 }
 
 // Remember keeps the JSON of a record in the version.
@@ -59,7 +66,7 @@ func (c *Conversions) Remember(record store.Record, text string) {
 	if c == nil || record.Revision == 0 {
 		return
 	}
-	c.texts.Put(record.Revision, text, len(text)+bytesOfAnything)
+	c.texts.Put(record.Revision, conversion{record.Value, text}, len(text)+bytesOfAnything)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.began = true

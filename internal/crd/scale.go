@@ -122,13 +122,13 @@ var scaleFields = sync.OnceValue(func() resource.Fields {
 				return nil, err
 			}
 			objects := scaleConvertor{runtime.UnsafeObjectConvertor(scheme.Scheme)}
-			return managedfields.NewDefaultFieldManager(converter, objects, scheme.Scheme, scheme.Scheme, scaleKind, scaleKind.GroupVersion(), "scale", nil)
+			return managedfields.NewDefaultFieldManager(converter, objects, scheme.Scheme, creater{}, scaleKind, scaleKind.GroupVersion(), "scale", nil)
 		}),
 	}
 })
 
-// scaleOwners manages the fields of Scales of custom objects. An apply is upstream's own, because it ends in an error of the converter in
-// nearly all cases.
+// scaleOwners manages the fields of Scales of custom objects. An apply is upstream's own, with the converter and the creater of the
+// definition: it ends in an error of the converter in nearly all cases.
 type scaleOwners struct {
 	resource.Fields
 	applies resource.FieldManager

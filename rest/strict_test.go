@@ -40,3 +40,18 @@ func TestStrictDecodingNamesTheKindOfTheBody(t *testing.T) {
 		expect(t, tt.method+" "+tt.body, gjson.Get(a.body, "message").Str, tt.want)
 	}
 }
+
+// The strategy of a status puts it into the object that is there, but the kind of its errors is the one that the request states.
+func TestAStatusIsRefusedUnderTheKindThatItStates(t *testing.T) {
+	c := start(t)
+	c.install("widgets")
+	c.must("POST", widgetsPath, widget("a"))
+	for patch, want := range map[string]string{
+		`{"op":"add","path":"/kind","value":"Nope"}`:          `Nope.example.com "a" is invalid: status: Invalid value: "string":  in body must be of type object: "string"`,
+		`{"op":"add","path":"/apiVersion","value":"x.io/v1"}`: `Widget.x.io "a" is invalid: status: Invalid value: "string":  in body must be of type object: "string"`,
+		`{"op":"remove","path":"/apiVersion"}`:                "Internal error occurred: Object 'apiVersion' is missing in 'object has no apiVersion field'",
+	} {
+		a := c.do("PATCH", widgetsPath+"/a/status", http.Header{"Content-Type": {"application/json-patch+json"}}, `[`+patch+`,{"op":"add","path":"/status","value":"x"}]`)
+		expect(t, patch, statusOf(t, a).Message, want)
+	}
+}

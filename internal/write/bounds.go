@@ -55,7 +55,11 @@ func (a attempt) invalidMetadata(obj runtime.Object, errs field.ErrorList) error
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	return invalid(a.updateStrategy(), obj, m.GetName(), errs)
+	kind, err := statedKind(a.updateStrategy(), obj)
+	if err != nil {
+		return err
+	}
+	return apierrors.NewInvalid(kind, m.GetName(), errs)
 }
 
 // excessive returns a field of an object's metadata that has more than maxMetadata entries, how

@@ -4,7 +4,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/warning"
 
@@ -20,6 +20,10 @@ func (a attempt) prepareAndValidateCreate(of *resource.Decoded) error {
 	if err != nil {
 		return err
 	}
+	kind, err := statedKind(strategy, obj)
+	if err != nil {
+		return err
+	}
 	if err := registryrest.EnsureObjectNamespaceMatchesRequestNamespace(a.request.Namespace, metadata); err != nil {
 		return err
 	}
@@ -32,7 +36,7 @@ func (a attempt) prepareAndValidateCreate(of *resource.Decoded) error {
 	}
 	strategy.PrepareForCreate(a.ctx, obj)
 	if errs := strategy.Validate(a.ctx, obj); len(errs) > 0 {
-		return invalid(strategy, obj, metadata.GetName(), errs)
+		return apierrors.NewInvalid(kind, metadata.GetName(), errs)
 	}
 	for _, text := range strategy.WarningsOnCreate(a.ctx, obj) {
 		warning.AddWarning(a.ctx, "", text)
@@ -59,10 +63,14 @@ func (a attempt) prepareAndValidateUpdate(of *resource.Decoded, from resource.De
 	if err != nil {
 		return err
 	}
+	kind, err := statedKind(strategy, obj)
+	if err != nil {
+		return err
+	}
 	metadata.SetGeneration(was.GetGeneration())
 	strategy.PrepareForUpdate(a.ctx, obj, current)
 	if errs := strategy.ValidateUpdate(a.ctx, obj, current); len(errs) > 0 {
-		return invalid(strategy, obj, metadata.GetName(), errs)
+		return apierrors.NewInvalid(kind, metadata.GetName(), errs)
 	}
 	for _, text := range strategy.WarningsOnUpdate(a.ctx, obj, current) {
 		warning.AddWarning(a.ctx, "", text)
@@ -90,11 +98,12 @@ func (a attempt) informedStrategy(of resource.Informed) registryrest.RESTUpdateS
 	return a.updateStrategy()
 }
 
-// invalid returns the error of an invalid object, under the kind that the object states.
-func invalid(typer runtime.ObjectTyper, obj runtime.Object, name string, errs field.ErrorList) error {
+// statedKind returns the kind that an object states before its strategy prepares it: the strategy of a status puts it into the object that is
+// there. Errors of validation have this kind, and an object that states none fails.
+func statedKind(typer runtime.ObjectTyper, obj runtime.Object) (schema.GroupKind, error) {
 	kinds, _, err := typer.ObjectKinds(obj)
 	if err != nil {
-		return apierrors.NewInternalError(err)
+		return schema.GroupKind{}, apierrors.NewInternalError(err)
 	}
-	return apierrors.NewInvalid(kinds[0].GroupKind(), name, errs)
+	return kinds[0].GroupKind(), nil
 }

@@ -6,12 +6,16 @@ import (
 	"github.com/fakecluster/fakecluster/conformance/random/play"
 )
 
+// wrongDirective is what a real server says of a strategic merge patch that cannot be read: it looks at the fields in the order of a map.
+const wrongDirective = `(unknown patch type: |invalid patch format of |unrecognized type: |list element types are not identical|expected a \[\]interface \{\}, but received )`
+
 // reasons explain differences that stay, by what a difference looks like.
 var reasons = []struct {
 	pattern *regexp.Regexp // of the signature, an empty line, and the difference
 	text    string
 }{
-	{regexp.MustCompile(`strategic-merge-patch[\s\S]*\n-.*expected a \[\]interface \{\}, but received [\s\S]*\n\+.*expected a \[\]interface \{\}, but received `), "which of two wrong directives of a patch is named is chance"},
+	{regexp.MustCompile(`strategic-merge-patch[\s\S]*\n-.*` + wrongDirective + `[\s\S]*\n\+.*` + wrongDirective), "which of two wrong directives of a patch is named is chance"},
+	{regexp.MustCompile(`\n- "message": "admission webhook \\"(re)?validating\.example\.com\\"[\s\S]*\n\+ "message": "admission webhook \\"(re)?validating\.example\.com\\"`), "which of two webhooks that refuse is named is chance: a real server calls them at once"},
 	{regexp.MustCompile(`\n-the stream was reset`), "a real server panics, and ends the connection"},
 }
 

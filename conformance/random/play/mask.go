@@ -18,7 +18,9 @@ var masks = []struct {
 	// Five characters of chance end the name of an object with generateName.
 	{"generated-", regexp.MustCompile(`\b(generated-)[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "${1}XXXXX"},
 	// A Service gets ports and addresses by chance.
-	{"healthCheckNodePort", regexp.MustCompile(`"healthCheckNodePort": \d+`), `"healthCheckNodePort": PORT`},
+	{"healthCheckNodePort", regexp.MustCompile(`("healthCheckNodePort"): ?\d+`), `$1: PORT`},
+	{"Duplicate value", regexp.MustCompile(`(nodePort: Duplicate value: )\d+`), `${1}PORT`},
+	{"NodePort", regexp.MustCompile(`(\\"NodePort\\":)3\d{4}\b`), `${1}PORT`},
 	// A precondition with something around the revision.
 	{"in the precondition", regexp.MustCompile(`(ResourceVersion in the precondition \()[^)]*`), "${1}RV"},
 	// The age of an object from 2017, which a recording is not of the same day as.
@@ -60,7 +62,7 @@ var warnings = regexp.MustCompile(`(?m)^Warning: .*$`)
 var undeclared = regexp.MustCompile(`(failed to create typed (?:patch|live) object \([^)]*\)): (?:[^"\\]|\\.)*field not declared in schema(?:[^"\\]|\\.)*`)
 
 // mistakes are those of a typed patch, whose order is chance on a real server.
-var mistakes = regexp.MustCompile(`errors:((?:\\n  (?:[^"\\]|\\[^n])*)+)`)
+var mistakes = regexp.MustCompile(`errors:\\n  \.(?:[^"\\]|\\.)*`)
 
 // embedded is the mistake of an embedded resource that cannot be read: a real server looks at the fields of an object in the order of a map, and
 // ends with the first mistake.
@@ -82,9 +84,9 @@ func inOrder(body []byte) []byte {
 	}
 	if bytes.Contains(body, []byte("errors:")) {
 		body = mistakes.ReplaceAllFunc(body, func(found []byte) []byte {
-			lines := strings.Split(string(found), `\n  `)
+			lines := strings.Split(string(found), `\n  .`)
 			slices.Sort(lines[1:])
-			return []byte(strings.Join(lines, `\n  `))
+			return []byte(strings.Join(lines, `\n  .`))
 		})
 	}
 	if bytes.Contains(body, []byte(`"SelfSubjectRulesReview"`)) {

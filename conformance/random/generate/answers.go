@@ -2,6 +2,7 @@ package generate
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/fakecluster/fakecluster/conformance/random/play"
@@ -63,7 +64,7 @@ func (a *admission) mutations() any {
 			c = a.metadataChange()
 		}
 		if a.chance(20) {
-			c = pick(a.Source, change{path: []string{"kind"}, value: "Other"}, change{path: []string{"apiVersion"}, value: "v9"}, change{path: []string{"metadata", "name"}, value: "other"}, change{path: []string{"metadata", "namespace"}, value: "other"}, change{path: []string{"metadata", "deletionTimestamp"}, value: "2001-01-01T00:00:00Z"}, change{path: []string{"metadata", "uid"}, value: "u"}, change{path: []string{"metadata", "resourceVersion"}, value: "1"})
+			c = pick(a.Source, change{path: []string{"kind"}, value: "Other"}, change{path: []string{"apiVersion"}, value: "v9"}, change{path: []string{"metadata", "name"}, value: fmt.Sprintf("other-%d", a.IntN(1e9))}, change{path: []string{"metadata", "namespace"}, value: "other"}, change{path: []string{"metadata", "deletionTimestamp"}, value: "2001-01-01T00:00:00Z"}, change{path: []string{"metadata", "uid"}, value: "u"}, change{path: []string{"metadata", "resourceVersion"}, value: "1"})
 		}
 		operations = append(operations, map[string]any{"op": pick(a.Source, "add", "add", "add", "replace", "remove"), "path": c.pointer(), "value": c.value})
 	}

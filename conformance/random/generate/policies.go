@@ -93,13 +93,14 @@ func (a *admission) validation() map[string]any {
 	return v
 }
 
-// mutation returns a mutation of a policy.
+// mutation returns a mutation of a policy. An object gets a name that no other one gets: the watch cache of a real server has one
+// object of a name, under whatever names they are stored.
 func (a *admission) mutation() map[string]any {
 	if a.chance(50) {
 		return map[string]any{"patchType": "ApplyConfiguration", "applyConfiguration": map[string]any{"expression": pick(a.Source,
-			"Object{metadata: Object.metadata{labels: {'from': request.kind.version}}}", "Object{metadata: Object.metadata{annotations: {'a': object.metadata.name}}}", "Object{metadata: Object.metadata{name: 'other'}}", "Object{}", "Object{spec: Object.spec{replicas: 3}}", "Object{metadata: Object.metadata{finalizers: ['example.com/p']}}")}}
+			"Object{metadata: Object.metadata{labels: {'from': request.kind.version}}}", "Object{metadata: Object.metadata{annotations: {'a': object.metadata.name}}}", "Object{metadata: Object.metadata{name: object.metadata.name + '-other'}}", "Object{}", "Object{spec: Object.spec{replicas: 3}}", "Object{metadata: Object.metadata{finalizers: ['example.com/p']}}")}}
 	}
 	return map[string]any{"patchType": "JSONPatch", "jsonPatch": map[string]any{"expression": pick(a.Source,
-		"[JSONPatch{op: 'add', path: '/metadata/labels', value: {'p': 'q'}}]", "[JSONPatch{op: 'replace', path: '/metadata/name', value: 'other'}]", "[JSONPatch{op: 'remove', path: '/metadata/labels'}]", "[JSONPatch{op: 'test', path: '/metadata/name', value: 'x'}, JSONPatch{op: 'add', path: '/spec/replicas', value: 2}]", "[]",
+		"[JSONPatch{op: 'add', path: '/metadata/labels', value: {'p': 'q'}}]", "[JSONPatch{op: 'replace', path: '/metadata/name', value: object.metadata.name + '-other'}]", "[JSONPatch{op: 'remove', path: '/metadata/labels'}]", "[JSONPatch{op: 'test', path: '/metadata/name', value: 'x'}, JSONPatch{op: 'add', path: '/spec/replicas', value: 2}]", "[]",
 		"[JSONPatch{op: 'add', path: '/metadata/annotations/x~1y', value: 'z'}]", "[JSONPatch{op: 'replace', path: '/apiVersion', value: 'v9'}]", "[JSONPatch{op: 'add', path: '/nope', value: 1}]")}}
 }

@@ -90,3 +90,25 @@ func TestPoliciesAreInvokedAgainAfterOthers(t *testing.T) {
 	a := c.mustServe(http.StatusCreated, "POST", policyConfigMaps, configMap("a"))
 	expect(t, "labels", gjsonGet(a.body, "metadata.labels"), `{"again":"saw","once":"blind","other":"changed"}`)
 }
+
+// The kind of the subresource pods/binding is that of a resource as well, so that a policy can merge a Binding.
+func TestAPolicyMergesABinding(t *testing.T) {
+	c := startInProcess(t)
+	c.mustServe(http.StatusCreated, "POST", mutatingPath, `{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingAdmissionPolicy","metadata":{"name":"p"},
+		"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods/binding"]}]},"reinvocationPolicy":"Never",
+		"mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{spec: Object.spec{replicas: 3}}"}}]}}`)
+	c.mustServe(http.StatusCreated, "POST", mutatingBindingsPath, `{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingAdmissionPolicyBinding","metadata":{"name":"b"},"spec":{"policyName":"p"}}`)
+	c.mustServe(http.StatusCreated, "POST", "/api/v1/namespaces/default/pods", `{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	a := c.serve("POST", "/api/v1/namespaces/default/pods/a/binding", jsonBody, []byte(`{"apiVersion":"v1","kind":"Binding","metadata":{"name":"a"},"target":{"kind":"Node","name":"n"}}`))
+	expect(t, "code", a.code, http.StatusForbidden)
+	expect(t, "message", gjson.Get(a.body, "message").Str, "policy 'p' with binding 'b' denied request: error applying patch: failed to convert patch object to typed object: .spec: field not declared in schema")
+}
+
+// A real server looks up a RuntimeClass that its cache does not have by a client, which has no request for such a name.
+func TestARuntimeClassIsNotLookedUpByAnImpossibleName(t *testing.T) {
+	c := start(t)
+	for name, want := range map[string]string{"": "resource name may not be empty", "a/b": `invalid resource name "a/b": [may not contain '/']`, "none": `pods "a" is forbidden: pod rejected: RuntimeClass "none" not found`} {
+		a := c.do("POST", "/api/v1/namespaces/default/pods", jsonBody, `{"metadata":{"name":"a"},"spec":{"runtimeClassName":"`+name+`","containers":[{"name":"c","image":"i"}]}}`)
+		expect(t, "message for "+name, gjson.Get(a.body, "message").Str, want)
+	}
+}

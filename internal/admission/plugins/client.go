@@ -2,6 +2,8 @@ package plugins
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	nodev1client "k8s.io/client-go/kubernetes/typed/node/v1"
+	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -122,9 +125,24 @@ type runtimeClasses struct {
 }
 
 func (r runtimeClasses) Get(_ context.Context, name string, _ metav1.GetOptions) (*nodev1.RuntimeClass, error) {
+	if err := requestable(name); err != nil {
+		return nil, err
+	}
 	obj, err := r.cluster.Get(indexer{cluster: r.cluster, kind: nodev1.SchemeGroupVersion.WithKind("RuntimeClass")}.version(), "", name)
 	if err != nil {
 		return nil, err
 	}
 	return obj.(*nodev1.RuntimeClass), nil
+}
+
+// requestable refuses a name that client-go makes no request for (k8s.io/client-go/rest.Request.Name): the plugins of a real server look up
+// what their caches do not have by a client.
+func requestable(name string) error {
+	if name == "" {
+		return errors.New("resource name may not be empty")
+	}
+	if problems := clientrest.IsValidPathSegmentName(name); len(problems) > 0 {
+		return fmt.Errorf("invalid resource name %q: %v", name, problems)
+	}
+	return nil
 }

@@ -43,6 +43,9 @@ func (c coreClient) ServiceAccounts(namespace string) corev1client.ServiceAccoun
 }
 
 func (a accounts) Get(ctx context.Context, name string, _ metav1.GetOptions) (*corev1.ServiceAccount, error) {
+	if err := requestable(name); err != nil {
+		return nil, err
+	}
 	of := a.cluster.Registry().Resource("", "serviceaccounts").Version("v1")
 	get := a.cluster.Get
 	if name == serviceaccount.DefaultServiceAccountName {

@@ -20,6 +20,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // invocation is one evaluation of a policy: with one of its bindings and one parameter.
@@ -241,20 +242,26 @@ func (r *request) patch(ctx context.Context, patcher patch.Patcher, i invocation
 }
 
 // types returns the type converter of the kind in which the policy sees the object. Like a real server
-// it reads the OpenAPI document of the version of that kind. The version of a Scale, autoscaling/v1, does not
+// it reads the OpenAPI document of the version of that kind: the kind of a subresource may be that of a resource
+// as well, such as Binding. The version of a Scale, autoscaling/v1, does not
 // describe it there, because no path of autoscaling/v1 has a Scale. So a Scale cannot be merged.
 func (r *request) types(as matched) (managedfields.TypeConverter, error) {
-	if as.kind.GroupVersion() != as.resource.GroupVersion() {
-		if group := r.Cluster.Registry().Group(as.kind.Group); group != nil {
-			for _, res := range group.Resources {
-				if v := res.Version(as.kind.Version); v != nil && v.Types != nil {
-					return v.Types()
-				}
+	registry := r.Cluster.Registry()
+	var described []*resource.Resource
+	if group := registry.Group(as.kind.Group); group != nil {
+		for _, res := range group.Resources {
+			if res.Names.Kind == as.kind.Kind {
+				described = slices.Insert(described, 0, res)
+			} else if as.kind.GroupVersion() != as.resource.GroupVersion() {
+				described = append(described, res)
 			}
 		}
 	}
-	if res := r.Cluster.Registry().Resource(as.resource.Group, as.resource.Resource); res != nil {
-		if v := res.Version(as.resource.Version); v != nil && v.Types != nil {
+	if res := registry.Resource(as.resource.Group, as.resource.Resource); res != nil && as.kind.GroupVersion() == as.resource.GroupVersion() {
+		described = append(described, res)
+	}
+	for _, res := range described {
+		if v := res.Version(as.kind.Version); v != nil && v.Types != nil {
 			return v.Types()
 		}
 	}

@@ -1,8 +1,10 @@
 package generate
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,8 +33,28 @@ func withReferences(current map[string]any) map[string]any {
 			metadata[name] = reference
 		}
 	}
+	if owners, ok := metadata["ownerReferences"].([]any); ok {
+		metadata["ownerReferences"] = withOwners(owners)
+	}
 	object["metadata"] = metadata
 	return object
+}
+
+// madeUID is a uid that a server has made.
+var madeUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// withOwners returns owner references with references in the place of the uids of other objects.
+func withOwners(owners []any) []any {
+	list := slices.Clone(owners)
+	for i, owner := range list {
+		fields, ok := owner.(map[string]any)
+		if uid, text := fields["uid"].(string); ok && text && madeUID.MatchString(uid) {
+			fields = maps.Clone(fields)
+			fields["uid"] = fmt.Sprintf("${text:metadata.ownerReferences.%d.uid}", i)
+			list[i] = fields
+		}
+	}
+	return list
 }
 
 // thisMoment is a time that a server has taken from its clock; those of histories are others.

@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -53,5 +54,21 @@ func TestAStatusIsRefusedUnderTheKindThatItStates(t *testing.T) {
 	} {
 		a := c.do("PATCH", widgetsPath+"/a/status", http.Header{"Content-Type": {"application/json-patch+json"}}, `[`+patch+`,{"op":"add","path":"/status","value":"x"}]`)
 		expect(t, patch, statusOf(t, a).Message, want)
+	}
+}
+
+// The serializer reads apiVersion before anything else looks at the object.
+func TestAnImpossibleAPIVersionIsTheFirstMistake(t *testing.T) {
+	c := start(t)
+	c.install("widgets")
+	for apiVersion, want := range map[string]string{
+		"/example.com/v1": `the object provided is unrecognized (must be of type Widget): unexpected GroupVersion string: /example.com/v1 (`,
+		"example.com/":    `Widget in version "" cannot be handled as a Widget: json: cannot unmarshal bool into Go struct field ObjectMeta.finalizers of type string`,
+	} {
+		a := c.do("POST", widgetsPath, jsonBody, `{"apiVersion":"`+apiVersion+`","kind":"Widget","metadata":{"name":"a","finalizers":[true]}}`)
+		expect(t, "code", a.code, http.StatusBadRequest)
+		if message := statusOf(t, a).Message; !strings.HasPrefix(message, want) {
+			t.Errorf("message of %s: %s", apiVersion, message)
+		}
 	}
 }

@@ -109,8 +109,7 @@ func (c *codec) parse(body []byte, serializer runtime.Serializer) (*unstructured
 		} else {
 			strict, err = kjson.UnmarshalStrict(body, &u.Object)
 		}
-		if err == nil && u.GetKind() != "" && u.GetAPIVersion() != "" {
-			kind := u.GroupVersionKind()
+		if kind := u.GroupVersionKind(); err == nil && kind.Kind != "" && kind.Version != "" { // empty if apiVersion is none
 			if len(strict) > 0 {
 				return u, &kind, runtime.NewStrictDecodingError(strict)
 			}

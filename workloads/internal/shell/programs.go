@@ -2,9 +2,11 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -97,13 +99,16 @@ func env(ctx context.Context, s *Shell, c *Command) int {
 }
 
 // cat writes files, or its input.
-func cat(_ context.Context, s *Shell, c *Command) int {
+func cat(ctx context.Context, s *Shell, c *Command) int {
 	code := 0
 	names := c.Args[1:]
 	if len(names) == 0 {
 		names = []string{"-"}
 	}
 	for _, name := range names {
+		if ctx.Err() != nil {
+			return ended
+		}
 		if name == "-" || name == "/dev/stdin" {
 			_, _ = io.Copy(c.Stdout, c.Stdin)
 			continue
@@ -113,7 +118,7 @@ func cat(_ context.Context, s *Shell, c *Command) int {
 			code = c.fail(1, "%s: Is a directory", name)
 			continue
 		}
-		data, err := s.Files.ReadFile(at)
+		data, err := s.read(ctx, at)
 		if err != nil {
 			code = c.fail(1, "%s: %s", name, reason(err))
 			continue
@@ -124,7 +129,7 @@ func cat(_ context.Context, s *Shell, c *Command) int {
 }
 
 // ls lists directories. -l shows modes, sizes and times, -a names that begin with a dot, and -d directories themselves.
-func ls(_ context.Context, s *Shell, c *Command) int {
+func ls(ctx context.Context, s *Shell, c *Command) int {
 	long, all, self, code := false, false, false, 0
 	var names []string
 	for _, a := range c.Args[1:] {
@@ -157,6 +162,9 @@ func ls(_ context.Context, s *Shell, c *Command) int {
 		fmt.Fprintln(c.Stdout, name)
 	}
 	for i, name := range names {
+		if ctx.Err() != nil {
+			return ended
+		}
 		at := relative(c.absolute(name))
 		info, err := fs.Stat(s.Files, at)
 		if err != nil {
@@ -196,25 +204,33 @@ func sleep(ctx context.Context, _ *Shell, c *Command) int {
 	for _, a := range c.Args[1:] {
 		if a == "infinity" || a == "inf" {
 			<-ctx.Done()
-			return 143
+			return ended
 		}
 		number := strings.TrimRight(a, "smhd")
 		unit, ok := map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}[a[len(number):]]
 		n, err := strconv.ParseFloat(number, 64)
-		if !ok || err != nil || n < 0 {
+		if !ok || err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(n) || n < 0 {
 			return c.fail(1, "invalid time interval '%s'", a)
 		}
-		total += time.Duration(n * float64(unit))
+		if n *= float64(unit); n >= float64(math.MaxInt64-total) {
+			total = math.MaxInt64 // 292 years
+		} else {
+			total += time.Duration(n)
+		}
 	}
+	limitsOf(ctx).paused()
 	timer := time.NewTimer(total)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return 0
 	case <-ctx.Done():
-		return 143
+		return ended
 	}
 }
+
+// ended is the exit code of a program that ends with its context.
+const ended = 143
 
 // test checks files, texts and numbers: -f, -d, -e, -s, -n, -z, =, !=, -eq, -ne, -lt, -le, -gt, -ge, with !, -a and -o.
 func test(_ context.Context, s *Shell, c *Command) int {
@@ -225,6 +241,9 @@ func test(_ context.Context, s *Shell, c *Command) int {
 		}
 		args = args[:len(args)-1]
 	}
+	if len(args) > maxConditions {
+		return c.fail(2, "too many arguments")
+	}
 	ok, err := s.checkAny(c, args)
 	switch {
 	case err != nil:
@@ -234,6 +253,9 @@ func test(_ context.Context, s *Shell, c *Command) int {
 	}
 	return 1
 }
+
+// maxConditions is how many arguments test takes: it compares each with each.
+const maxConditions = 1000
 
 // checkAny checks conditions with -o and -a between them. -a binds closer.
 func (s *Shell) checkAny(c *Command, args []string) (bool, error) {
@@ -305,9 +327,12 @@ func (s *Shell) check(c *Command, args []string) (bool, error) {
 }
 
 // each calls a function for each argument that is not a flag. Flags are those of the string.
-func (c *Command) each(flags string, do func(name, at string) error) int {
+func (c *Command) each(ctx context.Context, flags string, do func(name, at string) error) int {
 	code := 0
 	for _, a := range c.Args[1:] {
+		if ctx.Err() != nil {
+			return ended
+		}
 		if strings.HasPrefix(a, "-") {
 			for _, f := range a[1:] {
 				if !strings.ContainsRune(flags, f) {
@@ -327,22 +352,22 @@ func (c *Command) has(flag string) bool {
 	return slices.ContainsFunc(c.Args[1:], func(a string) bool { return strings.HasPrefix(a, "-") && strings.Contains(a, flag) })
 }
 
-func mkdir(_ context.Context, s *Shell, c *Command) int {
-	return c.each("p", func(_, at string) error { return s.Files.Mkdir(at) })
+func mkdir(ctx context.Context, s *Shell, c *Command) int {
+	return c.each(ctx, "p", func(_, at string) error { return s.Files.Mkdir(at) })
 }
 
-func touch(_ context.Context, s *Shell, c *Command) int {
-	return c.each("", func(_, at string) error {
-		data, err := s.Files.ReadFile(at)
-		if err != nil {
-			data = nil
+func touch(ctx context.Context, s *Shell, c *Command) int {
+	return c.each(ctx, "", func(_, at string) error {
+		data, err := s.read(ctx, at)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 		return s.Files.WriteFile(at, data, 0o644)
 	})
 }
 
-func rm(_ context.Context, s *Shell, c *Command) int {
-	return c.each("rfR", func(_, at string) error {
+func rm(ctx context.Context, s *Shell, c *Command) int {
+	return c.each(ctx, "rfR", func(_, at string) error {
 		info, err := fs.Stat(s.Files, relative(at))
 		switch {
 		case err != nil && c.has("f"):

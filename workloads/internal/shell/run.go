@@ -49,7 +49,7 @@ func sh(ctx context.Context, s *Shell, c *Command) int {
 		}
 	}
 	if len(args) > 0 {
-		data, err := s.Files.ReadFile(c.absolute(args[0]))
+		data, err := s.read(ctx, c.absolute(args[0]))
 		if err != nil {
 			return c.fail(127, "%s: %v", args[0], reason(err))
 		}
@@ -69,10 +69,30 @@ func (r *session) interactive(ctx context.Context) {
 		if r.of.TTY {
 			fmt.Fprintf(r.of.Stdout, "%s # ", r.of.Dir)
 		}
-		line, err := lines.ReadString('\n')
+		line, err := readLine(ctx, lines)
+		limitsOf(ctx).paused() // it has waited for the client
 		r.script(ctx, line)
 		if err != nil {
 			return
+		}
+	}
+}
+
+// readLine reads a line of a script. It may be as long as what can be held as a script.
+func readLine(ctx context.Context, lines *bufio.Reader) (string, error) {
+	l := limitsOf(ctx)
+	held := 0
+	defer func() { l.release(held) }()
+	var line []byte
+	for {
+		part, err := lines.ReadSlice('\n')
+		line = append(line, part...)
+		held += scriptSize * len(part)
+		if limit := l.hold(scriptSize * len(part)); limit != nil {
+			return "", limit
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return string(line), err
 		}
 	}
 }
@@ -99,6 +119,11 @@ func reason(err error) string {
 }
 
 func (r *session) script(ctx context.Context, text string) {
+	l := limitsOf(ctx)
+	defer l.release(scriptSize * len(text))
+	if l.hold(scriptSize*len(text)) != nil {
+		return
+	}
 	all, err := parse(text)
 	if err != nil {
 		r.code = r.of.fail(2, "%v", err)
@@ -118,7 +143,11 @@ func (r *session) script(ctx context.Context, text string) {
 func (r *session) pipeline(ctx context.Context, p pipeline) {
 	in := r.of.Stdin
 	for i, one := range p.commands {
-		var between bytes.Buffer
+		if ctx.Err() != nil {
+			return
+		}
+		between := buffer{limits: limitsOf(ctx)}
+		defer between.discard()
 		out := r.of.Stdout
 		if i < len(p.commands)-1 {
 			out = &between
@@ -133,7 +162,8 @@ func (r *session) pipeline(ctx context.Context, p pipeline) {
 
 // simple runs one command, and returns its exit code.
 func (r *session) simple(ctx context.Context, s simple, in io.Reader, out io.Writer) int {
-	c := &Command{Stdin: in, Stdout: out, Stderr: r.of.Stderr, Environment: slices.Clone(r.of.Environment), Dir: r.of.Dir, TTY: r.of.TTY}
+	l := limitsOf(ctx)
+	c := &Command{Stdin: in, Stdout: out, Stderr: r.of.Stderr, Environment: slices.Clip(r.of.Environment), Dir: r.of.Dir, TTY: r.of.TTY}
 	words := s.words
 	var assigned []string
 	for len(words) > 0 {
@@ -141,13 +171,21 @@ func (r *session) simple(ctx context.Context, s simple, in io.Reader, out io.Wri
 		if !is || name == "" || nameLength(name) != len(name) {
 			break
 		}
-		assigned = append(assigned, strings.Join(r.expand(words[0], false), ""))
+		assigned = append(assigned, strings.Join(r.expand(l, words[0], false), ""))
 		words = words[1:]
 	}
+	size := sizeOf(assigned)
 	for _, w := range words {
-		c.Args = append(c.Args, r.expand(w, true)...)
+		more := r.expand(l, w, true)
+		if size += sizeOf(more); l.words(size) != nil {
+			break
+		}
+		c.Args = append(c.Args, more...)
 	}
-	closing, err := r.redirect(c, s.redirects)
+	if l.do(size) != nil || ctx.Err() != nil {
+		return 2
+	}
+	closing, err := r.redirect(ctx, c, s.redirects)
 	if err != nil {
 		return r.of.fail(1, "%v", err)
 	}
@@ -172,11 +210,14 @@ func (w word) begin() string {
 func (r *session) call(ctx context.Context, c *Command, assigned []string) int {
 	if len(c.Args) == 0 {
 		for _, a := range assigned {
-			r.assign(a)
+			r.assign(ctx, a)
 		}
 		return 0
 	}
 	c.Environment = append(c.Environment, assigned...)
+	if limitsOf(ctx).words(sizeOf(c.Environment)) != nil {
+		return 2
+	}
 	switch c.Args[0] {
 	case "exit":
 		r.exited = true
@@ -201,7 +242,7 @@ func (r *session) call(ctx context.Context, c *Command, assigned []string) int {
 	case "export":
 		for _, a := range c.Args[1:] {
 			if strings.Contains(a, "=") {
-				r.assign(a)
+				r.assign(ctx, a)
 			}
 		}
 		return 0
@@ -218,35 +259,43 @@ func (r *session) call(ctx context.Context, c *Command, assigned []string) int {
 	return p(ctx, c)
 }
 
-// assign sets a variable. All are exported.
-func (r *session) assign(assignment string) {
-	r.of.Environment = append(r.of.Environment, assignment)
+// assign sets a variable. All are exported. Programs that run keep the variables as they are.
+func (r *session) assign(ctx context.Context, assignment string) {
+	name, _, _ := strings.Cut(assignment, "=")
+	others := slices.DeleteFunc(slices.Clone(r.of.Environment), func(v string) bool { return strings.HasPrefix(v, name+"=") })
+	r.of.Environment = append(others, assignment)
+	_ = limitsOf(ctx).words(sizeOf(r.of.Environment))
 }
 
 // expand replaces the variables of a word. With split, what they become is split at spaces, and patterns become the names of files.
-func (r *session) expand(w word, split bool) []string {
-	fields, pattern := []string{""}, false
-	started := len(w) == 0
-	add := func(s string) { fields[len(fields)-1] += s }
+func (r *session) expand(l *limits, w word, split bool) []string {
+	var fields []string // before the last one
+	var last strings.Builder
+	pattern, started, size := false, len(w) == 0, 0
 	for _, p := range w {
 		value := p.text
 		if p.variable {
 			value = r.value(p)
 		}
+		if size += len(value); l.word(size) != nil {
+			return nil
+		}
 		if p.quoted || !split || !p.variable {
-			add(value)
+			last.WriteString(value)
 			pattern = pattern || !p.quoted && strings.ContainsAny(value, "*?[")
 			started = started || p.quoted || value != ""
 			continue
 		}
 		for i, f := range strings.Fields(value) {
-			if i > 0 || i == 0 && strings.TrimLeft(value, " \t\n") != value && fields[len(fields)-1] != "" {
-				fields = append(fields, "")
+			if i > 0 || i == 0 && strings.TrimLeft(value, " \t\n") != value && last.Len() > 0 {
+				fields = append(fields, last.String())
+				last.Reset()
 			}
-			add(f)
+			last.WriteString(f)
 			started = true
 		}
 	}
+	fields = append(fields, last.String())
 	if !started {
 		return nil // a variable that is empty
 	}
@@ -314,11 +363,12 @@ func lookup(environment []string, name string) string {
 }
 
 // redirect changes the streams of a command. The functions that it returns write the files when the command has ended.
-func (r *session) redirect(c *Command, all []redirect) (closing []func() error, err error) {
+func (r *session) redirect(ctx context.Context, c *Command, all []redirect) (closing []func() error, err error) {
+	l := limitsOf(ctx)
 	for _, to := range all {
-		name := strings.Join(r.expand(to.file, false), "")
+		name := strings.Join(r.expand(l, to.file, false), "")
 		if to.operator == "<" {
-			data, err := r.shell.Files.ReadFile(c.absolute(name))
+			data, err := r.shell.read(ctx, c.absolute(name))
 			if err != nil {
 				return closing, fmt.Errorf("%s: %s", name, reason(err))
 			}
@@ -334,17 +384,19 @@ func (r *session) redirect(c *Command, all []redirect) (closing []func() error, 
 		case "/dev/null":
 			w = io.Discard
 		default:
-			var file bytes.Buffer
+			file := buffer{limits: l}
 			at := c.absolute(name)
 			if to.operator == ">>" {
-				data, err := r.shell.Files.ReadFile(at)
+				data, err := r.shell.read(ctx, at)
 				if err != nil && !errors.Is(err, fs.ErrNotExist) {
 					return closing, fmt.Errorf("%s: %s", name, reason(err))
 				}
-				file.Write(data)
+				if _, err := file.Write(data); err != nil {
+					return closing, err
+				}
 			}
 			write := func() error {
-				if err := r.shell.Files.WriteFile(at, file.Bytes(), 0o644); err != nil {
+				if err := r.shell.Files.WriteFile(at, file.content.Bytes(), 0o644); err != nil {
 					return fmt.Errorf("can't create %s: %s", name, reason(err))
 				}
 				return nil
@@ -352,7 +404,10 @@ func (r *session) redirect(c *Command, all []redirect) (closing []func() error, 
 			if err := write(); err != nil {
 				return closing, err
 			}
-			w, closing = &file, append(closing, write)
+			w, closing = &file, append(closing, func() error {
+				defer file.discard()
+				return write()
+			})
 		}
 		if to.stream == 2 {
 			c.Stderr = w

@@ -42,19 +42,42 @@ type Command struct {
 
 // find returns a program by the first word of a command, or nil.
 func (s *Shell) find(name string) Program {
+	var found Program
 	if s.Program != nil {
-		if p := s.Program(name); p != nil {
-			return p
+		found = s.Program(name)
+	}
+	if found == nil {
+		own := programNamed(path.Base(name))
+		if own == nil {
+			return nil
 		}
+		found = func(ctx context.Context, c *Command) int { return own(ctx, s, c) }
 	}
-	own := programNamed(path.Base(name))
-	if own == nil {
-		return nil
+	return func(ctx context.Context, c *Command) int {
+		inner, err := deeper(ctx)
+		if err != nil {
+			return failed
+		}
+		return found(inner, c)
 	}
-	return func(ctx context.Context, c *Command) int { return own(ctx, s, c) }
 }
 
-// Run runs a command. It returns false if the program does not exist.
+// read reads a file.
+func (s *Shell) read(ctx context.Context, name string) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	data, err := s.Files.ReadFile(name)
+	if err == nil {
+		err = limitsOf(ctx).do(len(data))
+	}
+	return data, err
+}
+
+// failed is the exit code of a command that cannot run.
+const failed = 2
+
+// Run runs a command. It returns false if the program does not exist. A command that exceeds a limit ends with everything that it runs.
 func (s *Shell) Run(ctx context.Context, c Command) (code int, found bool) {
 	p := s.find(c.Args[0])
 	if p == nil {
@@ -73,7 +96,12 @@ func (s *Shell) Run(ctx context.Context, c Command) (code int, found bool) {
 	if c.Dir == "" {
 		c.Dir = "/"
 	}
-	return p(ctx, &c), true
+	ctx, end := limited(ctx)
+	code = p(ctx, &c)
+	if err := end(); err != nil {
+		return c.fail(failed, "%v", err), true
+	}
+	return code, true
 }
 
 // NotFound is the error about a program that a container does not have.

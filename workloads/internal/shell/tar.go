@@ -12,7 +12,7 @@ import (
 
 // tarProgram writes and reads archives, as far as kubectl cp needs it: tar cf - PATH, and tar xf - -C FOLDER. Archives go through the
 // standard streams.
-func tarProgram(_ context.Context, s *Shell, c *Command) int {
+func tarProgram(ctx context.Context, s *Shell, c *Command) int {
 	var create, extract bool
 	var names []string
 	in := *c
@@ -57,19 +57,19 @@ func tarProgram(_ context.Context, s *Shell, c *Command) int {
 	case create == extract:
 		return c.fail(2, "you must specify one of the options -c and -x")
 	case extract:
-		return s.extract(&in)
+		return s.extract(ctx, &in)
 	}
-	return s.archive(&in, names)
+	return s.archive(ctx, &in, names)
 }
 
 // archive writes an archive of files and directories.
-func (s *Shell) archive(c *Command, names []string) int {
+func (s *Shell) archive(ctx context.Context, c *Command, names []string) int {
 	code := 0
 	w := tar.NewWriter(c.Stdout)
 	for _, name := range names {
 		at := relative(c.absolute(name))
 		err := fs.WalkDir(s.Files, at, func(found string, entry fs.DirEntry, err error) error {
-			if err != nil {
+			if err = errors.Join(err, ctx.Err()); err != nil {
 				return err
 			}
 			info, err := entry.Info()
@@ -85,7 +85,7 @@ func (s *Shell) archive(c *Command, names []string) int {
 				header.Name += "/"
 				return w.WriteHeader(header)
 			}
-			data, err := s.Files.ReadFile("/" + found)
+			data, err := s.read(ctx, "/"+found)
 			if err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func (s *Shell) archive(c *Command, names []string) int {
 }
 
 // extract reads an archive into the directory of the command.
-func (s *Shell) extract(c *Command) int {
+func (s *Shell) extract(ctx context.Context, c *Command) int {
 	r := tar.NewReader(c.Stdin)
 	for {
 		header, err := r.Next()
@@ -123,10 +123,11 @@ func (s *Shell) extract(c *Command) int {
 		case tar.TypeDir:
 			err = s.Files.Mkdir(at)
 		case tar.TypeReg:
-			var data []byte
-			if data, err = io.ReadAll(r); err == nil {
-				err = s.Files.WriteFile(at, data, fs.FileMode(header.Mode).Perm())
+			data := buffer{limits: limitsOf(ctx)}
+			if _, err = io.Copy(&data, r); err == nil {
+				err = s.Files.WriteFile(at, data.content.Bytes(), fs.FileMode(header.Mode).Perm())
 			}
+			data.discard()
 		default:
 			return c.fail(2, "%s: %v", header.Name, unsupported("a file that is neither regular nor a directory"))
 		}

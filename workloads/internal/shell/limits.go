@@ -1,0 +1,155 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// The limits of a run, which is a command of [Shell.Run] with everything that it runs. One that exceeds them ends as a whole: a script that goes on after
+// one of its commands has not run does half of what it says.
+const (
+	// maxDepth is how many programs run inside one another.
+	maxDepth = 100
+	// maxWord is the size of an argument or a variable in bytes, as Linux limits it.
+	maxWord = 128 << 10
+	// maxWords is the size of the arguments or the variables of a program in bytes, as Linux limits it.
+	maxWords = 2 << 20
+	// maxHeld is how many bytes are in pipes, in files that are being written, and in scripts that are being run.
+	maxHeld = 64 << 20
+	// maxWork is how much a run does without a pause. A command is 1, and so is each block of 16 KiB that it reads or writes.
+	maxWork = 100_000
+	// scriptSize is how many bytes of memory a byte of a script needs at most.
+	scriptSize = 64
+)
+
+// errLimit is the error of what a limit has kept from being done. The cause of the context has the sentence.
+var errLimit = errors.New("a limit of the shell of fakecluster")
+
+// limits counts what a run uses.
+type limits struct {
+	held, work atomic.Int64
+	end        context.CancelCauseFunc
+}
+
+// place is where in a run a program runs.
+type place struct {
+	limits *limits
+	depth  int
+}
+
+type placeKey struct{}
+
+// limited returns a context with limits for a run, unless it runs inside another one, whose limits it then has.
+func limited(ctx context.Context) (run context.Context, end func() error) {
+	if _, inside := ctx.Value(placeKey{}).(place); inside {
+		return ctx, func() error { return nil }
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	ctx = context.WithValue(ctx, placeKey{}, place{limits: &limits{end: cancel}})
+	return ctx, func() error {
+		defer cancel(nil)
+		if cause := context.Cause(ctx); errors.Is(cause, errLimit) {
+			return cause
+		}
+		return nil
+	}
+}
+
+// limitsOf returns the limits of a run.
+func limitsOf(ctx context.Context) *limits {
+	if p, ok := ctx.Value(placeKey{}).(place); ok {
+		return p.limits
+	}
+	return &limits{end: func(error) {}} // of a context that did not come from Run
+}
+
+// deeper returns the context of a program that another one runs.
+func deeper(ctx context.Context) (context.Context, error) {
+	p, _ := ctx.Value(placeKey{}).(place)
+	if p.limits == nil {
+		p.limits = limitsOf(ctx)
+	}
+	if p.depth++; p.depth > maxDepth {
+		return nil, p.limits.exceed("%d programs run inside one another", maxDepth)
+	}
+	return context.WithValue(ctx, placeKey{}, p), nil
+}
+
+// exceed ends the run.
+func (l *limits) exceed(format string, args ...any) error {
+	err := fmt.Errorf("%s, which is %w", fmt.Sprintf(format, args...), errLimit)
+	l.end(err)
+	return err
+}
+
+// do counts a piece of work with a number of bytes.
+func (l *limits) do(bytes int) error {
+	if l.work.Add(1+int64(bytes>>14)) > maxWork {
+		return l.exceed("%d commands run without a pause", maxWork)
+	}
+	return nil
+}
+
+// paused notes that time passes: the run does not keep a processor busy.
+func (l *limits) paused() { l.work.Store(0) }
+
+// hold counts bytes that are in memory until release.
+func (l *limits) hold(bytes int) error {
+	if l.held.Add(int64(bytes)) > maxHeld {
+		return l.exceed("%d MiB are in scripts, pipes and files that are being written", maxHeld>>20)
+	}
+	return nil
+}
+
+func (l *limits) release(bytes int) { l.held.Add(-int64(bytes)) }
+
+// word checks the size of a word that is put together.
+func (l *limits) word(size int) error {
+	if size > maxWord {
+		return l.exceed("an argument or a variable has %d KiB", maxWord>>10)
+	}
+	return nil
+}
+
+// words checks the size of the arguments or the variables of a program.
+func (l *limits) words(size int) error {
+	if size > maxWords {
+		return l.exceed("the arguments or the variables of a program have %d MiB", maxWords>>20)
+	}
+	return nil
+}
+
+// sizeOf returns the size of words, as Linux counts it: with the end and the address of each.
+func sizeOf(words []string) (size int) {
+	for _, w := range words {
+		size += len(w) + 9
+	}
+	return size
+}
+
+// buffer is what is in a pipe or in a file that is being written. Its bytes are held until discard.
+type buffer struct {
+	content bytes.Buffer // not embedded, because its other methods write without limits
+	limits  *limits
+	held    int
+}
+
+// Write implements io.Writer.
+func (b *buffer) Write(p []byte) (int, error) {
+	b.held += len(p)
+	if err := errors.Join(b.limits.hold(len(p)), b.limits.do(len(p))); err != nil {
+		return 0, err
+	}
+	return b.content.Write(p)
+}
+
+// Read implements io.Reader.
+func (b *buffer) Read(p []byte) (int, error) { return b.content.Read(p) }
+
+func (b *buffer) discard() {
+	b.limits.release(b.held)
+	b.held = 0
+}

@@ -1,0 +1,176 @@
+package shell_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/shell"
+)
+
+// TestARunThatExceedsALimitEndsAsAWhole runs files that run themselves, and words, variables, pipes and files that grow. Nothing after the limit runs.
+func TestARunThatExceedsALimitEndsAsAWhole(t *testing.T) {
+	const end = ", which is a limit of the shell of fakecluster\nexit 2"
+	deep := "stderr: sh: 100 programs run inside one another" + end
+	for _, c := range []struct{ name, script, file, want string }{
+		{"a script runs itself", "sh /rec; echo after", "sh /rec", deep},
+		{"twice", "sh /rec; echo after", "sh /rec; sh /rec", deep},
+		{"in a pipe", "sh /rec | cat; echo after", "sh /rec | cat", deep},
+		{"with another program", "env sh /rec; echo after", "env bash /rec", deep},
+		{"with a program of the container", "outer sh /rec; echo after", "outer sh /rec", deep},
+		{"env runs itself", strings.Repeat("env ", 200), "", "stderr: env: 100 programs run inside one another" + end},
+		{"a variable doubles itself", "X=xxxxxxxx; sh /rec; echo after", "X=$X$X; sh /rec",
+			"stderr: sh: an argument or a variable has 128 KiB" + end},
+		{"a word is long", "X=" + strings.Repeat("x", 100<<10) + "; echo $X$X; echo after", "", "stderr: sh: an argument or a variable has 128 KiB" + end},
+		{"a word is long before it is split", "X=" + strings.Repeat("x\\ ", 40<<10) + "; echo $X$X; echo after", "", "stderr: sh: an argument or a variable has 128 KiB" + end},
+		{"there are many arguments", "X=" + strings.Repeat("x", 100<<10) + "; echo" + strings.Repeat(" $X", 30) + "; echo after", "",
+			"stderr: sh: the arguments or the variables of a program have 2 MiB" + end},
+		{"there are many variables", "X=" + strings.Repeat("x", 100<<10) + numbered("; A%d=$X", 30) + "; echo after", "",
+			"stderr: sh: the arguments or the variables of a program have 2 MiB" + end},
+		{"a file doubles itself", numbered("cat /rec /rec > /f; cat /f /f > /rec; ", 30) + "echo after", "a line of text",
+			"stderr: sh: 64 MiB are in scripts, pipes and files that are being written" + end},
+		{"a pipe gets long", "cat " + strings.Repeat("/rec ", 100) + "| cat; echo after", strings.Repeat("x", 1<<20),
+			"stderr: sh: 64 MiB are in scripts, pipes and files that are being written" + end},
+		{"a script is long", "sh /rec; echo after", strings.Repeat("#", 2<<20),
+			"stderr: sh: 64 MiB are in scripts, pipes and files that are being written" + end},
+		{"many commands run", "sh /rec; echo after", strings.Repeat("sh /rec2;", 4), "stderr: sh: 100000 commands run without a pause" + end},
+		{"a condition has many parts", "test" + strings.Repeat(" a -o", 1000) + " b", "", "stderr: test: too many arguments\nexit 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newShell(t)
+			s.Program = func(name string) shell.Program {
+				if name != "outer" {
+					return nil
+				}
+				return func(ctx context.Context, c *shell.Command) int {
+					code, _ := s.Run(ctx, shell.Command{Args: c.Args[1:], Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr})
+					return code
+				}
+			}
+			for name, text := range map[string]string{"/rec": c.file, "/rec2": strings.Repeat(":;", 30_000)} {
+				if err := s.Files.WriteFile(name, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			args := []string{"sh", "-c", c.script}
+			if strings.HasPrefix(c.script, "env env") {
+				args = strings.Fields(c.script)
+			}
+			if got := run(t, s, "", args...); got != c.want {
+				t.Errorf("got %.300q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// numbered repeats a text with the numbers from 0.
+func numbered(text string, times int) string {
+	var b strings.Builder
+	for i := range times {
+		if strings.Contains(text, "%") {
+			fmt.Fprintf(&b, text, i)
+		} else {
+			b.WriteString(text)
+		}
+	}
+	return b.String()
+}
+
+// TestWhatIsWithinTheLimitsRuns also counts commands anew after a pause, and lets go of what has been in pipes.
+func TestWhatIsWithinTheLimitsRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShell(t)
+		for name, text := range map[string]string{"/many": strings.Repeat(":;", 60_000), "/large": strings.Repeat("x", 1<<20)} {
+			if err := s.Files.WriteFile(name, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		script := numbered("sh /many; sleep 1; ", 4) + numbered("cat /large | cat > /dev/null; ", 300) + "X=y;" + numbered("X=$X; ", 20_000) + "echo $X"
+		if got := run(t, s, "", "sh", "-c", script); got != "y\n" {
+			t.Errorf("got %.300q", got)
+		}
+	})
+}
+
+// TestALongLineOfInputIsLimited sends a script without an end to a shell that reads its input.
+func TestALongLineOfInputIsLimited(t *testing.T) {
+	s := newShell(t)
+	var errs bytes.Buffer
+	code, _ := s.Run(t.Context(), shell.Command{Args: []string{"sh"}, Stdin: endless{}, Stderr: &errs})
+	const want = "sh: 64 MiB are in scripts, pipes and files that are being written, which is a limit of the shell of fakecluster\n"
+	if errs.String() != want || code != 2 {
+		t.Errorf("exit code %d, %q", code, errs.String())
+	}
+}
+
+// endless is a line without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return copy(p, strings.Repeat("x", len(p))), nil }
+
+// TestASleepMayBeLonger than what a time.Duration holds.
+func TestASleepMayBeLonger(t *testing.T) {
+	for _, a := range []string{"1e30", "1e400", "INFINITY", "9e9 9e9", "infinity", "1e18d"} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 24*365*time.Hour)
+			defer cancel()
+			began := time.Now()
+			code, _ := newShell(t).Run(ctx, shell.Command{Args: append([]string{"sleep"}, strings.Fields(a)...)})
+			if code != 143 || time.Since(began) != 24*365*time.Hour {
+				t.Errorf("sleep %s has ended with %d after %v", a, code, time.Since(began))
+			}
+		})
+	}
+	for _, a := range []string{"nan", "-1", "1x"} {
+		if got, want := run(t, newShell(t), "", "sleep", a), "stderr: sleep: invalid time interval '"+a+"'\nexit 1"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// FuzzShell runs scripts, which may also run a file that contains them. None panics, runs for ever, or uses more than its share of memory.
+func FuzzShell(f *testing.F) {
+	for _, script := range []string{
+		"sh /script", "X=$X$X; sh /script", "cat /script /script > /f; cat /f /f >> /script; sh /script", "echo ${A:-b} \"$@\" $* $# $? '' \\", "ls -la /*/*; rm -r /",
+		"tar cf - / | tar xf - -C /copy", "test ! a -o b -a c", "sleep 1e30", "cd /; cd etc && pwd || exit 3; ! false | cat 2>&1 >/dev/null <x", "env X=1 env sh -c 'exec \"$0\" $1' a b",
+		"mkdir -p a/b/c; touch a/b; rm -f a; printenv A B; hostname; [ 1 -lt 2 ]; export Y=1 Z",
+	} {
+		f.Add(script, "input\nof two lines")
+	}
+	f.Fuzz(func(t *testing.T, script, input string) {
+		synctest.Test(t, func(t *testing.T) { // so that nothing sleeps
+			root, err := files.NewRoot(files.NewTree(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := root.WriteFile("/script", []byte(script), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			out := &counted{cancel: cancel}
+			s := &shell.Shell{Files: root, Hostname: "h", Environment: []string{"A=a  b", "X=x"}}
+			s.Run(ctx, shell.Command{Args: []string{"sh", "-c", script, "zero", "one"}, Stdin: strings.NewReader(input), Stdout: out, Stderr: out})
+		})
+	})
+}
+
+// counted is a client that leaves after some output.
+type counted struct {
+	size   int
+	cancel func()
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	if c.size += len(p); c.size > 1<<20 {
+		c.cancel()
+		return 0, io.ErrClosedPipe
+	}
+	return len(p), nil
+}

@@ -3,9 +3,11 @@ package workloads_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,6 +135,52 @@ func TestExecInAContainerWithoutAFunction(t *testing.T) {
 		w.pass(3 * time.Second)
 		equal(w.T, "a script", w.exec(nil, "sh", "-c", "echo $COLOR > /tmp/a; cat /tmp/a; hostname"), "red\nweb\n")
 		equal(w.T, "the file stays", w.exec(nil, "cat", "/tmp/a"), "red\n")
+	}, workloads.Nodes(1))
+}
+
+// TestExecEndsWithItsClient leaves while a program waits, and while a script of the built-in shell does; and deletes a Pod of which a client reads.
+func TestExecEndsWithItsClient(t *testing.T) {
+	var ended atomic.Pointer[time.Time]
+	inBubble(t, func(w world) {
+		w.createPod("web", webSpec)
+		w.pass(3 * time.Second)
+		for _, command := range [][]string{{"wait"}, {"sh", "-c", "sleep 10; wait"}} {
+			ctx, leave := context.WithTimeout(w.Context(), time.Minute)
+			executor, err := w.NewSPDYExecutor(w.cluster.RESTConfig(), "POST", request(w.client, "exec", &corev1.PodExecOptions{Command: command, Stdout: true}).URL())
+			if err != nil {
+				w.Fatal(err)
+			}
+			began := time.Now()
+			err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: io.Discard})
+			leave()
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%q: %v", command, err)
+			}
+			w.pass(0)
+			if at := ended.Swap(nil); at == nil || at.Sub(began).Round(time.Second) != time.Minute {
+				t.Errorf("%q has ended at %v", command, at)
+			}
+		}
+	}, workloads.Nodes(1), workloads.Image("app", func(ctx context.Context, c *workloads.Container) error {
+		c.HandleExec("wait", func(ctx context.Context, _ *workloads.ExecCommand) error {
+			<-ctx.Done()
+			now := time.Now()
+			ended.Store(&now)
+			return nil
+		})
+		<-ctx.Done()
+		return nil
+	}))
+	inBubble(t, func(w world) {
+		w.createPod("web", webSpec)
+		w.pass(3 * time.Second)
+		go func() {
+			time.Sleep(time.Minute)
+			w.delete("pods", "web")
+		}()
+		in, out := io.Pipe() // nothing is written
+		defer out.Close()
+		equal(w.T, "the Pod is deleted while its input is read", w.exec(in, "cat"), "error: command terminated with exit code 137")
 	}, workloads.Nodes(1))
 }
 

@@ -22,7 +22,7 @@ const (
 	creationTimeout = 30 * time.Second
 )
 
-// exec runs a command in a container.
+// exec runs a command in a container. It ends with its client.
 func (s *Server) exec(w http.ResponseWriter, req *http.Request) {
 	options, pod, ok := s.streams(w, req)
 	if !ok {
@@ -34,6 +34,8 @@ func (s *Server) exec(w http.ResponseWriter, req *http.Request) {
 		fail(w, http.StatusInternalServerError, fmt.Errorf("container not found (%q)", name))
 		return
 	}
+	w, req, leave := leaving(w, req)
+	defer leave()
 	remotecommand.ServeExec(w, req, executor{c}, pod.Name, string(pod.UID), name, req.URL.Query()["command"], options,
 		idleTimeout, creationTimeout, remotecommand.SupportedStreamingProtocols)
 }
@@ -57,6 +59,8 @@ func (s *Server) attach(w http.ResponseWriter, req *http.Request) {
 		fail(w, http.StatusBadRequest, errors.New("one of stdin, stdout, and stderr must be set"))
 		return
 	}
+	w, req, leave := leaving(w, req)
+	defer leave()
 	remotecommand.ServeAttach(w, req, attacher{c, spec}, pod.Name, string(pod.UID), name, options,
 		idleTimeout, creationTimeout, remotecommand.SupportedStreamingProtocols)
 }

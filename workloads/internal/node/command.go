@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"path"
 	"strconv"
 	"strings"
@@ -61,8 +62,8 @@ func parseScript(script string) (command, bool) {
 			}
 			if run {
 				all.runTime += c.runTime
-				all.code, all.forever = c.code, c.forever
-				if exits || c.forever {
+				all.code, all.forever = c.code, c.forever || all.runTime > longest
+				if exits || all.forever {
 					return all, true
 				}
 			}
@@ -78,6 +79,9 @@ func parseScript(script string) (command, bool) {
 	}
 	return all, true
 }
+
+// longest is the time from which a sleep does not end: a time.Duration holds three times as much.
+const longest = 100 * 365 * 24 * time.Hour
 
 // parseSimple reads one command. exits says that a script ends with it.
 func parseSimple(words []string) (c command, exits, ok bool) {
@@ -114,7 +118,13 @@ func parseSimple(words []string) (c command, exits, ok bool) {
 			return command{}, false, false
 		}
 		n, err := strconv.ParseFloat(number, 64)
-		return command{runTime: time.Duration(n * float64(unit))}, false, err == nil && n >= 0
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
+			return command{}, false, false
+		}
+		if n *= float64(unit); n > float64(longest) {
+			return command{forever: true}, false, true
+		}
+		return command{runTime: time.Duration(n)}, false, n >= 0
 	}
 	return command{}, false, false
 }

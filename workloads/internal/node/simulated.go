@@ -140,11 +140,29 @@ func (s *simulated) Exec(ctx context.Context, command []string, streams stdio.St
 	if pauses(s.container.Spec) {
 		return 0, shell.NotFound(command[0])
 	}
-	code, found := s.shell().Run(ctx, shell.Command{Args: command, Stdin: streams.Stdin, Stdout: streams.Stdout, Stderr: streams.Stderr, TTY: streams.TTY})
-	if !found {
-		return 0, shell.NotFound(command[0])
+	type result struct {
+		code  int
+		found bool
 	}
-	return code, nil
+	ended := make(chan result, 1)
+	run := func() {
+		code, found := s.shell().Run(ctx, shell.Command{Args: command, Stdin: streams.Stdin, Stdout: streams.Stdout, Stderr: streams.Stderr, TTY: streams.TTY})
+		ended <- result{code, found}
+	}
+	if streams.Stdin == nil {
+		run()
+	} else {
+		go run() // a read of the input ends with the connection of the client, which the caller closes
+	}
+	select {
+	case r := <-ended:
+		if !r.found {
+			return 0, shell.NotFound(command[0])
+		}
+		return r.code, nil
+	case <-ctx.Done():
+		return 137, nil
+	}
 }
 
 func (s *simulated) Exit(now time.Time) *Exit {

@@ -229,6 +229,9 @@ func (r *request) mayTakeLong(w *write.Request) bool {
 	if r.hasLargeBody() || of.Custom.CallsOut || r.version.ContentFirst != nil || r.callsHooks() {
 		return true
 	}
+	if uncompiled := r.version.Exceptions.Uncompiled; uncompiled != nil && uncompiled() {
+		return true
+	}
 	switch change := w.Change.(type) {
 	case write.Create:
 		return false

@@ -199,7 +199,9 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		OpenAPI:     publish(all.definition, v.Name),
 		Types:       all.types,
 		Subresource: map[string]*resource.Subresource{},
-		Exceptions:  resource.Exceptions{MayHaveItems: all.preserve || all.schemas[v.Name].mayHave("items")},
+		Exceptions: resource.Exceptions{
+			MayHaveItems: all.preserve || all.schemas[v.Name].mayHave("items"), Uncompiled: all.schemas[v.Name].uncompiled,
+		},
 	}
 	if v.Deprecated {
 		out.Warnings = []string{deprecationWarning(crd, v)}

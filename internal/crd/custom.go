@@ -193,7 +193,8 @@ func (s customStrategy) validateListsUpdate(u, was *unstructured.Unstructured, f
 // validateRules runs the CEL rules, unless earlier errors make their outcome
 // meaningless. The pairs of an update may be nil.
 func (s customStrategy) validateRules(ctx context.Context, soFar field.ErrorList, u, was *unstructured.Unstructured, ratchet *common.CorrelatedObject) field.ErrorList {
-	if s.schema.rules == nil {
+	rules := s.schema.rules()
+	if rules == nil {
 		return nil
 	}
 	for _, err := range soFar {
@@ -204,9 +205,9 @@ func (s customStrategy) validateRules(ctx context.Context, soFar field.ErrorList
 		}
 	}
 	if was == nil {
-		return s.schema.rules.Validate(ctx, u.Object, nil, func() []cel.Option { return nil })
+		return rules.Validate(ctx, u.Object, nil, func() []cel.Option { return nil })
 	}
-	return s.schema.rules.Validate(ctx, u.Object, was.Object, func() []cel.Option {
+	return rules.Validate(ctx, u.Object, was.Object, func() []cel.Option {
 		if ratchet == nil {
 			ratchet = s.correlate(u, was)
 		}

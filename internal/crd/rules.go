@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	celgo "github.com/google/cel-go/cel"
@@ -26,6 +27,8 @@ import (
 type rules struct {
 	// upstream returns the validator; nil as long as it is not needed, because it compiles the rules.
 	upstream func() *cel.Validator
+	// complete is set once upstream's validator is there.
+	complete atomic.Bool
 	// root is the tree of the rules; nil: upstream evaluates every object.
 	root *ruleNode
 }
@@ -59,6 +62,29 @@ type rule struct {
 // shortCost is the largest cost of a rule that is not interrupted: about a millisecond.
 const shortCost = celconfig.PerCallLimit / 100
 
+// manyRules is how many rules take long to compile: a tenth of a second.
+const manyRules = 50
+
+// lazyRules returns newRules, called once and only when it is needed: a definition is served before its rules are compiled, which may take seconds, and
+// no other definition waits for them. Uncompiled reports whether a call may take long; nil: none does.
+func lazyRules(s *structuralschema.Structural) (get func() *rules, uncompiled func() bool) {
+	paths := pathsOfRules(s)
+	if paths == nil {
+		return func() *rules { return nil }, nil
+	}
+	var done atomic.Bool
+	var compiled *rules
+	get = sync.OnceValue(func() *rules {
+		compiled = newRules(s)
+		done.Store(true)
+		return compiled
+	})
+	if paths.rules < manyRules {
+		return get, nil
+	}
+	return get, func() bool { return !done.Load() || compiled != nil && !compiled.complete.Load() }
+}
+
 // newRules compiles the CEL rules of a schema, or returns nil if there are none.
 func newRules(s *structuralschema.Structural) *rules {
 	if s == nil {
@@ -74,13 +100,20 @@ func newRules(s *structuralschema.Structural) *rules {
 	case ok && root == nil:
 		return nil
 	case ok:
-		return &rules{upstream: sync.OnceValue(validator), root: root}
+		r := &rules{root: root}
+		r.upstream = sync.OnceValue(func() *cel.Validator {
+			defer r.complete.Store(true)
+			return validator()
+		})
+		return r
 	}
 	v := validator()
 	if v == nil {
 		return nil
 	}
-	return &rules{upstream: func() *cel.Validator { return v }}
+	r := &rules{upstream: func() *cel.Validator { return v }}
+	r.complete.Store(true)
+	return r
 }
 
 // Validate returns what rules an object does not keep. Old is the current object, or nil. The

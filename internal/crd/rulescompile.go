@@ -13,6 +13,7 @@ import (
 
 // rulePaths leads to those nodes of a schema that have rules.
 type rulePaths struct {
+	rules      int  // of the node and of those below, without those in allOf
 	inAllOf    bool // a part of allOf has a rule
 	items      *rulePaths
 	values     *rulePaths
@@ -31,8 +32,15 @@ func pathsOfRules(s *structuralschema.Structural) *rulePaths {
 	if s.AdditionalProperties != nil {
 		p.values = pathsOfRules(s.AdditionalProperties.Structural)
 	}
+	p.rules = len(s.XValidations)
+	for _, below := range []*rulePaths{p.items, p.values} {
+		if below != nil {
+			p.rules += below.rules
+		}
+	}
 	for name, property := range s.Properties {
 		if below := pathsOfRules(&property); below != nil {
+			p.rules += below.rules
 			if p.properties == nil {
 				p.properties = map[string]*rulePaths{}
 			}

@@ -24,7 +24,10 @@ type compiledSchema struct {
 	structural *structuralschema.Structural // nil: everything may be there
 	validator  validation.SchemaValidator
 	status     validation.SchemaValidator // nil: no schema for .status
-	rules      *rules                     // nil: there are none
+	// rules returns the rules, which the first call compiles; nil: there are none.
+	rules func() *rules
+	// uncompiled reports whether rules are yet to be compiled, and that takes long; nil: it does not.
+	uncompiled func() bool
 
 	// node is the schema as one tree, and statusNode is the part for .status; nil if that
 	// has no schema.
@@ -92,7 +95,7 @@ func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (
 			}
 		}
 	}
-	s.rules = newRules(s.structural)
+	s.rules, s.uncompiled = lazyRules(s.structural)
 	s.explained = sync.OnceValue(func() []oneRule { return rulesOneByOne(s.structural) })
 	return s, nil
 }

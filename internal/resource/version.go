@@ -132,6 +132,8 @@ type Exceptions struct {
 	// MayHaveItems says that a custom object may have a field items of its own. If that is a list, the object
 	// cannot be answered (view.View.Object).
 	MayHaveItems bool
+	// Uncompiled reports whether a write may first have to compile rules for a long time; nil: no write has to.
+	Uncompiled func() bool
 	// FieldAnnotations are annotations that a HorizontalPodAutoscaler has in place of fields which this version
 	// does not have. PartialObjectMetadata does not show them.
 	FieldAnnotations []string

@@ -190,8 +190,11 @@ func (s *Server) Drain(longest time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// String names the request: "kubectl strategic patch of pods default/web".
+// String names the request: "kubectl strategic patch of pods default/web", or "GET /openapi/v2".
 func (r *request) String() string {
+	if !r.info.IsResourceRequest {
+		return r.http.Method + " " + r.http.URL.Path
+	}
 	of := contextOf(r.http)
 	user := ""
 	if of.user != nil {

@@ -63,14 +63,15 @@ func (s *Server) serve(of *server.Cluster) {
 	s.cluster = of
 	counts := &requestCounts{flow: s.flowMetrics()}
 	s.handler = behind(s.filters(counts), paths{
-		resources:   resources{&buffers{}, of.Store, of.Writes, of.Registry, s.verbs(), s.subresourceVerbs(), s.unsupported, counts, s.computations, &s.compact.expired},
-		registry:    of.Registry,
-		openAPI:     &openAPI{},
-		aggregate:   of.Aggregate,
-		tokens:      of.Tokens,
-		unsupported: s.unsupported,
-		counts:      counts,
-		flags:       s.options.Flags,
-		profiling:   !s.options.WithoutProfiling,
+		resources:    resources{&buffers{}, of.Store, of.Writes, of.Registry, s.verbs(), s.subresourceVerbs(), s.unsupported, counts, s.computations, &s.compact.expired},
+		registry:     of.Registry,
+		openAPI:      &openAPI{},
+		computations: s.computations,
+		aggregate:    of.Aggregate,
+		tokens:       of.Tokens,
+		unsupported:  s.unsupported,
+		counts:       counts,
+		flags:        s.options.Flags,
+		profiling:    !s.options.WithoutProfiling,
 	})
 }

@@ -4,31 +4,29 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/fakecluster/fakecluster/internal/aggregation"
 	"github.com/fakecluster/fakecluster/internal/auth"
-	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/discovery"
-	"github.com/fakecluster/fakecluster/internal/openapi"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // paths serves all paths behind the filters. It serves those of no resource itself: the
 // version, the index, OpenAPI and discovery.
 type paths struct {
-	resources   http.Handler
-	registry    func() *resource.Registry
-	openAPI     *openAPI
-	aggregate   *aggregation.Registry
-	tokens      *auth.Issuer
-	unsupported *unsupportedLog
-	counts      *requestCounts
-	flags       commandLine
-	profiling   bool
+	resources    http.Handler
+	registry     func() *resource.Registry
+	openAPI      *openAPI
+	computations *computations
+	aggregate    *aggregation.Registry
+	tokens       *auth.Issuer
+	unsupported  *unsupportedLog
+	counts       *requestCounts
+	flags        commandLine
+	profiling    bool
 }
 
 // ServeHTTP implements http.Handler: it serves paths of resources and other paths, and forwards
@@ -70,7 +68,7 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Regis
 	case strings.HasPrefix(document, "/version/"), strings.HasPrefix(document, issuerPath+"/"), strings.HasPrefix(document, keysPath+"/"):
 		writeError(w, req, unknownPath(resource.RoutePerVerb))
 	case parts[0] == "openapi":
-		p.aggregate.ServeOpenAPI(w, req, p.openAPI.of(c))
+		p.serveOpenAPI(w, req, c)
 	case parts[0] == "api" || parts[0] == "apis":
 		p.serveDiscovery(w, req, c, parts)
 	case req.URL.Path == "/flagz" && slices.Contains(zpages(), "/flagz"):
@@ -141,20 +139,4 @@ func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resou
 	default:
 		writeObject(w, req, http.StatusOK, obj)
 	}
-}
-
-// openAPI makes the OpenAPI documents of registries. It keeps the last ones, because the next
-// ones share parts with them.
-type openAPI struct {
-	last atomic.Pointer[openapi.Documents]
-}
-
-func (o *openAPI) of(c *resource.Registry) *openapi.Documents {
-	before := o.last.Load()
-	if before != nil && before.Of(c) {
-		return before
-	}
-	documents := openapi.New(c, before, builtin.OpenAPITypes)
-	o.last.Store(documents)
-	return documents
 }

@@ -115,6 +115,12 @@ func (d *Documents) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // Has reports whether there is a document at a path below /openapi/v3.
 func (d *Documents) Has(path string) bool { return d.versions[path] != nil }
 
+// Builds reports whether the first request for a path below /openapi builds documents.
+func (d *Documents) Builds(path string) bool {
+	name, below := strings.CutPrefix(path, "/openapi/v3/")
+	return path == "/openapi/v2" || path == "/openapi/v3" || below && d.Has(name)
+}
+
 // V2 returns the document of OpenAPI v2. It must not be altered.
 func (d *Documents) V2() (*spec.Swagger, error) { return d.merged() }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +15,8 @@ import (
 )
 
 // startInBackground starts the host as a process that outlives this one, and prints its first line. What it prints on stderr is in
-// the file host.log of its folder.
-func (f *hosting) startInBackground(stdout io.Writer) error {
+// the file host.log of its folder. If the context ends before that line, so does the process.
+func (f *hosting) startInBackground(ctx context.Context, stdout io.Writer) error {
 	folder, err := hostFolder()
 	if err != nil {
 		return err
@@ -46,7 +47,13 @@ func (f *hosting) startInBackground(stdout io.Writer) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	interrupted := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
 	line, err := bufio.NewReader(out).ReadString('\n')
+	if !interrupted() && err != nil {
+		_ = cmd.Wait()
+		_ = os.Remove(log.Name())
+		return fmt.Errorf("interrupted before the host in the background was ready: %w", ctx.Err())
+	}
 	if err == nil {
 		_ = os.Rename(log.Name(), filepath.Join(folder, "host.log")) // only for those who look for it
 		_, err = io.WriteString(stdout, line)

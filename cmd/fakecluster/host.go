@@ -79,7 +79,7 @@ func (f *hosting) run(ctx context.Context, stdout, stderr io.Writer) error {
 		options.Idle = idleTime
 	}
 	if f.background {
-		return f.startInBackground(stdout)
+		return f.startInBackground(ctx, stdout)
 	}
 	if f.listen >= 0 {
 		return serveHostOnPort(ctx, f.listen, options, stdout)
@@ -88,7 +88,7 @@ func (f *hosting) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	place, err := takePlace(folder, options)
+	place, err := takePlace(ctx, folder, options, endTime)
 	if err != nil {
 		return err
 	}
@@ -193,13 +193,20 @@ type place struct {
 	leave    func()
 }
 
-// takePlace returns the place of the host, or nil if one of this version runs already.
+// endTime is how long a host waits for another one that is about to end, or to start. It is more than a cluster takes to close.
+const endTime = 20 * time.Second
+
+// takePlace returns the place of the host, or nil if one of this version runs already. It waits for the end of one that cannot be reached for some
+// patience, or until the context ends.
 //
 // Two files are locked. The first is locked while a host starts, so that only one does. The second is locked as long as a host
-// runs: the socket of one that was killed is removed, and that of one that runs is not.
-func takePlace(folder string, options host.Options) (*place, error) {
-	starting, err := lockFile(filepath.Join(folder, "starting.lock"), true)
+// runs, and contains the number of its process: the socket of one that was killed is removed, and that of one that runs is not.
+func takePlace(ctx context.Context, folder string, options host.Options, patience time.Duration) (*place, error) {
+	starting, err := awaitLock(ctx, filepath.Join(folder, "starting.lock"), patience)
 	if err != nil {
+		if errors.Is(err, errLocked) {
+			err = fmt.Errorf("another host has been starting for %v, and has the file starting.lock in %s open: end its process", patience, folder)
+		}
 		return nil, err
 	}
 	running, err := lockFile(filepath.Join(folder, "running.lock"), false)
@@ -208,7 +215,13 @@ func takePlace(folder string, options host.Options) (*place, error) {
 			unlock(starting)
 			return nil, err
 		}
-		running, err = lockFile(filepath.Join(folder, "running.lock"), true) // it is about to end
+		running, err = awaitLock(ctx, filepath.Join(folder, "running.lock"), patience) // it is about to end
+		if errors.Is(err, errLocked) {
+			err = unreachable(folder)
+		}
+	}
+	if err == nil {
+		err = writeProcess(running)
 	}
 	if err != nil {
 		unlock(starting)
@@ -224,16 +237,63 @@ func takePlace(folder string, options host.Options) (*place, error) {
 	return &place{listener: l, started: func() { unlock(starting) }, leave: func() { unlock(running) }}, nil
 }
 
+// awaitLock locks a file, and waits for some patience, or until the context ends, if another process has locked it.
+func awaitLock(ctx context.Context, path string, patience time.Duration) (*os.File, error) {
+	type result struct {
+		file *os.File
+		err  error
+	}
+	locked := make(chan result, 1)
+	go func() {
+		file, err := lockFile(path, true)
+		locked <- result{file, err}
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	var err error
+	select {
+	case r := <-locked:
+		return r.file, r.err
+	case <-ctx.Done():
+		err = fmt.Errorf("interrupted while another host starts or ends: %w", ctx.Err())
+	case <-timer.C:
+		err = errLocked
+	}
+	go func() { // nothing interrupts the lock: its file is closed if it comes after all
+		if r := <-locked; r.err == nil {
+			unlock(r.file)
+		}
+	}()
+	return nil, err
+}
+
+// writeProcess writes the number of this process into a file.
+func writeProcess(file *os.File) error {
+	if err := file.Truncate(0); err != nil {
+		return err
+	}
+	_, err := file.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
+	return err
+}
+
+// unreachable returns the error about a host that runs, and that nobody can connect to.
+func unreachable(folder string) error {
+	process, _ := os.ReadFile(filepath.Join(folder, "running.lock"))
+	why := "does not answer"
+	if _, err := os.Lstat(socketIn(folder)); errors.Is(err, os.ErrNotExist) {
+		why = "no longer has its socket " + socketIn(folder) + ", which was removed"
+	}
+	return fmt.Errorf("the host that runs %s: end its process %s, and try again", why, process)
+}
+
 // listenUnix listens on a socket, in place of one that a killed host has left behind.
 func listenUnix(socket string) (net.Listener, error) {
 	switch info, err := os.Lstat(socket); {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
 		return nil, err
-	case info.Mode()&os.ModeSocket == 0:
-		return nil, fmt.Errorf("%s is not a socket: remove it", socket)
 	default:
-		if err := checkOwner(socket, info); err != nil {
+		if err := checkSocket(socket, info); err != nil {
 			return nil, err
 		}
 		if err := os.Remove(socket); err != nil {
@@ -247,12 +307,23 @@ func listenUnix(socket string) (net.Listener, error) {
 	return l, os.Chmod(socket, 0o600)
 }
 
+// checkSocket returns an error for what is in the place of a socket, and cannot be used.
+func checkSocket(socket string, info os.FileInfo) error {
+	switch {
+	case info.Mode()&os.ModeSymlink != 0:
+		return fmt.Errorf("%s is a symbolic link, which is not followed: remove it", socket)
+	case info.Mode()&os.ModeSocket == 0:
+		return fmt.Errorf("%s is not a socket: remove it", socket)
+	}
+	return checkOwner(socket, info)
+}
+
 // joinHost looks at the host that runs. It reports whether it can be used; if it is about to end, it cannot. A host of another
 // version is asked to end, which it does if nobody uses it.
 func joinHost(folder string, options host.Options) (there bool, err error) {
 	socket := socketIn(folder)
 	if info, err := os.Lstat(socket); err == nil {
-		if err := checkOwner(socket, info); err != nil {
+		if err := checkSocket(socket, info); err != nil {
 			return false, err
 		}
 	}

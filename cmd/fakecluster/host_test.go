@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fakecluster/fakecluster/internal/host"
 )
@@ -190,14 +192,14 @@ func TestAHostOfAnotherBuild(t *testing.T) {
 	if there, err := joinHost(folder, host.Options{Version: unreleased, Build: mustBuild(t)}); !there || err != nil {
 		t.Errorf("its own build: %v, %v", there, err)
 	}
-	_, err := takePlace(folder, other)
+	_, err := takePlace(t.Context(), folder, other, endTime)
 	if want := fmt.Sprintf("a host of another build of fakecluster (%s) is in use at %s, and this is (devel): wait until its clients have ended, or end its process %d", thisBuild().Version, socketIn(folder), os.Getpid()); err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	used.stop()
 
 	unused := startHost(t)
-	place, err := takePlace(folder, other)
+	place, err := takePlace(t.Context(), folder, other, endTime)
 	if err != nil || place == nil {
 		t.Fatalf("an unused host is not replaced: %v", err)
 	}
@@ -223,7 +225,7 @@ func TestASocketThatCannotBeUsedIsRefused(t *testing.T) {
 	if err := os.WriteFile(socket, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := takePlace(folder, host.Options{}); err == nil || err.Error() != socket+" is not a socket: remove it" {
+	if _, err := takePlace(t.Context(), folder, host.Options{}, endTime); err == nil || err.Error() != socket+" is not a socket: remove it" {
 		t.Error(err)
 	}
 	if err := os.Remove(socket); err != nil {
@@ -236,7 +238,7 @@ func TestASocketThatCannotBeUsedIsRefused(t *testing.T) {
 	if err := os.Chown(socket, 65534, -1); err != nil {
 		t.Fatal(err)
 	}
-	_, err := takePlace(folder, host.Options{})
+	_, err := takePlace(t.Context(), folder, host.Options{}, endTime)
 	if want := socket + " belongs to another user (uid 65534; yours is 0), who could change what is in it: remove it, or " + elsewhere; err == nil || err.Error() != want {
 		t.Errorf("the socket of a host that runs: %v\nwant %s", err, want)
 	}
@@ -247,6 +249,45 @@ func TestASocketThatCannotBeUsedIsRefused(t *testing.T) {
 	_, err = hostFolder()
 	if want := folder + " belongs to another user (uid 65534; yours is 0), who could change what is in it: remove it, or " + elsewhere; err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
+	}
+}
+
+// A host whose socket is gone, or is something else, is not waited for longer than a host takes to end, nor beyond the context.
+func TestAHostWithoutItsSocketIsNotWaitedForForEver(t *testing.T) {
+	folder := hostCache(t)
+	socket := socketIn(folder)
+	running := startHost(t)
+	defer running.stop()
+	if err := os.Remove(socket); err != nil {
+		t.Fatal(err)
+	}
+	_, err := takePlace(t.Context(), folder, host.Options{}, time.Millisecond)
+	if want := fmt.Sprintf("the host that runs no longer has its socket %s, which was removed: end its process %d, and try again", socket, os.Getpid()); err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	if _, err := takePlace(interrupted, folder, host.Options{}, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("after SIGTERM: %v", err)
+	}
+	t.Setenv(asMain, "1")
+	var stdout, stderr strings.Builder
+	if status := execute(interrupted, []string{"host", "--background"}, &stdout, &stderr); status != 1 || stderr.String() != "fakecluster: host: interrupted before the host in the background was ready: context canceled\n" {
+		t.Errorf("in the background, after SIGTERM: status %d, stderr %q", status, &stderr)
+	}
+	for what, make := range map[string]func() error{
+		" is not a socket: remove it":                           func() error { return os.WriteFile(socket, nil, 0o600) },
+		" is a symbolic link, which is not followed: remove it": func() error { return os.Symlink("elsewhere", socket) },
+	} {
+		if err := make(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := takePlace(t.Context(), folder, host.Options{}, time.Hour); err == nil || err.Error() != socket+what {
+			t.Errorf("%v, want %s", err, socket+what)
+		}
+		if err := os.Remove(socket); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

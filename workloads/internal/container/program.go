@@ -117,7 +117,7 @@ func takeMessage(c *Container) error {
 	} else if err != nil {
 		return err
 	}
-	from, err := os.Open(*file)
+	from, err := os.OpenInRoot(filepath.Dir(*file), filepath.Base(*file)) // it may be a link by now
 	if err != nil {
 		return err
 	}

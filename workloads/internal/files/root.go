@@ -139,7 +139,14 @@ func (r *Root) Folder(name string) (string, error) {
 // withPath returns an error about a path as the container knows it.
 func withPath(err error, name string) error {
 	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
-		return &fs.PathError{Op: failed.Op, Path: name, Err: failed.Err}
+		op := failed.Op
+		switch op { // those of os.Root have the names of system calls
+		case "unlinkat", "RemoveAll":
+			op = "remove"
+		case "openat", "mkdirat", "statat":
+			op = strings.TrimSuffix(op, "at")
+		}
+		return &fs.PathError{Op: op, Path: name, Err: failed.Err}
 	}
 	return err
 }

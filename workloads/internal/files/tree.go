@@ -25,6 +25,7 @@ type Tree struct {
 	mu     sync.Mutex
 	files  fstest.MapFS // in memory; directories have entries of their own
 	folder string       // where the tree is on disk, and empty before Folder
+	disk   *os.Root     // the folder, which no symbolic link leads out of; nil before Folder
 	closed bool
 	limit  limit
 }
@@ -52,7 +53,7 @@ type unlocked struct{ tree *Tree }
 // Open implements fs.FS.
 func (u unlocked) Open(name string) (fs.File, error) {
 	if u.tree.folder != "" {
-		return os.DirFS(u.tree.folder).Open(name)
+		return u.tree.openOnDisk(name)
 	}
 	// A file that is open keeps its content: files are replaced and never changed.
 	return u.tree.files.Open(name)
@@ -69,7 +70,7 @@ func (t *Tree) Write(name string, file File) error {
 		return err
 	}
 	if t.folder != "" {
-		return t.writeFolder(name, file)
+		return t.writeOnDisk(name, file)
 	}
 	if has := t.files[name]; has != nil && has.Mode.IsDir() {
 		return &fs.PathError{Op: "write", Path: name, Err: errors.New("is a directory")}
@@ -81,27 +82,6 @@ func (t *Tree) Write(name string, file File) error {
 	return nil
 }
 
-func (t *Tree) writeFolder(name string, file File) error {
-	at := filepath.Join(t.folder, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-		return err
-	}
-	// Renaming lets a reader see the old content or the new one.
-	temporary, err := os.CreateTemp(filepath.Dir(at), ".write-*")
-	if err != nil {
-		return err
-	}
-	_, err = temporary.Write(file.Data)
-	err = errors.Join(err, temporary.Chmod(file.Mode.Perm()), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), at)
-	}
-	if err != nil {
-		_ = os.Remove(temporary.Name())
-	}
-	return err
-}
-
 // Mkdir makes a directory and those that it lies in. It does nothing if there is one.
 func (t *Tree) Mkdir(name string) error {
 	if !fs.ValidPath(name) {
@@ -110,7 +90,7 @@ func (t *Tree) Mkdir(name string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.folder != "" {
-		return os.MkdirAll(filepath.Join(t.folder, filepath.FromSlash(name)), 0o755)
+		return t.disk.MkdirAll(filepath.FromSlash(name), 0o755)
 	}
 	return t.mkdir(name)
 }
@@ -140,7 +120,7 @@ func (t *Tree) Remove(name string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.folder != "" {
-		return os.RemoveAll(filepath.Join(t.folder, filepath.FromSlash(name)))
+		return t.disk.RemoveAll(filepath.FromSlash(name))
 	}
 	maps.DeleteFunc(t.files, func(have string, _ *fstest.MapFile) bool {
 		return have == name || strings.HasPrefix(have, name+"/")
@@ -166,52 +146,7 @@ func (t *Tree) Replace(files map[string]File) error {
 		}
 		return nil
 	}
-	for name, file := range files {
-		if err := t.writeFolder(name, file); err != nil {
-			return err
-		}
-	}
-	return filepath.WalkDir(t.folder, func(at string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(t.folder, at)
-		if _, keep := files[filepath.ToSlash(name)]; keep || err != nil {
-			return err
-		}
-		return os.Remove(at)
-	})
-}
-
-// Folder returns a folder on disk with the files of the tree, which it makes at the first call, and which Close
-// removes.
-func (t *Tree) Folder() (string, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.folder != "" {
-		return t.folder, nil
-	}
-	if t.closed {
-		return "", fs.ErrClosed
-	}
-	folder, err := os.MkdirTemp("", "fakecluster-volume-")
-	if err != nil {
-		return "", err
-	}
-	t.folder = folder
-	for _, name := range slices.Sorted(maps.Keys(t.files)) {
-		if file := t.files[name]; file.Mode.IsDir() {
-			err = os.MkdirAll(filepath.Join(folder, filepath.FromSlash(name)), 0o755)
-		} else {
-			err = t.writeFolder(name, File{Data: file.Data, Mode: file.Mode})
-		}
-		if err != nil {
-			t.folder = ""
-			return "", errors.Join(err, os.RemoveAll(folder))
-		}
-	}
-	t.files = nil
-	return folder, nil
+	return t.replaceOnDisk(files)
 }
 
 // Close removes the folder, if there is one. The tree must not be used any more.
@@ -222,5 +157,5 @@ func (t *Tree) Close() error {
 	if t.folder == "" {
 		return nil
 	}
-	return os.RemoveAll(t.folder)
+	return errors.Join(t.disk.Close(), os.RemoveAll(t.folder))
 }

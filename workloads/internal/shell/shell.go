@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"syscall"
 )
 
 // Files are the files of a container. Names are absolute paths.
@@ -66,6 +67,9 @@ func (s *Shell) find(name string) Program {
 func (s *Shell) read(ctx context.Context, name string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if info, err := fs.Stat(s.Files, relative(name)); err == nil && info.Size() > maxHeld {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: syscall.EFBIG}
 	}
 	data, err := s.Files.ReadFile(name)
 	if err == nil {

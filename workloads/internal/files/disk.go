@@ -1,0 +1,113 @@
+package files
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+)
+
+// This file has the operations of a tree on disk. Programs and functions that know the folder make what they like in it, such as symbolic links and pipes.
+// All operations go through os.Root, so that no link leads out of the folder.
+
+// Folder returns a folder on disk with the files of the tree, which it makes at the first call, and which Close
+// removes.
+func (t *Tree) Folder() (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.folder != "" {
+		return t.folder, nil
+	}
+	if t.closed {
+		return "", fs.ErrClosed
+	}
+	folder, err := os.MkdirTemp("", "fakecluster-volume-")
+	if err != nil {
+		return "", err
+	}
+	disk, err := os.OpenRoot(folder)
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(folder))
+	}
+	t.folder, t.disk = folder, disk
+	for _, name := range slices.Sorted(maps.Keys(t.files)) {
+		if file := t.files[name]; file.Mode.IsDir() {
+			err = disk.MkdirAll(filepath.FromSlash(name), 0o755)
+		} else {
+			err = t.writeOnDisk(name, File{Data: file.Data, Mode: file.Mode})
+		}
+		if err != nil {
+			t.folder, t.disk = "", nil
+			return "", errors.Join(err, disk.Close(), os.RemoveAll(folder))
+		}
+	}
+	t.files = nil
+	return folder, nil
+}
+
+// openOnDisk opens a file or a directory. It does not wait for the writer of a named pipe, which it refuses. The caller holds the lock.
+func (t *Tree) openOnDisk(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	file, err := t.disk.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("is neither a file nor a directory")}
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// writeOnDisk writes a file. Renaming lets a reader see the old content or the new one. The caller holds the lock.
+func (t *Tree) writeOnDisk(name string, file File) error {
+	at := filepath.FromSlash(name)
+	if err := t.disk.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		return err
+	}
+	temporary := filepath.Join(filepath.Dir(at), ".write-"+rand.Text())
+	w, err := t.disk.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(file.Data)
+	err = errors.Join(err, w.Chmod(file.Mode.Perm()), w.Close())
+	if err == nil {
+		err = t.disk.Rename(temporary, at)
+	}
+	if err != nil {
+		_ = t.disk.Remove(temporary)
+	}
+	if failed := (*os.LinkError)(nil); errors.As(err, &failed) {
+		err = &fs.PathError{Op: "write", Path: name, Err: failed.Err}
+	}
+	return err
+}
+
+// replaceOnDisk makes the folder contain these files and no others. The caller holds the lock.
+func (t *Tree) replaceOnDisk(files map[string]File) error {
+	for name, file := range files {
+		if err := t.writeOnDisk(name, file); err != nil {
+			return err
+		}
+	}
+	return fs.WalkDir(t.disk.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if _, keep := files[name]; keep {
+			return nil
+		}
+		return t.disk.Remove(filepath.FromSlash(name))
+	})
+}

@@ -1,0 +1,79 @@
+package files_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
+)
+
+// TestNoLinkLeadsOutOfAVolume has links in a volume on disk that a program has made: to a file and a folder of the machine, by absolute and relative paths,
+// and within the volume. Only the last are followed; others can be removed and replaced.
+func TestNoLinkLeadsOutOfAVolume(t *testing.T) {
+	volume := files.NewTree()
+	write(t, volume, "inside/file", "inside")
+	folder, err := volume.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer volume.Close()
+	machine := t.TempDir()
+	secret := filepath.Join(machine, "secret")
+	relative, err := filepath.Rel(folder, machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(
+		os.WriteFile(secret, []byte("secret"), 0o600), os.Symlink(secret, filepath.Join(folder, "file")), os.Symlink(machine, filepath.Join(folder, "folder")),
+		os.Symlink(relative, filepath.Join(folder, "relative")), os.Symlink("inside", filepath.Join(folder, "within")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	root, err := files.NewRoot(files.NewTree(), []files.Mount{{Path: "/data", Tree: volume}, {Path: "/sub", Tree: volume, SubPath: "folder"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, root, "data/within/file"); got != "inside" {
+		t.Errorf("through a link within the volume: %q", got)
+	}
+	for _, name := range []string{"/data/file", "/data/folder/secret", "/data/relative/secret", "/sub/secret"} {
+		data, err := root.ReadFile(name)
+		if want := "open " + name + ": path escapes from parent"; err == nil || err.Error() != want {
+			t.Errorf("read %s: %q, %v, want %s", name, data, err, want)
+		}
+		if _, err := fs.Stat(root, name[1:]); err == nil {
+			t.Errorf("the size of %s is told", name)
+		}
+	}
+	for _, name := range []string{"/data/folder", "/data/relative", "/sub"} {
+		if _, err := fs.ReadDir(root, name[1:]); err == nil {
+			t.Errorf("%s is listed", name)
+		}
+		for what, err := range map[string]error{
+			"write": root.WriteFile(name+"/new", []byte("x"), 0o600), "mkdir": root.Mkdir(name + "/d/e"), "remove": root.Remove(name + "/secret"),
+		} {
+			if err == nil {
+				t.Errorf("%s in %s succeeds", what, name)
+			}
+		}
+	}
+	if err := root.WriteFile("/data/file", []byte("own"), 0o600); err != nil || read(t, root, "data/file") != "own" {
+		t.Errorf("a link is replaced by a file: %v", err)
+	}
+	if err := root.Remove("/data/folder"); err != nil {
+		t.Errorf("a link is removed: %v", err)
+	}
+	if _, err := volume.Usage(); err != nil {
+		t.Error(err)
+	}
+	if err := volume.Replace(map[string]files.File{"only": {Data: []byte("x"), Mode: 0o644}}); err != nil {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(machine)
+	if data, _ := os.ReadFile(secret); err != nil || len(entries) != 1 || string(data) != "secret" {
+		t.Errorf("the folder of the machine has %v, and the file %q: %v", entries, data, err)
+	}
+}

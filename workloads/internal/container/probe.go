@@ -35,11 +35,14 @@ func (p *process) Probe(kind node.ProbeKind, _ time.Time) (node.ProbeResult, str
 		running = &probe{}
 		p.probes[kind] = running
 		p.runtime.finished.Go(func() {
-			result, output := p.probe(spec)
-			p.mu.Lock()
-			running.done, running.result, running.output = true, result, output
-			p.mu.Unlock()
-			p.of.Changed()
+			result, output := node.Failure, errGoexit.Error() // of a program that ends its goroutine
+			defer func() {
+				p.mu.Lock()
+				running.done, running.result, running.output = true, result, output
+				p.mu.Unlock()
+				p.of.Changed()
+			}()
+			result, output = p.probe(spec)
 		})
 	}
 	if !running.done {

@@ -55,19 +55,33 @@ func newProcess(r *Runtime, of node.Container, program bool) *process {
 // run runs the function, and notes how it has ended.
 func (p *process) run(function Function) {
 	defer p.cancel()
-	err := p.call(function)
+	err := error(errGoexit) // of a function that ends its goroutine
+	defer func() {
+		if err == errGoexit {
+			fmt.Fprintln(p.container.Stderr, err)
+		}
+		p.end(exitOf(err))
+	}()
+	err = p.call(function)
+	if code := exitError(0); err != nil && !errors.As(err, &code) && !errors.Is(err, errPanic) {
+		fmt.Fprintf(p.container.Stderr, "%v\n", err)
+	}
+}
+
+// exitOf returns how a container has ended whose function has returned an error.
+func exitOf(err error) node.Exit {
 	exit := node.Exit{Code: codeOf(err), Reason: "Completed"}
 	if exit.Code != 0 {
 		exit.Reason = "Error"
 	}
-	if code := exitError(0); err != nil && !errors.As(err, &code) && exit.Code != panicked {
-		fmt.Fprintf(p.container.Stderr, "%v\n", err)
-	}
-	p.end(exit)
+	return exit
 }
 
-// errPanic is the error of a function that has panicked. The log has the stack.
-var errPanic = errors.New("panic")
+// The errors of functions that have not returned.
+var (
+	errPanic  = errors.New("panic") // the log has the stack
+	errGoexit = errors.New("the function has ended its goroutine with runtime.Goexit, as t.Fatal and t.FailNow do; it has to return")
+)
 
 func (p *process) call(function Function) (err error) {
 	defer func() {
@@ -85,7 +99,7 @@ func codeOf(err error) int32 {
 	switch {
 	case err == nil:
 		return 0
-	case errors.Is(err, errPanic):
+	case errors.Is(err, errPanic), errors.Is(err, errGoexit):
 		return panicked
 	case errors.As(err, &code):
 		return int32(code) & 0xff
@@ -145,9 +159,10 @@ func (p *process) Exec(ctx context.Context, command []string, s stdio.Streams) (
 	}
 	ended := make(chan result, 1)
 	p.runtime.run(fmt.Sprintf("the program %q in %s", command, p), func() {
+		r := result{code: panicked} // of a program that ends its goroutine
+		defer func() { ended <- r }()
 		p.awaitPrograms(ctx)
-		code, err := p.container.run(ctx, command, s)
-		ended <- result{code, err}
+		r.code, r.err = p.container.run(ctx, command, s)
 	})
 	select {
 	case r := <-ended:

@@ -1,10 +1,12 @@
 package container
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -75,6 +77,7 @@ func TestHowAFunctionEnds(t *testing.T) {
 		{"it fails", does(errors.New("no route")), node.Exit{Code: 1, Reason: "Error"}, "no route\n"},
 		{"it exits with a code", does(fmt.Errorf("as asked: %w", Exit(7))), node.Exit{Code: 7, Reason: "Error"}, ""},
 		{"it panics", func(context.Context, *Container) error { panic("oh") }, node.Exit{Code: 2, Reason: "Error"}, "panic: oh\n\ngoroutine "},
+		{"it ends its goroutine", func(context.Context, *Container) error { runtime.Goexit(); return nil }, node.Exit{Code: 2, Reason: "Error"}, errGoexit.Error() + "\n"},
 		{"it writes a message", func(_ context.Context, c *Container) error { return message(c, 3) }, node.Exit{Reason: "Completed", Message: "xxx"}, ""},
 		{"the message is long", func(_ context.Context, c *Container) error { return message(c, 5000) },
 			node.Exit{Reason: "Completed", Message: strings.Repeat("x", 4096)}, ""},
@@ -97,6 +100,36 @@ func TestHowAFunctionEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAProgramThatEndsItsGoroutine is run by itself, in a script and by a probe.
+func TestAProgramThatEndsItsGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var reports []string
+		p, _ := start(t, func(ctx context.Context, c *Container) error {
+			c.HandleExec("fail", func(context.Context, *Command) error { runtime.Goexit(); return nil })
+			<-ctx.Done()
+			return nil
+		}, &reports)
+		for _, command := range [][]string{{"fail"}, {"sh", "-c", "fail; echo after"}} {
+			var out bytes.Buffer
+			code, err := p.Exec(t.Context(), command, stdio.Streams{Stdout: &out, Stderr: &out})
+			if want := errGoexit.Error() + "\n"; code != 2 || err != nil || out.String() != want {
+				t.Errorf("%q ends with %d, %v and writes %q, want %q", command, code, err, &out, want)
+			}
+		}
+		p.(*process).of.Spec.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"fail"}}}}
+		p.Probe(node.Readiness, time.Now())
+		synctest.Wait()
+		if result, output := p.Probe(node.Readiness, time.Now()); result != node.Failure || output != errGoexit.Error() {
+			t.Errorf("a probe: %v, %q", result, output)
+		}
+		p.Terminate(time.Now())
+		synctest.Wait()
+		if left := len(p.(*process).runtime.programs) + len(p.(*process).runtime.running); left > 0 {
+			t.Errorf("%d programs and functions are left", left)
+		}
+	})
 }
 
 func TestAFunctionThatIgnoresItsContextIsReported(t *testing.T) {

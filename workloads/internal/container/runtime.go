@@ -98,10 +98,12 @@ func (r *Runtime) Start(of node.Container) node.Process {
 	r.running[p] = true
 	r.mu.Unlock()
 	r.finished.Go(func() {
+		defer func() { // also if the function ends its goroutine
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			delete(r.running, p)
+		}()
 		p.run(image.Run)
-		r.mu.Lock()
-		delete(r.running, p)
-		r.mu.Unlock()
 	})
 	return p
 }
@@ -112,10 +114,12 @@ func (r *Runtime) run(name string, program func()) {
 	r.programs[&name] = true
 	r.mu.Unlock()
 	r.finished.Go(func() {
+		defer func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			delete(r.programs, &name)
+		}()
 		program()
-		r.mu.Lock()
-		delete(r.programs, &name)
-		r.mu.Unlock()
 	})
 }
 

@@ -71,8 +71,8 @@ func (l *Log) write(to Stream, data []byte) {
 	}
 	rest := append(l.pending[to], data...)
 	for {
-		end := bytes.IndexByte(rest, '\n') + 1
-		if end == 0 || end > maxLine+1 {
+		end := bytes.IndexByte(rest[:min(len(rest), maxLine+1)], '\n') + 1
+		if end == 0 {
 			if len(rest) <= maxLine {
 				break
 			}

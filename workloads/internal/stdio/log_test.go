@@ -111,6 +111,10 @@ func TestALogIsBounded(t *testing.T) {
 	if got := len(read(t, l, stdio.Options{Tail: -1, Bytes: -1})); got != 16<<10 {
 		t.Errorf("of a line without an end, %d bytes are there", got)
 	}
+	fmt.Fprint(w, strings.Repeat("x", 40<<20)) // its time must not grow with the square
+	if got := len(read(t, l, stdio.Options{Tail: -1, Bytes: -1})); got != 10<<20 {
+		t.Errorf("of a longer line without an end, %d bytes are there", got)
+	}
 	fmt.Fprint(w, "\n")
 	for i := range 11 << 10 {
 		fmt.Fprintf(w, "%01023d\n", i)

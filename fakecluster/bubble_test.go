@@ -162,7 +162,7 @@ func TestEndlessWritesInABubbleFailTheTest(t *testing.T) {
 	})
 }
 
-// Too many requests at one moment fail the test. The usual limits are 200,000 writes and 1,000,000 requests. As many as the limit are
+// Too many requests at one moment fail the test. The usual limits are 200,000 writes, 50,000 reads of one path and 1,000,000 requests. As many as the limit are
 // accepted, and so are more once time has advanced.
 func TestTooManyRequestsAtOneMoment(t *testing.T) {
 	const still = "fakecluster: time in the synctest bubble stands still, because "
@@ -175,10 +175,14 @@ func TestTooManyRequestsAtOneMoment(t *testing.T) {
 			_, err := maps.Create(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("a", i)}}, metav1.CreateOptions{})
 			return err
 		}, still + "11 writes came at the same moment, the last of them POST /api/v1/namespaces/default/configmaps from operator. If this is on purpose, write time.Sleep(time.Millisecond) between them"},
-		{"reads", func(maps typedcorev1.ConfigMapInterface, _ int) error {
+		{"reads of many objects", func(maps typedcorev1.ConfigMapInterface, i int) error {
+			_, _ = maps.Get(context.Background(), fmt.Sprint("a", i), metav1.GetOptions{})
+			return nil
+		}, still + "21 requests came at the same moment, the last of them GET /api/v1/namespaces/default/configmaps/a120 from operator. Write time.Sleep(time.Millisecond) between two reads of a loop"},
+		{"reads of one path", func(maps typedcorev1.ConfigMapInterface, _ int) error {
 			_, err := maps.List(context.Background(), metav1.ListOptions{})
 			return err
-		}, still + "21 requests came at the same moment, the last of them GET /api/v1/namespaces/default/configmaps from operator. Write time.Sleep(time.Millisecond) between two reads of a loop"},
+		}, still + "GET /api/v1/namespaces/default/configmaps from operator came 16 times at the same moment. Write time.Sleep(time.Millisecond) between two reads of a loop, or c.WaitFor instead of the loop"},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -227,7 +231,8 @@ func TestATestWhoseTimeStandsStillFails(t *testing.T) {
 		t.Fatalf("it passes:\n%s", out)
 	}
 	const want = "panic: TestTimeStandsStill: time in the synctest bubble stands still, because a server listens on a socket: " +
-		"start it before synctest.Test, or serve its handler with fakecluster.WithService. The goroutine that waits:"
+		"start it before synctest.Test, and give its clients a transport that keeps no connection, &http.Transport{DisableKeepAlives: true}; " +
+		"or serve its handler with fakecluster.WithService. The goroutine that waits:"
 	if text := string(out); !strings.Contains(text, want) || !strings.Contains(text, "bubble_test.go") {
 		t.Errorf("output:\n%s\nwant: %s", text, want)
 	}

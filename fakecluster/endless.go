@@ -17,11 +17,12 @@ import (
 type standstillLimits struct {
 	objectWrites int // of one object
 	writes       int // of all objects
+	objectReads  int // of one path
 	requests     int // reads and writes
 }
 
 // usualStandstill allows the start of 10,000 pods, which is 90,000 writes.
-var usualStandstill = standstillLimits{objectWrites: 2_000, writes: 200_000, requests: 1_000_000}
+var usualStandstill = standstillLimits{objectWrites: 2_000, writes: 200_000, objectReads: 50_000, requests: 1_000_000}
 
 // endlessPause is how long each later request takes, so that time passes and the test can end.
 const endlessPause = time.Second
@@ -35,6 +36,7 @@ type standstill struct {
 	requests int
 	writes   int
 	objects  map[string]int // writes of objects, by their path
+	reads    map[string]int // by path
 	mistake  error          // nil: there is none
 }
 
@@ -50,9 +52,14 @@ func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first 
 	if !now.Equal(s.at) {
 		s.at, s.requests, s.writes = now, 0, 0
 		clear(s.objects)
+		clear(s.reads)
 	}
 	s.requests++
-	object := 0
+	object, read := 0, 0
+	if !write {
+		s.reads[req.URL.Path]++
+		read = s.reads[req.URL.Path]
+	}
 	if write {
 		s.writes++
 		if req.Method != http.MethodPost { // a test may create many objects
@@ -71,6 +78,8 @@ func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first 
 		s.mistake = fmt.Errorf(still+"of endless writes to %s. Write only what has changed: if !equality.Semantic.DeepEqual(before, after) { … }", endless)
 	case s.writes > s.limits.writes:
 		s.mistake = fmt.Errorf(still+"%d writes came at the same moment, the last of them %s. If this is on purpose, write time.Sleep(time.Millisecond) between them", s.writes, last)
+	case read > s.limits.objectReads:
+		s.mistake = fmt.Errorf(still+"%s came %d times at the same moment. Write time.Sleep(time.Millisecond) between two reads of a loop, or c.WaitFor instead of the loop", last, read)
 	case s.requests > s.limits.requests:
 		s.mistake = fmt.Errorf(still+"%d requests came at the same moment, the last of them %s. Write time.Sleep(time.Millisecond) between two reads of a loop", s.requests, last)
 	}
@@ -83,7 +92,7 @@ func (c *Cluster) endEndless(next http.Handler) http.Handler {
 	if !c.home.inBubble {
 		return next
 	}
-	counts := &standstill{limits: c.settings.limits.standstill, objects: map[string]int{}}
+	counts := &standstill{limits: c.settings.limits.standstill, objects: map[string]int{}, reads: map[string]int{}}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		mistake, first := counts.count(c, req)
 		if mistake == nil {

@@ -17,14 +17,18 @@ const (
 	checkPeriod = time.Second
 	// enoughChecks is how many checks in a row have to find the same goroutine.
 	enoughChecks = 3
+	// lockChecks and callChecks are how many it takes for one that waits for a lock, and for one in a call of the system, which may end.
+	lockChecks = 10
+	callChecks = 30
 )
 
-// Blocked is a goroutine of a bubble that waits for something outside of the bubble.
+// Blocked is a goroutine of a bubble that waits for something outside of the bubble, or for a lock that nobody releases.
 type Blocked struct {
 	// Stack is its stack, as runtime.Stack writes it, without the duration of its waiting.
 	Stack string
 
 	number string
+	checks int // how many have to find it
 }
 
 // watch is a bubble that is watched.
@@ -75,6 +79,9 @@ func checkForever() {
 // the bubble does something; a check that finds another number reads no stacks, which stops all goroutines. If work is nil,
 // each check reads them. If a bubble is watched several times, it has done something if one of the numbers has changed, and
 // only the first function is called. Outside of a bubble, Watch does nothing.
+//
+// It is called, too, if the goroutines of the bubble wait for a lock, and no goroutine of the process runs that could release it, or for a
+// call of the system that takes half a minute.
 //
 // stop says that the work is done. The bubble is watched until its last goroutine has ended, because one that still waits for
 // something outside would keep it for ever: work is not called anymore, but blocked may be.
@@ -149,11 +156,14 @@ func (ws *watches) check(all string) (reports []func()) {
 			continue
 		}
 		now := blockedOutside(all, w.bubble)
+		if now == (Blocked{}) {
+			now = stuckInside(all, w.bubble)
+		}
 		if now == (Blocked{}) || now != w.last {
 			w.last, w.checks = now, 1
 			continue
 		}
-		if w.checks++; w.checks < enoughChecks {
+		if w.checks++; w.checks < now.checks {
 			continue
 		}
 		reported = append(reported, w.bubble)
@@ -187,12 +197,45 @@ func blockedOutside(all, bubble string) (found Blocked) {
 	return found
 }
 
+// stuckInside returns a goroutine of a bubble that waits for a lock, if no goroutine of the process runs that could release it, or that is in a call of
+// the operating system. It returns none if another goroutine of the bubble may go on.
+func stuckInside(all, bubble string) (found Blocked) {
+	idle := true // outside of the bubble
+	for i, stack := range strings.Split(all, "\n\n") {
+		header := goroutineHeader.FindStringSubmatch(stack)
+		if header == nil || header[3] != bubble {
+			idle = idle && (i == 0 || !busy.MatchString(stack) || strings.Contains(stack, "signal_recv")) // the first one checks
+			continue
+		}
+		switch state, since, _ := strings.Cut(header[2], ", "); {
+		case strings.HasSuffix(state, "(durable)"):
+		case state == "syscall":
+			found = blockedAt(header[1], stack, since)
+			found.checks = callChecks
+		case state == "semacquire" || strings.HasPrefix(state, "sync."):
+			if found.number == "" {
+				found = blockedAt(header[1], stack, since)
+				found.checks = lockChecks
+			}
+		default:
+			return Blocked{}
+		}
+	}
+	if found.checks == lockChecks && !idle {
+		return Blocked{}
+	}
+	return found
+}
+
+// busy matches a goroutine that runs, or may go on by itself.
+var busy = regexp.MustCompile(`^goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[(?:running|runnable|syscall|preempted|copystack|sleep|GC )`)
+
 // blockedAt returns a goroutine without the duration of its waiting.
 func blockedAt(number, stack, since string) Blocked {
 	if since != "" {
 		stack = strings.Replace(stack, ", "+since, "", 1)
 	}
-	return Blocked{strings.TrimSpace(stack), number}
+	return Blocked{strings.TrimSpace(stack), number, enoughChecks}
 }
 
 // stacks returns the stack of this goroutine, or of all.

@@ -46,7 +46,7 @@ func TestABubbleWhoseTimeStandsStillIsReported(t *testing.T) {
 	if !strings.Contains(found.Stack, "net.(*TCPListener).Accept") {
 		t.Errorf("it waits at %s", found.Stack)
 	}
-	const want = "time in the synctest bubble stands still, because a server listens on a socket: start it before synctest.Test, or serve its handler with fakecluster.WithService"
+	const want = "time in the synctest bubble stands still, because a server listens on a socket: start it before synctest.Test, and give its clients a transport that keeps no connection, &http.Transport{DisableKeepAlives: true}; or serve its handler with fakecluster.WithService"
 	if got := found.Mistake(); got != want {
 		t.Errorf("mistake: %s\nwant: %s", got, want)
 	}
@@ -168,6 +168,43 @@ func TestTheGoroutineThatBlocksABubbleIsFound(t *testing.T) {
 	}
 }
 
+// A lock that nobody releases, and a call of the system, keep the time of a bubble from passing.
+func TestTheGoroutineThatIsStuckInABubbleIsFound(t *testing.T) {
+	const (
+		checks  = "goroutine 1 [running]:\nmain.main()"
+		locked  = "goroutine 13 [sync.Mutex.Lock, 2 minutes, synctest bubble 3]:\nsync.(*Mutex).Lock()"
+		durable = "goroutine 10 [select (durable), synctest bubble 3]:\nmain.main()"
+		calls   = "goroutine 12 [syscall, 1 minutes, synctest bubble 3]:\nos.(*Process).Wait()"
+		runs    = "goroutine 11 [runnable, synctest bubble 3]:\nmain.main()"
+		socket  = "goroutine 7 [IO wait, synctest bubble 3]:\nnet.(*TCPListener).Accept()"
+		outside = "goroutine 9 [IO wait]:\nnet.(*TCPListener).Accept()"
+		busy    = "goroutine 15 [runnable]:\nmain.main()"
+		sleeps  = "goroutine 16 [sleep]:\nmain.main()"
+		signals = "goroutine 17 [syscall]:\nos/signal.signal_recv()"
+		other   = "goroutine 18 [running, synctest bubble 4]:\nmain.main()"
+	)
+	for _, test := range []struct {
+		rule, goroutine string
+		stacks          []string
+	}{
+		{"a lock that nobody releases", "13", []string{checks, locked, durable, outside, signals}},
+		{"unless a goroutine outside runs", "", []string{checks, locked, durable, busy}},
+		{"or sleeps", "", []string{checks, locked, sleeps}},
+		{"or one of another bubble runs", "", []string{checks, locked, other}},
+		{"or one of its own", "", []string{checks, locked, runs}},
+		{"or one waits for a socket", "", []string{checks, locked, socket}},
+		{"a call of the system", "12", []string{checks, calls, durable, busy}},
+		{"also if another one waits for a lock", "12", []string{checks, locked, calls}},
+		{"a durable wait does not", "", []string{checks, durable}},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			if got := stuckInside(strings.Join(test.stacks, "\n\n"), "3"); got.number != test.goroutine {
+				t.Errorf("goroutine %q waits, want %q", got.number, test.goroutine)
+			}
+		})
+	}
+}
+
 // Each usual mistake has its sentence, with the line to write instead.
 func TestTheMistakeOfABlockedBubble(t *testing.T) {
 	for _, test := range []struct{ rule, stack, want string }{
@@ -178,7 +215,16 @@ func TestTheMistakeOfABlockedBubble(t *testing.T) {
 		{"webhooks", "[IO wait, synctest bubble 1]:\nnet.(*TCPListener).Accept(0x1)\nsigs.k8s.io/controller-runtime/pkg/webhook.(*DefaultServer).Start(0x2)",
 			`a manager serves webhooks on a socket: run it with controllerruntime.Run and fakecluster.WithWebhookPaths(folder), or write fakecluster.WithService(namespace, name, 443, mgr.GetWebhookServer().WebhookMux()) and replace the server by one whose Start waits for its context`},
 		{"a client", "[IO wait, synctest bubble 1]:\nnet/http.(*persistConn).Read()",
-			`an HTTP client has a connection to a server: write fakecluster.Start(t, fakecluster.InProcess()) in the bubble, and use its RESTConfig()`},
+			`an HTTP client has a connection to a server` + peers() + `. If that is the cluster, write fakecluster.Start(t, fakecluster.InProcess()) in the bubble, and use its RESTConfig(). ` +
+				`If it is a server of the test, such as one of httptest: start it before synctest.Test, and give the client a transport that keeps no connection, &http.Transport{DisableKeepAlives: true}; or serve its handler with fakecluster.WithService`},
+		{"a server of httptest", "[IO wait, synctest bubble 1]:\nnet.(*TCPListener).Accept(0x1)\nnet/http/httptest.(*Server).goServe.func1()",
+			`a server of httptest listens on a socket: start it before synctest.Test, and give its clients a transport that keeps no connection, &http.Transport{DisableKeepAlives: true}; or serve its handler with fakecluster.WithService`},
+		{"a lock", "[sync.Mutex.Lock, synctest bubble 1]:\nmain.main()",
+			`a goroutine waits for a lock, and no goroutine of the test binary runs that could release it. Time passes only when all goroutines of the bubble wait for channels, timers and the like: do not hold a lock while you sleep or wait for a request, such as one that calls a function of the test`},
+		{"another process", "[syscall, synctest bubble 1]:\nos.(*Process).pidfdWait(0x1)\nos/exec.(*Cmd).Wait(0x1)",
+			`a goroutine waits for another process, which has real time: run it before synctest.Test`},
+		{"a call of the system", "[syscall, synctest bubble 1]:\nsyscall.Flock()",
+			`a goroutine waits in a call of the operating system: do that before synctest.Test`},
 		{"a channel", "[chan receive, synctest bubble 1]:\nmain.main()",
 			`a goroutine waits for a channel that was created outside of the bubble: create it in the function of synctest.Test`},
 		{"another reason", "[finalizer wait, synctest bubble 1]:\nmain.main()",

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -10,6 +11,9 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/bubble"
 )
+
+// errInBubble is the error of an exploration in a bubble.
+var errInBubble = errors.New("each run is a bubble of its own, and there are none in another: call it outside of synctest.Test")
 
 // inBubble runs a trial in a testing/synctest bubble, in which the hours that it takes pass at once.
 func (e *operatorExploration) inBubble(out *outcome, run func(testing.TB)) {

@@ -49,6 +49,27 @@ func TestLeftGoroutinesAreReported(t *testing.T) {
 	}
 }
 
+func TestChildLeavesGoroutineOfRun(t *testing.T) {
+	if os.Getenv(child) == "" {
+		t.Skip("it is for TestGoroutinesLeftByARunAreReported")
+	}
+	explore.Run(t, func(_ testing.TB, c *explore.Cluster) {
+		control(c, func(ctx context.Context) error {
+			go func() { <-make(chan struct{}) }()
+			<-ctx.Done()
+			return nil
+		})
+	})
+}
+
+func TestGoroutinesLeftByARunAreReported(t *testing.T) {
+	out := runChild(t, ".", "TestChildLeavesGoroutineOfRun")
+	want := `(?s)explore: the test fails without any fault:.*goroutines are left that wait for ever: what the test or a controller starts has to end with the context of c\.Control, .*child_test\.go:\d+`
+	if !regexp.MustCompile(want).MatchString(out) {
+		t.Error(out)
+	}
+}
+
 // leaving is an operator that calls leave when it starts.
 func leaving(leave func()) explore.Subject {
 	s := gadgetOperator{}.subject()

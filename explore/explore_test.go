@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -137,6 +138,23 @@ func TestSchedulesThatCannotBeReplayedAreRefused(t *testing.T) {
 			t.Errorf("got %v, want %s", err, text)
 		}
 	}
+}
+
+// Mistakes that would otherwise end the process with a message of Go's runtime.
+func TestExplorationsThatCannotRunAreRefused(t *testing.T) {
+	const noTest = "the test is nil: give a func(t testing.TB, c *explore.Cluster) that starts a controller with c.Control and checks what it does"
+	if _, err := explore.Find(t, nil); err == nil || err.Error() != noTest {
+		t.Errorf("without a test: %v", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		const inBubble = " in a synctest bubble: each run is a bubble of its own, and there are none in another: call it outside of synctest.Test"
+		if _, err := explore.Find(t, operator{}.oneSecret); err == nil || err.Error() != "explore.Run"+inBubble {
+			t.Errorf("in a bubble: %v", err)
+		}
+		if _, err := explore.FindOperator(t, explore.Subject{}); err == nil || err.Error() != "explore.Operator"+inBubble {
+			t.Errorf("an operator in a bubble: %v", err)
+		}
+	})
 }
 
 // An exploration that tries nothing would pass whatever the controller does.

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/bubble"
 	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
@@ -134,6 +136,10 @@ func Find(t *testing.T, body Body, options ...Option) (Result, error) {
 		o(&s)
 	}
 	switch {
+	case body == nil:
+		return Result{}, errors.New("the test is nil: give a func(t testing.TB, c *explore.Cluster) that starts a controller with c.Control and checks what it does")
+	case bubble.Inside():
+		return Result{}, fmt.Errorf("explore.Run in a synctest bubble: %w", errInBubble)
 	case s.runs < 1:
 		return Result{}, fmt.Errorf("Runs(%d): must be at least 1", s.runs)
 	case s.faults < 1 || s.faults > 2:
@@ -248,8 +254,19 @@ func (e *exploration) once(what schedule, probes bool) *run {
 }
 
 func (e *exploration) inBubble(r *run) {
+	of := ""
+	defer func() {
+		// The runtime ends a bubble so if goroutines are left in it that wait for ever.
+		if p := recover(); p != nil {
+			left := leftOver(of)
+			if !strings.Contains(fmt.Sprint(p), "deadlock") || left == "" {
+				panic(p)
+			}
+			r.t.Errorf("goroutines are left that wait for ever: what the test or a controller starts has to end with the context of c.Control, such as an informer, a watch or a worker: %s", left)
+		}
+	}()
 	synctest.Test(e.t, func(t *testing.T) {
-		r.t = &recorder{TB: t}
+		of, r.t = bubbleOf(), &recorder{TB: t}
 		done := make(chan struct{})
 		go func() { // which the body may end
 			defer close(done)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
 // Subject is an operator that [Operator] explores.
@@ -194,6 +195,8 @@ func findOperator(t *testing.T, s Subject, remembers bool) (Found, error) {
 // check returns the mistakes of a subject that can be seen in it alone, and sets defaults.
 func (s *Subject) check() error {
 	switch {
+	case bubble.Inside():
+		return fmt.Errorf("explore.Operator in a synctest bubble: %w", errInBubble)
 	case s.Run == nil && s.Prepare == nil:
 		return errors.New("Subject.Run is nil: it has to run the operator, such as func(ctx context.Context, config *rest.Config) error { return controllerruntime.Start(ctx, config, setup) }")
 	case s.Run != nil && s.Prepare != nil:

@@ -93,6 +93,24 @@ func (a *Attachment) Act(controllers ...Controller) error {
 	return a.cluster.server.Act(namesOf(controllers))
 }
 
+// Replace makes a controller no longer act within the writes of the cluster, because the programs act in its place, until
+// Detach. Then it does what they have left. In forks of the cluster it acts. Nothing happens if it does not act. An unknown controller is an error.
+func (a *Attachment) Replace(c Controller) error {
+	if err := (&settings{controllers: []Controller{c}}).checkControllers(); err != nil {
+		return err
+	}
+	if !a.Acts(c) {
+		return nil
+	}
+	if err := a.cluster.server.Replace(string(c)); err != nil {
+		return err
+	}
+	a.cluster.mu.Lock()
+	defer a.cluster.mu.Unlock()
+	a.undo = append(a.undo, func() { _ = a.cluster.server.Act([]string{string(c)}) }) // an error: the cluster is closed
+	return nil
+}
+
 // Connect makes the server reach the pods of the cluster through a network, with the signature of [net.Dialer.DialContext]:
 // those behind the Services of webhooks and APIServices that [WithService] does not name, and those behind the subresource proxy.
 // Addresses are cluster IPs and other IPs that are not loopback ones. Detach ends it.

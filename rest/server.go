@@ -66,6 +66,9 @@ func (s *Server) TokenForServiceAccount(namespace, name string) string {
 // returns, they have synced all objects. It fails for an unknown name.
 func (s *Server) Act(controllers []string) error { return s.cluster.Act(controllers) }
 
+// Replace makes a controller pause until Act names it, because a client acts in its place. It fails for an unknown name.
+func (s *Server) Replace(controller string) error { return s.cluster.Replace(controller) }
+
 // PublishTrust adds to the ConfigMap extension-apiserver-authentication what the Services say now. The server also does it
 // when it starts.
 func (s *Server) PublishTrust() { s.cluster.PublishTrust() }

@@ -348,12 +348,13 @@ type: kubernetes.io/service-account-token`)
 				w.Errorf("the Pod %s is still there", p.GetName())
 			}
 		}},
-		{"namespace-controller: a namespace goes with its Pods", func(w world) {
+		{"namespace-controller: a namespace goes with its Pods, after its grace", func(w world) {
 			w.create("{apiVersion: v1, kind: Namespace, metadata: {name: old}}\n---\n" + strings.Replace(workload("apps/v1", "Deployment", "web", "replicas: 2"), "{name: web}", "{name: web, namespace: old}", 1))
 			if len(w.list("pods")) != 2 {
 				w.Fatal("there are no Pods")
 			}
 			w.delete("namespaces", "old")
+			w.pass(20 * time.Second) // the Pods end after the grace of the namespace, and then the controller looks again
 			if w.find("namespaces", "old") != nil {
 				w.Error("the namespace is still there")
 			}

@@ -17,7 +17,7 @@
 // synctest.Wait returns when they wait for something, and time.Sleep lets their back-off and schedules pass.
 //
 // Some controllers act within the write instead, by fakecluster's own code, so that their work is done when the write
-// returns: namespaces, garbage collection, quotas, service accounts, root certificates, the aggregation of
+// returns: garbage collection, quotas, service accounts, root certificates, the aggregation of
 // ClusterRoles, storage migration and the status of admission policies. Run has them act also if the cluster
 // was started without them. docs/workloads.md in the repository says why, and lists all controllers.
 //

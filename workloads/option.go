@@ -56,7 +56,9 @@ func once(name string, set func(*settings)) Option {
 // names. An unknown name is an error that lists them, and one of kube-controller-manager that does not run here an error
 // that says why. Controllers() runs none.
 //
-// Controllers that act within the writes of the cluster by [fakecluster.WithControllers] act in any case: to name one with "-" is an error.
+// Controllers that act within the writes of the cluster by [fakecluster.WithControllers] act in any case: to name one with "-" is an error,
+// except for namespace-controller. It takes the place of the one that acts within the writes, so that namespaces end five
+// seconds after their deletion at the earliest, as in a real cluster. With "-namespace-controller" that one goes on, and namespaces end at once.
 //
 // Default: "*".
 func Controllers(names ...string) Option {
@@ -70,7 +72,7 @@ func ControllerNames() []string {
 		names = append(names, string(c))
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names) // namespace-controller is both
 }
 
 // SchedulerConfig names a file with a KubeSchedulerConfiguration, as kube-scheduler's flag --config does: profiles, their

@@ -115,6 +115,11 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 	if err := w.attachment.Act(within...); err != nil {
 		return err
 	}
+	if slices.Contains(clients, string(fakecluster.NamespaceController)) {
+		if err := w.attachment.Replace(fakecluster.NamespaceController); err != nil {
+			return err
+		}
+	}
 	w.plane, err = controlplane.Start(controlplane.Config{
 		User: w.attachment.ConfigFor, ServiceAccount: w.attachment.ServiceAccountConfig, Signing: w.attachment.Signing, Mapper: c.RESTMapper(),
 		Controllers: clients, Scheduler: scheduler, Logger: s.logger, Report: w.report,

@@ -234,7 +234,7 @@ func TestNothingIsLostByKills(t *testing.T) {
 	folder := t.TempDir()
 	k := &killing{kubeconfig: filepath.Join(folder, "kubeconfig")}
 	k.args = []string{"serve", "--data", filepath.Join(folder, "data"), "--kubeconfig", k.kubeconfig, "--fsync", "second",
-		"--crds", "../../scenarios/crontab/crontab-crd.yaml", "--garbage-collection"}
+		"--crds", "../../scenarios/crontab/crontab-crd.yaml", "--controllers", "namespace-controller", "--garbage-collection"}
 	loaders := []*loader{
 		{resource: configMaps, kind: "ConfigMap"}, {resource: configMaps, kind: "ConfigMap"},
 		{resource: schema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "crontabs"}, kind: "CronTab"},

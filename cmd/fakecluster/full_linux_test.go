@@ -22,7 +22,7 @@ func TestWritesToAFullDiskLeaveNothingBehind(t *testing.T) {
 	folder := t.TempDir()
 	data := filepath.Join(folder, "data")
 	k := &killing{kubeconfig: filepath.Join(folder, "kubeconfig")}
-	k.args = []string{"serve", "--data", data, "--kubeconfig", k.kubeconfig}
+	k.args = []string{"serve", "--data", data, "--kubeconfig", k.kubeconfig, "--controllers", "none"}
 	k.start(t)
 	in := func(resource string) schema.GroupVersionResource {
 		return schema.GroupVersionResource{Version: "v1", Resource: resource}

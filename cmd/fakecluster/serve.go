@@ -67,12 +67,14 @@ changes that.`,
   fakecluster serve --client-ca-file ca.crt --authorization-mode Node,RBAC`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			options, err := f.options(cmd)
-			if err == nil {
-				f.workloads, err = f.living.options(cmd)
-			}
-			if err == nil && f.workloads != nil && f.record != "" {
+			lives, err := f.living.options(cmd)
+			if err == nil && lives != nil && f.record != "" {
 				err = usageError{errors.New("--record and --workloads exclude each other: a scenario has the requests of clients only")}
+			}
+			f.workloads = lives
+			var options []fakecluster.Option
+			if err == nil {
+				options, err = f.options(cmd)
 			}
 			if err == nil {
 				err = f.serve(cmd.Context(), options, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -111,7 +113,7 @@ func (f *serving) describe(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.manifests, "manifests", nil, "a file or folder of manifests to begin with, which are created in the order that installing needs; may be repeated")
 	flags.StringArrayVar(&f.kustomize, "kustomize", nil, "a folder with a kustomization to begin with, which is built and installed as by kubectl apply -k; may be repeated")
 	flags.StringArrayVar(&f.objects, "objects", nil, "a file of manifests to begin with, which are created in the order that installing needs, with their status; may be repeated")
-	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act within a write, separated by commas: '*' for all of these, 'none' for none, or names.\nAll others, such as those of Deployments, Jobs and Endpoints, run with --workloads\n"+controllerNames())
+	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act within a write, separated by commas: '*' for all of these, 'none' for none, or names.\nIf namespace-controller is not named, it acts later, as in a real cluster: a namespace ends five seconds after its deletion at the earliest.\nAll others, such as those of Deployments, Jobs and Endpoints, run with --workloads\n"+controllerNames())
 	flags.BoolVar(&f.garbage, "garbage-collection", false, "delete dependents with their owners, as the controller garbage-collector-controller does")
 	flags.StringArrayVar(&f.runtimeConfig, "runtime-config", nil, "versions of built-in kinds that are served or not, as resource.k8s.io/v1beta2=true; may be repeated")
 	flags.StringSliceVar(&f.enablePlugins, "enable-admission-plugins", nil, "admission plugins to turn on, separated by commas")
@@ -159,6 +161,10 @@ func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 	controllers, err := f.acting(cmd.Flags().Changed("controllers"))
 	if err != nil {
 		return nil, err
+	}
+	named := slices.Contains(f.controllers, string(fakecluster.NamespaceController))
+	if f.workloads == nil && f.record == "" && !named { // a scenario is played without upstream's controller
+		controllers = f.endNamespacesLater(controllers)
 	}
 	options = append(options, fakecluster.WithControllers(controllers...))
 	if f.record != "" {
@@ -249,6 +255,15 @@ func (f *serving) acting(given bool) ([]fakecluster.Controller, error) {
 		acting = append(acting, fakecluster.GarbageCollector)
 	}
 	return acting, nil
+}
+
+// endNamespacesLater has upstream's namespace-controller run in place of the one that acts within a write, and returns the other controllers.
+func (f *serving) endNamespacesLater(acting []fakecluster.Controller) []fakecluster.Controller {
+	others := slices.DeleteFunc(acting, func(c fakecluster.Controller) bool { return c == fakecluster.NamespaceController })
+	if len(others) < len(acting) {
+		f.workloads = []workloads.Option{workloads.Controllers(string(fakecluster.NamespaceController)), workloads.WithoutScheduler()}
+	}
+	return others
 }
 
 // readObjects reads the objects of a file of YAML documents or JSON.

@@ -75,6 +75,40 @@ func TestServeLivesOnAfterARestart(t *testing.T) {
 	})
 }
 
+// TestServeKeepsNamespacesForTheirGrace proves that a namespace ends as in a real cluster, with and without --workloads: what is
+// deleted right after it is still there, and the name is taken.
+func TestServeKeepsNamespacesForTheirGrace(t *testing.T) {
+	for _, flags := range [][]string{nil, {"--workloads", "--nodes", "1"}} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+			child := startServe(t, append([]string{"--kubeconfig", kubeconfig}, flags...)...)
+			config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := kubernetes.NewForConfigOrDie(config).CoreV1()
+			app := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app"}}
+			if _, err := client.Namespaces().Create(t.Context(), app, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := client.ConfigMaps("app").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "cfg"}}, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := client.Namespaces().Delete(t.Context(), "app", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := client.ConfigMaps("app").Delete(t.Context(), "cfg", metav1.DeleteOptions{}); err != nil {
+				t.Error(err)
+			}
+			_, err = client.Namespaces().Create(t.Context(), app, metav1.CreateOptions{})
+			if want := `object is being deleted: namespaces "app" already exists`; err == nil || err.Error() != want {
+				t.Errorf("creating the namespace again fails with %v, and has to fail with %s", err, want)
+			}
+			child.end(syscall.SIGTERM)
+		})
+	}
+}
+
 // waitForReplicas returns when the Deployment web has as many replicas available.
 func waitForReplicas(t *testing.T, client kubernetes.Interface, n int32) {
 	t.Helper()

@@ -16,8 +16,9 @@ import (
 // controller is a controller of kube-controller-manager, or of kube-apiserver.
 type controller struct {
 	name Name // by the table
-	// idle says that the controller does not act.
-	idle atomic.Bool
+	// idle says that the controller does not act. replaced says that a client acts in its place for now; forks do not
+	// inherit it.
+	idle, replaced atomic.Bool
 	// identity is who makes its writes.
 	identity Identity
 

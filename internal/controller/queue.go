@@ -110,9 +110,12 @@ func New(s *Server, acting Acting) *Controllers {
 func (cs *Controllers) Act(ctx context.Context, names Acting) error {
 	q := &queue{}
 	for _, c := range cs.all {
-		if !names[c.name] || !c.idle.Swap(false) {
+		idle, replaced := c.idle.Load(), c.replaced.Load()
+		if !names[c.name] || !idle && !replaced {
 			continue
 		}
+		c.idle.Store(false)
+		c.replaced.Store(false)
 		if err := cs.resume(ctx, q, c, cs.server.Records.Revision()); err != nil {
 			return err
 		}
@@ -121,7 +124,13 @@ func (cs *Controllers) Act(ctx context.Context, names Acting) error {
 	return nil
 }
 
-// Acting returns the controllers of kube-controller-manager that act.
+// Replace makes a controller pause, because a client acts in its place, until Act names it.
+func (cs *Controllers) Replace(name Name) { cs.byName[name].replaced.Store(true) }
+
+// rests reports whether the controller does nothing now.
+func (c *controller) rests() bool { return c.idle.Load() || c.replaced.Load() }
+
+// Acting returns the controllers of kube-controller-manager that act, also those that are replaced.
 func (cs *Controllers) Acting() Acting {
 	acting := Acting{}
 	for _, r := range table {
@@ -205,7 +214,7 @@ func (cs *Controllers) enqueue(ctx context.Context, q *queue, c write.Commit) {
 	s := &step{controllers: cs, server: cs.server, queue: q, ctx: ctx}
 	of := change{Commit: c, server: cs.server}
 	for _, one := range to {
-		if one.of.idle.Load() {
+		if one.of.rests() {
 			continue
 		}
 		s.of, of.kind = one.of, one.follows.kind
@@ -220,7 +229,7 @@ func (cs *Controllers) enqueue(ctx context.Context, q *queue, c write.Commit) {
 func (cs *Controllers) Begin(ctx context.Context) error {
 	q := &queue{}
 	for _, c := range cs.all {
-		if c.idle.Load() {
+		if c.rests() {
 			continue
 		}
 		if err := c.begin(cs.step(ctx, q, c)); err != nil {
@@ -236,7 +245,7 @@ func (cs *Controllers) Begin(ctx context.Context) error {
 func (cs *Controllers) Resume(ctx context.Context, revision int64) error {
 	q := &queue{}
 	for _, c := range cs.all {
-		if c.idle.Load() {
+		if c.rests() {
 			continue
 		}
 		if err := cs.resume(ctx, q, c, revision); err != nil {
@@ -288,7 +297,7 @@ func (cs *Controllers) work(ctx context.Context, q *queue) {
 	ctx = context.WithValue(ctx, queueKey{}, q)
 	for len(q.items) > 0 {
 		next := q.next()
-		if q.refused[next] {
+		if q.refused[next] || next.of.rests() {
 			continue
 		}
 		err := cs.sync(ctx, q, next)

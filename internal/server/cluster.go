@@ -271,7 +271,17 @@ func (c *Cluster) Act(names []string) error {
 	return c.chain.act(acting)
 }
 
-// Acts reports whether a controller of kube-controller-manager acts.
+// Replace makes a controller of kube-controller-manager pause until Act names it, because a client acts in its place. It
+// fails for a name that is not among controller.All.
+func (c *Cluster) Replace(name string) error {
+	if _, err := controller.Select([]string{name}); err != nil {
+		return err
+	}
+	c.controllers.Replace(controller.Name(name))
+	return nil
+}
+
+// Acts reports whether a controller of kube-controller-manager acts, or is replaced.
 func (c *Cluster) Acts(name string) bool { return c.controllers.Acting()[controller.Name(name)] }
 
 // Registry returns what is served now.

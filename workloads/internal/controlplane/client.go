@@ -34,14 +34,23 @@ func NewClient(config *rest.Config, program, part string) (kubernetes.Interface,
 }
 
 func newClient(config *rest.Config) (kubernetes.Interface, error) {
-	// In contrast to kubernetes.NewForConfig this does not keep the transport in a cache of the process.
-	transport, err := rest.HTTPWrappersForConfig(config, config.Transport)
+	transport, err := httpClient(config)
 	if err != nil {
-		return nil, fmt.Errorf("making a client: %w", err)
+		return nil, err
 	}
-	client, err := kubernetes.NewForConfigAndClient(config, &http.Client{Transport: transport})
+	client, err := kubernetes.NewForConfigAndClient(config, transport)
 	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
 	return client, nil
+}
+
+// httpClient returns what sends the requests of a client. In contrast to rest.HTTPClientFor it does not keep the transport in a
+// cache of the process.
+func httpClient(config *rest.Config) (*http.Client, error) {
+	transport, err := rest.HTTPWrappersForConfig(config, config.Transport)
+	if err != nil {
+		return nil, fmt.Errorf("making a client: %w", err)
+	}
+	return &http.Client{Transport: transport}, nil
 }

@@ -26,6 +26,8 @@ var table = []row{
 	{"replicationcontroller-controller", replicationControllers},
 	{"statefulset-controller", statefulSets},
 	{"daemonset-controller", daemonSets},
+	// namespaces.go
+	{"namespace-controller", namespaces},
 	// batch.go
 	{"job-controller", jobs},
 	{"cronjob-controller", cronJobs},

@@ -78,8 +78,11 @@ type Behavior struct {
 	// the container is killed and exits with 137. Default: 10 to 50 milliseconds, so that controllers see the pod end
 	// before another one of its name exists.
 	TerminationDelay time.Duration `json:"-"`
-	// TerminationExitCode is the exit code after SIGTERM. Default: 0.
-	TerminationExitCode int32 `json:"terminationExitCode,omitempty"`
+	// TerminationExitCode is the exit code after SIGTERM. Default: 0 for a container that runs until its pod is deleted, and 143 for one that
+	// runs to completion, which the signal ends. Known commands, such as sleep, do not handle the signal as the first process of
+	// a container: unless TerminationExitCode or TerminationDelay is set, or the pod shares its process namespace, they run on until
+	// they are killed after the grace period, with 137.
+	TerminationExitCode *int32 `json:"terminationExitCode,omitempty"`
 
 	// Usage is what the container uses while it runs: cpu and memory, as metrics.k8s.io reports it. The behavior whose
 	// selection matches the pod at the time of a request applies, so a change of the pod's labels changes the usage. Default: 0.
@@ -189,6 +192,8 @@ func (b *Behavior) Validate() error {
 		return errors.New("the field Forever excludes RunTime, ExitCode and OOMKilled")
 	case b.ExitCode != nil && (*b.ExitCode < 0 || *b.ExitCode > 255):
 		return fmt.Errorf("the field ExitCode is %d, which is not between 0 and 255", *b.ExitCode)
+	case b.TerminationExitCode != nil && (*b.TerminationExitCode < 0 || *b.TerminationExitCode > 255):
+		return fmt.Errorf("the field TerminationExitCode is %d, which is not between 0 and 255", *b.TerminationExitCode)
 	case b.ExitCode != nil && b.OOMKilled:
 		return errors.New("the field OOMKilled means exit code 137, and excludes ExitCode")
 	case b.NeverReady && b.ReadyDelay > 0:

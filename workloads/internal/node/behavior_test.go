@@ -21,6 +21,7 @@ func TestImpossibleBehaviorsAreRejected(t *testing.T) {
 		{Behavior{Failures: 1}, "the behavior of every container: the field Failures limits failures, but neither ExitCode, OOMKilled nor UnhealthyAfter is set"},
 		{Behavior{Forever: true, RunTime: 1}, "the behavior of every container: the field Forever excludes RunTime, ExitCode and OOMKilled"},
 		{Behavior{ExitCode: ptr.To(int32(256))}, "the behavior of every container: the field ExitCode is 256, which is not between 0 and 255"},
+		{Behavior{TerminationExitCode: ptr.To(int32(-1))}, "the behavior of every container: the field TerminationExitCode is -1, which is not between 0 and 255"},
 	} {
 		if _, err := newBehaviors([]Behavior{test.behavior}); err == nil || err.Error() != test.want {
 			t.Errorf("error %v, want %s", err, test.want)
@@ -81,6 +82,40 @@ func TestJitterFollowsFromTheSeed(t *testing.T) {
 	}
 	if len(seen) < 15 {
 		t.Errorf("20 seeds lead to %d delays", len(seen))
+	}
+}
+
+// TestWhatSIGTERMDoes proves how containers end that are stopped before they have completed.
+func TestWhatSIGTERMDoes(t *testing.T) {
+	sleep := &corev1.Container{Name: "c", Command: []string{"sleep", "600"}}
+	unknown := &corev1.Container{Name: "c", Image: "train"}
+	never := corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever}
+	always := corev1.PodSpec{RestartPolicy: corev1.RestartPolicyAlways}
+	shared := never
+	shared.ShareProcessNamespace = ptr.To(true)
+	for _, test := range []struct {
+		name      string
+		spec      corev1.PodSpec
+		container *corev1.Container
+		kind      ContainerKind
+		behavior  *Behavior
+		deaf      bool
+		code      int32
+	}{
+		{"sleep as the first process is killed after its grace", never, sleep, Main, nil, true, 0},
+		{"so it is in a Pod that restarts", always, sleep, Main, nil, true, 0},
+		{"it dies where the processes of a Pod are one namespace", shared, sleep, Main, nil, false, 143},
+		{"an unknown program that runs to completion dies", never, unknown, Main, nil, false, 143},
+		{"an init container dies", always, unknown, Init, nil, false, 143},
+		{"a server shuts down", always, unknown, Main, nil, false, 0},
+		{"a sidecar shuts down", never, unknown, Sidecar, nil, false, 0},
+		{"a behavior handles it", never, unknown, Main, &Behavior{TerminationExitCode: ptr.To(int32(0))}, false, 0},
+		{"a behavior handles it in place of sleep", never, sleep, Main, &Behavior{TerminationExitCode: ptr.To(int32(7))}, false, 7},
+	} {
+		p := planFor(0, test.behavior, &corev1.Pod{Spec: test.spec}, test.container, test.kind, 0)
+		if p.deaf != test.deaf || p.terminationCode != test.code {
+			t.Errorf("%s: it ignores the signal: %t, it exits with %d", test.name, p.deaf, p.terminationCode)
+		}
 	}
 }
 

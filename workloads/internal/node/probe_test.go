@@ -102,9 +102,9 @@ func TestProbesRunAsInAKubelet(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				behavior := slow
-				behavior.TerminationExitCode = 137
+				behavior.TerminationExitCode = new(int32(137))
 				if test.deleted != 0 {
-					behavior.TerminationExitCode = 0
+					behavior.TerminationExitCode = new(int32(0))
 				}
 				if test.behavior != nil {
 					test.behavior(&behavior)

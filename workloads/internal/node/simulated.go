@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
@@ -34,6 +35,7 @@ type plan struct {
 	runTime time.Duration
 	exit    Exit
 
+	deaf             bool // SIGTERM does not end it
 	terminationDelay time.Duration
 	terminationCode  int32
 	message          string
@@ -58,7 +60,6 @@ func planFor(seed uint64, b *Behavior, pod *corev1.Pod, container *corev1.Contai
 		neverReady:       b.NeverReady,
 		unhealthyAfter:   of("unhealthy", b.UnhealthyAfter),
 		terminationDelay: b.TerminationDelay,
-		terminationCode:  b.TerminationExitCode,
 		message:          b.Message,
 		log:              b.Log,
 	}
@@ -78,6 +79,7 @@ func planFor(seed uint64, b *Behavior, pod *corev1.Pod, container *corev1.Contai
 	}
 	p.runTime = of("run", b.RunTime)
 	line, understood := parseCommand(container)
+	p.setTermination(b, pod, container, kind, understood)
 	switch {
 	case b.Forever:
 	case !healed && b.OOMKilled:
@@ -96,6 +98,23 @@ func planFor(seed uint64, b *Behavior, pod *corev1.Pod, container *corev1.Contai
 	}
 	p.exit.Message = b.Message
 	return p
+}
+
+// died is the exit code of a process that SIGTERM has ended: 128 and the number of the signal.
+const died = 143
+
+// setTermination sets what SIGTERM does. A known command does not handle it: as the first process of its PID namespace it is not ended
+// by it. Of an unknown program nothing is known: a server is taken to shut down, and what runs to completion to die.
+func (p *plan) setTermination(b *Behavior, pod *corev1.Pod, container *corev1.Container, kind ContainerKind, known bool) {
+	completes := kind == Init || kind == Main && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways && !pauses(container)
+	switch shared := pod.Spec.HostPID || ptr.Deref(pod.Spec.ShareProcessNamespace, false); {
+	case b.TerminationExitCode != nil:
+		p.terminationCode = *b.TerminationExitCode
+	case known && !shared && b.TerminationDelay == 0:
+		p.deaf = true
+	case known, completes:
+		p.terminationCode = died
+	}
 }
 
 // reasonOf returns the reason that container runtimes give to an exit code.
@@ -213,7 +232,7 @@ func (s *simulated) Next(now time.Time) time.Time {
 func (s *simulated) Steady() bool { return true }
 
 func (s *simulated) Terminate(now time.Time) {
-	if s.signal == nil {
+	if s.signal == nil && !s.deaf {
 		s.signal = &Exit{At: now.Add(s.terminationDelay), Code: s.terminationCode, Reason: reasonOf(s.terminationCode), Message: s.message}
 	}
 }

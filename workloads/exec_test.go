@@ -32,7 +32,12 @@ func request(client kubernetes.Interface, subresource string, options runtime.Ob
 // exec runs a command in the container app of the pod web, and returns its output and its error.
 func (w world) exec(stdin io.Reader, command ...string) string {
 	w.Helper()
-	options := &corev1.PodExecOptions{Container: "app", Command: command, Stdin: stdin != nil, Stdout: true, Stderr: true}
+	return w.execIn("app", stdin, command...)
+}
+
+func (w world) execIn(container string, stdin io.Reader, command ...string) string {
+	w.Helper()
+	options := &corev1.PodExecOptions{Container: container, Command: command, Stdin: stdin != nil, Stdout: true, Stderr: true}
 	executor, err := w.NewSPDYExecutor(w.cluster.RESTConfig(), "POST", request(w.client, "exec", options).URL())
 	if err != nil {
 		w.Fatal(err)
@@ -126,6 +131,42 @@ func TestExecRunsProgramsInAContainer(t *testing.T) {
 			t.Errorf("of a pod that is gone: %q, want %q", got, want)
 		}
 	}, workloads.Nodes(1), workloads.Image("app", greet))
+}
+
+// TestAContainerWithoutAFunctionHasItsVolumes proves that somebody who looks into a container finds what a kubelet puts there, that what
+// another container of the Pod writes is among it, and that nothing is read or requested for a container that nobody looks into.
+func TestAContainerWithoutAFunctionHasItsVolumes(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.post("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cfg}\ndata: {app.conf: color=red}")
+		w.createPod("web", `
+volumes: [{name: v, configMap: {name: cfg}}, {name: e, emptyDir: {}}, {name: s, nfs: {server: 10.9.9.9, path: /}}]
+containers:
+- {name: app, image: nginx, volumeMounts: [{name: v, mountPath: /etc/app}, {name: e, mountPath: /e}, {name: s, mountPath: /s}], securityContext: {readOnlyRootFilesystem: true}}
+- {name: other, image: other, volumeMounts: [{name: e, mountPath: /f}]}`)
+		w.createPod("unseen", "containers: [{name: app, image: nginx}]")
+		w.pass(3 * time.Second)
+		equal(w.T, "a ConfigMap", w.exec(nil, "cat", "/etc/app/app.conf"), "color=red")
+		equal(w.T, "a ConfigMap is read-only", w.exec(nil, "sh", "-c", "echo > /etc/app/app.conf"), "stderr: sh: can't create /etc/app/app.conf: Read-only file system\nerror: command terminated with exit code 1")
+		equal(w.T, "one container writes", w.execIn("other", nil, "sh", "-c", "echo here > /f/a"), "")
+		equal(w.T, "the other one reads", w.exec(nil, "cat", "/e/a"), "here\n")
+		equal(w.T, "a volume that has no content here", w.exec(nil, "ls", "/s"), "")
+		equal(w.T, "the root is read-only", w.exec(nil, "touch", "/a"), "stderr: touch: '/a': Read-only file system\nerror: command terminated with exit code 1")
+		if got := w.exec(nil, "cat", "/etc/hosts"); !strings.Contains(got, "\tweb\n") {
+			w.Errorf("/etc/hosts is %q", got)
+		}
+		if got := w.exec(nil, "cat", "/etc/resolv.conf"); !strings.Contains(got, "search default.svc.cluster.local ") {
+			w.Errorf("/etc/resolv.conf is %q", got)
+		}
+		if got := w.exec(nil, "cat", "/var/run/secrets/kubernetes.io/serviceaccount/token"); strings.Count(got, ".") != 2 {
+			w.Errorf("the token is %q", got)
+		}
+		if n := w.requests("kubelet", "create", "serviceaccounts/token"); n != 1 {
+			w.Errorf("%d tokens have been requested", n)
+		}
+		w.patch("configmaps", "cfg", `{"data": {"app.conf": "color=blue"}}`)
+		w.pass(2 * time.Minute)
+		equal(w.T, "the ConfigMap has changed", w.exec(nil, "cat", "/etc/app/app.conf"), "color=blue")
+	}, workloads.Nodes(1))
 }
 
 // TestExecInAContainerWithoutAFunction has the built-in programs over files of its own.

@@ -389,8 +389,9 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 	c.process = p.node.agent.start(Container{
 		Pod: p.api, Spec: spec, Kind: kind, ID: c.id, Attempt: attempt, StartedAt: startedAt,
 		Command: configured.env.expand(spec.Command), Args: configured.env.expand(spec.Args),
-		Environment: configured.env.list(), Files: configured.root, cgroup: c.cgroup, Hostname: p.hostname(), IP: p.ip(), Host: p.host(),
+		Environment: configured.env.list(), Files: configured.root, Hostname: p.hostname(), IP: p.ip(), Host: p.host(),
 		Log: c.served.Log, Stdin: c.served.Stdin, Changed: func() { p.node.enqueue(uid) },
+		look: func(ctx context.Context) (*files.Root, error) { return p.node.lookInto(ctx, uid, spec.Name) },
 	})
 	for _, statuses := range [][]corev1.ContainerStatus{p.status.ContainerStatuses, p.status.InitContainerStatuses} {
 		// A status that a test has written by hand may say nothing about it.
@@ -427,6 +428,11 @@ func (p *pod) configure(ctx context.Context, spec *corev1.Container) error {
 	if p.node.agent.hasCode(spec) {
 		made.cgroup = p.cgroupOf(spec)
 		if made.root, err = p.root(spec, env, made.cgroup); err != nil {
+			return err
+		}
+	}
+	for i := range spec.VolumeMounts { // also of what nobody looks into
+		if _, err := subPath(&spec.VolumeMounts[i], env); err != nil {
 			return err
 		}
 	}

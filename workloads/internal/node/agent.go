@@ -153,9 +153,6 @@ func (a *Agent) follow() error {
 	if err := a.followRequests(); err != nil {
 		return fmt.Errorf("follow requests for certificates: %w", err)
 	}
-	if len(a.config.Runtimes) == 0 {
-		return nil // no volume has content
-	}
 	sources := map[string]cache.SharedIndexInformer{
 		"configmap": a.config.Informers.Core().V1().ConfigMaps().Informer(),
 		"secret":    a.config.Informers.Core().V1().Secrets().Informer(),
@@ -239,7 +236,7 @@ func (a *Agent) start(c Container) Process {
 			return r.Start(c)
 		}
 	}
-	return startSimulated(a.plan(c.Pod, c.Spec, c.Kind, c.Attempt), c, func() *files.Tree { return a.filesOf(c.Spec.Image) })
+	return startSimulated(a.plan(c.Pod, c.Spec, c.Kind, c.Attempt), c)
 }
 
 // plan makes the plan for a start of a container.

@@ -39,6 +39,7 @@ type node struct {
 	queued     map[types.UID]bool
 	all        bool // all pods have something to do
 	arrived    map[types.UID]arrival
+	looks      map[types.UID][]look
 	refreshing map[types.UID]bool         // the sources of their volumes have changed
 	mounts     map[types.UID]volumeSource // of pods with code
 	stopped    bool                       // by StopHeartbeats
@@ -63,7 +64,7 @@ func newNode(ctx context.Context, a *Agent, spec *corev1.Node, client kubernetes
 		backOff: flowcontrol.NewBackOff(10*time.Second, 300*time.Second),
 		logger:  klog.FromContext(ctx).WithValues("node", spec.Name),
 		pods:    map[types.UID]*pod{}, images: map[string]bool{}, taken: map[string]types.UID{},
-		work: make(chan struct{}, 1), queued: map[types.UID]bool{}, arrived: map[types.UID]arrival{}, refreshing: map[types.UID]bool{}, mounts: map[types.UID]volumeSource{},
+		work: make(chan struct{}, 1), queued: map[types.UID]bool{}, arrived: map[types.UID]arrival{}, looks: map[types.UID][]look{}, refreshing: map[types.UID]bool{}, mounts: map[types.UID]volumeSource{},
 		pressure: map[corev1.NodeConditionType]bool{}, shown: map[string]*shown{},
 	}
 }
@@ -163,6 +164,8 @@ func (n *node) next() *pod {
 			p.seen(change.pod) // also if it is gone: its last state says how long its containers have
 		}
 		p.gone = p.gone || change.gone
+		p.looks = append(p.looks, n.looks[uid]...)
+		delete(n.looks, uid)
 		if n.refreshing[uid] {
 			delete(n.refreshing, uid)
 			p.outdate(time.Now())
@@ -216,6 +219,7 @@ func (n *node) forget(p *pod) {
 	n.mu.Lock()
 	delete(n.mounts, p.api.UID)
 	delete(n.refreshing, p.api.UID)
+	delete(n.looks, p.api.UID)
 	n.mu.Unlock()
 }
 

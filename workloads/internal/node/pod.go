@@ -73,6 +73,8 @@ type pod struct {
 	trees          []*files.Tree // those that end with the pod
 	refresh        time.Time     // when to bring volumes up to date
 	stale          bool          // their sources have changed
+	looks          []look        // into containers without code
+	seenInto       bool          // there has been one
 
 	resize resize
 
@@ -199,6 +201,7 @@ func (p *pod) sync(ctx context.Context) {
 // step does one round, and reports whether another one has to follow at once.
 func (p *pod) step(ctx context.Context, now time.Time) bool {
 	if p.finished {
+		p.answer(ctx, now)
 		return false
 	}
 	if !p.restore.IsZero() && !now.Before(p.restore) {
@@ -206,6 +209,7 @@ func (p *pod) step(ctx context.Context, now time.Time) bool {
 		p.unwritten = p.unwritten || p.overwritten()
 	}
 	p.observe(ctx, now)
+	p.answer(ctx, now)
 	switch { // also if the pod has to end: a kubelet finishes a sync that has begun
 	case p.pass != nil:
 		return p.advance(ctx, now)

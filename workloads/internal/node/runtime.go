@@ -34,8 +34,8 @@ type Container struct {
 	Environment []string
 	// Files are what the container sees.
 	Files *files.Root
-	// cgroup shows what resources the container has. Files have it already.
-	cgroup *cgroup
+	// look returns the files of a container that starts without them.
+	look func(context.Context) (*files.Root, error)
 	// Hostname is the name of the pod as a host, and IP its address.
 	Hostname, IP string
 	// Host is the pod on the network. It is nil if the nodes have no network.

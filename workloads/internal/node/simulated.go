@@ -7,14 +7,12 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
-	"github.com/fakecluster/fakecluster/workloads/internal/files"
 	"github.com/fakecluster/fakecluster/workloads/internal/shell"
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
@@ -137,21 +135,16 @@ type simulated struct {
 	startedAt time.Time
 	signal    *Exit // how the process ends after a signal
 	container Container
-	shell     func() *shell.Shell
 }
 
-func startSimulated(p plan, c Container, own func() *files.Tree) *simulated {
+func startSimulated(p plan, c Container) *simulated {
 	if p.log != "" {
 		_, _ = io.WriteString(c.Log.Writer(stdio.Stdout), strings.TrimSuffix(p.log, "\n")+"\n") // it does not fail
 	}
-	return &simulated{plan: p, startedAt: c.StartedAt, container: c, shell: sync.OnceValue(func() *shell.Shell {
-		_, kernel := c.cgroup.mounts()
-		root, _ := files.NewRoot(own(), kernel) // nothing can be wrong with these mounts
-		return &shell.Shell{Files: root, Hostname: c.Hostname, Dir: c.Spec.WorkingDir, Environment: append([]string{"HOSTNAME=" + c.Hostname}, c.Environment...)}
-	})}
+	return &simulated{plan: p, startedAt: c.StartedAt, container: c}
 }
 
-// Exec implements Process. There are the programs of package shell, over files of their own. The image that does nothing has no programs.
+// Exec implements Process. There are the programs of package shell, over the files of the container. The image that does nothing has no programs.
 func (s *simulated) Exec(ctx context.Context, command []string, streams stdio.Streams) (int, error) {
 	if len(command) == 0 {
 		return 0, errors.New("the command is empty")
@@ -159,13 +152,19 @@ func (s *simulated) Exec(ctx context.Context, command []string, streams stdio.St
 	if pauses(s.container.Spec) {
 		return 0, shell.NotFound(command[0])
 	}
+	root, err := s.container.look(ctx)
+	if err != nil {
+		return 0, err
+	}
+	c := &s.container
+	programs := &shell.Shell{Files: root, Hostname: c.Hostname, Dir: c.Spec.WorkingDir, Environment: append([]string{"HOSTNAME=" + c.Hostname}, c.Environment...)}
 	type result struct {
 		code  int
 		found bool
 	}
 	ended := make(chan result, 1)
 	run := func() {
-		code, found := s.shell().Run(ctx, shell.Command{Args: command, Stdin: streams.Stdin, Stdout: streams.Stdout, Stderr: streams.Stderr, TTY: streams.TTY})
+		code, found := programs.Run(ctx, shell.Command{Args: command, Stdin: streams.Stdin, Stdout: streams.Stdout, Stderr: streams.Stderr, TTY: streams.TTY})
 		ended <- result{code, found}
 	}
 	if streams.Stdin == nil {

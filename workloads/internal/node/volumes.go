@@ -30,7 +30,8 @@ import (
 type payload = map[string]volumeutil.FileProjection
 
 // mountVolumes mounts the volumes of the pod, and reports whether all are mounted. It tries again with the delays of
-// the kubelet's volume manager. Only pods with code have the contents; for others it checks that everything exists.
+// the kubelet's volume manager. Only pods with code have the contents at once; for others it checks that everything exists, and they come with
+// the first look (look.go).
 func (p *pod) mountVolumes(ctx context.Context, now time.Time) bool {
 	if p.mounted {
 		return true
@@ -52,12 +53,19 @@ func (p *pod) mountVolumes(ctx context.Context, now time.Time) bool {
 		return false
 	}
 	p.mounted, p.mount = true, retry{}
-	if keys := sources(p.api); len(keys) > 0 && p.hasCode() {
+	if p.hasCode() {
+		p.followSources()
+	}
+	return true
+}
+
+// followSources has the volumes brought up to date when their sources change.
+func (p *pod) followSources() {
+	if keys := sources(p.api); len(keys) > 0 {
 		p.node.mu.Lock()
 		p.node.mounts[p.api.UID] = volumeSource{p.api.Namespace, keys}
 		p.node.mu.Unlock()
 	}
-	return true
 }
 
 // mountVolume mounts a volume, or brings one that is mounted up to date.
@@ -306,9 +314,12 @@ func (p *pod) secret(ctx context.Context, name string, optional *bool) (*corev1.
 	return object, err
 }
 
-// hasCode reports whether a container of the pod has code, so that volumes need contents.
+// hasCode reports whether a container of the pod has code, or somebody has looked into one, so that volumes need contents.
 func (p *pod) hasCode() bool {
-	has := false
+	has := p.seenInto
+	if has {
+		return true
+	}
 	podutil.VisitContainers(&p.api.Spec, podutil.AllContainers, func(c *corev1.Container, _ podutil.ContainerType) bool {
 		has = p.node.agent.hasCode(c)
 		return !has

@@ -1,0 +1,86 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
+)
+
+// look is a wish to see the files of a container that has no code. Nobody looks into most of them, so that their volumes get their
+// contents, and the token of the Pod is requested, with the first look.
+type look struct {
+	container string
+	answer    chan<- seenFiles // has room for the answer
+}
+
+type seenFiles struct {
+	root *files.Root
+	err  error
+}
+
+// lookInto returns the files of a container of a pod. It is called by the goroutines of programs.
+func (n *node) lookInto(ctx context.Context, uid types.UID, container string) (*files.Root, error) {
+	answer := make(chan seenFiles, 1)
+	n.mu.Lock()
+	n.looks[uid] = append(n.looks[uid], look{container, answer})
+	n.mu.Unlock()
+	n.enqueue(uid)
+	select {
+	case seen := <-answer:
+		return seen.root, seen.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// answer answers the looks into the containers of the pod.
+func (p *pod) answer(ctx context.Context, now time.Time) {
+	for _, l := range p.looks {
+		root, err := p.rootSeen(ctx, l.container, now)
+		l.answer <- seenFiles{root, err}
+	}
+	p.looks = nil
+}
+
+// rootSeen returns the files of a container that runs.
+func (p *pod) rootSeen(ctx context.Context, name string, now time.Time) (*files.Root, error) {
+	if made := p.configurations[name]; made.root != nil {
+		return made.root, nil
+	}
+	c, spec := p.latest(name), p.specOf(name)
+	if c == nil || spec == nil {
+		return nil, ErrExecExited
+	}
+	if !p.hasCode() {
+		p.seenInto = true
+		p.fillVolumes(ctx, now)
+	}
+	made, ok := p.configurations[name]
+	if !ok { // another agent has started it; what it was created with may be gone
+		made.env, _ = p.environmentOf(ctx, spec)
+	}
+	root, err := p.root(spec, made.env, c.cgroup)
+	if err != nil {
+		return nil, err
+	}
+	made.root = root
+	p.configurations[name] = made
+	return root, nil
+}
+
+// fillVolumes gives the volumes their contents. One that has none, such as that of a server outside of the cluster, is empty.
+func (p *pod) fillVolumes(ctx context.Context, now time.Time) {
+	for i := range p.api.Spec.Volumes {
+		v := &p.api.Spec.Volumes[i]
+		if err := p.mountVolume(ctx, v, now); err != nil {
+			p.node.logger.V(2).Info("A volume is empty", "pod", p.key(), "volume", v.Name, "err", err)
+		}
+		if p.volumes[v.Name] == nil {
+			p.volumes[v.Name] = p.newTree()
+		}
+	}
+	p.followSources()
+}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,9 +16,10 @@ type pipeline struct {
 	commands []simple
 }
 
-// simple is a program with its arguments.
+// simple is a program with its arguments, or a compound command.
 type simple struct {
 	words     []word
+	compound  *compound
 	redirects []redirect
 }
 
@@ -35,6 +37,7 @@ type part struct {
 	text     string
 	variable bool   // text is the name of a variable
 	fallback string // of ${NAME:-fallback}
+	command  script // of $(command); text is empty then
 	quoted   bool   // what it becomes is not split, and has no patterns
 }
 
@@ -52,23 +55,35 @@ func unsupported(what string) error {
 }
 
 type parser struct {
-	text string
-	at   int
+	text   string
+	at     int
+	nested int // compound commands and $(command) around
 }
 
-// reserved are the words at which compound commands begin.
+// reserved are the words at which something begins that is not supported.
 var reserved = map[string]bool{
-	"if": true, "while": true, "until": true, "for": true, "case": true, "{": true, "function": true, "[[": true, "set": true, "trap": true, "eval": true, ".": true, "source": true,
+	"case": true, "function": true, "[[": true, "trap": true, "eval": true, ".": true, "source": true,
 }
 
 // parse reads a script.
 func parse(text string) (script, error) {
 	p := &parser{text: text}
+	return p.list()
+}
+
+// list reads commands up to the end, or to one of the words that end a part of a compound command, which is not read.
+func (p *parser) list(ends ...string) (script, error) {
 	var all script
 	after := ""
 	for {
 		p.space(after != "" || len(all) == 0)
+		if after == "" && len(all) > 0 && p.isNext(ends...) {
+			return all, nil
+		}
 		if p.at == len(p.text) {
+			if len(ends) > 0 {
+				return nil, fmt.Errorf("syntax error: unexpected end of file (expecting %q)", ends[0])
+			}
 			if after != "" {
 				return nil, fmt.Errorf("syntax error: end of file after %s", after)
 			}
@@ -92,6 +107,8 @@ func parse(text string) (script, error) {
 		case p.take("\n"), p.take(";"):
 			after = ""
 			p.space(true)
+		case slices.Contains(ends, ")") && p.isNext(")"):
+			return all, nil
 		case p.at == len(p.text):
 			after = ""
 		case p.take("&"):
@@ -142,7 +159,7 @@ func (p *parser) pipeline() (all pipeline, err error) {
 			continue
 		}
 		one, err := p.simple()
-		if err != nil || len(one.words)+len(one.redirects) == 0 {
+		if err != nil || one.compound == nil && len(one.words)+len(one.redirects) == 0 {
 			return all, err
 		}
 		all.commands = append(all.commands, one)
@@ -175,8 +192,17 @@ func (p *parser) simple() (s simple, err error) {
 		if err != nil {
 			return s, err
 		}
+		if s.compound != nil {
+			return s, fmt.Errorf("syntax error near %q", w.literal())
+		}
 		if len(s.words) == 0 && reserved[w.literal()] {
 			return s, unsupported(w.literal())
+		}
+		if len(s.words) == 0 && begins[w.literal()] {
+			if s.compound, err = p.compound(w.literal()); err != nil {
+				return s, err
+			}
+			continue
 		}
 		s.words = append(s.words, w)
 	}
@@ -321,8 +347,10 @@ func (p *parser) variable(quoted bool) (part, error) {
 	p.at++
 	rest := p.text[p.at:]
 	switch {
+	case strings.HasPrefix(rest, "(("):
+		return part{}, unsupported("$((arithmetic))")
 	case strings.HasPrefix(rest, "("):
-		return part{}, unsupported("$(command)")
+		return p.substitution(quoted)
 	case strings.HasPrefix(rest, "{"):
 		end := strings.IndexByte(rest, '}')
 		if end < 0 {

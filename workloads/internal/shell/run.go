@@ -21,6 +21,13 @@ type session struct {
 	args   []string // $0, $1 and so on
 	code   int      // of the last command
 	exited bool
+
+	errexit bool   // set -e: a command that fails ends the script
+	asks    bool   // the commands are a condition, whose failure does not end the script
+	jump    string // break or continue, until the loop
+
+	depth       int // of $(command)
+	substituted int // the exit code of the last $(command) of the command
 }
 
 // sh runs the script after -c, a file, or what it reads from its input.
@@ -42,7 +49,9 @@ func sh(ctx context.Context, s *Shell, c *Command) int {
 				}
 				run.script(ctx, args[0])
 				return run.code
-			case 'i', 'l':
+			case 'e':
+				run.errexit = true
+			case 'i', 'l', 'x', 'u':
 			default:
 				return c.fail(2, "%v", unsupported("-"+string(f)))
 			}
@@ -129,14 +138,22 @@ func (r *session) script(ctx context.Context, text string) {
 		r.code = r.of.fail(2, "%v", err)
 		return
 	}
-	for _, p := range all {
-		if r.exited || ctx.Err() != nil {
+	r.list(ctx, all)
+}
+
+// list runs commands one after the other.
+func (r *session) list(ctx context.Context, all script) {
+	for i, p := range all {
+		if r.exited || r.jump != "" || ctx.Err() != nil {
 			return
 		}
 		if p.after == "&&" && r.code != 0 || p.after == "||" && r.code == 0 {
 			continue
 		}
 		r.pipeline(ctx, p)
+		if last := i+1 == len(all) || all[i+1].after == ""; r.errexit && r.code != 0 && !p.negated && last && !r.asks {
+			r.exited = true
+		}
 	}
 }
 
@@ -164,6 +181,7 @@ func (r *session) pipeline(ctx context.Context, p pipeline) {
 func (r *session) simple(ctx context.Context, s simple, in io.Reader, out io.Writer) int {
 	l := limitsOf(ctx)
 	c := &Command{Stdin: in, Stdout: out, Stderr: r.of.Stderr, Environment: slices.Clip(r.of.Environment), Dir: r.of.Dir, TTY: r.of.TTY}
+	r.substituted = 0
 	words := s.words
 	var assigned []string
 	for len(words) > 0 {
@@ -171,12 +189,12 @@ func (r *session) simple(ctx context.Context, s simple, in io.Reader, out io.Wri
 		if !is || name == "" || nameLength(name) != len(name) {
 			break
 		}
-		assigned = append(assigned, strings.Join(r.expand(l, words[0], false), ""))
+		assigned = append(assigned, strings.Join(r.expand(ctx, words[0], false), ""))
 		words = words[1:]
 	}
 	size := sizeOf(assigned)
 	for _, w := range words {
-		more := r.expand(l, w, true)
+		more := r.expand(ctx, w, true)
 		if size += sizeOf(more); l.words(size) != nil {
 			break
 		}
@@ -189,7 +207,12 @@ func (r *session) simple(ctx context.Context, s simple, in io.Reader, out io.Wri
 	if err != nil {
 		return r.of.fail(1, "%v", err)
 	}
-	code := r.call(ctx, c, assigned)
+	code := 0
+	if s.compound != nil {
+		code = r.compound(ctx, s.compound, c)
+	} else {
+		code = r.call(ctx, c, assigned)
+	}
 	for _, end := range closing {
 		if err := end(); err != nil {
 			code = r.of.fail(1, "%v", err)
@@ -212,13 +235,18 @@ func (r *session) call(ctx context.Context, c *Command, assigned []string) int {
 		for _, a := range assigned {
 			r.assign(ctx, a)
 		}
-		return 0
+		return r.substituted
 	}
 	c.Environment = append(c.Environment, assigned...)
 	if limitsOf(ctx).words(sizeOf(c.Environment)) != nil {
 		return 2
 	}
 	switch c.Args[0] {
+	case "set":
+		return r.set(c)
+	case "break", "continue":
+		r.jump = c.Args[0]
+		return 0
 	case "exit":
 		r.exited = true
 		if len(c.Args) == 1 {
@@ -268,7 +296,8 @@ func (r *session) assign(ctx context.Context, assignment string) {
 }
 
 // expand replaces the variables of a word. With split, what they become is split at spaces, and patterns become the names of files.
-func (r *session) expand(l *limits, w word, split bool) []string {
+func (r *session) expand(ctx context.Context, w word, split bool) []string {
+	l := limitsOf(ctx)
 	var fields []string // before the last one
 	var last strings.Builder
 	pattern, started, size := false, len(w) == 0, 0
@@ -277,10 +306,13 @@ func (r *session) expand(l *limits, w word, split bool) []string {
 		if p.variable {
 			value = r.value(p)
 		}
+		if p.command != nil {
+			value = r.output(ctx, p.command)
+		}
 		if size += len(value); l.word(size) != nil {
 			return nil
 		}
-		if p.quoted || !split || !p.variable {
+		if p.quoted || !split || !p.variable && p.command == nil {
 			last.WriteString(value)
 			pattern = pattern || !p.quoted && strings.ContainsAny(value, "*?[")
 			started = started || p.quoted || value != ""
@@ -366,7 +398,7 @@ func lookup(environment []string, name string) string {
 func (r *session) redirect(ctx context.Context, c *Command, all []redirect) (closing []func() error, err error) {
 	l := limitsOf(ctx)
 	for _, to := range all {
-		name := strings.Join(r.expand(l, to.file, false), "")
+		name := strings.Join(r.expand(ctx, to.file, false), "")
 		if to.operator == "<" {
 			data, err := r.shell.read(ctx, c.absolute(name))
 			if err != nil {

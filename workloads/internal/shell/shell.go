@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"path"
 	"syscall"
+	"time"
 )
 
 // Files are the files of a container. Names are absolute paths.
@@ -24,6 +26,10 @@ type Shell struct {
 	Hostname    string
 	Dir         string   // the working directory
 	Environment []string // "NAME=value"
+	// Passed is how long the command has run before in its container, which goes on: so much of its sleeps has passed.
+	Passed time.Duration
+	// Dial connects to the network of the cluster; nil: there is none.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Program returns a program of the container, which comes before one of this package; nil: there is none.
 	Program func(name string) Program
 }

@@ -1,0 +1,87 @@
+package shell_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/shell"
+)
+
+// TestCompoundCommands has scripts as they are in Pods, with what busybox writes for them.
+func TestCompoundCommands(t *testing.T) {
+	for _, test := range []struct{ script, want string }{
+		{"if true; then echo a; else echo b; fi", "a\n"},
+		{"if false; then echo a; elif true; then echo b; else echo c; fi", "b\n"},
+		{"if false; then echo a; fi; echo $?", "0\n"},
+		{"if [ -f /none ]\nthen\n  echo a\nelse\n  echo b\nfi", "b\n"},
+		{"for i in 1 2 3; do echo $i; done", "1\n2\n3\n"},
+		{"for f in a b\ndo\n  for g in c d; do echo $f$g; done\ndone", "ac\nad\nbc\nbd\n"},
+		{"for i in 1 2 3; do if [ $i = 2 ]; then continue; fi; echo $i; done", "1\n3\n"},
+		{"for i in 1 2 3; do [ $i = 2 ] && break; echo $i; done; echo $i", "1\n2\n"},
+		{"while true; do echo a; break; done", "a\n"},
+		{"until test -f /ready; do echo waiting; sleep 2; touch /ready; done; echo ready", "waiting\nready\n"},
+		{"i=0; while [ $i != 00000 ]; do i=0$i; done; echo $i", "00000\n"},
+		{"{ echo a; echo b; } > /f; cat /f", "a\nb\n"},
+		{"echo one $(echo two; echo three) \"$(echo 'four  five')\"", "one two three four  five\n"},
+		{"a=$(false) || echo failed", "failed\n"},
+		{"x=1; y=$(x=2; echo $x); echo $x$y", "12\n"},
+		{"set -e; false; echo never", "exit 1"},
+		{"set -e; if false; then echo a; fi; false || echo b; ! true; echo c", "b\nc\n"},
+		{"set -ex\necho a\nexit 3", "a\nexit 3"},
+		{"echo a | while true; do cat; break; done", "a\n"},
+		{"echo done; echo fi then", "done\nfi then\n"},
+		{"while true; do echo a", "stderr: sh: syntax error: unexpected end of file (expecting \"done\")\nexit 2"},
+		{"if true; echo a; fi", "stderr: sh: syntax error: unexpected end of file (expecting \"then\")\nexit 2"},
+		{"echo $((1 + 1))", "stderr: sh: syntax error: $((arithmetic)) is not supported by the shell of fakecluster; handle sh with Container.HandleExec\nexit 2"},
+		{"while :; do :; done", "stderr: sh: 100000 commands run without a pause, which is a limit of the shell of fakecluster\nexit 2"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			if got := run(t, newShell(t), "", "sh", "-c", test.script); got != test.want {
+				t.Errorf("%s\ngot  %q\nwant %q", test.script, got, test.want)
+			}
+		})
+	}
+}
+
+// TestKnownCommands proves which commands of containers are run, because everything in them is known.
+func TestKnownCommands(t *testing.T) {
+	for _, test := range []struct {
+		words []string
+		known bool
+	}{
+		{nil, false},
+		{[]string{"nginx"}, false},
+		{[]string{"/bin/sleep", "600"}, true},
+		{[]string{"sh", "-c", "echo hello; exit 3"}, true},
+		{[]string{"/bin/sh", "-ec", "until nslookup mydb; do echo waiting; sleep 2; done"}, true},
+		{[]string{"sh", "-c", "apk add curl && curl -f http://nope"}, false},
+		{[]string{"sh", "-c", "if true; then exec /server --port 80; fi"}, false},
+		{[]string{"sh", "-c", "exec sleep 5"}, true},
+		{[]string{"sh", "-c", "echo $(date)"}, true},
+		{[]string{"sh", "-c", "echo $(uname -a)"}, false},
+		{[]string{"sh", "-c", "$COMMAND"}, false},
+		{[]string{"sh", "-c", "A=b env"}, true},
+		{[]string{"sh", "-c", "trap 'exit 0' TERM; sleep 5"}, false},
+		{[]string{"sh", "/scripts/run.sh"}, false},
+		{[]string{"env", "A=b", "server"}, false},
+		{[]string{"env", "A=b", "sh", "-c", "echo $A"}, true},
+	} {
+		if known := shell.Knows(test.words); known != test.known {
+			t.Errorf("%q is known: %t", test.words, known)
+		}
+	}
+}
+
+// TestSleepSkipsWhatHasPassed proves that a script which runs again, because its container goes on, does not sleep as long as it has before.
+func TestSleepSkipsWhatHasPassed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		s := newShell(t)
+		s.Passed = 90 * time.Second
+		s.Run(t.Context(), shell.Command{Args: []string{"sh", "-c", "sleep 60; sleep 60"}})
+		if took := time.Since(began); took != 30*time.Second {
+			t.Errorf("it takes %v", took)
+		}
+	})
+}

@@ -38,3 +38,18 @@ func TestAWatchWithABadRevisionFailsBeforeItsFormIsNegotiated(t *testing.T) {
 	expect(t, "code", a.code, http.StatusNotAcceptable)
 	expect(t, "text", strings.Join(strings.Fields(a.body), " "), "apiVersion: v1 code: 406 kind: Status message: 'only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch' metadata: {} reason: NotAcceptable status: Failure")
 }
+
+// A delete that takes the last finalizer by its options cannot have a resourceVersion as its precondition on a real server.
+func TestADeleteThatOrphansNothingWithAResourceVersionIsRefused(t *testing.T) {
+	c := start(t)
+	c.must("POST", configMapsPath, `{"metadata":{"name":"a","finalizers":["orphan"]}}`)
+	revision := gjson.Get(c.must("GET", configMapsPath+"/a", ""), "metadata.resourceVersion").Str
+	options := `{"orphanDependents":false,"preconditions":{"resourceVersion":"` + revision + `"}}`
+	a := c.do("DELETE", configMapsPath+"/a", jsonBody, options)
+	expect(t, "code", a.code, http.StatusConflict)
+	expect(t, "message", statusOf(t, a).Message, `Operation cannot be fulfilled on configmaps "a": StorageError: invalid object, Code: 4, Key: /registry/configmaps/default/a, `+
+		`ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ResourceVersion in precondition: , ResourceVersion in object meta: `+revision)
+	c.must("DELETE", configMapsPath+"/a", strings.Replace(options, "{", `{"dryRun":["All"],`, 1))
+	c.must("DELETE", configMapsPath+"/a", `{"orphanDependents":false}`)
+	expect(t, "then", c.do("GET", configMapsPath+"/a", nil, "").code, http.StatusNotFound)
+}

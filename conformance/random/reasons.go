@@ -7,7 +7,7 @@ import (
 )
 
 // wrongDirective is what a real server says of a strategic merge patch that cannot be read: it looks at the fields in the order of a map.
-const wrongDirective = `(unknown patch type: |invalid patch format of |unrecognized type: |list element types are not identical|expected a \[\]interface \{\}, but received )`
+const wrongDirective = `(unknown patch type: |invalid patch format of |unrecognized type: |list element types are not identical|expected a \[\]interface \{\}, but received |does not contain declared merge key)`
 
 // reasons explain differences that stay, by what a difference looks like.
 var reasons = []struct {

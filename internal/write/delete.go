@@ -1,6 +1,7 @@
 package write
 
 import (
+	"fmt"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -73,7 +74,12 @@ func (a attempt) remove() (Result, error) {
 			if a.request.isDryRun() {
 				return a.removeEmptied()
 			}
-			// Upstream gives up an update that would take the finalizers, and admits the removal once more.
+			// Upstream gives up an update that would take the finalizers. Its removal then has the resourceVersion of an object that was
+			// never read as its precondition, if the client has one, and is admitted once more.
+			if p := options.Preconditions; p != nil && p.ResourceVersion != nil {
+				return Result{}, a.invalidObject(a.version.Resource.KeyInEtcd(a.request.Namespace, a.request.Name), fmt.Sprintf(
+					"Precondition failed: ResourceVersion in precondition: , ResourceVersion in object meta: %v", metadata.GetResourceVersion()))
+			}
 			if require, err = a.admitDelete(current.Object); err != nil {
 				return Result{}, err
 			}

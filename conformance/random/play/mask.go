@@ -17,8 +17,9 @@ var masks = []struct {
 }{
 	// Five characters of chance end the name of an object with generateName.
 	{"generated-", regexp.MustCompile(`\b(generated-)[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "${1}XXXXX"},
+	{`"TIME`, regexp.MustCompile(`("TIME)[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "${1}XXXXX"}, // one that admission has begun with a time
 	// A Service gets ports and addresses by chance.
-	{"healthCheckNodePort", regexp.MustCompile(`("healthCheckNodePort"): ?\d+`), `$1: PORT`},
+	{"healthCheckNodePort", regexp.MustCompile(`(healthCheckNodePort\\*"?): ?\d+`), `$1: PORT`},
 	{"Duplicate value", regexp.MustCompile(`(nodePort: Duplicate value: )\d+`), `${1}PORT`},
 	{"NodePort", regexp.MustCompile(`(\\"NodePort\\":)3\d{4}\b`), `${1}PORT`},
 	// A precondition with something around the revision.

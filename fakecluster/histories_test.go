@@ -419,8 +419,8 @@ func (m *mixed) check() error {
 	return nil
 }
 
-// checkRefusal reports whether a refusal of a past revision is right. It must be refused if the definition is
-// another one, and may be if the revision has been compacted.
+// checkRefusal reports whether a refusal of a past revision is right. It may be refused if the revision has been compacted, but not
+// because the definition is another one.
 func (m *mixed) checkRefusal(what, kind string, was sight, code int) (over bool, err error) {
 	now, served := m.truth[kind]
 	compacted, _ := m.compactedAt()
@@ -428,11 +428,6 @@ func (m *mixed) checkRefusal(what, kind string, was sight, code int) (over bool,
 	case !served:
 		if code != http.StatusNotFound {
 			return true, fmt.Errorf("%s of %s, which are not served: %d", what, kind, code)
-		}
-		return true, nil
-	case now.uid != was.uid:
-		if code != http.StatusGone {
-			return true, fmt.Errorf("%s of %s at %d, which is from before the definition: %d, want 410", what, kind, was.revision, code)
 		}
 		return true, nil
 	case code == http.StatusGone && was.revision < compacted:

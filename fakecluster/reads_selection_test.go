@@ -139,6 +139,9 @@ func TestSelectorsMatchFieldsAndLabels(t *testing.T) {
 			if !slices.EqualFunc(want, got, sameText) {
 				t.Errorf("%s: %s%s: want %s, got %s", name, path, s.query(query), namesIn(want), namesIn(got))
 			}
+			if !strings.Contains(path, "/namespaces/") && strings.Contains(s.fields, "metadata.namespace=") {
+				continue // as on a real server, the second page begins elsewhere
+			}
 			var pages []json.RawMessage
 			page, _, next := w.Items(t, path+s.query(query+"&limit=3"))
 			for pages = page; next != ""; pages = append(pages, page...) {

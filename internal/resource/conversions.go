@@ -14,8 +14,8 @@ import (
 // when the webhook fails it stays behind and retries. Here the results of conversions are remembered, and a
 // failure is looked at when a request meets it. A Conversions is safe for concurrent use.
 type Conversions struct {
-	texts      *cache.Cache[int64, conversion] // by revision
-	generation int64                       // of the definition
+	texts      *cache.Cache[int64, conversionText] // by revision
+	generation int64                               // of the definition
 
 	mu     sync.Mutex
 	since  int64     // the revision of the definition; objects from before are needed for the cache to begin
@@ -25,8 +25,8 @@ type Conversions struct {
 	down   time.Time // when the cache was found not to be ready
 }
 
-// conversion is the JSON of a record in the version.
-type conversion struct {
+// conversionText is the JSON of a record in the version.
+type conversionText struct {
 	stored string // what was converted: the record of a dry run has the revision of the object that it would change
 	text   string
 }
@@ -43,7 +43,7 @@ func NewConversions(generation, revision int64, former *Conversions) *Conversion
 	if former != nil && former.generation == generation {
 		return former
 	}
-	return &Conversions{texts: cache.New[int64, conversion](conversionBytes), generation: generation, since: revision}
+	return &Conversions{texts: cache.New[int64, conversionText](conversionBytes), generation: generation, since: revision}
 }
 
 // Text returns the JSON of a record in the version, if it has been converted. A nil Conversions has none.
@@ -66,7 +66,7 @@ func (c *Conversions) Remember(record store.Record, text string) {
 	if c == nil || record.Revision == 0 {
 		return
 	}
-	c.texts.Put(record.Revision, conversion{record.Value, text}, len(text)+bytesOfAnything)
+	c.texts.Put(record.Revision, conversionText{record.Value, text}, len(text)+bytesOfAnything)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.began = true

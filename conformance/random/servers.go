@@ -27,7 +27,8 @@ func startReal(ctx context.Context, emulated string) (*rest.Config, func() error
 		return nil, nil, err
 	}
 	environment := &envtest.Environment{BinaryAssetsDirectory: folder, ControlPlaneStartTimeout: startTimeout}
-	environment.ControlPlane.GetAPIServer().Configure().Set("max-requests-inflight", "4000").Set("max-mutating-requests-inflight", "2000")
+	environment.ControlPlane.GetAPIServer().Configure().Set("max-requests-inflight", "4000").Set("max-mutating-requests-inflight", "2000").
+		Set("etcd-compaction-interval", "0") // ours keeps all revisions
 	environment.ControlPlane.Etcd = &envtest.Etcd{}
 	environment.ControlPlane.Etcd.Configure().Set("unsafe-no-fsync", "true")
 	if emulated != "" {

@@ -60,7 +60,7 @@ var warnings = regexp.MustCompile(`(?m)^Warning: .*$`)
 
 // undeclared are the mistakes of a typed patch with an undeclared field: a real server looks at fields in the order of a map, and does not look at those
 // that come after it.
-var undeclared = regexp.MustCompile(`(failed to create typed (?:patch|live) object \([^)]*\)): (?:[^"\\]|\\.)*field not declared in schema(?:[^"\\]|\\.)*`)
+var undeclared = regexp.MustCompile(`(failed to create typed (?:patch|live) object \([^)]*\)|failed to convert (?:original|patch) object to typed object): (?:[^"\\]|\\.)*field not declared in schema(?:[^"\\]|\\.)*`)
 
 // mistakes are those of a typed patch, whose order is chance on a real server.
 var mistakes = regexp.MustCompile(`errors:\\n  \.(?:[^"\\]|\\.)*`)

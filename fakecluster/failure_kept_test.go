@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -103,6 +104,34 @@ func TestAFailedTestLogsADroppedStatus(t *testing.T) {
 		"+0s operator patch crontabs.stable.example.com default/zero: "+crons+"\n"+
 		"+0s operator update crontabs.stable.example.com default/updated (2 times): "+crons+"\n"+
 		"+0s operator create crontabs.stable.example.com in default: "+crons)
+}
+
+// Defaults fill the status of some kinds, such as the phase of a PersistentVolumeClaim. A typed client, which writes protobuf, has not sent them.
+func TestAFailedTestDoesNotLogADefaultedStatus(t *testing.T) {
+	log := failedOperator(t, func(t *testing.T, c *fakecluster.Cluster) {
+		config := c.RESTConfig()
+		config.ContentType = "application/vnd.kubernetes.protobuf"
+		client := kubernetes.NewForConfigOrDie(config)
+		size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+		modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+		claims := client.CoreV1().PersistentVolumeClaims("default")
+		_, err := claims.Create(t.Context(), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a"},
+			Spec: corev1.PersistentVolumeClaimSpec{AccessModes: modes, Resources: corev1.VolumeResourceRequirements{Requests: size}}}, metav1.CreateOptions{})
+		must(t, err)
+		_, err = client.CoreV1().PersistentVolumes().Create(t.Context(), &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.PersistentVolumeSpec{
+			AccessModes: modes, Capacity: size, PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/a"}}}}, metav1.CreateOptions{})
+		must(t, err)
+		_, err = client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+		must(t, err)
+		_, err = client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}, metav1.CreateOptions{})
+		must(t, err)
+		_, err = claims.Create(t.Context(), &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound},
+			Spec: corev1.PersistentVolumeClaimSpec{AccessModes: modes, Resources: corev1.VolumeResourceRequirements{Requests: size}}}, metav1.CreateOptions{})
+		must(t, err)
+	})
+	equal(t, "a status that was set", section(log, "sent, but not kept:"), "+0s fakecluster.test create persistentvolumeclaims in default: "+
+		"its status, which persistentvolumeclaims take at the subresource alone: at /status, in Go with UpdateStatus or Status().Update")
 }
 
 func TestAFailedTestLogsWarnings(t *testing.T) {

@@ -1,13 +1,17 @@
 package observe
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 
 	"github.com/tidwall/gjson"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/store"
 )
 
 // sentStatus returns the status that a write of the object itself carries, if the kind has a subresource
@@ -40,9 +44,24 @@ func (w *Write) compareStatus(obj runtime.Object) {
 	if w.status == nil || w.sentZeros() {
 		return
 	}
-	if sent := withoutZeros(w.status); sent != nil && !equality.Semantic.DeepEqual(sent, withoutZeros(w.statusOf(obj))) {
+	if sent := withoutZeros(w.status); sent != nil && !equality.Semantic.DeepEqual(sent, withoutZeros(w.statusOf(obj))) && !w.sentDefaults() {
 		w.DroppedStatus()
 	}
+}
+
+// sentDefaults reports whether the status is that of an object without one, which defaults have filled: the phase Pending of a PersistentVolumeClaim
+// or a Pod, for example. A body in protobuf does not show that its status is empty.
+func (w *Write) sentDefaults() bool {
+	if !w.version.Typed {
+		return false
+	}
+	apiVersion, kind := w.version.Kind().ToAPIVersionAndKind()
+	text, err := json.Marshal(metav1.TypeMeta{APIVersion: apiVersion, Kind: kind})
+	if err != nil {
+		return false
+	}
+	empty, err := w.version.Codec.DecodeStored(store.Record{Value: string(text)})
+	return err == nil && equality.Semantic.DeepEqual(w.status, w.statusOf(empty))
 }
 
 // sentZeros reports whether the client has sent only the zero values of a status, which the defaults of the schema may

@@ -258,7 +258,7 @@ func (f changes) unwatched(c Source, stats inspect.Stats) (lines []string) {
 		if seen == nil || seen[o.of.Group+"/"+o.of.Names.Plural] {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s has created %s for a %s and never watched %s, so it gets no event when one is changed or deleted: write %s when you build the controller",
+		lines = append(lines, fmt.Sprintf("%s has created %s for a %s, and no watch of %s came from it: if a change of one has to call the controller, write %s when you build it",
 			name, printable.Count(count, o.of.Names.Kind), o.owner, inspect.ObjectName(o.of.Group, o.of.Names.Plural, "", "", ""), owns(o.of)))
 	}
 	slices.Sort(lines)

@@ -3,6 +3,7 @@ package findings
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -189,7 +190,26 @@ func isLate(q *inspect.Request) bool {
 	return q.Reason == "Conflict" && q.Fault == "" && strings.Contains(q.Message, "the object has been modified")
 }
 
-// refused are the requests that were refused, the same ones together.
+// isOwn reports whether a request is one of fakecluster's components: a controller, the scheduler, a node, or what provides volumes.
+func isOwn(q *inspect.Request) bool {
+	for _, prefix := range []string{"system:kube-controller-manager", "system:kube-scheduler", "system:node:", "system:volume-provisioner", "system:workloads"} {
+		if strings.HasPrefix(q.User, prefix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(q.User, "system:serviceaccount:kube-system:") && strings.HasPrefix(q.UserAgent, "kube-controller-manager/")
+}
+
+// endless is how often a component has to be refused in the same way until that explains something.
+const endless = 20
+
+// explains reports whether a number of refusals of a request say more than that a component of fakecluster was not the first, which happens in every cluster:
+// it tries again.
+func explains(q *inspect.Request, count int) bool {
+	return !isOwn(q) || q.Fault != "" || q.Code != http.StatusConflict && q.Code != http.StatusNotFound || count >= endless
+}
+
+// refused are the requests that were refused, the same ones together. Those of fakecluster's components come last, and only if they explain something.
 func (c Source) refused(requests []inspect.Request, conflicts bool) (lines []string) {
 	type kind struct{ client, verb, object, message, fault string }
 	type group struct {
@@ -213,6 +233,10 @@ func (c Source) refused(requests []inspect.Request, conflicts bool) (lines []str
 		groupOf[k].count++
 		groupOf[k].sameRead = groupOf[k].sameRead && q.Read == groupOf[k].first.Read
 	}
+	groups = slices.DeleteFunc(groups, func(g *group) bool { return !explains(g.first, g.count) })
+	slices.SortStableFunc(groups, func(a, b *group) int {
+		return map[bool]int{true: 1}[isOwn(a.first)] - map[bool]int{true: 1}[isOwn(b.first)]
+	})
 	needed := map[string]bool{}
 	for _, g := range groups {
 		line := fmt.Sprintf("%s %s %s %s", c.after(g.first.Time), g.of.client, g.of.verb, g.of.object)

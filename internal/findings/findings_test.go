@@ -2,8 +2,11 @@ package findings
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fakecluster/fakecluster/inspect"
 )
@@ -29,6 +32,50 @@ func TestAFaultIsNotListedAsAConflict(t *testing.T) {
 	}
 	if got := c.refused(all, true); !slices.Equal(got, []string{at + " operator update pods default/a"}) {
 		t.Errorf("conflicts: %q", got)
+	}
+}
+
+// Components of fakecluster that were not the first, and try again, say nothing about the test. What else is refused to them comes after the requests of others.
+func TestComponentsAreListedIfTheyExplainSomething(t *testing.T) {
+	request := func(user, agent, verb, resource string, code int, reason metav1.StatusReason, message string) inspect.Request {
+		return inspect.Request{User: user, UserAgent: agent, Verb: verb, Resource: resource, Namespace: "default", Name: "a", Code: code, Reason: reason, Message: message}
+	}
+	const late = `Operation cannot be fulfilled on pods "a": the object has been modified; please apply your changes to the latest version and try again`
+	provisioner, controller := "system:volume-provisioner", "system:serviceaccount:kube-system:replicaset-controller"
+	faulted := request(controller, "kube-controller-manager/v1", "update", "pods", 409, "Conflict", "by a fault")
+	faulted.Fault = "Conflict"
+	requests := []inspect.Request{
+		request(provisioner, "volume-provisioner", "create", "events", 409, "AlreadyExists", `events "a" already exists`),
+		request("system:node:node-1", "kubelet", "get", "pods", 404, "NotFound", `pods "a" not found`),
+		request(controller, "kube-controller-manager/v1", "create", "pods", 403, "Forbidden", "exceeded quota"),
+		faulted,
+		request("jane", "operator/v1", "create", "pods", 409, "AlreadyExists", `pods "a" already exists`),
+		request("system:serviceaccount:kube-system:node-controller", "kube-controller-manager/v1", "update", "pods", 409, "Conflict", late),
+		request("jane", "operator/v1", "update", "pods", 409, "Conflict", late),
+	}
+	for range endless {
+		requests = append(requests, request(controller, "kube-controller-manager/v1", "create", "services", 409, "AlreadyExists", "again and again"))
+	}
+	var c Source
+	lines := func(conflicts bool) (found []string) {
+		for _, line := range c.refused(requests, conflicts) {
+			_, line, _ = strings.Cut(line, " ")
+			found = append(found, line)
+		}
+		return found
+	}
+	own := c.clientOf(controller, "kube-controller-manager/v1")
+	want := []string{
+		`operator create pods default/a: 409 AlreadyExists: pods "a" already exists`,
+		own + ` create pods default/a: 403 Forbidden: exceeded quota`,
+		own + ` update pods default/a: 409 Conflict (fault: Conflict): by a fault`,
+		own + ` create services default/a (20 times): 409 AlreadyExists: again and again`,
+	}
+	if got := lines(false); !slices.Equal(got, want) {
+		t.Errorf("refused:\n%q\nwant\n%q", got, want)
+	}
+	if got, want := lines(true), []string{"operator update pods default/a"}; !slices.Equal(got, want) {
+		t.Errorf("conflicts: %q, want %q", got, want)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -88,10 +89,10 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 	switch {
 	case hooks == nil:
 	case c.WebhookServer().Port != 0:
-		if err := c.ServeWebhooks(hooks.WebhookMux()); err != nil {
+		if err := c.ServeWebhooks(hooks.handler(func(text string) { t.Log("controllerruntime: " + text) })); err != nil {
 			tb.Fatalf("controllerruntime: %v", err)
 		}
-	case hooks.registered:
+	case len(hooks.paths) > 0:
 		t.Log(`controllerruntime: the manager has webhooks, which the cluster does not call: start it with fakecluster.WithWebhookPaths("config/webhook")`)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -135,7 +136,7 @@ func Start(ctx context.Context, cfg *rest.Config, setup func(ctrl.Manager) error
 		if hooks == nil {
 			return errors.New("controllerruntime: WithWebhooks needs the default WebhookServer: leave it out of WithOptions")
 		}
-		if err := s.calls.ServeWebhooks(hooks.WebhookMux()); err != nil {
+		if err := s.calls.ServeWebhooks(hooks.handler(func(string) {})); err != nil {
 			return fmt.Errorf("controllerruntime: %w", err)
 		}
 	}
@@ -188,15 +189,34 @@ func (s *settings) newManager(cfg *rest.Config, setup func(ctrl.Manager) error) 
 // webhooks is a webhook server that does not listen: the cluster calls its mux.
 type webhooks struct {
 	webhook.Server
-	registered bool
+	paths []string // of the webhooks that are registered
 }
 
 func newWebhooks() *webhooks { return &webhooks{Server: webhook.NewServer(webhook.Options{})} }
 
 // Register implements webhook.Server.
 func (w *webhooks) Register(path string, hook http.Handler) {
-	w.registered = true
+	w.paths = append(w.paths, path)
 	w.Server.Register(path, hook)
+}
+
+// handler answers calls of webhooks. A call of a path that the manager does not serve is logged: the error of its client does not name the path.
+func (w *webhooks) handler(log func(string)) http.Handler {
+	mux, served := w.WebhookMux(), "no webhooks: let setup register them, with ctrl.NewWebhookManagedBy(mgr, &Kind{}).Complete()"
+	if len(w.paths) > 0 {
+		served = strings.Join(w.paths, ", ")
+	}
+	return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		if mux != nil {
+			if _, pattern := mux.Handler(req); pattern != "" {
+				mux.ServeHTTP(rw, req)
+				return
+			}
+		}
+		text := fmt.Sprintf("a webhook is called at %s, and the manager serves %s", req.URL.Path, served)
+		log(text)
+		http.Error(rw, text, http.StatusNotFound)
+	})
 }
 
 // Start implements webhook.Server.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,6 +100,50 @@ func TestRunInsideAndOutsideOfABubble(t *testing.T) {
 			greets(t, fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithWebhookPaths(folder)))
 		})
 	})
+}
+
+// A webhook that the manager does not serve is named in the log, with those that it serves.
+func TestWebhooksAtAnotherPathAreNamed(t *testing.T) {
+	folder := webhookManifests(t)
+	for want, setup := range map[string]func(ctrl.Manager) error{
+		"controllerruntime: a webhook is called at /mutate--v1-configmap, and the manager serves no webhooks: let setup register them": func(ctrl.Manager) error { return nil },
+		"controllerruntime: a webhook is called at /mutate--v1-configmap, and the manager serves /mutate--v1-secret": func(mgr ctrl.Manager) error {
+			return ctrl.NewWebhookManagedBy(mgr, &corev1.Secret{}).WithDefaulter(secrets{}).Complete()
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			log := &logged{TB: t}
+			c := fakecluster.Start(log, fakecluster.InProcess(), fakecluster.WithWebhookPaths(folder))
+			controllerruntime.Run(log, c, setup)
+			err := controllerruntime.NewClient(t, c, nil).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}})
+			if err == nil || !strings.Contains(log.text(), want) {
+				t.Errorf("%v, log %q, want %s", err, log.text(), want)
+			}
+		})
+	}
+}
+
+type secrets struct{}
+
+func (secrets) Default(context.Context, *corev1.Secret) error { return nil }
+
+// logged keeps what a test logs.
+type logged struct {
+	testing.TB
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logged) Log(args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, fmt.Sprint(args...))
+}
+
+func (l *logged) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "\n")
 }
 
 func TestWithConfigRunsTheManagerAsSomebodyElse(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -72,12 +73,19 @@ func (s WebhookServer) address() string { return fmt.Sprintf("%s:%d", s.Host, s.
 // handler is nil.
 func (c *Cluster) ServeWebhooks(h http.Handler) error {
 	switch {
-	case h == nil:
+	case isNilHandler(h):
 		return errors.New("ServeWebhooks: the handler is nil")
 	case c.services.server.Port == 0:
-		return errors.New("ServeWebhooks: no webhook calls the handler; start the cluster with WithWebhookPaths")
+		return errors.New("ServeWebhooks: no webhook calls the handler: start the cluster with WithWebhookPaths, " +
+			"and with the folder of the definitions if only conversion webhooks call it, as WithWebhookPaths(\"config/crd\")")
 	}
 	return c.services.serveWebhooks(c.services.panics.noting("webhooks", h))
+}
+
+// isNilHandler reports whether a handler is nil, or a nil pointer: the mux of a manager of controller-runtime without webhooks is one.
+func isNilHandler(h http.Handler) bool {
+	v := reflect.ValueOf(h)
+	return h == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // servedWebhooks is the handler of ServeWebhooks, with its server.

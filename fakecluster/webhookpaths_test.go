@@ -114,7 +114,9 @@ func TestAHandlerServesWebhooksInsideAndOutsideOfABubble(t *testing.T) {
 			`no webhook server runs: in a testing/synctest bubble it cannot listen on a socket; give its handler to Cluster.ServeWebhooks, or run the manager with package controllerruntime`)
 	})
 	c := fakecluster.Start(t, fakecluster.InProcess())
-	fails(t, "no webhooks", c.ServeWebhooks(&hook{}), "ServeWebhooks: no webhook calls the handler; start the cluster with WithWebhookPaths")
+	fails(t, "no webhooks", c.ServeWebhooks(&hook{}), "ServeWebhooks: no webhook calls the handler: start the cluster with WithWebhookPaths, "+
+		"and with the folder of the definitions if only conversion webhooks call it, as WithWebhookPaths(\"config/crd\")")
+	fails(t, "a mux that is nil", c.ServeWebhooks((*http.ServeMux)(nil)), "ServeWebhooks: the handler is nil")
 	fails(t, "no handler", c.ServeWebhooks(nil), "ServeWebhooks: the handler is nil")
 }
 

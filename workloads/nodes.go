@@ -50,8 +50,9 @@ func NodeObjects(nodes ...*corev1.Node) Option {
 // Behaviors say what containers do; the first one that selects a container applies. A behavior that has selected none by the
 // end of the test is an error.
 //
-// Default: an image starts within the second, becomes ready, and runs until the Pod is deleted; containers of Pods
-// whose restartPolicy is Never or OnFailure exit with 0.
+// Default: an image starts within the second. A command that the built-in shell knows is run: sleep, sh -c with such commands, and
+// others. Otherwise the container becomes ready, and runs until the Pod is deleted; containers of Pods whose restartPolicy
+// is Never or OnFailure exit with 0 after a second, and [Notices] says so.
 func Behaviors(behaviors ...Behavior) Option {
 	return once("Behaviors", func(s *settings) { s.behaviors = behaviors })
 }
@@ -84,21 +85,21 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 		}
 		return func() {}, nil
 	}
-	var runtimes []node.Runtime
-	end := func() {}
-	if len(s.images) > 0 {
-		functions, err := container.NewRuntime(container.Config{Images: s.images, RESTConfig: w.attachment.TokenConfig, Kubeconfig: c.Kubeconfig, Report: w.report, Log: w.log})
-		if err != nil {
-			return nil, fmt.Errorf("Image or Command: %w", err)
-		}
-		runtimes, end = append(runtimes, functions), functions.Close
+	functions, err := container.NewRuntime(container.Config{Images: s.images, RESTConfig: w.attachment.TokenConfig, Kubeconfig: c.Kubeconfig, Report: w.report, Log: w.log})
+	if err != nil {
+		return nil, fmt.Errorf("Image or Command: %w", err)
+	}
+	end := functions.Close
+	notices := w.log
+	if s.notices != nil {
+		notices = s.notices
 	}
 	imageFiles, err := readFiles(s.files)
 	if err != nil {
 		return nil, err
 	}
 	w.agent, err = node.Start(ctx, node.Config{
-		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: runtimes, Files: imageFiles, OnlyKnownImages: s.onlyKnown,
+		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: []node.Runtime{functions}, Script: functions.StartScript, Notice: notices, Files: imageFiles, OnlyKnownImages: s.onlyKnown,
 		Seed: w.attachment.Seed(), Informers: shared, Report: w.report,
 		Revision: w.attachment.Revision, Faulty: w.attachment.Faulty,
 		Network: w.network, DNS: w.dns.String(),

@@ -30,6 +30,7 @@ type settings struct {
 	data          *workloadconfig.Config // of ConfigFile
 	dataName      string                 // its file
 	logger        logr.Logger
+	notices       func(string)
 	nodes         []*corev1.Node
 	behaviors     []Behavior
 	images        []container.Image
@@ -93,6 +94,14 @@ func WithoutScheduler() Option {
 // Default: nothing is logged.
 func Logger(l logr.Logger) Option {
 	return once("Logger", func(s *settings) { s.logger = l })
+}
+
+// Notices gets sentences about what a living cluster does not do, each once: that the program of an image is not run, although a Pod
+// is to complete by it.
+//
+// Default: they are in the log of the test; with New and without a test, in that of [Logger].
+func Notices(to func(sentence string)) Option {
+	return once("Notices", func(s *settings) { s.notices = to })
 }
 
 // read returns the settings of options.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -54,7 +55,8 @@ func (l *living) options(cmd *cobra.Command) ([]workloads.Option, error) {
 
 // live makes a cluster live. end ends that, and prints what has gone wrong.
 func live(c *fakecluster.Cluster, options []workloads.Option, stderr io.Writer) (end func(), err error) {
-	w, err := workloads.New(c, options...)
+	notices := workloads.Notices(func(sentence string) { fmt.Fprintln(stderr, "fakecluster: serve:", printable.Text(sentence)) })
+	w, err := workloads.New(c, append(slices.Clone(options), notices)...)
 	if err != nil {
 		return nil, fmt.Errorf("workloads: %w", err)
 	}

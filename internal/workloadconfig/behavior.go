@@ -56,7 +56,7 @@ type Behavior struct {
 	Jitter float64 `json:"jitter,omitempty"`
 
 	// RunTime is the time from the start of the container until it exits. Default: a container exits if ExitCode or
-	// OOMKilled is set, if its command is one of true, false, exit and sleep, or if the restart policy of the pod
+	// OOMKilled is set, if its command is known and ends, or if the restart policy of the pod
 	// is Never or OnFailure. Otherwise it runs until the pod is deleted.
 	RunTime time.Duration `json:"-"`
 	// ExitCode is the exit code after RunTime. Default: that of the command, or 0.
@@ -200,6 +200,12 @@ func (b *Behavior) Validate() error {
 		return errors.New("the field NeverReady excludes ReadyDelay")
 	}
 	return nil
+}
+
+// Decides reports whether the behavior says what a container does once it has started, so that its command does not.
+func (b *Behavior) Decides() bool {
+	return b.ReadyDelay > 0 || b.NeverReady || b.UnhealthyAfter > 0 || b.RunTime > 0 || b.ExitCode != nil || b.OOMKilled || b.Message != "" || b.Log != "" ||
+		b.Forever || b.TerminationDelay > 0 || b.TerminationExitCode != nil
 }
 
 func (b *Behavior) fails() bool {

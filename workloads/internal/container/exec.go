@@ -33,7 +33,7 @@ type execHandlers struct {
 
 // HandleExec makes a program available in the container, for exec probes, hooks, kubectl exec, and the scripts of sh -c. name is the
 // first word of the command, or the last part of its path. A program of the same name is replaced. Without handlers there are
-// cat, echo, env, false, hostname, ls, mkdir, printenv, pwd, rm, sh, sleep, tar, test, touch and true.
+// cat, curl, date, echo, env, false, hostname, ls, mkdir, nc, nslookup, printenv, pwd, rm, sh, sleep, tail, tar, test, touch, true and wget.
 func (c *Container) HandleExec(name string, run ExecFunction) {
 	c.exec.mu.Lock()
 	defer c.exec.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *Container) run(ctx context.Context, args []string, s stdio.Streams) (co
 	if len(args) == 0 {
 		return 0, errors.New("the command is empty")
 	}
-	programs := &shell.Shell{Files: c.files, Hostname: c.Hostname, Dir: c.Dir, Environment: c.Environment, Program: c.handled}
+	programs := c.programs()
 	code, found := programs.Run(ctx, shell.Command{Args: args, Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr, TTY: s.TTY})
 	if !found {
 		return 0, shell.NotFound(args[0])

@@ -31,7 +31,8 @@ const (
 type process struct {
 	runtime   *Runtime
 	of        node.Container
-	program   bool // it is a program of the system, which SIGKILL ends
+	program   bool // it is a program of the system or a script, which SIGKILL ends
+	script    bool // it is a script
 	container *Container
 	ctx       context.Context // until SIGTERM
 	cancel    context.CancelFunc

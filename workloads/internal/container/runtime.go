@@ -94,6 +94,12 @@ func (r *Runtime) image(name string) *Image {
 func (r *Runtime) Start(of node.Container) node.Process {
 	image := r.image(of.Spec.Image)
 	p := newProcess(r, of, image.Program != nil)
+	r.begin(p, image.Run)
+	return p
+}
+
+// begin runs the function of a process.
+func (r *Runtime) begin(p *process, function Function) {
 	r.mu.Lock()
 	r.running[p] = true
 	r.mu.Unlock()
@@ -103,9 +109,8 @@ func (r *Runtime) Start(of node.Container) node.Process {
 			defer r.mu.Unlock()
 			delete(r.running, p)
 		}()
-		p.run(image.Run)
+		p.run(function)
 	})
-	return p
 }
 
 // run runs a program of exec on a goroutine of its own.
@@ -132,6 +137,9 @@ func (r *Runtime) Close() {
 	r.mu.Lock()
 	for p := range r.running {
 		p.cancel()
+		if p.script {
+			p.container.kill()
+		}
 	}
 	r.mu.Unlock()
 	done := make(chan struct{})

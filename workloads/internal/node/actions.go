@@ -338,6 +338,7 @@ func (p *pod) run(ctx context.Context, spec *corev1.Container, now time.Time) *r
 	}
 	p.put(p.container(spec, kindOf(p.api, spec.Name), p.nextAttempt(spec.Name), now))
 	p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, events.StartedContainer, "Container started")
+	p.notice(ctx, spec)
 	delete(p.reasons, spec.Name)
 	p.dirty = true
 	return nil
@@ -425,7 +426,7 @@ func (p *pod) configure(ctx context.Context, spec *corev1.Container) error {
 		return err
 	}
 	made := configuration{env: env}
-	if p.node.agent.hasCode(spec) {
+	if p.node.agent.hasCode(p.api, spec) {
 		made.cgroup = p.cgroupOf(spec)
 		if made.root, err = p.root(spec, env, made.cgroup); err != nil {
 			return err

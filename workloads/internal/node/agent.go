@@ -23,6 +23,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
+	"github.com/fakecluster/fakecluster/workloads/internal/shell"
 )
 
 // Behavior is what the containers of some pods do.
@@ -36,6 +37,11 @@ type Config struct {
 	Behaviors []Behavior
 	// Runtimes start containers. The first one that has the image does. Default: all containers follow behaviors.
 	Runtimes []Runtime
+	// Script starts containers whose command the built-in shell knows, unless a runtime has their image or a behavior says what they do. nil: they
+	// follow what can be read from the command.
+	Script func(Container) Process
+	// Notice gets sentences for the user: that the program of an image is not run. nil: they are dropped.
+	Notice func(string)
 	// Files are those of images, by patterns as those of behaviors. The first one that matches applies.
 	Files []ImageFiles
 	// OnlyKnownImages makes the pull of an image fail that neither a runtime nor Files have, and no behavior names.
@@ -81,6 +87,7 @@ type Agent struct {
 
 	mu       sync.Mutex
 	reported map[string]bool // unknown images
+	noticed  map[string]bool // images whose program is not run
 	awaited  *awaited        // by WaitReady
 }
 
@@ -92,7 +99,7 @@ func Start(ctx context.Context, config Config) (*Agent, error) {
 		return nil, err
 	}
 	config.DNS = cmp.Or(config.DNS, defaultDNS)
-	a := &Agent{config: config, reported: map[string]bool{}, byName: map[string]*node{}, lister: config.Informers.Core().V1().Nodes().Lister(),
+	a := &Agent{config: config, reported: map[string]bool{}, noticed: map[string]bool{}, byName: map[string]*node{}, lister: config.Informers.Core().V1().Nodes().Lister(),
 		services: config.Informers.Core().V1().Services().Lister()}
 	if a.behaviors, err = newBehaviors(config.Behaviors); err != nil {
 		return nil, err
@@ -236,6 +243,9 @@ func (a *Agent) start(c Container) Process {
 			return r.Start(c)
 		}
 	}
+	if a.runsScript(c.Pod, c.Spec) {
+		return a.config.Script(c)
+	}
 	return startSimulated(a.plan(c.Pod, c.Spec, c.Kind, c.Attempt), c)
 }
 
@@ -243,12 +253,31 @@ func (a *Agent) start(c Container) Process {
 func (a *Agent) plan(pod *corev1.Pod, spec *corev1.Container, kind ContainerKind, attempt int) plan {
 	b := a.behaviors.of(pod, spec)
 	p := planFor(a.config.Seed, b, pod, spec, kind, attempt)
-	if a.config.OnlyKnownImages && b == nil && !a.hasCode(spec) && a.imageFiles(spec.Image) == nil {
+	if a.config.OnlyKnownImages && b == nil && !a.hasFunction(spec) && a.imageFiles(spec.Image) == nil {
 		name := imageName(spec.Image)
 		p.pullError = fmt.Sprintf("rpc error: code = NotFound desc = failed to pull and unpack image %q: failed to resolve reference %q: %s: not found", name, name, name)
 		a.unknown(pod, spec)
 	}
 	return p
+}
+
+// notice says once for each image that its program is not run, if that makes a difference: the container is to complete.
+func (p *pod) notice(ctx context.Context, spec *corev1.Container) {
+	a, kind := p.node.agent, kindOf(p.api, spec.Name)
+	completes := kind == Init || kind == Main && p.api.Spec.RestartPolicy != corev1.RestartPolicyAlways
+	if b := a.behaviors.of(p.api, spec); !completes || a.config.Notice == nil || pauses(spec) || a.hasCode(p.api, spec) || b != nil && b.Decides() {
+		return
+	}
+	a.mu.Lock()
+	first := !a.noticed[spec.Image]
+	a.noticed[spec.Image] = true
+	a.mu.Unlock()
+	if !first {
+		return
+	}
+	sentence := fmt.Sprintf("the program of the image %s is not run: the container completes with exit code 0. A function, a program of this machine or a behavior says what it does", spec.Image)
+	p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, "ProgramNotRun", "fakecluster: %s", sentence)
+	a.config.Notice(fmt.Sprintf("container %s of pod %s: %s", spec.Name, p.key(), sentence))
 }
 
 // unknown reports an image without a function or behavior, once.
@@ -267,8 +296,22 @@ func (a *Agent) unknown(pod *corev1.Pod, spec *corev1.Container) {
 	}
 }
 
-// hasCode reports whether a runtime has the image of a container.
-func (a *Agent) hasCode(spec *corev1.Container) bool {
+// hasCode reports whether something of a container is run: its image has a function or a program, or its command is known.
+func (a *Agent) hasCode(pod *corev1.Pod, spec *corev1.Container) bool {
+	return a.hasFunction(spec) || a.runsScript(pod, spec)
+}
+
+// runsScript reports whether the built-in shell runs the command of a container whose image has no function.
+func (a *Agent) runsScript(pod *corev1.Pod, spec *corev1.Container) bool {
+	if a.config.Script == nil || pauses(spec) || !shell.Knows(slices.Concat(spec.Command, spec.Args)) {
+		return false
+	}
+	b := a.behaviors.of(pod, spec)
+	return b == nil || !b.Decides()
+}
+
+// hasFunction reports whether a runtime has the image of a container.
+func (a *Agent) hasFunction(spec *corev1.Container) bool {
 	return slices.ContainsFunc(a.config.Runtimes, func(r Runtime) bool { return r.Has(spec.Image) })
 }
 

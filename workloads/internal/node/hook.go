@@ -43,7 +43,7 @@ const hookDelay = 10 * time.Millisecond
 // startHook runs a hook by the kubelet's code, and calls ended when it is over. It returns nil if there is nothing to run: the
 // container does not have a hook or code, or the hook sleeps.
 func (p *pod) startHook(ctx context.Context, c *container, handler *corev1.LifecycleHandler, ended func(error)) *hook {
-	if handler == nil || handler.Sleep != nil || !p.node.agent.hasCode(c.spec) {
+	if handler == nil || handler.Sleep != nil || !p.node.agent.hasCode(p.api, c.spec) {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)

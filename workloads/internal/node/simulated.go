@@ -158,6 +158,11 @@ func (s *simulated) Exec(ctx context.Context, command []string, streams stdio.St
 	}
 	c := &s.container
 	programs := &shell.Shell{Files: root, Hostname: c.Hostname, Dir: c.Spec.WorkingDir, Environment: append([]string{"HOSTNAME=" + c.Hostname}, c.Environment...)}
+	if c.Host != nil {
+		sockets := c.Host.NewProcess()
+		programs.Dial = sockets.Dial
+		context.AfterFunc(ctx, sockets.Close) // the context ends with the program
+	}
 	type result struct {
 		code  int
 		found bool

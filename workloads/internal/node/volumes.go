@@ -321,7 +321,7 @@ func (p *pod) hasCode() bool {
 		return true
 	}
 	podutil.VisitContainers(&p.api.Spec, podutil.AllContainers, func(c *corev1.Container, _ podutil.ContainerType) bool {
-		has = p.node.agent.hasCode(c)
+		has = p.node.agent.hasCode(p.api, c)
 		return !has
 	})
 	return has

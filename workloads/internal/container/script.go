@@ -1,0 +1,62 @@
+package container
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/shell"
+)
+
+// terminated is the exit code of a program that SIGTERM has ended.
+const terminated = 143
+
+// StartScript starts a container whose command the built-in shell knows.
+func (r *Runtime) StartScript(of node.Container) node.Process {
+	p := newProcess(r, of, true)
+	p.script = true
+	r.begin(p, p.runScript)
+	return p
+}
+
+// runScript runs the command of the container. It does not handle SIGTERM, which does not end the first process of a PID namespace; one
+// of several that share a namespace dies of it.
+func (p *process) runScript(ctx context.Context, c *Container) error {
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	var died atomic.Bool
+	if spec := &p.of.Pod.Spec; spec.HostPID || ptr.Deref(spec.ShareProcessNamespace, false) {
+		defer context.AfterFunc(ctx, func() {
+			died.Store(true)
+			cancel()
+		})()
+	}
+	go func() {
+		select {
+		case <-c.killed:
+			cancel()
+		case <-run.Done():
+		}
+	}()
+	programs := c.programs()
+	programs.Passed = time.Since(p.of.StartedAt) // not 0 if the container has run before
+	code, _ := programs.Run(run, shell.Command{
+		Args: slices.Concat(c.Command, c.Args), Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, TTY: p.of.Spec.TTY,
+	})
+	if died.Load() {
+		code = terminated
+	}
+	if code == 0 {
+		return nil
+	}
+	return Exit(code)
+}
+
+// programs returns the shell of the container.
+func (c *Container) programs() *shell.Shell {
+	return &shell.Shell{Files: c.files, Hostname: c.Hostname, Dir: c.Dir, Environment: c.Environment, Program: c.handled, Dial: c.Dial}
+}

@@ -1,0 +1,130 @@
+package workloads_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fakecluster/fakecluster/workloads"
+)
+
+// endOf returns how the first container of a Pod has ended.
+func (w world) endOf(pod string) string {
+	w.Helper()
+	p, err := w.client.CoreV1().Pods("default").Get(w.Context(), pod, metav1.GetOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, s := range append(p.Status.ContainerStatuses, p.Status.InitContainerStatuses...) {
+		if t := s.State.Terminated; t != nil {
+			return fmt.Sprintf("%s %d after %v", t.Reason, t.ExitCode, t.FinishedAt.Sub(t.StartedAt.Time))
+		}
+	}
+	return string(p.Status.Phase)
+}
+
+// TestKnownCommandsAreRun proves that a container whose command is known has the log, the exit code and the time that the command has.
+func TestKnownCommandsAreRun(t *testing.T) {
+	inBubble(t, func(w world) {
+		for i, c := range []struct{ command, end, log string }{
+			{`[sh, -c, "echo hello; exit 3"]`, "Error 3 after 0s", "hello\n"},
+			{`[sh, -c, "for i in 1 2; do echo $i; sleep 2; done"]`, "Completed 0 after 4s", "1\n2\n"},
+			{`["false"]`, "Error 1 after 0s", ""},
+			{`[sleep, "5"]`, "Completed 0 after 5s", ""},
+			{`[sh, -c, "test -f /var/run/secrets/kubernetes.io/serviceaccount/token && echo $KUBERNETES_SERVICE_HOST $(hostname)"]`, "Completed 0 after 0s", "10.0.0.1 c4\n"},
+			{`[wget, -qO-, "http://web"]`, "Completed 0 after 0s", "served\n"},
+			{`[wget, -qO-, "http://none"]`, "Error 1 after 0s", "wget: bad address 'none'\n"},
+			{`[sh, -c, "curl -sf http://web/missing"]`, "Error 22 after 0s", ""},
+			{`[curl, "http://web:81"]`, "Error 7 after 0s", "curl: (7) Failed to connect to web port 81: Could not connect to server\n"},
+			{`[nslookup, none]`, "Error 1 after 0s", "Server:\t\t10.0.0.10\nAddress:\t10.0.0.10:53\n\n** server can't find none.default.svc.cluster.local: NXDOMAIN\n"},
+			{`[nc, -zv, web, "80"]`, "Completed 0 after 0s", ""},
+			{`[sh, -c, "nginx -t"]`, "Completed 0 after 1s", ""}, // unknown: it is not run
+		} {
+			name := fmt.Sprint("c", i)
+			if i == 0 {
+				w.createPod("server", "containers: [{name: c, image: server, ports: [{containerPort: 80}]}]")
+				w.patch("pods", "server", `{"metadata": {"labels": {"app": "web"}}}`)
+				w.post("apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}, ports: [{name: a, port: 80}, {name: b, port: 81}]}")
+				w.pass(10 * time.Second)
+			}
+			w.createPod(name, "restartPolicy: Never\ncontainers: [{name: c, image: busybox, command: "+c.command+"}]")
+			w.pass(20 * time.Second)
+			equal(w.T, c.command, w.endOf(name), c.end)
+			got := w.log(name, corev1.PodLogOptions{})
+			if c.log != "" || !strings.Contains(c.command, "nc") {
+				equal(w.T, "the log of "+c.command, got, c.log)
+			}
+		}
+	}, workloads.Nodes(1), workloads.Image("server", func(ctx context.Context, c *workloads.Container) error {
+		l, err := c.Listen("tcp", ":80")
+		if err != nil {
+			return err
+		}
+		server := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/" {
+				http.NotFound(rw, r)
+				return
+			}
+			fmt.Fprintln(rw, "served")
+		})}
+		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+		_ = server.Serve(l)
+		return nil
+	}))
+}
+
+// TestWhatIsNotRunIsSaid proves that a Pod which completes without its program says so, once for each image.
+func TestWhatIsNotRunIsSaid(t *testing.T) {
+	var said []string
+	inBubble(t, func(w world) {
+		for _, name := range []string{"a", "b"} {
+			w.createPod(name, "restartPolicy: Never\ncontainers: [{name: c, image: migrate}]")
+			w.pass(5 * time.Second)
+		}
+		w.createPod("known", "restartPolicy: Never\ncontainers: [{name: c, image: busybox, command: [sleep, '1']}]")
+		w.createPod("decided", "restartPolicy: Never\ncontainers: [{name: c, image: decided}]")
+		w.createPod("server", "containers: [{name: c, image: server}]")
+		w.pass(5 * time.Second)
+		const sentence = "the program of the image migrate is not run: the container completes with exit code 0. " +
+			"A function, a program of this machine or a behavior says what it does"
+		w.isLogged("a", "ProgramNotRun: fakecluster: "+sentence)
+		if len(said) != 1 || said[0] != "container c of pod default/a: "+sentence {
+			w.Errorf("it says %q", said)
+		}
+	}, workloads.Nodes(1), workloads.Notices(func(s string) { said = append(said, s) }), workloads.Behaviors(workloads.Behavior{Image: "decided", RunTime: time.Second}))
+}
+
+// TestAnInitContainerWaitsForAService proves that the loop of the Kubernetes documentation ends when the Service exists.
+func TestAnInitContainerWaitsForAService(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.createPod("app", `
+initContainers: [{name: wait, image: busybox, command: [sh, -c, "until nslookup mydb.default.svc.cluster.local; do echo waiting for mydb; sleep 2; done"]}]
+containers: [{name: c, image: nginx}]`)
+		w.pass(time.Minute)
+		equal(w.T, "the phase", w.endOf("app"), "Pending")
+		w.post("apiVersion: v1\nkind: Service\nmetadata: {name: mydb}\nspec: {ports: [{port: 80}]}")
+		w.pass(5 * time.Second)
+		equal(w.T, "the phase", field(w.object("pods", "app"), "status.phase"), "Running")
+	}, workloads.Nodes(1))
+}
+
+// TestProbesOfKnownCommands proves that the example of the documentation for liveness probes restarts, and that a probe of a port at which
+// nothing listens fails.
+func TestProbesOfKnownCommands(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.createPod("liveness", `containers: [{name: c, image: busybox, args: [/bin/sh, -c, "touch /tmp/healthy; sleep 30; rm -f /tmp/healthy; sleep 600"],
+  livenessProbe: {exec: {command: [cat, /tmp/healthy]}, initialDelaySeconds: 5, periodSeconds: 5}}]`)
+		w.createPod("port", `containers: [{name: c, image: busybox, command: [sleep, "3600"], readinessProbe: {tcpSocket: {port: 80}, periodSeconds: 1}}]`)
+		w.pass(30 * time.Second)
+		w.pass(60 * time.Second)
+		w.isLogged("liveness", "Unhealthy: Liveness probe failed: cat: /tmp/healthy: No such file or directory\n")
+		w.isLogged("liveness", "Killing: Container c failed liveness probe, will be restarted")
+		w.isLogged("port", "Unhealthy: Readiness probe failed: dial tcp 10.244.0.2:80: connect: connection refused")
+	}, workloads.Nodes(1))
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -19,12 +20,15 @@ type living struct {
 	workloads bool
 	nodes     int
 	config    string
+	programs  []string
 }
 
 func (l *living) describe(flags *pflag.FlagSet) {
 	flags.BoolVar(&l.workloads, "workloads", false, `run Kubernetes' controllers and scheduler, and nodes whose pods start, become ready
 and complete, without images (docs/workloads.md)`)
 	flags.IntVar(&l.nodes, "nodes", 0, "with --workloads: the number of nodes, which are in two zones (default 3)")
+	flags.StringArrayVar(&l.programs, "program", nil, `with --workloads, as IMAGE=PATH: run the containers of an image as this program of the machine, on Linux, with the container's
+arguments, environment, volumes and Services (docs/containers.md); may be repeated`)
 	flags.StringVar(&l.config, "workloads-config", "", `with --workloads: a YAML file with any of nodes, behaviors (what containers do), controllers
 and scheduler, as the field workloads of scenario files has them`)
 }
@@ -36,6 +40,8 @@ func (l *living) options(cmd *cobra.Command) ([]workloads.Option, error) {
 	switch {
 	case !l.workloads && nodes:
 		return nil, usageError{errors.New("--nodes: needs --workloads")}
+	case !l.workloads && len(l.programs) > 0:
+		return nil, usageError{errors.New("--program: needs --workloads")}
 	case !l.workloads && config:
 		return nil, usageError{errors.New("--workloads-config: needs --workloads")}
 	case !l.workloads:
@@ -49,6 +55,13 @@ func (l *living) options(cmd *cobra.Command) ([]workloads.Option, error) {
 	}
 	if config {
 		options = append(options, workloads.ConfigFile(l.config))
+	}
+	for _, program := range l.programs {
+		image, path, ok := strings.Cut(program, "=")
+		if !ok || image == "" || path == "" {
+			return nil, usageError{fmt.Errorf("--program: %q is not IMAGE=PATH, such as ghcr.io/acme/operator=./bin/manager", program)}
+		}
+		options = append(options, workloads.Command(image, path))
 	}
 	return options, nil
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -109,6 +110,47 @@ func TestServeKeepsNamespacesForTheirGrace(t *testing.T) {
 	}
 }
 
+// TestServeRunsAProgram proves that --program runs a program of the machine as the container of its image.
+func TestServeRunsAProgram(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("programs of containers run on Linux only")
+	}
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	child := startServe(t, "--kubeconfig", kubeconfig, "--workloads", "--nodes", "1", "--program", "example.com/tool=/bin/sh")
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := kubernetes.NewForConfigOrDie(config).CoreV1().Pods("default")
+	changes, err := pods.Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer changes.Stop()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "tool"}, Spec: corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever,
+		Containers:    []corev1.Container{{Name: "c", Image: "example.com/tool:v1", Args: []string{"-c", `echo "$0 on $COLOR"; exit 3`, "runs"}, Env: []corev1.EnvVar{{Name: "COLOR", Value: "red"}}}},
+	}}
+	if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for change := range changes.ResultChan() {
+		p, ok := change.Object.(*corev1.Pod)
+		if !ok || p.Status.Phase != corev1.PodFailed {
+			continue
+		}
+		if code := p.Status.ContainerStatuses[0].State.Terminated.ExitCode; code != 3 {
+			t.Errorf("the exit code is %d", code)
+		}
+		break
+	}
+	log, err := pods.GetLogs("tool", &corev1.PodLogOptions{}).DoRaw(t.Context())
+	if err != nil || string(log) != "runs on red\n" {
+		t.Errorf("the log is %q, %v", log, err)
+	}
+	child.end(syscall.SIGTERM)
+}
+
 // waitForReplicas returns when the Deployment web has as many replicas available.
 func waitForReplicas(t *testing.T, client kubernetes.Interface, n int32) {
 	t.Helper()
@@ -144,6 +186,10 @@ func TestServeRejectsWrongWorkloads(t *testing.T) {
 	}{
 		{"nodes alone", "", []string{"--nodes", "2"}, 2, "--nodes: needs --workloads"},
 		{"a configuration alone", "", []string{"--workloads-config", config}, 2, "--workloads-config: needs --workloads"},
+		{"a program alone", "", []string{"--program", "a=b"}, 2, "--program: needs --workloads"},
+		{"a program without an image", "", []string{"--workloads", "--program", "bin/manager"}, 2,
+			`--program: "bin/manager" is not IMAGE=PATH, such as ghcr.io/acme/operator=./bin/manager`},
+		{"a program that does not exist", "", []string{"--workloads", "--program", "operator=/none"}, 1, "workloads: Image or Command: the program /none: "},
 		{"no nodes", "", []string{"--workloads", "--nodes", "0"}, 2, "--nodes: there has to be at least one, and not 0"},
 		{"a recording", "", []string{"--workloads", "--record", filepath.Join(t.TempDir(), "session.yaml")}, 2,
 			"--record and --workloads exclude each other: a scenario has the requests of clients only"},

@@ -88,6 +88,9 @@ func (d *description) write() (string, error) {
 	}
 	var lines []string
 	for _, event := range d.events {
+		if reason, _, _ := unstructured.NestedString(event.Object, "reason"); reason == "ProgramNotRun" {
+			continue // it is for users of workloads; the nodes of the real cluster do not record it
+		}
 		line, err := d.event(event, d.numbered)
 		if err != nil {
 			return "", err

@@ -39,5 +39,5 @@ func LastWrites(c Source, most int) (lines []string) {
 		}
 		lines = append(lines, oneLine(line))
 	}
-	return lines[max(0, len(lines)-most):]
+	return lines[max(0, len(lines)-max(0, most)):]
 }

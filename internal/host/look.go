@@ -138,7 +138,7 @@ type Lines struct {
 }
 
 func getLastWrites(c call, l LastWrites) (Lines, error) {
-	if l.Most == 0 {
+	if l.Most <= 0 {
 		l.Most = 20
 	}
 	return Lines{append([]string{}, c.cluster.LastWrites(l.Most)...)}, nil

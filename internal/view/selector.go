@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -79,7 +79,7 @@ func (s Selector) one(namespace string) (key string, ok bool) {
 		return "", false
 	}
 	name, ok := s.fields.RequiresExactMatch("metadata.name")
-	if !ok || name == "" || len(path.IsValidPathSegmentName(name)) > 0 {
+	if !ok || name == "" || len(content.IsPathSegmentName(name)) > 0 {
 		return "", false
 	}
 	return s.version.Resource.Key(namespace, name), true

@@ -24,7 +24,7 @@ type transfer struct {
 	url, method, body, out string
 	header                 http.Header
 	quiet, fail, show      bool // show: print errors although quiet
-	head, verbose, follow  bool
+	head, follow           bool
 	insecure               bool
 	authority              string // a file
 	status                 string // of curl -w

@@ -13,6 +13,8 @@ import (
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/kubelet/events"
 	"k8s.io/kubernetes/pkg/kubelet/util/format"
+	"k8s.io/kubernetes/pkg/securitycontext"
+	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
@@ -437,7 +439,18 @@ func (p *pod) configure(ctx context.Context, spec *corev1.Container) error {
 			return err
 		}
 	}
+	if err := breaksNonRoot(p.api, spec); err != nil {
+		return err
+	}
 	p.configurations[spec.Name] = made
+	return nil
+}
+
+// breaksNonRoot returns an error for a container that is root, and may not be. The user of an image is not known.
+func breaksNonRoot(pod *corev1.Pod, spec *corev1.Container) error {
+	if s := securitycontext.DetermineEffectiveSecurityContext(pod, spec); s != nil && ptr.Deref(s.RunAsNonRoot, false) && ptr.Deref(s.RunAsUser, 1) == 0 {
+		return fmt.Errorf("container's runAsUser breaks non-root policy (pod: %q, container: %s)", format.Pod(pod), spec.Name)
+	}
 	return nil
 }
 

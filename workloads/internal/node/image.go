@@ -10,6 +10,7 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/kubelet/events"
+	"k8s.io/kubernetes/pkg/util/parsers"
 )
 
 // retry is when something that has failed is tried again. The delays double.
@@ -52,6 +53,12 @@ func (p *pod) imageOfVolume(ctx context.Context, i int) image {
 
 // pull begins to pull an image. It returns how long that takes, or why it does not begin.
 func (p *pod) pull(i image, now time.Time) (time.Duration, *reason) {
+	if _, _, _, err := parsers.ParseImageName(i.name); err != nil {
+		message := fmt.Sprintf("Failed to apply default image tag %q: %v", i.name, err)
+		i.record(corev1.EventTypeWarning, events.FailedToInspectImage, "%s", message)
+		p.pass.again(now.Add(retryPeriod))
+		return 0, &reason{"InvalidImageName", message}
+	}
 	if p.node.images[i.name] && i.policy != corev1.PullAlways && i.plan.pullError == "" {
 		return 0, nil
 	}

@@ -10,7 +10,7 @@ import (
 
 // TestDocsNameTestsOfPromises proves that each promise of docs/promises.md names a test, and that the test is in the package that the page says.
 func TestDocsNameTestsOfPromises(t *testing.T) {
-	row := regexp.MustCompile("^\\| (.*) \\| (.*) \\|$")
+	row := regexp.MustCompile(`^\| (.*) \| (.*) \|$`)
 	tests := regexp.MustCompile("((?:`(?:Test|Fuzz)\\w+`(?:, )?)+) in `([a-z/]+)`")
 	promises := 0
 	for line := range strings.Lines(page(t, "docs/promises.md")) {
@@ -23,8 +23,8 @@ func TestDocsNameTestsOfPromises(t *testing.T) {
 		if len(named) == 0 {
 			t.Errorf("the promise %q names no test", found[1])
 		}
-		for _, of := range named {
-			files, err := filepath.Glob(filepath.Join(repository, filepath.FromSlash(of[2]), "*_test.go"))
+		for _, tested := range named {
+			files, err := filepath.Glob(filepath.Join(repository, filepath.FromSlash(tested[2]), "*_test.go"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,9 +36,9 @@ func TestDocsNameTestsOfPromises(t *testing.T) {
 				}
 				code.Write(text)
 			}
-			for name := range strings.SplitSeq(of[1], ", ") {
+			for name := range strings.SplitSeq(tested[1], ", ") {
 				if name = strings.Trim(name, "`"); !strings.Contains(code.String(), "\nfunc "+name+"(") {
-					t.Errorf("the package %s does not have the test %s", of[2], name)
+					t.Errorf("the package %s does not have the test %s", tested[2], name)
 				}
 			}
 		}

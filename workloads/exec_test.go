@@ -198,8 +198,8 @@ func TestExecEndsWithItsClient(t *testing.T) {
 				t.Errorf("%q: %v", command, err)
 			}
 			w.pass(0)
-			if at := ended.Swap(nil); at == nil || at.Sub(began).Round(time.Second) != time.Minute {
-				t.Errorf("%q has ended at %v", command, at)
+			if moment := ended.Swap(nil); moment == nil || moment.Sub(began).Round(time.Second) != time.Minute {
+				t.Errorf("%q has ended at %v", command, moment)
 			}
 		}
 	}, workloads.Nodes(1), workloads.Image("app", func(ctx context.Context, c *workloads.Container) error {

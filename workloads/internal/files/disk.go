@@ -71,11 +71,11 @@ func (t *Tree) openOnDisk(name string) (fs.File, error) {
 
 // writeOnDisk writes a file. Renaming lets a reader see the old content or the new one. The caller holds the lock.
 func (t *Tree) writeOnDisk(name string, file File) error {
-	at := filepath.FromSlash(name)
-	if err := t.disk.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+	path := filepath.FromSlash(name)
+	if err := t.disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	temporary := filepath.Join(filepath.Dir(at), ".write-"+rand.Text())
+	temporary := filepath.Join(filepath.Dir(path), ".write-"+rand.Text())
 	w, err := t.disk.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (t *Tree) writeOnDisk(name string, file File) error {
 	_, err = w.Write(file.Data)
 	err = errors.Join(err, w.Chmod(file.Mode.Perm()), w.Close())
 	if err == nil {
-		err = t.disk.Rename(temporary, at)
+		err = t.disk.Rename(temporary, path)
 	}
 	if err != nil {
 		_ = t.disk.Remove(temporary)

@@ -254,11 +254,11 @@ func tail(ctx context.Context, s *Shell, c *Command) int {
 			code = c.fail(1, "can't open '%s': %s", name, reason(err))
 			continue
 		}
-		all := strings.SplitAfter(string(data), "\n")
-		if n := len(all); n > 0 && all[n-1] == "" {
-			all = all[:n-1]
+		rows := strings.SplitAfter(string(data), "\n")
+		if n := len(rows); n > 0 && rows[n-1] == "" {
+			rows = rows[:n-1]
 		}
-		_, _ = io.WriteString(c.Stdout, strings.Join(all[max(0, len(all)-lines):], ""))
+		_, _ = io.WriteString(c.Stdout, strings.Join(rows[max(0, len(rows)-lines):], ""))
 	}
 	if follow {
 		<-ctx.Done()

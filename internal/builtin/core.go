@@ -89,18 +89,18 @@ var core = group{name: "", kinds: []kind{
 	},
 	{
 		kind: "Pod", plural: "pods", singular: "pod", short: []string{"po"}, categories: []string{"all"},
-		answersDeleted: true, versions: v1, strategy: pod.Strategy, attributes: pod.GetAttrs, plainFields: []string{"spec.nodeName", "status.phase"},
+		answersDeleted: true, versions: v1, strategy: podStrategy{pod.Strategy, pod.Strategy, pod.Strategy, pod.Strategy}, attributes: pod.GetAttrs, plainFields: []string{"spec.nodeName", "status.phase"},
 		subresources: map[string]subresource{
 			"attach":              {kind: corev1.SchemeGroupVersion.WithKind("PodAttachOptions"), verbs: connectVerbs, connection: podAttach},
 			"binding":             {kind: corev1.SchemeGroupVersion.WithKind("Binding"), verbs: createVerb, action: binding},
-			"ephemeralcontainers": {strategy: pod.EphemeralContainersStrategy, noTable: true, resetsNone: true},
+			"ephemeralcontainers": {strategy: podSubresourceStrategy{pod.EphemeralContainersStrategy, pod.EphemeralContainersStrategy, nil}, noTable: true, resetsNone: true},
 			"eviction":            {kind: policyv1.SchemeGroupVersion.WithKind("Eviction"), verbs: createVerb, action: eviction},
 			"exec":                {kind: corev1.SchemeGroupVersion.WithKind("PodExecOptions"), verbs: connectVerbs, connection: podExec},
 			"log":                 {verbs: []string{"get"}, connection: podLog},
 			"portforward":         {kind: corev1.SchemeGroupVersion.WithKind("PodPortForwardOptions"), verbs: connectVerbs, connection: podPortForward},
 			"proxy":               {kind: corev1.SchemeGroupVersion.WithKind("PodProxyOptions"), verbs: proxyVerbs, connection: podProxy},
-			"resize":              {strategy: pod.ResizeStrategy, noTable: true, resetsNone: true},
-			"status":              {strategy: podStatusStrategy{pod.StatusStrategy, pod.StatusStrategy, pod.StatusStrategy}},
+			"resize":              {strategy: podSubresourceStrategy{pod.ResizeStrategy, pod.ResizeStrategy, nil}, noTable: true, resetsNone: true},
+			"status":              {strategy: podSubresourceStrategy{pod.StatusStrategy, pod.StatusStrategy, pod.StatusStrategy}},
 		},
 	},
 	{

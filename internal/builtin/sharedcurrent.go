@@ -32,19 +32,37 @@ func (s endpointSliceStrategy) PrepareForUpdate(ctx context.Context, obj, old ru
 	s.Strategy.PrepareForUpdate(ctx, obj, old)
 }
 
-// podStatusStrategy is the strategy of the status of Pods. Upstream's assigns the current spec to
-// the new object, and then removes unused fields from it.
-type podStatusStrategy struct {
-	registryrest.RESTUpdateStrategy
+// podStrategy is the strategy of Pods. Upstream's assigns the current status to the new object, and then removes fields of mounts from it.
+type podStrategy struct {
+	resource.Strategy
 	registryrest.DeclarativeValidationStrategy
 	registryrest.ResetFieldsStrategy
+	registryrest.RESTGracefulDeleteStrategy
 }
 
 // PrepareForUpdate implements RESTUpdateStrategy.
-func (s podStatusStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
+func (s podStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	if current, ok := old.(*api.Pod); ok {
 		copied := *current
-		copied.Spec = *current.Spec.DeepCopy()
+		copied.Status = *current.Status.DeepCopy()
+		old = &copied
+	}
+	s.Strategy.PrepareForUpdate(ctx, obj, old)
+}
+
+// podSubresourceStrategy is the strategy of a subresource of Pods. Upstream's assigns the current spec or status to
+// the new object, and then removes unused fields from it.
+type podSubresourceStrategy struct {
+	registryrest.RESTUpdateStrategy
+	registryrest.DeclarativeValidationStrategy
+	registryrest.ResetFieldsStrategy // nil: the subresource resets none
+}
+
+// PrepareForUpdate implements RESTUpdateStrategy.
+func (s podSubresourceStrategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
+	if current, ok := old.(*api.Pod); ok {
+		copied := *current
+		copied.Spec, copied.Status = *current.Spec.DeepCopy(), *current.Status.DeepCopy()
 		old = &copied
 	}
 	s.RESTUpdateStrategy.PrepareForUpdate(ctx, obj, old)

@@ -254,11 +254,11 @@ func (e *exploration) once(what schedule, probes bool) *run {
 }
 
 func (e *exploration) inBubble(r *run) {
-	of := ""
+	bubbleID := ""
 	defer func() {
 		// The runtime ends a bubble so if goroutines are left in it that wait for ever.
 		if p := recover(); p != nil {
-			left := leftOver(of)
+			left := leftOver(bubbleID)
 			if !strings.Contains(fmt.Sprint(p), "deadlock") || left == "" {
 				panic(p)
 			}
@@ -266,7 +266,7 @@ func (e *exploration) inBubble(r *run) {
 		}
 	}()
 	synctest.Test(e.t, func(t *testing.T) {
-		of, r.t = bubbleOf(), &recorder{TB: t}
+		bubbleID, r.t = bubbleOf(), &recorder{TB: t}
 		done := make(chan struct{})
 		go func() { // which the body may end
 			defer close(done)

@@ -17,7 +17,6 @@ var reasons = []struct {
 	{regexp.MustCompile(`strategic-merge-patch[\s\S]*\n-.*` + wrongDirective + `[\s\S]*\n\+.*` + wrongDirective), "which of two wrong directives of a patch is named is chance"},
 	{regexp.MustCompile(`\n- "message": "admission webhook \\"(re)?validating\.example\.com\\"[\s\S]*\n\+ "message": "admission webhook \\"(re)?validating\.example\.com\\"`), "which of two webhooks that refuse is named is chance: a real server calls them at once"},
 	{regexp.MustCompile(`"kind": "CertificateSigningRequest"[\s\S]*\n-  "status": \{\}`), "an empty certificate is another text than none in protobuf, so that a real server writes it"},
-	{regexp.MustCompile(`^REVIEWS [\s\S]*\n-"(re)?(mutating|validating)"\n`), "a real server began with an outdated object from its cache, and called the webhooks of a write again"},
 	{regexp.MustCompile(`\n-the stream was reset`), "a real server panics, and ends the connection"},
 }
 

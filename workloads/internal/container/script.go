@@ -16,8 +16,8 @@ import (
 const terminated = 143
 
 // StartScript starts a container whose command the built-in shell knows.
-func (r *Runtime) StartScript(of node.Container) node.Process {
-	p := newProcess(r, of, true)
+func (r *Runtime) StartScript(container node.Container) node.Process {
+	p := newProcess(r, container, true)
 	p.script = true
 	r.begin(p, p.runScript)
 	return p

@@ -332,7 +332,7 @@ func (s *Shell) check(c *Command, args []string) (bool, error) {
 }
 
 // each calls a function for each argument that is not a flag. Flags are those of the string.
-func (c *Command) each(ctx context.Context, flags string, do func(name, at string) error) int {
+func (c *Command) each(ctx context.Context, flags string, do func(name, path string) error) int {
 	code := 0
 	for _, a := range c.Args[1:] {
 		if ctx.Err() != nil {
@@ -358,22 +358,22 @@ func (c *Command) has(flag string) bool {
 }
 
 func mkdir(ctx context.Context, s *Shell, c *Command) int {
-	return c.each(ctx, "p", func(_, at string) error { return s.Files.Mkdir(at) })
+	return c.each(ctx, "p", func(_, path string) error { return s.Files.Mkdir(path) })
 }
 
 func touch(ctx context.Context, s *Shell, c *Command) int {
-	return c.each(ctx, "", func(_, at string) error {
-		data, err := s.read(ctx, at)
+	return c.each(ctx, "", func(_, path string) error {
+		data, err := s.read(ctx, path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		return s.Files.WriteFile(at, data, 0o644)
+		return s.Files.WriteFile(path, data, 0o644)
 	})
 }
 
 func rm(ctx context.Context, s *Shell, c *Command) int {
-	return c.each(ctx, "rfR", func(_, at string) error {
-		info, err := fs.Stat(s.Files, relative(at))
+	return c.each(ctx, "rfR", func(_, path string) error {
+		info, err := fs.Stat(s.Files, relative(path))
 		switch {
 		case err != nil && c.has("f"):
 			return nil
@@ -382,6 +382,6 @@ func rm(ctx context.Context, s *Shell, c *Command) int {
 		case info.IsDir() && !c.has("r") && !c.has("R"):
 			return fs.ErrInvalid
 		}
-		return s.Files.Remove(at)
+		return s.Files.Remove(path)
 	})
 }

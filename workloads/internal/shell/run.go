@@ -142,8 +142,8 @@ func (r *session) script(ctx context.Context, text string) {
 }
 
 // list runs commands one after the other.
-func (r *session) list(ctx context.Context, all script) {
-	for i, p := range all {
+func (r *session) list(ctx context.Context, commands script) {
+	for i, p := range commands {
 		if r.exited || r.jump != "" || ctx.Err() != nil {
 			return
 		}
@@ -151,7 +151,7 @@ func (r *session) list(ctx context.Context, all script) {
 			continue
 		}
 		r.pipeline(ctx, p)
-		if last := i+1 == len(all) || all[i+1].after == ""; r.errexit && r.code != 0 && !p.negated && last && !r.asks {
+		if last := i+1 == len(commands) || commands[i+1].after == ""; r.errexit && r.code != 0 && !p.negated && last && !r.asks {
 			r.exited = true
 		}
 	}
@@ -395,9 +395,9 @@ func lookup(environment []string, name string) string {
 }
 
 // redirect changes the streams of a command. The functions that it returns write the files when the command has ended.
-func (r *session) redirect(ctx context.Context, c *Command, all []redirect) (closing []func() error, err error) {
+func (r *session) redirect(ctx context.Context, c *Command, redirects []redirect) (closing []func() error, err error) {
 	l := limitsOf(ctx)
-	for _, to := range all {
+	for _, to := range redirects {
 		name := strings.Join(r.expand(ctx, to.file, false), "")
 		if to.operator == "<" {
 			data, err := r.shell.read(ctx, c.absolute(name))

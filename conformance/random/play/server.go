@@ -64,6 +64,7 @@ type answer struct {
 	code   int
 	header http.Header
 	body   []byte
+	calls  []call // those of a step with the method Reviews
 }
 
 const (
@@ -74,7 +75,7 @@ const (
 // do makes the request of a step, and remembers what references need.
 func (s *state) do(ctx context.Context, step Step) (answer, error) {
 	if step.Method == Reviews {
-		return answer{code: http.StatusOK, body: s.server.webhooks.take(s.server.name + "/" + step.Path)}, nil
+		return reviewed(s.server.webhooks.take(s.server.name + "/" + step.Path)), nil
 	}
 	path, body := s.fill(step, step.Path), s.fill(step, step.Body)
 	end := time.Now().Add(patience)

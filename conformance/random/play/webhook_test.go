@@ -1,0 +1,45 @@
+package play
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+func TestCallsOfAnAttemptWithAStaleObjectAreLeftOut(t *testing.T) {
+	review := func(name, operation string, version, value int) call {
+		return call{name, fmt.Appendf(nil, `{"request":{"operation":%q,"object":{"value":%d},"oldObject":{"metadata":{"resourceVersion":"%d"}}}}`, operation, value, version)}
+	}
+	update := func(name string, version, value int) call { return review(name, "UPDATE", version, value) }
+	for _, c := range []struct {
+		name                string
+		first, second, want []call
+	}{
+		{"all webhooks again",
+			[]call{update("a", 1, 5), update("a", 2, 6), update("b", 1, 5), update("b", 2, 6)},
+			[]call{update("a", 2, 6), update("b", 2, 6)},
+			[]call{update("a", 2, 6), update("b", 2, 6)}},
+		{"an attempt that a webhook refused",
+			[]call{update("a", 1, 5), update("a", 2, 6), update("b", 2, 6)},
+			[]call{update("a", 2, 6), update("b", 2, 6)},
+			[]call{update("a", 2, 6), update("b", 2, 6)}},
+		{"an apply that did not see the delete before it",
+			[]call{update("a", 1, 5), review("a", "CREATE", 0, 5)},
+			[]call{review("a", "CREATE", 0, 5)},
+			[]call{review("a", "CREATE", 0, 5)}},
+		{"a call that the second server left out stays",
+			[]call{update("a", 1, 5)}, nil, []call{update("a", 1, 5)}},
+		{"a webhook that is invoked again has the same old object",
+			[]call{update("a", 1, 5), update("a", 1, 6)}, []call{update("a", 1, 6)},
+			[]call{update("a", 1, 5), update("a", 1, 6)}},
+		{"more than one attempt too many",
+			[]call{update("a", 1, 5), update("a", 2, 5), update("a", 3, 5)}, []call{update("a", 3, 5)},
+			[]call{update("a", 1, 5), update("a", 2, 5), update("a", 3, 5)}},
+		{"fewer calls",
+			[]call{update("a", 1, 5)}, []call{update("a", 1, 5), update("a", 1, 6)}, []call{update("a", 1, 5)}},
+	} {
+		if got := withoutStale(c.first, c.second); !slices.EqualFunc(got, c.want, func(a, b call) bool { return a.name == b.name && string(a.body) == string(b.body) }) {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.name, reviewed(got).body, reviewed(c.want).body)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -461,8 +462,18 @@ func (h *history) store(s side, obj runtime.Object, owned *fields.Managed) {
 		h.Fatal(err)
 	}
 	if _, ok := s.fields.(*resource.TypedFields); ok && !reflect.DeepEqual(read, kept.Object) {
-		h.Errorf("%s is kept otherwise than it is read (-read +kept):\n%s", s.kind, cmp.Diff(read, kept.Object, cmp.Exporter(func(reflect.Type) bool { return true })))
+		if diff := cmp.Diff(read, kept.Object, sameValues...); diff != "" {
+			h.Errorf("%s is kept otherwise than it is read (-read +kept):\n%s", s.kind, diff)
+		}
 	}
+}
+
+// sameValues compare all that reflect.DeepEqual compares, except the text that a Quantity keeps once it was encoded.
+var sameValues = cmp.Options{
+	cmp.Exporter(func(reflect.Type) bool { return true }),
+	cmp.Comparer(func(a, b apiresource.Quantity) bool { return a.Format == b.Format && a.String() == b.String() }),
+	cmp.Comparer(func(a, b metav1.Time) bool { return reflect.DeepEqual(a, b) }),
+	cmp.Comparer(func(a, b metav1.MicroTime) bool { return reflect.DeepEqual(a, b) }),
 }
 
 // What field management uses of kinds is what their OpenAPI says.

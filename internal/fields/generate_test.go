@@ -88,8 +88,8 @@ func (g generator) object(depth int) map[string]any {
 		}
 	}
 	s := map[string]any{"type": "object", "properties": properties}
-	if len(properties) == 0 {
-		properties["a"] = map[string]any{"type": "string"}
+	if len(properties) == 0 && g.One(50) {
+		delete(s, "properties") // all fields are unknown
 	}
 	if g.One(15) {
 		s["x-kubernetes-map-type"] = "atomic"
@@ -122,7 +122,11 @@ func (g generator) mapList(depth int) map[string]any {
 	if g.One(80) {
 		delete(item, "x-kubernetes-map-type")
 	}
-	properties := item["properties"].(map[string]any)
+	properties, _ := item["properties"].(map[string]any)
+	if properties == nil {
+		properties = map[string]any{}
+		item["properties"] = properties
+	}
 	var keys, required []any
 	for _, name := range []string{"k", "name", "j"}[:1+g.IntN(3)] {
 		of := map[string]any{"type": seedtest.Pick(g, "string", "string", "integer", "boolean")}
@@ -204,15 +208,13 @@ func (g generator) value(s map[string]any, depth int) any {
 		return g.free(2) // of another type, maybe
 	}
 	if s["x-kubernetes-int-or-string"] == true {
-		return seedtest.Pick[any](g, int64(1), int64(2), "x", "50%")
+		return seedtest.Pick(g, seedtest.Number(g.Rand), "1", "x", "50%")
 	}
 	switch s["type"] {
 	case "string":
 		return seedtest.Pick[any](g, "x", "y", "z", "", `o"dd <ü>`)
-	case "integer":
-		return seedtest.Pick[any](g, int64(1), int64(2), int64(30000000))
-	case "number":
-		return seedtest.Pick[any](g, int64(1), 1.5, 1.0, int64(2))
+	case "integer", "number":
+		return seedtest.Number(g.Rand)
 	case "boolean":
 		return g.One(50)
 	case "array":
@@ -242,7 +244,7 @@ func (g generator) list(s map[string]any, depth int) any {
 		}
 		list = append(list, v)
 	}
-	if kind := s["x-kubernetes-list-type"]; (kind == "set" || kind == "map") && !g.One(2) {
+	if kind := s["x-kubernetes-list-type"]; (kind == "set" || kind == "map") && !g.One(5) {
 		list = distinct(s, list)
 	}
 	return list
@@ -320,7 +322,7 @@ func (g generator) free(depth int) any {
 	case 0, 1:
 		return seedtest.Pick[any](g, "x", "y")
 	case 2:
-		return int64(g.IntN(3))
+		return seedtest.Number(g.Rand)
 	case 3:
 		return g.One(50)
 	case 4:

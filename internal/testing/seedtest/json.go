@@ -60,6 +60,18 @@ var OddNumbers = []string{
 	"1e18", "1e19", "1e21", "1.7976931348623157e308", "5e-324", "1e400", "-1e400",
 }
 
+// Number returns a number as a decoder of JSON returns it, an int64 or a float64: mostly a small one, else one at the limits of Go's
+// numbers, or a whole number that is a float64.
+func Number(random *rand.Rand) any {
+	switch random.IntN(20) {
+	case 0:
+		return Pick[any](random, int64(math.MaxInt32), int64(math.MinInt32), int64(math.MaxInt32+1), int64(1<<53+1), int64(math.MaxInt64), int64(math.MinInt64))
+	case 1:
+		return Pick[any](random, math.Copysign(0, -1), 0.0, 1.0, -1.0, 1e3, 1e21, float64(1<<53), float64(1<<63), math.MaxFloat64, 5e-324)
+	}
+	return Pick[any](random, int64(0), int64(1), int64(2), int64(-1), int64(30000000), 1.5, 2.0)
+}
+
 // Text returns a JSON text of a value, with a random form of white space and strings. One number in four is an odd one in place of the
 // number that the value has.
 func Text(random *rand.Rand, value any) string {

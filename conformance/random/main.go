@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/pprof"
+	"syscall"
 )
 
 func main() {
@@ -42,12 +43,34 @@ func main() {
 	if c.record > 0 {
 		c.requests = c.record
 	}
+	if err := emulate(c.emulated); err != nil {
+		fmt.Fprintln(os.Stderr, "random:", err)
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := profiled(*profile, func() error { return c.run(ctx, os.Stdout) }); err != nil {
 		fmt.Fprintln(os.Stderr, "random:", err)
 		os.Exit(1)
 	}
+}
+
+// emulatedVariable is the variable with the version that fakecluster emulates. A process reads it when it starts.
+const emulatedVariable = "FAKECLUSTER_EMULATED_VERSION"
+
+// emulate starts this program again, in the place of this process, if fakecluster does not emulate the version here.
+func emulate(version string) error {
+	if os.Getenv(emulatedVariable) == version {
+		return nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := os.Setenv(emulatedVariable, version); err != nil {
+		return err
+	}
+	return syscall.Exec(program, os.Args, os.Environ())
 }
 
 // profiled runs f, and writes a profile of it to a file, unless its name is empty.

@@ -100,12 +100,13 @@ func (i indexer) Index(_ string, obj any) ([]any, error) {
 // ByIndex implements cache.Indexer.
 func (i indexer) ByIndex(_, namespace string) ([]any, error) { return i.in(namespace) }
 
-// GetByKey implements cache.Store.
+// GetByKey implements cache.Store. As in an informer's store, there is no object under a key that is not one, such as the name of a
+// PriorityClass with a slash.
 func (i indexer) GetByKey(key string) (item any, exists bool, err error) {
 	namespace, name, err := cache.SplitMetaNamespaceKey(key)
 	v := i.version()
-	if err != nil || v == nil {
-		return nil, false, err
+	if err != nil || v == nil || v.Resource.Namespaced == (namespace == "") {
+		return nil, false, nil
 	}
 	obj, err := i.cluster.Get(v, namespace, name)
 	if apierrors.IsNotFound(err) {

@@ -17,34 +17,31 @@ var errInBubble = errors.New("each run is a bubble of its own, and there are non
 
 // inBubble runs a trial in a testing/synctest bubble, in which the hours that it takes pass at once.
 func (e *operatorExploration) inBubble(out *outcome, run func(testing.TB)) {
-	of := ""
 	defer func() {
 		// The runtime ends a bubble so if goroutines are left in it that wait for ever.
 		if p := recover(); p != nil {
 			if !strings.Contains(fmt.Sprint(p), "deadlock") {
 				panic(p)
 			}
-			if left := leftOver(of); left != "" && e.subject.checks(NoLeak) {
+			if left := leftOver(out.run.bubbleName()); left != "" && e.subject.checks(NoLeak) {
 				out.problems = append(out.problems, problem{oracle: NoLeak, key: "leak", step: -1,
 					what: "after the operator has ended, goroutines are left that wait for ever", detail: left})
 			}
 		}
 	}()
 	synctest.Test(e.t, func(t *testing.T) {
-		of = bubbleOf()
+		out.run.setBubble(bubbleOf())
 		// Before the cluster is there, which would report a subject as if it were a test.
-		defer bubble.Watch(out.run.work, func(b bubble.Blocked) { panic(standstill(e.t.Name(), b)) })()
+		defer bubble.Watch(out.run.work, out.run.standsStill)()
 		run(t)
 		time.Sleep(time.Hour) // what ends by itself has ended then
 	})
 }
 
-// standstill is the message for an operator that waits for something outside of the bubble. Nothing can end a bubble from outside, so it
-// ends the process.
-func standstill(test string, b bubble.Blocked) string {
-	mistake := inSubject.Replace(b.Mistake())
-	return fmt.Sprintf("explore: %s: %s. If the operator needs it, explore it in real time: write RealTime: time.Second in the explore.Subject. The goroutine that waits:\n\n%s\n",
-		test, mistake, b.Stack)
+// standstill is the error of an operator that waits for something outside of the bubble.
+func standstill(b bubble.Blocked) error {
+	return fmt.Errorf("%s. If the operator needs it, explore it in real time: write RealTime: time.Second in the explore.Subject. The goroutine that waits:\n\n%s",
+		inSubject.Replace(b.Mistake()), b.Stack)
 }
 
 // inSubject replaces what to write in a test by what to write in a subject.

@@ -18,6 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
 const (
@@ -54,7 +55,10 @@ type run struct {
 
 	earlier int // requests of controllers in the clusters that this one goes on from
 
+	still chan bubble.Blocked // a goroutine that waits for something outside of the bubble
+
 	mu          sync.Mutex
+	bubble      string // its name; empty: none
 	counts      map[request]int
 	seen        []*sentRequest // requests of controllers, in their order
 	reached     map[occurrence]bool
@@ -170,16 +174,17 @@ type controller struct {
 
 // instance is a controller from its start to its end.
 type instance struct {
-	of   *controller
-	ctx  context.Context
-	end  context.CancelFunc
-	dead atomic.Bool
-	done chan struct{}
+	of    *controller
+	ctx   context.Context
+	end   context.CancelFunc
+	began time.Time
+	dead  atomic.Bool
+	done  chan struct{}
 }
 
 // begin starts the controller.
 func (c *controller) begin() {
-	l := &instance{of: c, done: make(chan struct{})}
+	l := &instance{of: c, began: time.Now(), done: make(chan struct{})}
 	l.ctx, l.end = context.WithCancel(c.run.cluster.ControllerContext(context.Background()))
 	config := rest.CopyConfig(c.config)
 	config.UserAgent = c.name
@@ -217,11 +222,34 @@ func (l *instance) crash() {
 		time.Sleep(restartAfter)
 		l.of.begin()
 	})
-	l.end()
+	if !l.starting() {
+		l.end()
+	}
 }
 
-// stop ends the context and waits until the controller has stopped.
+// death returns the error of the requests of an instance that has crashed, as soon as its context has ended.
+func (l *instance) death() error {
+	<-l.ctx.Done()
+	return errDead
+}
+
+// startsWithin is how long a controller may take until its caches have synced. In a bubble that takes no time.
+const startsWithin = time.Second
+
+// starting reports whether the caches of the controller may still be syncing. A manager of controller-runtime whose context ends then
+// never ends, and keeps a processor busy (kubernetes-sigs/controller-runtime#3440).
+func (l *instance) starting() bool {
+	return !l.of.run.realTime && time.Since(l.began) < startsWithin
+}
+
+// stop ends the context, once the controller has started, and waits until the controller has stopped.
 func (l *instance) stop() {
+	if l.starting() {
+		select {
+		case <-time.After(startsWithin - time.Since(l.began)):
+		case <-l.done:
+		}
+	}
 	l.end()
 	within := stopWithin
 	if l.of.run.realTime {

@@ -55,3 +55,16 @@ func (e *operatorExploration) corpus() (all []trial) {
 	}
 	return all
 }
+
+// replayCorpus plays the trials of former findings, unless the exploration publishes none.
+func (e *operatorExploration) replayCorpus() {
+	if e.publish == nil {
+		return
+	}
+	for _, tr := range e.corpus() {
+		if e.over() {
+			return
+		}
+		e.replay(tr)
+	}
+}

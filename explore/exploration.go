@@ -8,12 +8,10 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/fakecluster/fakecluster/explore/internal/generate"
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/inspect"
@@ -51,7 +49,8 @@ func (r *reference) state() state.State {
 // results are what an exploration has found until now.
 type results struct {
 	found    Found
-	keys     map[string]bool // of findings, and of what was not a finding
+	keys     map[string]bool // of findings, and of the differences that come with them
+	doubtful map[string]bool // keys of problems that did not show again
 	mask     state.Mask
 	began    time.Time
 	reported time.Time // when the progress was reported last
@@ -74,8 +73,9 @@ func (r *results) needed(all []inspect.AccessRequest) {
 func (e *operatorExploration) explore() (Found, error) {
 	e.references.all = map[string]*reference{}
 	e.results.access = map[inspect.AccessRequest]bool{}
-	e.results.keys, e.results.mask, e.results.began = map[string]bool{}, state.Mask{}, time.Now()
+	e.results.keys, e.results.doubtful, e.results.mask, e.results.began = map[string]bool{}, map[string]bool{}, state.Mask{}, time.Now()
 	e.results.reported, e.results.found.Left = e.results.began, e.left
+	defer collectLess()()
 	if err := e.rest(); err != nil {
 		return e.results.found, err
 	}
@@ -101,8 +101,8 @@ func (e *operatorExploration) explore() (Found, error) {
 		if err != nil {
 			return e.results.found, fmt.Errorf("the trial to replay: %w", err)
 		}
-		if out := e.runAll([]trial{tr})[0]; out.rejected != "" {
-			return e.results.found, fmt.Errorf("the trial to replay is not possible any more: %s", out.rejected)
+		if rejected := e.replay(tr); rejected != "" {
+			return e.results.found, fmt.Errorf("the trial to replay is not possible any more: %s", rejected)
 		}
 		return e.results.found, nil
 	}
@@ -111,6 +111,9 @@ func (e *operatorExploration) explore() (Found, error) {
 	}
 	if err := e.plan(); err != nil {
 		return e.results.found, err
+	}
+	if n := e.stuck.Load(); n >= mostStuck {
+		e.results.found.Unchecked = append(e.results.found.Unchecked, fmt.Sprintf("all that further trials would have shown, because %d trials are stuck", n))
 	}
 	return e.results.found, e.checkRules()
 }
@@ -127,7 +130,7 @@ func (e *operatorExploration) checkRules() error {
 	if len(diff.Unused) > 0 {
 		diff.Missing = nil
 		what := fmt.Sprintf("the operator has not needed these rules in %s:", printable.Count(e.results.found.Trials, "trial"))
-		e.results.found.Findings = append(e.results.found.Findings, Finding{Oracle: NeedsItsRules, What: what,
+		e.addFinding(Finding{Oracle: NeedsItsRules, What: what,
 			Report: printable.Text(fmt.Sprintf("explore: the operator %s (oracle %s).\n%s\n%s", NeedsItsRules.claim(), NeedsItsRules, what, diff))})
 	}
 	return nil
@@ -135,7 +138,9 @@ func (e *operatorExploration) checkRules() error {
 
 // rest runs the operator when there is nothing to do. What is wrong then is wrong with the subject.
 func (e *operatorExploration) rest() error {
+	e.atRest = true
 	out := e.play(trial{seed: e.seeds[0]})
+	e.atRest = false
 	switch {
 	case out.err != nil:
 		return out.err
@@ -250,7 +255,7 @@ func (e *operatorExploration) remaining() int {
 
 // over reports whether the exploration is over.
 func (e *operatorExploration) over() bool {
-	return e.results.over || len(e.results.found.Findings) >= e.subject.MaxFindings || e.late() || e.remaining() == 0
+	return e.results.over || e.stuck.Load() >= mostStuck || len(e.results.found.Findings) >= e.subject.MaxFindings || e.late() || e.remaining() == 0
 }
 
 // progress writes how far a long exploration is, because go test shows the log of a test at its end.
@@ -270,14 +275,21 @@ func (e *operatorExploration) note(tr trial, out *outcome) {
 	if e.noted != nil {
 		e.noted(tr)
 	}
+	if e.count(tr, out) {
+		e.add(tr, out)
+	}
+}
+
+// count counts a trial, and looks at what leads to its states at once. It reports whether the trial could be run.
+func (e *operatorExploration) count(tr trial, out *outcome) bool {
 	if out.err != nil {
 		e.t.Errorf("explore: %s: %v", tr, out.err)
 		e.results.over = true
-		return
+		return false
 	}
 	if out.rejected != "" {
 		e.results.found.Rejected++
-		return
+		return false
 	}
 	e.results.found.Trials++
 	for _, c := range out.checkpoints {
@@ -289,205 +301,5 @@ func (e *operatorExploration) note(tr trial, out *outcome) {
 			e.note(r.trial, r.out)
 		}
 	}
-	e.add(tr, out)
-}
-
-// add confirms and reports the problems of an outcome that are new.
-func (e *operatorExploration) add(tr trial, out *outcome) {
-	for _, p := range e.problems(tr, out) {
-		if len(e.results.found.Findings) >= e.subject.MaxFindings || e.results.keys[p.id()] {
-			continue
-		}
-		if p.oracle == Recovers && p.compared {
-			if tr, out, p = e.calm(tr, out, p); e.results.keys[p.id()] {
-				continue
-			}
-		}
-		e.results.keys[p.id()] = true
-		if p.oracle == NoLeak {
-			e.results.over = true // each further trial leaves goroutines, too
-		} else {
-			e.learnNoise(tr, out)
-			shortest, shown, again := e.shorten(tr, p)
-			if again == nil {
-				delete(e.results.keys, p.id()) // noise, which another trial may not have
-				continue
-			}
-			tr, out, p = shortest, shown, *again
-		}
-		e.results.found.Findings = append(e.results.found.Findings, e.finding(tr, out, p))
-		return
-	}
-}
-
-// calm returns the trial without what goes wrong in it, if it shows the same difference nevertheless: then the operator depends on the
-// past, and it is not that it does not recover.
-func (e *operatorExploration) calm(tr trial, out *outcome, p problem) (trial, *outcome, problem) {
-	without := tr
-	without.fault, without.steps = nil, slices.DeleteFunc(slices.Clone(tr.steps), disturbs)
-	if len(without.steps) == 0 {
-		return tr, out, p
-	}
-	without.steps[0].Rush = false
-	played := e.play(without)
-	if played.rejected != "" || played.err != nil {
-		return tr, out, p
-	}
-	for _, found := range e.problems(without, played) {
-		if found.compared && found.key == p.key {
-			return without, played, found
-		}
-	}
-	return tr, out, p
-}
-
-// id identifies equal problems.
-func (p problem) id() string { return string(p.oracle) + " " + p.key }
-
-// problems returns the problems of an outcome, with those of the comparison with what is reached at once.
-func (e *operatorExploration) problems(tr trial, out *outcome) []problem {
-	all := slices.Clone(out.problems)
-	slices.SortStableFunc(all, func(a, b problem) int { return cmp.Compare(restOrder(a), restOrder(b)) })
-	for _, c := range out.checkpoints {
-		if found := e.compare(tr, c); found != nil {
-			all = append(all, *found)
-			break
-		}
-	}
-	return all
-}
-
-// compare compares the state at a checkpoint with the one that is reached at once.
-func (e *operatorExploration) compare(tr trial, c checkpoint) *problem {
-	if c.desired == nil || !c.quiet || slices.ContainsFunc(tr.steps, func(s generate.Step) bool { return s.Verb == generate.Neighbor }) {
-		return nil
-	}
-	oracle := comparing(tr, c)
-	if !e.subject.checks(oracle) {
-		return nil
-	}
-	want := e.reference(tr, c).state()
-	if want == nil {
-		return nil
-	}
-	if c.stuck != "" {
-		key, _, _ := strings.Cut(c.stuck, ":")
-		return &problem{oracle: oracle, key: "stuck " + key, step: c.step, what: "the operator is stuck, because the server refuses a request again and again", detail: c.stuck}
-	}
-	all := state.Differences(want, c.state, e.results.mask)
-	if len(all) == 0 {
-		return nil
-	}
-	d := all[0]
-	resource, _, _ := strings.Cut(d.Object, " ")
-	key := resource + d.Path
-	if d.Path == "" {
-		key += fmt.Sprint(" missing ", d.Missing)
-	}
-	return &problem{oracle: oracle, key: key, step: c.step, compared: true, what: describe(d, len(all)-1), detail: state.Diff(want[d.Object], c.state[d.Object])}
-}
-
-// comparing returns the oracle that compares the state at a checkpoint.
-func comparing(tr trial, c checkpoint) Oracle {
-	took := func(verb string) bool {
-		return slices.ContainsFunc(tr.steps[:c.step+1], func(s generate.Step) bool { return s.Verb == verb })
-	}
-	switch {
-	case took(generate.Downgrade):
-		return Downgrades
-	case took(generate.Upgrade):
-		return Upgrades
-	case len(tr.fault) > 0 || slices.ContainsFunc(tr.steps[:c.step+1], disturbs):
-		return Recovers
-	}
-	return PathIndependent
-}
-
-// describe returns a difference as a sentence.
-func describe(d state.Difference, more int) string {
-	var text string
-	switch {
-	case d.Path == "" && d.Missing:
-		text = d.Object + " does not exist"
-	case d.Path == "" && d.Added:
-		text = d.Object + " exists"
-	case d.Missing:
-		text = fmt.Sprintf("%s does not have %s", d.Object, d.Path)
-	case d.Added:
-		text = fmt.Sprintf("%s has %s", d.Object, d.Path)
-	default:
-		text = fmt.Sprintf("%s has another %s", d.Object, d.Path)
-	}
-	if more > 0 {
-		text += fmt.Sprintf(", and %s more", printable.Count(more, "difference"))
-	}
-	return text
-}
-
-// disturbs reports whether a step is something that goes wrong, and that the operator has to make good.
-func disturbs(s generate.Step) bool {
-	switch s.Verb {
-	case generate.Restart, generate.Fail, generate.Heal, generate.DeleteOwned, generate.EditOwned, generate.Withdraw, generate.Provide:
-		return true
-	}
-	return false
-}
-
-// learnNoise masks what differs between two runs of what leads to a state at once.
-func (e *operatorExploration) learnNoise(tr trial, out *outcome) {
-	for _, c := range out.checkpoints {
-		if c.desired == nil || !c.quiet {
-			continue
-		}
-		patient := tr
-		patient.patient = true
-		first, second := e.reference(tr, c).state(), e.reference(patient, c).state()
-		if first != nil && second != nil {
-			e.results.mask.Add(state.Differences(first, second, nil))
-		}
-	}
-}
-
-// shorten removes steps of a trial as long as it shows the same problem. It returns no problem if the trial itself does not show it again.
-func (e *operatorExploration) shorten(tr trial, p problem) (shortest trial, shown *outcome, again *problem) {
-	shows := func(tr trial) bool {
-		out := e.play(tr)
-		if out.rejected != "" || out.err != nil {
-			return false
-		}
-		for _, found := range e.problems(tr, out) {
-			if found.id() == p.id() {
-				shortest, shown, again = tr, out, &found
-				return true
-			}
-		}
-		return false
-	}
-	// A fault strikes at a certain request, which may come later in a patient trial.
-	tr.patient = len(tr.fault) == 0 && p.oracle != Converges
-	if !shows(tr) {
-		return tr, nil, nil
-	}
-	if p.step >= 0 && p.step+1 < len(shortest.steps) && again.step >= 0 {
-		cut := shortest
-		cut.steps = slices.Clone(shortest.steps[:again.step+1])
-		shows(cut)
-	}
-	for i := len(shortest.steps) - 1; i >= 0; i-- {
-		if i >= len(shortest.steps) || len(shortest.steps) == 1 {
-			continue
-		}
-		cut := shortest
-		cut.steps = slices.Delete(slices.Clone(shortest.steps), i, i+1)
-		if len(cut.steps) > 0 {
-			cut.steps[0].Rush = false
-		}
-		shows(cut)
-	}
-	if len(shortest.fault) > 0 {
-		cut := shortest
-		cut.fault = nil
-		shows(cut)
-	}
-	return shortest, shown, again
+	return true
 }

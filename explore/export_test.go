@@ -1,6 +1,9 @@
 package explore
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // FindTrials is FindOperator with as many trials at the same time. It also returns all trials in their order.
 func FindTrials(t *testing.T, s Subject, parallel int) (found Found, trials []string) {
@@ -15,4 +18,20 @@ func FindTrials(t *testing.T, s Subject, parallel int) (found Found, trials []st
 		t.Fatal(err)
 	}
 	return found, trials
+}
+
+// FindWithin is FindOperator with one trial at a time, which is stuck after a real time without a request.
+func FindWithin(t *testing.T, s Subject, idle time.Duration) Found {
+	t.Helper()
+	e, err := newOperatorExploration(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	e.parallel, e.limits = 1, limits{idle: idle, whole: time.Hour, period: idle / 4}
+	found, err := e.explore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }

@@ -41,9 +41,7 @@ type around struct {
 // plan runs all trials, in a fixed order: the corpus, the life of each seed, each change, each fault, and then random sequences until
 // the exploration is over.
 func (e *operatorExploration) plan() error {
-	if e.remembers {
-		e.runAll(e.corpus())
-	}
+	e.replayCorpus()
 	var all []*around
 	for _, s := range e.seeds {
 		a, err := e.life(s)

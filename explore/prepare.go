@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -63,10 +64,13 @@ type operatorExploration struct {
 	next  *installation // the version of an upgrade; nil: there is none
 	seeds []*seed
 
-	// remembers is set if the trials of former findings are run first.
-	remembers bool
-	parallel  int            // how many trials run at the same time
-	noted     func(tr trial) // called for each trial in order; nil: nothing is called
+	// publish is called for each finding as it comes, and the trials of former findings are played first; nil: neither.
+	publish  func(Finding)
+	parallel int            // how many trials run at the same time
+	noted    func(tr trial) // called for each trial in order; nil: nothing is called
+	limits   limits
+	stuck    atomic.Int64 // trials
+	atRest   bool         // the first trial is played, in which there is nothing to do
 
 	references references
 	results    results
@@ -82,7 +86,7 @@ func newOperatorExploration(t *testing.T, s Subject) (*operatorExploration, erro
 	if err != nil {
 		return nil, err
 	}
-	e := &operatorExploration{t: t, installation: i, parallel: *parallelFlag}
+	e := &operatorExploration{t: t, installation: i, parallel: *parallelFlag, limits: usualLimits}
 	if err := e.findSeeds(); err != nil {
 		e.close()
 		return nil, err

@@ -88,26 +88,37 @@ type Subject struct {
 func Operator(t *testing.T, s Subject) {
 	t.Helper()
 	began := time.Now()
-	found, err := findOperator(t, s, true)
-	found.log(t, err, began, s.Replay == "")
+	found, err := findOperator(t, s, publisher(t, s.Replay == ""))
+	found.log(t, err, began)
 }
 
-// log fails a test with the findings, or with an error, and writes the findings to the corpus if they are new.
-func (found Found) log(t *testing.T, err error, began time.Time, isNew bool) {
+// publisher returns a function that fails a test with a finding as it comes, and writes it to the corpus if it is new. It also writes a line
+// to the standard error, because go test keeps the log of a test until its end, and what ends the process takes the log with it.
+func publisher(t *testing.T, isNew bool) func(Finding) {
+	return func(f Finding) {
+		t.Helper()
+		t.Error(f.Report)
+		fmt.Fprintf(os.Stderr, "explore: %s: the operator %s: %s\n    -explore.replay='%s'\n", t.Name(), f.Oracle.claim(), f.What, f.Trial)
+		if !isNew || *replayFlag != "" {
+			return
+		}
+		if err := remember(t.Name(), f); err != nil {
+			t.Logf("explore: %v", err)
+		}
+	}
+}
+
+// log ends an exploration, whose findings are published.
+func (found Found) log(t *testing.T, err error, began time.Time) {
 	t.Helper()
 	if err != nil {
 		t.Fatalf("explore: %v", err)
 	}
-	for _, f := range found.Findings {
-		t.Error(f.Report)
-		if isNew && *replayFlag == "" {
-			if err := remember(t.Name(), f); err != nil {
-				t.Logf("explore: %v", err)
-			}
-		}
-	}
 	if err := found.writeFiles(t.Name()); err != nil {
 		t.Errorf("explore: %v", err)
+	}
+	for _, doubtful := range found.Unconfirmed {
+		t.Logf("explore: not a finding, because the trial did not show it again: %s", doubtful)
 	}
 	t.Logf("explore: %s; %.3g trials a second", found, float64(found.Trials+found.Rejected)/time.Since(began).Seconds())
 }
@@ -154,6 +165,9 @@ type Found struct {
 	Trials, Rejected int
 	// Findings are the findings, each once.
 	Findings []Finding
+	// Unconfirmed are problems of trials that did not show them again, each with the oracle and the trial. They may be noise, or depend on
+	// the order in which goroutines of the operator run.
+	Unconfirmed []string
 	// Unchecked are the oracles that did not apply, each with the reason.
 	Unchecked []string
 	// Left are the objects of Subject.Dump that were left out, each with the reason.
@@ -178,17 +192,17 @@ type Finding struct {
 // nothing to do.
 func FindOperator(t *testing.T, s Subject) (Found, error) {
 	t.Helper()
-	return findOperator(t, s, false)
+	return findOperator(t, s, nil)
 }
 
-func findOperator(t *testing.T, s Subject, remembers bool) (Found, error) {
+func findOperator(t *testing.T, s Subject, publish func(Finding)) (Found, error) {
 	t.Helper()
 	e, err := newOperatorExploration(t, s)
 	if err != nil {
 		return Found{}, err
 	}
 	defer e.close()
-	e.remembers = remembers
+	e.publish = publish
 	return e.explore()
 }
 

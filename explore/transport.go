@@ -29,8 +29,8 @@ type transport struct {
 
 // RoundTrip applies the fault of the schedule to a request, if there is one.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if t.instance.dead.Load() {
-		return abort(req, errDead)
+	if t.instance.dead.Load() && !(req.Method == http.MethodGet && t.instance.starting()) {
+		return abort(req, t.instance.death())
 	}
 	ctx, cancel := context.WithCancel(req.Context())
 	context.AfterFunc(t.instance.ctx, cancel) // a process that ends takes its connections with it
@@ -61,7 +61,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch strike.effect {
 	case crashBefore:
 		t.instance.crash()
-		return abort(req, errDead)
+		return abort(req, t.instance.death())
 	case crashAfter:
 		resp, err := t.to.RoundTrip(req)
 		if err != nil || resp.StatusCode >= http.StatusBadRequest {
@@ -69,7 +69,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		_ = resp.Body.Close()
 		t.instance.crash()
-		return nil, errDead
+		return nil, t.instance.death()
 	case cutBefore:
 		fault.Effect = faults.CutBeforeCommit()
 	case cutAfter:

@@ -21,6 +21,7 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
 const (
@@ -60,7 +61,7 @@ func (p *playing) quiet() time.Duration {
 	return quietFor
 }
 
-// lateBegin is how much later the steps of a patient trial begin.
+// lateBegin is how much later a patient trial begins.
 const lateBegin = 37 * time.Hour
 
 // String is the trial as Subject.Replay takes it.
@@ -130,6 +131,8 @@ type problem struct {
 	step   int    // index of the step after which it was found; -1: none
 	// compared is set if it is a difference to what is reached at once.
 	compared bool
+	// stuck is set if the trial has not ended.
+	stuck bool
 }
 
 // outcome is what was seen of a trial.
@@ -175,9 +178,8 @@ type playing struct {
 	wanted   map[string]any // the spec of the custom resource before that; nil: it has changed since
 }
 
-// play runs a trial in a bubble of its own, or in real time.
-func (e *operatorExploration) play(tr trial) (out *outcome) {
-	out = &outcome{run: e.newRun()}
+// playToEnd runs a trial in a bubble of its own, or in real time.
+func (e *operatorExploration) playToEnd(tr trial, out *outcome) {
 	for _, p := range tr.fault {
 		out.run.points[occurrence{p.request, p.nth}] = p
 	}
@@ -207,12 +209,11 @@ func (e *operatorExploration) play(tr trial) (out *outcome) {
 			out.err = errors.New(r.t.text())
 		}
 	})
-	return out
 }
 
 // newRun returns a run without faults, whose cluster and test are still to be set.
 func (e *operatorExploration) newRun() *run {
-	r := &run{stacks: true, counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
+	r := &run{stacks: true, still: make(chan bubble.Blocked, 1), counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
 	if r.realTime = e.subject.RealTime > 0; !r.realTime {
 		r.pace = &pace{}
 	}
@@ -227,6 +228,9 @@ func (p *playing) play() {
 			return
 		}
 	}
+	if p.patient && p.subject.RealTime == 0 {
+		time.Sleep(lateBegin)
+	}
 	p.out.began = time.Now()
 	p.startOperator()
 	if !p.settle(-1) {
@@ -235,9 +239,6 @@ func (p *playing) play() {
 	p.atRest = map[string]bool{}
 	for _, o := range p.objects() {
 		p.atRest[o.Name()] = true
-	}
-	if p.patient && p.subject.RealTime == 0 {
-		time.Sleep(lateBegin)
 	}
 	for i, s := range p.steps {
 		p.step = i

@@ -22,25 +22,25 @@ import (
 func Upgrade(t *testing.T, from, to Subject) {
 	t.Helper()
 	began := time.Now()
-	found, err := findUpgrade(t, from, to, true)
-	found.log(t, err, began, to.Replay == "")
+	found, err := findUpgrade(t, from, to, publisher(t, to.Replay == ""))
+	found.log(t, err, began)
 }
 
 // FindUpgrade explores an upgrade as [Upgrade] does, and returns what it has found instead of failing. It does not read or write
 // testdata/explore. The errors are those of [FindOperator], for either version.
 func FindUpgrade(t *testing.T, from, to Subject) (Found, error) {
 	t.Helper()
-	return findUpgrade(t, from, to, false)
+	return findUpgrade(t, from, to, nil)
 }
 
-func findUpgrade(t *testing.T, from, to Subject, remembers bool) (Found, error) {
+func findUpgrade(t *testing.T, from, to Subject, publish func(Finding)) (Found, error) {
 	t.Helper()
 	e, err := newUpgradeExploration(t, from, to)
 	if err != nil {
 		return Found{}, err
 	}
 	defer e.close()
-	e.remembers = remembers
+	e.publish = publish
 	return e.explore()
 }
 
@@ -78,9 +78,7 @@ func (e *operatorExploration) restUpgraded() error {
 
 // planUpgrades runs the upgrade of each seed, and of each seed with one change.
 func (e *operatorExploration) planUpgrades() error {
-	if e.remembers {
-		e.runAll(e.corpus())
-	}
+	e.replayCorpus()
 	for _, s := range e.seeds {
 		upgrades := [][]generate.Step{
 			{create, upgrade, restart, rewrite, restart, downgrade, restart},

@@ -1,0 +1,37 @@
+package explore
+
+import (
+	"os"
+	"runtime/debug"
+	"sync"
+)
+
+// percentage is the garbage collection target percentage while an exploration runs. A trial leaves much garbage and keeps little, so the
+// collector takes a quarter less of the processor time with it.
+const percentage = 400
+
+var collector struct {
+	mu           sync.Mutex
+	explorations int
+	before       int // the percentage when the first of them began
+}
+
+// collectLess lets the garbage collector run less often until all explorations of the process have called what it returns. It leaves the
+// collector as it is if GOGC is set.
+func collectLess() (end func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	collector.mu.Lock()
+	defer collector.mu.Unlock()
+	if collector.explorations++; collector.explorations == 1 {
+		collector.before = debug.SetGCPercent(percentage)
+	}
+	return func() {
+		collector.mu.Lock()
+		defer collector.mu.Unlock()
+		if collector.explorations--; collector.explorations == 0 {
+			debug.SetGCPercent(collector.before)
+		}
+	}
+}

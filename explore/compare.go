@@ -1,0 +1,102 @@
+package explore
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fakecluster/fakecluster/explore/internal/generate"
+	"github.com/fakecluster/fakecluster/explore/internal/state"
+	"github.com/fakecluster/fakecluster/internal/printable"
+)
+
+// problems returns the problems of an outcome, with those of the comparison with what is reached at once.
+func (e *operatorExploration) problems(tr trial, out *outcome) []problem {
+	all := slices.Clone(out.problems)
+	slices.SortStableFunc(all, func(a, b problem) int { return cmp.Compare(restOrder(a), restOrder(b)) })
+	for _, c := range out.checkpoints {
+		if found := e.compare(tr, c); len(found) > 0 {
+			return append(all, found...)
+		}
+	}
+	return all
+}
+
+// compare compares the state at a checkpoint with the one that is reached at once. Each difference is a problem, because some may be noise.
+func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) {
+	if c.desired == nil || !c.quiet || slices.ContainsFunc(tr.steps, func(s generate.Step) bool { return s.Verb == generate.Neighbor }) {
+		return nil
+	}
+	oracle := comparing(tr, c)
+	if !e.subject.checks(oracle) {
+		return nil
+	}
+	want := e.reference(tr, c).state()
+	if want == nil {
+		return nil
+	}
+	if c.stuck != "" {
+		key, _, _ := strings.Cut(c.stuck, ":")
+		return []problem{{oracle: oracle, key: "stuck " + key, step: c.step, what: "the operator is stuck, because the server refuses a request again and again", detail: c.stuck}}
+	}
+	differences := state.Differences(want, c.state, e.results.mask)
+	for _, d := range differences {
+		resource, _, _ := strings.Cut(d.Object, " ")
+		key := resource + d.Path
+		if d.Path == "" {
+			key += fmt.Sprint(" missing ", d.Missing)
+		}
+		if !slices.ContainsFunc(found, func(p problem) bool { return p.key == key }) {
+			found = append(found, problem{oracle: oracle, key: key, step: c.step, compared: true, what: describe(d, len(differences)-1),
+				detail: state.Diff(want[d.Object], c.state[d.Object])})
+		}
+	}
+	return found
+}
+
+// comparing returns the oracle that compares the state at a checkpoint.
+func comparing(tr trial, c checkpoint) Oracle {
+	took := func(verb string) bool {
+		return slices.ContainsFunc(tr.steps[:c.step+1], func(s generate.Step) bool { return s.Verb == verb })
+	}
+	switch {
+	case took(generate.Downgrade):
+		return Downgrades
+	case took(generate.Upgrade):
+		return Upgrades
+	case len(tr.fault) > 0 || slices.ContainsFunc(tr.steps[:c.step+1], disturbs):
+		return Recovers
+	}
+	return PathIndependent
+}
+
+// describe returns a difference as a sentence.
+func describe(d state.Difference, more int) string {
+	var text string
+	switch {
+	case d.Path == "" && d.Missing:
+		text = d.Object + " does not exist"
+	case d.Path == "" && d.Added:
+		text = d.Object + " exists"
+	case d.Missing:
+		text = fmt.Sprintf("%s does not have %s", d.Object, d.Path)
+	case d.Added:
+		text = fmt.Sprintf("%s has %s", d.Object, d.Path)
+	default:
+		text = fmt.Sprintf("%s has another %s", d.Object, d.Path)
+	}
+	if more > 0 {
+		text += fmt.Sprintf(", and %s more", printable.Count(more, "difference"))
+	}
+	return text
+}
+
+// disturbs reports whether a step is something that goes wrong, and that the operator has to make good.
+func disturbs(s generate.Step) bool {
+	switch s.Verb {
+	case generate.Restart, generate.Fail, generate.Heal, generate.DeleteOwned, generate.EditOwned, generate.Withdraw, generate.Provide:
+		return true
+	}
+	return false
+}

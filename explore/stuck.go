@@ -1,0 +1,112 @@
+package explore
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/fakecluster/fakecluster/internal/bubble"
+)
+
+// mostStuck is how many trials may be stuck before the exploration ends: each may keep a processor busy.
+const mostStuck = 3
+
+// limits are the real times after which a trial in a bubble counts as stuck.
+type limits struct {
+	idle   time.Duration // without a request of the operator
+	whole  time.Duration // in all
+	period time.Duration // between two looks at a trial
+}
+
+var usualLimits = limits{idle: 2 * time.Minute, whole: 10 * time.Minute, period: 5 * time.Second}
+
+// play runs a trial, as long as something happens in it. Nothing can end a bubble from outside, so a trial that is stuck is left alone.
+func (e *operatorExploration) play(tr trial) *outcome {
+	out := &outcome{run: e.newRun()}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e.playToEnd(tr, out)
+	}()
+	look := time.NewTicker(e.limits.period)
+	defer look.Stop()
+	began := time.Now()
+	worked, last := began, int64(0)
+	for {
+		select {
+		case <-done:
+			return out
+		case b := <-out.run.still:
+			if e.atRest {
+				// No trial can end. A cleanup of the test may wait for the operator, so the panic is not in its goroutine.
+				go panic(fmt.Sprintf("explore: %s: %v\n", e.t.Name(), standstill(b)))
+				<-done
+			}
+			e.stuck.Add(1)
+			return &outcome{run: e.newRun(), problems: []problem{{oracle: Converges, key: "stuck " + lineOfStack(b.Stack), step: -1, stuck: true, what: standstill(b).Error()}}}
+		case <-look.C:
+		}
+		now := time.Now()
+		if work := out.run.work(); work != last {
+			worked, last = now, work
+		}
+		if e.subject.RealTime == 0 && (now.Sub(worked) >= e.limits.idle || now.Sub(began) >= e.limits.whole) {
+			return e.stuckIn(out.run, now.Sub(began))
+		}
+	}
+}
+
+// stuckIn returns the outcome of a trial that is stuck in a run.
+func (e *operatorExploration) stuckIn(r *run, passed time.Duration) *outcome {
+	e.stuck.Add(1)
+	busy := busyIn(r.bubbleName())
+	p := problem{oracle: Converges, key: "stuck", step: -1, stuck: true,
+		what: fmt.Sprintf("the trial is stuck: it has not ended after %v of real time, and no goroutine of its bubble runs", passed.Round(time.Second))}
+	if busy != "" {
+		p.key += " " + lineOfStack(busy)
+		p.what = fmt.Sprintf("the trial is stuck: it has not ended after %v of real time, and this goroutine is busy:", passed.Round(time.Second))
+		p.detail = busy
+	}
+	return &outcome{run: e.newRun(), problems: []problem{p}}
+}
+
+// standsStill notes that a goroutine of the bubble waits for something outside of it.
+func (r *run) standsStill(b bubble.Blocked) {
+	select {
+	case r.still <- b:
+	default: // one is noted
+	}
+}
+
+// setBubble sets the name of the bubble that the run is in.
+func (r *run) setBubble(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bubble = name
+}
+
+// bubbleName returns the name of the bubble that the run is in; empty: none.
+func (r *run) bubbleName() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.bubble
+}
+
+// busyIn returns the stack of the first goroutine of a bubble that runs, with those of the operator first; empty: none runs.
+func busyIn(name string) (busy string) {
+	if name == "" {
+		return ""
+	}
+	text := make([]byte, 4<<20)
+	for stack := range strings.SplitSeq(string(text[:runtime.Stack(text, true)]), "\n\n") {
+		header, _, _ := strings.Cut(stack, "\n")
+		if !strings.Contains(header, name) || !strings.Contains(header, "[run") { // running or runnable
+			continue
+		}
+		if busy == "" || lineOfStack(busy) == "" && lineOfStack(stack) != "" {
+			busy = stack
+		}
+	}
+	return busy
+}

@@ -1,0 +1,41 @@
+package explore_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/fakecluster/fakecluster/explore"
+)
+
+// A goroutine of the operator that runs for ever makes its trial stuck. The finding names the goroutine and the trial, and the exploration goes on.
+func TestATrialThatIsStuckIsAFinding(t *testing.T) {
+	var starts atomic.Int64
+	var ended atomic.Bool
+	defer ended.Store(true)
+	s := gadgetOperator{}.subject()
+	run := s.Run
+	s.Run = func(ctx context.Context, config *rest.Config) error {
+		if starts.Add(1) == 4 {
+			for !ended.Load() { // busy
+			}
+		}
+		return run(ctx, config)
+	}
+	s.Trials = 12
+	found := explore.FindWithin(t, s, 2*time.Second)
+	if len(found.Findings) != 1 || found.Trials+found.Rejected < s.Trials {
+		t.Fatalf("%s: %+v", found, found.Findings)
+	}
+	f := found.Findings[0]
+	for _, want := range []string{"explore: the operator does not come to rest (oracle converges).", "the trial is stuck: it has not ended after ", "and this goroutine is busy:",
+		"stuck_test.go:", "-explore.replay='gadgets.example.com default/a: "} {
+		if !strings.Contains(f.Report, want) {
+			t.Errorf("the report does not have %q:\n%s", want, f.Report)
+		}
+	}
+}

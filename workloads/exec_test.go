@@ -185,7 +185,7 @@ func TestExecEndsWithItsClient(t *testing.T) {
 	inBubble(t, func(w world) {
 		w.createPod("web", webSpec)
 		w.pass(3 * time.Second)
-		for _, command := range [][]string{{"wait"}, {"sh", "-c", "sleep 10; wait"}} {
+		for _, command := range [][]string{{"hang"}, {"sh", "-c", "sleep 10; hang"}} {
 			ctx, leave := context.WithTimeout(w.Context(), time.Minute)
 			executor, err := w.NewSPDYExecutor(w.cluster.RESTConfig(), "POST", request(w.client, "exec", &corev1.PodExecOptions{Command: command, Stdout: true}).URL())
 			if err != nil {
@@ -203,7 +203,7 @@ func TestExecEndsWithItsClient(t *testing.T) {
 			}
 		}
 	}, workloads.Nodes(1), workloads.Image("app", func(ctx context.Context, c *workloads.Container) error {
-		c.HandleExec("wait", func(ctx context.Context, _ *workloads.ExecCommand) error {
+		c.HandleExec("hang", func(ctx context.Context, _ *workloads.ExecCommand) error {
 			<-ctx.Done()
 			now := time.Now()
 			ended.Store(&now)

@@ -128,3 +128,43 @@ func TestProbesOfKnownCommands(t *testing.T) {
 		w.isLogged("port", "Unhealthy: Readiness probe failed: dial tcp 10.244.0.2:80: connect: connection refused")
 	}, workloads.Nodes(1))
 }
+
+// TestScriptsInVolumes proves that a script of a ConfigMap runs if everything in it is known, and that another one does not.
+func TestScriptsInVolumes(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.post(`apiVersion: v1
+kind: ConfigMap
+metadata: {name: scripts}
+data:
+  run.sh: |
+    #!/bin/sh
+    set -eu
+    . /scripts/library.sh
+    trap 'say bye; exit 5' TERM
+    case "${1:-}" in
+    serve) say "serves $((40 + 2))"; tail -f /dev/null & wait ;;
+    *) say "runs"; exit 4 ;;
+    esac
+  library.sh: |
+    say() { echo "$(hostname): $*"; }
+  server.sh: exec /server`)
+		for _, c := range []struct{ name, command string }{{"file", "[sh, /scripts/run.sh]"}, {"path", "[/scripts/run.sh, serve]"}, {"unknown", "[sh, /scripts/server.sh]"}} {
+			w.createPod(c.name, "restartPolicy: Never\ncontainers: [{name: c, image: busybox, command: "+c.command+
+				", volumeMounts: [{name: v, mountPath: /scripts}]}]\nvolumes: [{name: v, configMap: {name: scripts}}]")
+		}
+		w.pass(20 * time.Second)
+		equal(w.T, "the end", w.endOf("file"), "Error 4 after 0s")
+		equal(w.T, "the log", w.log("file", corev1.PodLogOptions{}), "file: runs\n")
+		equal(w.T, "the end", w.endOf("unknown"), "Completed 0 after 1s")
+		w.isLogged("unknown", "ProgramNotRun: fakecluster: the program of the image busybox is not run: the container completes with exit code 0. "+
+			"A function, a program of this machine or a behavior says what it does")
+		w.patch("pods", "path", `{"metadata": {"finalizers": ["example.com/kept"]}}`)
+		if err := w.client.CoreV1().Pods("default").Delete(w.Context(), "path", metav1.DeleteOptions{}); err != nil {
+			w.Fatal(err)
+		}
+		w.pass(5 * time.Second)
+		equal(w.T, "the end", w.endOf("path"), "Error 5 after 22s")
+		equal(w.T, "the log", w.log("path", corev1.PodLogOptions{}), "path: serves 42\npath: bye\n")
+		w.patch("pods", "path", `{"metadata": {"finalizers": null}}`)
+	}, workloads.Nodes(1))
+}

@@ -33,7 +33,8 @@ type execHandlers struct {
 
 // HandleExec makes a program available in the container, for exec probes, hooks, kubectl exec, and the scripts of sh -c. name is the
 // first word of the command, or the last part of its path. A program of the same name is replaced. Without handlers there are
-// cat, curl, date, echo, env, false, hostname, ls, mkdir, nc, nslookup, printenv, pwd, rm, sh, sleep, tail, tar, test, touch, true and wget.
+// basename, cat, chmod, cp, curl, date, dd, dirname, echo, env, false, grep, head, hostname, ls, mkdir, mv, nc, nohup, nslookup, printenv, printf, pwd, rm, seq,
+// sh, sleep, sync, tail, tar, tee, test, timeout, touch, true, wc and wget.
 func (c *Container) HandleExec(name string, run ExecFunction) {
 	c.exec.mu.Lock()
 	defer c.exec.mu.Unlock()

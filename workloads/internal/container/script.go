@@ -23,16 +23,21 @@ func (r *Runtime) StartScript(container node.Container) node.Process {
 	return p
 }
 
-// runScript runs the command of the container. It does not handle SIGTERM, which does not end the first process of a PID namespace; one
+// runScript runs the command of the container. Without a trap it does not handle SIGTERM, which does not end the first process of a PID namespace; one
 // of several that share a namespace dies of it.
 func (p *process) runScript(ctx context.Context, c *Container) error {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	programs := c.programs()
+	programs.Passed = time.Since(p.of.StartedAt) // not 0 if the container has run before
+	programs.Terminated = ctx.Done()
 	var died atomic.Bool
 	if spec := &p.of.Pod.Spec; spec.HostPID || ptr.Deref(spec.ShareProcessNamespace, false) {
 		defer context.AfterFunc(ctx, func() {
-			died.Store(true)
-			cancel()
+			if !programs.Trapped() {
+				died.Store(true)
+				cancel()
+			}
 		})()
 	}
 	go func() {
@@ -42,8 +47,6 @@ func (p *process) runScript(ctx context.Context, c *Container) error {
 		case <-run.Done():
 		}
 	}()
-	programs := c.programs()
-	programs.Passed = time.Since(p.of.StartedAt) // not 0 if the container has run before
 	code, _ := programs.Run(run, shell.Command{
 		Args: slices.Concat(c.Command, c.Args), Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, TTY: p.of.Spec.TTY,
 	})

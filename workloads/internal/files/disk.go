@@ -46,6 +46,7 @@ func (t *Tree) Folder() (string, error) {
 		}
 	}
 	t.files = nil
+	t.notify()
 	return folder, nil
 }
 

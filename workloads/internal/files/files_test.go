@@ -291,3 +291,45 @@ func TestATreeIsLimited(t *testing.T) {
 		}
 	})
 }
+
+// TestAppend proves that a reader keeps what it has opened, that a copy of the tree does not see what is appended, and that a change is announced.
+func TestAppend(t *testing.T) {
+	tree := files.NewTree()
+	appendTo := func(to *files.Tree, text string) {
+		t.Helper()
+		if err := to.Append("log", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(from fs.FS) string {
+		t.Helper()
+		data, err := fs.ReadFile(from, "log")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	changed := tree.Changed()
+	appendTo(tree, "a")
+	<-changed
+	appendTo(tree, "b")
+	clone := tree.Clone()
+	appendTo(clone, "clone")
+	appendTo(tree, "c")
+	if got := read(tree) + " " + read(clone); got != "abc abclone" {
+		t.Errorf("%q", got)
+	}
+	if err := tree.Append("", nil, 0); err == nil {
+		t.Error("a file without a name is appended to")
+	}
+	changed = tree.Changed()
+	if _, err := tree.Folder(); err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	<-changed
+	appendTo(tree, "d")
+	if got := read(tree); got != "abcd" || tree.Changed() != nil {
+		t.Errorf("on disk: %q", got)
+	}
+}

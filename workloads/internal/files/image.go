@@ -35,5 +35,6 @@ func TreeOf(from fs.FS) (*Tree, error) {
 func (t *Tree) Clone() *Tree {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.appended = ""
 	return &Tree{files: maps.Clone(t.files)} // files are replaced and never changed
 }

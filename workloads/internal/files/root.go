@@ -104,6 +104,21 @@ func (r *Root) WriteFile(name string, data []byte, mode fs.FileMode) error {
 	return withPath(m.Tree.Write(at, File{Data: data, Mode: mode}), name)
 }
 
+// Append appends to a file, and creates it if there is none.
+func (r *Root) Append(name string, data []byte, mode fs.FileMode) error {
+	m, at := r.find(clean(name))
+	if m.ReadOnly {
+		return &fs.PathError{Op: "open", Path: name, Err: syscall.EROFS}
+	}
+	return withPath(m.Tree.Append(at, data, mode), name)
+}
+
+// Changed returns a channel that is closed when the file may have changed, and nil if that is not known.
+func (r *Root) Changed(name string) <-chan struct{} {
+	m, _ := r.find(clean(name))
+	return m.Tree.Changed()
+}
+
 // Mkdir makes a directory, and those that it lies in.
 func (r *Root) Mkdir(name string) error {
 	m, at := r.find(clean(name))

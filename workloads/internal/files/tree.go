@@ -22,12 +22,15 @@ type File struct {
 
 // Tree is a tree of files, such as a volume. Names are as those of package io/fs: "a/b", without a slash at the beginning.
 type Tree struct {
-	mu     sync.Mutex
-	files  fstest.MapFS // in memory; directories have entries of their own
-	folder string       // where the tree is on disk, and empty before Folder
-	disk   *os.Root     // the folder, which no symbolic link leads out of; nil before Folder
-	closed bool
-	limit  limit
+	mu       sync.Mutex
+	files    fstest.MapFS // in memory; directories have entries of their own
+	folder   string       // where the tree is on disk, and empty before Folder
+	disk     *os.Root     // the folder, which no symbolic link leads out of; nil before Folder
+	closed   bool
+	limit    limit
+	appended string // the file that was appended to last, whose data no other tree has
+	// changed is closed when a file changes. It is made for whoever waits.
+	changed chan struct{}
 }
 
 // rootMode is that of the root of a volume.
@@ -79,7 +82,60 @@ func (t *Tree) Write(name string, file File) error {
 		return err
 	}
 	t.files[name] = &fstest.MapFile{Data: slices.Clone(file.Data), Mode: file.Mode.Perm(), ModTime: time.Now()}
+	t.notify()
 	return nil
+}
+
+// Append appends to a file, and creates it with a mode if there is none.
+func (t *Tree) Append(name string, data []byte, mode fs.FileMode) error {
+	t.mu.Lock()
+	has := t.files[name]
+	if t.folder != "" || has == nil || has.Mode.IsDir() {
+		t.mu.Unlock()
+		return t.appendSlowly(name, data, mode)
+	}
+	defer t.mu.Unlock()
+	if err := t.checkLimit(name, int64(len(has.Data)+len(data))); err != nil {
+		return err
+	}
+	// Readers of the old content do not see what is behind its end. Another tree may have it, so it is not appended to in place.
+	old := has.Data
+	if t.appended != name {
+		old = slices.Clip(old)
+	}
+	t.files[name], t.appended = &fstest.MapFile{Data: append(old, data...), Mode: has.Mode, ModTime: time.Now()}, name
+	t.notify()
+	return nil
+}
+
+// appendSlowly reads the file and writes it.
+func (t *Tree) appendSlowly(name string, data []byte, mode fs.FileMode) error {
+	old, err := fs.ReadFile(t, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return t.Write(name, File{Data: append(old, data...), Mode: mode})
+}
+
+// Changed returns a channel that is closed when a file of the tree changes, and nil for a tree on disk, which programs change.
+func (t *Tree) Changed() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.folder != "" {
+		return nil
+	}
+	if t.changed == nil {
+		t.changed = make(chan struct{})
+	}
+	return t.changed
+}
+
+// notify wakes who waits for a change. The caller holds the lock.
+func (t *Tree) notify() {
+	if t.changed != nil {
+		close(t.changed)
+		t.changed = nil
+	}
 }
 
 // Mkdir makes a directory and those that it lies in. It does nothing if there is one.
@@ -122,6 +178,7 @@ func (t *Tree) Remove(name string) error {
 	if t.folder != "" {
 		return t.disk.RemoveAll(filepath.FromSlash(name))
 	}
+	defer t.notify()
 	maps.DeleteFunc(t.files, func(have string, _ *fstest.MapFile) bool {
 		return have == name || strings.HasPrefix(have, name+"/")
 	})
@@ -134,6 +191,7 @@ func (t *Tree) Replace(files map[string]File) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.folder == "" {
+		defer t.notify()
 		t.files = fstest.MapFS{}
 		if err := t.mkdir("."); err != nil {
 			return err

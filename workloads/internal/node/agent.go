@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -243,7 +245,7 @@ func (a *Agent) start(c Container) Process {
 			return r.Start(c)
 		}
 	}
-	if a.runsScript(c.Pod, c.Spec) {
+	if c.Files != nil && a.runsScript(c.Pod, c.Spec, c.Files.ReadFile) {
 		return a.config.Script(c)
 	}
 	return startSimulated(a.plan(c.Pod, c.Spec, c.Kind, c.Attempt), c)
@@ -265,7 +267,8 @@ func (a *Agent) plan(pod *corev1.Pod, spec *corev1.Container, kind ContainerKind
 func (p *pod) notice(ctx context.Context, spec *corev1.Container) {
 	a, kind := p.node.agent, kindOf(p.api, spec.Name)
 	completes := kind == Init || kind == Main && p.api.Spec.RestartPolicy != corev1.RestartPolicyAlways
-	if b := a.behaviors.of(p.api, spec); !completes || a.config.Notice == nil || pauses(spec) || a.hasCode(p.api, spec) || b != nil && b.Decides() {
+	_, simulated := p.latest(spec.Name).process.(*simulated)
+	if b := a.behaviors.of(p.api, spec); !completes || a.config.Notice == nil || pauses(spec) || !simulated || b != nil && b.Decides() {
 		return
 	}
 	a.mu.Lock()
@@ -298,16 +301,34 @@ func (a *Agent) unknown(pod *corev1.Pod, spec *corev1.Container) {
 
 // hasCode reports whether something of a container is run: its image has a function or a program, or its command is known.
 func (a *Agent) hasCode(pod *corev1.Pod, spec *corev1.Container) bool {
-	return a.hasFunction(spec) || a.runsScript(pod, spec)
+	return a.hasFunction(spec) || a.runsScript(pod, spec, unmounted(pod, spec))
 }
 
-// runsScript reports whether the built-in shell runs the command of a container whose image has no function.
-func (a *Agent) runsScript(pod *corev1.Pod, spec *corev1.Container) bool {
-	if a.config.Script == nil || pauses(spec) || !shell.Knows(slices.Concat(spec.Command, spec.Args)) {
+// runsScript reports whether the built-in shell runs the command of a container whose image has no function. read returns the files of the container.
+func (a *Agent) runsScript(pod *corev1.Pod, spec *corev1.Container, read func(string) ([]byte, error)) bool {
+	if a.config.Script == nil || pauses(spec) || !shell.Knows(slices.Concat(spec.Command, spec.Args), read) {
 		return false
 	}
 	b := a.behaviors.of(pod, spec)
 	return b == nil || !b.Decides()
+}
+
+// unmounted returns the files of a container whose volumes are not mounted yet: what lies in a volume that may have scripts is one in which everything
+// is known. Whether that is so is seen when the container starts.
+func unmounted(pod *corev1.Pod, spec *corev1.Container) func(string) ([]byte, error) {
+	return func(name string) ([]byte, error) {
+		for _, m := range spec.VolumeMounts {
+			if name != m.MountPath && !strings.HasPrefix(name, strings.TrimSuffix(m.MountPath, "/")+"/") {
+				continue
+			}
+			for _, v := range pod.Spec.Volumes {
+				if v.Name == m.Name && (v.ConfigMap != nil || v.Secret != nil || v.Projected != nil || v.EmptyDir != nil || v.DownwardAPI != nil) {
+					return nil, nil
+				}
+			}
+		}
+		return nil, fs.ErrNotExist
+	}
 }
 
 // hasFunction reports whether a runtime has the image of a container.

@@ -1,6 +1,7 @@
 package shell_test
 
 import (
+	"io/fs"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,12 +29,11 @@ func TestCompoundCommands(t *testing.T) {
 		{"x=1; y=$(x=2; echo $x); echo $x$y", "12\n"},
 		{"set -e; false; echo never", "exit 1"},
 		{"set -e; if false; then echo a; fi; false || echo b; ! true; echo c", "b\nc\n"},
-		{"set -ex\necho a\nexit 3", "a\nexit 3"},
+		{"set -ex\necho 'a b'\nX=1\nexit 3", "a b\nstderr: + echo 'a b'\n+ X=1\n+ exit 3\nexit 3"},
 		{"echo a | while true; do cat; break; done", "a\n"},
 		{"echo done; echo fi then", "done\nfi then\n"},
-		{"while true; do echo a", "stderr: sh: syntax error: unexpected end of file (expecting \"done\")\nexit 2"},
-		{"if true; echo a; fi", "stderr: sh: syntax error: unexpected end of file (expecting \"then\")\nexit 2"},
-		{"echo $((1 + 1))", "stderr: sh: syntax error: $((arithmetic)) is not supported by the shell of fakecluster; handle sh with Container.HandleExec\nexit 2"},
+		{"while true; do echo a", "stderr: sh: line 1: syntax error: unexpected end of file: `while` statement must end with `done`\nexit 2"},
+		{"if true; echo a; fi", "stderr: sh: line 1: syntax error: `fi` can only be used to end an `if`\nexit 2"},
 		{"while :; do :; done", "stderr: sh: 100000 commands run without a pause, which is a limit of the shell of fakecluster\nexit 2"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -62,12 +62,30 @@ func TestKnownCommands(t *testing.T) {
 		{[]string{"sh", "-c", "echo $(uname -a)"}, false},
 		{[]string{"sh", "-c", "$COMMAND"}, false},
 		{[]string{"sh", "-c", "A=b env"}, true},
-		{[]string{"sh", "-c", "trap 'exit 0' TERM; sleep 5"}, false},
-		{[]string{"sh", "/scripts/run.sh"}, false},
+		{[]string{"sh", "-c", "trap 'exit 0' TERM; sleep 5"}, true},
+		{[]string{"sh", "-c", "serve() { sleep 5; }; serve & wait"}, true},
+		{[]string{"sh", "-c", "case $1 in a) date ;; *) /server ;; esac"}, false},
+		{[]string{"sh", "-c", "eval $COMMAND"}, false},
+		{[]string{"sh", "-c", "a=(1 2); echo ${a[1]}"}, false},
+		{[]string{"sh", "/scripts/run.sh"}, true},
+		{[]string{"/scripts/run.sh", "x"}, true},
+		{[]string{"sh", "/scripts/server.sh"}, false},
+		{[]string{"/scripts/script.py"}, false},
+		{[]string{"sh", "/scripts/none.sh"}, false},
 		{[]string{"env", "A=b", "server"}, false},
 		{[]string{"env", "A=b", "sh", "-c", "echo $A"}, true},
 	} {
-		if known := shell.Knows(test.words); known != test.known {
+		read := func(name string) ([]byte, error) {
+			text, ok := map[string]string{
+				"/scripts/run.sh": "#!/bin/sh -e\n. /scripts/library.sh\nwork $1", "/scripts/library.sh": "work() { echo $1; }",
+				"/scripts/server.sh": "exec /server", "/scripts/script.py": "#!/usr/bin/env python3\nprint()",
+			}[name]
+			if !ok {
+				return nil, fs.ErrNotExist
+			}
+			return []byte(text), nil
+		}
+		if known := shell.Knows(test.words, read); known != test.known {
 			t.Errorf("%q is known: %t", test.words, known)
 		}
 	}

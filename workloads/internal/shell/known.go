@@ -3,113 +3,148 @@ package shell
 import (
 	"path"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// Knows reports whether a command can be run as what it is: it is a program of this package, or a script of sh -c in which everything is
-// known. Of a program that it does not know nothing can be said, and so of a script that runs one.
-func Knows(words []string) bool {
-	if len(words) == 0 || programNamed(path.Base(words[0])) == nil {
+// Knows reports whether a command can be run as what it is: it is a program of this package, or a script in which everything is
+// known. Of a program that it does not know nothing can be said, and so of a script that runs one. read returns the content of a file of the
+// container; nil: there are no files.
+func Knows(words []string, read func(name string) ([]byte, error)) bool {
+	return knowledge{read: read}.command(words)
+}
+
+// knowledge is what is known where a command runs.
+type knowledge struct {
+	read      func(string) ([]byte, error)
+	functions map[string]bool // of the script
+	depth     int             // of files
+}
+
+// command reports whether a program and what it runs are known.
+func (k knowledge) command(words []string) bool {
+	if len(words) == 0 {
 		return false
 	}
-	switch path.Base(words[0]) {
-	case "env":
+	name := path.Base(words[0])
+	if programNamed(name) == nil {
+		return isPath(words[0]) && k.file(words[0])
+	}
+	switch {
+	case name == "env":
 		words = words[1:]
 		for len(words) > 0 && strings.Contains(words[0], "=") {
 			words = words[1:]
 		}
-		return len(words) == 0 || Knows(words)
-	case "sh", "bash", "ash", "dash":
+		return len(words) == 0 || k.command(words)
+	case name == "nohup":
+		return len(words) == 1 || k.command(words[1:])
+	case name == "timeout":
+		return len(words) < 3 || !strings.HasPrefix(words[1], "-") && k.command(words[2:])
+	case isShell(name):
 		words = words[1:]
 		for len(words) > 0 && strings.HasPrefix(words[0], "-") {
 			if strings.HasSuffix(words[0], "c") {
-				return len(words) > 1 && knowsScript(words[1])
+				return len(words) > 1 && k.script(words[1], name == "bash")
 			}
 			words = words[1:]
 		}
-		return len(words) == 0
+		return len(words) == 0 || k.file(words[0])
 	}
 	return true
 }
 
-func knowsScript(text string) bool {
-	if len(text) > maxHeld/scriptSize {
+// file reports whether a file is a script in which everything is known.
+func (k knowledge) file(name string) bool {
+	if k.depth++; k.read == nil || k.depth > maxDepth/10 {
 		return false
 	}
-	commands, err := parse(text)
-	return err == nil && commands.known()
+	data, err := k.read(name)
+	if err != nil {
+		return false
+	}
+	interpreter, ok := interpreterOf(string(data))
+	return ok && k.script(string(data), path.Base(interpreter[0]) == "bash")
 }
 
-func (s script) known() bool {
-	for _, p := range s {
-		for i := range p.commands {
-			if !p.commands[i].known() {
-				return false
-			}
-		}
+func (k knowledge) script(text string, bash bool) bool {
+	if len(text) > maxScript {
+		return false
 	}
-	return true
+	file, err := parse(text, bash)
+	if err != nil {
+		return false
+	}
+	k.functions = map[string]bool{}
+	k.declare(file)
+	known := true
+	syntax.Walk(file, func(node syntax.Node) bool {
+		if call, ok := node.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+			known = known && k.call(call)
+		}
+		return known
+	})
+	return known
 }
 
-// own are the commands of the shell itself.
-var own = map[string]bool{"exit": true, "cd": true, "export": true, "exec": true, "set": true, "break": true, "continue": true}
-
-func (s *simple) known() bool {
-	words := s.words
-	for _, r := range s.redirects {
-		if !r.file.known() {
-			return false
-		}
-	}
-	for _, w := range words {
-		if !w.known() {
-			return false
-		}
-	}
-	if c := s.compound; c != nil {
-		for _, w := range c.words {
-			if !w.known() {
-				return false
+// declare notes the functions of a script, and those of the files that it reads.
+func (k knowledge) declare(file *syntax.File) {
+	syntax.Walk(file, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.FuncDecl:
+			k.functions[n.Name.Value] = true
+		case *syntax.CallExpr:
+			if len(n.Args) < 2 || n.Args[0].Lit() != "." && n.Args[0].Lit() != "source" || k.read == nil || k.depth > maxDepth/10 {
+				break
+			}
+			inner := k
+			inner.depth++
+			if data, err := k.read(plain(n.Args[1].Parts)); err == nil && len(data) <= maxScript {
+				if read, err := parse(string(data), true); err == nil {
+					inner.declare(read)
+				}
 			}
 		}
-		return c.condition.known() && c.body.known() && c.otherwise.known()
-	}
-	for len(words) > 0 {
-		name, _, assigns := strings.Cut(words[0].begin(), "=")
-		if !assigns || name == "" || nameLength(name) != len(name) {
-			break
-		}
-		words = words[1:]
-	}
-	if len(words) == 0 {
 		return true
-	}
-	var plain []string
-	for _, w := range words {
-		plain = append(plain, w.text())
-	}
-	if plain[0] == "exec" {
-		return len(plain) > 1 && Knows(plain[1:])
-	}
-	return own[plain[0]] || Knows(plain)
+	})
 }
 
-// text returns what a word is without variables and commands; otherwise it is empty, which is not a program.
-func (w word) text() string {
+func (k knowledge) call(c *syntax.CallExpr) bool {
+	var words []string
+	for _, w := range c.Args {
+		words = append(words, plain(w.Parts))
+	}
+	switch {
+	case k.functions[words[0]]:
+		return true
+	case words[0] == "exec", words[0] == "command":
+		return len(words) == 1 || strings.HasPrefix(words[1], "-") || builtin(words[1]) != nil || k.command(words[1:])
+	case words[0] == ".", words[0] == "source":
+		return len(words) > 1 && k.file(words[1])
+	case words[0] == "eval":
+		return false
+	}
+	return builtin(words[0]) != nil || k.command(words)
+}
+
+// plain returns what a word is without variables and commands; otherwise it is empty, which is not a program.
+func plain(parts []syntax.WordPart) string {
 	var b strings.Builder
-	for _, p := range w {
-		if p.variable || p.command != nil {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			b.WriteString(strings.ReplaceAll(p.Value, `\`, ""))
+		case *syntax.SglQuoted:
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			inner := plain(p.Parts)
+			if inner == "" && len(p.Parts) > 0 {
+				return ""
+			}
+			b.WriteString(inner)
+		default:
 			return ""
 		}
-		b.WriteString(p.text)
 	}
 	return b.String()
-}
-
-func (w word) known() bool {
-	for _, p := range w {
-		if !p.command.known() {
-			return false
-		}
-	}
-	return true
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 )
 
@@ -22,7 +23,11 @@ const (
 	// maxWork is how much a run does without a pause. A command is 1, and so is each block of 16 KiB that it reads or writes.
 	maxWork = 100_000
 	// scriptSize is how many bytes of memory a byte of a script needs at most.
-	scriptSize = 64
+	scriptSize = 200
+	// maxScript is the size of a script in bytes.
+	maxScript = maxHeld / scriptSize
+	// maxProcesses is how many parts of a run run at the same time.
+	maxProcesses = 1000
 )
 
 // errLimit is the error of what a limit has kept from being done. The cause of the context has the sentence.
@@ -30,14 +35,17 @@ var errLimit = errors.New("a limit of the shell of fakecluster")
 
 // limits counts what a run uses.
 type limits struct {
-	held, work atomic.Int64
-	end        context.CancelCauseFunc
+	held, work  atomic.Int64
+	running, id atomic.Int64 // of what runs beside the command itself
+	processes   sync.WaitGroup
+	end         context.CancelCauseFunc
 }
 
 // place is where in a run a program runs.
 type place struct {
 	limits *limits
 	depth  int
+	main   bool // it is the first command of the run
 }
 
 type placeKey struct{}
@@ -48,8 +56,10 @@ func limited(ctx context.Context) (run context.Context, end func() error) {
 		return ctx, func() error { return nil }
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	ctx = context.WithValue(ctx, placeKey{}, place{limits: &limits{end: cancel}})
+	l := &limits{end: cancel}
+	ctx = context.WithValue(ctx, placeKey{}, place{limits: l, main: true})
 	return ctx, func() error {
+		defer l.processes.Wait()
 		defer cancel(nil)
 		if cause := context.Cause(ctx); errors.Is(cause, errLimit) {
 			return cause
@@ -77,6 +87,41 @@ func deeper(ctx context.Context) (context.Context, error) {
 	}
 	return context.WithValue(ctx, placeKey{}, p), nil
 }
+
+// takeMain reports whether the command of a context is the first one of its run. What it runs is not.
+func takeMain(ctx context.Context) (context.Context, bool) {
+	p, _ := ctx.Value(placeKey{}).(place)
+	if !p.main {
+		return ctx, false
+	}
+	p.main = false
+	return context.WithValue(ctx, placeKey{}, p), true
+}
+
+// withMain returns the context of a program that replaces the first command of a run.
+func withMain(ctx context.Context) context.Context {
+	p, _ := ctx.Value(placeKey{}).(place)
+	p.main = true
+	return context.WithValue(ctx, placeKey{}, p)
+}
+
+// start runs something beside the command. The run ends when it has ended.
+func (l *limits) start(run func()) error {
+	if l.running.Add(1) > maxProcesses {
+		l.running.Add(-1)
+		return l.exceed("%d commands run at the same time", maxProcesses)
+	}
+	l.processes.Add(1)
+	go func() {
+		defer l.processes.Done()
+		defer l.running.Add(-1)
+		run()
+	}()
+	return nil
+}
+
+// nextID returns the number of a process. The first command of a container is 1.
+func (l *limits) nextID() int { return int(l.id.Add(1)) + 6 }
 
 // exceed ends the run.
 func (l *limits) exceed(format string, args ...any) error {
@@ -147,7 +192,12 @@ func (b *buffer) Write(p []byte) (int, error) {
 }
 
 // Read implements io.Reader.
-func (b *buffer) Read(p []byte) (int, error) { return b.content.Read(p) }
+func (b *buffer) Read(p []byte) (int, error) {
+	n, err := b.content.Read(p)
+	b.held -= n
+	b.limits.release(n)
+	return n, err
+}
 
 func (b *buffer) discard() {
 	b.limits.release(b.held)

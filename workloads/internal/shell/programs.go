@@ -21,6 +21,8 @@ func programNamed(name string) func(context.Context, *Shell, *Command) int {
 		"[": test, "cat": cat, "echo": echo, "env": env, "false": fails, "hostname": hostname, "ls": ls, "mkdir": mkdir, "printenv": env, "pwd": pwd,
 		"rm": rm, "sh": sh, "bash": sh, "ash": sh, "dash": sh, "date": date, "tail": tail, "wget": wget, "curl": curl, "nc": nc, "nslookup": nslookup,
 		"sleep": sleep, "tar": tarProgram, "test": test, "touch": touch, "true": succeeds, ":": succeeds,
+		"printf": printf, "dd": dd, "head": head, "seq": seq, "tee": tee, "cp": cp, "mv": mv, "chmod": changeMode, "sync": succeeds, "wc": wc, "grep": grep,
+		"timeout": timeout, "basename": basename, "dirname": basename, "nohup": nohup,
 	}[name]
 }
 
@@ -75,7 +77,7 @@ func env(ctx context.Context, s *Shell, c *Command) int {
 		args = args[1:]
 	}
 	if len(args) > 0 {
-		p := s.find(args[0])
+		p := s.find(c, args[0])
 		if p == nil {
 			return c.fail(127, "'%s': No such file or directory", args[0])
 		}
@@ -111,7 +113,9 @@ func cat(ctx context.Context, s *Shell, c *Command) int {
 			return ended
 		}
 		if name == "-" || name == "/dev/stdin" {
-			_, _ = io.Copy(c.Stdout, c.Stdin)
+			if _, err := io.Copy(c.Stdout, c.Stdin); err != nil {
+				return 1
+			}
 			continue
 		}
 		at := c.absolute(name)
@@ -119,12 +123,14 @@ func cat(ctx context.Context, s *Shell, c *Command) int {
 			code = c.fail(1, "%s: Is a directory", name)
 			continue
 		}
-		data, err := s.read(ctx, at)
+		in, err := s.open(ctx, c, name)
 		if err != nil {
 			code = c.fail(1, "%s: %s", name, reason(err))
 			continue
 		}
-		_, _ = c.Stdout.Write(data)
+		if _, err := io.Copy(c.Stdout, in); err != nil {
+			return 1
+		}
 	}
 	return code
 }
@@ -196,6 +202,20 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 	return code
 }
 
+// interval returns a number of seconds, or one with a unit: s, m, h or d.
+func interval(text string) (time.Duration, error) {
+	number := strings.TrimRight(text, "smhd")
+	unit, ok := map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}[text[len(number):]]
+	n, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(n) || n < 0 {
+		return 0, fmt.Errorf("invalid time interval '%s'", text)
+	}
+	if n *= float64(unit); n >= math.MaxInt64 {
+		return math.MaxInt64, nil // 292 years
+	}
+	return time.Duration(n), nil
+}
+
 // sleep waits for a number of seconds, or with a unit: s, m, h or d.
 func sleep(ctx context.Context, s *Shell, c *Command) int {
 	if len(c.Args) < 2 {
@@ -207,27 +227,20 @@ func sleep(ctx context.Context, s *Shell, c *Command) int {
 			<-ctx.Done()
 			return ended
 		}
-		number := strings.TrimRight(a, "smhd")
-		unit, ok := map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}[a[len(number):]]
-		n, err := strconv.ParseFloat(number, 64)
-		if !ok || err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(n) || n < 0 {
-			return c.fail(1, "invalid time interval '%s'", a)
+		d, err := interval(a)
+		if err != nil {
+			return c.fail(1, "%v", err)
 		}
-		if n *= float64(unit); n >= float64(math.MaxInt64-total) {
-			total = math.MaxInt64 // 292 years
-		} else {
-			total += time.Duration(n)
-		}
+		total += min(d, math.MaxInt64-total)
 	}
-	limitsOf(ctx).paused()
-	if passed := min(total, s.Passed); passed > 0 {
-		s.Passed -= passed
-		total -= passed
-	}
+	total -= s.skip(total)
 	timer := time.NewTimer(total)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		if total >= time.Millisecond {
+			limitsOf(ctx).paused()
+		}
 		return 0
 	case <-ctx.Done():
 		return ended
@@ -305,8 +318,10 @@ func (s *Shell) check(c *Command, args []string) (bool, error) {
 			return err == nil && info.IsDir(), nil
 		case "-s":
 			return err == nil && info.Size() > 0, nil
-		case "-L", "-h":
-			return false, nil // there are no symbolic links
+		case "-L", "-h", "-p", "-S", "-b", "-c":
+			return false, nil // there are none
+		case "-t":
+			return c.TTY, nil
 		}
 		return false, fmt.Errorf("%s: unknown operand", args[0])
 	case 3:

@@ -1,459 +1,495 @@
 package shell
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"path"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/pattern"
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// session is one run of sh. It changes its directory and its variables.
-type session struct {
-	shell  *Shell
-	of     Command
-	args   []string // $0, $1 and so on
-	code   int      // of the last command
-	exited bool
-
-	errexit bool   // set -e: a command that fails ends the script
-	asks    bool   // the commands are a condition, whose failure does not end the script
-	jump    string // break or continue, until the loop
-
-	depth       int // of $(command)
-	substituted int // the exit code of the last $(command) of the command
+// stops reports whether the commands that follow do not run.
+func (r *session) stops(ctx context.Context) bool {
+	return r.exited || r.returns || r.breaks > 0 || r.continues > 0 || ctx.Err() != nil
 }
 
-// sh runs the script after -c, a file, or what it reads from its input.
-func sh(ctx context.Context, s *Shell, c *Command) int {
-	run := &session{shell: s, of: *c, args: c.Args[:1]}
-	run.of.Environment = slices.Clone(c.Environment)
-	args := c.Args[1:]
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") && len(args[0]) > 1 {
-		flags := args[0][1:]
-		args = args[1:]
-		for _, f := range flags {
-			switch f {
-			case 'c':
-				if len(args) == 0 {
-					return c.fail(2, "-c requires an argument")
-				}
-				if len(args) > 1 {
-					run.args = args[1:]
-				}
-				run.script(ctx, args[0])
-				return run.code
-			case 'e':
-				run.errexit = true
-			case 'i', 'l', 'x', 'u':
-			default:
-				return c.fail(2, "%v", unsupported("-"+string(f)))
-			}
+// statements runs commands one after the other.
+func (r *session) statements(ctx context.Context, statements []*syntax.Stmt) {
+	for _, s := range statements {
+		r.signal(ctx)
+		if r.stops(ctx) {
+			return
 		}
+		r.statement(ctx, s)
 	}
-	if len(args) > 0 {
-		data, err := s.read(ctx, c.absolute(args[0]))
-		if err != nil {
-			return c.fail(127, "%s: %v", args[0], reason(err))
-		}
-		run.args = args
-		run.script(ctx, string(data))
-		return run.code
-	}
-	run.interactive(ctx)
-	return run.code
 }
 
-// interactive runs each line of the input, with a prompt on a terminal.
-func (r *session) interactive(ctx context.Context) {
-	lines := bufio.NewReader(r.of.Stdin)
-	r.of.Stdin = lines
-	for !r.exited && ctx.Err() == nil {
-		if r.of.TTY {
-			fmt.Fprintf(r.of.Stdout, "%s # ", r.of.Dir)
+// statement runs a command with its redirections.
+func (r *session) statement(ctx context.Context, s *syntax.Stmt) {
+	if s.Background || s.Disown {
+		r.background(ctx, s)
+		return
+	}
+	streams := r.command
+	if err := r.redirect(ctx, s.Redirs); err != nil {
+		if r.command = streams; ctx.Err() == nil {
+			r.code = r.command.fail(1, "%v", err)
 		}
-		line, err := readLine(ctx, lines)
-		limitsOf(ctx).paused() // it has waited for the client
-		r.script(ctx, line)
+	} else if s.Cmd != nil {
+		r.run(ctx, s.Cmd)
+	} else {
+		r.code = 0
+	}
+	if r.keepStreams {
+		r.keepStreams = false
+	} else {
+		r.command.Stdin, r.command.Stdout, r.command.Stderr = streams.Stdin, streams.Stdout, streams.Stderr
+	}
+	r.signal(ctx)
+	if s.Negated {
+		r.code = map[bool]int{true: 1}[r.code == 0]
+		return
+	}
+	if r.code != 0 && r.unchecked == 0 && checked(s.Cmd) && !r.stops(ctx) {
+		r.trap(ctx, "ERR")
+		r.exited = r.exited || r.errexit
+	}
+}
+
+// checked reports whether the failure of a command ends a script with set -e. That of a list or a loop is the failure of a command in it.
+func checked(command syntax.Command) bool {
+	switch c := command.(type) {
+	case *syntax.BinaryCmd:
+		return c.Op != syntax.AndStmt && c.Op != syntax.OrStmt
+	case *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause:
+		return false
+	}
+	return true
+}
+
+// run runs a command without its redirections.
+func (r *session) run(ctx context.Context, command syntax.Command) {
+	if _, simple := command.(*syntax.CallExpr); !simple && limitsOf(ctx).do(0) != nil {
+		return
+	}
+	switch c := command.(type) {
+	case *syntax.CallExpr:
+		r.simple(ctx, c)
+	case *syntax.BinaryCmd:
+		r.binary(ctx, c)
+	case *syntax.Block:
+		r.code = 0
+		r.statements(ctx, c.Stmts)
+	case *syntax.Subshell:
+		sub, err := r.deeper(ctx)
 		if err != nil {
 			return
 		}
+		sub.code = 0
+		sub.statements(ctx, c.Stmts)
+		r.code = sub.end(ctx)
+	case *syntax.IfClause:
+		r.choose(ctx, c)
+	case *syntax.WhileClause:
+		r.loop(ctx, c.Do, func() bool { return r.holds(ctx, c.Cond) != c.Until }, nil)
+	case *syntax.ForClause:
+		r.forEach(ctx, c)
+	case *syntax.CaseClause:
+		r.match(ctx, c)
+	case *syntax.FuncDecl:
+		r.functions[c.Name.Value], r.code = c.Body, 0
+	case *syntax.ArithmCmd:
+		r.code = map[bool]int{true: 1}[r.number(ctx, c.X) == 0]
+	case *syntax.TestClause:
+		r.code = map[bool]int{false: 1}[r.condition(ctx, c.X)]
+	case *syntax.DeclClause:
+		r.declare(ctx, c)
+	default:
+		r.code = r.command.fail(failed, "%v", unsupported(fmt.Sprintf("%T", c)))
 	}
 }
 
-// readLine reads a line of a script. It may be as long as what can be held as a script.
-func readLine(ctx context.Context, lines *bufio.Reader) (string, error) {
-	l := limitsOf(ctx)
-	held := 0
-	defer func() { l.release(held) }()
-	var line []byte
-	for {
-		part, err := lines.ReadSlice('\n')
-		line = append(line, part...)
-		held += scriptSize * len(part)
-		if limit := l.hold(scriptSize * len(part)); limit != nil {
-			return "", limit
+// binary runs two commands with &&, || or | between them.
+func (r *session) binary(ctx context.Context, c *syntax.BinaryCmd) {
+	switch c.Op {
+	case syntax.AndStmt, syntax.OrStmt:
+		r.unchecked++
+		r.statement(ctx, c.X)
+		r.unchecked--
+		if (r.code == 0) == (c.Op == syntax.AndStmt) && !r.stops(ctx) {
+			r.statement(ctx, c.Y)
 		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return string(line), err
-		}
-	}
-}
-
-// fail writes an error as the program of the command does, and returns the exit code.
-func (c *Command) fail(code int, format string, args ...any) int {
-	fmt.Fprintf(c.Stderr, "%s: %s\n", path.Base(c.Args[0]), fmt.Sprintf(format, args...))
-	return code
-}
-
-// reason returns the text of the system for an error about a file.
-func reason(err error) string {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "No such file or directory"
-	case errors.Is(err, fs.ErrPermission):
-		return "Permission denied"
-	}
-	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
-		err = failed.Err
-	}
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + text[1:]
-}
-
-func (r *session) script(ctx context.Context, text string) {
-	l := limitsOf(ctx)
-	defer l.release(scriptSize * len(text))
-	if l.hold(scriptSize*len(text)) != nil {
 		return
 	}
-	all, err := parse(text)
+	left, err := r.deeper(ctx)
 	if err != nil {
-		r.code = r.of.fail(2, "%v", err)
 		return
 	}
-	r.list(ctx, all)
+	right, err := r.deeper(ctx)
+	if err != nil {
+		return
+	}
+	// The context of a writer whose reader has ended ends, as SIGPIPE ends a program.
+	writing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p, discard := newPipe(ctx, cancel)
+	defer discard()
+	left.command.Stdout, right.command.Stdin = p, p
+	if c.Op == syntax.PipeAll {
+		left.command.Stderr = p
+	}
+	written := make(chan int, 1)
+	if limitsOf(ctx).start(func() {
+		code := failed // of a program that ends its goroutine
+		defer func() {
+			p.Close()
+			written <- code
+		}()
+		left.statement(writing, c.X)
+		code = left.end(writing)
+	}) != nil {
+		return
+	}
+	right.statement(ctx, c.Y)
+	r.code = right.end(ctx)
+	p.Break()
+	if code := <-written; r.pipefail && r.code == 0 && ctx.Err() == nil {
+		r.code = code
+	}
 }
 
-// list runs commands one after the other.
-func (r *session) list(ctx context.Context, commands script) {
-	for i, p := range commands {
-		if r.exited || r.jump != "" || ctx.Err() != nil {
-			return
-		}
-		if p.after == "&&" && r.code != 0 || p.after == "||" && r.code == 0 {
+// choose runs if.
+func (r *session) choose(ctx context.Context, c *syntax.IfClause) {
+	for ; c != nil; c = c.Else {
+		if len(c.Cond) > 0 && !r.holds(ctx, c.Cond) {
+			if r.stops(ctx) {
+				return
+			}
 			continue
 		}
-		r.pipeline(ctx, p)
-		if last := i+1 == len(commands) || commands[i+1].after == ""; r.errexit && r.code != 0 && !p.negated && last && !r.asks {
-			r.exited = true
+		if !r.stops(ctx) {
+			r.code = 0
+			r.statements(ctx, c.Then)
 		}
+		return
 	}
+	r.code = 0
 }
 
-func (r *session) pipeline(ctx context.Context, p pipeline) {
-	in := r.of.Stdin
-	for i, one := range p.commands {
-		if ctx.Err() != nil {
-			return
-		}
-		between := buffer{limits: limitsOf(ctx)}
-		defer between.discard()
-		out := r.of.Stdout
-		if i < len(p.commands)-1 {
-			out = &between
-		}
-		r.code = r.simple(ctx, one, in, out)
-		in = &between
-	}
-	if p.negated {
-		r.code = map[bool]int{true: 1}[r.code == 0]
-	}
+// holds runs a condition.
+func (r *session) holds(ctx context.Context, condition []*syntax.Stmt) bool {
+	r.unchecked++
+	r.statements(ctx, condition)
+	r.unchecked--
+	return r.code == 0
 }
 
-// simple runs one command, and returns its exit code.
-func (r *session) simple(ctx context.Context, s simple, in io.Reader, out io.Writer) int {
-	l := limitsOf(ctx)
-	c := &Command{Stdin: in, Stdout: out, Stderr: r.of.Stderr, Environment: slices.Clip(r.of.Environment), Dir: r.of.Dir, TTY: r.of.TTY}
-	r.substituted = 0
-	words := s.words
-	var assigned []string
-	for len(words) > 0 {
-		name, _, is := strings.Cut(words[0][0:min(1, len(words[0]))].begin(), "=")
-		if !is || name == "" || nameLength(name) != len(name) {
-			break
-		}
-		assigned = append(assigned, strings.Join(r.expand(ctx, words[0], false), ""))
-		words = words[1:]
-	}
-	size := sizeOf(assigned)
-	for _, w := range words {
-		more := r.expand(ctx, w, true)
-		if size += sizeOf(more); l.words(size) != nil {
-			break
-		}
-		c.Args = append(c.Args, more...)
-	}
-	if l.do(size) != nil || ctx.Err() != nil {
-		return 2
-	}
-	closing, err := r.redirect(ctx, c, s.redirects)
-	if err != nil {
-		return r.of.fail(1, "%v", err)
-	}
+// loop runs commands as long as a condition holds.
+func (r *session) loop(ctx context.Context, body []*syntax.Stmt, holds func() bool, next func()) {
+	r.loops++
+	defer func() { r.loops-- }()
 	code := 0
-	if s.compound != nil {
-		code = r.compound(ctx, s.compound, c)
-	} else {
-		code = r.call(ctx, c, assigned)
-	}
-	for _, end := range closing {
-		if err := end(); err != nil {
-			code = r.of.fail(1, "%v", err)
+	for !r.stops(ctx) && limitsOf(ctx).do(0) == nil && holds() && !r.stops(ctx) {
+		r.code = 0
+		r.statements(ctx, body)
+		code = r.code
+		if r.continues > 0 {
+			r.continues--
+		}
+		if next != nil && !r.stops(ctx) {
+			next()
 		}
 	}
-	return code
+	if r.breaks > 0 {
+		r.breaks--
+	}
+	if !r.exited && !r.returns {
+		r.code = code
+	}
 }
 
-// begin returns the text that a word begins with.
-func (w word) begin() string {
-	if len(w) == 0 || w[0].variable || w[0].quoted {
-		return ""
-	}
-	return w[0].text
-}
-
-// call runs a command of the shell itself, or a program.
-func (r *session) call(ctx context.Context, c *Command, assigned []string) int {
-	if len(c.Args) == 0 {
-		for _, a := range assigned {
-			r.assign(ctx, a)
-		}
-		return r.substituted
-	}
-	c.Environment = append(c.Environment, assigned...)
-	if limitsOf(ctx).words(sizeOf(c.Environment)) != nil {
-		return 2
-	}
-	switch c.Args[0] {
-	case "set":
-		return r.set(c)
-	case "break", "continue":
-		r.jump = c.Args[0]
-		return 0
-	case "exit":
-		r.exited = true
-		if len(c.Args) == 1 {
-			return r.code
-		}
-		code, err := strconv.Atoi(c.Args[1])
-		if err != nil {
-			return r.of.fail(2, "exit: Illegal number: %s", c.Args[1])
-		}
-		return code & 0xff
-	case "cd":
-		to := "/"
-		if len(c.Args) > 1 {
-			to = c.absolute(c.Args[1])
-		}
-		if info, err := fs.Stat(r.shell.Files, relative(to)); err != nil || !info.IsDir() {
-			return r.of.fail(2, "cd: can't cd to %s", c.Args[1])
-		}
-		r.of.Dir = to
-		return 0
-	case "export":
-		for _, a := range c.Args[1:] {
-			if strings.Contains(a, "=") {
-				r.assign(ctx, a)
+// forEach runs for.
+func (r *session) forEach(ctx context.Context, c *syntax.ForClause) {
+	switch over := c.Loop.(type) {
+	case *syntax.WordIter:
+		values := r.args[1:]
+		if over.InPos.IsValid() {
+			var ok bool
+			if values, ok = r.fields(ctx, over.Items...); !ok {
+				return
 			}
 		}
-		return 0
-	case "exec":
-		r.exited = true
-		if c.Args = c.Args[1:]; len(c.Args) == 0 {
-			return r.of.fail(2, "%v", unsupported("exec without a command"))
-		}
+		next := 0
+		r.loop(ctx, c.Do, func() bool {
+			if next == len(values) {
+				return false
+			}
+			err := r.assign(ctx, over.Name.Value, values[next])
+			next++
+			return r.succeeds(ctx, err)
+		}, nil)
+	case *syntax.CStyleLoop:
+		_ = over.Init == nil || r.number(ctx, over.Init) == 0
+		r.loop(ctx, c.Do, func() bool { return over.Cond == nil || r.number(ctx, over.Cond) != 0 }, func() {
+			if over.Post != nil {
+				r.number(ctx, over.Post)
+			}
+		})
 	}
-	p := r.shell.find(c.Args[0])
-	if p == nil {
-		return r.of.fail(127, "%s: not found", c.Args[0])
-	}
-	return p(ctx, c)
 }
 
-// assign sets a variable. All are exported. Programs that run keep the variables as they are.
-func (r *session) assign(ctx context.Context, assignment string) {
-	name, _, _ := strings.Cut(assignment, "=")
-	others := slices.DeleteFunc(slices.Clone(r.of.Environment), func(v string) bool { return strings.HasPrefix(v, name+"=") })
-	r.of.Environment = append(others, assignment)
-	_ = limitsOf(ctx).words(sizeOf(r.of.Environment))
+// succeeds reports whether there is no error, which it writes otherwise, and which ends the script.
+func (r *session) succeeds(ctx context.Context, err error) bool {
+	if err != nil && ctx.Err() == nil {
+		r.code, r.exited = r.command.fail(failed, "%v", err), true
+	}
+	return err == nil
 }
 
-// expand replaces the variables of a word. With split, what they become is split at spaces, and patterns become the names of files.
-func (r *session) expand(ctx context.Context, w word, split bool) []string {
-	l := limitsOf(ctx)
-	var fields []string // before the last one
-	var last strings.Builder
-	pattern, started, size := false, len(w) == 0, 0
-	for _, p := range w {
-		value := p.text
-		if p.variable {
-			value = r.value(p)
+// match runs case.
+func (r *session) match(ctx context.Context, c *syntax.CaseClause) {
+	text, ok := r.text(ctx, c.Word)
+	if !ok {
+		return
+	}
+	r.code = 0
+	through := false
+	for _, item := range c.Items {
+		if !through && !slices.ContainsFunc(item.Patterns, func(w *syntax.Word) bool { return r.matches(ctx, text, w) }) {
+			continue
 		}
-		if p.command != nil {
-			value = r.output(ctx, p.command)
+		r.statements(ctx, item.Stmts)
+		if through = item.Op == syntax.Fallthrough; r.stops(ctx) || !through && item.Op != syntax.Resume {
+			return
 		}
-		if size += len(value); l.word(size) != nil {
+	}
+}
+
+// matches reports whether a text matches a pattern.
+func (r *session) matches(ctx context.Context, text string, word *syntax.Word) (matches bool) {
+	r.expand(ctx, []*syntax.Word{word}, func(config *expand.Config) error {
+		found, err := expand.Pattern(config, word)
+		if err == nil {
+			err = limitsOf(ctx).do(len(text) * len(found))
+		}
+		if err != nil {
+			return err
+		}
+		expression, err := pattern.Regexp(found, pattern.EntireString|pattern.ExtendedOperators)
+		if err != nil {
+			matches = text == found
 			return nil
 		}
-		if p.quoted || !split || !p.variable && p.command == nil {
-			last.WriteString(value)
-			pattern = pattern || !p.quoted && strings.ContainsAny(value, "*?[")
-			started = started || p.quoted || value != ""
-			continue
-		}
-		for i, f := range strings.Fields(value) {
-			if i > 0 || i == 0 && strings.TrimLeft(value, " \t\n") != value && last.Len() > 0 {
-				fields = append(fields, last.String())
-				last.Reset()
-			}
-			last.WriteString(f)
-			started = true
-		}
-	}
-	fields = append(fields, last.String())
-	if !started {
-		return nil // a variable that is empty
-	}
-	if pattern && split && len(fields) == 1 {
-		if names := r.glob(fields[0]); len(names) > 0 {
-			return names
-		}
-	}
-	return fields
+		compiled, err := regexp.Compile(expression)
+		matches = err == nil && compiled.MatchString(text)
+		return err
+	})
+	return matches
 }
 
-// glob returns the names of the files that match a pattern.
-func (r *session) glob(pattern string) []string {
-	names, err := fs.Glob(r.shell.Files, relative(r.of.absolute(pattern)))
-	if err != nil {
-		return nil
-	}
-	for i := range names {
-		names[i] = "/" + names[i]
-		if !path.IsAbs(pattern) {
-			names[i] = strings.TrimPrefix(strings.TrimPrefix(names[i], r.of.Dir), "/")
-		}
-	}
-	return names
+// number returns the value of an arithmetic expression.
+func (r *session) number(ctx context.Context, x syntax.ArithmExpr) (n int) {
+	r.expand(ctx, nil, func(config *expand.Config) (err error) {
+		n, err = expand.Arithm(config, x)
+		return err
+	})
+	return n
 }
 
-// value returns the value of a variable.
-func (r *session) value(p part) string {
-	value := ""
-	switch p.text {
-	case "?":
-		return strconv.Itoa(r.code)
-	case "$":
-		return "1"
-	case "#":
-		return strconv.Itoa(len(r.args) - 1)
-	case "@", "*":
-		return strings.Join(r.args[1:], " ")
-	default:
-		if n, err := strconv.Atoi(p.text); err == nil {
-			if n < len(r.args) {
-				value = r.args[n]
-			}
+// condition checks what is in [[ ]].
+func (r *session) condition(ctx context.Context, x syntax.TestExpr) bool {
+	operand := func(x syntax.TestExpr) string {
+		word, _ := x.(*syntax.Word)
+		text, _ := r.text(ctx, word)
+		return text
+	}
+	check := func(args ...string) bool {
+		ok, err := r.shell.check(&r.command, args)
+		r.succeeds(ctx, err)
+		return ok
+	}
+	switch x := x.(type) {
+	case *syntax.ParenTest:
+		return r.condition(ctx, x.X)
+	case *syntax.UnaryTest:
+		switch x.Op {
+		case syntax.TsNot:
+			return !r.condition(ctx, x.X)
+		case syntax.TsVarSet:
+			return r.variables[operand(x.X)].set
+		}
+		return check(x.Op.String(), operand(x.X))
+	case *syntax.BinaryTest:
+		switch x.Op {
+		case syntax.AndTest:
+			return r.condition(ctx, x.X) && r.condition(ctx, x.Y)
+		case syntax.OrTest:
+			return r.condition(ctx, x.X) || r.condition(ctx, x.Y)
+		case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch:
+			word, _ := x.Y.(*syntax.Word)
+			return r.matches(ctx, operand(x.X), word) == (x.Op != syntax.TsNoMatch)
+		case syntax.TsReMatch:
+			expression, err := regexp.Compile(operand(x.Y))
+			text := operand(x.X)
+			return r.succeeds(ctx, err) && limitsOf(ctx).do(len(text)*len(expression.String())) == nil && expression.MatchString(text)
+		case syntax.TsBefore:
+			return operand(x.X) < operand(x.Y)
+		case syntax.TsAfter:
+			return operand(x.X) > operand(x.Y)
+		}
+		return check(operand(x.X), x.Op.String(), operand(x.Y))
+	}
+	return operand(x) != ""
+}
+
+// simple runs a command of the shell itself, a function or a program.
+func (r *session) simple(ctx context.Context, c *syntax.CallExpr) {
+	r.substituted = 0
+	args, ok := r.fields(ctx, c.Args...)
+	if !ok {
+		return
+	}
+	var hidden []string // the variables that are set for this command only
+	old := map[string]variable{}
+	var trace []string
+	for _, a := range c.Assigns {
+		value, ok := r.text(ctx, a.Value)
+		if !ok {
+			return
+		}
+		name := a.Name.Value
+		if a.Append {
+			value = r.variables[name].value + value
+		}
+		if _, again := old[name]; !again {
+			old[name], hidden = r.variables[name], append(hidden, name)
+		}
+		if !r.succeeds(ctx, r.assign(ctx, name, value)) {
+			return
+		}
+		trace = append(trace, name+"="+quoted(value))
+		if len(args) > 0 {
+			v := r.variables[name]
+			v.exported = true
+			r.put(name, v)
+		}
+	}
+	r.trace(trace, args)
+	if len(args) == 0 {
+		r.code = r.substituted
+		return
+	}
+	r.code = r.call(ctx, args)
+	for _, name := range hidden {
+		if v := old[name]; v.set {
+			r.put(name, v)
 		} else {
-			value = lookup(r.of.Environment, p.text)
+			r.unset(name)
 		}
 	}
-	if p.text == "PWD" {
-		value = r.of.Dir
-	}
-	if value == "" {
-		return p.fallback
-	}
-	return value
 }
 
-// lookup returns the value of a variable; the last one of a name counts.
-func lookup(environment []string, name string) string {
-	for i := len(environment) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(environment[i], name+"="); ok {
-			return value
-		}
+// trace writes a command for set -x.
+func (r *session) trace(assignments, args []string) {
+	if !r.xtrace {
+		return
 	}
-	return ""
+	for _, a := range args {
+		assignments = append(assignments, quoted(a))
+	}
+	fmt.Fprintf(r.command.Stderr, "+ %s\n", strings.Join(assignments, " "))
 }
 
-// redirect changes the streams of a command. The functions that it returns write the files when the command has ended.
-func (r *session) redirect(ctx context.Context, c *Command, redirects []redirect) (closing []func() error, err error) {
-	l := limitsOf(ctx)
-	for _, to := range redirects {
-		name := strings.Join(r.expand(ctx, to.file, false), "")
-		if to.operator == "<" {
-			data, err := r.shell.read(ctx, c.absolute(name))
-			if err != nil {
-				return closing, fmt.Errorf("%s: %s", name, reason(err))
-			}
-			c.Stdin = bytes.NewReader(data)
-			continue
-		}
-		var w io.Writer
-		switch name {
-		case "&1", "/dev/stdout", "/proc/self/fd/1":
-			w = c.Stdout
-		case "&2", "/dev/stderr", "/proc/self/fd/2":
-			w = c.Stderr
-		case "/dev/null":
-			w = io.Discard
-		default:
-			file := buffer{limits: l}
-			at := c.absolute(name)
-			if to.operator == ">>" {
-				data, err := r.shell.read(ctx, at)
-				if err != nil && !errors.Is(err, fs.ErrNotExist) {
-					return closing, fmt.Errorf("%s: %s", name, reason(err))
-				}
-				if _, err := file.Write(data); err != nil {
-					return closing, err
-				}
-			}
-			write := func() error {
-				if err := r.shell.Files.WriteFile(at, file.content.Bytes(), 0o644); err != nil {
-					return fmt.Errorf("can't create %s: %s", name, reason(err))
-				}
-				return nil
-			}
-			if err := write(); err != nil {
-				return closing, err
-			}
-			w, closing = &file, append(closing, func() error {
-				defer file.discard()
-				return write()
-			})
-		}
-		if to.stream == 2 {
-			c.Stderr = w
+func quoted(text string) string {
+	if q, err := syntax.Quote(text, syntax.LangPOSIX); err == nil {
+		return q
+	}
+	return text
+}
+
+func (r *session) unset(name string) {
+	if v, ok := r.variables[name]; ok {
+		r.size -= len(name) + 10 + len(v.value)
+		delete(r.variables, name)
+	}
+}
+
+// call runs a command with its arguments.
+func (r *session) call(ctx context.Context, args []string) int {
+	if ctx.Err() != nil {
+		return ended
+	}
+	if body := r.functions[args[0]]; body != nil {
+		return r.callFunction(ctx, body, args)
+	}
+	if own := builtin(args[0]); own != nil {
+		c := r.command
+		c.Args = args
+		return own(ctx, r, &c)
+	}
+	return r.program(ctx, args)
+}
+
+// callFunction runs a function of the script.
+func (r *session) callFunction(ctx context.Context, body *syntax.Stmt, args []string) int {
+	if r.depth++; r.depth > maxDepth {
+		_ = limitsOf(ctx).exceed("%d commands run inside one another", maxDepth)
+		return failed
+	}
+	old, loops := r.args, r.loops
+	r.args, r.loops, r.scopes = append([]string{r.args[0]}, args[1:]...), 0, append(r.scopes, map[string]variable{})
+	r.code = 0
+	r.statement(ctx, body)
+	for name, v := range r.scopes[len(r.scopes)-1] {
+		if v.set || v.exported || v.readonly {
+			r.put(name, v)
 		} else {
-			c.Stdout = w
+			r.unset(name)
 		}
 	}
-	return closing, nil
+	r.args, r.loops, r.scopes = old, loops, r.scopes[:len(r.scopes)-1]
+	r.returns = false
+	r.depth--
+	return r.code
 }
 
-// relative returns the name of package io/fs for an absolute path.
-func relative(name string) string {
-	if name = strings.TrimPrefix(path.Clean(name), "/"); name == "" {
-		return "."
+// program runs a program.
+func (r *session) program(ctx context.Context, args []string) int {
+	environment := r.environment()
+	if limitsOf(ctx).words(sizeOf(environment)) != nil {
+		return failed
 	}
-	return name
+	c := r.command
+	c.Args, c.Environment = args, environment
+	p := r.shell.find(&c, args[0])
+	if p == nil {
+		return r.command.fail(127, "%s: not found", args[0])
+	}
+	return p(ctx, &c)
 }
+
+// end ends a shell, and returns its exit code.
+func (r *session) end(ctx context.Context) int {
+	if !r.finished && ctx.Err() == nil {
+		r.finished = true
+		code := r.code
+		r.exited, r.returns, r.breaks, r.continues = false, false, 0, 0
+		r.trap(ctx, "EXIT")
+		if !r.exited {
+			r.code = code
+		}
+		r.exited = true
+	}
+	if ctx.Err() != nil && r.code == 0 {
+		return ended
+	}
+	return r.code
+}
+
+// isPath reports whether a name is that of a file and not of a program.
+func isPath(name string) bool { return strings.Contains(name, "/") && path.Base(name) != "" }

@@ -7,6 +7,9 @@ import (
 	"io/fs"
 	"net"
 	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -16,6 +19,10 @@ type Files interface {
 	fs.FS
 	ReadFile(name string) ([]byte, error)
 	WriteFile(name string, data []byte, mode fs.FileMode) error
+	// Append appends to a file, which it creates if there is none.
+	Append(name string, data []byte, mode fs.FileMode) error
+	// Changed returns a channel that is closed when a file may have changed, and nil if that is not known.
+	Changed(name string) <-chan struct{}
 	Mkdir(name string) error
 	Remove(name string) error
 }
@@ -32,6 +39,23 @@ type Shell struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Program returns a program of the container, which comes before one of this package; nil: there is none.
 	Program func(name string) Program
+	// Terminated is closed when the first command of the container gets SIGTERM, for the trap of a script.
+	Terminated <-chan struct{}
+
+	trapped atomic.Bool
+	mu      sync.Mutex // of Passed
+}
+
+// Trapped reports whether the first command of the container has a trap for SIGTERM.
+func (s *Shell) Trapped() bool { return s.trapped.Load() }
+
+// skip returns how much of a sleep has passed before.
+func (s *Shell) skip(sleep time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	passed := min(sleep, s.Passed)
+	s.Passed -= passed
+	return passed
 }
 
 // Program runs with a command, and returns its exit code.
@@ -47,14 +71,17 @@ type Command struct {
 	TTY            bool
 }
 
-// find returns a program by the first word of a command, or nil.
-func (s *Shell) find(name string) Program {
+// find returns a program by the first word of a command, or nil. A path may also be that of a script.
+func (s *Shell) find(c *Command, name string) Program {
 	var found Program
 	if s.Program != nil {
 		found = s.Program(name)
 	}
 	if found == nil {
 		own := programNamed(path.Base(name))
+		if own == nil && isPath(name) {
+			own = s.scriptAt(c.absolute(name))
+		}
 		if own == nil {
 			return nil
 		}
@@ -67,6 +94,46 @@ func (s *Shell) find(name string) Program {
 		}
 		return found(inner, c)
 	}
+}
+
+// scriptAt returns the script in a file, or nil if it has none for a shell.
+func (s *Shell) scriptAt(name string) func(context.Context, *Shell, *Command) int {
+	data, err := s.Files.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	interpreter, ok := interpreterOf(string(data))
+	if !ok {
+		return nil
+	}
+	return func(ctx context.Context, s *Shell, c *Command) int {
+		inner := *c
+		inner.Args = append(append(interpreter, name), c.Args[1:]...)
+		return sh(ctx, s, &inner)
+	}
+}
+
+// interpreterOf returns the shell in the first line of a script, with its argument. Without such a line it is sh.
+func interpreterOf(text string) (words []string, ok bool) {
+	line, _, _ := strings.Cut(text, "\n")
+	line, ok = strings.CutPrefix(line, "#!")
+	if !ok {
+		return []string{"sh"}, !strings.Contains(line, "\x00")
+	}
+	words = strings.Fields(line)
+	if len(words) > 1 && path.Base(words[0]) == "env" {
+		words = words[1:]
+	}
+	return words, len(words) > 0 && isShell(words[0])
+}
+
+// isShell reports whether a program is a shell.
+func isShell(name string) bool {
+	switch path.Base(name) {
+	case "sh", "bash", "ash", "dash":
+		return true
+	}
+	return false
 }
 
 // read reads a file.
@@ -89,10 +156,6 @@ const failed = 2
 
 // Run runs a command. It returns false if the program does not exist. A command that exceeds a limit ends with everything that it runs.
 func (s *Shell) Run(ctx context.Context, c Command) (code int, found bool) {
-	p := s.find(c.Args[0])
-	if p == nil {
-		return 0, false
-	}
 	if c.Stdin == nil {
 		c.Stdin = empty{}
 	}
@@ -106,6 +169,13 @@ func (s *Shell) Run(ctx context.Context, c Command) (code int, found bool) {
 	if c.Dir == "" {
 		c.Dir = "/"
 	}
+	p := s.find(&c, c.Args[0])
+	if p == nil {
+		return 0, false
+	}
+	lock := make(chan struct{}, 1)
+	out, errs := c.Stdout, c.Stderr
+	c.Stdout, c.Stderr = shared{lock, out}, shared{lock, errs}
 	ctx, end := limited(ctx)
 	code = p(ctx, &c)
 	if err := end(); err != nil {

@@ -1,0 +1,267 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// dd copies its input, or if=, to its output, or of=.
+func dd(ctx context.Context, s *Shell, c *Command) int {
+	in, out, size, count, quiet := c.Stdin, c.Stdout, int64(512), int64(-1), false
+	begin := time.Now()
+	for _, a := range c.Args[1:] {
+		name, value, _ := strings.Cut(a, "=")
+		var err error
+		switch name {
+		case "if":
+			if in, err = s.open(ctx, c, value); err != nil {
+				return c.fail(1, "can't open '%s': %s", value, reason(err))
+			}
+		case "of":
+			if out, err = s.create(ctx, c, value, false); err != nil {
+				return c.fail(1, "can't open '%s': %s", value, reason(err))
+			}
+		case "bs":
+			if size, err = byteSize(value); err != nil || size == 0 {
+				return c.fail(1, "invalid number '%s'", value)
+			}
+		case "count":
+			if count, err = byteSize(value); err != nil {
+				return c.fail(1, "invalid number '%s'", value)
+			}
+		case "status":
+			quiet = value == "none"
+		case "conv":
+			for _, v := range strings.Split(value, ",") {
+				if v != "fsync" && v != "fdatasync" && v != "notrunc" && v != "noerror" {
+					return c.fail(1, "%v", unsupported("conv="+v))
+				}
+			}
+		case "iflag", "oflag":
+		default:
+			return c.fail(1, "%v", unsupported(a))
+		}
+	}
+	if count >= 0 {
+		if count > maxHeld/size {
+			count = maxHeld/size + 1 // the limit of a file ends it
+		}
+		in = io.LimitReader(in, size*count)
+	}
+	n, err := io.Copy(out, in)
+	if !quiet {
+		records := fmt.Sprintf("%d+%d", n/size, min(n%size, 1))
+		fmt.Fprintf(c.Stderr, "%s records in\n%s records out\n%d bytes copied, %f seconds\n", records, records, n, time.Since(begin).Seconds())
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}
+
+// byteSize returns a number with a unit such as k and M.
+func byteSize(text string) (int64, error) {
+	number := strings.TrimRight(text, "kKMGB")
+	n, err := strconv.ParseInt(number, 10, 32)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("invalid number %q", text)
+	}
+	switch strings.TrimSuffix(text[len(number):], "B") {
+	case "k", "K":
+		n <<= 10
+	case "M":
+		n <<= 20
+	case "G":
+		n <<= 30
+	}
+	return n, nil
+}
+
+// operands returns what is no flag; flags are those of the string.
+func (c *Command) operands(flags string) ([]string, error) {
+	var rest []string
+	for _, a := range c.Args[1:] {
+		if given, ok := strings.CutPrefix(a, "-"); ok && given != "" {
+			if wrong := strings.Trim(given, flags); wrong != "" {
+				return nil, fmt.Errorf("invalid option -- '%s'", wrong[:1])
+			}
+			continue
+		}
+		rest = append(rest, a)
+	}
+	return rest, nil
+}
+
+// cp copies files, and directories with -r.
+func cp(ctx context.Context, s *Shell, c *Command) int {
+	return s.transferAll(ctx, c, "rRafpLPT", func(from, to string, info fs.FileInfo) error {
+		if info.IsDir() && !c.has("r") && !c.has("R") && !c.has("a") {
+			return fmt.Errorf("omitting directory '%s'", from)
+		}
+		return s.copyTree(ctx, from, to)
+	})
+}
+
+// mv moves files and directories.
+func mv(ctx context.Context, s *Shell, c *Command) int {
+	return s.transferAll(ctx, c, "fTn", func(from, to string, _ fs.FileInfo) error {
+		if from == to {
+			return nil
+		}
+		if err := s.copyTree(ctx, from, to); err != nil {
+			return err
+		}
+		return s.Files.Remove(from)
+	})
+}
+
+// transferAll calls a function for each file that is named before the last one, which is where it goes.
+func (s *Shell) transferAll(ctx context.Context, c *Command, flags string, do func(from, to string, info fs.FileInfo) error) (code int) {
+	names, err := c.operands(flags)
+	if err != nil {
+		return c.fail(1, "%v", err)
+	}
+	if len(names) < 2 {
+		return c.fail(1, "missing file operand")
+	}
+	to := c.absolute(names[len(names)-1])
+	target, err := fs.Stat(s.Files, relative(to))
+	into := err == nil && target.IsDir()
+	if len(names) > 2 && !into {
+		return c.fail(1, "target '%s' is not a directory", names[len(names)-1])
+	}
+	for _, name := range names[:len(names)-1] {
+		from, at := c.absolute(name), to
+		info, err := fs.Stat(s.Files, relative(from))
+		if err != nil {
+			code = c.fail(1, "can't stat '%s': %s", name, reason(err))
+			continue
+		}
+		if into && !strings.HasSuffix(name, "/.") {
+			at = path.Join(to, path.Base(from))
+		}
+		if strings.HasPrefix(at, from+"/") {
+			code = c.fail(1, "cannot copy a directory, '%s', into itself", name)
+			continue
+		}
+		if err := do(from, at, info); err != nil {
+			code = c.fail(1, "%s", reason(err))
+		}
+	}
+	return code
+}
+
+func (s *Shell) copyTree(ctx context.Context, from, to string) error {
+	return fs.WalkDir(s.Files, relative(from), func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		at := path.Join(to, strings.TrimPrefix("/"+name, from))
+		if entry.IsDir() {
+			return s.Files.Mkdir(at)
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		data, err := s.read(ctx, "/"+name)
+		if err != nil {
+			return err
+		}
+		return s.Files.WriteFile(at, data, info.Mode().Perm())
+	})
+}
+
+// changeMode sets the permissions of files to a number, or adds and removes x.
+func changeMode(ctx context.Context, s *Shell, c *Command) int {
+	args := c.Args[1:]
+	for len(args) > 0 && (args[0] == "-R" || args[0] == "-f") {
+		args = args[1:]
+	}
+	if len(args) < 2 {
+		return c.fail(1, "missing operand")
+	}
+	number, wrong := strconv.ParseUint(args[0], 8, 12)
+	who, what, symbolic := strings.Cut(args[0], "+x")
+	if wrong != nil && (!symbolic || strings.Trim(who, "ugoa") != "" || what != "") {
+		return c.fail(1, "%v", unsupported("the mode "+args[0]))
+	}
+	code := 0
+	for _, name := range args[1:] {
+		at := c.absolute(name)
+		info, err := fs.Stat(s.Files, relative(at))
+		if err == nil && info.Mode().IsRegular() {
+			mode := fs.FileMode(number).Perm()
+			if wrong != nil {
+				mode = info.Mode().Perm() | 0o111
+			}
+			var data []byte
+			if data, err = s.read(ctx, at); err == nil {
+				err = s.Files.WriteFile(at, data, mode)
+			}
+		}
+		if err != nil {
+			code = c.fail(1, "%s: %s", name, reason(err))
+		}
+	}
+	return code
+}
+
+// timeout ends a command after a time, with the exit code 143, as that of busybox.
+func timeout(ctx context.Context, s *Shell, c *Command) int {
+	args := c.Args[1:]
+	if len(args) < 2 {
+		return c.fail(1, "a time and a command are needed")
+	}
+	limit, err := interval(args[0])
+	if err != nil {
+		return c.fail(1, "%v", err)
+	}
+	p := s.find(c, args[1])
+	if p == nil {
+		return c.fail(127, "can't execute '%s': No such file or directory", args[1])
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	inner := *c
+	inner.Args = args[1:]
+	code := p(ctx, &inner)
+	if ctx.Err() != nil {
+		return ended
+	}
+	return code
+}
+
+// nohup runs a command.
+func nohup(ctx context.Context, s *Shell, c *Command) int {
+	inner := *c
+	if inner.Args = c.Args[1:]; len(inner.Args) == 0 {
+		return c.fail(1, "a command is needed")
+	}
+	p := s.find(c, inner.Args[0])
+	if p == nil {
+		return c.fail(127, "can't execute '%s': No such file or directory", inner.Args[0])
+	}
+	return p(ctx, &inner)
+}
+
+// basename writes the last part of a path, without a suffix, or all before it as dirname.
+func basename(_ context.Context, _ *Shell, c *Command) int {
+	if len(c.Args) < 2 {
+		return c.fail(1, "a path is needed")
+	}
+	text := path.Base(c.Args[1])
+	if path.Base(c.Args[0]) == "dirname" {
+		text = path.Dir(strings.TrimRight(c.Args[1], "/"))
+	} else if len(c.Args) > 2 && text != c.Args[2] {
+		text = strings.TrimSuffix(text, c.Args[2])
+	}
+	fmt.Fprintln(c.Stdout, text)
+	return 0
+}

@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
 	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/fakecluster/fakecluster/internal/aggregation"
@@ -58,7 +60,8 @@ func connect(r *request) error {
 		}
 		w = upgraded{r.w, hijacker, &contextOf(r.http).observe}
 	}
-	handler.ServeHTTP(w, r.http.WithContext(r.ctx))
+	// What the libraries of streams log is that a client or a kubelet has closed its connection. Errors are in the answer.
+	handler.ServeHTTP(w, r.http.WithContext(klog.NewContext(r.ctx, logr.Discard())))
 	return nil
 }
 

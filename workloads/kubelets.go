@@ -6,11 +6,13 @@ import (
 	"net"
 	"sync"
 
+	"github.com/go-logr/logr"
+
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 )
 
 // serveKubelets serves the API of the kubelet of each node to the API server. end, which is never nil, waits until it has ended.
-func (w *Workloads) serveKubelets() (end func(), err error) {
+func (w *Workloads) serveKubelets(logger logr.Logger) (end func(), err error) {
 	var serving sync.WaitGroup
 	var closing []func()
 	end = func() {
@@ -25,7 +27,7 @@ func (w *Workloads) serveKubelets() (end func(), err error) {
 		if err != nil {
 			return end, fmt.Errorf("the kubelet of node %s: %w", n.Name(), err)
 		}
-		server := kubelet.NewServer(n)
+		server := kubelet.NewServer(n, logger)
 		serving.Go(func() {
 			if err := server.Serve(l); err != nil {
 				w.report(fmt.Errorf("the kubelet of node %s: %w", n.Name(), err))

@@ -115,7 +115,7 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 			w.agent.BeforeRead(r.Watch)
 		}
 	})
-	kubelets, err := w.serveKubelets()
+	kubelets, err := w.serveKubelets(s.logger)
 	ended := func() {
 		w.agent.Wait()
 		kubelets()

@@ -89,7 +89,9 @@ func WithoutScheduler() Option {
 	return once("WithoutScheduler", func(s *settings) { s.noScheduler = true })
 }
 
-// Logger gets the log of the controllers and the scheduler. Much of what they log are conflicts that they try again.
+// Logger gets the log of the controllers, the scheduler and the nodes. Much of what they log are conflicts that they try again, and clients of
+// kubectl exec that have closed their connections. What Kubernetes' code logs without a context goes to klog in any case: that an exec has named a program which a
+// container does not have, and the Events of four controllers (endpointslice, endpointslicemirroring, resourceclaim, ephemeral-volume).
 //
 // Default: nothing is logged.
 func Logger(l logr.Logger) Option {

@@ -47,6 +47,7 @@ address and ends. As soon as the host answers, the one line "ready unix:SOCKET" 
   fakecluster host --listen 0`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			logOwn(cmd.ErrOrStderr())
 			if !cmd.Flags().Changed("listen") {
 				f.listen = -1
 			} else if f.listen < 0 || f.listen > 65535 {

@@ -67,6 +67,7 @@ changes that.`,
   fakecluster serve --client-ca-file ca.crt --authorization-mode Node,RBAC`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			logOwn(cmd.ErrOrStderr())
 			lives, err := f.living.options(cmd)
 			if err == nil && lives != nil && f.record != "" {
 				err = usageError{errors.New("--record and --workloads exclude each other: a scenario has the requests of clients only")}

@@ -4,10 +4,12 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/proxy"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	apiserverproxy "k8s.io/apiserver/pkg/util/proxy"
 	"k8s.io/client-go/transport"
+	"k8s.io/klog/v2"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 	"k8s.io/streaming/pkg/httpstream"
@@ -53,7 +55,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	rt := transport.NewAuthProxyRoundTripper(by.GetName(), by.GetUID(), by.GetGroups(), by.GetExtra(), t)
 	handler := proxy.NewUpgradeAwareHandler(location, rt, true, upgrade, responder{w})
 	handler.RejectForwardingRedirects = true
-	handler.ServeHTTP(w, forwarded)
+	// What the library logs is that a client or the server has closed its connection.
+	handler.ServeHTTP(w, forwarded.WithContext(klog.NewContext(forwarded.Context(), logr.Discard())))
 }
 
 // isAvailable reports whether the server answered at its last check.

@@ -9,8 +9,10 @@ import (
 	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core"
 	corev1informers "k8s.io/client-go/informers/core/v1"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	clientevents "k8s.io/client-go/tools/events"
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
@@ -45,7 +47,7 @@ type schedulers struct {
 	own     informers.SharedInformerFactory // of its pods
 	dynamic dynamicinformer.DynamicSharedInformerFactory
 	//lint:ignore SA1019 kube-scheduler uses it
-	events    clientevents.EventBroadcasterAdapter
+	events    clientevents.EventBroadcaster
 	clock     *queueClock
 	construct context.CancelFunc
 }
@@ -64,7 +66,7 @@ func newScheduler(ctx context.Context, rest *rest.Config, shared informers.Share
 	s := &schedulers{
 		own:     newInformers(client, "status.phase!=Succeeded,status.phase!=Failed"),
 		dynamic: dynamicinformer.NewDynamicSharedInformerFactory(dynamicClient, 0),
-		events:  clientevents.NewEventBroadcasterAdapterWithContext(ctx, client),
+		events:  clientevents.NewBroadcaster(&clientevents.EventSinkImpl{Interface: client.EventsV1()}), // not the adapter, which logs without a context
 	}
 	pods := s.own.Core().V1().Pods()
 	if s.clock, err = newQueueClock(pods.Informer()); err != nil {
@@ -72,7 +74,9 @@ func newScheduler(ctx context.Context, rest *rest.Config, shared informers.Share
 	}
 	constructing, done := context.WithCancel(ctx)
 	s.construct = done
-	s.Scheduler, err = scheduler.New(constructing, client, withPods{shared, pods}, s.dynamic, func(name string) clientevents.EventRecorderLogger { return s.events.NewRecorder(name) },
+	s.Scheduler, err = scheduler.New(constructing, client, withPods{shared, pods}, s.dynamic, func(name string) clientevents.EventRecorderLogger {
+		return s.events.NewRecorder(clientscheme.Scheme, name)
+	},
 		scheduler.WithClock(s.clock),
 		scheduler.WithComponentConfigVersion(c.APIVersion),
 		scheduler.WithKubeConfig(rest),
@@ -107,7 +111,9 @@ func (s *schedulers) sync(ctx context.Context) error {
 
 // run schedules until ctx ends.
 func (s *schedulers) run(ctx context.Context) {
-	s.events.StartRecordingToSink(ctx.Done())
+	if err := s.events.StartRecordingToSinkWithContext(ctx); err != nil {
+		klog.FromContext(ctx).Error(err, "Recording the Events of the scheduler")
+	}
 	defer s.events.Shutdown()
 	s.Run(ctx)
 }

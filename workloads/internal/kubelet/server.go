@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
@@ -51,8 +52,8 @@ type Server struct {
 	end      context.CancelFunc
 }
 
-// NewServer returns a server for a node.
-func NewServer(node Node) *Server {
+// NewServer returns a server for a node. The logger gets what the libraries of streams log about clients that leave and the like.
+func NewServer(node Node, logger klog.Logger) *Server {
 	s := &Server{node: node}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthy)
@@ -66,7 +67,7 @@ func NewServer(node Node) *Server {
 	mux.HandleFunc("GET /stats/summary", s.summary)
 	mux.Handle("GET /metrics/resource", resourceMetrics(node))
 	mux.HandleFunc("GET /logs/{$}", nodeLogs)
-	ctx, end := context.WithCancel(context.Background())
+	ctx, end := context.WithCancel(klog.NewContext(context.Background(), logger))
 	s.end = end
 	s.http = http.Server{
 		ErrorLog:    log.New(io.Discard, "", 0), // of handlers that panic because the client has gone

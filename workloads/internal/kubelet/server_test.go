@@ -3,11 +3,18 @@ package kubelet
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"golang.org/x/net/websocket"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
 // single is a Node with the pod web, whose container app does not run.
@@ -31,7 +38,7 @@ func (single) Pod(namespace, name string) *corev1.Pod {
 
 // TestAnswersWithoutAContainer compares the errors with those of a kubelet.
 func TestAnswersWithoutAContainer(t *testing.T) {
-	server := NewServer(single{})
+	server := NewServer(single{}, logr.Discard())
 	for _, test := range []struct {
 		request string
 		code    int
@@ -76,5 +83,42 @@ func TestAPortThatNobodyListensAt(t *testing.T) {
 		"dial tcp4 127.0.0.1:80: connect: connection refused"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// running is single, whose container runs.
+type running struct{ single }
+
+func (running) Running(*corev1.Pod, string) *Container {
+	return &Container{ID: "1", Exec: func(context.Context, []string, stdio.Streams) (int, error) { return 0, nil }}
+}
+
+// TestLibrariesOfStreamsLogToTheLogger ends a WebSocket, about which they write a line.
+func TestLibrariesOfStreamsLogToTheLogger(t *testing.T) {
+	logged := make(chan string, 10)
+	server := NewServer(running{}, funcr.New(func(_, line string) { logged <- line }, funcr.Options{}))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	config, err := websocket.NewConfig("ws://"+l.Addr().String()+"/exec/default/web/app?output=1&command=ls", "http://localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Protocol = []string{"v4.channel.k8s.io"}
+	conn, err := websocket.DialConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, conn) // until the program has ended
+	_ = conn.Close()
+	if line := <-logged; !strings.HasPrefix(line, `"logger"="" "msg"="Error on socket receive"`) && !strings.HasPrefix(line, `"msg"="Error on socket receive"`) {
+		t.Errorf("it logs %s", line)
+	}
+	server.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }

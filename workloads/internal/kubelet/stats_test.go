@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"encoding/json"
+	"github.com/go-logr/logr"
 	"io"
 	"net/http/httptest"
 	"strings"
@@ -55,7 +56,7 @@ func using(since time.Time) shown {
 // get returns the answer of a server to a GET.
 func get(node Node, path string) string {
 	w := httptest.NewRecorder()
-	NewServer(node).http.Handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	NewServer(node, logr.Discard()).http.Handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 	body, _ := io.ReadAll(w.Result().Body)
 	return string(body)
 }

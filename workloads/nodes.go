@@ -14,6 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/workloads/internal/container"
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
+	"github.com/fakecluster/fakecluster/workloads/internal/images"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
 )
@@ -89,7 +90,14 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 	if err != nil {
 		return nil, fmt.Errorf("Image or Command: %w", err)
 	}
-	end := functions.Close
+	builtIn, err := container.NewRuntime(container.Config{Images: images.Images(), RESTConfig: w.attachment.TokenConfig, Report: w.report, Log: w.log})
+	if err != nil {
+		return nil, err
+	}
+	end := func() {
+		functions.Close()
+		builtIn.Close()
+	}
 	notices := w.log
 	if s.notices != nil {
 		notices = s.notices
@@ -99,7 +107,7 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 		return nil, err
 	}
 	w.agent, err = node.Start(ctx, node.Config{
-		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: []node.Runtime{functions}, Script: functions.StartScript, Notice: notices, Files: imageFiles, OnlyKnownImages: s.onlyKnown,
+		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: []node.Runtime{functions}, BuiltIn: builtIn, Script: functions.StartScript, Notice: notices, Files: imageFiles, OnlyKnownImages: s.onlyKnown,
 		Seed: w.attachment.Seed(), Informers: shared, Report: w.report,
 		Revision: w.attachment.Revision, Faulty: w.attachment.Faulty,
 		Network: w.network, DNS: w.dns.String(),

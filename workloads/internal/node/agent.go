@@ -39,6 +39,8 @@ type Config struct {
 	Behaviors []Behavior
 	// Runtimes start containers. The first one that has the image does. Default: all containers follow behaviors.
 	Runtimes []Runtime
+	// BuiltIn starts containers of images that are known, unless a runtime has them or a behavior says what they do. nil: there are none.
+	BuiltIn Runtime
 	// Script starts containers whose command the built-in shell knows, unless a runtime has their image or a behavior says what they do. nil: they
 	// follow what can be read from the command.
 	Script func(Container) Process
@@ -245,6 +247,9 @@ func (a *Agent) start(c Container) Process {
 			return r.Start(c)
 		}
 	}
+	if a.isBuiltIn(c.Pod, c.Spec) {
+		return a.config.BuiltIn.Start(c)
+	}
 	if c.Files != nil && a.runsScript(c.Pod, c.Spec, c.Files.ReadFile) {
 		return a.config.Script(c)
 	}
@@ -255,7 +260,7 @@ func (a *Agent) start(c Container) Process {
 func (a *Agent) plan(pod *corev1.Pod, spec *corev1.Container, kind ContainerKind, attempt int) plan {
 	b := a.behaviors.of(pod, spec)
 	p := planFor(a.config.Seed, b, pod, spec, kind, attempt)
-	if a.config.OnlyKnownImages && b == nil && !a.hasFunction(spec) && a.imageFiles(spec.Image) == nil {
+	if a.config.OnlyKnownImages && b == nil && !a.hasFunction(spec) && !a.isBuiltIn(pod, spec) && a.imageFiles(spec.Image) == nil {
 		name := imageName(spec.Image)
 		p.pullError = fmt.Sprintf("rpc error: code = NotFound desc = failed to pull and unpack image %q: failed to resolve reference %q: %s: not found", name, name, name)
 		a.unknown(pod, spec)
@@ -301,7 +306,7 @@ func (a *Agent) unknown(pod *corev1.Pod, spec *corev1.Container) {
 
 // hasCode reports whether something of a container is run: its image has a function or a program, or its command is known.
 func (a *Agent) hasCode(pod *corev1.Pod, spec *corev1.Container) bool {
-	return a.hasFunction(spec) || a.runsScript(pod, spec, unmounted(pod, spec))
+	return a.hasFunction(spec) || a.isBuiltIn(pod, spec) || a.runsScript(pod, spec, unmounted(pod, spec))
 }
 
 // runsScript reports whether the built-in shell runs the command of a container whose image has no function. read returns the files of the container.
@@ -309,8 +314,18 @@ func (a *Agent) runsScript(pod *corev1.Pod, spec *corev1.Container, read func(st
 	if a.config.Script == nil || pauses(spec) || !shell.Knows(slices.Concat(spec.Command, spec.Args), read) {
 		return false
 	}
+	return !a.isDecided(pod, spec)
+}
+
+// isBuiltIn reports whether a container has the function of a built-in image.
+func (a *Agent) isBuiltIn(pod *corev1.Pod, spec *corev1.Container) bool {
+	return a.config.BuiltIn != nil && a.config.BuiltIn.Has(spec.Image) && !a.isDecided(pod, spec)
+}
+
+// isDecided reports whether a behavior says what a container does.
+func (a *Agent) isDecided(pod *corev1.Pod, spec *corev1.Container) bool {
 	b := a.behaviors.of(pod, spec)
-	return b == nil || !b.Decides()
+	return b != nil && b.Decides()
 }
 
 // unmounted returns the files of a container whose volumes are not mounted yet: what lies in a volume that may have scripts is one in which everything

@@ -32,6 +32,8 @@ type pass struct {
 	hook   *hook     // of stagePostStart; nil: there is none, or it sleeps
 	retry  time.Time // when to try again what has failed
 	first  bool      // no container has been started before it
+	// pullFailed is whether an image could not be pulled. Attempts that a back-off prevents do not count.
+	pullFailed bool
 	// volume is how many volumes have been looked at for images, which are pulled first, and unmountable says why some are not there.
 	volume      int
 	unmountable map[string]reason
@@ -245,7 +247,11 @@ func (p *pod) advance(ctx context.Context, now time.Time) bool {
 			break
 		}
 	}
+	failed := p.pass.pullFailed
 	p.again, p.pass = p.pass.retry, nil
+	if failed {
+		p.reportPullSecrets(ctx)
+	}
 	return true
 }
 

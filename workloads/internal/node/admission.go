@@ -56,6 +56,9 @@ func rejection(ctx context.Context, n *node, pod *corev1.Pod, object *corev1.Nod
 	if pod.Spec.OS != nil && string(pod.Spec.OS.Name) != object.Status.NodeInfo.OperatingSystem {
 		return &reason{"PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"}
 	}
+	if forbidden := forbiddenSysctl(ctx, pod); forbidden != nil {
+		return forbidden
+	}
 	info := framework.NewNodeInfo(n.others(pod)...)
 	info.SetNode(object)
 	results := scheduler.AdmissionCheck(withoutClusterResources(pod, info), info, true)

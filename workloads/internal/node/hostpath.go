@@ -41,24 +41,66 @@ func inTree(at string) string {
 	return at
 }
 
-// hostPath returns the files of the node, in which there is what the volume shows. A directory of the type Directory need not exist: a node
-// does not have those of a machine.
+// hostPath returns the files of the node, in which there is what the volume shows: it was there before, a machine has it, or the volume creates it.
 func (n *node) hostPath(v *corev1.HostPathVolumeSource) (*files.Tree, error) {
-	tree, at := n.files(), inTree(v.Path)
+	tree, name := n.files(), inTree(v.Path)
 	wanted := ptr.Deref(v.Type, corev1.HostPathUnset)
-	isFile := wanted == corev1.HostPathFile || wanted == corev1.HostPathFileOrCreate
-	info, err := fs.Stat(tree, at)
-	switch {
-	case err != nil && wanted == corev1.HostPathFileOrCreate:
-		return tree, tree.Write(at, files.File{Mode: 0o644})
-	case err != nil && isFile:
-		return nil, fmt.Errorf("hostPath type check failed, %s is not a file, unable to determine its type: path %q does not exist", v.Path, v.Path)
-	case err != nil:
-		return tree, tree.Mkdir(at)
-	case isFile && info.IsDir():
-		return nil, fmt.Errorf("hostPath type check failed: %s is not a file, it's a Directory", v.Path)
-	case !info.IsDir() && (wanted == corev1.HostPathDirectory || wanted == corev1.HostPathDirectoryOrCreate):
-		return nil, fmt.Errorf("hostPath type check failed: %s is not a directory, it's a File", v.Path)
+	found, exists := hostPathType(tree, name)
+	if !exists {
+		switch wanted {
+		case corev1.HostPathUnset, corev1.HostPathDirectoryOrCreate:
+			return tree, tree.Mkdir(name)
+		case corev1.HostPathFileOrCreate:
+			if _, exists := hostPathType(tree, path.Dir(name)); !exists {
+				return nil, fmt.Errorf("open %s: no such file or directory", v.Path)
+			}
+			return tree, tree.Write(name, files.File{Mode: 0o644})
+		}
+		return nil, fmt.Errorf("hostPath type check failed, %s is not a %s, unable to determine its type: path %q does not exist",
+			v.Path, hostPathNames[wanted], v.Path)
 	}
-	return tree, nil
+	if want, ok := map[corev1.HostPathType]corev1.HostPathType{
+		corev1.HostPathDirectoryOrCreate: corev1.HostPathDirectory, corev1.HostPathFileOrCreate: corev1.HostPathFile,
+	}[wanted]; ok {
+		wanted = want
+	}
+	if wanted != corev1.HostPathUnset && wanted != found {
+		return nil, fmt.Errorf("hostPath type check failed: %s is not a %s, it's a %s", v.Path, hostPathNames[wanted], found)
+	}
+	if _, err := fs.Stat(tree, name); err == nil {
+		return tree, nil
+	}
+	if found == corev1.HostPathDirectory {
+		return tree, tree.Mkdir(name)
+	}
+	return tree, tree.Write(name, files.File{Mode: 0o644}) // a tree in memory has neither sockets nor devices
+}
+
+// hostPathNames are the words of a kubelet for what a hostPath has to be.
+var hostPathNames = map[corev1.HostPathType]string{
+	corev1.HostPathDirectory: "directory", corev1.HostPathFile: "file", corev1.HostPathSocket: "socket file",
+	corev1.HostPathCharDev: "character device", corev1.HostPathBlockDev: "block device",
+}
+
+// hostPathType returns what a path of a node is, and whether it exists.
+func hostPathType(tree *files.Tree, name string) (corev1.HostPathType, bool) {
+	machine, known := onMachine(name)
+	if known && machine != corev1.HostPathDirectory {
+		return machine, true // in the tree it is an empty file
+	}
+	info, err := fs.Stat(tree, name)
+	if err != nil {
+		return machine, known
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		return corev1.HostPathDirectory, true
+	case mode&fs.ModeSocket != 0:
+		return corev1.HostPathSocket, true
+	case mode&fs.ModeCharDevice != 0:
+		return corev1.HostPathCharDev, true
+	case mode&fs.ModeDevice != 0:
+		return corev1.HostPathBlockDev, true
+	}
+	return corev1.HostPathFile, true
 }

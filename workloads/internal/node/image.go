@@ -90,7 +90,7 @@ func (p *pod) pulled(i image, now time.Time) *reason {
 			r = &retry{}
 			p.pulls[i.name] = r
 		}
-		r.err = i.plan.pullError
+		r.err, p.pass.pullFailed = i.plan.pullError, true
 		first := r.delay == 0
 		r.failed(now, 10*time.Second, 300*time.Second)
 		if first && p.pass.first {

@@ -16,6 +16,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	"k8s.io/kubernetes/pkg/kubelet/events"
 	utilpod "k8s.io/kubernetes/pkg/util/pod"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
@@ -83,11 +84,12 @@ type pod struct {
 
 // sandbox is what the containers of a pod share, above all the network.
 type sandbox struct {
-	readyAt time.Time // zero: it does not exist
-	ready   bool
-	stopped bool
-	host    *network.Host         // nil: it has not joined the network
-	dns     *runtimeapi.DNSConfig // what /etc/resolv.conf has
+	readyAt  time.Time // zero: it does not exist
+	ready    bool
+	failures int // to create it
+	stopped  bool
+	host     *network.Host         // nil: it has not joined the network
+	dns      *runtimeapi.DNSConfig // what /etc/resolv.conf has
 }
 
 func (s sandbox) exists() bool { return s.ready }
@@ -453,6 +455,12 @@ func (p *pod) startSandbox(ctx context.Context, now time.Time) bool {
 		return false
 	}
 	if now.Before(s.readyAt) {
+		return false
+	}
+	if err := p.checkRuntime(ctx, s.failures); err != nil {
+		p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedCreatePodSandBox, "Failed to create pod sandbox: %v", err)
+		s.failures++
+		s.readyAt = now.Add(retryPeriod)
 		return false
 	}
 	s.ready = true

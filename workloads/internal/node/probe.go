@@ -8,6 +8,7 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/kubernetes/pkg/kubelet/events"
 	kubeletstatus "k8s.io/kubernetes/pkg/kubelet/status"
+	"k8s.io/kubernetes/pkg/probe"
 )
 
 // verdict is what a kubelet acts on: the last result of a probe of one start of a container that came as often in a row as its threshold says.
@@ -57,6 +58,18 @@ func (p *pod) addProbers(now time.Time) {
 // probeOf returns a probe of a container; nil: it does not have one.
 func probeOf(spec *corev1.Container, kind ProbeKind) *corev1.Probe {
 	return [...]*corev1.Probe{Readiness: spec.ReadinessProbe, Liveness: spec.LivenessProbe, Startup: spec.StartupProbe}[kind]
+}
+
+// checkPort returns why a kubelet cannot run a probe: the container does not have the port that it names.
+func checkPort(spec *corev1.Probe, container *corev1.Container) (err error) {
+	switch {
+	case spec == nil:
+	case spec.HTTPGet != nil:
+		_, err = probe.ResolveContainerPort(spec.HTTPGet.Port, container)
+	case spec.TCPSocket != nil:
+		_, err = probe.ResolveContainerPort(spec.TCPSocket.Port, container)
+	}
+	return err
 }
 
 // started reports whether the container has passed its startup probe, or runs without one.

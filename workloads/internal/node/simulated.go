@@ -208,9 +208,13 @@ func (s *simulated) Exit(now time.Time) *Exit {
 
 func (s *simulated) Probe(kind ProbeKind, now time.Time) (ProbeResult, string) {
 	age := now.Sub(s.startedAt)
-	switch {
-	case s.Exit(now) != nil:
+	if s.Exit(now) != nil {
 		return Failure, "the container has ended"
+	}
+	if err := checkPort(probeOf(s.container.Spec, kind), s.container.Spec); err != nil {
+		return Unrunnable, err.Error()
+	}
+	switch {
 	case kind == Liveness:
 		return resultOf(s.unhealthyAfter == 0 || age < s.unhealthyAfter), "the behavior of the container is unhealthy"
 	case kind == Startup:

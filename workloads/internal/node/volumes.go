@@ -39,9 +39,18 @@ func (p *pod) mountVolumes(ctx context.Context, now time.Time) bool {
 	if now.Before(p.mount.at) {
 		return false
 	}
+	if err := p.checkClaims(ctx); err != nil {
+		p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume, "Unable to attach or mount volumes: %v", err)
+		p.mount.at = now.Add(retryPeriod)
+		return false
+	}
 	failed := false
+	mounts, devices := p.usedVolumes()
 	for i := range p.api.Spec.Volumes {
 		v := &p.api.Spec.Volumes[i]
+		if (v.HostPath != nil || v.CSI != nil) && !mounts.Has(v.Name) && !devices.Has(v.Name) {
+			continue
+		}
 		if err := p.mountVolume(ctx, v, now); err != nil {
 			failed = true
 			p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume,
@@ -70,6 +79,16 @@ func (p *pod) followSources() {
 
 // mountVolume mounts a volume, or brings one that is mounted up to date.
 func (p *pod) mountVolume(ctx context.Context, v *corev1.Volume, now time.Time) error {
+	if v.CSI != nil {
+		if err := p.checkDriver(ctx, v.CSI.Driver); err != nil {
+			return err
+		}
+	}
+	if v.HostPath != nil {
+		if _, err := p.node.hostPath(v.HostPath); err != nil {
+			return err
+		}
+	}
 	content, err := p.payload(ctx, v, now)
 	if err != nil || !p.hasCode() {
 		return err
@@ -260,8 +279,10 @@ func (p *pod) tree(ctx context.Context, v *corev1.Volume) (*files.Tree, error) {
 		return tree, nil
 	case v.HostPath != nil:
 		return p.node.hostPath(v.HostPath)
+	case v.CSI != nil:
+		return p.newTree(), nil // what a driver would write is not known
 	}
-	return nil, errors.New("no volume plugin matched: fakecluster has configMap, secret, downwardAPI, projected, emptyDir, hostPath, image, ephemeral and persistentVolumeClaim")
+	return nil, errors.New("no volume plugin matched: fakecluster has configMap, secret, downwardAPI, projected, emptyDir, hostPath, csi, image, ephemeral and persistentVolumeClaim")
 }
 
 // newTree returns a tree that ends with the pod.

@@ -1,0 +1,228 @@
+package node_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/node"
+)
+
+// sandboxID matches what differs from attempt to attempt.
+var sandboxID = regexp.MustCompile(`sandbox "[0-9a-f]{64}"`)
+
+// volume has the container of a pod mount a volume with the name v.
+func volume(source corev1.VolumeSource) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "v", VolumeSource: source})
+		p.Spec.Containers[0].VolumeMounts = append(p.Spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "v", MountPath: "/v"})
+	}
+}
+
+func hostPath(path string, kind corev1.HostPathType) func(*corev1.Pod) {
+	return volume(corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path, Type: &kind}})
+}
+
+func claim(name string) func(*corev1.Pod) {
+	return volume(corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}})
+}
+
+func sysctls(names ...string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.SecurityContext = &corev1.PodSecurityContext{}
+		for _, name := range names {
+			p.Spec.SecurityContext.Sysctls = append(p.Spec.SecurityContext.Sysctls, corev1.Sysctl{Name: name, Value: "1"})
+		}
+	}
+}
+
+func runtimeClass(name string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.RuntimeClassName = &name }
+}
+
+// TestAKubeletRefusesPods proves that pods do not run, or are not ready, which a kubelet refuses, in its words.
+func TestAKubeletRefusesPods(t *testing.T) {
+	probed := func(kind node.ProbeKind, handler corev1.ProbeHandler) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: 80}}
+			probe := &corev1.Probe{ProbeHandler: handler, PeriodSeconds: 10}
+			switch c := &p.Spec.Containers[0]; kind {
+			case node.Readiness:
+				c.ReadinessProbe = probe
+			case node.Liveness:
+				c.LivenessProbe = probe
+			default:
+				c.StartupProbe = probe
+			}
+		}
+	}
+	http := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromString("htpt")}}
+	const typeCheck = `Warning FailedMount: MountVolume.SetUp failed for volume "v" : hostPath type check failed`
+	for _, test := range []struct {
+		name  string
+		pod   func(*corev1.Pod)
+		want  string // as describe says
+		event string
+	}{
+		{"a sysctl that is not safe", sysctls("net.ipv4.tcp_syncookies", "kernel.msgmax"), "Failed(SysctlForbidden)",
+			`Warning SysctlForbidden: forbidden sysctl: "kernel.msgmax" not allowlisted`},
+		{"safe sysctls", sysctls("net.ipv4.tcp_syncookies", "kernel/shm_rmid_forced"), "Running Ready=True c=running", ""},
+		{"a readiness probe of a port that does not exist", probed(node.Readiness, http), "Running Ready=False c=running",
+			`Warning Unhealthy: Readiness probe errored and resulted in unknown state: port "htpt" not found (x3)`},
+		{"a startup probe of a port that does not exist", probed(node.Startup, corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("tcp")}}),
+			"Running Ready=False c=running", `Warning Unhealthy: Startup probe errored and resulted in unknown state: port "tcp" not found`},
+		{"a liveness probe of a port that does not exist is ignored", probed(node.Liveness, http), "Running Ready=True c=running",
+			`Warning Unhealthy: Liveness probe errored and resulted in unknown state: port "htpt" not found`},
+		{"a Secret for images that are pulled without it", func(p *corev1.Pod) {
+			p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "none"}}
+		}, "Running Ready=True c=running", ""},
+		{"missing Secrets for an image that cannot be pulled", func(p *corev1.Pod) {
+			p.Spec.Containers[0].Image = "private:1"
+			p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "none"}, {Name: "there"}, {Name: "no"}}
+		}, "Pending Ready=False c=ErrImagePull",
+			"Warning FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (none, no); attempting to pull the image may not succeed. (x2)"},
+		{"a socket that is absent", hostPath("/var/run/docker.sock", corev1.HostPathSocket), "Pending Ready=False c=ContainerCreating",
+			typeCheck + `, /var/run/docker.sock is not a socket file, unable to determine its type: path "/var/run/docker.sock" does not exist (x5)`},
+		{"a socket of each node", hostPath("/var/run/containerd/containerd.sock", corev1.HostPathSocket), "Running Ready=True c=running", ""},
+		{"a directory that is a socket", hostPath("/run/containerd/containerd.sock", corev1.HostPathDirectory), "Pending Ready=False c=ContainerCreating",
+			typeCheck + `: /run/containerd/containerd.sock is not a directory, it's a Socket (x5)`},
+		{"a directory that is absent", hostPath("/data", corev1.HostPathDirectory), "Pending Ready=False c=ContainerCreating",
+			typeCheck + `, /data is not a directory, unable to determine its type: path "/data" does not exist (x5)`},
+		{"directories of each node", func(p *corev1.Pod) {
+			hostPath("/var/lib/kubelet", corev1.HostPathDirectory)(p)
+			for i, path := range []string{"/", "/lib/modules/6.12.0", "/sys/fs/cgroup", "/var/log/pods"} {
+				p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: string(rune('a' + i)), VolumeSource: corev1.VolumeSource{
+					HostPath: &corev1.HostPathVolumeSource{Path: path, Type: ptr.To(corev1.HostPathDirectory)},
+				}})
+				p.Spec.Containers[0].VolumeMounts = append(p.Spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: string(rune('a' + i)), MountPath: path})
+			}
+		}, "Running Ready=True c=running", ""},
+		{"a character device that is absent", hostPath("/dev/nvidia0", corev1.HostPathCharDev), "Pending Ready=False c=ContainerCreating",
+			typeCheck + `, /dev/nvidia0 is not a character device, unable to determine its type: path "/dev/nvidia0" does not exist (x5)`},
+		{"a block device that is a character device", hostPath("/dev/null", corev1.HostPathBlockDev), "Pending Ready=False c=ContainerCreating",
+			typeCheck + `: /dev/null is not a block device, it's a CharDevice (x5)`},
+		{"a file that lies in nothing", hostPath("/data/file", corev1.HostPathFileOrCreate), "Pending Ready=False c=ContainerCreating",
+			`Warning FailedMount: MountVolume.SetUp failed for volume "v" : open /data/file: no such file or directory (x5)`},
+		{"a CSI driver that is not registered", volume(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "secrets-store.csi.k8s.io"}}), "Pending Ready=False c=ContainerCreating",
+			`Warning FailedMount: MountVolume.SetUp failed for volume "v" : kubernetes.io/csi: mounter.SetUpAt failed to get CSI client: driver name secrets-store.csi.k8s.io not found in the list of registered CSI drivers (x5)`},
+		{"a claim that does not exist", claim("nope"), "Pending Ready=False c=ContainerCreating",
+			`Warning FailedMount: Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: error processing PVC default/nope: failed to fetch PVC from API server: persistentvolumeclaims "nope" not found (x2)`},
+		{"a claim that is not bound", claim("unbound"), "Pending Ready=False c=ContainerCreating",
+			`Warning FailedMount: Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: error processing PVC default/unbound: PVC is not bound (x2)`},
+		{"a claim that no container mounts", func(p *corev1.Pod) { claim("nope")(p); p.Spec.Containers[0].VolumeMounts = nil }, "Running Ready=True c=running", ""},
+		{"a RuntimeClass whose handler the node does not have", runtimeClass("kata"), "Pending Ready=False c=ContainerCreating",
+			`Warning FailedCreatePodSandBox: Failed to create pod sandbox: rpc error: code = Unknown desc = unable to get OCI runtime for sandbox "ID": no runtime for "kata" is configured`},
+		{"a RuntimeClass whose handler each node has", runtimeClass("runc"), "Running Ready=True c=running", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, node.Config{Behaviors: []node.Behavior{{Image: "private", PullError: "pull access denied"}}})
+				w.prepareRefusals()
+				w.create("p", test.pod)
+				time.Sleep(12 * time.Second)
+				if got := describe(w.pod("p")); got != test.want {
+					t.Errorf("got  %s\nwant %s", got, test.want)
+				}
+				var warnings []string
+				for _, e := range w.events("p") {
+					if strings.HasPrefix(e, "Warning") {
+						warnings = append(warnings, sandboxID.ReplaceAllString(e, `sandbox "ID"`))
+					}
+				}
+				if test.event == "" && len(warnings) > 0 || test.event != "" && !slices.Contains(warnings, test.event) {
+					t.Errorf("got  %s\nwant %s", strings.Join(warnings, "\n     "), test.event)
+				}
+			})
+		})
+	}
+}
+
+// prepareRefusals creates what the pods of the tests of refusals refer to.
+func (w *world) prepareRefusals() {
+	w.Helper()
+	ctx := w.Context()
+	for _, handler := range []string{"kata", "runc"} {
+		if _, err := w.admin.NodeV1().RuntimeClasses().Create(ctx, &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: handler}, Handler: handler}, metav1.CreateOptions{}); err != nil {
+			w.Fatal(err)
+		}
+	}
+	if _, err := w.admin.CoreV1().Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "there"}}, metav1.CreateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+	w.createClaim("unbound")
+}
+
+func (w *world) createClaim(name string) {
+	w.Helper()
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, VolumeName: "pv",
+		Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+	}}
+	if _, err := w.admin.CoreV1().PersistentVolumeClaims("default").Create(w.Context(), claim, metav1.CreateOptions{}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestARefusedPodRunsWhenTheCauseIsGone proves that the node tries again what it has refused: a claim, a CSI driver and the files of the node.
+func TestARefusedPodRunsWhenTheCauseIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{})
+		w.create("claim", claim("c"))
+		w.create("driver", volume(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "csi.example.com"}}))
+		w.create("directory", hostPath("/data/x", corev1.HostPathDirectory))
+		time.Sleep(time.Minute)
+		for _, name := range []string{"claim", "driver", "directory"} {
+			if got, want := describe(w.pod(name)), "Pending Ready=False c=ContainerCreating"; got != want {
+				t.Errorf("%s: got %s, want %s", name, got, want)
+			}
+		}
+		w.createClaim("c")
+		bound, err := w.admin.CoreV1().PersistentVolumeClaims("default").Get(t.Context(), "c", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bound.Status.Phase = corev1.ClaimBound
+		if _, err := w.admin.CoreV1().PersistentVolumeClaims("default").UpdateStatus(t.Context(), bound, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.admin.StorageV1().CSINodes().Create(t.Context(), &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n1"},
+			Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "csi.example.com", NodeID: "n1"}}},
+		}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.create("creator", hostPath("/data/x", corev1.HostPathDirectoryOrCreate))
+		time.Sleep(3 * time.Minute)
+		for _, name := range []string{"claim", "driver", "directory", "creator"} {
+			if got, want := describe(w.pod(name)), "Running Ready=True c=running"; got != want {
+				t.Errorf("%s: got %s, want %s", name, got, want)
+			}
+		}
+	})
+}
+
+// TestANodeHasTheRuntimeHandlersOfItsStatus proves that a node with a handler runs the pods of its RuntimeClass.
+func TestANodeHasTheRuntimeHandlersOfItsStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := node.Nodes(1)
+		nodes[0].Status.RuntimeHandlers = []corev1.NodeRuntimeHandler{{Name: "kata"}}
+		w := newWorld(t, node.Config{Nodes: nodes})
+		w.prepareRefusals()
+		w.create("p", runtimeClass("kata"))
+		time.Sleep(5 * time.Second)
+		if got, want := describe(w.pod("p")), "Running Ready=True c=running"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}

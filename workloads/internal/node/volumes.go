@@ -93,6 +93,7 @@ func (p *pod) mountVolume(ctx context.Context, v *corev1.Volume, now time.Time) 
 	if err != nil || !p.hasCode() {
 		return err
 	}
+	p.share(content)
 	if content == nil {
 		if p.volumes[v.Name] == nil {
 			p.volumes[v.Name], err = p.tree(ctx, v)
@@ -187,7 +188,7 @@ func (p *pod) projectedFiles(ctx context.Context, v *corev1.Volume, now time.Tim
 		case s.DownwardAPI != nil:
 			content, err = p.downwardFiles(s.DownwardAPI.Items, mode)
 		case s.ServiceAccountToken != nil && p.hasCode():
-			content, err = p.tokenFile(ctx, s.ServiceAccountToken, ptr.Deref(mode, 0o644), now)
+			content, err = p.tokenFile(ctx, s.ServiceAccountToken, p.tokenMode(mode), now)
 		case s.ClusterTrustBundle != nil:
 			content, err = p.trustBundleFile(ctx, s.ClusterTrustBundle, ptr.Deref(mode, 0o644))
 		case s.PodCertificate != nil:

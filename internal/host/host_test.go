@@ -457,6 +457,8 @@ func TestMistakesAreRejected(t *testing.T) {
 		{"a type of Go that is not known", "POST", "/v1/clusters", `{"session": "SESSION", "objects": [{"kind": "example.com/api.Thing"}]}`, 400, "objects[0]: the object of the type example.com/api.Thing does not name its apiVersion and kind: set both"},
 		{"an unknown field of workloads", "POST", "/v1/clusters", `{"session": "SESSION", "workloads": {"nodez": 1}}`, 400, `workloads:1:2: unknown field "nodez" (allowed: behaviors, controllers, nodes, scheduler)`},
 		{"a snapshot that is not one", "POST", "/v1/clusters", `{"session": "SESSION", "snapshotData": "?"}`, 400, "snapshotData is not base64: encode the answer of GET /v1/clusters/CLUSTER/snapshot"},
+		{"a snapshot without an end", "POST", "/v1/clusters", `{"session": "SESSION", "snapshot": "/dev/zero"}`, 400, "the snapshot /dev/zero is not a regular file"},
+		{"a snapshot in a folder", "POST", "/v1/clusters", `{"session": "SESSION", "snapshot": "/dev"}`, 400, "the snapshot /dev is not a regular file"},
 		{"an unknown cluster", "GET", "/v1/clusters/c9", "", 404, `there is no cluster "c9": it was deleted, or has ended with the connection of its session`},
 		{"an unknown path", "GET", "/v1/clusterz", "", 404, `the control API does not have "/v1/clusterz": GET /v1/openapi lists its operations`},
 		{"a method that the path does not have", "PUT", "/v1/clusters", "", 405, `"/v1/clusters" takes [GET POST], and not PUT`},

@@ -120,13 +120,22 @@ func (s Start) content() (options []fakecluster.Option, err error) {
 	var snapshot []byte
 	switch {
 	case s.Snapshot != "":
-		snapshot, err = os.ReadFile(s.Snapshot)
+		snapshot, err = readSnapshot(s.Snapshot)
 	case s.SnapshotData != "":
 		snapshot, err = snapshotData(s.SnapshotData)
 	default:
 		return options, nil
 	}
 	return append(options, fakecluster.WithSnapshot(bytes.NewReader(snapshot))), err
+}
+
+// readSnapshot reads a snapshot in a regular file. A device has no end, and a FIFO blocks until something writes to it.
+func readSnapshot(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("the snapshot %s is not a regular file", path)
+	}
+	return os.ReadFile(path)
 }
 
 // checkPaths returns an error for a relative path, and for fields that exclude each other.

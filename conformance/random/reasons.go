@@ -10,6 +10,9 @@ import (
 // wrongDirective is what a real server says of a strategic merge patch that cannot be read: it looks at the fields in the order of a map.
 const wrongDirective = `(unknown patch type: |invalid patch format of |unrecognized type: |list element types are not identical|expected a \[\]interface \{\}, but received |does not contain declared merge key)`
 
+// wrongDefault is what a real server says of an embedded resource in a default of a definition.
+const wrongDefault = `\.default[^ ]*\.(apiVersion|kind|metadata): Invalid value: `
+
 // reasons explain differences that stay, by what a difference looks like.
 var reasons = []struct {
 	pattern *regexp.Regexp // of the signature, an empty line, and the difference
@@ -17,12 +20,13 @@ var reasons = []struct {
 }{
 	{regexp.MustCompile(`strategic-merge-patch[\s\S]*\n-.*` + wrongDirective + `[\s\S]*\n\+.*` + wrongDirective), "which of two wrong directives of a patch is named is chance"},
 	{regexp.MustCompile(`\n- "message": "admission webhook \\"(re)?validating\.example\.com\\"[\s\S]*\n\+ "message": "admission webhook \\"(re)?validating\.example\.com\\"`), "which of two webhooks that refuse is named is chance: a real server calls them at once"},
+	{regexp.MustCompile(`\n-.*` + wrongDefault + `[\s\S]*\n\+.*` + wrongDefault), "which mistake of an embedded resource in a default is named is chance: a real server looks at its fields in the order of a map"},
 	{regexp.MustCompile(`"kind": "CertificateSigningRequest"[\s\S]*\n-  "status": \{\}`), "an empty certificate is another text than none in protobuf, so that a real server writes it"},
 	{regexp.MustCompile(`\n-the stream was reset`), "a real server panics, and ends the connection"},
 }
 
 // deniedByPolicy is what a real server says of an object that a validation refuses, once for each of two texts.
-var deniedByPolicy = regexp.MustCompile(`\n-.*(ValidatingAdmissionPolicy '[^']*' with binding '[^']*') denied request: [\s\S]*\n\+.*(ValidatingAdmissionPolicy '[^']*' with binding '[^']*') denied request: `)
+var deniedByPolicy = regexp.MustCompile(`\n-.*((?:ValidatingAdmissionPolicy|policy) '[^']*' with binding '[^']*') denied request: [\s\S]*\n\+.*((?:ValidatingAdmissionPolicy|policy) '[^']*' with binding '[^']*') denied request: `)
 
 // selectsParameters is a binding to all parameters with some labels.
 var selectsParameters = regexp.MustCompile(`"paramRef":\{[^{}]*"selector":`)

@@ -21,9 +21,11 @@ var masks = []struct {
 	// A Service gets ports and addresses by chance.
 	{"healthCheckNodePort", regexp.MustCompile(`(healthCheckNodePort\\*"?): ?\d+`), `$1: PORT`},
 	{"Duplicate value", regexp.MustCompile(`(nodePort: Duplicate value: )\d+`), `${1}PORT`},
+	{`"field": "spec.ports[`, regexp.MustCompile(`("message": "Duplicate value: )3\d{4}(",\s*"field": "spec\.ports\[\d+\]\.nodePort")`), "${1}PORT$2"},
 	{"NodePort", regexp.MustCompile(`(\\"NodePort\\":)3\d{4}\b`), `${1}PORT`},
 	// A precondition with something around the revision.
 	{"in the precondition", regexp.MustCompile(`(ResourceVersion in the precondition \()[^)]*`), "${1}RV"},
+	{"match the ResourceVersion in", regexp.MustCompile(`(match the ResourceVersion in\s+record \()\d+`), "${1}RV"}, // YAML breaks the line
 	// The age of an object from 2017, which a recording is not of the same day as.
 	{`"cells"`, regexp.MustCompile(`"(\d+y(\d+d)?|\\u003cinvalid\\u003e)"`), `"AGE"`},
 	// The audience of tokens: envtest gives a real server its address.

@@ -38,3 +38,15 @@ func TestFinalizersOfANamespaceInDeletionAreSorted(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+func TestWhatIsChanceIsMasked(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"a port in a cause", "    \"message\": \"Duplicate value: 31135\",\n    \"field\": \"spec.ports[1].nodePort\"", "    \"message\": \"Duplicate value: PORT\",\n    \"field\": \"spec.ports[1].nodePort\""},
+		{"a port that the client has chosen", "    \"message\": \"Duplicate value: 80\",\n    \"field\": \"spec.ports[1].port\"", "    \"message\": \"Duplicate value: 80\",\n    \"field\": \"spec.ports[1].port\""},
+		{"a revision in YAML", "  does not match the ResourceVersion in\n  record (5546). The", "  does not match the ResourceVersion in\n  record (RV). The"},
+	} {
+		if got := masked(c.text); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}

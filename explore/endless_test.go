@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -64,5 +66,37 @@ func TestEndlessWritersEndTheExploration(t *testing.T) {
 				t.Errorf("%d runs, failure: %+v", result.Runs, f)
 			}
 		})
+	}
+}
+
+// An operator that reads again and again, without a pause that a user would choose, is one that does not come to rest.
+func TestALoopOfReadsIsFound(t *testing.T) {
+	for pause, want := range map[time.Duration]int{10 * time.Millisecond: 1, time.Second: 0} {
+		s := gadgetOperator{}.subject()
+		s.Roles = nil
+		run := s.Run
+		s.Run = func(ctx context.Context, config *rest.Config) error {
+			gadgets := dynamic.NewForConfigOrDie(config).Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"})
+			go func() {
+				for ctx.Err() == nil {
+					if _, err := gadgets.Namespace("default").Get(ctx, "a", metav1.GetOptions{}); err == nil {
+						time.Sleep(pause)
+					} else {
+						time.Sleep(time.Second)
+					}
+				}
+			}()
+			return run(ctx, config)
+		}
+		s.Trials = 4
+		found := findIn(t, s)
+		if len(found.Findings) != want {
+			t.Errorf("each %v: %s: %+v", pause, found, found.Findings)
+			continue
+		}
+		const text = "the operator sends requests in a loop: \\d+ within 1m15s, which change nothing; most of them get gadgets.example.com default/a. Wait for a change with a watch, or longer"
+		if want == 1 && !regexp.MustCompile(text).MatchString(found.Findings[0].What) {
+			t.Error(found.Findings[0].Report)
+		}
 	}
 }

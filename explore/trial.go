@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,8 +34,6 @@ const (
 	startFor = 10 * time.Second
 	// quietRounds is how often this time may pass with writes until the operator counts as never quiet.
 	quietRounds = 12
-	// hotRequests is how many requests without a write are a loop in a bubble.
-	hotRequests = 3000
 	// operatorName is the name of the operator's client.
 	operatorName = "operator"
 )
@@ -299,7 +298,7 @@ func (p *playing) settle(step int) bool {
 		if p.subject.RealTime > 0 {
 			p.waitForWork(pause)
 		}
-		before, sent := p.revisions(), p.sentRequests()
+		before, sent, delayed := p.revisions(), p.sentRequests(), p.run.pace.delayedRequests()
 		p.pass(pause)
 		if p.run.t.Failed() {
 			return false // the operator has ended, or time stands still
@@ -307,8 +306,13 @@ func (p *playing) settle(step int) bool {
 		if p.revisions() != before {
 			continue
 		}
-		if n := p.sentRequests() - sent; n > p.hotRequests(pause) {
-			p.report(problem{oracle: Converges, key: "loop", step: step, what: fmt.Sprintf("the operator sends requests in a loop: %d within %v, which change nothing", n, pause)})
+		isLoop := step >= 0 && p.run.pace.delayedRequests() > delayed // many at the start may be those of caches
+		n := p.sentRequests() - sent
+		if p.subject.RealTime > 0 {
+			isLoop = n > hotRequestsInRealTime(pause)
+		}
+		if isLoop {
+			p.report(problem{oracle: Converges, key: "loop", step: step, what: fmt.Sprintf("the operator sends requests in a loop: %d within %v, which change nothing; most of them %s. Wait for a change with a watch, or longer", n, pause, p.mostSent(sent))})
 			return false
 		}
 		if p.subject.Workloads != nil || !p.runWorkloads() {
@@ -346,12 +350,15 @@ func (p *playing) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// hotRequests is how many requests without a write are a loop.
-func (p *playing) hotRequests(during time.Duration) int {
-	if p.subject.RealTime > 0 {
-		return hotRequestsInRealTime(during)
+// mostSent names the request that was sent most often after the first ones.
+func (p *playing) mostSent(first int) string {
+	p.run.mu.Lock()
+	defer p.run.mu.Unlock()
+	counts := map[string]int{}
+	for _, s := range p.run.seen[first:] {
+		counts[s.verb+" "+s.resource+" "+s.object]++
 	}
-	return hotRequests
+	return slices.MaxFunc(slices.Sorted(maps.Keys(counts)), func(a, b string) int { return cmp.Compare(counts[a], counts[b]) })
 }
 
 func (p *playing) sentRequests() int {

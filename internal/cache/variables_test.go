@@ -21,6 +21,7 @@ func TestNoPackageVariableChanges(t *testing.T) {
 	want := []string{
 		"clientgo sets utilruntime.ErrorHandlers",        // when the process starts
 		"cmd/fakecluster sets utilruntime.ErrorHandlers", // in its own process
+		"explore sets collector",                         // how often the garbage collector runs during explorations
 		"fakecluster sets tested",                        // the clusters whose tests run, which log a panic
 		"fakecluster sets utilruntime.PanicHandlers",     // when the process starts
 		"internal/bubble sets watched",                   // the bubbles whose time is checked

@@ -46,7 +46,7 @@ type Subject struct {
 	// be new for each trial. It returns what runs the operator in this trial; Run must be nil then.
 	Prepare func(t testing.TB, c *fakecluster.Cluster) (run func(ctx context.Context, config *rest.Config) error)
 	// Workloads starts what lives in the cluster of a trial: func(t, c) { workloads.Run(t, c) }. Default: there is
-	// nothing, and the exploration sets the status of Deployments and the like as if their pods were running.
+	// nothing, and the exploration sets the status of Deployments, Jobs, claims and the like as if their pods were running.
 	Workloads func(t testing.TB, c *fakecluster.Cluster)
 	// Options are further options of the clusters. They are always InProcess, and the garbage collector acts.
 	Options []fakecluster.Option

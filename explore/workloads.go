@@ -2,7 +2,9 @@ package explore
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -13,9 +15,10 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
-// runWorkloads sets the status of the workloads of the trial as if their pods were running, or failing. It reports whether it has
-// changed anything. It stands in for the controllers and the kubelets that nothing lives without.
+// runWorkloads sets the status of the workloads of the trial as if their pods were running, or failing, and of claims as if they were bound. It
+// reports whether it has changed anything. It stands in for the controllers and the kubelets that nothing lives without.
 func (p *playing) runWorkloads() (changed bool) {
+	changed = p.releaseClaims()
 	for _, o := range p.objectsOf(isWorkload) {
 		version, status := p.workloadStatus(o)
 		if status == nil {
@@ -43,17 +46,65 @@ func (p *playing) runWorkloads() (changed bool) {
 // isWorkload reports whether the objects of a resource have a status for runWorkloads to set.
 func isWorkload(resource string) bool {
 	switch resource {
-	case "deployments.apps", "statefulsets.apps", "replicasets.apps", "daemonsets.apps", "pods":
+	case "deployments.apps", "statefulsets.apps", "replicasets.apps", "daemonsets.apps", "pods", "jobs.batch", "persistentvolumeclaims":
 		return true
 	}
 	return false
 }
 
-// withoutZeros returns a status without the counts that are 0, of which the server stores some.
-func withoutZeros(status map[string]any) map[string]any {
-	kept := maps.Clone(status)
-	maps.DeleteFunc(kept, func(_ string, value any) bool { return value == int64(0) })
-	return kept
+// withoutZeros returns a status without zeros and nulls, of which the server stores some and returns others: lastProbeTime of the conditions of a
+// Pod is null.
+func withoutZeros(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		kept := map[string]any{}
+		for name, field := range value {
+			if field != nil && field != int64(0) {
+				kept[name] = withoutZeros(field)
+			}
+		}
+		return kept
+	case []any:
+		kept := make([]any, len(value))
+		for i, item := range value {
+			kept[i] = withoutZeros(item)
+		}
+		return kept
+	}
+	return value
+}
+
+// protection is the finalizer of claims that upstream's pvc-protection-controller removes.
+const protection = "kubernetes.io/pvc-protection"
+
+// releaseClaims lets the claims end that are being deleted and that no Pod uses, as upstream's controller. It reports whether there was one.
+func (p *playing) releaseClaims() (changed bool) {
+	claims := p.objectsOf(func(resource string) bool { return resource == "persistentvolumeclaims" })
+	if !slices.ContainsFunc(claims, func(o state.Object) bool { return o.GetDeletionTimestamp() != nil }) {
+		return false
+	}
+	used := map[string]bool{}
+	for _, pod := range p.objectsOf(func(resource string) bool { return resource == "pods" }) {
+		volumes, _, _ := unstructured.NestedSlice(pod.Object, "spec", "volumes")
+		for _, v := range volumes {
+			if volume, ok := v.(map[string]any); ok {
+				name, _, _ := unstructured.NestedString(volume, "persistentVolumeClaim", "claimName")
+				used[pod.GetNamespace()+"/"+name] = true
+			}
+		}
+	}
+	for _, claim := range claims {
+		if claim.GetDeletionTimestamp() == nil || used[claim.GetNamespace()+"/"+claim.GetName()] || !slices.Contains(claim.GetFinalizers(), protection) {
+			continue
+		}
+		u := claim.DeepCopy()
+		u.SetFinalizers(slices.DeleteFunc(u.GetFinalizers(), func(f string) bool { return f == protection }))
+		resource := schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
+		if _, err := p.client.Resource(resource).Namespace(u.GetNamespace()).Update(context.Background(), u, updateOptions); err == nil {
+			changed = true
+		}
+	}
+	return changed
 }
 
 // workloadStatus returns the status that a workload has when its pods run, or fail; nil: it is not a workload.
@@ -96,6 +147,38 @@ func (p *playing) workloadStatus(o state.Object) (version string, status map[str
 			"updatedNumberScheduled": int64(1), "numberMisscheduled": int64(0), "numberReady": ready, "numberAvailable": ready, "numberUnavailable": 1 - ready}
 	case "pods":
 		return "v1", map[string]any{"phase": "Running", "conditions": available("Ready")}
+	case "jobs.batch":
+		return p.jobStatus(o)
+	case "persistentvolumeclaims":
+		modes, _, _ := unstructured.NestedSlice(o.Object, "spec", "accessModes")
+		requests, _, _ := unstructured.NestedMap(o.Object, "spec", "resources", "requests")
+		return "v1", map[string]any{"phase": "Bound", "accessModes": modes, "capacity": requests}
 	}
 	return "", nil
+}
+
+// jobStatus returns the status of a Job whose pods have succeeded; nil: they are failing, or the Job has ended.
+func (p *playing) jobStatus(o state.Object) (version string, status map[string]any) {
+	suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
+	ended, _, _ := unstructured.NestedString(o.Object, "status", "completionTime")
+	if p.failing || suspended || ended != "" {
+		return "", nil
+	}
+	completions, found, _ := unstructured.NestedInt64(o.Object, "spec", "completions")
+	if !found {
+		completions = 1
+	}
+	now := time.Now().UTC().Format(time.RFC3339)
+	condition := func(kind string) any {
+		return map[string]any{"type": kind, "status": "True", "reason": "CompletionsReached", "lastProbeTime": now, "lastTransitionTime": now}
+	}
+	status = map[string]any{"succeeded": completions, "startTime": now, "completionTime": now,
+		"conditions": []any{condition("SuccessCriteriaMet"), condition("Complete")}, "uncountedTerminatedPods": map[string]any{}}
+	if mode, _, _ := unstructured.NestedString(o.Object, "spec", "completionMode"); mode == "Indexed" {
+		status["completedIndexes"] = "0"
+		if completions > 1 {
+			status["completedIndexes"] = fmt.Sprintf("0-%d", completions-1)
+		}
+	}
+	return "v1", status
 }

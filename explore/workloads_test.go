@@ -4,12 +4,16 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/explore"
@@ -39,10 +43,30 @@ func TestWorkloadsThatFailComeToRest(t *testing.T) {
 		if err == nil {
 			_, err = apps.Deployments("default").Create(ctx, &appsv1.Deployment{ObjectMeta: named, Spec: appsv1.DeploymentSpec{Selector: selector, Template: template}}, metav1.CreateOptions{})
 		}
+		core, batch := kubernetes.NewForConfigOrDie(config).CoreV1(), kubernetes.NewForConfigOrDie(config).BatchV1()
+		if err == nil {
+			_, err = core.Pods("default").Create(ctx, &corev1.Pod{ObjectMeta: named, Spec: template.Spec}, metav1.CreateOptions{})
+		}
+		template := *template.DeepCopy()
+		template.Spec.RestartPolicy = corev1.RestartPolicyNever
+		if err == nil {
+			_, err = batch.Jobs("default").Create(ctx, &batchv1.Job{ObjectMeta: named, Spec: batchv1.JobSpec{Template: template}}, metav1.CreateOptions{})
+		}
+		if err == nil {
+			_, err = batch.Jobs("default").Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "indexed"}, Spec: batchv1.JobSpec{Template: template,
+				CompletionMode: new(batchv1.IndexedCompletion), Completions: new(int32(3))}}, metav1.CreateOptions{})
+		}
+		if err == nil {
+			err = createClaim(ctx, core)
+		}
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 		return run(ctx, config)
+	}
+	s.Invariants = []explore.Invariant{
+		explore.Eventually("Jobs complete", "jobs.batch", fakecluster.CEL(`object.status.succeeded == (object.metadata.name == "a" ? 1 : 3) && object.status.conditions.exists(c, c.type == "Complete")`)),
+		explore.Eventually("claims are bound", "persistentvolumeclaims", fakecluster.CEL(`object.status.phase == "Bound" && object.status.capacity.storage == "1Gi"`)),
 	}
 	s.Replay = "gadgets.example.com default/a: create; fail; heal"
 	found, err := explore.FindOperator(t, s)
@@ -51,6 +75,43 @@ func TestWorkloadsThatFailComeToRest(t *testing.T) {
 	}
 	if found.Trials != 3 || len(found.Findings) > 0 { // with those that lead at once to the states that it reaches
 		t.Errorf("%s: %+v", found, found.Findings)
+	}
+}
+
+// createClaim creates the claim a.
+func createClaim(ctx context.Context, core typedcorev1.CoreV1Interface) error {
+	_, err := core.PersistentVolumeClaims("default").Create(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}}, metav1.CreateOptions{})
+	return err
+}
+
+// A claim that somebody deletes ends, as with upstream's pvc-protection-controller, so that an operator can create it again.
+func TestAClaimThatIsDeletedEnds(t *testing.T) {
+	s := gadgetOperator{}.subject()
+	s.Roles = nil
+	run := s.Run
+	s.Run = func(ctx context.Context, config *rest.Config) error {
+		core := kubernetes.NewForConfigOrDie(config).CoreV1()
+		go func() {
+			for ctx.Err() == nil {
+				if _, err := core.PersistentVolumeClaims("default").Get(ctx, "a", metav1.GetOptions{}); apierrors.IsNotFound(err) && ctx.Err() == nil {
+					if err := createClaim(ctx, core); err != nil {
+						t.Error(err)
+					}
+				}
+				time.Sleep(10 * time.Second)
+			}
+		}()
+		return run(ctx, config)
+	}
+	s.Replay = "gadgets.example.com default/a: create; delete-owned persistentvolumeclaims default/a"
+	found, err := explore.FindOperator(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Findings) > 0 {
+		t.Error(found.Findings[0].Report)
 	}
 }
 

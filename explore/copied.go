@@ -92,6 +92,12 @@ func lookUp(of any, path string) (names []string, value any) {
 		switch in := at.(type) {
 		case map[string]any:
 			next, ok := in[step]
+			if spec, isMap := in["spec"].(map[string]any); !ok && isMap {
+				// Upstream's strategy of StatefulSets leaves it out: spec.volumeClaimTemplates[0].resources.
+				if next, ok = spec[step]; ok {
+					names = append(names, "spec")
+				}
+			}
 			if !ok {
 				return names, value
 			}

@@ -2,11 +2,13 @@ package explore_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -53,6 +55,60 @@ func TestTheOperatorIsNotToBlameForWhatItCopiesFromTheUser(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A warning about a claim template of a StatefulSet has a path without its spec.
+func TestTheOperatorIsNotToBlameForTheStorageThatAUserWants(t *testing.T) {
+	const warning = `spec.volumeClaimTemplates[0].resources.requests[storage]: fractional byte value "2500m" is invalid, must be an integer`
+	for storage, want := range map[string]int{"2500m": 0, "1Gi": 1} {
+		t.Run(storage, func(t *testing.T) {
+			found, err := explore.FindOperator(t, explore.Subject{
+				Install: []string{"testdata/copier/crd.yaml"},
+				Seeds:   []string{"testdata/copier/sample.yaml"},
+				Run:     store,
+				Replay:  fmt.Sprintf("copiers.example.com default/a: set /spec/storage %q; create", storage),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found.Findings) != want || want == 1 && !strings.Contains(found.Findings[0].Report, warning) {
+				t.Errorf("found %+v", found.Findings)
+			}
+		})
+	}
+}
+
+// store makes a StatefulSet for each Copier, with a claim of 2500m, whatever its storage is.
+func store(ctx context.Context, config *rest.Config) error {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	w, err := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "copiers"}).Namespace("default").Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	context.AfterFunc(ctx, w.Stop)
+	statefulSets := kubernetes.NewForConfigOrDie(config).AppsV1().StatefulSets("default")
+	for e := range w.ResultChan() {
+		if e.Type != watch.Added {
+			continue
+		}
+		name := e.Object.(*unstructured.Unstructured).GetName()
+		labels := map[string]string{"of": name}
+		_, err := statefulSets.Create(ctx, &appsv1.StatefulSet{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: appsv1.StatefulSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels},
+				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}}}},
+				VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{
+					AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+					Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2500m")}}}}}},
+		}, metav1.CreateOptions{})
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copies makes a Deployment for each Copier, with its pull secrets, and one without a name if own is set.

@@ -71,14 +71,14 @@ func certgen(ctx context.Context, c *container.Container) error {
 		args = slices.Concat(c.Command[1:], args)
 	}
 	if err := flags.Parse(args); err != nil {
-		return fmt.Errorf("Error: %w", err)
+		return usageError(err.Error())
 	}
 	if f.config != "" {
-		return errors.New("Error: fakecluster's kube-webhook-certgen acts as the ServiceAccount of its Pod and does not have --kubeconfig")
+		return usageError("fakecluster's kube-webhook-certgen acts as the ServiceAccount of its Pod and does not have --kubeconfig")
 	}
 	for _, needed := range []struct{ flag, value string }{{"secret-name", f.secret}, {"namespace", f.namespace}} {
 		if needed.value == "" {
-			return fmt.Errorf("Error: required flag(s) %q not set", needed.flag)
+			return usageError(fmt.Sprintf("required flag(s) %q not set", needed.flag))
 		}
 	}
 	config, err := c.RESTConfig()
@@ -95,9 +95,14 @@ func certgen(ctx context.Context, c *container.Container) error {
 	case "patch":
 		return f.patch(ctx, c, client)
 	default:
-		return fmt.Errorf("Error: unknown command %q for \"kube-webhook-certgen\"", command)
+		return usageError(fmt.Sprintf("unknown command %q for \"kube-webhook-certgen\"", command))
 	}
 }
+
+// usageError is a mistake in the arguments, worded as the program words it.
+type usageError string
+
+func (e usageError) Error() string { return "Error: " + string(e) }
 
 // log writes a line as the program does.
 func log(c *container.Container, format string, args ...any) {
@@ -128,7 +133,7 @@ func (f *certgenFlags) authority(ctx context.Context, client kubernetes.Interfac
 // create makes the Secret.
 func (f *certgenFlags) create(ctx context.Context, c *container.Container, client kubernetes.Interface) error {
 	if len(f.hosts) == 0 {
-		return errors.New(`Error: required flag(s) "host" not set`)
+		return usageError(`required flag(s) "host" not set`)
 	}
 	switch ca, err := f.authority(ctx, client); {
 	case err != nil:

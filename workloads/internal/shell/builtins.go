@@ -53,6 +53,11 @@ func builtin(name string) func(context.Context, *session, *Command) int {
 	return nil
 }
 
+// illegalNumber is the error of an argument that is not a number, worded as a shell words it.
+type illegalNumber string
+
+func (n illegalNumber) Error() string { return "Illegal number: " + string(n) }
+
 // number returns the argument of break, shift and the like.
 func (c *Command) number(otherwise int) (int, error) {
 	if len(c.Args) < 2 {
@@ -60,7 +65,7 @@ func (c *Command) number(otherwise int) (int, error) {
 	}
 	n, err := strconv.Atoi(c.Args[1])
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("Illegal number: %s", c.Args[1])
+		return 0, illegalNumber(c.Args[1])
 	}
 	return n, nil
 }

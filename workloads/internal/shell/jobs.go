@@ -12,7 +12,6 @@ import (
 // job is a command that runs in the background. It ends at the latest with the command of [Shell.Run] that has begun it.
 type job struct {
 	id     int
-	text   string
 	cancel func()
 	ended  chan struct{}
 	code   int // after ended

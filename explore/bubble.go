@@ -38,10 +38,9 @@ func (e *operatorExploration) inBubble(out *outcome, run func(testing.TB)) {
 	})
 }
 
-// standstill is the error of an operator that waits for something outside of the bubble.
-func standstill(b bubble.Blocked) error {
-	return fmt.Errorf("%s. If the operator needs it, explore it in real time: write RealTime: time.Second in the explore.Subject. The goroutine that waits:\n\n%s",
-		inSubject.Replace(b.Mistake()), b.Stack)
+// standstill says what is wrong with an operator that waits for something outside of the bubble.
+func standstill(b bubble.Blocked) string {
+	return inSubject.Replace(b.Mistake()) + ". If the operator needs it, explore it in real time: write RealTime: time.Second in the explore.Subject. The goroutine that waits:"
 }
 
 // inSubject replaces what to write in a test by what to write in a subject.
@@ -72,21 +71,33 @@ const leftByLibraries = "k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop("
 
 // leftOver returns the first goroutine of the operator that is left in a bubble; empty: there is none.
 func leftOver(bubble string) string {
-	text := make([]byte, 4<<20)
-	text = text[:runtime.Stack(text, true)]
 	n := 0
 	first := ""
-	for stack := range strings.SplitSeq(string(text), "\n\n") {
-		header, _, _ := strings.Cut(stack, "\n")
-		if bubble != "" && strings.Contains(header, bubble) && !strings.Contains(stack, leftByLibraries) {
-			n++
-			if own := lineOfStack(stack); first == "" || own != "" && lineOfStack(first) == "" {
-				first = stack
-			}
+	for _, stack := range stacksIn(bubble) {
+		if strings.Contains(stack, leftByLibraries) {
+			continue
+		}
+		n++
+		if own := lineOfStack(stack); first == "" || own != "" && lineOfStack(first) == "" {
+			first = stack
 		}
 	}
 	if n == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d goroutines, the first:\n%s", n, first)
+}
+
+// stacksIn returns the stacks of the goroutines in a bubble; none if its name is empty.
+func stacksIn(bubble string) (stacks []string) {
+	if bubble == "" {
+		return nil
+	}
+	text := make([]byte, 4<<20)
+	for stack := range strings.SplitSeq(string(text[:runtime.Stack(text, true)]), "\n\n") {
+		if header, _, _ := strings.Cut(stack, "\n"); strings.Contains(header, bubble) {
+			stacks = append(stacks, stack)
+		}
+	}
+	return stacks
 }

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// percentage is the garbage collection target percentage while an exploration runs. A trial leaves much garbage and keeps little, so the
-// collector takes a quarter less of the processor time with it.
+// percentage is the garbage collection target percentage while an exploration runs: a trial leaves much garbage and keeps little.
 const percentage = 400
 
 var collector struct {

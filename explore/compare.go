@@ -13,14 +13,14 @@ import (
 
 // problems returns the problems of an outcome, with those of the comparison with what is reached at once.
 func (e *operatorExploration) problems(tr trial, out *outcome) []problem {
-	all := slices.Clone(out.problems)
-	slices.SortStableFunc(all, func(a, b problem) int { return cmp.Compare(restOrder(a), restOrder(b)) })
+	found := slices.Clone(out.problems)
+	slices.SortStableFunc(found, func(a, b problem) int { return cmp.Compare(restOrder(a), restOrder(b)) })
 	for _, c := range out.checkpoints {
-		if found := e.compare(tr, c); len(found) > 0 {
-			return append(all, found...)
+		if differences := e.compare(tr, c); len(differences) > 0 {
+			return append(found, differences...)
 		}
 	}
-	return all
+	return found
 }
 
 // compare compares the state at a checkpoint with the one that is reached at once. Each difference is a problem, because some may be noise.

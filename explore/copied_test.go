@@ -78,17 +78,25 @@ func TestTheOperatorIsNotToBlameForTheStorageThatAUserWants(t *testing.T) {
 	}
 }
 
-// store makes a StatefulSet for each Copier, with a claim of 2500m, whatever its storage is.
-func store(ctx context.Context, config *rest.Config) error {
+// watchCopiers watches the Copiers until ctx ends.
+func watchCopiers(ctx context.Context, config *rest.Config) (watch.Interface, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	w, err := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "copiers"}).Namespace("default").Watch(ctx, metav1.ListOptions{})
+	if err == nil {
+		context.AfterFunc(ctx, w.Stop)
+	}
+	return w, err
+}
+
+// store makes a StatefulSet for each Copier, with a claim of 2500m, whatever its storage is.
+func store(ctx context.Context, config *rest.Config) error {
+	w, err := watchCopiers(ctx, config)
 	if err != nil {
 		return err
 	}
-	context.AfterFunc(ctx, w.Stop)
 	statefulSets := kubernetes.NewForConfigOrDie(config).AppsV1().StatefulSets("default")
 	for e := range w.ResultChan() {
 		if e.Type != watch.Added {
@@ -113,15 +121,10 @@ func store(ctx context.Context, config *rest.Config) error {
 
 // copies makes a Deployment for each Copier, with its pull secrets, and one without a name if own is set.
 func copies(ctx context.Context, config *rest.Config, own, protobuf bool) error {
-	client, err := dynamic.NewForConfig(config)
+	w, err := watchCopiers(ctx, config)
 	if err != nil {
 		return err
 	}
-	w, err := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "copiers"}).Namespace("default").Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	context.AfterFunc(ctx, w.Stop)
 	if protobuf {
 		config = rest.CopyConfig(config)
 		config.ContentType = "application/vnd.kubernetes.protobuf"

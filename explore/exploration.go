@@ -107,15 +107,22 @@ func (e *operatorExploration) explore() (Found, error) {
 		return e.results.found, nil
 	}
 	if e.next != nil {
-		return e.results.found, e.planUpgrades()
+		err := e.planUpgrades()
+		e.noteStuck()
+		return e.results.found, err
 	}
 	if err := e.plan(); err != nil {
 		return e.results.found, err
 	}
+	e.noteStuck()
+	return e.results.found, e.checkRules()
+}
+
+// noteStuck notes that the exploration ended because of trials that are stuck.
+func (e *operatorExploration) noteStuck() {
 	if n := e.stuck.Load(); n >= mostStuck {
 		e.results.found.Unchecked = append(e.results.found.Unchecked, fmt.Sprintf("all that further trials would have shown, because %d trials are stuck", n))
 	}
-	return e.results.found, e.checkRules()
 }
 
 // checkRules compares the roles with what the operator has needed in all trials.
@@ -159,10 +166,12 @@ func restError(problems []problem) error {
 	if p.detail != "" {
 		text += "\n" + p.detail
 	}
-	switch p.oracle {
-	case Converges:
+	switch {
+	case p.stuck:
+		return errors.New(printable.Text(text))
+	case p.oracle == Converges:
 		return errors.New(printable.Text("the operator is not quiet although there is nothing to do: " + text + "\nWrite only what has changed, or set Subject.Without: []explore.Oracle{explore.Converges} if this is on purpose"))
-	case NoLeak:
+	case p.oracle == NoLeak:
 		return errors.New(printable.Text(text + "\nEnd them with the context of Subject.Run"))
 	}
 	return errors.New(printable.Text("the operator does not start: " + text))
@@ -209,7 +218,7 @@ func (e *operatorExploration) runChunk(trials []trial, outcomes []*outcome) {
 		workers.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= len(trials) || e.late() {
+				if i >= len(trials) || e.late() || e.stuck.Load() >= mostStuck {
 					return
 				}
 				outcomes[i] = e.play(trials[i])

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"time"
 
@@ -40,11 +39,11 @@ func (e *operatorExploration) play(tr trial) *outcome {
 		case b := <-out.run.still:
 			if e.atRest {
 				// No trial can end. A cleanup of the test may wait for the operator, so the panic is not in its goroutine.
-				go panic(fmt.Sprintf("explore: %s: %v\n", e.t.Name(), standstill(b)))
+				go panic(fmt.Sprintf("explore: %s: %s\n\n%s\n", e.t.Name(), standstill(b), b.Stack))
 				<-done
 			}
 			e.stuck.Add(1)
-			return &outcome{run: e.newRun(), problems: []problem{{oracle: Converges, key: "stuck " + lineOfStack(b.Stack), step: -1, stuck: true, what: standstill(b).Error()}}}
+			return &outcome{run: e.newRun(), problems: []problem{{oracle: Converges, key: "stuck " + lineOfStack(b.Stack), step: -1, stuck: true, what: standstill(b), detail: b.Stack}}}
 		case <-look.C:
 		}
 		now := time.Now()
@@ -95,13 +94,8 @@ func (r *run) bubbleName() string {
 
 // busyIn returns the stack of the first goroutine of a bubble that runs, with those of the operator first; empty: none runs.
 func busyIn(name string) (busy string) {
-	if name == "" {
-		return ""
-	}
-	text := make([]byte, 4<<20)
-	for stack := range strings.SplitSeq(string(text[:runtime.Stack(text, true)]), "\n\n") {
-		header, _, _ := strings.Cut(stack, "\n")
-		if !strings.Contains(header, name) || !strings.Contains(header, "[run") { // running or runnable
+	for _, stack := range stacksIn(name) {
+		if header, _, _ := strings.Cut(stack, "\n"); !strings.Contains(header, "[run") { // running or runnable
 			continue
 		}
 		if busy == "" || lineOfStack(busy) == "" && lineOfStack(stack) != "" {

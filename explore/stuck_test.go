@@ -39,3 +39,24 @@ func TestATrialThatIsStuckIsAFinding(t *testing.T) {
 		}
 	}
 }
+
+// Trials that are stuck keep processors busy, so the third ends the exploration, and the summary says so.
+func TestTheThirdTrialThatIsStuckEndsTheExploration(t *testing.T) {
+	var starts atomic.Int64
+	var ended atomic.Bool
+	defer ended.Store(true)
+	s := gadgetOperator{}.subject()
+	run := s.Run
+	s.Run = func(ctx context.Context, config *rest.Config) error {
+		if starts.Add(1) > 1 {
+			for !ended.Load() { // busy
+			}
+		}
+		return run(ctx, config)
+	}
+	s.Trials = 20
+	found := explore.FindWithin(t, s, time.Second)
+	if n := len(found.Findings); n != 1 || found.Trials != 3 || !strings.Contains(found.String(), "all that further trials would have shown, because 3 trials are stuck") {
+		t.Errorf("%s: %+v", found, found.Findings)
+	}
+}

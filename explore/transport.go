@@ -29,6 +29,7 @@ type transport struct {
 
 // RoundTrip applies the fault of the schedule to a request, if there is one.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	// What has crashed at its start may still read, so that its caches sync and it can end.
 	if t.instance.dead.Load() && !(req.Method == http.MethodGet && t.instance.starting()) {
 		return abort(req, t.instance.death())
 	}

@@ -25,7 +25,7 @@ var reasons = []struct {
 	{regexp.MustCompile(`\n-the stream was reset`), "a real server panics, and ends the connection"},
 }
 
-// deniedByPolicy is what a real server says of an object that a validation refuses, once for each of two texts.
+// deniedByPolicy finds, in both answers, the policy and the binding that refuse an object.
 var deniedByPolicy = regexp.MustCompile(`\n-.*((?:ValidatingAdmissionPolicy|policy) '[^']*' with binding '[^']*') denied request: [\s\S]*\n\+.*((?:ValidatingAdmissionPolicy|policy) '[^']*' with binding '[^']*') denied request: `)
 
 // selectsParameters is a binding to all parameters with some labels.

@@ -29,7 +29,7 @@ type Tree struct {
 	closed   bool
 	limit    limit
 	appended string // the file that was appended to last, whose data no other tree has
-	// changed is closed when a file changes. It is made for whoever waits.
+	// changed is closed when a file changes; nil: nothing waits for that.
 	changed chan struct{}
 }
 

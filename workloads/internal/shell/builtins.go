@@ -118,12 +118,12 @@ func changeDirectory(_ context.Context, r *session, c *Command) int {
 			fmt.Fprintln(c.Stdout, to)
 		}
 	}
-	at := c.absolute(to)
-	if info, err := fs.Stat(r.shell.Files, relative(at)); err != nil || !info.IsDir() {
+	folder := c.absolute(to)
+	if info, err := fs.Stat(r.shell.Files, relative(folder)); err != nil || !info.IsDir() {
 		return r.wrong(c, failed, fmt.Errorf("can't cd to %s", to))
 	}
 	r.put("OLDPWD", variable{value: r.command.Dir, set: true})
-	r.command.Dir = at
+	r.command.Dir = folder
 	return 0
 }
 

@@ -159,12 +159,12 @@ func (s *Shell) create(ctx context.Context, c *Command, name string, appends boo
 	case "/dev/null":
 		return io.Discard, nil
 	}
-	at := c.absolute(name)
-	f := &file{ctx: ctx, shell: s, name: at, mode: 0o644}
-	info, err := fs.Stat(s.Files, relative(at))
+	path := c.absolute(name)
+	f := &file{ctx: ctx, shell: s, name: path, mode: 0o644}
+	info, err := fs.Stat(s.Files, relative(path))
 	if err == nil {
 		if info.IsDir() {
-			return nil, &fs.PathError{Op: "open", Path: at, Err: syscall.EISDIR}
+			return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
 		}
 		f.mode = info.Mode().Perm()
 	}
@@ -172,7 +172,7 @@ func (s *Shell) create(ctx context.Context, c *Command, name string, appends boo
 		f.size = int(info.Size())
 		return f, nil
 	}
-	return f, s.Files.WriteFile(at, nil, f.mode)
+	return f, s.Files.WriteFile(path, nil, f.mode)
 }
 
 // file is a file that is being written. Others see at once what is written.

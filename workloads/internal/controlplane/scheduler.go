@@ -44,9 +44,8 @@ func ReadSchedulerConfig(data []byte) (*config.KubeSchedulerConfiguration, error
 // schedulers is a scheduler with all that it needs to run.
 type schedulers struct {
 	*scheduler.Scheduler
-	own     informers.SharedInformerFactory // of its pods
-	dynamic dynamicinformer.DynamicSharedInformerFactory
-	//lint:ignore SA1019 kube-scheduler uses it
+	own       informers.SharedInformerFactory // of its pods
+	dynamic   dynamicinformer.DynamicSharedInformerFactory
 	events    clientevents.EventBroadcaster
 	clock     *queueClock
 	construct context.CancelFunc

@@ -135,6 +135,24 @@ func (a *Attachment) Connect(dial func(ctx context.Context, network, address str
 	return nil
 }
 
+// AdmissionCall is a call of an admission webhook by a Service.
+type AdmissionCall struct {
+	Webhook            string // as its configuration names it
+	Namespace, Service string
+	Port               int32
+}
+
+// AllowAdmission has a function asked before each call of an admission webhook by a Service that [WithService] does not name. If it returns
+// true, the webhook is not called, and counts as one that allows the request without a change. It runs on the goroutine of the request.
+// Detach ends it.
+func (a *Attachment) AllowAdmission(allows func(AdmissionCall) bool) {
+	a.cluster.mu.Lock()
+	defer a.cluster.mu.Unlock()
+	to := &a.cluster.services.allows
+	to.Store(&allows)
+	a.undo = append(a.undo, func() { to.Store(nil) })
+}
+
 // ConnectKubelets makes the server reach the kubelets of nodes, for the subresources log, exec, attach and portforward of Pods and
 // proxy of Nodes. dial returns how to connect to the kubelet of a node, which speaks HTTP without TLS there, or nil if none
 // runs. Detach ends it.

@@ -86,6 +86,8 @@ type services struct {
 	served    servedWebhooks
 	// network reaches the pods of the cluster and the cluster IPs of Services; nil: no pods run.
 	network atomic.Pointer[dialFunc]
+	// allows decides which calls of admission webhooks count as allowed; nil: none.
+	allows atomic.Pointer[func(AdmissionCall) bool]
 	// certificate is the client certificate of the flags; nil: they name none.
 	certificate func() *tls.Certificate
 	// frontProxy is the proxy of a cluster in which pods run; nil: there is none, or flags name one.
@@ -164,6 +166,12 @@ func (s *services) Kubelet(node string) func(context.Context) (net.Conn, error) 
 // Handles implements rest.Services.
 func (s *services) Handles(namespace, name string, port int32) bool {
 	return s.at(reference(namespace, name, port)) != nil
+}
+
+// AllowsAdmission implements rest.Services.
+func (s *services) AllowsAdmission(webhook, namespace, name string, port int32) bool {
+	allows := s.allows.Load()
+	return allows != nil && !s.Handles(namespace, name, port) && (*allows)(AdmissionCall{Webhook: webhook, Namespace: namespace, Service: name, Port: port})
 }
 
 // at returns the listener of a reference, or nil.

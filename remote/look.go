@@ -26,8 +26,6 @@ func (r Ref) query(more ...string) string {
 
 func escaped(part string) string { return url.PathEscape(part) }
 
-func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }
-
 // Requests returns the newest requests to the cluster, up to 10,000, in the order in which they came.
 func (c *Cluster) Requests() []inspect.Request {
 	if c.test != nil {

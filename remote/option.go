@@ -2,7 +2,6 @@ package remote
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -108,13 +107,15 @@ func Controllers(names ...string) Option {
 func AllControllers() Option { return Controllers("*") }
 
 // Workloads runs Kubernetes' controllers and scheduler, and nodes with pods, as a JSON object describes
-// them, such as {"nodes": 5}; "{}" runs three nodes and everything else. docs/workloads.md has the fields.
+// them, such as {"nodes": 5}; "{}" runs three nodes and everything else. docs/workloads.md has the fields. Relative paths of programs begin
+// at the working directory, which is the folder of the test.
 func Workloads(config string) Option {
 	return func(s settings) error {
-		if !json.Valid([]byte(config)) {
-			return fmt.Errorf("Workloads: the configuration has to be JSON, such as {\"nodes\": 3}")
+		described, err := describedWorkloads(config)
+		if err != nil {
+			return fmt.Errorf("Workloads: %w", err)
 		}
-		return once("Workloads", "workloads", json.RawMessage(config))(s)
+		return once("Workloads", "workloads", described)(s)
 	}
 }
 

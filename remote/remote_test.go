@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -358,6 +359,29 @@ func TestWorkloads(t *testing.T) {
 	if err := f.EndWorkloads(); err != nil {
 		t.Error(err)
 	}
+}
+
+// A program of the test's folder runs as a container.
+func TestAProgramOfTheTest(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("programs of containers run on Linux only")
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := filepath.Join(t.TempDir(), "tool")
+	if err := os.WriteFile(tool, []byte("#!/bin/sh\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(folder, tool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Start(t, Workloads(`{"nodes": 1, "programs": [{"image": "tool", "path": "`+relative+`"}]}`))
+	admin(t, c).must("POST", "/api/v1/namespaces/default/pods", `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "tool"},
+		"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "tool"}]}}`)
+	c.WaitFor(t, Named("v1", "Pod", "", "tool"), CEL(`object.status.?phase.orValue("") == "Failed"`))
 }
 
 // Webhooks call the address of the test.

@@ -1,11 +1,47 @@
 package remote
 
-import "errors"
+import (
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+)
+
+// describedWorkloads returns a description of workloads in which the paths of programs are absolute, because the host runs in another folder.
+func describedWorkloads(config string) (json.RawMessage, error) {
+	if !json.Valid([]byte(config)) {
+		return nil, errors.New(`the configuration has to be JSON, such as {"nodes": 3}`)
+	}
+	var all map[string]json.RawMessage
+	var programs []map[string]any
+	if json.Unmarshal([]byte(config), &all) != nil || json.Unmarshal(all["programs"], &programs) != nil {
+		return json.RawMessage(config), nil // there are none, or the host says what is wrong
+	}
+	for _, p := range programs {
+		path, ok := p["path"].(string)
+		if !ok || !strings.Contains(path, "/") {
+			continue
+		}
+		var err error
+		if p["path"], err = filepath.Abs(path); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if all["programs"], err = json.Marshal(programs); err != nil {
+		return nil, err
+	}
+	return json.Marshal(all)
+}
 
 // RunWorkloads runs Kubernetes' controllers and scheduler, and nodes with pods, until the end of the cluster or EndWorkloads. It is for
 // forks; a new cluster has the option [Workloads], whose configuration it takes.
 func (c *Cluster) RunWorkloads(config string) error {
-	return c.do("POST", "/workloads", map[string]any{"workloads": rawJSON(config)}, nil)
+	described, err := describedWorkloads(config)
+	if err != nil {
+		return err
+	}
+	return c.do("POST", "/workloads", map[string]any{"workloads": described}, nil)
 }
 
 // EndWorkloads ends the workloads of the cluster, and returns what has gone wrong in them.

@@ -21,6 +21,8 @@ type Services interface {
 	// Handles reports whether there is a handler for the service, so that no Service object
 	// has to exist.
 	Handles(namespace, name string, port int32) bool
+	// AllowsAdmission reports whether a call of an admission webhook by a service counts as allowed, without being made.
+	AllowsAdmission(webhook, namespace, name string, port int32) bool
 	// Connected reports whether DialContext reaches the pods of the cluster, by their addresses and those of Services.
 	Connected() bool
 	// ClientCertificate returns the certificate that the server presents to the servers of APIServices on a connection that begins

@@ -22,6 +22,8 @@ const DefaultNodes = workloadconfig.DefaultNodes
 //	nodes: 5                     # or a list of Node objects; default: 3
 //	behaviors:                   # see Behavior
 //	- {image: "nginx:1.27", readyDelay: 30s}
+//	programs:                    # see Command; a relative path begins at the folder of the file
+//	- {image: "ghcr.io/acme/operator", path: ./bin/manager, args: [--zap-devel]}
 //	controllers: ["*", "-ttl-controller"]
 //	scheduler: false             # or a KubeSchedulerConfiguration
 //
@@ -35,6 +37,11 @@ func ConfigFile(path string) Option {
 			return
 		}
 		s.describe(path, data)
+		if s.data != nil {
+			if err := s.data.Resolve(path); err != nil {
+				s.wrong = append(s.wrong, fmt.Errorf("ConfigFile: %w", err))
+			}
+		}
 	})
 }
 
@@ -82,6 +89,9 @@ func (s *settings) addData() {
 	}
 	if given("behaviors", c.Behaviors != nil, "Behaviors") {
 		s.behaviors = c.Behaviors
+	}
+	for _, p := range c.Programs {
+		Command(p.Image, p.Path, p.Args...)(s)
 	}
 	if given("controllers", c.Controllers != nil, "Controllers") {
 		s.controllers = c.Controllers

@@ -118,6 +118,7 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 	if err != nil {
 		return nil, err
 	}
+	w.allowAdmission(notices)
 	w.attachment.BeforeReads(coordinationv1.Resource("leases"), func(r fakecluster.Read) {
 		if !controlplane.IsSharedInformer(r.UserAgent) { // for those there is Beat
 			w.agent.BeforeRead(r.Watch)

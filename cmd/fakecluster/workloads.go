@@ -12,6 +12,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/printable"
+	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
@@ -21,6 +22,7 @@ type living struct {
 	nodes     int
 	config    string
 	programs  []string
+	behaviors []string
 }
 
 func (l *living) describe(flags *pflag.FlagSet) {
@@ -29,7 +31,9 @@ and complete, without images (docs/workloads.md)`)
 	flags.IntVar(&l.nodes, "nodes", 0, "with --workloads: the number of nodes, which are in two zones (default 3)")
 	flags.StringArrayVar(&l.programs, "program", nil, `with --workloads, as IMAGE=PATH: run the containers of an image as this program of the machine, on Linux, with the container's
 arguments, environment, volumes and Services (docs/containers.md); may be repeated`)
-	flags.StringVar(&l.config, "workloads-config", "", `with --workloads: a YAML file with any of nodes, behaviors (what containers do), controllers
+	flags.StringArrayVar(&l.behaviors, "behavior", nil, `with --workloads, as YAML: what containers do, such as '{image: gatekeeper, admission: allow}' or '{owner: Job/broken, exitCode: 3}'
+(docs/workloads.md has the fields); the first one that selects a container applies; may be repeated`)
+	flags.StringVar(&l.config, "workloads-config", "", `with --workloads: a YAML file with any of nodes, behaviors (what containers do), programs, controllers
 and scheduler, as the field workloads of scenario files has them`)
 }
 
@@ -42,6 +46,8 @@ func (l *living) options(cmd *cobra.Command) ([]workloads.Option, error) {
 		return nil, usageError{errors.New("--nodes: needs --workloads")}
 	case !l.workloads && len(l.programs) > 0:
 		return nil, usageError{errors.New("--program: needs --workloads")}
+	case !l.workloads && len(l.behaviors) > 0:
+		return nil, usageError{errors.New("--behavior: needs --workloads")}
 	case !l.workloads && config:
 		return nil, usageError{errors.New("--workloads-config: needs --workloads")}
 	case !l.workloads:
@@ -55,6 +61,17 @@ func (l *living) options(cmd *cobra.Command) ([]workloads.Option, error) {
 	}
 	if config {
 		options = append(options, workloads.ConfigFile(l.config))
+	}
+	var behaviors []workloads.Behavior
+	for _, text := range l.behaviors {
+		b, err := workloadconfig.ReadBehavior(text)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--behavior %q: %w", text, err)}
+		}
+		behaviors = append(behaviors, b)
+	}
+	if behaviors != nil {
+		options = append(options, workloads.Behaviors(behaviors...))
 	}
 	for _, program := range l.programs {
 		image, path, ok := strings.Cut(program, "=")

@@ -151,6 +151,34 @@ func TestServeRunsAProgram(t *testing.T) {
 	child.end(syscall.SIGTERM)
 }
 
+// TestAScenarioRunsAProgram proves that a program of a scenario is found beside its file, and runs in real time.
+func TestAScenarioRunsAProgram(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("programs of containers run on Linux only")
+	}
+	folder := t.TempDir()
+	for name, content := range map[string]string{
+		"tool": "#!/bin/sh\n[ \"$*\" = -v ] && exit 3\n",
+		"tool.yaml": `
+scenario: a program runs
+workloads: {nodes: 1, programs: [{image: tool, path: ./tool, args: [-v]}]}
+steps:
+- create: {apiVersion: v1, kind: Pod, metadata: {name: tool}, spec: {restartPolicy: Never, containers: [{name: c, image: "tool:v1"}]}}
+- get: {apiVersion: v1, kind: Pod, name: tool}
+  eventually: 30s
+  expect: {status: {phase: Failed, containerStatuses: [{state: {terminated: {exitCode: 3}}}]}}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	if status := execute(t.Context(), []string{"run", folder}, &stdout, &stderr); status != 0 {
+		t.Errorf("status %d: %s%s", status, &stdout, &stderr)
+	}
+}
+
 // waitForReplicas returns when the Deployment web has as many replicas available.
 func waitForReplicas(t *testing.T, client kubernetes.Interface, n int32) {
 	t.Helper()
@@ -190,6 +218,11 @@ func TestServeRejectsWrongWorkloads(t *testing.T) {
 		{"a program without an image", "", []string{"--workloads", "--program", "bin/manager"}, 2,
 			`--program: "bin/manager" is not IMAGE=PATH, such as ghcr.io/acme/operator=./bin/manager`},
 		{"a program that does not exist", "", []string{"--workloads", "--program", "operator=/none"}, 1, "workloads: Image or Command: the program /none: "},
+		{"a behavior alone", "", []string{"--behavior", "{image: a, admission: allow}"}, 2, "--behavior: needs --workloads"},
+		{"an impossible behavior", "", []string{"--workloads", "--behavior", "{image: a, admission: deny}"}, 2,
+			`--behavior "{image: a, admission: deny}": the behavior of image a: the field Admission is "deny"; write "allow", or leave it out`},
+		{"a program of the file that does not exist", "programs: [{image: a, path: ./none}]", []string{"--workloads", "--workloads-config", config}, 1,
+			"workloads: Image or Command: the program " + filepath.Join(filepath.Dir(config), "none") + ": "},
 		{"no nodes", "", []string{"--workloads", "--nodes", "0"}, 2, "--nodes: there has to be at least one, and not 0"},
 		{"a recording", "", []string{"--workloads", "--record", filepath.Join(t.TempDir(), "session.yaml")}, 2,
 			"--record and --workloads exclude each other: a scenario has the requests of clients only"},

@@ -15,6 +15,7 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/kustomize"
 	"github.com/fakecluster/fakecluster/workloads"
 )
@@ -31,7 +32,7 @@ type Start struct {
 	WebhookPaths []string          `json:"webhookPaths,omitempty" doc:"absolute paths of files and folders whose webhook configurations are installed; the answer says where the webhook server has to listen (WithWebhookPaths)"`
 
 	Controllers             []string         `json:"controllers,omitzero" doc:"the controllers that act within a write; * is all of them, and an empty list none; default: namespace-controller (WithControllers)"`
-	Workloads               json.RawMessage  `json:"workloads,omitempty" schema:"object" doc:"runs Kubernetes' controllers, scheduler and nodes: an object with any of nodes, behaviors, controllers, scheduler, as in docs/workloads.md"`
+	Workloads               json.RawMessage  `json:"workloads,omitempty" schema:"object" doc:"runs Kubernetes' controllers, scheduler and nodes: an object with any of nodes, behaviors, programs, controllers, scheduler, as in docs/workloads.md"`
 	Flags                   []string         `json:"flags,omitempty" doc:"flags of kube-apiserver, with absolute paths (WithAPIServerFlags)"`
 	Authorization           string           `json:"authorization,omitempty" doc:"RBAC or AlwaysAllow; default: RBAC (WithAuthorization)"`
 	EnableAdmissionPlugins  []string         `json:"enableAdmissionPlugins,omitempty" doc:"admission plugins to turn on (WithAdmissionPlugins)"`
@@ -197,6 +198,13 @@ func (c *cluster) live(config []byte) error {
 	if c.workloads != nil {
 		return refuse(http.StatusConflict, "workloads run in the cluster already: end them first")
 	}
+	var described struct{ Programs []workloadconfig.Program }
+	_ = json.Unmarshal(config, &described) // FromYAML finds what is wrong
+	for _, p := range described.Programs {
+		if p.IsRelative() {
+			return absolute(p.Path)
+		}
+	}
 	life, err := workloads.FromYAML(c.Cluster, config)
 	if err != nil {
 		return wrong(err)
@@ -207,7 +215,7 @@ func (c *cluster) live(config []byte) error {
 
 // Workloads describes what lives in a cluster.
 type Workloads struct {
-	Workloads json.RawMessage `json:"workloads,omitempty" schema:"object" doc:"an object with any of nodes, behaviors, controllers, scheduler, as in docs/workloads.md; default: three nodes, all controllers and the scheduler"`
+	Workloads json.RawMessage `json:"workloads,omitempty" schema:"object" doc:"an object with any of nodes, behaviors, programs, controllers, scheduler, as in docs/workloads.md; default: three nodes, all controllers and the scheduler"`
 }
 
 func startWorkloads(c call, w Workloads) (none, error) { return none{}, c.cluster.live(w.Workloads) }

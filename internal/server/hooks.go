@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,17 +13,21 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/util/webhook"
 	clientrest "k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 	"k8s.io/utils/lru"
 
 	"github.com/fakecluster/fakecluster/internal/admission/plugins"
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/observe"
+	"github.com/fakecluster/fakecluster/restoptions"
 )
 
 // hooks has the clients that call admission webhooks. Each is made when it is first needed.
 type hooks struct {
 	mutating, validating func() (*webhook.ClientManager, error)
+	allowing             func() (*webhook.ClientManager, error) // of calls that count as allowed
+	services             restoptions.Services                   // nil: none
 
 	// used are the clients that were used last, whose connections have to be closed.
 	used *lru.Cache
@@ -34,20 +39,25 @@ const maxHookClients = 200
 
 // newHooks makes the clients. It fails if a file with credentials cannot be read.
 func newHooks(outside crd.Outside, engine *faultinjection.Engine, config plugins.Configuration) (*hooks, error) {
-	mutating, err := newHookClients(outside, engine, "MutatingAdmissionWebhook", config.MutatingKubeconfig)
+	over := func(to http.RoundTripper) http.RoundTripper { return hookCalls{to, engine} }
+	mutating, err := newHookClients(outside, over, "MutatingAdmissionWebhook", config.MutatingKubeconfig)
 	if err != nil {
 		return nil, err
 	}
-	validating, err := newHookClients(outside, engine, "ValidatingAdmissionWebhook", config.ValidatingKubeconfig)
+	validating, err := newHookClients(outside, over, "ValidatingAdmissionWebhook", config.ValidatingKubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	allowing, err := newHookClients(outside, func(http.RoundTripper) http.RoundTripper { return over(allowed{}) }, "ValidatingAdmissionWebhook", "")
 	used := lru.NewWithEvictionFunc(2*maxHookClients, func(client lru.Key, _ any) { closeIdle(client) })
-	return &hooks{used: used, mutating: mutating, validating: validating}, err
+	return &hooks{used: used, mutating: mutating, validating: validating, allowing: allowing, services: outside.Services}, err
 }
 
 func closeIdle(client lru.Key) {
 	utilnet.CloseIdleConnectionsFor(client.(*clientrest.RESTClient).Client.Transport)
 }
 
-func newHookClients(outside crd.Outside, engine *faultinjection.Engine, plugin, kubeconfig string) (func() (*webhook.ClientManager, error), error) {
+func newHookClients(outside crd.Outside, over transport.WrapperFunc, plugin, kubeconfig string) (func() (*webhook.ClientManager, error), error) {
 	credentials, err := outside.Credentials(kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("couldn't init admission plugin %q: %w", plugin, err)
@@ -59,7 +69,7 @@ func newHookClients(outside crd.Outside, engine *faultinjection.Engine, plugin, 
 		if err != nil {
 			return nil, fmt.Errorf("making the clients of webhooks: %w", err)
 		}
-		m.SetAuthenticationInfoResolver(struckCalls{credentials, engine})
+		m.SetAuthenticationInfoResolver(wrapped{credentials, over})
 		m.SetServiceResolver(outside.Services)
 		return &m, nil
 	}), nil
@@ -70,6 +80,9 @@ func (h *hooks) client(config webhook.ClientConfig, mutating bool) (*clientrest.
 	manager := h.validating
 	if mutating {
 		manager = h.mutating
+	}
+	if h.allows(config) {
+		manager, config.CABundle = h.allowing, nil // which need not be one
 	}
 	m, err := manager()
 	if err != nil {
@@ -83,25 +96,34 @@ func (h *hooks) client(config webhook.ClientConfig, mutating bool) (*clientrest.
 	return client, nil
 }
 
-// struckCalls configures calls of webhooks, which faults may strike.
-type struckCalls struct {
+// allows reports whether the calls of a webhook count as allowed.
+func (h *hooks) allows(config webhook.ClientConfig) bool {
+	to := config.Service
+	if to == nil || h.services == nil {
+		return false
+	}
+	return h.services.AllowsAdmission(config.Name, to.Namespace, to.Name, cmp.Or(to.Port, 443))
+}
+
+// wrapped configures calls of webhooks, which have a transport over that of upstream.
+type wrapped struct {
 	webhook.AuthenticationInfoResolver
-	faults *faultinjection.Engine
+	over transport.WrapperFunc
 }
 
 // ClientConfigFor implements webhook.AuthenticationInfoResolver.
-func (c struckCalls) ClientConfigFor(host string) (*clientrest.Config, error) {
+func (c wrapped) ClientConfigFor(host string) (*clientrest.Config, error) {
 	return c.wrap(c.AuthenticationInfoResolver.ClientConfigFor(host))
 }
 
 // ClientConfigForService implements webhook.AuthenticationInfoResolver.
-func (c struckCalls) ClientConfigForService(name, namespace string, port int) (*clientrest.Config, error) {
+func (c wrapped) ClientConfigForService(name, namespace string, port int) (*clientrest.Config, error) {
 	return c.wrap(c.AuthenticationInfoResolver.ClientConfigForService(name, namespace, port))
 }
 
-func (c struckCalls) wrap(config *clientrest.Config, err error) (*clientrest.Config, error) {
+func (c wrapped) wrap(config *clientrest.Config, err error) (*clientrest.Config, error) {
 	if err == nil {
-		config.Wrap(func(to http.RoundTripper) http.RoundTripper { return hookCalls{to, c.faults} })
+		config.Wrap(c.over)
 	}
 	return config, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,8 @@ type Behavior struct {
 	// Owner selects by the object that owns the pod, as "Kind/name", such as "StatefulSet/db" or "Job/*". Pods of a
 	// Deployment match "Deployment/NAME" although a ReplicaSet owns them, and those of a CronJob "CronJob/NAME".
 	Owner string `json:"owner,omitempty"`
+	// Service selects by a Service of the pod's namespace that selects the pod, and exists when the container starts. It may be a pattern of path.Match.
+	Service string `json:"service,omitempty"`
 	// Labels selects by labels of the pod, all of which have to match.
 	Labels map[string]string `json:"labels,omitempty"`
 
@@ -84,10 +87,18 @@ type Behavior struct {
 	// they are killed after the grace period, with 137.
 	TerminationExitCode *int32 `json:"terminationExitCode,omitempty"`
 
+	// Admission is "allow" for a container that is to serve admission webhooks and has no program: the webhooks whose Service leads to its
+	// pod, as soon as that is ready, allow each request without a change. A webhook of a pod that listens at the port is called. Default: a
+	// call fails with "connection refused".
+	Admission string `json:"admission,omitempty"`
+
 	// Usage is what the container uses while it runs: cpu and memory, as metrics.k8s.io reports it. The behavior whose
 	// selection matches the pod at the time of a request applies, so a change of the pod's labels changes the usage. Default: 0.
 	Usage corev1.ResourceList `json:"usage,omitempty"`
 }
+
+// AllowAdmission is the value of the field Admission.
+const AllowAdmission = "allow"
 
 // behaviorData is a Behavior as data. The fields of durations hide those of the embedded value.
 type behaviorData struct {
@@ -144,7 +155,7 @@ func (b *Behavior) UnmarshalJSON(data []byte) error {
 func (b Behavior) String() string {
 	var parts []string
 	for _, part := range []struct{ name, value string }{
-		{"image", b.Image}, {"namespace", b.Namespace}, {"name", b.Name}, {"container", b.Container}, {"owner", b.Owner},
+		{"image", b.Image}, {"namespace", b.Namespace}, {"name", b.Name}, {"container", b.Container}, {"owner", b.Owner}, {"service", b.Service},
 	} {
 		if part.value != "" {
 			parts = append(parts, part.name+" "+part.value)
@@ -162,7 +173,7 @@ func (b Behavior) String() string {
 // Validate returns what is wrong with the behavior.
 func (b *Behavior) Validate() error {
 	for _, pattern := range []struct{ field, value string }{
-		{"Image", b.Image}, {"Name", b.Name}, {"Container", b.Container}, {"Owner", b.Owner},
+		{"Image", b.Image}, {"Name", b.Name}, {"Container", b.Container}, {"Owner", b.Owner}, {"Service", b.Service},
 	} {
 		if _, err := path.Match(pattern.value, ""); err != nil {
 			return fmt.Errorf("%s %q is not a pattern of path.Match: %w", pattern.field, pattern.value, err)
@@ -182,6 +193,8 @@ func (b *Behavior) Validate() error {
 	switch {
 	case b.Owner != "" && strings.Count(b.Owner, "/") != 1:
 		return fmt.Errorf(`the field Owner is %q; write "Kind/name", such as "Deployment/web"`, b.Owner)
+	case b.Admission != "" && b.Admission != AllowAdmission:
+		return fmt.Errorf("the field Admission is %q; write %q, or leave it out", b.Admission, AllowAdmission)
 	case b.Jitter < 0 || b.Jitter > 1:
 		return fmt.Errorf("the field Jitter is %v, which is not between 0 and 1", b.Jitter)
 	case b.Failures < 0:
@@ -212,8 +225,8 @@ func (b *Behavior) fails() bool {
 	return b.OOMKilled || b.UnhealthyAfter > 0 || ptr.Deref(b.ExitCode, 0) != 0
 }
 
-// Matches reports whether the behavior applies to the container.
-func (b *Behavior) Matches(pod *corev1.Pod, container *corev1.Container) bool {
+// Matches reports whether the behavior applies to the container. services returns the names of the Services that select the pod.
+func (b *Behavior) Matches(pod *corev1.Pod, container *corev1.Container, services func(*corev1.Pod) []string) bool {
 	if !MatchesImage(b.Image, container.Image) ||
 		b.Namespace != "" && b.Namespace != pod.Namespace ||
 		!matchesPattern(b.Name, pod.Name) ||
@@ -226,7 +239,7 @@ func (b *Behavior) Matches(pod *corev1.Pod, container *corev1.Container) bool {
 			return false
 		}
 	}
-	return true
+	return b.Service == "" || slices.ContainsFunc(services(pod), func(name string) bool { return matchesPattern(b.Service, name) })
 }
 
 func matchesPattern(pattern, value string) bool {

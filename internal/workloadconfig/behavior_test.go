@@ -36,11 +36,14 @@ func TestBehaviorsSelectContainers(t *testing.T) {
 		{"owner of the owner", Behavior{Owner: "Deployment/web"}, true},
 		{"another owner", Behavior{Owner: "Deployment/db"}, false},
 		{"owner of another kind", Behavior{Owner: "StatefulSet/web"}, false},
+		{"service", Behavior{Service: "web"}, true},
+		{"pattern of a service", Behavior{Service: "*-metrics"}, true},
+		{"another service", Behavior{Service: "db"}, false},
 		{"all labels", Behavior{Labels: map[string]string{"app": "web", "tier": "front"}}, true},
 		{"not all labels", Behavior{Labels: map[string]string{"app": "web", "tier": "back"}}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := test.behavior.Matches(pod, container); got != test.want {
+			if got := test.behavior.Matches(pod, container, func(*corev1.Pod) []string { return []string{"web", "web-metrics"} }); got != test.want {
 				t.Errorf("matches %t, want %t", got, test.want)
 			}
 		})

@@ -22,6 +22,8 @@ type Config struct {
 	Nodes Nodes `json:"nodes,omitzero"`
 	// Behaviors are what containers do. The first one that selects a container applies.
 	Behaviors []Behavior `json:"behaviors,omitempty"`
+	// Programs run the containers of images as programs of the machine, in real time.
+	Programs []Program `json:"programs,omitempty"`
 	// Controllers are those that run, as in the flag --controllers of kube-controller-manager. Default: all.
 	Controllers []string `json:"controllers,omitzero"`
 	// Scheduler is false for none, or a KubeSchedulerConfiguration. Default: one with the default profile.
@@ -105,6 +107,8 @@ func Read(n *yaml.Node) (*Config, []Mistake) {
 			s.readNodes(value, &c.Nodes)
 		case "behaviors":
 			s.readBehaviors(value, &c.Behaviors)
+		case "programs":
+			s.readPrograms(value, &c.Programs)
 		case "controllers":
 			c.Controllers = []string{}
 			s.read(value, &c.Controllers)
@@ -167,6 +171,24 @@ func (s *strict) readScheduler(n *yaml.Node, into *Scheduler) {
 
 // yamlMessage matches an error of the YAML library, with its line.
 var yamlMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+
+// ReadBehavior reads a Behavior from YAML, such as {image: web, readyDelay: 20s}.
+func ReadBehavior(text string) (Behavior, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
+		return Behavior{}, err
+	}
+	if document.Kind == 0 {
+		return Behavior{}, errors.New("there is no behavior")
+	}
+	var s strict
+	var read []Behavior
+	s.readBehaviors(&yaml.Node{Kind: yaml.SequenceNode, Content: document.Content}, &read)
+	if len(s.mistakes) > 0 {
+		return Behavior{}, errors.New(s.mistakes[0].Text)
+	}
+	return read[0], nil
+}
 
 // ReadFile reads a Config from the text of a file. The errors begin with the name, the line and the column.
 func ReadFile(name string, data []byte) (*Config, error) {

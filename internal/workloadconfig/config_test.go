@@ -11,8 +11,8 @@ import (
 
 func TestFilesAreReadStrictly(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
-		{"an unknown field", "node: 3", `f.yaml:1:1: unknown field "node" (allowed: behaviors, controllers, nodes, scheduler)`},
-		{"a list", "[nodes]", "f.yaml:1:1: this has to be a mapping with some of behaviors, controllers, nodes, scheduler"},
+		{"an unknown field", "node: 3", `f.yaml:1:1: unknown field "node" (allowed: behaviors, controllers, nodes, programs, scheduler)`},
+		{"a list", "[nodes]", "f.yaml:1:1: this has to be a mapping with some of behaviors, controllers, nodes, programs, scheduler"},
 		{"a field twice", "nodes: 1\nnodes: 2", "f.yaml:2:1: nodes is given twice, first on line 1"},
 		{"text that is not YAML", "nodes: 1\n- a", "f.yaml:1: not YAML: did not find expected key"},
 		{"two documents", "nodes: 1\n---\nnodes: 2", "f.yaml: this has to be one YAML document"},
@@ -20,11 +20,15 @@ func TestFilesAreReadStrictly(t *testing.T) {
 		{"nodes in words", "nodes: three", "f.yaml:1:8: this has to be a number of nodes, or a list of Node objects"},
 		{"an unknown field of a node", "nodes:\n- metadata: {name: a}\n  spec: {taint: []}", "f.yaml:3:10: unknown field \"taint\" (allowed: configSource, externalID, podCIDR, podCIDRs, podPreemptionPolicy, providerID, taints, unschedulable)"},
 		{"a quantity that is none", "nodes:\n- status: {capacity: {cpu: much}}", "f.yaml:2:28: quantities must match the regular expression"},
-		{"an unknown field of a behavior", "behaviors:\n- image: a\n- {image: b, crash: true}", "f.yaml:3:14: unknown field \"crash\" (allowed: container, exitCode, failures, forever, image, jitter, labels, log, message, name, namespace, neverReady, oomKilled, owner, pullDelay, pullError, readyDelay, runTime, startDelay, startError, terminationDelay, terminationExitCode, unhealthyAfter, usage)"},
+		{"an unknown field of a behavior", "behaviors:\n- image: a\n- {image: b, crash: true}", "f.yaml:3:14: unknown field \"crash\" (allowed: admission, container, exitCode, failures, forever, image, jitter, labels, log, message, name, namespace, neverReady, oomKilled, owner, pullDelay, pullError, readyDelay, runTime, service, startDelay, startError, terminationDelay, terminationExitCode, unhealthyAfter, usage)"},
 		{"a value of another type", "behaviors: [{neverReady: 'yes'}]", "f.yaml:1:26: this has to be a boolean (true or false), and is a string"},
 		{"a duration without a unit", "behaviors: [{readyDelay: 5}]", "f.yaml:1:26: this has to be a string, and is a number"},
 		{"an impossible behavior", "behaviors: [{image: a, jitter: 2}]", "f.yaml:1:13: the behavior of image a: the field Jitter is 2, which is not between 0 and 1"},
 		{"behaviors by name", "behaviors: {web: {}}", "f.yaml:1:12: this has to be a list of behaviors"},
+		{"an admission that is neither", "behaviors: [{image: a, admission: deny}]", `f.yaml:1:13: the behavior of image a: the field Admission is "deny"; write "allow", or leave it out`},
+		{"programs by name", "programs: {web: ./web}", "f.yaml:1:11: this has to be a list of programs"},
+		{"a program without a path", "programs:\n- {image: a, path: b}\n- image: web", "f.yaml:3:3: a program needs an image and a path, such as {image: ghcr.io/acme/operator, path: ./bin/manager}"},
+		{"an unknown field of a program", "programs: [{image: a, path: b, env: []}]", `f.yaml:1:32: unknown field "env" (allowed: args, image, path)`},
 		{"controllers by number", "controllers: [1]", "f.yaml:1:15: this has to be a string, and is a number"},
 		{"a scheduler by name", "scheduler: mine", "f.yaml:1:12: this has to be false, for no scheduler, or a KubeSchedulerConfiguration"},
 		{"a mark", "behaviors: [{image: !absent }]", "f.yaml:1:21: the mark !absent cannot be used here"},
@@ -54,6 +58,7 @@ nodes: &nodes
   status: {capacity: {cpu: 2, memory: 4Gi}}
 behaviors:
 - {image: web, readyDelay: 1m30s, jitter: 0.2, usage: {cpu: 100m}, exitCode: 3}
+programs: [{image: tool, path: bin/tool, args: [-v]}]
 controllers: []
 scheduler: {percentageOfNodesToScore: 100}
 `
@@ -87,6 +92,34 @@ scheduler: {percentageOfNodesToScore: 100}
 	for _, text := range []string{"", "# nothing\n", "nodes: 5", "scheduler: false"} {
 		if c, err := ReadFile("f.yaml", []byte(text)); err != nil || c.Nodes.Objects != nil || c.Behaviors != nil {
 			t.Errorf("%q is %+v, %v", text, c, err)
+		}
+	}
+}
+
+func TestPathsOfProgramsBeginAtTheFolderOfTheFile(t *testing.T) {
+	c := &Config{Programs: []Program{{Path: "./tool"}, {Path: "/bin/tool"}, {Path: "tool"}}}
+	if err := c.Resolve("/etc/x/f.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	want := []Program{{Path: "/etc/x/tool"}, {Path: "/bin/tool"}, {Path: "tool"}}
+	if diff := cmp.Diff(want, c.Programs); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestABehaviorIsReadFromText(t *testing.T) {
+	b, err := ReadBehavior("{service: web, admission: allow}")
+	if err != nil || b.Service != "web" || b.Admission != AllowAdmission {
+		t.Errorf("%+v, %v", b, err)
+	}
+	for text, want := range map[string]string{
+		"":           "there is no behavior",
+		"{crash: 1}": `unknown field "crash"`,
+		"web":        "this has to be a mapping with some of",
+		"{image: a":  "yaml: ",
+	} {
+		if _, err := ReadBehavior(text); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: the error is %v, want %s", text, err, want)
 		}
 	}
 }

@@ -62,6 +62,9 @@ func (with Player) Play(ctx context.Context, s *syntax.Scenario, of *sharedClust
 			return result
 		}
 	}
+	if s.Workloads != nil && len(s.Workloads.Programs) > 0 {
+		with.Bubble = nil // programs have real time
+	}
 	switch {
 	case with.Bubble != nil && (with.Controller != nil || waits(s)):
 		with.virtual = true

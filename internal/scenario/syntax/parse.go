@@ -257,6 +257,9 @@ func (p *parser) cluster(n *yaml.Node) ClusterOptions {
 // workloads reads what lives in a cluster.
 func (p *parser) workloads(n *yaml.Node) *workloadconfig.Config {
 	c, mistakes := workloadconfig.Read(n)
+	if err := c.Resolve(p.file); err != nil {
+		p.mistake(n, "%v", err)
+	}
 	for _, m := range mistakes {
 		p.mistakeAt(Position{p.file, m.Line, m.Column}, "%s", m.Text)
 	}

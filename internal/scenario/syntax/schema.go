@@ -40,6 +40,7 @@ var clusterFields = []fieldDoc{
 var workloadFields = []fieldDoc{
 	{"nodes", "NODES", "The number of nodes, or Node objects; 3 if left out."},
 	{"behaviors", "BEHAVIORS", "What containers do; the first one that selects a container applies."},
+	{"programs", "PROGRAMS", "Programs of the machine that run the containers of images, in real time."},
 	{"controllers", "TEXTS", "The controllers that run, as in the flag --controllers of kube-controller-manager; all if left out."},
 	{"scheduler", "SCHEDULER", "false for none, or a KubeSchedulerConfiguration."},
 }
@@ -206,6 +207,14 @@ func schemaOfNotation(notation string) jsonSchema {
 		return jsonSchema{"type": []string{"integer", "array"}, "items": jsonSchema{"type": "object"}}
 	case "BEHAVIORS":
 		return list("behavior")
+	case "PROGRAMS":
+		return jsonSchema{"type": "array", "items": jsonSchema{
+			"type": "object", "required": []string{"image", "path"}, "additionalProperties": false, "properties": jsonSchema{
+				"image": value("TEXT", "An image, with or without a tag, or a pattern."),
+				"path":  value("TEXT", "The program; a relative path begins at the folder of the file."),
+				"args":  value("TEXTS", "Arguments before those of the container."),
+			},
+		}}
 	case "SCHEDULER":
 		return jsonSchema{"type": []string{"boolean", "object"}}
 	case "SERVICE":

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/utils/ptr"
 )
@@ -88,6 +89,48 @@ func (n *Network) usable(t target) []netip.AddrPort {
 	}
 	slices.SortFunc(ready, netip.AddrPort.Compare)
 	return slices.Compact(ready)
+}
+
+// Server is a pod behind a port of a Service.
+type Server struct {
+	Pod     *corev1.Pod
+	Image   string // of the container that declares the port, or of the first one
+	Listens bool   // at the port
+}
+
+// Servers returns the pods that may answer at a port of a Service.
+func (n *Network) Servers(namespace, service string, port int32) []Server {
+	object, found, _ := n.services.GetByKey(namespace + "/" + service) // of a cache, which does not fail
+	if !found {
+		return nil
+	}
+	s := object.(*corev1.Service)
+	at := slices.IndexFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port && cmp.Or(p.Protocol, tcp) == tcp })
+	if at < 0 || len(s.Spec.IPFamilies) == 0 {
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var servers []Server
+	for _, endpoint := range n.usable(target{service: s, port: &s.Spec.Ports[at], family: s.Spec.IPFamilies[0]}) {
+		stack := n.stacks[endpoint.Addr()]
+		for host := range n.hosts {
+			if c := declaring(host.pod, endpoint.Port()); host.stack == stack && (c != nil || !host.pod.Spec.HostNetwork) {
+				servers = append(servers, Server{host.pod, cmp.Or(c, &host.pod.Spec.Containers[0]).Image, stack.listener(endpoint) != nil})
+			}
+		}
+	}
+	return servers
+}
+
+// declaring returns the container of a pod that declares a port, or nil.
+func declaring(pod *corev1.Pod, port uint16) *corev1.Container {
+	for i, c := range pod.Spec.Containers {
+		if slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == int32(port) }) {
+			return &pod.Spec.Containers[i]
+		}
+	}
+	return nil
 }
 
 func isReady(e *discoveryv1.Endpoint) bool { return ptr.Deref(e.Conditions.Ready, true) }

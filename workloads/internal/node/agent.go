@@ -14,6 +14,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -105,7 +106,7 @@ func Start(ctx context.Context, config Config) (*Agent, error) {
 	config.DNS = cmp.Or(config.DNS, defaultDNS)
 	a := &Agent{config: config, reported: map[string]bool{}, noticed: map[string]bool{}, byName: map[string]*node{}, lister: config.Informers.Core().V1().Nodes().Lister(),
 		services: config.Informers.Core().V1().Services().Lister()}
-	if a.behaviors, err = newBehaviors(config.Behaviors); err != nil {
+	if a.behaviors, err = newBehaviors(config.Behaviors, a.servicesOf); err != nil {
 		return nil, err
 	}
 	a.beats = beats{ctx: ctx, writing: make(chan struct{}, 1), last: time.Now()}
@@ -328,6 +329,31 @@ func (a *Agent) isDecided(pod *corev1.Pod, spec *corev1.Container) bool {
 	return b != nil && b.Decides()
 }
 
+// AllowsAdmission reports whether a behavior has the webhooks allow everything that a pod is to serve.
+func (a *Agent) AllowsAdmission(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(spec corev1.Container) bool {
+		b := a.behaviors.of(pod, &spec)
+		return b != nil && b.Admission == workloadconfig.AllowAdmission
+	})
+}
+
+// RunsProgram reports whether something of a pod is run.
+func (a *Agent) RunsProgram(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(spec corev1.Container) bool { return a.hasCode(pod, &spec) })
+}
+
+// servicesOf returns the names of the Services that select a pod.
+func (a *Agent) servicesOf(pod *corev1.Pod) []string {
+	services, _ := a.services.Services(pod.Namespace).List(labels.Everything()) // of a cache, which does not fail
+	var names []string
+	for _, s := range services {
+		if len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pod.Labels)) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
 // unmounted returns the files of a container whose volumes are not mounted yet: what lies in a volume that may have scripts is one in which everything
 // is known. Whether that is so is seen when the container starts.
 func unmounted(pod *corev1.Pod, spec *corev1.Container) func(string) ([]byte, error) {
@@ -383,25 +409,26 @@ func (a *Agent) Node(name string) (*Node, error) {
 
 // behaviors are the behaviors of an agent, and which of them have applied.
 type behaviors struct {
-	list []Behavior
-	mu   sync.Mutex
-	used []bool
+	list     []Behavior
+	services func(*corev1.Pod) []string
+	mu       sync.Mutex
+	used     []bool
 }
 
-func newBehaviors(list []Behavior) (*behaviors, error) {
+func newBehaviors(list []Behavior, services func(*corev1.Pod) []string) (*behaviors, error) {
 	var errs []error
 	for i := range list {
 		if err := list[i].Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("the behavior of %s: %w", list[i], err))
 		}
 	}
-	return &behaviors{list: slices.Clone(list), used: make([]bool, len(list))}, errors.Join(errs...)
+	return &behaviors{list: slices.Clone(list), services: services, used: make([]bool, len(list))}, errors.Join(errs...)
 }
 
 // of returns the behavior that applies to a container, and nil if none does.
 func (b *behaviors) of(pod *corev1.Pod, spec *corev1.Container) *Behavior {
 	for i := range b.list {
-		if b.list[i].Matches(pod, spec) {
+		if b.list[i].Matches(pod, spec, b.services) {
 			b.mu.Lock()
 			b.used[i] = true
 			b.mu.Unlock()

@@ -23,7 +23,7 @@ func TestImpossibleBehaviorsAreRejected(t *testing.T) {
 		{Behavior{ExitCode: ptr.To(int32(256))}, "the behavior of every container: the field ExitCode is 256, which is not between 0 and 255"},
 		{Behavior{TerminationExitCode: ptr.To(int32(-1))}, "the behavior of every container: the field TerminationExitCode is -1, which is not between 0 and 255"},
 	} {
-		if _, err := newBehaviors([]Behavior{test.behavior}); err == nil || err.Error() != test.want {
+		if _, err := newBehaviors([]Behavior{test.behavior}, nil); err == nil || err.Error() != test.want {
 			t.Errorf("error %v, want %s", err, test.want)
 		}
 	}

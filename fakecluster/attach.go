@@ -7,10 +7,14 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientrest "k8s.io/client-go/rest"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/clientgo"
 	"github.com/fakecluster/fakecluster/rest"
@@ -81,6 +85,31 @@ func (a *Attachment) Serve(namespace, name string, port int, h http.Handler) err
 		return err
 	}
 	a.undo = append(a.undo, func() { a.cluster.services.detach(reference(namespace, name, int32(port))) })
+	return nil
+}
+
+// StandIn has a handler serve a version of the API, without an APIService. If one of its name, VERSION.GROUP, is created, its server
+// serves the version, unless standsFor returns true for the namespace, the name and the port of the Service that it points to. It begins to
+// serve again when the APIService is deleted. It ends with Detach. StandIn fails if the cluster is closed.
+func (a *Attachment) StandIn(version schema.GroupVersion, h http.Handler, standsFor func(namespace, name string, port int32) bool) error {
+	to := &apiregistrationv1.ServiceReference{Namespace: metav1.NamespaceSystem, Name: "fakecluster-" + strings.ReplaceAll(version.Group, ".", "-"), Port: new(int32(443))}
+	if err := a.Serve(to.Namespace, to.Name, int(*to.Port), h); err != nil {
+		return err
+	}
+	end, err := a.cluster.server.StandIn(&apiregistrationv1.APIService{
+		ObjectMeta: metav1.ObjectMeta{Name: version.Version + "." + version.Group},
+		Spec: apiregistrationv1.APIServiceSpec{
+			Group: version.Group, Version: version.Version, GroupPriorityMinimum: 100, VersionPriority: 100, Service: to, InsecureSkipTLSVerify: true,
+		},
+	}, func(other *apiregistrationv1.ServiceReference) bool {
+		return standsFor(other.Namespace, other.Name, ptr.Deref(other.Port, 443))
+	})
+	if err != nil {
+		return err
+	}
+	a.cluster.mu.Lock()
+	defer a.cluster.mu.Unlock()
+	a.undo = append(a.undo, end)
 	return nil
 }
 

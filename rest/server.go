@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kubernetes/pkg/serviceaccount"
 
 	"github.com/fakecluster/fakecluster/internal/auth"
@@ -72,6 +73,11 @@ func (s *Server) Replace(controller string) error { return s.cluster.Replace(con
 // PublishTrust adds to the ConfigMap extension-apiserver-authentication what the Services say now. The server also does it
 // when it starts.
 func (s *Server) PublishTrust() { s.cluster.PublishTrust() }
+
+// StandIn has the service of an APIService serve a version of the API without an object: see aggregation.Registry.
+func (s *Server) StandIn(a *apiregistrationv1.APIService, standsFor func(*apiregistrationv1.ServiceReference) bool) (end func(), err error) {
+	return s.cluster.Aggregate.StandIn(a, standsFor)
+}
 
 // Acts reports whether a controller acts. The name is one of Options.Controllers.
 func (s *Server) Acts(name string) bool { return s.cluster.Acts(name) }

@@ -24,7 +24,7 @@ func (w *Workloads) allowAdmission(notice func(string)) {
 		}
 		service := call.Namespace + "/" + call.Service
 		mu.Lock()
-		first := len(servers) > 0 && !w.agent.RunsProgram(servers[0].Pod) && !said[service]
+		first := w.runNothing(call.Namespace, call.Service, call.Port) && !said[service]
 		said[service] = said[service] || first
 		mu.Unlock()
 		if first {

@@ -3,8 +3,10 @@ package workloads_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +22,7 @@ import (
 	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
@@ -97,14 +100,11 @@ func TestMetrics(t *testing.T) {
 	}, workloads.Nodes(2), workloads.Behaviors(using(map[string]string{"app": "web"}, "250m", "64Mi")))
 }
 
-// TestMetricsAreAnAPI proves what clients such as kubectl top need: discovery, an APIService that is available, Tables, and roles.
+// TestMetricsAreAnAPI proves what clients such as kubectl top need: discovery, Tables, and roles.
 func TestMetricsAreAnAPI(t *testing.T) {
 	inBubble(t, func(w world) {
 		w.create(pod("web", ""))
 		w.pass(10 * time.Second)
-		if got := condition(w.object("apiservices.apiregistration.k8s.io", "v1beta1.metrics.k8s.io"), "Available"); got != "True Passed" {
-			w.Errorf("the APIService is %q", got)
-		}
 		list, err := w.client.Discovery().ServerResourcesForGroupVersion("metrics.k8s.io/v1beta1")
 		if err != nil {
 			w.Fatal(err)
@@ -237,7 +237,7 @@ func TestMetricsEnd(t *testing.T) {
 		if _, err := fork.RESTMapper().ResourceFor(schema.GroupVersionResource{Resource: "deployments"}); err != nil {
 			w.Errorf("discovery in a fork: %v", err)
 		}
-		if _, err := nodes(fork); err == nil || err.Error() != "the server is currently unable to handle the request (get nodes.metrics.k8s.io)" {
+		if _, err := nodes(fork); err == nil || err.Error() != "the server could not find the requested resource (get nodes.metrics.k8s.io)" {
 			w.Errorf("metrics in a fork in which nothing lives: %v", err)
 		}
 		workloads.Run(w.T, fork, workloads.Nodes(2))
@@ -284,6 +284,58 @@ func TestMetricsOfAnotherServer(t *testing.T) {
 	if list, err := metricsclient.NewForConfigOrDie(c.RESTConfig()).NodeMetricses().List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 1 {
 		t.Errorf("with a socket: %v, %v", list, err)
 	}
+}
+
+// TestMetricsGiveWay proves that metrics-server can be installed as its manifests do, that its Pods answer if they run a program, and that
+// otherwise, and after they have gone, the cluster does.
+func TestMetricsGiveWay(t *testing.T) {
+	const role = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "system:aggregated-metrics-reader"}
+rules: [{apiGroups: [metrics.k8s.io], resources: [pods, nodes], verbs: [get, list, watch]}]
+`
+	inBubble(t, func(w world) {
+		nodes := func() string {
+			list, err := metricsclient.NewForConfigOrDie(w.cluster.RESTConfig()).NodeMetricses().List(w.Context(), metav1.ListOptions{})
+			if err != nil {
+				return err.Error()
+			}
+			return strconv.Itoa(len(list.Items))
+		}
+		available := func() string {
+			return condition(w.object("apiservices.apiregistration.k8s.io", "v1beta1.metrics.k8s.io"), "Available")
+		}
+		w.is("the number of Nodes at first", nodes(), "1")
+		services := w.cluster.Dynamic().Resource(schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"})
+		if _, err := services.Create(w.Context(), apiService("default", "web"), metav1.CreateOptions{}); err != nil {
+			w.Fatal(err)
+		}
+		w.is("the APIService without a Service", available(), "False ServiceNotFound")
+		w.is("its metrics", nodes(), "the server is currently unable to handle the request (get nodes.metrics.k8s.io)")
+		w.create(role + "---" + web)
+		w.pass(time.Minute)
+		w.is("the APIService whose Pods run no program", available(), "True Passed")
+		w.is("its metrics", nodes(), "1")
+
+		a, err := auth.NewAuthority("test")
+		if err != nil {
+			w.Fatal(err)
+		}
+		stop := w.serve(a, func(string) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, `{"kind":"NodeMetricsList","apiVersion":"metrics.k8s.io/v1beta1","items":[{},{},{}]}`)
+			})
+		})
+		w.is("the metrics of Pods that answer", nodes(), "3")
+		stop()
+		w.is("the metrics of Pods that no longer answer", nodes(), "1")
+		if err := services.Delete(w.Context(), "v1beta1.metrics.k8s.io", metav1.DeleteOptions{}); err != nil {
+			w.Fatal(err)
+		}
+		w.is("the metrics after the uninstall", nodes(), "1")
+	}, workloads.Nodes(1))
 }
 
 // apiService is the APIService of metrics at a service.

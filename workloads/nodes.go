@@ -30,7 +30,7 @@ type Node = node.Node
 // Nodes runs n Nodes, n1, n2 and so on, in two zones, with 8 CPUs, 32 GiB of memory and 110 Pods each. Their
 // Leases are renewed, and the Pods that are bound to them run: see [Behaviors]. Claims for volumes get them from the
 // default StorageClass "standard", unless the cluster has another default. What they use is served as
-// metrics.k8s.io/v1beta1, unless the cluster has an APIService for it that points elsewhere.
+// metrics.k8s.io/v1beta1, unless the cluster has an APIService for it whose server answers.
 //
 // Default: there are no Nodes, and Pods stay Pending.
 func Nodes(n int) Option {
@@ -133,7 +133,7 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 	if err != nil {
 		return ended, err
 	}
-	if err := w.serveMetrics(ctx, c, shared); err != nil {
+	if err := w.serveMetrics(shared); err != nil {
 		return ended, err
 	}
 	client, err := controlplane.NewClient(w.attachment.ConfigFor("system:volume-provisioner", "system:masters"), "volume-provisioner", "volume-provisioner")

@@ -155,9 +155,6 @@ func (w *Workloads) Close() error {
 		if w.clusterClosed.Load() {
 			return
 		}
-		if err := w.removeMetrics(); err != nil {
-			w.report(err)
-		}
 		w.attachment.Detach()
 	})
 	w.mu.Lock()

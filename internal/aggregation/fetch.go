@@ -40,6 +40,7 @@ func (s *Server) fetch(ctx context.Context, by user.Info, path, accept string, t
 }
 
 func (s *Server) get(ctx context.Context, by user.Info, path, accept string) (fetched, error) {
+	s = s.answering()
 	t, err := s.transport()
 	if err != nil {
 		return fetched{}, err

@@ -20,6 +20,7 @@ const unavailable = "service unavailable"
 
 // ServeHTTP forwards a request to the server. It implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	s = s.answering()
 	if s = s.rechecked(req); !s.isAvailable() {
 		http.Error(w, unavailable, http.StatusServiceUnavailable)
 		return

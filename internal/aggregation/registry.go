@@ -56,6 +56,7 @@ type Registry struct {
 	recheck func(ctx context.Context, name string)
 
 	current  atomic.Pointer[snapshot]
+	standIn  atomic.Pointer[standIn]        // nil: there is none
 	document atomic.Pointer[mergedDocument] // of OpenAPI v2, the last one
 
 	mu       sync.Mutex
@@ -65,6 +66,7 @@ type Registry struct {
 // snapshot has the APIServices that point to a Service, as of a revision.
 type snapshot struct {
 	revision int64
+	standIn  *standIn
 	servers  map[string]*Server // by the name of the APIService
 }
 
@@ -100,15 +102,18 @@ func PointsToService(text string) bool {
 // once, the newest APIServices win, and none of them waits.
 func (r *Registry) Refresh() error {
 	for {
-		was := r.current.Load()
+		was, in := r.current.Load(), r.standIn.Load()
 		list, err := r.store.List(r.resource().Prefix, store.ListOptions{})
 		if err != nil {
 			return fmt.Errorf("reading the APIServices: %w", err)
 		}
-		if list.Revision <= was.revision {
+		if list.Revision <= was.revision && in == was.standIn {
 			return nil
 		}
-		is := &snapshot{revision: list.Revision}
+		is := &snapshot{revision: list.Revision, standIn: in, servers: map[string]*Server{}}
+		if in != nil {
+			is.servers[in.server.APIService.Name] = in.server
+		}
 		for _, record := range list.Records {
 			if !PointsToService(record.Value) {
 				continue
@@ -116,9 +121,6 @@ func (r *Registry) Refresh() error {
 			server, err := r.server(was, record)
 			if err != nil {
 				return err
-			}
-			if is.servers == nil {
-				is.servers = map[string]*Server{}
 			}
 			is.servers[server.APIService.Name] = server
 		}
@@ -133,6 +135,9 @@ func (r *Registry) Refresh() error {
 // is still the same.
 func (r *Registry) server(was *snapshot, record store.Record) (*Server, error) {
 	previous := was.servers[r.resource().NameOf(record.Key)]
+	if was.standIn != nil && previous == was.standIn.server {
+		previous = nil
+	}
 	if previous != nil && previous.record.Revision == record.Revision {
 		return previous, nil
 	}
@@ -235,7 +240,7 @@ func (r *Registry) Of(namespace, service string) []string {
 	return names
 }
 
-// Registered returns all APIServices, by name, with what discovery needs: the name, the
+// Registered returns all APIServices, with that of a server that stands in, by name, with what discovery needs: the name, the
 // version and its priority.
 func (r *Registry) Registered() ([]*apiregistrationv1.APIService, error) {
 	under := r.resource()
@@ -243,7 +248,7 @@ func (r *Registry) Registered() ([]*apiregistrationv1.APIService, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the APIServices: %w", err)
 	}
-	all := make([]*apiregistrationv1.APIService, len(list.Records))
+	all := make([]*apiregistrationv1.APIService, len(list.Records), len(list.Records)+1)
 	for i, record := range list.Records {
 		spec := gjson.Get(record.Value, "spec")
 		all[i] = &apiregistrationv1.APIService{Spec: apiregistrationv1.APIServiceSpec{
@@ -252,6 +257,11 @@ func (r *Registry) Registered() ([]*apiregistrationv1.APIService, error) {
 			VersionPriority:      int32(spec.Get("versionPriority").Int()),
 		}}
 		all[i].Name = under.NameOf(record.Key)
+	}
+	if in := r.standIn.Load(); in != nil {
+		if i, found := slices.BinarySearchFunc(all, in.server.APIService.Name, func(a *apiregistrationv1.APIService, name string) int { return strings.Compare(a.Name, name) }); !found {
+			all = slices.Insert(all, i, in.server.APIService)
+		}
 	}
 	return all, nil
 }

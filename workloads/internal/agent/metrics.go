@@ -10,12 +10,24 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-
-	"github.com/fakecluster/fakecluster/workloads/internal/metrics"
+	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
+
+// server is the name of the service that the APIService points to, as in the manifests of metrics-server.
+const server = "metrics-server"
+
+// apiService is the name of the APIService.
+const apiService = "v1beta1.metrics.k8s.io"
+
+// managedBy marks an APIService that an agent has created.
+const managedBy, us = "app.kubernetes.io/managed-by", "fakecluster-workloads"
+
+// apiServices is the resource of APIServices.
+var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
 // announceMetrics creates the APIService of metrics.k8s.io in the place of that of an agent before, and returns when the API server
 // reaches this one. The service that it points to is a name for this machine.
@@ -24,20 +36,20 @@ func announceMetrics(ctx context.Context, admin *rest.Config, at *net.TCPAddr) e
 	if err != nil {
 		return err
 	}
-	_, err = client.CoreV1().Services(metrics.Namespace).Create(ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: metrics.Service},
+	_, err = client.CoreV1().Services(metav1.NamespaceSystem).Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: server},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"},
 	}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("creating the service of metrics: %w", err)
 	}
-	if err := metrics.Remove(ctx, objects); err != nil {
+	if err := removeAPIService(ctx, objects); err != nil {
 		return err
 	}
-	if err := metrics.Install(ctx, objects, int64(at.Port)); err != nil {
+	if err := createAPIService(ctx, objects, int64(at.Port)); err != nil {
 		return err
 	}
-	watched, err := objects.Resource(metrics.APIServices).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + metrics.APIService, TimeoutSeconds: new(int64(60))})
+	watched, err := objects.Resource(apiServices).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + apiService, TimeoutSeconds: new(int64(60))})
 	if err != nil {
 		return fmt.Errorf("watching the APIService of metrics: %w", err)
 	}
@@ -68,4 +80,34 @@ func clients(admin *rest.Config) (kubernetes.Interface, dynamic.Interface, error
 	}
 	objects, err := dynamic.NewForConfig(as(admin, "metrics-server"))
 	return client, objects, err
+}
+
+// createAPIService creates the APIService, unless it exists. The handler has to be reachable at the port of the service.
+func createAPIService(ctx context.Context, client dynamic.Interface, port int64) error {
+	service := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": apiServices.GroupVersion().String(), "kind": "APIService",
+		"metadata": map[string]any{"name": apiService, "labels": map[string]any{"k8s-app": server, managedBy: us}},
+		"spec": map[string]any{
+			"group": v1beta1.SchemeGroupVersion.Group, "version": v1beta1.SchemeGroupVersion.Version, "groupPriorityMinimum": int64(100), "versionPriority": int64(100),
+			// The service has the certificate of the cluster that it runs in, which a fork does not need to share.
+			"insecureSkipTLSVerify": true,
+			"service":               map[string]any{"namespace": metav1.NamespaceSystem, "name": server, "port": port},
+		},
+	}}
+	if _, err := client.Resource(apiServices).Create(ctx, service, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("installing the API of metrics: %w", err)
+	}
+	return nil
+}
+
+// removeAPIService deletes the APIService if createAPIService has created it.
+func removeAPIService(ctx context.Context, objects dynamic.Interface) error {
+	found, err := objects.Resource(apiServices).Get(ctx, apiService, metav1.GetOptions{})
+	if err == nil && found.GetLabels()[managedBy] == us {
+		err = objects.Resource(apiServices).Delete(ctx, apiService, metav1.DeleteOptions{})
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("removing the API of metrics: %w", err)
+	}
+	return nil
 }

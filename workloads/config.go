@@ -24,6 +24,7 @@ const DefaultNodes = workloadconfig.DefaultNodes
 //	- {image: "nginx:1.27", readyDelay: 30s}
 //	programs:                    # see Command; a relative path begins at the folder of the file
 //	- {image: "ghcr.io/acme/operator", path: ./bin/manager, args: [--zap-devel]}
+//	provisioners: [ebs.csi.aws.com]  # see Provisioners
 //	controllers: ["*", "-ttl-controller"]
 //	scheduler: false             # or a KubeSchedulerConfiguration
 //
@@ -92,6 +93,9 @@ func (s *settings) addData() {
 	}
 	for _, p := range c.Programs {
 		Command(p.Image, p.Path, p.Args...)(s)
+	}
+	if given("provisioners", c.Provisioners != nil, "Provisioners") {
+		s.provisioners = c.Provisioners
 	}
 	if given("controllers", c.Controllers != nil, "Controllers") {
 		s.controllers = c.Controllers

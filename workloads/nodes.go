@@ -48,6 +48,14 @@ func NodeObjects(nodes ...*corev1.Node) Option {
 	return once("NodeObjects", func(s *settings) { s.nodes = append(s.nodes, nodes...) })
 }
 
+// Provisioners have the claims of StorageClasses with these provisioners, such as "ebs.csi.aws.com", get their volumes as those of the default
+// class do: at once, on a Node. "*" is all of them. "fakecluster.io/volume" and "rancher.io/local-path", that of kind, need not be named.
+//
+// Default: such claims stay Pending, and an Event says that they wait for the provisioner.
+func Provisioners(names ...string) Option {
+	return once("Provisioners", func(s *settings) { s.provisioners = names })
+}
+
 // Behaviors say what containers do; the first one that selects a container applies. A behavior that has selected none by the
 // end of the test is an error.
 //
@@ -80,6 +88,9 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 	if len(s.nodes) == 0 {
 		if len(s.behaviors) > 0 {
 			return nil, errors.New("Behaviors: there are no Nodes; add Nodes(3)")
+		}
+		if len(s.provisioners) > 0 {
+			return nil, errors.New("Provisioners: there are no Nodes; add Nodes(1)")
 		}
 		if len(s.images) > 0 || len(s.files) > 0 || s.onlyKnown {
 			return nil, errors.New("Image, Command, ImageFiles and OnlyKnownImages: there are no Nodes; add Nodes(1)")
@@ -140,7 +151,7 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 	if err != nil {
 		return ended, err
 	}
-	volumes, err := provisioner.Start(ctx, provisioner.Config{Client: client, Informers: shared})
+	volumes, err := provisioner.Start(ctx, provisioner.Config{Client: client, Informers: shared, Others: s.provisioners})
 	if err != nil {
 		return ended, err
 	}

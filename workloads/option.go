@@ -35,7 +35,8 @@ type settings struct {
 	behaviors     []Behavior
 	images        []container.Image
 	files         []imageFiles
-	onlyKnown     bool    // OnlyKnownImages
+	onlyKnown     bool // OnlyKnownImages
+	provisioners  []string
 	wrong         []error // options with impossible arguments
 	repeated      string  // an option that was given twice
 	alreadyGiven  map[string]bool

@@ -23,6 +23,8 @@ type living struct {
 	config    string
 	programs  []string
 	behaviors []string
+
+	provisioners []string
 }
 
 func (l *living) describe(flags *pflag.FlagSet) {
@@ -33,8 +35,10 @@ and complete, without images (docs/workloads.md)`)
 arguments, environment, volumes and Services (docs/containers.md); may be repeated`)
 	flags.StringArrayVar(&l.behaviors, "behavior", nil, `with --workloads, as YAML: what containers do, such as '{image: gatekeeper, admission: allow}' or '{owner: Job/broken, exitCode: 3}'
 (docs/workloads.md has the fields); the first one that selects a container applies; may be repeated`)
-	flags.StringVar(&l.config, "workloads-config", "", `with --workloads: a YAML file with any of nodes, behaviors (what containers do), programs, controllers
-and scheduler, as the field workloads of scenario files has them`)
+	flags.StringArrayVar(&l.provisioners, "provisioner", nil, `with --workloads: have claims of StorageClasses with this provisioner, such as ebs.csi.aws.com, get volumes;
+'*' is all of them; may be repeated`)
+	flags.StringVar(&l.config, "workloads-config", "", `with --workloads: a YAML file with any of nodes, behaviors (what containers do), programs, provisioners,
+controllers and scheduler, as the field workloads of scenario files has them`)
 }
 
 // options returns the options of package workloads, and nil if nothing lives in the cluster.
@@ -48,6 +52,8 @@ func (l *living) options(cmd *cobra.Command) ([]workloads.Option, error) {
 		return nil, usageError{errors.New("--program: needs --workloads")}
 	case !l.workloads && len(l.behaviors) > 0:
 		return nil, usageError{errors.New("--behavior: needs --workloads")}
+	case !l.workloads && len(l.provisioners) > 0:
+		return nil, usageError{errors.New("--provisioner: needs --workloads")}
 	case !l.workloads && config:
 		return nil, usageError{errors.New("--workloads-config: needs --workloads")}
 	case !l.workloads:
@@ -72,6 +78,9 @@ func (l *living) options(cmd *cobra.Command) ([]workloads.Option, error) {
 	}
 	if behaviors != nil {
 		options = append(options, workloads.Behaviors(behaviors...))
+	}
+	if l.provisioners != nil {
+		options = append(options, workloads.Provisioners(l.provisioners...))
 	}
 	for _, program := range l.programs {
 		image, path, ok := strings.Cut(program, "=")

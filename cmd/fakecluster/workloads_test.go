@@ -219,6 +219,7 @@ func TestServeRejectsWrongWorkloads(t *testing.T) {
 			`--program: "bin/manager" is not IMAGE=PATH, such as ghcr.io/acme/operator=./bin/manager`},
 		{"a program that does not exist", "", []string{"--workloads", "--program", "operator=/none"}, 1, "workloads: Image or Command: the program /none: "},
 		{"a behavior alone", "", []string{"--behavior", "{image: a, admission: allow}"}, 2, "--behavior: needs --workloads"},
+		{"a provisioner alone", "", []string{"--provisioner", "*"}, 2, "--provisioner: needs --workloads"},
 		{"an impossible behavior", "", []string{"--workloads", "--behavior", "{image: a, admission: deny}"}, 2,
 			`--behavior "{image: a, admission: deny}": the behavior of image a: the field Admission is "deny"; write "allow", or leave it out`},
 		{"a program of the file that does not exist", "programs: [{image: a, path: ./none}]", []string{"--workloads", "--workloads-config", config}, 1,

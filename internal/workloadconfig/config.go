@@ -24,6 +24,8 @@ type Config struct {
 	Behaviors []Behavior `json:"behaviors,omitempty"`
 	// Programs run the containers of images as programs of the machine, in real time.
 	Programs []Program `json:"programs,omitempty"`
+	// Provisioners are those of StorageClasses whose claims the built-in provisioner serves, besides its own; "*" is all of them.
+	Provisioners []string `json:"provisioners,omitempty"`
 	// Controllers are those that run, as in the flag --controllers of kube-controller-manager. Default: all.
 	Controllers []string `json:"controllers,omitzero"`
 	// Scheduler is false for none, or a KubeSchedulerConfiguration. Default: one with the default profile.
@@ -109,6 +111,8 @@ func Read(n *yaml.Node) (*Config, []Mistake) {
 			s.readBehaviors(value, &c.Behaviors)
 		case "programs":
 			s.readPrograms(value, &c.Programs)
+		case "provisioners":
+			s.read(value, &c.Provisioners)
 		case "controllers":
 			c.Controllers = []string{}
 			s.read(value, &c.Controllers)

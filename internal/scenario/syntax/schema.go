@@ -41,6 +41,7 @@ var workloadFields = []fieldDoc{
 	{"nodes", "NODES", "The number of nodes, or Node objects; 3 if left out."},
 	{"behaviors", "BEHAVIORS", "What containers do; the first one that selects a container applies."},
 	{"programs", "PROGRAMS", "Programs of the machine that run the containers of images, in real time."},
+	{"provisioners", "TEXTS", "Provisioners of StorageClasses whose claims get volumes, besides fakecluster.io/volume and rancher.io/local-path; * for all."},
 	{"controllers", "TEXTS", "The controllers that run, as in the flag --controllers of kube-controller-manager; all if left out."},
 	{"scheduler", "SCHEDULER", "false for none, or a KubeSchedulerConfiguration."},
 }

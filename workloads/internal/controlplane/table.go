@@ -50,6 +50,7 @@ var table = []row{
 	{"pod-garbage-collector-controller", podGC},
 	// volumes.go
 	{"persistentvolume-binder-controller", volumeBinder},
+	{"persistentvolume-expander-controller", volumeExpander},
 	{"ephemeral-volume-controller", ephemeralVolumes},
 	{"persistentvolumeclaim-protection-controller", claimProtection},
 	{"persistentvolume-protection-controller", volumeProtection},
@@ -101,6 +102,5 @@ var Missing = map[string]string{
 	"storageversion-garbage-collector-controller":                    "its feature gate is off by default",
 	"node-ipam-controller":                                           "kubelets choose the addresses of their Pods here",
 	"persistentvolume-attach-detach-controller":                      "nothing is attached to Nodes here",
-	"persistentvolume-expander-controller":                           "volumes are not of a driver that could expand them",
 	"kube-apiserver-serving-clustertrustbundle-publisher-controller": "the authority of the cluster is in the ConfigMap kube-root-ca.crt",
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +26,8 @@ import (
 const (
 	// Name is the provisioner in StorageClasses.
 	Name = "fakecluster.io/volume"
+	// LocalPath is the provisioner of kind, whose StorageClasses are served, too.
+	LocalPath = "rancher.io/local-path"
 	// DefaultClass is the name of the default StorageClass, which is that of kind.
 	DefaultClass = "standard"
 	// FailParameter is the parameter of a StorageClass that has every volume fail with its value as the message.
@@ -31,6 +35,9 @@ const (
 
 	// tryAgain is after what time a claim is tried again.
 	tryAgain = 15 * time.Second
+
+	// folder has the volumes on the machines of kind.
+	folder = "/var/local-path-provisioner/"
 
 	// The annotations of the volume binder and the scheduler.
 	provisionerOfClaim   = "volume.kubernetes.io/storage-provisioner"
@@ -49,11 +56,14 @@ type Config struct {
 	Client kubernetes.Interface
 	// Informers are shared with other programs of the cluster. The caller starts them after Start has returned.
 	Informers informers.SharedInformerFactory
+	// Others are further provisioners whose StorageClasses are served; "*" is all of them.
+	Others []string
 }
 
 // Provisioner provisions volumes.
 type Provisioner struct {
 	client  kubernetes.Interface
+	others  []string
 	claims  corelisters.PersistentVolumeClaimLister
 	volumes corelisters.PersistentVolumeLister
 	classes storagelisters.StorageClassLister
@@ -74,6 +84,7 @@ type key struct{ namespace, name string }
 func Start(ctx context.Context, config Config) (*Provisioner, error) {
 	p := &Provisioner{
 		client:  config.Client,
+		others:  config.Others,
 		claims:  config.Informers.Core().V1().PersistentVolumeClaims().Lister(),
 		volumes: config.Informers.Core().V1().PersistentVolumes().Lister(),
 		classes: config.Informers.Storage().V1().StorageClasses().Lister(),
@@ -203,7 +214,7 @@ func (p *Provisioner) sync(ctx context.Context, k key) error {
 		return p.reclaim(ctx, k.name)
 	}
 	claim, err := p.claims.PersistentVolumeClaims(k.namespace).Get(k.name)
-	if err != nil || claim.Annotations[provisionerOfClaim] != Name || claim.Spec.VolumeName != "" || claim.DeletionTimestamp != nil {
+	if err != nil || !p.serves(claim.Annotations[provisionerOfClaim]) || claim.Spec.VolumeName != "" || claim.DeletionTimestamp != nil {
 		return nil
 	}
 	class, err := p.classes.Get(ptr.Deref(claim.Spec.StorageClassName, ""))
@@ -228,13 +239,23 @@ func (p *Provisioner) sync(ctx context.Context, k key) error {
 	return nil
 }
 
+// serves reports whether claims of a provisioner get their volumes here.
+func (p *Provisioner) serves(provisioner string) bool {
+	return provisioner == Name || provisioner == LocalPath || provisioner != "" && (slices.Contains(p.others, provisioner) || slices.Contains(p.others, "*"))
+}
+
+// Made reports whether a provisioner of this package has made a volume.
+func Made(volume *corev1.PersistentVolume) bool {
+	return volume.Annotations[provisionerOfVolume] != "" && volume.Spec.HostPath != nil && strings.HasPrefix(volume.Spec.HostPath.Path, folder)
+}
+
 // provision creates the volume.
 func (p *Provisioner) provision(ctx context.Context, claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, name, node string) error {
 	if message, ok := class.Parameters[FailParameter]; ok {
 		return errors.New(message)
 	}
 	volume := &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{provisionerOfVolume: Name}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{provisionerOfVolume: class.Provisioner}},
 		Spec: corev1.PersistentVolumeSpec{
 			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: claim.Spec.Resources.Requests[corev1.ResourceStorage]},
 			AccessModes:                   claim.Spec.AccessModes,
@@ -247,7 +268,7 @@ func (p *Provisioner) provision(ctx context.Context, claim *corev1.PersistentVol
 				UID: claim.UID, ResourceVersion: claim.ResourceVersion,
 			},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				HostPath: &corev1.HostPathVolumeSource{Path: "/var/local-path-provisioner/" + name, Type: ptr.To(corev1.HostPathDirectoryOrCreate)},
+				HostPath: &corev1.HostPathVolumeSource{Path: folder + name, Type: ptr.To(corev1.HostPathDirectoryOrCreate)},
 			},
 		},
 	}
@@ -268,7 +289,7 @@ func (p *Provisioner) provision(ctx context.Context, claim *corev1.PersistentVol
 func (p *Provisioner) reclaim(ctx context.Context, name string) error {
 	volume, err := p.volumes.Get(name)
 	if err != nil || volume.Status.Phase != corev1.VolumeReleased || volume.DeletionTimestamp != nil ||
-		volume.Annotations[provisionerOfVolume] != Name || volume.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
+		!Made(volume) || volume.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
 		return nil
 	}
 	err = p.client.CoreV1().PersistentVolumes().Delete(ctx, name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(volume.UID))})

@@ -147,13 +147,13 @@ func TestClaimsGetVolumes(t *testing.T) {
 func TestReleasedVolumesAreDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := start(t)
-		for name, by := range map[string]string{"ours": provisioner.Name, "other": "csi.acme.com"} {
+		for name, path := range map[string]string{"ours": "/var/local-path-provisioner/ours", "other": "/data"} {
 			v, err := client.CoreV1().PersistentVolumes().Create(t.Context(), &corev1.PersistentVolume{
-				ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"pv.kubernetes.io/provisioned-by": by}},
+				ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"pv.kubernetes.io/provisioned-by": "csi.acme.com"}},
 				Spec: corev1.PersistentVolumeSpec{
 					Capacity:    corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
 					AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
-					PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}},
+					PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path}},
 				},
 			}, metav1.CreateOptions{})
 			if err != nil {

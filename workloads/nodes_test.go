@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/faults"
@@ -230,4 +231,52 @@ func TestTheDocumentationListsEveryController(t *testing.T) {
 	if want := workloads.ControllerNames(); !slices.Equal(listed, want) {
 		t.Errorf("docs/workloads.md lists %v, want %v", listed, want)
 	}
+}
+
+// TestANodeCorrectsItsStatus proves that a node writes its status again with its next heartbeat when somebody else has changed it, and keeps
+// resources that were added to its capacity. It writes nothing while nobody does.
+func TestANodeCorrectsItsStatus(t *testing.T) {
+	inBubble(t, func(w world) {
+		patch := func(patch string) {
+			w.Helper()
+			if _, err := w.client.CoreV1().Nodes().Patch(w.Context(), "n1", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status"); err != nil {
+				w.Fatal(err)
+			}
+		}
+		patch(`{"status": {"capacity": {"cpu": "1", "example.com/dongle": "4"}, "addresses": [{"type": "InternalIP", "address": "10.1.2.3"}], "conditions": [
+			{"type": "Ready", "status": "False", "reason": "Test"}, {"type": "KernelDeadlock", "status": "True", "reason": "Test"}]}}`)
+		w.is("the condition after the patch", condition(w.object("nodes", "n1"), "Ready"), "False Test")
+		w.pass(11 * time.Second)
+		n := w.object("nodes", "n1")
+		w.is("Ready", condition(n, "Ready"), "True KubeletReady")
+		w.is("the condition of another program", condition(n, "KernelDeadlock"), "True Test")
+		w.is("capacity", field(n, "status.capacity.cpu")+" "+field(n, "status.addresses"), "8 "+field(w.object("nodes", "n1"), "status.addresses"))
+		w.is("the added resource", field(n, "status.capacity")+field(n, "status.allocatable"), strings.Repeat("cpu: \"8\"\nephemeral-storage: 100Gi\nexample.com/dongle: \"4\"\nmemory: 32Gi\npods: \"110\"", 2))
+		if strings.Contains(field(n, "status.addresses"), "10.1.2.3") {
+			w.Error("the address is still that of the patch")
+		}
+		revision := n.GetResourceVersion()
+		w.pass(30 * time.Minute)
+		w.is("the revision after half an hour", w.object("nodes", "n1").GetResourceVersion(), revision)
+	}, workloads.Nodes(1))
+}
+
+// TestAnAnnotationStopsANode proves that kubectl can stop the kubelet of a node, and start it again.
+func TestAnAnnotationStopsANode(t *testing.T) {
+	inBubble(t, func(w world) {
+		annotate := func(value string) {
+			w.Helper()
+			patch := `{"metadata": {"annotations": {"fakecluster.io/heartbeats": ` + value + `}}}`
+			if _, err := w.client.CoreV1().Nodes().Patch(w.Context(), "n1", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+				w.Fatal(err)
+			}
+		}
+		annotate(`"stopped"`)
+		w.pass(70 * time.Second)
+		w.is("Ready of the stopped node", condition(w.object("nodes", "n1"), "Ready"), "Unknown NodeStatusUnknown")
+		w.is("Ready of the other node", condition(w.object("nodes", "n2"), "Ready"), "True KubeletReady")
+		annotate("null")
+		w.pass(time.Second)
+		w.is("Ready of the node that is back", condition(w.object("nodes", "n1"), "Ready"), "True KubeletReady")
+	}, workloads.Nodes(2))
 }

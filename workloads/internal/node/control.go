@@ -17,6 +17,30 @@ type Node struct{ node *node }
 // Name returns the name of the node.
 func (n *Node) Name() string { return n.node.name }
 
+// HeartbeatsAnnotation of a Node object stops the kubelet of the node while its value is "stopped": kubectl annotate node n1
+// fakecluster.io/heartbeats=stopped.
+const HeartbeatsAnnotation = "fakecluster.io/heartbeats"
+
+// obey does what the annotation says.
+func (n *node) obey(ctx context.Context) {
+	object := n.object()
+	if object == nil {
+		return
+	}
+	halted := object.Annotations[HeartbeatsAnnotation] == "stopped"
+	if halted == n.halted {
+		return
+	}
+	n.halted = halted
+	act := (&Node{n}).ResumeHeartbeats
+	if halted {
+		act = (&Node{n}).StopHeartbeats
+	}
+	if err := act(ctx); err != nil && ctx.Err() == nil {
+		n.logger.Info("The heartbeats of the node", "stopped", halted, "err", err)
+	}
+}
+
 // StopHeartbeats stops the kubelet of the node: it does not renew the Lease, and does nothing for its pods. Containers run on.
 // After 50 seconds the node lifecycle controller sets the node's condition Ready to Unknown and taints it, and 300
 // seconds later pods that do not tolerate that are deleted; they remain Terminating until the node is back.

@@ -53,7 +53,8 @@ type lease struct {
 	good    time.Time // the last beat before the writes have failed, or before the heartbeats were stopped
 }
 
-// heartbeats renews the Leases of all nodes with one timer, and writes the statuses of the nodes from time to time.
+// heartbeats renews the Leases of all nodes with one timer. It writes the statuses of the nodes from time to time, and when somebody else has
+// changed one. A node whose Lease cannot be written leaves the status that the node lifecycle controller gives it.
 func (a *Agent) heartbeats(ctx context.Context) {
 	ticker := time.NewTicker(beatPeriod)
 	defer ticker.Stop()
@@ -71,15 +72,16 @@ func (a *Agent) heartbeats(ctx context.Context) {
 		if watched || a.mayFail(revision) {
 			a.writeBeats()
 		}
-		if time.Since(reported) < write {
-			continue
+		due := time.Since(reported) >= write
+		if due {
+			reported = time.Now()
 		}
-		reported = time.Now()
 		for _, n := range a.nodes {
-			if !n.beats() {
+			object := n.object()
+			if object == nil || !n.beats() || !due && (n.failed() || !n.deviates(object)) {
 				continue
 			}
-			if err := n.writeStatus(ctx, n.object()); err != nil {
+			if err := n.writeStatus(ctx, object); err != nil {
 				n.logger.V(2).Info("The status of the node is not written", "err", err)
 			}
 		}

@@ -33,6 +33,9 @@ type node struct {
 	taken    map[string]types.UID // addresses
 	hasFiles bool                 // at first
 
+	compared string // revision of the object; of heartbeats
+	halted   bool   // by the annotation
+
 	mu         sync.Mutex
 	work       chan struct{} // has room for one: there is work
 	queue      []types.UID
@@ -85,6 +88,7 @@ func (n *node) run(ctx context.Context) {
 			return
 		case <-n.work:
 		}
+		n.obey(ctx)
 		for {
 			p := n.next()
 			if p == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -50,10 +51,7 @@ func (n *node) writeStatus(ctx context.Context, current *corev1.Node) (err error
 			return err
 		}
 	}
-	status := n.spec.Status.DeepCopy()
-	status.Conditions = current.Status.DeepCopy().Conditions
-	status.VolumesAttached, status.VolumesInUse = current.Status.VolumesAttached, current.Status.VolumesInUse
-	n.setConditions(status, time.Now())
+	status := n.statusAfter(&current.Status)
 	before, err := json.Marshal(corev1.Node{Status: current.Status})
 	if err != nil {
 		return err
@@ -68,6 +66,36 @@ func (n *node) writeStatus(ctx context.Context, current *corev1.Node) (err error
 	}
 	return n.client.CoreV1().RESTClient().Patch(types.StrategicMergePatchType).
 		Resource("nodes").Name(n.name).SubResource("status").Body(patch).Do(ctx).Error()
+}
+
+// statusAfter returns the status that a node writes in the place of another one. It keeps the conditions of others, and resources that somebody
+// has added to the capacity, as the documentation of Kubernetes says how to.
+func (n *node) statusAfter(current *corev1.NodeStatus) *corev1.NodeStatus {
+	status := n.spec.Status.DeepCopy()
+	for name, quantity := range current.Capacity {
+		if _, own := status.Capacity[name]; !own {
+			status.Capacity[name], status.Allocatable[name] = quantity, quantity
+		}
+	}
+	status.Conditions = current.DeepCopy().Conditions
+	status.VolumesAttached, status.VolumesInUse = current.VolumesAttached, current.VolumesInUse
+	n.setConditions(status, time.Now())
+	return status
+}
+
+// deviates reports whether the status of the Node object is not the one that the node would write, the times of heartbeats aside.
+func (n *node) deviates(object *corev1.Node) bool {
+	if object.ResourceVersion == n.compared {
+		return false
+	}
+	n.compared = object.ResourceVersion
+	status := n.statusAfter(&object.Status)
+	for i := range status.Conditions {
+		if i < len(object.Status.Conditions) {
+			status.Conditions[i].LastHeartbeatTime = object.Status.Conditions[i].LastHeartbeatTime
+		}
+	}
+	return !equality.Semantic.DeepEqual(*status, object.Status)
 }
 
 // condition is a condition of a node in its two states.

@@ -156,7 +156,7 @@ func (a *Agent) follow() error {
 	a.listed = pods.HasSyncedChecker().Done()
 	_, err = a.config.Informers.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { a.node(object); a.checkReady() },
-		UpdateFunc: func(any, any) { a.checkReady() },
+		UpdateFunc: func(before, after any) { a.nodeUpdated(before, after); a.checkReady() },
 		DeleteFunc: func(object any) { a.node(object) },
 	})
 	if err != nil {
@@ -238,6 +238,14 @@ func (a *Agent) node(object any) {
 		if n := a.byName[object.Name]; n != nil {
 			n.enqueueAll()
 		}
+	}
+}
+
+// nodeUpdated has a node obey its annotation.
+func (a *Agent) nodeUpdated(before, after any) {
+	was, is := before.(*corev1.Node), after.(*corev1.Node)
+	if n := a.byName[is.Name]; n != nil && was.Annotations[HeartbeatsAnnotation] != is.Annotations[HeartbeatsAnnotation] {
+		n.wake()
 	}
 }
 

@@ -11,31 +11,63 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 )
 
-// serveKubelets serves the API of the kubelet of each node to the API server. end, which is never nil, waits until it has ended.
-func (w *Workloads) serveKubelets(logger logr.Logger) (end func(), err error) {
-	var serving sync.WaitGroup
-	var closing []func()
-	end = func() {
-		for _, c := range closing {
-			c()
-		}
-		serving.Wait()
+// kubelets are the APIs of the kubelets of all nodes.
+type kubelets struct {
+	w       *Workloads
+	logger  logr.Logger
+	serving sync.WaitGroup
+
+	mu      sync.Mutex
+	ended   bool
+	closing []func()
+	dials   map[string]func(context.Context) (net.Conn, error)
+}
+
+func newKubelets(w *Workloads, logger logr.Logger) *kubelets {
+	return &kubelets{w: w, logger: logger, dials: map[string]func(context.Context) (net.Conn, error){}}
+}
+
+// connect has the API server reach the kubelets.
+func (k *kubelets) connect() {
+	k.w.attachment.ConnectKubelets(func(node string) func(context.Context) (net.Conn, error) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		return k.dials[node]
+	})
+}
+
+// serve serves the API of the kubelet of a node to the API server.
+func (k *kubelets) serve(n kubelet.Node) {
+	l, dial, hangUp, err := k.w.network.ListenKubelet()
+	if err != nil {
+		k.w.report(fmt.Errorf("the kubelet of node %s: %w", n.Name(), err))
+		return
 	}
-	dials := map[string]func(context.Context) (net.Conn, error){}
-	for _, n := range w.agent.Kubelets() {
-		l, dial, hangUp, err := w.network.ListenKubelet()
-		if err != nil {
-			return end, fmt.Errorf("the kubelet of node %s: %w", n.Name(), err)
-		}
-		server := kubelet.NewServer(n, logger)
-		serving.Go(func() {
-			if err := server.Serve(l); err != nil {
-				w.report(fmt.Errorf("the kubelet of node %s: %w", n.Name(), err))
-			}
-		})
-		closing = append(closing, hangUp, server.Close)
-		dials[n.Name()] = func(ctx context.Context) (net.Conn, error) { return w.agent.DialKubelet(ctx, n.Name(), dial) }
+	server := kubelet.NewServer(n, k.logger)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ended {
+		hangUp()
+		server.Close()
+		return
 	}
-	w.attachment.ConnectKubelets(func(node string) func(context.Context) (net.Conn, error) { return dials[node] })
-	return end, nil
+	k.closing = append(k.closing, hangUp, server.Close)
+	k.dials[n.Name()] = func(ctx context.Context) (net.Conn, error) { return k.w.agent.DialKubelet(ctx, n.Name(), dial) }
+	k.serving.Go(func() {
+		if err := server.Serve(l); err != nil {
+			k.w.report(fmt.Errorf("the kubelet of node %s: %w", n.Name(), err))
+		}
+	})
+}
+
+// end returns when none of them is served any more.
+func (k *kubelets) end() {
+	k.mu.Lock()
+	k.ended = true
+	closing := k.closing
+	k.mu.Unlock()
+	for _, c := range closing {
+		c()
+	}
+	k.serving.Wait()
 }

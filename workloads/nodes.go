@@ -117,8 +117,10 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 	if err != nil {
 		return nil, err
 	}
+	kubelets := newKubelets(w, s.logger)
 	w.agent, err = node.Start(ctx, node.Config{
-		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: []node.Runtime{functions}, BuiltIn: builtIn, Script: functions.StartScript, Notice: notices, Files: imageFiles, OnlyKnownImages: s.onlyKnown,
+		Adopted: kubelets.serve,
+		Nodes:   s.nodes, Behaviors: s.behaviors, Runtimes: []node.Runtime{functions}, BuiltIn: builtIn, Script: functions.StartScript, Notice: notices, Files: imageFiles, OnlyKnownImages: s.onlyKnown,
 		Seed: w.attachment.Seed(), Informers: shared, Report: w.report,
 		Revision: w.attachment.Revision, Faulty: w.attachment.Faulty,
 		Network: w.network, DNS: w.dns.String(),
@@ -135,14 +137,14 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 			w.agent.BeforeRead(r.Watch)
 		}
 	})
-	kubelets, err := w.serveKubelets(s.logger)
+	for _, n := range w.agent.Kubelets() {
+		kubelets.serve(n)
+	}
+	kubelets.connect()
 	ended := func() {
 		w.agent.Wait()
-		kubelets()
+		kubelets.end()
 		end()
-	}
-	if err != nil {
-		return ended, err
 	}
 	if err := w.serveMetrics(shared); err != nil {
 		return ended, err

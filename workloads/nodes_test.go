@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/faults"
@@ -279,4 +280,57 @@ func TestAnAnnotationStopsANode(t *testing.T) {
 		w.pass(time.Second)
 		w.is("Ready of the node that is back", condition(w.object("nodes", "n1"), "Ready"), "True KubeletReady")
 	}, workloads.Nodes(2))
+}
+
+// TestANodeIsAdopted proves that a Node which a client has created gets a kubelet if an annotation says so, as kwok's manifests do: it becomes
+// ready, has the labels of a kubelet, runs Pods, and answers for them; another one stays without.
+func TestANodeIsAdopted(t *testing.T) {
+	const object = `
+apiVersion: v1
+kind: Node
+metadata: {name: NAME, labels: {type: kwok}, annotations: {ANNOTATION}}
+spec: {taints: [{key: kwok.x-k8s.io/node, value: fake, effect: NoSchedule}]}
+status: {allocatable: {cpu: "32", pods: "110"}, capacity: {cpu: "32", pods: "110"}, nodeInfo: {kubeletVersion: fake}}
+`
+	node := func(name, annotation string) string {
+		return strings.NewReplacer("NAME", name, "ANNOTATION", annotation).Replace(object)
+	}
+	for name, annotation := range map[string]string{"kwok": "kwok.x-k8s.io/node: fake", "own": "fakecluster.io/heartbeats: running"} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(w world) {
+				for _, file := range []string{node("n9", annotation), node("n8", "other: x")} {
+					createNode(w, file)
+				}
+				w.pass(5 * time.Second)
+				n9 := w.object("nodes", "n9")
+				w.is("Ready", condition(n9, "Ready"), "True KubeletReady")
+				w.is("Ready of another Node", condition(w.object("nodes", "n8"), "Ready"), "")
+				w.is("what it has", field(n9, "status.capacity.cpu")+" "+field(n9, "status.capacity.memory")+" "+field(n9, "status.nodeInfo.kubeletVersion")+" "+n9.GetLabels()["kubernetes.io/hostname"], "32 32Gi fake n9")
+				w.create(pod("web", "nodeSelector: {kubernetes.io/hostname: n9}\ntolerations: [{operator: Exists}]\ncontainers: [{name: c, image: web, command: [sh, -c, \"echo hello; sleep inf\"]}]"))
+				w.pass(5 * time.Second)
+				web := w.object("pods", "web")
+				w.is("the Pod", field(web, "spec.nodeName")+" "+field(web, "status.phase"), "n9 Running")
+				w.is("its log", w.log("web", corev1.PodLogOptions{}), "hello\n")
+				if err := w.client.CoreV1().Nodes().Delete(w.Context(), "n9", metav1.DeleteOptions{}); err != nil {
+					w.Fatal(err)
+				}
+				w.pass(time.Minute)
+				createNode(w, node("n9", annotation))
+				w.pass(time.Minute)
+				w.is("Ready of the Node that was created again", condition(w.object("nodes", "n9"), "Ready"), "True KubeletReady")
+			}, workloads.Nodes(1))
+		})
+	}
+}
+
+// createNode creates a Node with its status.
+func createNode(w world, file string) {
+	w.Helper()
+	var object corev1.Node
+	if err := yaml.Unmarshal([]byte(file), &object); err != nil {
+		w.Fatal(err)
+	}
+	if _, err := w.client.CoreV1().Nodes().Create(w.Context(), &object, metav1.CreateOptions{}); err != nil {
+		w.Fatal(err)
+	}
 }

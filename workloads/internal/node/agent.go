@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
 	"github.com/fakecluster/fakecluster/workloads/internal/shell"
 )
@@ -65,6 +67,8 @@ type Config struct {
 	// With them, Leases are renewed as doc.go says; without them, by a write every 10 seconds.
 	Revision func() int64
 	Faulty   func() bool
+	// Adopted is called with the kubelet of a node that is adopted. It must not block. nil: nothing is.
+	Adopted func(kubelet.Node)
 	// Report is called with problems that leave a node or a pod without what it should be, such as a Node object that
 	// the server rejects. It may be called by several goroutines.
 	Report func(error)
@@ -79,8 +83,8 @@ type ImageFiles struct {
 // Agent runs nodes.
 type Agent struct {
 	config    Config
-	nodes     []*node
-	byName    map[string]*node
+	nodes     atomic.Pointer[nodes]
+	subnets   subnets
 	lister    corelisters.NodeLister
 	services  corelisters.ServiceLister
 	requests  certificateslisters.PodCertificateRequestLister // nil: the feature is off
@@ -93,6 +97,7 @@ type Agent struct {
 	mu       sync.Mutex
 	reported map[string]bool // unknown images
 	noticed  map[string]bool // images whose program is not run
+	ended    bool            // no node is adopted any more
 	awaited  *awaited        // by WaitReady
 }
 
@@ -104,26 +109,26 @@ func Start(ctx context.Context, config Config) (*Agent, error) {
 		return nil, err
 	}
 	config.DNS = cmp.Or(config.DNS, defaultDNS)
-	a := &Agent{config: config, reported: map[string]bool{}, noticed: map[string]bool{}, byName: map[string]*node{}, lister: config.Informers.Core().V1().Nodes().Lister(),
+	a := &Agent{config: config, reported: map[string]bool{}, noticed: map[string]bool{}, lister: config.Informers.Core().V1().Nodes().Lister(),
 		services: config.Informers.Core().V1().Services().Lister()}
 	if a.behaviors, err = newBehaviors(config.Behaviors, a.servicesOf); err != nil {
 		return nil, err
 	}
 	a.beats = beats{ctx: ctx, writing: make(chan struct{}, 1), last: time.Now()}
-	subnets := newSubnets(specs)
+	a.subnets = newSubnets(specs)
+	initial := &nodes{byName: map[string]*node{}}
 	for i, spec := range specs {
-		client, err := config.Client("system:node:"+spec.Name, "system:nodes")
+		n, err := a.newNode(ctx, spec, i)
 		if err != nil {
-			return nil, fmt.Errorf("a client for node %s: %w", spec.Name, err)
+			return nil, err
 		}
-		n := newNode(ctx, a, spec, client, subnets.subnet(i))
-		a.nodes = append(a.nodes, n)
-		a.byName[spec.Name] = n
+		initial = initial.with(n)
 	}
+	a.nodes.Store(initial)
 	if err := a.follow(); err != nil {
 		return nil, err
 	}
-	for _, n := range a.nodes {
+	for _, n := range initial.list {
 		a.wait.Go(func() { n.run(ctx) })
 	}
 	a.wait.Go(func() { a.heartbeats(ctx) })
@@ -132,6 +137,10 @@ func Start(ctx context.Context, config Config) (*Agent, error) {
 
 // Wait returns when the context of Start is done and nothing of the agent runs any more.
 func (a *Agent) Wait() {
+	<-a.beats.ctx.Done()
+	a.mu.Lock()
+	a.ended = true
+	a.mu.Unlock()
 	a.wait.Wait()
 	if err := a.volumes.close(); err != nil {
 		a.config.Report(fmt.Errorf("remove the folders of volumes: %w", err))
@@ -155,9 +164,9 @@ func (a *Agent) follow() error {
 	}
 	a.listed = pods.HasSyncedChecker().Done()
 	_, err = a.config.Informers.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { a.node(object); a.checkReady() },
+		AddFunc:    func(object any) { a.nodeChanged(object); a.checkReady() },
 		UpdateFunc: func(before, after any) { a.nodeUpdated(before, after); a.checkReady() },
-		DeleteFunc: func(object any) { a.node(object) },
+		DeleteFunc: func(object any) { a.nodeChanged(object) },
 	})
 	if err != nil {
 		return fmt.Errorf("follow nodes: %w", err)
@@ -193,7 +202,7 @@ func (a *Agent) followRequests() error {
 	a.requests = requests.Lister()
 	changed := func(object any) {
 		if request, ok := lastState(object).(*certificatesv1.PodCertificateRequest); ok {
-			if n := a.byName[string(request.Spec.NodeName)]; n != nil {
+			if n := a.node(string(request.Spec.NodeName)); n != nil {
 				n.enqueue(request.Spec.PodUID)
 			}
 		}
@@ -211,7 +220,7 @@ func (a *Agent) source(kind string, object any) {
 		if kind == "trustbundle" {
 			key = kind
 		}
-		for _, n := range a.nodes {
+		for _, n := range a.nodes.Load().list {
 			n.sourceChanged(object.GetNamespace(), key)
 		}
 	}
@@ -227,24 +236,30 @@ func lastState(object any) any {
 
 func (a *Agent) pod(object any, gone bool) {
 	if pod, ok := lastState(object).(*corev1.Pod); ok {
-		if n := a.byName[pod.Spec.NodeName]; n != nil {
+		if n := a.node(pod.Spec.NodeName); n != nil {
 			n.podChanged(pod, gone)
 		}
 	}
 }
 
-func (a *Agent) node(object any) {
+// nodeChanged has a node act on a Node object that is new or gone, and adopts one that is new.
+func (a *Agent) nodeChanged(object any) {
 	if object, ok := lastState(object).(*corev1.Node); ok {
-		if n := a.byName[object.Name]; n != nil {
+		if n := a.node(object.Name); n != nil {
 			n.enqueueAll()
+		} else if _, err := a.lister.Get(object.Name); err == nil {
+			a.adopt(object)
 		}
 	}
 }
 
-// nodeUpdated has a node obey its annotation.
+// nodeUpdated has a node obey its annotation, and adopts one that has been annotated.
 func (a *Agent) nodeUpdated(before, after any) {
 	was, is := before.(*corev1.Node), after.(*corev1.Node)
-	if n := a.byName[is.Name]; n != nil && was.Annotations[HeartbeatsAnnotation] != is.Annotations[HeartbeatsAnnotation] {
+	n := a.node(is.Name)
+	if n == nil {
+		a.adopt(is)
+	} else if was.Annotations[HeartbeatsAnnotation] != is.Annotations[HeartbeatsAnnotation] {
 		n.wake()
 	}
 }
@@ -405,11 +420,11 @@ func (a *Agent) filesOf(image string) *files.Tree {
 
 // Node returns a node, and an error that lists the nodes that exist if it does not.
 func (a *Agent) Node(name string) (*Node, error) {
-	if n := a.byName[name]; n != nil {
+	if n := a.node(name); n != nil {
 		return &Node{n}, nil
 	}
-	names := make([]string, 0, len(a.nodes))
-	for _, n := range a.nodes {
+	names := make([]string, 0, len(a.nodes.Load().list))
+	for _, n := range a.nodes.Load().list {
 		names = append(names, n.name)
 	}
 	return nil, fmt.Errorf("node %q does not exist; the nodes are %v", name, names)

@@ -76,7 +76,7 @@ func (a *Agent) heartbeats(ctx context.Context) {
 		if due {
 			reported = time.Now()
 		}
-		for _, n := range a.nodes {
+		for _, n := range a.nodes.Load().list {
 			object := n.object()
 			if object == nil || !n.beats() || !due && (n.failed() || !n.deviates(object)) {
 				continue
@@ -95,7 +95,7 @@ func (a *Agent) mayFail(revision int64) bool {
 	if a.config.Revision == nil || a.config.Faulty() || a.config.Revision() != revision {
 		return true
 	}
-	for _, n := range a.nodes {
+	for _, n := range a.nodes.Load().list {
 		if n.failed() {
 			return true
 		}
@@ -105,7 +105,7 @@ func (a *Agent) mayFail(revision int64) bool {
 
 // writeBeats writes the last beat of each node whose Lease has an older one.
 func (a *Agent) writeBeats() {
-	if !slices.ContainsFunc(a.nodes, func(n *node) bool { return n.lags(a.beats.at()) }) {
+	if !slices.ContainsFunc(a.nodes.Load().list, func(n *node) bool { return n.lags(a.beats.at()) }) {
 		return
 	}
 	select {
@@ -119,7 +119,7 @@ func (a *Agent) writeBeats() {
 	if a.config.Revision != nil {
 		before = a.config.Revision()
 	}
-	for _, n := range a.nodes {
+	for _, n := range a.nodes.Load().list {
 		if !n.lags(last) {
 			continue
 		}
@@ -169,7 +169,7 @@ func (a *Agent) BeforeRead(watch context.Context) {
 // the next beat will succeed unless something is written before. found is false for a node that is not the agent's, or
 // not registered.
 func (a *Agent) Beat(name string) (last time.Time, beats, found bool) {
-	n := a.byName[name]
+	n := a.node(name)
 	if n == nil {
 		return time.Time{}, false, false
 	}

@@ -33,6 +33,7 @@ type node struct {
 	taken    map[string]types.UID // addresses
 	hasFiles bool                 // at first
 
+	adopted  bool   // somebody else has created the object
 	compared string // revision of the object; of heartbeats
 	halted   bool   // by the annotation
 

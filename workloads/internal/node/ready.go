@@ -34,7 +34,7 @@ func (a *Agent) WaitReady(ctx context.Context, untainted bool) (late []string) {
 	case <-w.done:
 	case <-ctx.Done():
 	case <-timer.C:
-		for _, n := range a.nodes {
+		for _, n := range a.nodes.Load().list {
 			if why := n.unready(untainted); why != "" {
 				late = append(late, fmt.Sprintf("node %s is not ready after %v, because %s; pods are scheduled without it", n.name, readyWithin, why))
 			}
@@ -48,7 +48,7 @@ func (a *Agent) checkReady() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	w := a.awaited
-	if w == nil || slices.ContainsFunc(a.nodes, func(n *node) bool { return n.unready(w.untainted) != "" }) {
+	if w == nil || slices.ContainsFunc(a.nodes.Load().list, func(n *node) bool { return n.unready(w.untainted) != "" }) {
 		return
 	}
 	close(w.done)

@@ -20,8 +20,13 @@ func (n *node) register(ctx context.Context) {
 	defer n.agent.checkReady()
 	object := n.spec.DeepCopy()
 	n.setConditions(&object.Status, time.Now())
-	_, err := n.client.CoreV1().Nodes().Create(ctx, object, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
+	var err error
+	if n.adopted {
+		err = n.label(ctx)
+	} else {
+		_, err = n.client.CoreV1().Nodes().Create(ctx, object, metav1.CreateOptions{})
+	}
+	if n.adopted && err == nil || apierrors.IsAlreadyExists(err) {
 		err = n.writeStatus(ctx, nil)
 	}
 	switch {

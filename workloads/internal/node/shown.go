@@ -127,8 +127,8 @@ func (v view) Usage(pod *corev1.Pod) map[string]corev1.ResourceList { return v.a
 
 // Kubelets returns what the API of the kubelet of each node shows.
 func (a *Agent) Kubelets() []kubelet.Node {
-	all := make([]kubelet.Node, 0, len(a.nodes))
-	for _, n := range a.nodes {
+	all := make([]kubelet.Node, 0, len(a.nodes.Load().list))
+	for _, n := range a.nodes.Load().list {
 		all = append(all, view{n})
 	}
 	return all
@@ -136,7 +136,7 @@ func (a *Agent) Kubelets() []kubelet.Node {
 
 // DialKubelet connects to the API of the kubelet of a node by a function. While its heartbeats are stopped, nothing listens there.
 func (a *Agent) DialKubelet(ctx context.Context, name string, dial func(context.Context) (net.Conn, error)) (net.Conn, error) {
-	if n := a.byName[name]; n != nil && !n.beats() {
+	if n := a.node(name); n != nil && !n.beats() {
 		return nil, &net.OpError{
 			Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.ParseIP(n.ip), Port: kubeletPort},
 			Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),

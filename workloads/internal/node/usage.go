@@ -28,6 +28,6 @@ func (a *Agent) Usage(pod *corev1.Pod) map[string]corev1.ResourceList {
 
 // Reports reports whether a node exists here and reports what its pods use. It does not while its heartbeats are stopped.
 func (a *Agent) Reports(name string) bool {
-	n := a.byName[name]
+	n := a.node(name)
 	return n != nil && n.beats()
 }

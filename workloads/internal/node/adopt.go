@@ -2,12 +2,14 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // nodes are the nodes of an agent. It is not changed: adoption puts another one in its place.
@@ -82,8 +84,10 @@ func (n *node) label(ctx context.Context) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	maps.Copy(missing, object.Labels)
-	object.Labels = missing
-	_, err = n.client.CoreV1().Nodes().Update(ctx, object, metav1.UpdateOptions{})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": missing}})
+	if err != nil {
+		return err
+	}
+	_, err = n.client.CoreV1().Nodes().Patch(ctx, n.name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }

@@ -41,7 +41,10 @@ var admissionKinds = group{name: "admissionregistration.k8s.io", kinds: []kind{
 	{
 		kind: "ValidatingAdmissionPolicy", plural: "validatingadmissionpolicies", singular: "validatingadmissionpolicy", categories: apiExtensions,
 		clusterScoped: true, versions: v1, legacy: []string{"v1beta1"},
-		strategy: validatingPolicies, subresources: status(validatingadmissionpolicy.NewStatusStrategy(validatingPolicies)),
+		strategy: validatingPolicies, subresources: map[string]subresource{
+			// The only subresource whose storage in upstream lets an apply create what every other one does not find.
+			"status": {strategy: validatingadmissionpolicy.NewStatusStrategy(validatingPolicies), creates: true},
+		},
 	},
 	{
 		kind: "ValidatingAdmissionPolicyBinding", plural: "validatingadmissionpolicybindings", singular: "validatingadmissionpolicybinding", categories: apiExtensions,

@@ -111,6 +111,7 @@ type subresource struct {
 	connection *connection // what it connects with
 	noTable    bool        // Subresource.NoTable
 	resetsNone bool        // upstream's storage does not exclude from field management what the strategy ignores
+	creates    bool        // Subresource.AppliedCreates
 }
 
 var (
@@ -307,7 +308,7 @@ func internalIn(group string) schema.GroupVersion {
 
 // of makes the subresource of a version.
 func (s subresource) of(g *group, k *kind, v *resource.Version, name string) *resource.Subresource {
-	out := &resource.Subresource{Verbs: s.verbs, Kind: s.kind, Strategy: s.strategy, NoTable: s.noTable}
+	out := &resource.Subresource{Verbs: s.verbs, Kind: s.kind, Strategy: s.strategy, NoTable: s.noTable, AppliedCreates: s.creates}
 	if out.Verbs == nil {
 		out.Verbs = changeVerbs
 	}

@@ -170,6 +170,8 @@ type Subresource struct {
 
 	// NoTable says that the subresource is not shown as a Table.
 	NoTable bool
+	// AppliedCreates says that an apply to the subresource creates the object if there is none.
+	AppliedCreates bool
 }
 
 // KindOf returns the kind of a subresource of the version.

@@ -3,6 +3,8 @@ package write
 import (
 	"context"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
@@ -38,7 +40,14 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 	validate := func(_ context.Context, obj runtime.Object) error {
 		return a.validatingAdmission(admission.Create, obj, nil)
 	}
-	return action.Do(a.ctx, a.name, obj, validate, a.operationOptions(admission.Create).(*metav1.CreateOptions))
+	name := a.name
+	if r.Subresource == "" { // no path has said the name, and admission may have changed it
+		if metadata, err = meta.Accessor(obj); err != nil {
+			return nil, apierrors.NewInternalError(err)
+		}
+		name = metadata.GetName()
+	}
+	return action.Do(a.ctx, name, obj, validate, a.operationOptions(admission.Create).(*metav1.CreateOptions))
 }
 
 // Review answers the object that was sent, which it alters, such as a SubjectAccessReview. Nothing is stored, so

@@ -23,11 +23,14 @@ func (a attempt) apply(change Apply, shown resource.Decoded) (wanted resource.De
 }
 
 // appliedNew returns the function that makes the object which an Apply creates if there is
-// none. It returns nil for a subresource, where there must be an object, unless every update of the kind may create:
-// a real server creates Services through their status, too.
+// none. It returns nil for a subresource, where there must be an object, unless every update of the kind may create, as a real
+// server creates Services through their status, or an apply to the subresource may.
 func (a attempt) appliedNew(change Apply) func() (newObject, error) {
-	if a.request.Subresource != "" && (a.projection != nil || !a.updateStrategy().AllowCreateOnUpdate(a.ctx)) {
-		return nil
+	if name := a.request.Subresource; name != "" {
+		s := a.version.Subresource[name]
+		if !(s != nil && s.AppliedCreates) && (a.projection != nil || !a.updateStrategy().AllowCreateOnUpdate(a.ctx)) {
+			return nil
+		}
 	}
 	return func() (newObject, error) {
 		obj, err := a.merge(change, resource.Decoded{Object: a.version.Codec.New()})

@@ -46,6 +46,7 @@ func masked(text string) string {
 			text = m.pattern.ReplaceAllString(text, m.instead)
 		}
 	}
+	text = withoutGeneratedNames(text)
 	if !strings.Contains(text, "\nWarning: ") {
 		return text
 	}
@@ -55,6 +56,21 @@ func masked(text string) string {
 		slices.Sort(values)
 		return "Warning: " + strings.Join(values, ", ")
 	})
+}
+
+// generateName is the beginning of a name that admission or a random write has given to an object, such as "1".
+var generateName = regexp.MustCompile(`"generateName": ?"([^"\\]{1,58})"`)
+
+// withoutGeneratedNames hides the five characters of chance of the names of objects whose generateName the text has.
+func withoutGeneratedNames(text string) string {
+	if !strings.Contains(text, `"generateName"`) {
+		return text
+	}
+	for _, found := range generateName.FindAllStringSubmatch(text, -1) {
+		name := regexp.MustCompile(`([^-.\w])(` + regexp.QuoteMeta(found[1]) + `)[bcdfghjklmnpqrstvwxz2456789]{5}([^-.\w])`)
+		text = name.ReplaceAllString(text, "${1}${2}XXXXX${3}")
+	}
+	return text
 }
 
 // warnings are in any order where a real server collects them from a map: those of formats in a definition.

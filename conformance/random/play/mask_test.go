@@ -43,6 +43,8 @@ func TestWhatIsChanceIsMasked(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a port in a cause", "    \"message\": \"Duplicate value: 31135\",\n    \"field\": \"spec.ports[1].nodePort\"", "    \"message\": \"Duplicate value: PORT\",\n    \"field\": \"spec.ports[1].nodePort\""},
 		{"a port that the client has chosen", "    \"message\": \"Duplicate value: 80\",\n    \"field\": \"spec.ports[1].port\"", "    \"message\": \"Duplicate value: 80\",\n    \"field\": \"spec.ports[1].port\""},
+		{"a generated name", "{\n \"generateName\": \"1\",\n \"name\": \"1b2c4d\"\n}", "{\n \"generateName\": \"1\",\n \"name\": \"1XXXXX\"\n}"},
+		{"a name that only begins alike", "{\n \"generateName\": \"1\",\n \"name\": \"1b2c4d-x\"\n}", "{\n \"generateName\": \"1\",\n \"name\": \"1b2c4d-x\"\n}"},
 		{"a revision in YAML", "  does not match the ResourceVersion in\n  record (5546). The", "  does not match the ResourceVersion in\n  record (RV). The"},
 	} {
 		if got := masked(c.text); got != c.want {

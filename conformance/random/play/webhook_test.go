@@ -43,3 +43,15 @@ func TestCallsOfAnAttemptWithAStaleObjectAreLeftOut(t *testing.T) {
 		}
 	}
 }
+
+func TestReviewsOfEventsOfTheServerItselfAreNotKept(t *testing.T) {
+	for _, c := range []struct {
+		user, resource string
+		want           bool
+	}{{"system:apiserver", "events", true}, {"system:apiserver", "services", false}, {"random", "events", false}} {
+		body := fmt.Appendf(nil, `{"request":{"resource":{"version":"v1","resource":%q},"userInfo":{"username":%q}}}`, c.resource, c.user)
+		if got := ownEvent(body); got != c.want {
+			t.Errorf("%s of %s: got %t, want %t", c.resource, c.user, got, c.want)
+		}
+	}
+}

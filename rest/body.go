@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	serializerjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
 	"github.com/fakecluster/fakecluster/internal/observe"
@@ -62,12 +64,21 @@ func (r *request) readBody() ([]byte, error) {
 	}
 	if r.version.Typed {
 		isText := !strings.Contains(r.http.Header.Get("Content-Type"), "protobuf")
-		if err := resource.CheckQuantities(read.Bytes(), isText, r.version.Codec.New()); err != nil {
+		if err := resource.CheckQuantities(read.Bytes(), isText, r.version.Codec.New()); err != nil && !r.failsByKind(read.Bytes()) {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
 	}
 	r.body, r.bodyRead = read.Bytes(), true
 	return r.body, nil
+}
+
+// failsByKind reports whether the body is an object in JSON whose apiVersion or kind decoding refuses, before it reads anything else.
+func (r *request) failsByKind(body []byte) bool {
+	if r.http.Method != http.MethodPost && r.http.Method != http.MethodPut {
+		return false
+	}
+	_, err := serializerjson.DefaultMetaFactory.Interpret(body)
+	return err != nil && json.Valid(body)
 }
 
 // receive reads the body of a request that has an object in it, if its media type is one that is served.

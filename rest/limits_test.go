@@ -274,6 +274,13 @@ func TestGiganticQuantitiesAreRefused(t *testing.T) {
 			expect(t, "message", statusOf(t, a).Message, `quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`)
 		})
 	}
+	// A body that decoding refuses by its apiVersion is refused by that: nothing computes with its quantities.
+	for _, method := range []string{"POST " + pods, "PUT " + pods + "/there"} {
+		method, path, _ := strings.Cut(method, " ")
+		a := c.do(method, path, jsonBody, strings.Replace(pod("there", `"1e999999999"`), `"v1"`, `"\/batch/v1"`, 1))
+		expect(t, "code", a.code, 400)
+		expect(t, "message", statusOf(t, a).Message, `the object provided is unrecognized (must be of type Pod): unexpected GroupVersion string: /batch/v1 ({"apiVersion":"\/batch/v1","ki ...)`)
+	}
 	c.must("POST", pods, pod("fine", `"1e3"`))
 	c.must("POST", pods, strings.Replace(pod("text", `"1"`), `"metadata":{`, `"metadata":{"annotations":{"a":"see 1e99999","b":"\u0031"},`, 1))
 	c.must("POST", "/api/v1/namespaces/default/configmaps", `{"metadata":{"name":"a"},"data":{"a":"1e999999999"}}`)

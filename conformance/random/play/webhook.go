@@ -178,33 +178,85 @@ func reviewed(calls []call) answer {
 // begins a write with the object of its watch cache. If the cache lags, which is chance, the server finds out only at the
 // commit, and calls the webhooks again with the stored object. The calls of the last attempt stay, and are compared.
 //
-// Left out are the first calls of a webhook that was called up to twice as often as by the second server, if each of
-// them shows another old object, or another operation, than the call that took its place.
+// Left out are calls of a webhook so that those that the second server made are left, in their order, if each one that is left out shows
+// another old object, or another operation, than the next one that stays: that took its place. If the others are not those of the second
+// server, the first calls are left out, up to half of all.
 func withoutStale(first, second []call) []call {
 	var current []call
 	for len(first) > 0 {
 		calls := sameWebhook(first)
 		first = first[len(calls):]
-		expected := 0
+		var expected []call
 		for _, c := range second {
 			if c.name == calls[0].name {
-				expected++
+				expected = append(expected, c)
 			}
 		}
-		stale := len(calls) - expected
-		if stale > 0 && stale <= expected {
-			for i := range stale {
-				if calls[i].sameState(calls[i+expected]) {
-					stale = 0 // the webhook was called again for another reason
-					break
-				}
+		if stale := len(calls) - len(expected); stale > 0 && stale <= len(expected) {
+			switch kept, ok := lastAlike(calls, expected); {
+			case ok && replaced(calls, kept):
+				calls = chosen(calls, kept)
+			case !ok && replaced(calls, lastOnes(len(calls), len(expected))):
+				calls = calls[stale:]
 			}
-			calls = calls[max(stale, 0):]
 		}
 		current = append(current, calls...)
 	}
 	return current
 }
+
+// lastAlike returns the indices of calls that are like the expected ones, in their order, the last ones that there are.
+func lastAlike(calls, expected []call) (kept []int, ok bool) {
+	at := len(calls)
+	for _, want := range slices.Backward(expected) {
+		text := want.text()
+		for at--; at >= 0 && calls[at].text() != text; at-- {
+		}
+		if at < 0 {
+			return nil, false
+		}
+		kept = append(kept, at)
+	}
+	slices.Reverse(kept)
+	return kept, true
+}
+
+// lastOnes returns the last indices of so many.
+func lastOnes(all, count int) []int {
+	indices := make([]int, count)
+	for i := range indices {
+		indices[i] = all - count + i
+	}
+	return indices
+}
+
+func chosen(calls []call, indices []int) []call {
+	var some []call
+	for _, i := range indices {
+		some = append(some, calls[i])
+	}
+	return some
+}
+
+// replaced reports whether each call that is not kept has another state than one that came later in its place: the next one that is kept and,
+// if several calls in a row are not kept, those behind it.
+func replaced(calls []call, kept []int) bool {
+	left, next := 0, 0 // how many calls in a row are not kept, and the first one of kept behind them
+	for i := range calls {
+		if next < len(kept) && kept[next] == i {
+			left, next = 0, next+1
+			continue
+		}
+		if next+left >= len(kept) || calls[i].sameState(calls[kept[next+left]]) {
+			return false // the webhook was called again for another reason
+		}
+		left++
+	}
+	return true
+}
+
+// text returns the review as it is compared.
+func (c call) text() string { return reviewed([]call{c}).text(Step{Method: Reviews}) }
 
 // sameWebhook returns the first calls, as far as they are of one webhook.
 func sameWebhook(calls []call) []call {

@@ -227,6 +227,31 @@ func TestAdmissionMayRenameOnCreate(t *testing.T) {
 	expect(t, "the old name", c.do("GET", "/api/v1/namespaces/default/configmaps/a", nil, "").code, http.StatusNotFound)
 }
 
+// No path says which Pod a Binding to the collection binds, so that the name counts which admission leaves in it.
+func TestAdmissionMayRenameABinding(t *testing.T) {
+	p := &plugin{mutate: func(w rest.AdmissionWrite) error {
+		if w.GetKind().Kind != "Binding" {
+			return nil
+		}
+		obj := w.GetObject().DeepCopyObject()
+		metadata, err := meta.Accessor(obj)
+		if err != nil {
+			return err
+		}
+		metadata.SetName("p-other")
+		return w.Replace(obj)
+	}}
+	c := start(t, withPlugin(p))
+	const namespace, body = "/api/v1/namespaces/default", `{"metadata":{"name":"p"},"target":{"kind":"Node","name":"n"}}`
+	c.must("POST", namespace+"/pods", `{"metadata":{"name":"p-other"},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+	a := c.do("POST", namespace+"/bindings", jsonBody, body)
+	expect(t, a.body, a.code, http.StatusCreated)
+	expect(t, "the node", gjsonGet(c.must("GET", namespace+"/pods/p-other", ""), "spec.nodeName"), `"n"`)
+	a = c.do("POST", namespace+"/pods/p/binding", jsonBody, body)
+	expect(t, a.body, a.code, http.StatusBadRequest)
+	expect(t, "at the path of a Pod", gjsonGet(a.body, "message"), `"name in URL does not match name in Binding object"`)
+}
+
 func TestMetadataOfAWrongTypeFromAdmission(t *testing.T) {
 	p := &plugin{}
 	c := start(t, withPlugin(p))

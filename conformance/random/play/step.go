@@ -52,11 +52,6 @@ func (s Step) Name() string {
 	return name
 }
 
-// writes reports whether the step may change an object.
-func (s Step) writes() bool {
-	return s.Method != "GET" && !strings.Contains(s.Path, "dryRun=All")
-}
-
 // object returns the path of the object that the references of the step are about.
 func (s Step) object() string {
 	if s.Object != "" {

@@ -17,6 +17,8 @@ func TestReasons(t *testing.T) {
 	}{
 		{"two wrong directives of a strategic merge patch", play.Difference{Step: patch, Diff: "@@ -1 +1 @@\n-  \"message\": \"unknown patch type: x\"\n+  \"message\": \"invalid patch format of x\"\n"},
 			"which of two wrong directives of a patch is named is chance"},
+		{"a wrong directive and a list without a key", play.Difference{Step: patch, Diff: "@@ -1 +1 @@\n-  \"message\": \"cannot merge lists without merge key for struct\"\n+  \"message\": \"unknown patch type: x\"\n"},
+			"which of two wrong directives of a patch is named is chance"},
 		{"two wrong directives of another patch", play.Difference{Step: post, Diff: "@@ -1 +1 @@\n-  \"message\": \"unknown patch type: x\"\n+  \"message\": \"invalid patch format of x\"\n"}, ""},
 		{"one wrong directive that only the real server refuses", play.Difference{Step: patch, Diff: "@@ -1 +1 @@\n-  \"message\": \"unknown patch type: x\"\n+  \"kind\": \"Pod\"\n"}, ""},
 		{"two webhooks that refuse", play.Difference{Step: post, Diff: "@@ -1 +1 @@\n- \"message\": \"admission webhook \\\"validating.example.com\\\" denied\"\n+ \"message\": \"admission webhook \\\"revalidating.example.com\\\" denied\"\n"},

@@ -85,7 +85,7 @@ func (h *History) compare(step Step, answers [2]answer) {
 	if !step.Hidden {
 		h.compared++
 		if step.Method == Reviews {
-			answers[0] = reviewed(withoutStale(answers[0].calls, answers[1].calls))
+			answers[0] = reviewed(withScales(withoutStale(answers[0].calls, answers[1].calls), answers[1].calls))
 		}
 		exchanged.Answer = answers[0].text(step)
 		diff, err := exchange.Difference(exchanged.Answer, answers[1].text(step))

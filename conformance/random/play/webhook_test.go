@@ -3,6 +3,7 @@ package play
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -47,6 +48,9 @@ func TestCallsOfAnAttemptWithAStaleObjectAreLeftOut(t *testing.T) {
 		{"a webhook that is invoked again has the same old object",
 			[]call{update("a", 1, 5), update("a", 1, 6)}, []call{update("a", 1, 6)},
 			[]call{update("a", 1, 5), update("a", 1, 6)}},
+		{"an attempt that is made again with the same object",
+			[]call{identified("1", update("a", 1, 5)), identified("2", update("a", 1, 5))}, []call{identified("3", update("a", 1, 5))},
+			[]call{identified("2", update("a", 1, 5))}},
 		{"more than one attempt too many",
 			[]call{update("a", 1, 5), update("a", 2, 5), update("a", 3, 5)}, []call{update("a", 3, 5)},
 			[]call{update("a", 1, 5), update("a", 2, 5), update("a", 3, 5)}},
@@ -55,6 +59,30 @@ func TestCallsOfAnAttemptWithAStaleObjectAreLeftOut(t *testing.T) {
 	} {
 		if got := withoutStale(c.first, c.second); !slices.EqualFunc(got, c.want, func(a, b call) bool { return a.name == b.name && string(a.body) == string(b.body) }) {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.name, reviewed(got).body, reviewed(c.want).body)
+		}
+	}
+}
+
+// identified returns the call as one of a request with a uid.
+func identified(uid string, c call) call {
+	return call{c.name, []byte(strings.Replace(string(c.body), `{"request":{`, `{"request":{"uid":"`+uid+`",`, 1))}
+}
+
+func TestReviewsOfScalesAreComparedInAnyOrderOfFields(t *testing.T) {
+	review := func(kind, object string) call {
+		return call{"a", fmt.Appendf(nil, `{"request":{"kind":{"kind":%q},"object":%s}}`, kind, object)}
+	}
+	const typed, sorted = `{"kind":"Scale","apiVersion":"autoscaling/v1"}`, `{"apiVersion":"autoscaling/v1","kind":"Scale"}`
+	for _, c := range []struct {
+		name                string
+		first, second, want call
+	}{
+		{"a Scale in another order", review("Scale", sorted), review("Scale", typed), review("Scale", typed)},
+		{"another Scale", review("Scale", `{"apiVersion":"v2","kind":"Scale"}`), review("Scale", typed), review("Scale", `{"apiVersion":"v2","kind":"Scale"}`)},
+		{"another kind", review("Widget", sorted), review("Widget", typed), review("Widget", sorted)},
+	} {
+		if got := withScales([]call{c.first}, []call{c.second}); len(got) != 1 || string(got[0].body) != string(c.want.body) {
+			t.Errorf("%s: got %s, want %s", c.name, got[0].body, c.want.body)
 		}
 	}
 }

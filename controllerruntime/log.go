@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 )
@@ -14,7 +15,9 @@ import (
 // testLog writes the errors of a manager into the log of a test, until the test ends. An error that comes again is
 // written once, with a count at the end.
 type testLog struct {
-	t     testing.TB
+	t        testing.TB
+	requeues requeues
+
 	mu    sync.Mutex
 	again map[string]int // by line; 0: it came once
 	order []string
@@ -22,7 +25,7 @@ type testLog struct {
 	ended bool
 }
 
-// logger returns a logger that drops all lines except for errors.
+// logger returns a logger that drops all lines except for errors, and reads those about requeues.
 func (l *testLog) logger() logr.Logger { return logr.New(errorsOnly{log: l}) }
 
 // write writes a line, and below it the stack of a panic, if there is one.
@@ -45,6 +48,15 @@ func (l *testLog) write(line, stack string) {
 		stack = "\n" + stack
 	}
 	l.t.Logf("controllerruntime: %s%s", line, stack)
+}
+
+// fail fails the test, unless it has ended.
+func (l *testLog) fail(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		l.t.Errorf("controllerruntime: %s", line)
+	}
 }
 
 func (l *testLog) stopping() {
@@ -80,9 +92,29 @@ type errorsOnly struct {
 
 func (errorsOnly) Init(logr.RuntimeInfo) {}
 
-func (errorsOnly) Enabled(int) bool { return false }
+func (errorsOnly) Enabled(level int) bool { return level == requeueLevel }
 
-func (errorsOnly) Info(int, string, ...any) {}
+// Info counts requeues of an object.
+func (s errorsOnly) Info(level int, message string, _ ...any) {
+	if level != requeueLevel || !strings.HasPrefix(message, "Reconcile ") {
+		return
+	}
+	about, _ := describe(s.values)
+	if len(about) == 0 {
+		return
+	}
+	finding, fails, waits := s.log.requeues.reconciled(about[0], strings.Join(about, ", "), message)
+	switch {
+	case finding == "":
+	case fails:
+		s.log.fail(finding)
+	default:
+		s.log.write(finding, "")
+	}
+	if waits {
+		time.Sleep(endlessPause)
+	}
+}
 
 func (s errorsOnly) WithName(string) logr.LogSink { return s }
 
@@ -95,10 +127,20 @@ func (s errorsOnly) Error(err error, message string, keysAndValues ...any) {
 	if s.log.drops(err) {
 		return
 	}
-	var about []string
+	about, stack := describe(append(append([]any(nil), s.values...), keysAndValues...))
+	line := message
+	if err != nil {
+		line += ": " + advised(err).Error()
+	}
+	if len(about) > 0 {
+		line += " (" + strings.Join(about, ", ") + ")"
+	}
+	s.log.write(line, stack)
+}
+
+// describe returns which controller and which object the values of a line are about, and the stack of a panic, if there is one.
+func describe(values []any) (about []string, stack string) {
 	var namespace, name any
-	stack := ""
-	values := append(append([]any(nil), s.values...), keysAndValues...)
 	for i := 0; i+1 < len(values); i += 2 {
 		switch key := fmt.Sprint(values[i]); key {
 		case "namespace":
@@ -120,12 +162,5 @@ func (s errorsOnly) Error(err error, message string, keysAndValues ...any) {
 	default:
 		about = append(about, fmt.Sprint("object ", namespace, "/", name))
 	}
-	line := message
-	if err != nil {
-		line += ": " + err.Error()
-	}
-	if len(about) > 0 {
-		line += " (" + strings.Join(about, ", ") + ")"
-	}
-	s.log.write(line, stack)
+	return about, stack
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +83,7 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 		hooks = newWebhooks()
 		s.manager.WebhookServer = hooks
 	}
+	s.manager.NewCache = advising(s.manager.NewCache, func(line string) { log.write(line, "") })
 	mgr, err := s.newManager(s.config, setup)
 	if err != nil {
 		tb.Fatalf("controllerruntime: %v", err)
@@ -93,14 +95,18 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 			tb.Fatalf("controllerruntime: %v", err)
 		}
 	case len(hooks.paths) > 0:
-		t.Log(`controllerruntime: the manager has webhooks, which the cluster does not call: start it with fakecluster.WithWebhookPaths("config/webhook")`)
+		folder := "config/webhook"
+		if !slices.ContainsFunc(hooks.paths, func(path string) bool { return path != conversionPath }) {
+			folder = "config/crd" // that of the definitions: the option needs a folder, with configurations or without
+		}
+		t.Logf("controllerruntime: the manager has webhooks, which the cluster does not call: start it with fakecluster.WithWebhookPaths(%q)", folder)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
 		if err := mgr.Start(ctx); err != nil {
-			tb.Errorf("controllerruntime: the manager: %v", err)
+			tb.Errorf("controllerruntime: the manager: %v", advised(err))
 		}
 	}()
 	t.Cleanup(func() {
@@ -181,10 +187,13 @@ func (s *settings) newManager(cfg *rest.Config, setup func(ctrl.Manager) error) 
 		return nil, fmt.Errorf("the manager: %w", err)
 	}
 	if err := setup(mgr); err != nil {
-		return nil, fmt.Errorf("setup: %w", err)
+		return nil, fmt.Errorf("setup: %w", advised(err))
 	}
 	return mgr, nil
 }
+
+// conversionPath is where controller-runtime's builder registers the webhook of all conversions.
+const conversionPath = "/convert"
 
 // webhooks is a webhook server that does not listen: the cluster calls its mux.
 type webhooks struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,10 +15,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fakecluster/fakecluster/controllerruntime"
@@ -232,6 +238,52 @@ func TestPanicsBelongToTheClusterOfTheManager(t *testing.T) {
 	})
 }
 
+const (
+	register = "register the type: write controllerruntime.WithScheme(scheme), with a scheme that has the types of client-go, " +
+		"clientgoscheme.AddToScheme(scheme), and of the package of the type, as v1.AddToScheme(scheme)"
+	requeue = "watch what it waits for, with .Owns or .Watches, or return a longer RequeueAfter"
+	define  = `if its definition is missing, start the cluster with fakecluster.WithCRDPaths("config/crd")`
+)
+
+// cronTab is a kind that no scheme of client-go has.
+type cronTab struct{ corev1.ConfigMap }
+
+func (c *cronTab) DeepCopyObject() runtime.Object { return &cronTab{*c.ConfigMap.DeepCopy()} }
+
+// requeueing does nothing, again and again.
+func requeueing(after time.Duration) reconcile.Reconciler {
+	return reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{RequeueAfter: after}, nil })
+}
+
+// A definition that is missing is named at once, and not after the two minutes in which controller-runtime waits for it.
+func TestAMissingDefinitionIsNamed(t *testing.T) {
+	cronTabs := schema.GroupVersion{Group: "stable.example.com", Version: "v1"}
+	kinds := runtime.NewScheme()
+	kinds.AddKnownTypeWithName(cronTabs.WithKind("CronTab"), &cronTab{})
+	kinds.AddKnownTypeWithName(cronTabs.WithKind("CronTabList"), &corev1.ConfigMapList{})
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		got := logOf(t, c, func(mgr ctrl.Manager) error {
+			return ctrl.NewControllerManagedBy(mgr).For(&cronTab{}).Complete(requeueing(time.Hour))
+		}, controllerruntime.WithScheme(kinds))
+		// The first error of a mapper is another one than the next.
+		if want := "controllerruntime: the cache cannot watch *controllerruntime_test.cronTab: "; !strings.HasPrefix(got, want) || !strings.Contains(got, "no matches for ") || !strings.HasSuffix(got, "; "+define) {
+			t.Errorf("got %s, want %s…; %s", got, want, define)
+		}
+		got = logOf(t, c, func(mgr ctrl.Manager) error {
+			return ctrl.NewControllerManagedBy(mgr).For(&corev1.Namespace{}).Complete(reconcile.Func(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+				return ctrl.Result{}, reconcile.TerminalError(mgr.GetAPIReader().Get(ctx, client.ObjectKey{Namespace: "default", Name: "a"}, &cronTab{}))
+			}))
+		}, controllerruntime.WithScheme(func() *runtime.Scheme { _ = corev1.AddToScheme(kinds); return kinds }()))
+		if !strings.Contains(got, "; "+define+" (controller namespace, object default)") {
+			t.Errorf("an error of a Reconciler: %s", got)
+		}
+		if got := c.Findings().String(); !strings.Contains(got, `get /apis/stable.example.com/v1 (4 times): 404: the cluster does not serve /apis/stable.example.com/v1: give the definition to fakecluster.WithCRDPaths, or to remote.CRDPaths`) {
+			t.Errorf("the findings: %s", got)
+		}
+	})
+}
+
 func TestTheLogOfTheTestHasWhatGoesWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bad"}}))
@@ -244,11 +296,30 @@ func TestTheLogOfTheTestHasWhatGoesWrong(t *testing.T) {
 			{"the same error again", setup, "times more: Reconciler error: no greeting for the namespace bad (controller namespace, object bad)"},
 			{"a panic of the Reconciler", poisoned, "controllerruntime: Observed a panic (controller namespace, panic oh, object bad)\ngoroutine "},
 			{"webhooks that nobody calls", setup, `controllerruntime: the manager has webhooks, which the cluster does not call: start it with fakecluster.WithWebhookPaths("config/webhook")`},
+			{"conversion webhooks that nobody calls", func(mgr ctrl.Manager) error {
+				mgr.GetWebhookServer().Register("/convert", http.NotFoundHandler())
+				return nil
+			}, `controllerruntime: the manager has webhooks, which the cluster does not call: start it with fakecluster.WithWebhookPaths("config/crd")`},
 			{"an error of setup", func(ctrl.Manager) error { return errors.New("no registry") }, "controllerruntime: setup: no registry"},
 			{"no setup", nil, "controllerruntime: setup is nil: it has to add the controllers to the manager"},
 			{"an error of the manager", func(mgr ctrl.Manager) error {
 				return mgr.Add(runnable(func(context.Context) error { return errors.New("out of luck") }))
 			}, "controllerruntime: the manager: out of luck"},
+			{"a type that is not registered", func(mgr ctrl.Manager) error {
+				return errors.Join(nil, ctrl.NewControllerManagedBy(mgr).For(&cronTab{}).Complete(requeueing(time.Hour)))
+			}, "controllerruntime: setup: no kind is registered for the type controllerruntime_test.cronTab in scheme \"" + scheme.Scheme.Name() + "\"; " + register},
+			{"a watched type that is not registered", func(mgr ctrl.Manager) error {
+				return ctrl.NewControllerManagedBy(mgr).For(&corev1.Namespace{}).Owns(&cronTab{}).Complete(requeueing(time.Hour))
+			}, "controllerruntime: the cache cannot watch *controllerruntime_test.cronTab: no kind is registered for the type controllerruntime_test.cronTab in scheme \"" +
+				scheme.Scheme.Name() + "\"; " + register},
+			{"a requeue each millisecond", func(mgr ctrl.Manager) error {
+				return ctrl.NewControllerManagedBy(mgr).For(&corev1.Namespace{}, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == "bad" }))).
+					Complete(requeueing(time.Millisecond))
+			}, "controllerruntime: requeued 200 times in a row, with RequeueAfter: 1ms: " + requeue + " (controller namespace, object bad)"},
+			{"a requeue each nanosecond", func(mgr ctrl.Manager) error {
+				return ctrl.NewControllerManagedBy(mgr).For(&corev1.Namespace{}, builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == "bad" }))).
+					Complete(requeueing(time.Nanosecond))
+			}, "controllerruntime: requeued 20000 times within a second, and the test would not end: " + requeue + " (controller namespace, object bad)"},
 		} {
 			if got := logOf(t, c, test.setup); !strings.Contains(got, test.want) {
 				t.Errorf("%s: got %s, want %s", test.name, got, test.want)

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	clientrest "k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
 	"k8s.io/klog/v2"
 
 	"github.com/go-logr/logr"
@@ -210,7 +211,31 @@ func TestAFailedTestLogsWhatIsNotServed(t *testing.T) {
 	if want := "refused (jane): 1 watch crontabs.stable.example.com\n"; !strings.Contains(log+"\n", want) {
 		t.Errorf("a watch that was refused is none: %s", log)
 	}
-	if want := "cron.test list crontabs.stable.example.com in default: 404: the cluster does not serve /apis/stable.example.com/v1/namespaces/default/crontabs"; !strings.Contains(log, want) {
+	if want := "cron.test list crontabs.stable.example.com in default: 404: the cluster does not serve /apis/stable.example.com/v1/namespaces/default/crontabs: give the definition to fakecluster.WithCRDPaths, or to remote.CRDPaths"; !strings.Contains(log, want) {
+		t.Error(log)
+	}
+}
+
+// A client whose mapper does not find a kind asks for nothing else. Its error does not reach the cluster.
+func TestAFailedTestLogsClientsThatFindNoKind(t *testing.T) {
+	of := &failing{TB: t, failed: true}
+	c := fakecluster.Start(of, fakecluster.InProcess())
+	groups, err := restmapper.GetAPIGroupResources(c.Clientset().Discovery())
+	must(t, err)
+	_, err = restmapper.NewDiscoveryRESTMapper(groups).RESTMapping(schema.GroupKind{Group: "stable.example.com", Kind: "CronTab"}, "v1")
+	fails(t, "the mapper", err, `no matches for kind "CronTab" in version "stable.example.com/v1"`)
+	if want, log := `requests for no resource; if it reports "no matches for kind", give the definition to fakecluster.WithCRDPaths, or to remote.CRDPaths`, of.end(); !strings.Contains(log, want) {
+		t.Error(log)
+	}
+}
+
+// A version that is not served is named with those that are.
+func TestAFailedTestLogsServedVersions(t *testing.T) {
+	of := &failing{TB: t, failed: true}
+	c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithCRDPaths("testdata/crd"))
+	_, err := c.Clientset().Discovery().ServerResourcesForGroupVersion("stable.example.com/v3")
+	equal(t, "refused", apierrors.IsNotFound(err), true)
+	if want, log := "404: the cluster does not serve /apis/stable.example.com/v3: it serves stable.example.com in v1", of.end(); !strings.Contains(log, want) {
 		t.Error(log)
 	}
 }

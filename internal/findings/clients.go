@@ -14,7 +14,7 @@ import (
 const shownKinds = 8
 
 // clients lists the requests of each client, the busiest first.
-func clients(stats inspect.Stats) (lines []string) {
+func clients(stats inspect.Stats, requests []inspect.Request) (lines []string) {
 	type client struct {
 		name    string
 		total   int64
@@ -23,10 +23,7 @@ func clients(stats inspect.Stats) (lines []string) {
 	}
 	all := map[string]*client{}
 	for of, counts := range stats {
-		name := inspect.ClientName(of.User, of.UserAgent)
-		if of.User != "" && of.User != name && !strings.HasSuffix(of.User, ":"+name) {
-			name += " (" + of.User + ")"
-		}
+		name := shownClient(of.User, of.UserAgent)
 		c := all[name]
 		if c == nil {
 			c = &client{name: name, watches: map[string]int64{}, verbs: map[string]int64{}}
@@ -60,10 +57,22 @@ func clients(stats inspect.Stats) (lines []string) {
 		line := c.name + ": " + strings.Join(parts, ", ")
 		if len(parts) == 0 {
 			line = c.name + ": " + printable.Count(c.total, "request") + " for no resource"
+			if onlyDiscovers(requests, c.name) {
+				line += `; if it reports "no matches for kind", ` + define
+			}
 		}
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// shownClient is the name of a client, and that of its user if it is another one.
+func shownClient(user, agent string) string {
+	name := inspect.ClientName(user, agent)
+	if user != "" && user != name && !strings.HasSuffix(user, ":"+name) {
+		name += " (" + user + ")"
+	}
+	return name
 }
 
 // most returns the keys of the largest counts.

@@ -82,7 +82,7 @@ func Of(c Source) inspect.Findings {
 		{"webhooks that could not be called:", c.failedCalls(requests), 4},
 		{"webhooks that were never called:", c.uncalled(stats), 4},
 		{"not answered yet:", c.unanswered(requests), 4},
-		{"requests by client:", clients(stats), 6},
+		{"requests by client:", clients(stats, requests), 6},
 	}
 	for _, s := range sections {
 		if len(s.lines) == 0 {
@@ -256,7 +256,7 @@ func (c Source) refused(requests []inspect.Request, conflicts bool) (lines []str
 			case g.of.message != "":
 				line = strings.TrimSpace(line) + ": " + g.of.message
 			case g.first.Code == 404:
-				line = strings.TrimSpace(line) + ": the cluster does not serve " + g.first.Path
+				line = strings.TrimSpace(line) + ": the cluster does not serve " + g.first.Path + c.undefined(g.first.Path)
 			}
 		}
 		lines = append(lines, line)

@@ -332,3 +332,22 @@ spec: {restartPolicy: Never, containers: [{name: c, image: client}]}
 		return err
 	}))
 }
+
+// A container that listens and never accepts does not stop a test for ever.
+func TestAListenerThatNeverAcceptsIsNamed(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.post("{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: c, image: web}]}}")
+		w.pass(time.Minute)
+		_, err := w.HTTPClient().Get("http://" + field(w.object("pods", "web"), "status.podIP") + "/")
+		if err == nil || !strings.HasSuffix(err.Error(), ":80: the connection was not accepted for 1h0m0s: the program that listens there has to call Accept, or http.Serve") {
+			t.Errorf("the error is %v", err)
+		}
+	}, workloads.Nodes(1), workloads.Image("web", func(ctx context.Context, c *workloads.Container) error {
+		listener, err := c.Listen("tcp", ":80")
+		if err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return listener.Close()
+	}))
+}

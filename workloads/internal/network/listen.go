@@ -3,9 +3,11 @@ package network
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +18,19 @@ import (
 // backlog is how many connections wait for Accept, as net.core.somaxconn of Linux.
 const backlog = 4096
 
+// acceptLimit is how long a connection waits for Accept. A real one waits without end, and so would the test.
+const acceptLimit = time.Hour
+
+// errNotAccepted is what a client gets then.
+type errNotAccepted struct{}
+
+func (errNotAccepted) Error() string {
+	return fmt.Sprintf("the connection was not accepted for %v: the program that listens there has to call Accept, or http.Serve", acceptLimit)
+}
+
+// Unwrap makes it an error of the operating system for errors.Is.
+func (errNotAccepted) Unwrap() error { return syscall.ETIMEDOUT }
+
 // listener is a port at which a process listens.
 type listener struct {
 	process *Process
@@ -24,7 +39,7 @@ type listener struct {
 
 	mu       sync.Mutex
 	changed  *sync.Cond
-	waiting  []*conn // not accepted yet
+	waiting  []waitingConn // not accepted yet
 	closed   bool
 	deadline deadline
 }
@@ -203,9 +218,28 @@ func (l *listener) connect(c *conn) (room, open bool) {
 		l.handle(c)
 		return true, true
 	}
-	l.waiting = append(l.waiting, c)
+	l.waiting = append(l.waiting, waitingConn{c, time.AfterFunc(acceptLimit, func() { l.giveUp(c) })})
 	l.changed.Broadcast()
 	return true, true
+}
+
+// waitingConn is a connection that waits for Accept, with what ends that.
+type waitingConn struct {
+	conn  *conn
+	limit *time.Timer
+}
+
+// giveUp ends a connection that was not accepted in time.
+func (l *listener) giveUp(c *conn) {
+	l.mu.Lock()
+	waiting := len(l.waiting)
+	l.waiting = slices.DeleteFunc(l.waiting, func(w waitingConn) bool { return w.conn == c })
+	gone := len(l.waiting) < waiting
+	l.mu.Unlock()
+	if gone {
+		c.in.breakOff(errNotAccepted{})
+		c.out.breakOff(errNotAccepted{})
+	}
 }
 
 // Accept implements net.Listener.
@@ -231,9 +265,10 @@ func (l *listener) next() (*conn, error) {
 		case l.deadline.passed:
 			return nil, os.ErrDeadlineExceeded
 		case len(l.waiting) > 0:
-			c := l.waiting[0]
+			first := l.waiting[0]
 			l.waiting = l.waiting[1:]
-			return c, nil
+			first.limit.Stop()
+			return first.conn, nil
 		}
 		l.changed.Wait()
 	}
@@ -256,8 +291,9 @@ func (l *listener) shut(bool) (open bool) {
 	l.deadline.set(time.Time{}, l.changed)
 	l.changed.Broadcast()
 	l.mu.Unlock()
-	for _, c := range waiting {
-		c.shut(true)
+	for _, w := range waiting {
+		w.limit.Stop()
+		w.conn.shut(true)
 	}
 	if open {
 		l.process.stack.unbind(l.process.stack.listeners, l)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -170,4 +171,43 @@ func (w *world) fail(from dialer, address, want string) {
 	w.Helper()
 	_, err := from.Dial(w.Context(), "tcp", address)
 	fails(w.T, err, want, nil)
+}
+
+// A connection that nobody accepts ends with a sentence after an hour, so that a test in a bubble does not wait for ever. One that is accepted goes on.
+func TestAConnectionThatIsNotAcceptedEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		p := w.pod()
+		listener, err := p.Listen("tcp", ":80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var conns []net.Conn
+		for range 2 {
+			conn, err := p.Dial(t.Context(), "tcp", "127.0.0.1:80")
+			if err != nil {
+				t.Fatal(err)
+			}
+			conns = append(conns, conn)
+		}
+		accepted, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = conns[1].Read(make([]byte, 1))
+		want := "read tcp " + conns[1].LocalAddr().String() + "->127.0.0.1:80: the connection was not accepted for 1h0m0s: the program that listens there has to call Accept, or http.Serve"
+		fails(t, err, want, syscall.ETIMEDOUT)
+		if got := time.Since(began); got != time.Hour {
+			t.Errorf("it ends after %v", got)
+		}
+		_, err = conns[1].Write([]byte("a"))
+		fails(t, err, strings.Replace(want, "read", "write", 1), syscall.ETIMEDOUT)
+		if _, err := accepted.Write([]byte("a")); err != nil {
+			t.Error(err)
+		}
+		if n, err := conns[0].Read(make([]byte, 1)); n != 1 || err != nil {
+			t.Error(n, err)
+		}
+	})
 }

@@ -21,6 +21,7 @@ type stream struct {
 	ended   error // of further writes: the writer sends no more
 	closed  bool  // the reader reads no more
 	reset   bool  // a reader gets ECONNRESET behind the data, and a writer at once
+	broken  error // what they get in the place of ECONNRESET; nil: that
 	writing bool  // a write is under way; others wait
 	readBy  deadline
 	writeBy deadline
@@ -47,7 +48,7 @@ func (s *stream) read(b []byte) (int, error) {
 			s.changed.Broadcast()
 			return s.data.Read(b)
 		case s.reset:
-			return 0, syscall.ECONNRESET
+			return 0, s.resetError()
 		case s.ended != nil:
 			return 0, io.EOF
 		}
@@ -92,7 +93,7 @@ func (s *stream) writeError() error {
 	case s.writeBy.passed:
 		return os.ErrDeadlineExceeded
 	case s.reset:
-		return syscall.ECONNRESET
+		return s.resetError()
 	case s.closed:
 		return syscall.EPIPE
 	}
@@ -106,6 +107,22 @@ func (s *stream) end(further error, reset bool) {
 	defer s.mu.Unlock()
 	s.ended, s.reset = further, s.reset || reset
 	s.writeBy.set(time.Time{}, s.changed)
+	s.changed.Broadcast()
+}
+
+func (s *stream) resetError() error {
+	if s.broken != nil {
+		return s.broken
+	}
+	return syscall.ECONNRESET
+}
+
+// breakOff ends the stream for both ends with an error.
+func (s *stream) breakOff(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reset, s.broken = true, err
+	s.data = bytes.Buffer{}
 	s.changed.Broadcast()
 }
 

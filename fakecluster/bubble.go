@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/fakecluster/fakecluster/internal/bubble"
+	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
 // The mistakes of a test in a testing/synctest bubble, each with what to write instead.
@@ -36,6 +40,8 @@ type home struct {
 	mistake  sync.Once
 	stop     func() // ends the check of the bubble
 	events   eventNames
+	requests atomic.Int64 // that show that something goes on
+	looks    atomic.Int64 // at the work of a cluster that lives
 
 	// testEnds is the context of the test, if it is outside of bubbles. Its channel is made there: one that a request in a
 	// bubble makes would end the process when the test closes it outside.
@@ -137,14 +143,66 @@ func (t *homeTransport) CloseIdleConnections() {
 	}
 }
 
-// watchBubble has the bubble of the cluster checked from outside until it ends. If its time stands still, nothing in the bubble
-// can report that, so the process ends.
+// watchBubble has the bubble of the cluster checked from outside until it ends. If its time stands still, or passes without end, nothing in the
+// bubble can report that, so the process ends.
 func (c *Cluster) watchBubble() {
-	c.home.stop = bubble.Watch(c.store.Revision, func(b bubble.Blocked) {
-		name := "fakecluster"
+	name := func() string {
 		if c.test != nil {
-			name = c.test.Name()
+			return c.test.Name()
 		}
-		panic(fmt.Sprintf("%s: %s. The goroutine that waits:\n\n%s\n", name, b.Mistake(), b.Stack))
+		return "fakecluster"
+	}
+	stopBlocked := bubble.Watch(c.store.Revision, func(b bubble.Blocked) {
+		panic(fmt.Sprintf("%s: %s. The goroutine that waits:\n\n%s\n", name(), b.Mistake(), b.Stack))
 	})
+	stopPassing := bubble.WatchPassing(idleTime, c.work, func(idle time.Duration, stack string) {
+		panic(fmt.Sprintf("%s: %s. The goroutine of the test:\n\n%s\n", name(), c.passesWithoutEnd(idle, stack), stack))
+	})
+	c.home.stop = func() {
+		stopBlocked()
+		stopPassing()
+	}
+}
+
+// idleTime is how much time has to pass in a bubble without a request of the test or its controllers until that may be a mistake.
+const idleTime = 24 * time.Hour
+
+// work is a number that changes while something goes on. In a cluster with nodes and controllers it does without end, unless they wait for held events.
+func (c *Cluster) work() int64 {
+	if c.lives() && c.heldEvents() == 0 {
+		return c.home.looks.Add(1)<<32 + c.home.requests.Load()
+	}
+	return c.home.requests.Load()
+}
+
+// heldEvents returns how many watch events are held back.
+func (c *Cluster) heldEvents() int {
+	c.mu.Lock()
+	hold := c.held
+	c.mu.Unlock()
+	if hold == nil {
+		return 0
+	}
+	return len(hold.Pending())
+}
+
+// passesWithoutEnd says what a test waits for that does not come.
+func (c *Cluster) passesWithoutEnd(idle time.Duration, stack string) string {
+	text := fmt.Sprintf("time in the synctest bubble passes without end: %d days have passed without a request of the test or its controllers, ", idle/(24*time.Hour))
+	held := c.heldEvents()
+	switch {
+	case held > 0:
+		return text + fmt.Sprintf("and c.Hold keeps back %s: deliver them, as with hold.Drain(10), or write defer hold.Release()", printable.Count(held, "watch event"))
+	case strings.Contains(stack, "net/http.(*Client)"):
+		return text + "and an HTTP request of the test is not answered: give its client a Timeout"
+	}
+	return text + "and the test waits for something that does not come: give the loop an end, or write c.WaitFor in its place"
+}
+
+// countWork counts the requests of the test and its controllers that show that something goes on. Watches begin again and leases are renewed without
+// end, and what lives in the cluster works without end.
+func (c *Cluster) countWork(req *http.Request) {
+	if req.URL.Query().Get("watch") == "" && !strings.Contains(req.URL.Path, "/leases/") && !strings.Contains(req.UserAgent(), " kubernetes/fakecluster/") {
+		c.home.requests.Add(1)
+	}
 }

@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	clientrest "k8s.io/client-go/rest"
@@ -220,6 +221,99 @@ func TestTimeStandsStill(t *testing.T) {
 		go listener.Accept()
 		time.Sleep(time.Hour)
 	})
+}
+
+func TestTimePassesWithoutEnd(t *testing.T) {
+	way := os.Getenv(passesWithoutEnd)
+	if way == "" {
+		t.Skip("TestATestWhoseTimePassesWithoutEndFails runs it in another process")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		maps := informers.NewSharedInformerFactory(c.Clientset(), 0)
+		informer := maps.Core().V1().ConfigMaps()
+		has := informer.Informer().HasSynced
+		maps.Start(t.Context().Done())
+		for !has() {
+			time.Sleep(time.Second)
+		}
+		if way == "hold" {
+			c.Hold()
+		}
+		if way != "loop" {
+			_, err := mapsOf(c.RESTConfig()).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+			must(t, err)
+		}
+		for {
+			if _, err := informer.Lister().ConfigMaps("default").Get("a"); err == nil {
+				return
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// passesWithoutEnd is the name of a variable with the way in which a test waits for ever, in a process of its own.
+const passesWithoutEnd = "FAKECLUSTER_TEST_PASSES_WITHOUT_END"
+
+// A loop that sleeps until something comes which is held back, or never comes, is found although time passes.
+func TestATestWhoseTimePassesWithoutEndFails(t *testing.T) {
+	for way, want := range map[string]string{
+		"hold": `and c\.Hold keeps back 1 watch event: deliver them, as with hold\.Drain\(10\), or write defer hold\.Release\(\)\. `,
+		"loop": `and the test waits for something that does not come: give the loop an end, or write c\.WaitFor in its place\. `,
+	} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTimePassesWithoutEnd$", "-test.timeout=5m")
+			cmd.Env = append(os.Environ(), passesWithoutEnd+"="+way)
+			out, err := cmd.CombinedOutput()
+			want := regexp.MustCompile(`panic: TestTimePassesWithoutEnd: time in the synctest bubble passes without end: \d+ days have passed without a request of the test or its controllers, ` +
+				want + `The goroutine of the test:\s+goroutine`)
+			if err == nil || !want.Match(out) || !strings.Contains(string(out), "bubble_test.go") {
+				t.Errorf("%v, output:\n%s\nwant: %s", err, out, want)
+			}
+		})
+	}
+}
+
+// leavesBehind is the name of a variable with what a test leaves behind, in a process of its own.
+const leavesBehind = "FAKECLUSTER_TEST_LEAVES_BEHIND"
+
+func TestLeavesBehind(t *testing.T) {
+	what := os.Getenv(leavesBehind)
+	if what == "" {
+		t.Skip("TestATestThatLeavesSomethingBehindSaysSo runs it in another process")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		if what == "informer" {
+			maps := informers.NewSharedInformerFactory(c.Clientset(), 0)
+			maps.Core().V1().ConfigMaps().Informer()
+			stop := make(chan struct{})
+			maps.Start(stop)
+			maps.WaitForCacheSync(stop)
+			return
+		}
+		_, err := mapsOf(c.RESTConfig()).Watch(context.Background(), metav1.ListOptions{})
+		must(t, err)
+		_, err = mapsOf(c.RESTConfig()).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+		must(t, err)
+	})
+}
+
+// The runtime ends a bubble in which something waits for ever. The log of the test says what that is before.
+func TestATestThatLeavesSomethingBehindSaysSo(t *testing.T) {
+	for what, want := range map[string]string{
+		"informer": "an informer is never stopped: start it with the context of the test, as factory.Start(t.Context().Done()). The goroutine that waits:",
+		"watch":    "a watch is never stopped: write defer w.Stop(). The goroutine that waits:",
+	} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLeavesBehind$", "-test.timeout=5m")
+		cmd.Env = append(os.Environ(), leavesBehind+"="+what)
+		out, err := cmd.CombinedOutput()
+		if want = "fakecluster: something is left in the synctest bubble that waits for ever: " + want; err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, output:\n%s\nwant: %s", what, err, out, want)
+		}
+	}
 }
 
 // Nothing in a bubble can find that its time stands still, so a check outside ends the process.

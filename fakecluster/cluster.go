@@ -22,6 +22,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/clientgo"
+	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/auth"
 	"github.com/fakecluster/fakecluster/internal/bubble"
 	"github.com/fakecluster/fakecluster/rest"
@@ -53,7 +54,8 @@ type Cluster struct {
 	closed    bool
 	// stopPanics ends that panics with other contexts are recorded; nil: they are not, or the test does it.
 	stopPanics func()
-	wrong      []error // faults that could not be injected
+	wrong      []error     // faults that could not be injected
+	held       faults.Hold // the last one; nil: none
 	attached   []*Attachment
 
 	test testing.TB // that the cluster ends with; nil: none

@@ -94,6 +94,7 @@ func (c *Cluster) endEndless(next http.Handler) http.Handler {
 	}
 	counts := &standstill{limits: c.settings.limits.standstill, objects: map[string]int{}, reads: map[string]int{}}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		c.countWork(req)
 		mistake, first := counts.count(c, req)
 		if mistake == nil {
 			next.ServeHTTP(w, req)

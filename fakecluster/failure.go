@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
 // closeWith ties the cluster to a test: it ends with the test, and fails it for faults that have never
@@ -37,6 +38,10 @@ func (c *Cluster) closeWith(t testing.TB) {
 		}
 		if err := c.Close(); err != nil {
 			t.Errorf("fakecluster: closing: %v", err)
+		}
+		if left, stack := bubble.Left(); left != "" {
+			// Only a log: a later Cleanup may end it. If none does, the runtime ends the process.
+			t.Logf("fakecluster: something is left in the synctest bubble that waits for ever: %s. The goroutine that waits:\n\n%s", left, stack)
 		}
 	})
 }

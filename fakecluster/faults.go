@@ -66,6 +66,9 @@ func (c *Cluster) Hold() faults.Hold {
 		c.blame(err)
 		return notHeld{}
 	}
+	c.mu.Lock()
+	c.held = h
+	c.mu.Unlock()
 	return h
 }
 

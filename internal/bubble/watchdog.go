@@ -108,6 +108,7 @@ func Watch(work func() int64, blocked func(Blocked)) (stop func()) {
 
 // Check checks all watched bubbles now. It is for tests, which cannot wait for the next check.
 func Check() {
+	checkPassing()
 	watched.mu.Lock()
 	all := slices.Clone(watched.all)
 	done := make([]int64, len(all))

@@ -1,0 +1,134 @@
+package bubble
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// passingChecks is how many checks in a row have to find that a bubble does nothing while its time passes.
+	passingChecks = 10
+	// passingPauses is in how many of them its time has passed.
+	passingPauses = 2
+	// longestPause ends the timers of a bubble that has nothing else to wait for, so that the runtime reports its deadlock.
+	longestPause = 100 * 365 * 24 * time.Hour
+)
+
+// passing is a bubble whose time may pass without end.
+type passing struct {
+	bubble  string
+	work    func() int64
+	endless func(time.Duration, string)
+
+	idle   atomic.Int64 // how long nothing was done, in the bubble's time
+	pauses atomic.Int64 // how often that was found
+
+	mu    sync.Mutex
+	timer *time.Timer
+	ended bool
+
+	done           int64 // what work returned at the last check
+	seen           int64 // pauses then
+	checks, passed int   // in a row that found that nothing was done, and those that found that time had passed
+}
+
+var passings struct {
+	mu  sync.Mutex
+	all []*passing
+}
+
+// WatchPassing watches the bubble of the caller until stop is called. endless is called at most once, outside of the bubble, if nothing is done in the
+// bubble while its time passes and the real time, too: a loop that sleeps until something happens that never does. work returns a number that changes
+// when something is done. pause is how much time of the bubble has to pass before that is looked at. endless gets how long nothing was done,
+// and the stack of the goroutine of the test. Outside of a bubble, WatchPassing does nothing.
+func WatchPassing(pause time.Duration, work func() int64, endless func(idle time.Duration, stack string)) (stop func()) {
+	if !Inside() {
+		return func() {}
+	}
+	header := goroutineHeader.FindStringSubmatch(stacks(false))
+	if header == nil {
+		return func() {} // the format of stacks has changed
+	}
+	p := &passing{bubble: header[3], work: work, endless: endless}
+	p.wait(pause, pause, 0, work())
+	passings.mu.Lock()
+	defer passings.mu.Unlock()
+	passings.all = append(passings.all, p)
+	return func() {
+		p.mu.Lock()
+		p.ended = true
+		p.timer.Stop()
+		p.mu.Unlock()
+		passings.mu.Lock()
+		defer passings.mu.Unlock()
+		passings.all = slices.DeleteFunc(passings.all, func(other *passing) bool { return other == p })
+	}
+}
+
+// wait looks after a pause whether something was done. Each pause without is twice as long as the last, so that a bubble which only waits for these is
+// in a deadlock soon.
+func (p *passing) wait(first, pause, idle time.Duration, done int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended || pause > longestPause {
+		return
+	}
+	p.timer = time.AfterFunc(pause, func() {
+		if now := p.work(); now != done {
+			p.wait(first, first, 0, now)
+			return
+		}
+		p.idle.Store(int64(idle + pause))
+		p.pauses.Add(1)
+		p.wait(first, 2*pause, idle+pause, done)
+	})
+}
+
+// checkPassing checks the bubbles of WatchPassing.
+func checkPassing() {
+	passings.mu.Lock()
+	all := slices.Clone(passings.all)
+	passings.mu.Unlock()
+	for _, p := range all {
+		if !p.check() {
+			continue
+		}
+		passings.mu.Lock()
+		there := slices.Contains(passings.all, p)
+		passings.all = slices.DeleteFunc(passings.all, func(other *passing) bool { return other == p })
+		passings.mu.Unlock()
+		if there {
+			p.endless(time.Duration(p.idle.Load()), stackOfTest(p.bubble))
+		}
+	}
+}
+
+// check reports whether nothing is done while time passes.
+func (p *passing) check() bool {
+	done, pauses := p.work(), p.pauses.Load()
+	if done != p.done {
+		p.done, p.seen, p.checks, p.passed = done, pauses, 0, 0
+		return false
+	}
+	p.checks++
+	if pauses != p.seen {
+		p.seen = pauses
+		p.passed++
+	}
+	return p.checks >= passingChecks && p.passed >= passingPauses
+}
+
+// stackOfTest returns the stack of the goroutine that runs the test of a bubble; empty: it has ended.
+func stackOfTest(bubble string) string {
+	for stack := range strings.SplitSeq(stacks(true), "\n\n") {
+		if header := goroutineHeader.FindStringSubmatch(stack); header != nil && header[3] == bubble && strings.Contains(stack, "\ntesting.tRunner(") &&
+			!strings.HasPrefix(header[2], "synctest.Run") { // the test outside
+
+			return strings.TrimSpace(stack)
+		}
+	}
+	return ""
+}

@@ -2,8 +2,11 @@ package controllerruntime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -42,10 +45,38 @@ func contains(err error, rule func(error) bool) bool {
 }
 
 // advisingCache is a cache that logs why it has no informer for a kind. The errors of a source of a controller reach only the logger of the process, and its manager
-// waits for two minutes.
+// waits for two minutes. Reads wait until the manager has started it.
 type advisingCache struct {
 	cache.Cache
-	log func(line string)
+	log     func(line string)
+	running *atomic.Bool // the manager
+}
+
+// Get implements client.Reader.
+func (c advisingCache) Get(ctx context.Context, key client.ObjectKey, obj client.Object, options ...client.GetOption) error {
+	return c.whenStarted(ctx, func() error { return c.Cache.Get(ctx, key, obj, options...) })
+}
+
+// List implements client.Reader.
+func (c advisingCache) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	return c.whenStarted(ctx, func() error { return c.Cache.List(ctx, list, options...) })
+}
+
+// whenStarted reads again while the manager runs and has not started its cache yet: Run returns before that.
+func (c advisingCache) whenStarted(ctx context.Context, read func() error) error {
+	for {
+		err := read()
+		if _, early := errors.AsType[*cache.ErrCacheNotStarted](err); !early || !c.running.Load() {
+			return err
+		}
+		pause := time.NewTimer(time.Millisecond)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return err
+		}
+	}
 }
 
 // GetInformer implements cache.Informers.
@@ -69,7 +100,7 @@ func (c advisingCache) failed(of string, err error) {
 }
 
 // advising returns a function that makes such caches.
-func advising(newCache cache.NewCacheFunc, log func(line string)) cache.NewCacheFunc {
+func advising(newCache cache.NewCacheFunc, log func(line string), running *atomic.Bool) cache.NewCacheFunc {
 	if newCache == nil {
 		newCache = cache.New
 	}
@@ -78,6 +109,6 @@ func advising(newCache cache.NewCacheFunc, log func(line string)) cache.NewCache
 		if err != nil {
 			return nil, err
 		}
-		return advisingCache{c, log}, nil
+		return advisingCache{c, log, running}, nil
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -83,7 +84,8 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 		hooks = newWebhooks()
 		s.manager.WebhookServer = hooks
 	}
-	s.manager.NewCache = advising(s.manager.NewCache, func(line string) { log.write(line, "") })
+	running := &atomic.Bool{}
+	s.manager.NewCache = advising(s.manager.NewCache, func(line string) { log.write(line, "") }, running)
 	mgr, err := s.newManager(s.config, setup)
 	if err != nil {
 		tb.Fatalf("controllerruntime: %v", err)
@@ -103,8 +105,10 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
+	running.Store(true)
 	go func() {
 		defer close(stopped)
+		defer running.Store(false)
 		if err := mgr.Start(ctx); err != nil {
 			tb.Errorf("controllerruntime: the manager: %v", advised(err))
 		}

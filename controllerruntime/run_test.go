@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -106,6 +107,24 @@ func TestRunInsideAndOutsideOfABubble(t *testing.T) {
 			greets(t, fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithWebhookPaths(folder)))
 		})
 	})
+}
+
+// The client of the manager may read as soon as Run has returned, before the cache has started. Of a manager that does not run it gets the error.
+func TestTheClientWaitsForTheCache(t *testing.T) {
+	for range 20 {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		var early error
+		mgr := controllerruntime.Run(t, c, func(mgr ctrl.Manager) error {
+			early = mgr.GetClient().Get(t.Context(), client.ObjectKey{Name: "default"}, &corev1.Namespace{})
+			return setup(mgr)
+		})
+		if err := mgr.GetClient().Get(t.Context(), client.ObjectKey{Name: "default"}, &corev1.Namespace{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := errors.AsType[*cache.ErrCacheNotStarted](early); !ok {
+			t.Fatalf("in setup: %v", early)
+		}
+	}
 }
 
 // A webhook that the manager does not serve is named in the log, with those that it serves.

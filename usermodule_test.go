@@ -29,6 +29,8 @@ func TestAUsersModuleStaysHealthy(t *testing.T) {
 	for name, text := range map[string]string{
 		"go.mod": "module example.com/operator\n\ngo 1.26.0\n\n" +
 			"require github.com/fakecluster/fakecluster v0.0.0\n\nreplace github.com/fakecluster/fakecluster => " + root + "\n",
+		// A module that go.mod does not name: tidy must take fakecluster's version, and not the latest one.
+		"operator.go": "package operator\n\nimport _ \"github.com/go-logr/logr\"\n",
 		"operator_test.go": `package operator
 
 import (
@@ -64,5 +66,19 @@ func TestOperator(t *testing.T) {
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("go %s: %v\n%s", arguments, err, out)
 		}
+	}
+	versions := map[string]string{}
+	for _, module := range []string{folder, root} {
+		command := exec.Command("go", "list", "-m", "github.com/go-logr/logr")
+		command.Dir = module
+		command.Env = append(os.Environ(), "GOWORK=off")
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		versions[module] = string(out)
+	}
+	if versions[folder] != versions[root] {
+		t.Errorf("the module has %s, and fakecluster %s: Kubernetes is compiled anew", versions[folder], versions[root])
 	}
 }

@@ -67,7 +67,7 @@ type dataFile struct {
 // file may be one that Cluster.Snapshot has written.
 //
 // It is an error if another running cluster uses the file, if it is not a data file or is a symbolic
-// link, if a newer fakecluster has written it, or if it is damaged. A tail that was incomplete when
+// link, if it is empty, if a newer fakecluster has written it, or if it is damaged. A tail that was incomplete when
 // the power failed is cut off; klog says so, and where a copy of it is. A fork of the cluster is in
 // memory only. With WithSnapshot, a new file begins with the snapshot. The file grows until more than
 // half of it is history that the cluster has forgotten; then it is rewritten. If the disk is full,

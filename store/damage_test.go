@@ -231,12 +231,15 @@ func TestFilesWithoutAMarkOpen(t *testing.T) {
 	equal(t, "files", len(names(t, filepath.Dir(path))), 2)
 }
 
-// A file that is there and empty counts as new. That may be all that is left of one, so it is reported.
-func TestAnEmptyFileIsReported(t *testing.T) {
-	var reported reports
+// A file that is there and empty may be all that is left of one, so it is refused and not changed.
+func TestAnEmptyFileIsRefused(t *testing.T) {
 	path := beside(t, nil)
-	closed(t, inFile(t, path, Options{}, FileOptions{Report: reported.add}))
-	closed(t, inFile(t, path, Options{}, FileOptions{Report: reported.add}))
-	closed(t, inFile(t, filepath.Join(t.TempDir(), "new"), Options{}, FileOptions{Report: reported.add}))
-	equal(t, "reports", reported, reports{"data file " + path + ": it exists and is empty, so a new cluster begins in it"})
+	for range 2 {
+		_, err := OpenFile(path, Options{}, FileOptions{})
+		equal(t, "error", fmt.Sprint(err), "data file "+path+": it exists and is empty, as if its data had been lost: remove it to begin a new cluster")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, inFile(t, path, Options{}, FileOptions{}))
 }

@@ -429,9 +429,6 @@ func TestAFileBeginsWithASnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "data")
-	if err := os.WriteFile(path, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
 	for want := range int64(3) {
 		f := inFile(t, path, Options{}, FileOptions{From: snap})
 		equal(t, "revision", f.Revision(), snap.Revision()+want)

@@ -18,8 +18,7 @@ type FileOptions struct {
 	// it.
 	From *Snapshot
 	// Report is called with what happens to the file, beside the error of the call that meets it, if any: that
-	// OpenFile has cut off an incomplete tail, and where a copy of it is; that a file that counts as new was there
-	// and empty; that the file takes no more writes (a [*FileError]). It must not call the store. Nil: nothing is
+	// OpenFile has cut off an incomplete tail, and where a copy of it is; that the file takes no more writes (a [*FileError]). It must not call the store. Nil: nothing is
 	// reported.
 	Report func(error)
 }
@@ -28,11 +27,10 @@ type FileOptions struct {
 // next OpenFile continues with it, at the same revision and with the same history. The caller closes
 // it.
 //
-// OpenFile creates a file that does not exist, with the right to read it for its owner only. An empty
-// file counts as new. If a power failure has left the last writes incomplete, OpenFile cuts them off and
+// OpenFile creates a file that does not exist, with the right to read it for its owner only. If a power failure has left the last writes incomplete, OpenFile cuts them off and
 // keeps a copy of what it cuts in a new file beside it, whose name ends in ".cut-" and the offset.
-// OpenFile refuses a file that another store has open, that does not have the data of a store, that a newer
-// version has written, or that has been damaged: what was there at the last sync, or when the file was
+// OpenFile refuses a file that another store has open, that is empty, which may be all that is left of one, that does not have the data of a store,
+// that a newer version has written, or that has been damaged: what was there at the last sync, or when the file was
 // closed, has to be there still. It does not follow a
 // symbolic link. The file must not be in a folder that other users can write to.
 //
@@ -57,6 +55,9 @@ func OpenFile(path string, o Options, f FileOptions) (*Store, error) {
 	return s, nil
 }
 
+// errEmptyFile is the error of a file that was there and has nothing.
+var errEmptyFile = errors.New("it exists and is empty, as if its data had been lost: remove it to begin a new cluster")
+
 func openFile(path string, o Options, options FileOptions) (*Store, error) {
 	at, err := filepath.Abs(path) // the folder of the process may change
 	if err != nil {
@@ -72,7 +73,7 @@ func openFile(path string, o Options, options FileOptions) (*Store, error) {
 		return nil, errors.Join(err, locked.Close())
 	}
 	if before != nil && is.Size() == 0 {
-		options.Report(fmt.Errorf("data file %s: it exists and is empty, so a new cluster begins in it", path))
+		return nil, errors.Join(errEmptyFile, locked.Close())
 	}
 	f := &file{path: path, at: at, is: is, sync: options.Sync, report: options.Report, slack: usualSlack, handle: locked}
 	s, err := resume(f, locked, o, options.From)

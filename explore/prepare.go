@@ -348,7 +348,7 @@ func (e *operatorExploration) findNeeds(s *seed, samples []*unstructured.Unstruc
 func objectsIn(c *fakecluster.Cluster) (map[string]string, error) {
 	present := map[string]string{}
 	lists, err := discovery.ServerPreferredResources(c.Discovery())
-	if err != nil {
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // the kinds of an aggregated API that is not available are left out
 		return nil, err
 	}
 	for _, list := range lists {

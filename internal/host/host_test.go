@@ -489,6 +489,20 @@ func TestMistakesAreRejected(t *testing.T) {
 }
 
 // Clusters end with the connection of their session, and those of other sessions go on.
+// A kind is found by its name alone, also while an aggregated API is not available.
+func TestAKindIsFoundWithoutAnAggregatedAPI(t *testing.T) {
+	c := newClient(t)
+	made := c.start(`{"session": "SESSION", "objects": [
+		{"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": "v1beta1.metrics.k8s.io"}, "spec": {"group": "metrics.k8s.io", "version": "v1beta1",
+			"groupPriorityMinimum": 100, "versionPriority": 100, "insecureSkipTLSVerify": true, "service": {"namespace": "kube-system", "name": "metrics-server"}}},
+		{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "things.example.com"}, "spec": {"group": "example.com", "scope": "Cluster",
+			"names": {"plural": "things", "kind": "Thing"}, "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}]}},
+		{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}}]}`)
+	if history := do[host.History](c, "GET /v1/clusters/{cluster}/history?kind=Thing&name=a", made.Cluster, "").Revisions; len(history) != 1 {
+		t.Errorf("the history is %+v", history)
+	}
+}
+
 func TestClustersEndWithTheirSession(t *testing.T) {
 	one := newClient(t)
 	other := openSession(t, one.host)

@@ -132,7 +132,7 @@ func (c *cluster) discover(name string) (groups map[string]bool, found schema.Gr
 		return nil, found, err
 	}
 	lists, err := client.ServerPreferredResources()
-	if err != nil {
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // the kinds of an aggregated API that is not available are left out
 		return nil, found, err
 	}
 	groups = map[string]bool{}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -79,17 +80,25 @@ func (f changes) ignoredChildren(c Source, stats inspect.Stats, requests []inspe
 			found[k] = i
 		}
 	}
-	for k, i := range found {
+	// The newest is the one that a test most likely waits for.
+	unanswered := slices.SortedFunc(maps.Keys(found), func(a, b kind) int {
+		return cmp.Or(cmp.Compare(found[b].last.Request, found[a].last.Request), strings.Compare(found[a].name, found[b].name))
+	})
+	for _, k := range unanswered {
+		i := found[k]
 		if handled[k] {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s %s has created %s for a %s, and got %s of them by others, the last to %s by %s, and sent no request: write %s when you build the controller",
+		lines = append(lines, fmt.Sprintf("%s %s has created %s for a %s, and got %s of them by others, the last to %s by %s, and sent no request within %v: "+
+			"if such a change has to call the controller, check that it is built with %s; if it is, the controller has found nothing to do",
 			c.after(i.last.Time), c.clientOf(k.who.user, k.who.name), inspect.ObjectName(k.of.Group, k.of.Names.Plural, "", "", ""), k.owner, printable.Count(i.changes, "change"),
-			strings.TrimSpace(i.name), c.clientOf(i.last.User, i.last.UserAgent), owns(k.of)))
+			strings.TrimSpace(i.name), c.clientOf(i.last.User, i.last.UserAgent), reactionTime, owns(k.of)))
 	}
-	slices.Sort(lines)
 	return lines
 }
+
+// reactionTime is how long after a change a request may be a reaction to it. A controller is called at once; what comes later has another reason.
+const reactionTime = 5 * time.Second
 
 // reacts reports whether a program has sent a request after a change that may be its reaction: a write, or a read that cannot be that of
 // the test that made the change.
@@ -99,7 +108,7 @@ func (c Source) reacts(requests []inspect.Request, who program, to history.Write
 		if q.Number <= to.Request {
 			return false
 		}
-		if programOf(q.User, q.UserAgent) != who || q.Verb == "watch" || q.Resource == "" || q.Resource == "leases" || q.Resource == "events" {
+		if q.Time.Sub(to.Time) > reactionTime || programOf(q.User, q.UserAgent) != who || q.Verb == "watch" || q.Resource == "" || q.Resource == "leases" || q.Resource == "events" {
 			continue
 		}
 		if writesObjects(q.Verb) || who != programOf(to.User, to.UserAgent) {

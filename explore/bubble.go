@@ -33,10 +33,14 @@ func (e *operatorExploration) inBubble(out *outcome, run func(testing.TB)) {
 		out.run.setBubble(bubbleOf())
 		// Before the cluster is there, which would report a subject as if it were a test.
 		defer bubble.Watch(out.run.work, out.run.standsStill)()
+		defer bubble.WatchPassing(idleTime, out.run.work, out.run.passesWithoutEnd)()
 		run(t)
 		time.Sleep(time.Hour) // what ends by itself has ended then
 	})
 }
+
+// idleTime is how much time of a bubble has to pass without a request of the operator until that may be a loop without end.
+const idleTime = 48 * time.Hour
 
 // standstill says what is wrong with an operator that waits for something outside of the bubble.
 func standstill(b bubble.Blocked) string {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -66,6 +67,29 @@ func TestGoroutinesLeftByARunAreReported(t *testing.T) {
 	out := runChild(t, ".", "TestChildLeavesGoroutineOfRun")
 	want := `(?s)explore: the test fails without any fault:.*goroutines are left that wait for ever: what the test or a controller starts has to end with the context of c\.Control, .*child_test\.go:\d+`
 	if !regexp.MustCompile(want).MatchString(out) {
+		t.Error(out)
+	}
+}
+
+func TestChildIgnoresItsContext(t *testing.T) {
+	if os.Getenv(child) == "" {
+		t.Skip("it is for TestAControllerThatIgnoresItsContextIsNamed")
+	}
+	explore.Run(t, func(_ testing.TB, c *explore.Cluster) {
+		control(c, func(context.Context) error {
+			for {
+				time.Sleep(time.Second)
+			}
+		})
+	})
+}
+
+// A controller that goes on after its context has ended keeps the bubble of its run for ever, which only the end of the process can end.
+func TestAControllerThatIgnoresItsContextIsNamed(t *testing.T) {
+	out := runChild(t, ".", "TestChildIgnoresItsContext")
+	const want = "panic: explore: TestChildIgnoresItsContext: the controller c ignores its context: it has not stopped a day after that has ended, so the run cannot end. " +
+		"Return when ctx.Done() is closed, and sleep with a timer beside it: select { case <-ctx.Done(): return nil; case <-time.After(pause): }"
+	if !strings.Contains(out, want) {
 		t.Error(out)
 	}
 }

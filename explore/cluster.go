@@ -56,6 +56,8 @@ type run struct {
 	earlier int // requests of controllers in the clusters that this one goes on from
 
 	still chan bubble.Blocked // a goroutine that waits for something outside of the bubble
+	// endless gets why the trial of an operator does not end; nil: the run is that of a test.
+	endless chan problem
 
 	mu          sync.Mutex
 	bubble      string // its name; empty: none
@@ -262,9 +264,33 @@ func (l *instance) stop() {
 	case <-timer.C:
 		l.of.run.t.Errorf("the controller %s has not stopped %v after its context ended", l.of.name, within)
 		if !l.of.run.realTime {
-			<-l.done // a bubble cannot end before
+			l.awaitEnd() // a bubble cannot end before
 		}
 	}
+}
+
+// ignoredFor is how long a controller may go on after its context has ended until that can only be without end.
+const ignoredFor = 24 * time.Hour
+
+// awaitEnd waits for a controller that is late. One that does not end keeps its bubble for ever: an exploration of an operator leaves that trial alone, and a
+// test can only be ended with its process.
+func (l *instance) awaitEnd() {
+	timer := time.NewTimer(ignoredFor)
+	defer timer.Stop()
+	select {
+	case <-l.done:
+		return
+	case <-timer.C:
+	}
+	what := fmt.Sprintf("the controller %s ignores its context: it has not stopped a day after that has ended, so the run cannot end. Return when ctx.Done() is closed, "+
+		"and sleep with a timer beside it: select { case <-ctx.Done(): return nil; case <-time.After(pause): }", l.of.name)
+	r := l.of.run
+	if r.endless == nil {
+		go panic("explore: " + r.t.Name() + ": " + what)
+	} else {
+		r.noteEndless(problem{oracle: Converges, key: "ignores its context", step: -1, stuck: true, what: what})
+	}
+	<-l.done
 }
 
 // end stops all controllers.

@@ -44,6 +44,9 @@ func (e *operatorExploration) play(tr trial) *outcome {
 			}
 			e.stuck.Add(1)
 			return &outcome{run: e.newRun(), problems: []problem{{oracle: Converges, key: "stuck " + lineOfStack(b.Stack), step: -1, stuck: true, what: standstill(b), detail: b.Stack}}}
+		case p := <-out.run.endless:
+			e.stuck.Add(1)
+			return &outcome{run: e.newRun(), problems: []problem{p}}
 		case <-look.C:
 		}
 		now := time.Now()
@@ -74,6 +77,20 @@ func (e *operatorExploration) stuckIn(r *run, passed time.Duration) *outcome {
 func (r *run) standsStill(b bubble.Blocked) {
 	select {
 	case r.still <- b:
+	default: // one is noted
+	}
+}
+
+// passesWithoutEnd notes that nothing ends a trial, although its time passes.
+func (r *run) passesWithoutEnd(idle time.Duration, stack string) {
+	r.noteEndless(problem{oracle: Converges, key: "endless", step: -1, stuck: true, detail: stack,
+		what: fmt.Sprintf("the trial does not end: %d days have passed in it without a request of the operator, which has a loop that does not end with the context of Subject.Run", idle/(24*time.Hour))})
+}
+
+// noteEndless notes a problem because of which a trial does not end.
+func (r *run) noteEndless(p problem) {
+	select {
+	case r.endless <- p:
 	default: // one is noted
 	}
 }

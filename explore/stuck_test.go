@@ -40,6 +40,29 @@ func TestATrialThatIsStuckIsAFinding(t *testing.T) {
 	}
 }
 
+// An operator that goes on after its context has ended is a finding, and the exploration goes on.
+func TestAnOperatorThatIgnoresItsContextIsAFinding(t *testing.T) {
+	var starts atomic.Int64
+	var ended atomic.Bool
+	defer ended.Store(true)
+	s := gadgetOperator{}.subject()
+	run := s.Run
+	s.Run = func(ctx context.Context, config *rest.Config) error {
+		err := run(ctx, config)
+		if starts.Add(1) == 4 {
+			for !ended.Load() {
+				time.Sleep(time.Second)
+			}
+		}
+		return err
+	}
+	s.Trials = 12
+	found := explore.FindWithin(t, s, time.Minute)
+	if len(found.Findings) != 1 || !strings.Contains(found.Findings[0].Report, "ignores its context: it has not stopped a day after that has ended, so the run cannot end.") {
+		t.Fatalf("%s: %+v", found, found.Findings)
+	}
+}
+
 // Trials that are stuck keep processors busy, so the third ends the exploration, and the summary says so.
 func TestTheThirdTrialThatIsStuckEndsTheExploration(t *testing.T) {
 	var starts atomic.Int64

@@ -212,7 +212,7 @@ func (e *operatorExploration) playToEnd(tr trial, out *outcome) {
 
 // newRun returns a run without faults, whose cluster and test are still to be set.
 func (e *operatorExploration) newRun() *run {
-	r := &run{stacks: true, still: make(chan bubble.Blocked, 1), counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
+	r := &run{stacks: true, still: make(chan bubble.Blocked, 1), endless: make(chan problem, 1), counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
 	if r.realTime = e.subject.RealTime > 0; !r.realTime {
 		r.pace = &pace{}
 	}

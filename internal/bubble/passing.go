@@ -43,7 +43,8 @@ var passings struct {
 // WatchPassing watches the bubble of the caller until stop is called. endless is called at most once, outside of the bubble, if nothing is done in the
 // bubble while its time passes and the real time, too: a loop that sleeps until something happens that never does. work returns a number that changes
 // when something is done. pause is how much time of the bubble has to pass before that is looked at. endless gets how long nothing was done,
-// and the stack of the goroutine of the test. Outside of a bubble, WatchPassing does nothing.
+// and the stack of the goroutine of the test. If a bubble is watched several times, the first one counts until its stop. Outside of a bubble, WatchPassing does
+// nothing.
 func WatchPassing(pause time.Duration, work func() int64, endless func(idle time.Duration, stack string)) (stop func()) {
 	if !Inside() {
 		return func() {}
@@ -92,13 +93,18 @@ func checkPassing() {
 	passings.mu.Lock()
 	all := slices.Clone(passings.all)
 	passings.mu.Unlock()
+	var checked []string // bubbles
 	for _, p := range all {
+		if slices.Contains(checked, p.bubble) {
+			continue
+		}
+		checked = append(checked, p.bubble)
 		if !p.check() {
 			continue
 		}
 		passings.mu.Lock()
 		there := slices.Contains(passings.all, p)
-		passings.all = slices.DeleteFunc(passings.all, func(other *passing) bool { return other == p })
+		passings.all = slices.DeleteFunc(passings.all, func(other *passing) bool { return other.bubble == p.bubble })
 		passings.mu.Unlock()
 		if there {
 			p.endless(time.Duration(p.idle.Load()), stackOfTest(p.bubble))

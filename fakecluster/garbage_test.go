@@ -301,3 +301,27 @@ func writeAndCollect(t *testing.T, c *fakecluster.Cluster) {
 		}
 	}
 }
+
+// A reference to an owner in another namespace is no reference: the object is garbage, and an Event says why it has gone. One to an owner that is
+// nowhere has no Event.
+func TestAnOwnerInAnotherNamespaceIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess(), withCollection())
+		elsewhere := configMap("owner")
+		elsewhere.SetNamespace("kube-system")
+		owner := create(t, c.Dynamic().Resource(configMaps).Namespace("kube-system"), elsewhere)
+		cms := c.Dynamic().Resource(configMaps).Namespace("default")
+		child := create(t, cms, ownedBy(configMap("child"), owner))
+		nowhere := owner.DeepCopy()
+		nowhere.SetUID("none")
+		create(t, cms, ownedBy(configMap("other"), nowhere))
+		equal(t, "ConfigMaps", names(list(t, cms)), []string{})
+		events := list(t, c.Dynamic().Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace("default"))
+		equal(t, "the number of Events", len(events.Items), 1)
+		event := events.Items[0].Object
+		involved, _, _ := unstructured.NestedStringMap(event, "involvedObject")
+		equal(t, "the object", involved, map[string]string{"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "child", "uid": string(child.GetUID())})
+		equal(t, "the reason", event["reason"], any("OwnerRefInvalidNamespace"))
+		equal(t, "the message", event["message"], any(fmt.Sprintf(`ownerRef [v1/ConfigMap, namespace: default, name: owner, uid: %s] does not exist in namespace "default"`, owner.GetUID())))
+	})
+}

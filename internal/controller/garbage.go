@@ -226,6 +226,9 @@ func (g *collector) decide(s *step, it *owned) (decided bool, err error) {
 	if err != nil || owners.unknown {
 		return false, err
 	}
+	if err := g.report(s, it, owners.dangling); err != nil {
+		return false, err
+	}
 	return true, g.evaluate(s, it, owners)
 }
 

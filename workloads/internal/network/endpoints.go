@@ -93,9 +93,9 @@ func (n *Network) usable(t target) []netip.AddrPort {
 
 // Server is a pod behind a port of a Service.
 type Server struct {
-	Pod     *corev1.Pod
-	Image   string // of the container that declares the port, or of the first one
-	Listens bool   // at the port
+	Listens bool        // at the port
+	Pod     *corev1.Pod // nil if it listens
+	Image   string      // of the container that declares the port, or of the first one
 }
 
 // Servers returns the pods that may answer at a port of a Service.
@@ -114,9 +114,13 @@ func (n *Network) Servers(namespace, service string, port int32) []Server {
 	var servers []Server
 	for _, endpoint := range n.usable(target{service: s, port: &s.Spec.Ports[at], family: s.Spec.IPFamilies[0]}) {
 		stack := n.stacks[endpoint.Addr()]
+		if stack != nil && stack.listener(endpoint) != nil {
+			servers = append(servers, Server{Listens: true})
+			continue
+		}
 		for host := range n.hosts {
 			if c := declaring(host.pod, endpoint.Port()); host.stack == stack && (c != nil || !host.pod.Spec.HostNetwork) {
-				servers = append(servers, Server{host.pod, cmp.Or(c, &host.pod.Spec.Containers[0]).Image, stack.listener(endpoint) != nil})
+				servers = append(servers, Server{Pod: host.pod, Image: cmp.Or(c, &host.pod.Spec.Containers[0]).Image})
 			}
 		}
 	}

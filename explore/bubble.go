@@ -33,7 +33,7 @@ func (e *operatorExploration) inBubble(out *outcome, run func(testing.TB)) {
 		out.run.setBubble(bubbleOf())
 		// Before the cluster is there, which would report a subject as if it were a test.
 		defer bubble.Watch(out.run.work, out.run.standsStill)()
-		defer bubble.WatchPassing(idleTime, out.run.work, out.run.passesWithoutEnd)()
+		defer bubble.WatchPassing(idleTime, func() {}, out.run.work, out.run.passesWithoutEnd)()
 		run(t)
 		time.Sleep(time.Hour) // what ends by itself has ended then
 	})

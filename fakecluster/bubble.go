@@ -42,6 +42,7 @@ type home struct {
 	events   eventNames
 	requests atomic.Int64 // that show that something goes on
 	looks    atomic.Int64 // at the work of a cluster that lives
+	held     atomic.Int64 // watch events that were held back at the last look
 
 	// testEnds is the context of the test, if it is outside of bubbles. Its channel is made there: one that a request in a
 	// bubble makes would end the process when the test closes it outside.
@@ -155,7 +156,7 @@ func (c *Cluster) watchBubble() {
 	stopBlocked := bubble.Watch(c.store.Revision, func(b bubble.Blocked) {
 		panic(fmt.Sprintf("%s: %s. The goroutine that waits:\n\n%s\n", name(), b.Mistake(), b.Stack))
 	})
-	stopPassing := bubble.WatchPassing(idleTime, c.work, func(idle time.Duration, stack string) {
+	stopPassing := bubble.WatchPassing(idleTime, c.lookAtHeld, c.work, func(idle time.Duration, stack string) {
 		panic(fmt.Sprintf("%s: %s. The goroutine of the test:\n\n%s\n", name(), c.passesWithoutEnd(idle, stack), stack))
 	})
 	c.home.stop = func() {
@@ -169,27 +170,26 @@ const idleTime = 24 * time.Hour
 
 // work is a number that changes while something goes on. In a cluster with nodes and controllers it does without end, unless they wait for held events.
 func (c *Cluster) work() int64 {
-	if c.lives() && c.heldEvents() == 0 {
+	if c.lives() && c.home.held.Load() == 0 {
 		return c.home.looks.Add(1)<<32 + c.home.requests.Load()
 	}
 	return c.home.requests.Load()
 }
 
-// heldEvents returns how many watch events are held back.
-func (c *Cluster) heldEvents() int {
+// lookAtHeld counts the watch events that are held back. Only the bubble may look at them.
+func (c *Cluster) lookAtHeld() {
 	c.mu.Lock()
 	hold := c.held
 	c.mu.Unlock()
-	if hold == nil {
-		return 0
+	if hold != nil {
+		c.home.held.Store(int64(len(hold.Pending())))
 	}
-	return len(hold.Pending())
 }
 
 // passesWithoutEnd says what a test waits for that does not come.
 func (c *Cluster) passesWithoutEnd(idle time.Duration, stack string) string {
 	text := fmt.Sprintf("time in the synctest bubble passes without end: %d days have passed without a request of the test or its controllers, ", idle/(24*time.Hour))
-	held := c.heldEvents()
+	held := int(c.home.held.Load())
 	switch {
 	case held > 0:
 		return text + fmt.Sprintf("and c.Hold keeps back %s: deliver them, as with hold.Drain(10), or write defer hold.Release()", printable.Count(held, "watch event"))

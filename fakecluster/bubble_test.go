@@ -298,6 +298,7 @@ func TestLeavesBehind(t *testing.T) {
 		must(t, err)
 		_, err = mapsOf(c.RESTConfig()).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
 		must(t, err)
+		synctest.Wait() // for the event, which nobody takes
 	})
 }
 

@@ -20,6 +20,7 @@ const (
 // passing is a bubble whose time may pass without end.
 type passing struct {
 	bubble  string
+	look    func()
 	work    func() int64
 	endless func(time.Duration, string)
 
@@ -42,10 +43,10 @@ var passings struct {
 
 // WatchPassing watches the bubble of the caller until stop is called. endless is called at most once, outside of the bubble, if nothing is done in the
 // bubble while its time passes and the real time, too: a loop that sleeps until something happens that never does. work returns a number that changes
-// when something is done. pause is how much time of the bubble has to pass before that is looked at. endless gets how long nothing was done,
+// when something is done; it is called in the bubble and outside, so it must not use channels of the bubble. look is called in the bubble, before work. pause is how much time of the bubble has to pass before that is looked at. endless gets how long nothing was done,
 // and the stack of the goroutine of the test. If a bubble is watched several times, the first one counts until its stop. Outside of a bubble, WatchPassing does
 // nothing.
-func WatchPassing(pause time.Duration, work func() int64, endless func(idle time.Duration, stack string)) (stop func()) {
+func WatchPassing(pause time.Duration, look func(), work func() int64, endless func(idle time.Duration, stack string)) (stop func()) {
 	if !Inside() {
 		return func() {}
 	}
@@ -53,7 +54,7 @@ func WatchPassing(pause time.Duration, work func() int64, endless func(idle time
 	if header == nil {
 		return func() {} // the format of stacks has changed
 	}
-	p := &passing{bubble: header[3], work: work, endless: endless}
+	p := &passing{bubble: header[3], look: look, work: work, endless: endless}
 	p.wait(pause, pause, 0, work())
 	passings.mu.Lock()
 	defer passings.mu.Unlock()
@@ -78,6 +79,7 @@ func (p *passing) wait(first, pause, idle time.Duration, done int64) {
 		return
 	}
 	p.timer = time.AfterFunc(pause, func() {
+		p.look()
 		if now := p.work(); now != done {
 			p.wait(first, first, 0, now)
 			return

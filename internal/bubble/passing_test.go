@@ -16,11 +16,11 @@ func TestTimeThatPassesWithoutEndIsReported(t *testing.T) {
 	var idle time.Duration
 	var stack string
 	synctest.Test(t, func(t *testing.T) {
-		defer WatchPassing(day, func() int64 { return 1 }, func(found time.Duration, at string) {
+		defer WatchPassing(day, func() {}, func() int64 { return 1 }, func(found time.Duration, at string) {
 			idle, stack = found, at
 			reports.Add(1)
 		})()
-		defer WatchPassing(day, func() int64 { return 1 }, func(time.Duration, string) { t.Error("the second one is called, too") })()
+		defer WatchPassing(day, func() {}, func() int64 { return 1 }, func(time.Duration, string) { t.Error("the second one is called, too") })()
 		for range 2*passingChecks + 1 {
 			time.Sleep(40 * day)
 			checkPassing() // in place of the timer of the process
@@ -51,7 +51,7 @@ func TestTimeThatPassesAsItShould(t *testing.T) {
 		t.Run(test.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var work atomic.Int64
-				defer WatchPassing(day, work.Load, func(time.Duration, string) { t.Error("it is reported") })()
+				defer WatchPassing(day, func() {}, work.Load, func(time.Duration, string) { t.Error("it is reported") })()
 				for i := range 3 * passingChecks {
 					test.check(i, &work)
 					checkPassing()
@@ -70,7 +70,7 @@ func TestADeadlockIsStillFound(t *testing.T) {
 		passings.all = nil
 	}()
 	synctest.Test(t, func(*testing.T) {
-		WatchPassing(day, func() int64 { return 1 }, func(time.Duration, string) { t.Error("it is reported") })
+		WatchPassing(day, func() {}, func() int64 { return 1 }, func(time.Duration, string) { t.Error("it is reported") })
 		<-make(chan struct{})
 	})
 }

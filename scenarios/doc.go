@@ -344,10 +344,13 @@
 //	  behaviors:               # what containers do; the first one that selects a container applies
 //	  - {image: "web:2", readyDelay: 20s}
 //	  - {owner: Job/broken, exitCode: 3}
+//	  programs:                # of the machine, for images; a relative path begins at the folder of the file
+//	  - {image: "ghcr.io/acme/operator", path: ./bin/manager}
+//	  provisioners: [ebs.csi.aws.com]        # whose claims get volumes
 //	  controllers: ["*", "-ttl-controller"]  # as in the flag of kube-controller-manager
 //	  scheduler: false         # or a KubeSchedulerConfiguration
 //
-// The page docs/workloads.md has the fields of behaviors. A behavior that has applied to no container by the end of
+// The page docs/workloads.md has the fields of behaviors. A scenario with programs is played in real time. A behavior that has applied to no container by the end of
 // the scenario is a failure. Steps wait with eventually and condition, such as Available of a Deployment, Complete of a
 // Job and Ready of a Pod:
 //

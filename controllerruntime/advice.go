@@ -93,9 +93,9 @@ func (c advisingCache) GetInformerForKind(ctx context.Context, kind schema.Group
 	return informer, err
 }
 
-func (c advisingCache) failed(of string, err error) {
+func (c advisingCache) failed(kind string, err error) {
 	if with := advised(err); with != err {
-		c.log(fmt.Sprintf("the cache cannot watch %s: %v", of, with))
+		c.log(fmt.Sprintf("the cache cannot watch %s: %v", kind, with))
 	}
 }
 

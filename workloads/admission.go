@@ -24,7 +24,7 @@ func (w *Workloads) allowAdmission(notice func(string)) {
 		}
 		service := call.Namespace + "/" + call.Service
 		mu.Lock()
-		first := w.runNothing(call.Namespace, call.Service, call.Port) && !said[service]
+		first := w.runNoProgram(servers) && !said[service]
 		said[service] = said[service] || first
 		mu.Unlock()
 		if first {

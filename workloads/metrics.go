@@ -20,11 +20,12 @@ func (w *Workloads) serveMetrics(shared informers.SharedInformerFactory) error {
 		Usage: func(pod *corev1.Pod) (map[string]corev1.ResourceList, bool) {
 			return w.agent.Usage(pod), w.agent.Reports(pod.Spec.NodeName)
 		},
-	}, w.runNothing)
+	}, func(namespace, service string, port int32) bool {
+		return w.runNoProgram(w.network.Servers(namespace, service, port))
+	})
 }
 
-// runNothing reports whether a Service leads to Pods that run no program.
-func (w *Workloads) runNothing(namespace, service string, port int32) bool {
-	servers := w.network.Servers(namespace, service, port)
+// runNoProgram reports whether there are Pods behind a port of a Service, and none of them runs a program.
+func (w *Workloads) runNoProgram(servers []network.Server) bool {
 	return len(servers) > 0 && !slices.ContainsFunc(servers, func(s network.Server) bool { return s.Listens || w.agent.RunsProgram(s.Pod) })
 }

@@ -8,8 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-
-	"github.com/fakecluster/fakecluster/workloads/internal/metrics"
+	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
 // createRoles creates the roles and bindings that Nodes need. It comes before the controllers, which then aggregate the roles
@@ -22,7 +21,22 @@ func (w *Workloads) createRoles(ctx context.Context) error {
 	if err := bindRoleOfNodes(ctx, admin); err != nil {
 		return err
 	}
-	return metrics.CreateRole(ctx, admin)
+	return createRoleOfMetrics(ctx, admin)
+}
+
+// createRoleOfMetrics creates the ClusterRole of those that read metrics, which the roles view, edit and admin aggregate. Its name is not that of
+// metrics-server's manifests, which are to create their own.
+func createRoleOfMetrics(ctx context.Context, admin kubernetes.Interface) error {
+	role := &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: "workloads:metrics-reader", Labels: map[string]string{
+			"rbac.authorization.k8s.io/aggregate-to-admin": "true", "rbac.authorization.k8s.io/aggregate-to-edit": "true", "rbac.authorization.k8s.io/aggregate-to-view": "true",
+		}},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1beta1.SchemeGroupVersion.Group}, Resources: []string{"pods", "nodes"}, Verbs: []string{"get", "list", "watch"}}},
+	}
+	if _, err := admin.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("creating the role of those that read metrics: %w", err)
+	}
+	return nil
 }
 
 // bindRoleOfNodes gives the users of nodes the ClusterRole that kubelets have without the authorizer Node.

@@ -102,30 +102,30 @@ func PointsToService(text string) bool {
 // once, the newest APIServices win, and none of them waits.
 func (r *Registry) Refresh() error {
 	for {
-		was, in := r.current.Load(), r.standIn.Load()
+		former, in := r.current.Load(), r.standIn.Load()
 		list, err := r.store.List(r.resource().Prefix, store.ListOptions{})
 		if err != nil {
 			return fmt.Errorf("reading the APIServices: %w", err)
 		}
-		if list.Revision <= was.revision && in == was.standIn {
+		if list.Revision <= former.revision && in == former.standIn {
 			return nil
 		}
-		is := &snapshot{revision: list.Revision, standIn: in, servers: map[string]*Server{}}
+		next := &snapshot{revision: list.Revision, standIn: in, servers: map[string]*Server{}}
 		if in != nil {
-			is.servers[in.server.APIService.Name] = in.server
+			next.servers[in.server.APIService.Name] = in.server
 		}
 		for _, record := range list.Records {
 			if !PointsToService(record.Value) {
 				continue
 			}
-			server, err := r.server(was, record)
+			server, err := r.server(former, record)
 			if err != nil {
 				return err
 			}
-			is.servers[server.APIService.Name] = server
+			next.servers[server.APIService.Name] = server
 		}
-		if r.current.CompareAndSwap(was, is) {
-			was.release(is)
+		if r.current.CompareAndSwap(former, next) {
+			former.release(next)
 			return nil
 		}
 	}

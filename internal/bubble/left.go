@@ -30,9 +30,9 @@ func Left() (mistake, stack string) {
 	}
 	watched.mu.Unlock()
 	time.Sleep(time.Millisecond)
-	all := strings.Split(stacks(true), "\n\n")
+	goroutines := strings.Split(stacks(true), "\n\n")
 	for _, m := range leftBehind {
-		for _, stack := range all {
+		for _, stack := range goroutines {
 			header := goroutineHeader.FindStringSubmatch(stack)
 			if header != nil && header[3] == own[3] && header[1] != own[1] && !strings.HasPrefix(header[2], "sleep") && strings.Contains(stack, m.stack) {
 				return m.mistake, strings.TrimSpace(stack)

@@ -207,15 +207,15 @@ func withoutStale(first, second []call) []call {
 
 // lastAlike returns the indices of calls that are like the expected ones, in their order, the last ones that there are.
 func lastAlike(calls, expected []call) (kept []int, ok bool) {
-	at := len(calls)
+	next := len(calls)
 	for _, want := range slices.Backward(expected) {
 		text := want.text()
-		for at--; at >= 0 && calls[at].text() != text; at-- {
+		for next--; next >= 0 && calls[next].text() != text; next-- {
 		}
-		if at < 0 {
+		if next < 0 {
 			return nil, false
 		}
-		kept = append(kept, at)
+		kept = append(kept, next)
 	}
 	slices.Reverse(kept)
 	return kept, true

@@ -15,7 +15,7 @@ func callers() []uintptr {
 }
 
 // libraries are the packages that no operator is in.
-var libraries = []string{"k8s.io/", "sigs.k8s.io/", "net/http", "runtime.", "testing.", "sync.", "golang.org/", "github.com/fakecluster/fakecluster/explore.",
+var libraries = []string{"k8s.io/", "sigs.k8s.io/", "net/http", "runtime.", "testing.", "sync.", "sync/", "golang.org/", "github.com/fakecluster/fakecluster/explore.",
 	"github.com/fakecluster/fakecluster/clientgo.", "github.com/fakecluster/fakecluster/fakecluster.", "github.com/fakecluster/fakecluster/controllerruntime."}
 
 // isLibrary reports whether a function is of a library.
@@ -52,4 +52,17 @@ func lineOfStack(stack string) string {
 		}
 	}
 	return ""
+}
+
+// entryOfStack returns the outermost function of a stack that is not of a library, which is where the code of the operator begins; empty: there is none.
+// Where a loop is at a moment is chance, and so is the innermost one.
+func entryOfStack(stack string) (entry string) {
+	for line := range strings.Lines(stack) {
+		end := strings.LastIndexByte(line, '(')
+		if end < 0 || strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "created by ") || strings.HasPrefix(line, "goroutine ") || isLibrary(line) || strings.HasPrefix(line, "internal/") {
+			continue
+		}
+		entry = line[:end]
+	}
+	return entry
 }

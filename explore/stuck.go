@@ -66,7 +66,7 @@ func (e *operatorExploration) stuckIn(r *run, passed time.Duration) *outcome {
 	p := problem{oracle: Converges, key: "stuck", step: -1, stuck: true,
 		what: fmt.Sprintf("the trial is stuck: it has not ended after %v of real time, and no goroutine of its bubble runs", passed.Round(time.Second))}
 	if busy != "" {
-		p.key += " " + lineOfStack(busy)
+		p.key += " " + entryOfStack(busy)
 		p.what = fmt.Sprintf("the trial is stuck: it has not ended after %v of real time, and this goroutine is busy:", passed.Round(time.Second))
 		p.detail = busy
 	}

@@ -17,6 +17,8 @@
 // it atomically after each write to one. A request sees one snapshot from start to end. In a
 // cluster without such APIServices a request costs one look at an empty map.
 //
+// One version can be served without an APIService: see [Registry.StandIn].
+//
 // # Locks
 //
 // A Registry has a mutex for the names of the servers that are being checked. It is not held

@@ -1,8 +1,5 @@
 // Package metrics serves metrics.k8s.io/v1beta1 as metrics-server does: what Nodes and Pods use. Nothing is measured or
 // stored: the answer to a request is what the nodes of package node state at that moment.
 //
-// [Handler] is an aggregated API server without authorization, which the API server in front of it does. [Install]
-// creates the APIService that points to it, [CreateRole] the ClusterRole that lets the roles view, edit and admin read metrics.
-//
-// A handler has no locks and no state. It is safe for concurrent use.
+// [Handler] is an aggregated API server without authorization, which the API server in front of it does. It has no locks and no state. It is safe for concurrent use.
 package metrics

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/fakecluster/fakecluster/conformance/random/play"
 )
@@ -13,6 +16,9 @@ const wrongDirective = `(unknown patch type: |invalid patch format of |unrecogni
 // wrongDefault is what a real server says of an embedded resource in a default of a definition.
 const wrongDefault = `\.default[^ ]*\.(apiVersion|kind|metadata): Invalid value: `
 
+// wrongBase64 is the error of a value that is not base64, up to the number of the byte.
+const wrongBase64 = `error decoding from json: illegal base64 data at input byte `
+
 // reasons explain differences that stay, by what a difference looks like.
 var reasons = []struct {
 	pattern *regexp.Regexp // of the signature, an empty line, and the difference
@@ -21,6 +27,7 @@ var reasons = []struct {
 	{regexp.MustCompile(`strategic-merge-patch[\s\S]*\n-.*` + wrongDirective + `[\s\S]*\n\+.*` + wrongDirective), "which of two wrong directives of a patch is named is chance"},
 	{regexp.MustCompile(`\n- "message": "admission webhook \\"(re)?validating\.example\.com\\"[\s\S]*\n\+ "message": "admission webhook \\"(re)?validating\.example\.com\\"`), "which of two webhooks that refuse is named is chance: a real server calls them at once"},
 	{regexp.MustCompile(`\n-.*` + wrongDefault + `[\s\S]*\n\+.*` + wrongDefault), "which mistake of an embedded resource in a default is named is chance: a real server looks at its fields in the order of a map"},
+	{regexp.MustCompile(`\n-.*` + wrongBase64 + `\d+"[\s\S]*\n\+.*` + wrongBase64 + `\d+"`), "which of two values that are not base64 is named is chance: a real server reads them in the order of a map"},
 	{regexp.MustCompile(`"kind": "CertificateSigningRequest"[\s\S]*\n-  "status": \{\}`), "an empty certificate is another text than none in protobuf, so that a real server writes it"},
 	{regexp.MustCompile(`\n-.*too old resource version: `), "which events the watch cache of a real server still has is chance; it compacts nothing here"},
 	{regexp.MustCompile(`\n-the stream was reset`), "a real server panics, and ends the connection"},
@@ -43,5 +50,27 @@ func reason(d *play.Difference) string {
 	if found := deniedByPolicy.FindStringSubmatch(d.Diff); found != nil && found[1] == found[2] && slices.ContainsFunc(d.Before, func(s play.Step) bool { return selectsParameters.MatchString(s.Body) }) {
 		return "which of a policy's parameters is the first that refuses is chance: a real server lists them from a map"
 	}
+	switch {
+	case takesListedVersion(d.Step) && d.Step.Method == http.MethodDelete && strings.Contains(d.Diff, " does not match the ResourceVersion in record "):
+		return "the resource version of a list is that of an object or a later one, by chance: other histories write at the same time"
+	case takesListedVersion(d.Step) && d.Step.Method == http.MethodGet && followsWrite(d):
+		return "a read from the watch cache of a real server may miss the last write, by chance"
+	}
 	return ""
+}
+
+// takesListedVersion reports whether a step has the resource version of a list, and does not ask for exactly that one.
+func takesListedVersion(s play.Step) bool {
+	_, query, _ := strings.Cut(s.Path, "?")
+	values, _ := url.ParseQuery(query)
+	return values.Get("resourceVersion") == "${listed}" && values.Get("resourceVersionMatch") != "Exact"
+}
+
+// followsWrite reports whether a read comes right after a write, and both servers answer it in the same way but for the time at which they have objects.
+func followsWrite(d *play.Difference) bool {
+	if len(d.Before) == 0 || strings.Contains(d.Diff, `"reason": `) || strings.Contains(d.Step.Path, "watch=") {
+		return false
+	}
+	before := d.Before[len(d.Before)-1].Method
+	return before != http.MethodGet && before != play.Reviews
 }

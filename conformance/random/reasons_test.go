@@ -9,7 +9,13 @@ import (
 func TestReasons(t *testing.T) {
 	const parameter = `{"spec":{"paramRef":{"namespace":"n","selector":{}}}}`
 	patch := play.Step{Method: "PATCH", Path: "/api/v1/namespaces/a/pods/b", Type: play.StrategicPatch}
-	post := play.Step{Method: "POST", Path: "/api/v1/namespaces/a/pods"}
+	const (
+		pods   = "/api/v1/namespaces/a/pods"
+		missed = "@@ -1 +1 @@\n-200\n+409\n+ \"message\": \"the ResourceVersion in the precondition (RV) does not match the ResourceVersion in record (RV)\",\n"
+		older  = "@@ -1 +1 @@\n-    \"generation\": 1,\n+    \"generation\": 2,\n"
+	)
+	post := play.Step{Method: "POST", Path: pods}
+	cached := play.Step{Method: "GET", Path: pods + "?resourceVersion=${listed}"}
 	for _, c := range []struct {
 		name       string
 		difference play.Difference
@@ -38,6 +44,18 @@ func TestReasons(t *testing.T) {
 			"which of a policy's parameters is the first that refuses is chance: a real server lists them from a map"},
 		{"a policy without parameters", play.Difference{Step: post, Diff: "@@ -1 +1 @@\n-ValidatingAdmissionPolicy 'a' with binding 'b' denied request: x\n+ValidatingAdmissionPolicy 'a' with binding 'b' denied request: y\n"}, ""},
 		{"another policy", play.Difference{Before: []play.Step{{Body: parameter}}, Step: post, Diff: "@@ -1 +1 @@\n-ValidatingAdmissionPolicy 'a' with binding 'b' denied request: x\n+ValidatingAdmissionPolicy 'c' with binding 'd' denied request: y\n"}, ""},
+		{"two values that are not base64", play.Difference{Step: post, Diff: "@@ -1 +1 @@\n- \"message\": \"x: error decoding from json: illegal base64 data at input byte 0\",\n+ \"message\": \"x: error decoding from json: illegal base64 data at input byte 1\",\n"},
+			"which of two values that are not base64 is named is chance: a real server reads them in the order of a map"},
+		{"a value that only the real server refuses", play.Difference{Step: post, Diff: "@@ -1 +1 @@\n- \"message\": \"x: error decoding from json: illegal base64 data at input byte 0\",\n+ \"kind\": \"Secret\"\n"}, ""},
+		{"the version of a list as a precondition", play.Difference{Step: play.Step{Method: "DELETE", Path: pods + "?limit=0&resourceVersion=${listed}"}, Diff: missed},
+			"the resource version of a list is that of an object or a later one, by chance: other histories write at the same time"},
+		{"the version of an object as a precondition", play.Difference{Step: play.Step{Method: "DELETE", Path: pods + "?resourceVersion=${resourceVersion}"}, Diff: missed}, ""},
+		{"a list from the cache after a write", play.Difference{Before: []play.Step{post}, Step: cached, Diff: older},
+			"a read from the watch cache of a real server may miss the last write, by chance"},
+		{"a list from the cache after a read", play.Difference{Before: []play.Step{post, cached}, Step: cached, Diff: older}, ""},
+		{"an exact list after a write", play.Difference{Before: []play.Step{post}, Step: play.Step{Method: "GET", Path: cached.Path + "&resourceVersionMatch=Exact"}, Diff: older}, ""},
+		{"a newest list after a write", play.Difference{Before: []play.Step{post}, Step: play.Step{Method: "GET", Path: pods}, Diff: older}, ""},
+		{"a list that one server refuses", play.Difference{Before: []play.Step{post}, Step: cached, Diff: "@@ -1 +1 @@\n- \"reason\": \"Expired\",\n+ \"items\": [],\n"}, ""},
 		{"something else", play.Difference{Step: post, Diff: "@@ -1 +1 @@\n-  \"replicas\": 1\n+  \"replicas\": 2\n"}, ""},
 	} {
 		if got := reason(&c.difference); got != c.want {

@@ -20,6 +20,7 @@ var masks = []struct {
 	{`"TIME`, regexp.MustCompile(`("TIME)[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "${1}XXXXX"}, // one that admission has begun with a time
 	// A Service gets ports and addresses by chance.
 	{"healthCheckNodePort", regexp.MustCompile(`(healthCheckNodePort\\*"?): ?\d+`), `$1: PORT`},
+	{"duplicate nodePort: ", regexp.MustCompile(`(duplicate nodePort: \{\w+ )3\d{4}\}`), "${1}PORT}"},
 	{"Duplicate value", regexp.MustCompile(`(nodePort: Duplicate value: )\d+`), `${1}PORT`},
 	{`"field": "spec.ports[`, regexp.MustCompile(`("message": "Duplicate value: )3\d{4}(",\s*"field": "spec\.ports\[\d+\]\.nodePort")`), "${1}PORT$2"},
 	{"NodePort", regexp.MustCompile(`(\\"NodePort\\":)3\d{4}\b`), `${1}PORT`},

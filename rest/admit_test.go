@@ -320,8 +320,8 @@ func TestAWriteOfAScaleMayLeaveNoReplicas(t *testing.T) {
 	merge := http.Header{"Content-Type": {"application/merge-patch+json"}}
 	var seen []string
 	p.validate = func(w rest.AdmissionWrite) error {
-		is, was := w.GetObject().(*autoscalingv1.Scale), w.GetOldObject().(*autoscalingv1.Scale)
-		seen = append(seen, fmt.Sprint(was.Spec.Replicas, len(was.ManagedFields), " to ", is.Spec.Replicas))
+		after, before := w.GetObject().(*autoscalingv1.Scale), w.GetOldObject().(*autoscalingv1.Scale)
+		seen = append(seen, fmt.Sprint(before.Spec.Replicas, len(before.ManagedFields), " to ", after.Spec.Replicas))
 		return nil
 	}
 	scale := things + "/t/scale"

@@ -107,8 +107,8 @@ func (l agentLog) event(by controller.Identity, verb string, w write.Request) ob
 // options of the delete.
 func observeChange(o *observe.Request, w write.Request) {
 	gvr := w.Version.GroupVersionResource()
-	source := func(of write.Source) {
-		if obj, err := of(w.Version); err == nil { // the write fails with the error
+	source := func(from write.Source) {
+		if obj, err := from(w.Version); err == nil { // the write fails with the error
 			o.Object(obj.Object, w.Version.GroupVersion(), gvr, w.Subresource, w.Version.Serializer)
 		}
 	}

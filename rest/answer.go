@@ -36,13 +36,13 @@ func (r *request) answerObject(code int, text string, stored runtime.Object) err
 	if err != nil {
 		return err
 	}
-	of := func(v *view.View) (view.Content, error) { return v.Object(r.ctx, text, stored) }
+	content := func(v *view.View) (view.Content, error) { return v.Object(r.ctx, text, stored) }
 	if r.isLarge(len(text)) {
-		of = func(v *view.View) (view.Content, error) {
+		content = func(v *view.View) (view.Content, error) {
 			return compute(r, func() (view.Content, error) { return v.Object(r.ctx, text, stored) })
 		}
 	}
-	return r.show(code, v, of)
+	return r.show(code, v, content)
 }
 
 // answerList writes a list of objects of the requested version, given as JSON.
@@ -55,26 +55,26 @@ func (r *request) answerList(p view.Page, items []string) error {
 	for _, item := range items {
 		size += len(item)
 	}
-	of := func(v *view.View) (view.Content, error) { return v.List(r.ctx, p, items) }
+	content := func(v *view.View) (view.Content, error) { return v.List(r.ctx, p, items) }
 	if r.isLarge(size) {
-		of = func(v *view.View) (view.Content, error) {
+		content = func(v *view.View) (view.Content, error) {
 			return compute(r, func() (view.Content, error) { return v.List(r.ctx, p, items) })
 		}
 	}
-	return r.show(http.StatusOK, v, of)
+	return r.show(http.StatusOK, v, content)
 }
 
 // show writes what a view makes of the objects of an answer. The event of the request has it in JSON,
 // whatever the client accepts.
-func (r *request) show(code int, v *view.View, of func(*view.View) (view.Content, error)) error {
-	content, err := of(v)
+func (r *request) show(code int, v *view.View, show func(*view.View) (view.Content, error)) error {
+	content, err := show(v)
 	if err != nil {
 		return err
 	}
 	if a := answerFrom(r.ctx); a.hasObject() {
 		inJSON := content
 		if content.MediaType != runtime.ContentTypeJSON {
-			if inJSON, err = of(v.InJSON()); err != nil {
+			if inJSON, err = show(v.InJSON()); err != nil {
 				return err
 			}
 		}

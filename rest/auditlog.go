@@ -134,8 +134,8 @@ func withoutManagedFields(obj *runtime.Unknown) *runtime.Unknown {
 	if err := utiljson.Unmarshal(obj.Raw, &content); err != nil {
 		return obj // a patch that is a list has none
 	}
-	all, _ := content["items"].([]any)
-	for _, one := range append(all, content) {
+	items, _ := content["items"].([]any)
+	for _, one := range append(items, content) {
 		if one, ok := one.(map[string]any); ok {
 			if metadata, ok := one["metadata"].(map[string]any); ok {
 				delete(metadata, "managedFields")

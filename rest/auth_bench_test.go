@@ -45,9 +45,9 @@ func (s *Server) post(b *testing.B, path, body string) string {
 }
 
 // median sorts.
-func median(of []time.Duration) time.Duration {
-	slices.Sort(of)
-	return of[len(of)/2]
+func median(times []time.Duration) time.Duration {
+	slices.Sort(times)
+	return times[len(times)/2]
 }
 
 // BenchmarkAuth measures what a request pays for authentication and authorization:
@@ -78,18 +78,18 @@ func BenchmarkAuth(b *testing.B) {
 	before := []filter{giveContext(nil), parsePath}
 	with := behind(append(slices.Clip(before), authenticate(s.cluster.Users), impersonate(s.cluster.Authorizer), s.authorize), answer)
 	without := behind(before, answer)
-	for _, of := range []struct{ name, token, as string }{
+	for _, user := range []struct{ name, token, as string }{
 		{"administrator", "secret", ""},
 		{"user with ten roles", s.cluster.Users.TokenFor("jane", "dev"), ""},
 		{"service account with ten roles", issued, ""},
 		{"administrator as a user with ten roles", "secret", "jane"},
 	} {
-		b.Run(of.name, func(b *testing.B) {
+		b.Run(user.name, func(b *testing.B) {
 			req := httptest.NewRequest(http.MethodPut, "/apis/example.com/v1/namespaces/default/websites/blog?fieldManager=m", nil)
-			bearer, as := []string{"Bearer " + of.token}, []string{of.as}
+			bearer, as := []string{"Bearer " + user.token}, []string{user.as}
 			turn := func(h http.Handler) time.Duration {
 				req.Header["Authorization"] = bearer // upstream's code takes these away
-				if of.as != "" {
+				if user.as != "" {
 					req.Header["Impersonate-User"] = as
 				}
 				began := time.Now()
@@ -119,16 +119,16 @@ func BenchmarkInTree(b *testing.B) {
 		s.post(b, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `{"metadata":{"name":"websites.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
 			"names":{"plural":"websites","kind":"Website"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`)
 	}
-	for _, of := range []struct{ kind, path, body string }{
+	for _, object := range []struct{ kind, path, body string }{
 		{"custom object", "/apis/example.com/v1/namespaces/default/websites", `{"apiVersion":"example.com/v1","kind":"Website","metadata":{"name":"a"},"spec":{"replicas":1}}`},
 		{"ConfigMap", "/api/v1/namespaces/default/configmaps", `{"metadata":{"name":"a"},"data":{"a":"b"}}`},
 		{"Pod", "/api/v1/namespaces/default/pods", `{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]}}`},
 	} {
-		b.Run(of.kind, func(b *testing.B) {
+		b.Run(object.kind, func(b *testing.B) {
 			took := [2][]time.Duration{}
 			for b.Loop() {
 				for i, s := range servers {
-					req := httptest.NewRequest(http.MethodPost, of.path+"?dryRun=All", strings.NewReader(of.body))
+					req := httptest.NewRequest(http.MethodPost, object.path+"?dryRun=All", strings.NewReader(object.body))
 					req.Header["Authorization"], req.Header["Content-Type"] = []string{"Bearer secret"}, []string{"application/json"}
 					began := time.Now()
 					s.ServeHTTP(httptest.NewRecorder(), req)

@@ -63,7 +63,7 @@ func (s *Server) decide(ctx context.Context, a authorizer.Attributes, o *observe
 
 // mayCreate decides whether an update or an apply may create the object. The filter has only
 // decided about update or patch, and only that decision is reported.
-func (s *Server) mayCreate(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error {
+func (s *Server) mayCreate(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error {
 	by, ok := apirequest.UserFrom(ctx)
 	if !ok || by == auth.Admin {
 		return nil
@@ -74,6 +74,6 @@ func (s *Server) mayCreate(ctx context.Context, of schema.GroupVersionResource, 
 	}
 	return s.decide(ctx, authorizer.AttributesRecord{
 		User: by, Verb: "create", ResourceRequest: true, Path: path,
-		APIGroup: of.Group, APIVersion: of.Version, Resource: of.Resource, Namespace: namespace, Name: name,
+		APIGroup: resource.Group, APIVersion: resource.Version, Resource: resource.Resource, Namespace: namespace, Name: name,
 	}, &observe.Request{})
 }

@@ -19,26 +19,26 @@ type Read struct {
 
 // reads are the functions that are called before reads. The zero value has none.
 type reads struct {
-	mu  sync.RWMutex
-	all []*readFunc
+	mu    sync.RWMutex
+	calls []*readFunc
 }
 
 type readFunc struct {
-	of   schema.GroupResource
-	call func(Read)
+	resource schema.GroupResource
+	call     func(Read)
 }
 
 // BeforeReads has a function called before each get, list and watch of a resource that is allowed, on the goroutine
 // of the request, until stop is called. The function may send requests, except for such reads.
-func (s *Server) BeforeReads(of schema.GroupResource, call func(Read)) (stop func()) {
-	f := &readFunc{of, call}
+func (s *Server) BeforeReads(resource schema.GroupResource, call func(Read)) (stop func()) {
+	f := &readFunc{resource, call}
 	s.reads.mu.Lock()
 	defer s.reads.mu.Unlock()
-	s.reads.all = append(slices.Clone(s.reads.all), f)
+	s.reads.calls = append(slices.Clone(s.reads.calls), f)
 	return func() {
 		s.reads.mu.Lock()
 		defer s.reads.mu.Unlock()
-		s.reads.all = slices.DeleteFunc(slices.Clone(s.reads.all), func(other *readFunc) bool { return other == f })
+		s.reads.calls = slices.DeleteFunc(slices.Clone(s.reads.calls), func(other *readFunc) bool { return other == f })
 	}
 }
 
@@ -46,16 +46,16 @@ func (s *Server) BeforeReads(of schema.GroupResource, call func(Read)) (stop fun
 func (s *Server) announceReads(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		s.reads.mu.RLock()
-		all := s.reads.all // never altered
+		calls := s.reads.calls // never altered
 		s.reads.mu.RUnlock()
-		if len(all) > 0 {
+		if len(calls) > 0 {
 			if info := infoOf(req); info.IsResourceRequest && slices.Contains([]string{"get", "list", "watch"}, info.Verb) {
 				read := Read{UserAgent: req.UserAgent()}
 				if info.Verb == "watch" {
 					read.Watch = req.Context()
 				}
-				for _, f := range all {
-					if f.of.Group == info.APIGroup && f.of.Resource == info.Resource {
+				for _, f := range calls {
+					if f.resource.Group == info.APIGroup && f.resource.Resource == info.Resource {
 						f.call(read)
 					}
 				}

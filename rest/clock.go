@@ -11,12 +11,12 @@ import (
 
 // CheckTime returns why no object can have a time; nil: it can. Times of objects are RFC 3339, whose years have four
 // digits, and the zero time means that there is none.
-func CheckTime(at time.Time) error {
-	at = at.UTC()
-	if year := at.Year(); year < 0 || year > 9999 {
-		return fmt.Errorf("%s is outside of the years 0 to 9999, which the times of objects have to be in", at.Format(time.RFC3339))
+func CheckTime(now time.Time) error {
+	now = now.UTC()
+	if year := now.Year(); year < 0 || year > 9999 {
+		return fmt.Errorf("%s is outside of the years 0 to 9999, which the times of objects have to be in", now.Format(time.RFC3339))
 	}
-	if at.Truncate(time.Second).IsZero() {
+	if now.Truncate(time.Second).IsZero() {
 		return errors.New("the zero time.Time is not a time for objects: they would have none")
 	}
 	return nil

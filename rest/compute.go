@@ -48,10 +48,10 @@ type computations struct {
 
 // computation is one of them.
 type computation struct {
-	of    string         // the request, in words
-	shown redact.Request // what decides what may be shown of the panic
-	began time.Time
-	done  chan struct{}
+	request string         // the request, in words
+	shown   redact.Request // what decides what may be shown of the panic
+	began   time.Time
+	done    chan struct{}
 
 	// These are set before done is closed.
 	returned bool
@@ -120,63 +120,63 @@ func computeSent[T any](r *request, f func() (T, error)) (T, error) {
 // leave reports whether a computation goes on although its request is about to be answered. Its warnings
 // come too late then.
 func (r *request) leave(c *computation) bool {
-	all := r.computations
-	all.mu.Lock()
-	defer all.mu.Unlock()
+	running := r.computations
+	running.mu.Lock()
+	defer running.mu.Unlock()
 	select {
 	case <-c.done:
 		return false
 	default:
 	}
-	of := contextOf(r.http)
-	of.warnings.end()
-	c.of, c.shown = printable.Text(r.String()), of.observe.Shown()
-	if all.late == nil {
-		all.late = map[*computation]bool{}
+	ctx := contextOf(r.http)
+	ctx.warnings.end()
+	c.request, c.shown = printable.Text(r.String()), ctx.observe.Shown()
+	if running.late == nil {
+		running.late = map[*computation]bool{}
 	}
-	all.late[c] = true
+	running.late[c] = true
 	return true
 }
 
 // end says that a computation has ended.
-func (all *computations) end(c *computation) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
+func (running *computations) end(c *computation) {
+	running.mu.Lock()
+	defer running.mu.Unlock()
 	close(c.done)
-	if !all.late[c] {
+	if !running.late[c] {
 		return
 	}
 	if p := c.panicked; p != nil && p.value != http.ErrAbortHandler {
-		klog.ErrorS(nil, "A request made the API server panic after it had been answered", "request", c.of, "panic", c.shown.Text(p.String()), "stack", string(p.stack))
+		klog.ErrorS(nil, "A request made the API server panic after it had been answered", "request", c.request, "panic", c.shown.Text(p.String()), "stack", string(p.stack))
 	}
-	delete(all.late, c)
-	if len(all.late) == 0 && all.idle != nil {
-		close(all.idle)
-		all.idle = nil
+	delete(running.late, c)
+	if len(running.late) == 0 && running.idle != nil {
+		close(running.idle)
+		running.idle = nil
 	}
 }
 
 // wait waits until no computation is late, for the given time at most, and returns those that are.
-func (all *computations) wait(longest time.Duration) []*computation {
-	all.mu.Lock()
-	if len(all.late) == 0 {
-		all.mu.Unlock()
+func (running *computations) wait(longest time.Duration) []*computation {
+	running.mu.Lock()
+	if len(running.late) == 0 {
+		running.mu.Unlock()
 		return nil
 	}
-	if all.idle == nil {
-		all.idle = make(chan struct{})
+	if running.idle == nil {
+		running.idle = make(chan struct{})
 	}
-	idle := all.idle
-	all.mu.Unlock()
+	idle := running.idle
+	running.mu.Unlock()
 	timer := time.NewTimer(longest)
 	defer timer.Stop()
 	select {
 	case <-idle:
 	case <-timer.C:
 	}
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(all.late), func(a, b *computation) int { return a.began.Compare(b.began) })
+	running.mu.Lock()
+	defer running.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(running.late), func(a, b *computation) int { return a.began.Compare(b.began) })
 }
 
 // Drain waits until nothing computes for requests that have been answered already, because their time was over
@@ -185,7 +185,7 @@ func (all *computations) wait(longest time.Duration) []*computation {
 func (s *Server) Drain(longest time.Duration) error {
 	var errs []error
 	for _, c := range s.computations.wait(longest) {
-		errs = append(errs, fmt.Errorf("%s still computes, since %s; nothing can interrupt it, and its result is dropped", c.of, time.Since(c.began).Round(time.Millisecond)))
+		errs = append(errs, fmt.Errorf("%s still computes, since %s; nothing can interrupt it, and its result is dropped", c.request, time.Since(c.began).Round(time.Millisecond)))
 	}
 	return errors.Join(errs...)
 }
@@ -195,10 +195,10 @@ func (r *request) String() string {
 	if !r.info.IsResourceRequest {
 		return r.http.Method + " " + r.http.URL.Path
 	}
-	of := contextOf(r.http)
+	ctx := contextOf(r.http)
 	user := ""
-	if of.user != nil {
-		user = of.user.GetName()
+	if ctx.user != nil {
+		user = ctx.user.GetName()
 	}
 	verb := r.info.Verb
 	if verb == "patch" {
@@ -228,8 +228,8 @@ func (r *request) callsHooks() bool {
 // mayTakeLong reports whether a write may take long without looking at its context. If it is false, the write
 // takes a fraction of a second.
 func (r *request) mayTakeLong(w *write.Request) bool {
-	of := r.version.Resource
-	if r.hasLargeBody() || of.Custom.CallsOut || r.version.ContentFirst != nil || r.callsHooks() {
+	res := r.version.Resource
+	if r.hasLargeBody() || res.Custom.CallsOut || r.version.ContentFirst != nil || r.callsHooks() {
 		return true
 	}
 	if uncompiled := r.version.Exceptions.Uncompiled; uncompiled != nil && uncompiled() {
@@ -247,6 +247,6 @@ func (r *request) mayTakeLong(w *write.Request) bool {
 			return true // a few copies make a large object
 		}
 	}
-	current, err := r.store.Get(of.Key(w.Namespace, w.Name))
+	current, err := r.store.Get(res.Key(w.Namespace, w.Name))
 	return err == nil && len(current.Value) > largeBytes
 }

@@ -23,10 +23,10 @@ func getComputed(r *request) error {
 	if err := r.parseQuery(&metav1.GetOptions{}); err != nil {
 		return err
 	}
-	of := r.version.Resource
-	i := slices.IndexFunc(r.version.Unstored.Computed, func(record store.Record) bool { return of.NameOf(record.Key) == r.info.Name })
+	res := r.version.Resource
+	i := slices.IndexFunc(r.version.Unstored.Computed, func(record store.Record) bool { return res.NameOf(record.Key) == r.info.Name })
 	if i < 0 {
-		return apierrors.NewNotFound(schema.GroupResource{Group: of.Group, Resource: of.Names.Singular}, r.info.Name)
+		return apierrors.NewNotFound(schema.GroupResource{Group: res.Group, Resource: res.Names.Singular}, r.info.Name)
 	}
 	return r.answer(http.StatusOK, r.version.Unstored.Computed[i].Value)
 }

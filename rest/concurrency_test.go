@@ -50,14 +50,14 @@ func TestNoUpdateIsLost(t *testing.T) {
 	together(writers, func(int) {
 		for range steps {
 			for done := false; !done; {
-				was := c.serve("GET", widgetsPath+"/n", nil, nil).body
+				before := c.serve("GET", widgetsPath+"/n", nil, nil).body
 				var object struct{ Spec struct{ Size int } }
-				if err := json.Unmarshal([]byte(was), &object); err != nil {
+				if err := json.Unmarshal([]byte(before), &object); err != nil {
 					t.Error(err)
 					return
 				}
-				is := strings.Replace(was, `"size":`+strconv.Itoa(object.Spec.Size), `"size":`+strconv.Itoa(object.Spec.Size+1), 1)
-				switch a := c.serve("PUT", widgetsPath+"/n", jsonBody, []byte(is)); a.code {
+				after := strings.Replace(before, `"size":`+strconv.Itoa(object.Spec.Size), `"size":`+strconv.Itoa(object.Spec.Size+1), 1)
+				switch a := c.serve("PUT", widgetsPath+"/n", jsonBody, []byte(after)); a.code {
 				case http.StatusOK:
 					done = true
 				case http.StatusConflict:
@@ -103,9 +103,9 @@ func TestOneDefinitionGetsAName(t *testing.T) {
 			t.Errorf("%d %s", a.code, a.body)
 		}
 	})
-	all := c.must("GET", definitionsPath, "")
-	expect(t, "have it", strings.Count(all, `"reason":"NoConflicts"`), 1)
-	expect(t, "conflicts", strings.Count(all, `"reason":"ShortNamesConflict"`), 5)
+	list := c.must("GET", definitionsPath, "")
+	expect(t, "have it", strings.Count(list, `"reason":"NoConflicts"`), 1)
+	expect(t, "conflicts", strings.Count(list, `"reason":"ShortNamesConflict"`), 5)
 	expect(t, "are served", strings.Count(c.must("GET", "/apis/example.com/v1", ""), `"singularName"`), 1)
 }
 

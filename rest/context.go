@@ -72,11 +72,11 @@ func (c *requestContext) Value(key any) any {
 
 // Deadline implements context.Context.
 func (c *requestContext) Deadline() (time.Time, bool) {
-	of, ok := c.Context.Deadline()
-	if own := c.limit.deadline; !own.IsZero() && (!ok || own.Before(of)) {
+	deadline, ok := c.Context.Deadline()
+	if own := c.limit.deadline; !own.IsZero() && (!ok || own.Before(deadline)) {
 		return own, true
 	}
-	return of, ok
+	return deadline, ok
 }
 
 // Done implements context.Context.

@@ -19,14 +19,14 @@ type someCluster struct{ builtin.Cluster }
 
 func TestUpstreamFindsTheStateOfARequestInItsContext(t *testing.T) {
 	type key struct{}
-	of := someCluster{}
+	found := someCluster{}
 	answer := httptest.NewRecorder()
 	served := false
-	h := behind([]filter{giveContext(of), parsePath}, http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+	h := behind([]filter{giveContext(found), parsePath}, http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		served = true
 		c := req.Context()
 		for name, ctx := range map[string]context.Context{"itself": c, "made of it": context.WithoutCancel(c)} {
-			if cluster, err := builtin.ClusterFrom(ctx); err != nil || cluster != of {
+			if cluster, err := builtin.ClusterFrom(ctx); err != nil || cluster != found {
 				t.Errorf("%s: the cluster is %v, %v", name, cluster, err)
 			}
 			if info, _ := apirequest.RequestInfoFrom(ctx); info.Name != "blog" {
@@ -93,23 +93,23 @@ func TestARequestContextEndsAtItsLimit(t *testing.T) {
 					c := &requestContext{Context: parent}
 					c.limit.set(time.Now().Add(limit), late)
 					defer c.limit.end()
-					var is, wanted context.Context = c, want
+					var actual, wanted context.Context = c, want
 					if wait != nil {
-						is, wanted = wait(c), wait(want)
+						actual, wanted = wait(c), wait(want)
 					}
 					end(cancelParent, func() { cancel(); c.limit.end() })
 					if wait == nil {
 						var stop, stopWanted context.CancelFunc
-						is, stop = context.WithCancel(c)
+						actual, stop = context.WithCancel(c)
 						wanted, stopWanted = context.WithCancel(want)
 						defer stop()
 						defer stopWanted()
 					}
 					synctest.Wait()
-					if got, want := endingOf(is), endingOf(wanted); got != want {
+					if got, want := endingOf(actual), endingOf(wanted); got != want {
 						t.Errorf("the context ends with %+v, want %+v", got, want)
 					}
-					got, _ := is.Deadline()
+					got, _ := actual.Deadline()
 					if deadline, _ := wanted.Deadline(); !got.Equal(deadline) {
 						t.Errorf("the deadline is %v, want %v", got, deadline)
 					}

@@ -63,10 +63,10 @@ func deleted(result write.Result) (*metav1.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := result.Version.Resource
+	res := result.Version.Resource
 	return &metav1.Status{
 		Status:  metav1.StatusSuccess,
-		Details: &metav1.StatusDetails{Name: metadata.GetName(), Group: of.Group, Kind: of.Names.Plural, UID: metadata.GetUID()},
+		Details: &metav1.StatusDetails{Name: metadata.GetName(), Group: res.Group, Kind: res.Names.Plural, UID: metadata.GetUID()},
 	}, nil
 }
 

@@ -54,7 +54,7 @@ func (s *Server) mayIgnoreReadErrors(r *request, options *metav1.DeleteOptions) 
 		return nil
 	}
 	kind := r.version.GroupVersion().WithKind(r.version.Resource.Names.Kind)
-	of := admission.NewAttributesRecord(nil, nil, kind, r.info.Namespace, r.info.Name, r.version.GroupVersionResource(), r.info.Subresource, admission.Delete, options, len(options.DryRun) > 0, by)
+	deleted := admission.NewAttributesRecord(nil, nil, kind, r.info.Namespace, r.info.Name, r.version.GroupVersionResource(), r.info.Subresource, admission.Delete, options, len(options.DryRun) > 0, by)
 	attributes := authorizer.AttributesRecord{
 		User: by, Verb: ignoreReadErrors, ResourceRequest: true, Namespace: r.info.Namespace, Name: r.info.Name,
 		APIGroup: r.info.APIGroup, APIVersion: r.info.APIVersion, Resource: r.info.Resource,
@@ -63,9 +63,9 @@ func (s *Server) mayIgnoreReadErrors(r *request, options *metav1.DeleteOptions) 
 	s.access.Note(attributes, decision == authorizer.DecisionAllow)
 	switch {
 	case err != nil:
-		return admission.NewForbidden(of, fmt.Errorf("error while checking permission for %q, %w", ignoreReadErrors, err))
+		return admission.NewForbidden(deleted, fmt.Errorf("error while checking permission for %q, %w", ignoreReadErrors, err))
 	case decision == authorizer.DecisionAllow:
 		return nil
 	}
-	return admission.NewForbidden(of, fmt.Errorf("not permitted to do %q, reason: %s", ignoreReadErrors, reason))
+	return admission.NewForbidden(deleted, fmt.Errorf("not permitted to do %q, reason: %s", ignoreReadErrors, reason))
 }

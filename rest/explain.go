@@ -52,11 +52,11 @@ func (s *Server) explain(next http.Handler, w http.ResponseWriter, req *http.Req
 	case "json", "text":
 		kept := &keptAnswer{header: w.Header()}
 		next.ServeHTTP(kept, req)
-		is := s.explanation(req, kept.code, w.Header())
-		text, mediaType := []byte(is.String()), "text/plain; charset=utf-8"
+		explained := s.explanation(req, kept.code, w.Header())
+		text, mediaType := []byte(explained.String()), "text/plain; charset=utf-8"
 		if as == "json" {
 			var err error
-			if text, err = json.Marshal(is); err != nil {
+			if text, err = json.Marshal(explained); err != nil {
 				writeError(w, req, apierrors.NewInternalError(err))
 				return
 			}
@@ -103,20 +103,20 @@ func (s *Server) explanation(req *http.Request, code int, header http.Header) in
 
 // since returns the writes of an object after a revision, as far as the history reaches.
 func (s *Server) since(group, plural, version, namespace, name string, revision int64) []inspect.InterveningWrite {
-	of := s.cluster.Registry().Resource(group, plural)
-	if of == nil {
+	res := s.cluster.Registry().Resource(group, plural)
+	if res == nil {
 		return nil
 	}
-	v := of.Version(version)
+	v := res.Version(version)
 	if v == nil {
 		return nil
 	}
-	all, err := s.ObjectHistory(v.Kind(), namespace, name)
+	history, err := s.ObjectHistory(v.Kind(), namespace, name)
 	if err != nil {
 		return nil // the definition has gone
 	}
 	var since []inspect.InterveningWrite
-	for _, r := range all {
+	for _, r := range history {
 		if r.Revision <= revision {
 			continue
 		}
@@ -147,11 +147,11 @@ func (a *inHeader) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 func (a *inHeader) WriteHeader(code int) {
 	if !a.written && code >= http.StatusOK {
 		a.written = true
-		is := a.server.explanation(a.req, code, a.Header())
-		text, err := json.Marshal(is)
+		explained := a.server.explanation(a.req, code, a.Header())
+		text, err := json.Marshal(explained)
 		if err == nil && len(text) > maxExplanationHeader {
 			text, err = json.Marshal(inspect.Explanation{
-				Request: is.Request, Answer: is.Answer,
+				Request: explained.Request, Answer: explained.Answer,
 				Omitted: fmt.Sprintf("the explanation has %d bytes, too many for a header; %s: json has all of it", len(text), ExplainHeader),
 			})
 		}

@@ -268,12 +268,12 @@ func (r *request) asOf(resourceVersion string) int64 {
 	if err != nil {
 		return 0 // it is refused
 	}
-	at := max(current-lag, r.store.Oldest(), r.version.Resource.Custom.Since, int64(wanted))
-	if at >= current {
+	revision := max(current-lag, r.store.Oldest(), r.version.Resource.Custom.Since, int64(wanted))
+	if revision >= current {
 		return 0
 	}
 	r.struck.ReadStale()
-	return at
+	return revision
 }
 
 // listAsOf makes the options of a list those of a list of the past, if the read is stale. A list
@@ -282,14 +282,14 @@ func (r *request) listAsOf(o *internalversion.ListOptions) {
 	if o.Continue != "" || o.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
 		return
 	}
-	at := r.asOf(o.ResourceVersion)
-	if at == 0 {
+	revision := r.asOf(o.ResourceVersion)
+	if revision == 0 {
 		return
 	}
 	if o.ResourceVersion == "0" {
 		o.Limit = 0 // as in a cache
 	}
-	o.ResourceVersion, o.ResourceVersionMatch = strconv.FormatInt(at, 10), metav1.ResourceVersionMatchExact
+	o.ResourceVersion, o.ResourceVersionMatch = strconv.FormatInt(revision, 10), metav1.ResourceVersionMatchExact
 }
 
 // refusal returns what refuses a write in the place of an admission plugin; nil: nothing does.
@@ -306,9 +306,9 @@ func (r *request) refusal() func(upstream.Attributes) error {
 
 // validateFault returns an error if no version of a resource that is served has the subresource or the verb.
 // Any of them may be empty, or the subresource any.
-func (s *Server) validateFault(of schema.GroupResource, subresource, verb string) error {
+func (s *Server) validateFault(resource schema.GroupResource, subresource, verb string) error {
 	c := s.cluster.Registry()
-	if of.Resource == "" {
+	if resource.Resource == "" {
 		for _, group := range c.Groups() {
 			for _, res := range group.Resources {
 				if verbs, ok := subresourceVerbsOf(res, subresource); ok && (verb == "" || slices.Contains(verbs, verb)) {
@@ -318,15 +318,15 @@ func (s *Server) validateFault(of schema.GroupResource, subresource, verb string
 		}
 		return fmt.Errorf("no resource has the subresource %q%s", subresource, withVerb(verb))
 	}
-	res := c.Resource(of.Group, of.Resource)
+	res := c.Resource(resource.Group, resource.Resource)
 	if res == nil {
-		return fmt.Errorf("there is no resource %q%s", of, s.othersCalled(c, of))
+		return fmt.Errorf("there is no resource %q%s", resource, s.othersCalled(c, resource))
 	}
 	verbs := res.Verbs
 	if subresource != "" {
 		its, ok := subresourceVerbsOf(res, subresource)
 		if !ok && subresource != faults.AnySubresource {
-			return fmt.Errorf("%s has no subresource %q", of, subresource)
+			return fmt.Errorf("%s has no subresource %q", resource, subresource)
 		}
 		if subresource == faults.AnySubresource {
 			its = append(slices.Clone(verbs), its...)
@@ -334,7 +334,7 @@ func (s *Server) validateFault(of schema.GroupResource, subresource, verb string
 		verbs = its
 	}
 	if verb != "" && !slices.Contains(verbs, verb) {
-		what := of.String()
+		what := resource.String()
 		if subresource != "" && subresource != faults.AnySubresource {
 			what += "/" + subresource
 		}
@@ -365,13 +365,13 @@ func subresourceVerbsOf(res *resource.Resource, subresource string) (verbs []str
 }
 
 // othersCalled names the resources that a name may mean: those of other groups, and those with this singular, kind or short name.
-func (s *Server) othersCalled(c *resource.Registry, of schema.GroupResource) string {
+func (s *Server) othersCalled(c *resource.Registry, resource schema.GroupResource) string {
 	var found []string
 	for _, group := range c.Groups() {
 		for _, res := range group.Resources {
 			n := res.Names
 			called := append([]string{n.Plural, n.Singular, strings.ToLower(n.Kind)}, n.ShortNames...)
-			if slices.Contains(called, strings.ToLower(of.Resource)) && (of.Group == "" || of.Group == group.Name || n.Plural == of.Resource) {
+			if slices.Contains(called, strings.ToLower(resource.Resource)) && (resource.Group == "" || resource.Group == group.Name || n.Plural == resource.Resource) {
 				found = append(found, strconv.Quote(res.GroupResource().String()))
 			}
 		}

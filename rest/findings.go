@@ -30,11 +30,11 @@ func (s *Server) remembered(panics []inspect.Panic) findings.Source {
 
 // lacks returns the rules of a Role that would allow a rejected request.
 func (s *Server) lacks(user string) (rules []string) {
-	all := s.access.Of(user)
-	refused := slices.DeleteFunc(slices.Clone(all), func(a inspect.AccessRequest) bool {
+	requests := s.access.Of(user)
+	refused := slices.DeleteFunc(slices.Clone(requests), func(a inspect.AccessRequest) bool {
 		later := a
 		later.Allowed = true
-		return a.Allowed || slices.Contains(all, later)
+		return a.Allowed || slices.Contains(requests, later)
 	})
 	for _, rule := range auth.LeastRules(auth.WithLists(refused)) {
 		rules = append(rules, auth.Compact(rule))

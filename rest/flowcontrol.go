@@ -23,8 +23,8 @@ func (s *Server) matchFlow(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		by, _ := apirequest.UserFrom(req.Context())
-		of := s.beginFlow(w, req, by)
-		defer of.End()
+		flow := s.beginFlow(w, req, by)
+		defer flow.End()
 		next.ServeHTTP(w, req)
 	})
 }
@@ -61,19 +61,19 @@ func (s *Server) flowMetrics() *flowMetrics {
 }
 
 type flowMetrics struct {
-	of    *flowcontrol.Schemas
-	seats int
+	schemas *flowcontrol.Schemas
+	seats   int
 }
 
 func (m *flowMetrics) families() ([]*dto.MetricFamily, error) {
 	if m == nil {
 		return nil, nil
 	}
-	return m.of.Families(m.seats)
+	return m.schemas.Families(m.seats)
 }
 
 func (m *flowMetrics) reset() {
 	if m != nil {
-		m.of.Reset()
+		m.schemas.Reset()
 	}
 }

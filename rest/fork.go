@@ -9,12 +9,12 @@ func (s *Server) Fork(forked *store.Store, services Services) (*Server, error) {
 	options := s.options
 	options.Services = services
 	f := newServer(forked, options, s.history.Fork(forked.Revision(), forked.Oldest))
-	of, err := s.cluster.Fork(forked, f.host())
+	cluster, err := s.cluster.Fork(forked, f.host())
 	if err != nil {
 		return nil, err
 	}
-	f.serve(of)
-	if err := of.Continue(s.cluster); err != nil {
+	f.serve(cluster)
+	if err := cluster.Continue(s.cluster); err != nil {
 		return nil, err
 	}
 	f.compact.start()

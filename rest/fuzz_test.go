@@ -334,12 +334,12 @@ func FuzzProtobuf(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind byte, body []byte) {
 		c := base.fork(t)
-		of := kinds[int(kind)%len(kinds)]
+		target := kinds[int(kind)%len(kinds)]
 		header := http.Header{"Content-Type": {"application/vnd.kubernetes.protobuf"}, "Accept": {"application/json"}}
-		answered(t, c.serve("POST", of.path, header, body), "POST "+of.name)
-		answered(t, c.serve("PUT", of.path+"/a", header, body), "PUT "+of.name)
+		answered(t, c.serve("POST", target.path, header, body), "POST "+target.name)
+		answered(t, c.serve("PUT", target.path+"/a", header, body), "PUT "+target.name)
 		for _, accept := range []string{"application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/json;as=Table;g=meta.k8s.io;v=v1"} {
-			a := c.serve("GET", of.path, http.Header{"Accept": {accept}}, nil)
+			a := c.serve("GET", target.path, http.Header{"Accept": {accept}}, nil)
 			// YAML has no control characters, and a real server fails in the same way.
 			if a.code != http.StatusOK && !strings.Contains(a.body, "control characters are not allowed") {
 				t.Fatalf("after %q, a list as %s: %d %s", body, accept, a.code, a.body)

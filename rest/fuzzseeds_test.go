@@ -50,15 +50,15 @@ func conformanceSeeds(t testing.TB) []seed {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	var all []seed
+	var seeds []seed
 	for lines := json.NewDecoder(bufio.NewReader(file)); lines.More(); {
 		var s seed
 		if err := lines.Decode(&s); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, s)
+		seeds = append(seeds, s)
 	}
-	return all
+	return seeds
 }
 
 // some leaves out nine of ten seeds under the race detector.

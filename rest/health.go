@@ -71,14 +71,14 @@ func checksAt(path string) []string {
 
 // healthPaths are those of the health checks, and of the single checks below them.
 var healthPaths = sync.OnceValue(func() []string {
-	var all []string
+	var checks []string
 	for _, path := range []string{"/healthz", "/livez", "/readyz"} {
-		all = append(all, path)
+		checks = append(checks, path)
 		for _, name := range checksAt(path) {
-			all = append(all, path+"/"+name)
+			checks = append(checks, path+"/"+name)
 		}
 	}
-	return all
+	return checks
 })
 
 // health is upstream's handler of the health checks of the whole server, and of those of

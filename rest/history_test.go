@@ -69,13 +69,13 @@ func TestContinueAfterCompaction(t *testing.T) {
 func TestExactListAfterCompaction(t *testing.T) {
 	c := start(t)
 	c.install("widgets")
-	was := c.list(widgetsPath).ResourceVersion
+	before := c.list(widgetsPath).ResourceVersion
 	c.must("POST", widgetsPath, widget("a"))
 	c.compact()
-	a := c.do("GET", widgetsPath+"?resourceVersionMatch=Exact&resourceVersion="+was, nil, "")
+	a := c.do("GET", widgetsPath+"?resourceVersionMatch=Exact&resourceVersion="+before, nil, "")
 	expect(t, "answer", a.body, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"The resourceVersion for the provided list is too old.","reason":"Expired","code":410}`+"\n")
 	expect(t, "code", a.code, http.StatusGone)
-	expect(t, "no exact match requested: the present", namesOf(c.list(widgetsPath+"?resourceVersion="+was)), []string{"a"})
+	expect(t, "no exact match requested: the present", namesOf(c.list(widgetsPath+"?resourceVersion="+before)), []string{"a"})
 }
 
 func TestWatchBelowTheHistory(t *testing.T) {
@@ -126,24 +126,24 @@ func TestWatchResumesFromEveryRevision(t *testing.T) {
 	c := start(t)
 	c.install("widgets")
 	revisions := []string{c.list(widgetsPath).ResourceVersion}
-	var all []string
+	var lines []string
 	for i := range 20 {
 		name := fmt.Sprintf("w%d", i/2)
 		if i%2 == 0 {
 			c.must("POST", widgetsPath, widget(name))
-			all = append(all, "ADDED "+name)
+			lines = append(lines, "ADDED "+name)
 		} else {
 			c.must("DELETE", widgetsPath+"/"+name, "")
-			all = append(all, "DELETED "+name)
+			lines = append(lines, "DELETED "+name)
 		}
 		revisions = append(revisions, c.list(widgetsPath).ResourceVersion)
 	}
 	for i, revision := range revisions {
 		w := c.watch(widgetsPath + "?watch=1&resourceVersion=" + revision)
 		var got []string
-		for range all[i:] {
+		for range lines[i:] {
 			got = append(got, w.next())
 		}
-		expect(t, "from "+revision, strings.Join(got, ","), strings.Join(all[i:], ","))
+		expect(t, "from "+revision, strings.Join(got, ","), strings.Join(lines[i:], ","))
 	}
 }

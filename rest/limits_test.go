@@ -379,9 +379,9 @@ func TestTheRightsOfARoleAreBounded(t *testing.T) {
 		for i := range n {
 			names = append(names, fmt.Sprintf("%q", fmt.Sprint("n", i)))
 		}
-		all := strings.Join(names, ",")
+		joined := strings.Join(names, ",")
 		return fmt.Appendf(nil, `{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role","metadata":{"name":"r"},"rules":[{"apiGroups":[%s],"resources":[%s],"resourceNames":[%s],"verbs":[%s]}]}`,
-			all, all, all, all)
+			joined, joined, joined, joined)
 	}
 	for n, want := range map[int]string{
 		20:  "201 ",

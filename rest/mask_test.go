@@ -113,11 +113,11 @@ func approvalLast(text string) string {
 func withoutManagedFields(text string) string {
 	const field = `"managedFields":[`
 	for {
-		at := strings.Index(text, field)
-		if at < 0 {
+		start := strings.Index(text, field)
+		if start < 0 {
 			return text
 		}
-		end, depth := at+len(field), 1
+		end, depth := start+len(field), 1
 		for quoted := false; depth > 0 && end < len(text); end++ {
 			switch c := text[end]; {
 			case quoted && c == '\\':
@@ -133,9 +133,9 @@ func withoutManagedFields(text string) string {
 		switch {
 		case end < len(text) && text[end] == ',':
 			end++
-		case at > 0 && text[at-1] == ',':
-			at--
+		case start > 0 && text[start-1] == ',':
+			start--
 		}
-		text = text[:at] + text[end:]
+		text = text[:start] + text[end:]
 	}
 }

@@ -191,10 +191,10 @@ func (c *requestCounts) health(w http.ResponseWriter, req *http.Request) {
 // it. A watch is counted when it begins.
 type counted struct {
 	http.ResponseWriter
-	of    *request
-	by    *requestCounts
-	done  bool
-	count *requestCount // nil: it is not counted
+	request *request
+	by      *requestCounts
+	done    bool
+	count   *requestCount // nil: it is not counted
 }
 
 // Unwrap is for http.ResponseController.
@@ -202,8 +202,8 @@ func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
 func (c *counted) WriteHeader(code int) {
-	if !c.done && c.of.version != nil {
-		c.count = c.by.add(labelsOf(c.of, code))
+	if !c.done && c.request.version != nil {
+		c.count = c.by.add(labelsOf(c.request, code))
 	}
 	c.done = true
 	c.ResponseWriter.WriteHeader(code)

@@ -51,14 +51,14 @@ func TestGenerateName(t *testing.T) {
 }
 
 func TestSeedRepeatsNamesAndUids(t *testing.T) {
-	make3 := func(seed uint64) (all []string) {
+	make3 := func(seed uint64) (names []string) {
 		c := start(t, func(o *rest.Options, _ *store.Options) { o.Seed = &seed })
 		c.install("widgets")
 		for range 3 {
 			m := c.created(generated("s-"))
-			all = append(all, m.Name, string(m.UID))
+			names = append(names, m.Name, string(m.UID))
 		}
-		return all
+		return names
 	}
 	first := make3(1)
 	expect(t, "the same seed", make3(1), first)

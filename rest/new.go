@@ -21,12 +21,12 @@ func New(s *store.Store, o Options) (*Server, error) {
 		return nil, fmt.Errorf("a server needs a token")
 	}
 	srv := newServer(s, o, history.New(o.Now, s.Oldest))
-	of, err := server.New(s, srv.options.ofCluster(), srv.host())
+	cluster, err := server.New(s, srv.options.ofCluster(), srv.host())
 	if err != nil {
 		return nil, err
 	}
-	srv.serve(of)
-	if err := of.Start(); err != nil {
+	srv.serve(cluster)
+	if err := cluster.Start(); err != nil {
 		return nil, err
 	}
 	srv.compact.start()
@@ -59,16 +59,16 @@ func (s *Server) host() server.Host {
 }
 
 // serve makes the handler that serves a cluster.
-func (s *Server) serve(of *server.Cluster) {
-	s.cluster = of
+func (s *Server) serve(cluster *server.Cluster) {
+	s.cluster = cluster
 	counts := &requestCounts{flow: s.flowMetrics()}
 	s.handler = behind(s.filters(counts), paths{
-		resources:    resources{&buffers{}, of.Store, of.Writes, of.Registry, s.verbs(), s.subresourceVerbs(), s.unsupported, counts, s.computations, &s.compact.expired},
-		registry:     of.Registry,
+		resources:    resources{&buffers{}, cluster.Store, cluster.Writes, cluster.Registry, s.verbs(), s.subresourceVerbs(), s.unsupported, counts, s.computations, &s.compact.expired},
+		registry:     cluster.Registry,
 		openAPI:      &openAPI{},
 		computations: s.computations,
-		aggregate:    of.Aggregate,
-		tokens:       of.Tokens,
+		aggregate:    cluster.Aggregate,
+		tokens:       cluster.Tokens,
 		unsupported:  s.unsupported,
 		counts:       counts,
 		flags:        s.options.Flags,

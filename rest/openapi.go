@@ -29,8 +29,8 @@ type openAPIForm struct {
 	protobuf, gzip bool
 }
 
-// of returns the documents of a registry: the same for all that ask at the same time.
-func (o *openAPI) of(c *resource.Registry) *documents {
+// documentsOf returns the documents of a registry: the same for all that ask at the same time.
+func (o *openAPI) documentsOf(c *resource.Registry) *documents {
 	for {
 		before := o.last.Load()
 		var former *openapi.Documents
@@ -49,7 +49,7 @@ func (o *openAPI) of(c *resource.Registry) *documents {
 // serveOpenAPI answers with a document. With a thousand definitions it takes minutes to build, by upstream's code, which nothing can interrupt. So the
 // document is built, once for all who wait, on a goroutine of its own, and sent afterwards.
 func (p paths) serveOpenAPI(w http.ResponseWriter, req *http.Request, c *resource.Registry) {
-	d := p.openAPI.of(c)
+	d := p.openAPI.documentsOf(c)
 	form := openAPIForm{
 		path: req.URL.Path, protobuf: strings.Contains(req.Header.Get("Accept"), "protobuf"), gzip: strings.Contains(req.Header.Get("Accept-Encoding"), "gzip"),
 	}

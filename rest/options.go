@@ -104,7 +104,7 @@ func ControllerNames() []string {
 
 // ofCluster returns the options that are about what is served, and not about HTTP.
 func (o Options) ofCluster() server.Options {
-	of := server.Options{
+	options := server.Options{
 		Token: o.Token, Users: o.Users, AuthenticationInfo: o.AuthenticationInfo, Accounts: o.Accounts,
 		Authorizer: o.Authorizer, Now: o.Now, Seed: o.Seed,
 		LegacyAPIs: o.LegacyAPIs, RuntimeConfig: o.RuntimeConfig, Network: o.Network, Controllers: o.Controllers,
@@ -112,12 +112,12 @@ func (o Options) ofCluster() server.Options {
 		AdmissionConfigFile: o.AdmissionConfigFile,
 	}
 	if o.Modes != nil {
-		of.Modes = o.Modes.are
+		options.Modes = o.Modes.are
 	}
 	if o.Admission != nil {
-		of.Functions = admissionFunctions{o.Admission}
+		options.Functions = admissionFunctions{o.Admission}
 	}
-	return of
+	return options
 }
 
 // collectsGarbage reports whether the garbage collector is among the controllers that act.

@@ -44,13 +44,13 @@ func quiet(req *http.Request) *http.Request {
 	if metainternalversionscheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, &internalversion.ListOptions{}) == nil {
 		return req
 	}
-	of := *req.URL
-	of.RawQuery = ""
+	parsed := *req.URL
+	parsed.RawQuery = ""
 	if watch := query["watch"]; len(watch) > 0 && watch[0] != "0" && !strings.EqualFold(watch[0], "false") {
-		of.RawQuery = "watch=true"
+		parsed.RawQuery = "watch=true"
 	}
 	brief := *req
-	brief.URL = &of
+	brief.URL = &parsed
 	return &brief
 }
 

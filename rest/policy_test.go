@@ -38,9 +38,9 @@ func TestForksHavePoliciesOfTheirOwn(t *testing.T) {
 // returned, while others write, too.
 func TestPoliciesAreInForceAtOnce(t *testing.T) {
 	c := startInProcess(t)
-	var all sync.WaitGroup
+	var workers sync.WaitGroup
 	for i := range 6 {
-		all.Go(func() {
+		workers.Go(func() {
 			for j := range 5 {
 				name := fmt.Sprintf("p%d-%d", i, j)
 				c.addPolicy(name, "configmaps", fmt.Sprintf(`"validations":[{"expression":"!object.metadata.name.startsWith('%s')"}]`, name))
@@ -54,7 +54,7 @@ func TestPoliciesAreInForceAtOnce(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	workers.Wait()
 }
 
 const (
@@ -69,8 +69,8 @@ func TestPoliciesAreInvokedAgainAfterOthers(t *testing.T) {
 		if w.GetKind().Kind != "ConfigMap" {
 			return nil
 		}
-		is := w.GetObject().DeepCopyObject()
-		metadata, err := meta.Accessor(is)
+		copied := w.GetObject().DeepCopyObject()
+		metadata, err := meta.Accessor(copied)
 		if err != nil || metadata.GetLabels()["other"] != "" {
 			return err
 		}
@@ -78,7 +78,7 @@ func TestPoliciesAreInvokedAgainAfterOthers(t *testing.T) {
 		maps.Copy(labels, metadata.GetLabels())
 		metadata.SetLabels(labels)
 		w.GetReinvocationContext().SetShouldReinvoke()
-		return w.Replace(is)
+		return w.Replace(copied)
 	}}
 	c := startInProcess(t, withPlugin(changes))
 	for name, policy := range map[string]string{"again": "IfNeeded", "once": "Never"} {

@@ -11,41 +11,41 @@ import (
 // Who imports package rest can name each type that it needs.
 func TestWhatIsExportedNeedsNoInternalType(t *testing.T) {
 	seen := map[reflect.Type]bool{}
-	var check func(path string, of reflect.Type)
-	check = func(path string, of reflect.Type) {
-		if strings.Contains(of.PkgPath(), "fakecluster/internal/") {
-			t.Errorf("%s is a %s", path, of)
+	var check func(path string, typ reflect.Type)
+	check = func(path string, typ reflect.Type) {
+		if strings.Contains(typ.PkgPath(), "fakecluster/internal/") {
+			t.Errorf("%s is a %s", path, typ)
 		}
-		if seen[of] || of.PkgPath() != "" && !strings.Contains(of.PkgPath(), "fakecluster/fakecluster/") {
+		if seen[typ] || typ.PkgPath() != "" && !strings.Contains(typ.PkgPath(), "fakecluster/fakecluster/") {
 			return
 		}
-		seen[of] = true
-		for i := range of.NumMethod() {
-			check(path+"."+of.Method(i).Name, of.Method(i).Type)
+		seen[typ] = true
+		for i := range typ.NumMethod() {
+			check(path+"."+typ.Method(i).Name, typ.Method(i).Type)
 		}
-		switch of.Kind() {
+		switch typ.Kind() {
 		case reflect.Pointer, reflect.Slice:
-			check(path, of.Elem())
+			check(path, typ.Elem())
 		case reflect.Struct:
-			for i := range of.NumField() {
-				if f := of.Field(i); f.IsExported() {
+			for i := range typ.NumField() {
+				if f := typ.Field(i); f.IsExported() {
 					check(path+"."+f.Name, f.Type)
 				}
 			}
 		case reflect.Func:
-			for i := range of.NumIn() {
-				check(path, of.In(i))
+			for i := range typ.NumIn() {
+				check(path, typ.In(i))
 			}
-			for i := range of.NumOut() {
-				check(path, of.Out(i))
+			for i := range typ.NumOut() {
+				check(path, typ.Out(i))
 			}
 		}
 	}
 	check("Options", reflect.TypeFor[rest.Options]())
 	check("Server", reflect.TypeFor[*rest.Server]())
-	for _, of := range []reflect.Type{reflect.TypeFor[rest.Admission](), reflect.TypeFor[rest.AdmissionWrite]()} {
-		if !seen[of] {
-			t.Errorf("the test does not come to %s", of)
+	for _, typ := range []reflect.Type{reflect.TypeFor[rest.Admission](), reflect.TypeFor[rest.AdmissionWrite]()} {
+		if !seen[typ] {
+			t.Errorf("the test does not come to %s", typ)
 		}
 	}
 }

@@ -128,10 +128,10 @@ func (r *recorded) Flush() {
 // ofController is what the history says of a write of one of the server's own controllers, which a
 // request has caused.
 func ofController(ctx context.Context, by controller.Identity, verb string, w write.Request) inspect.Request {
-	of := w.Version.Resource
+	res := w.Version.Resource
 	q := inspect.Request{
 		Cause: observe.From(ctx).Number(), User: by.User().GetName(), UserAgent: by.UserAgent(), Verb: verb,
-		Group: of.Group, Version: w.Version.Name, Resource: of.Names.Plural, Subresource: w.Subresource, Namespace: w.Namespace, Name: w.Name,
+		Group: res.Group, Version: w.Version.Name, Resource: res.Names.Plural, Subresource: w.Subresource, Namespace: w.Namespace, Name: w.Name,
 	}
 	switch change := w.Change.(type) {
 	case write.Apply:

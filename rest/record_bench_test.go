@@ -22,7 +22,7 @@ func BenchmarkRecord(b *testing.B) {
 	})
 	revision, jane := int64(1), &user.DefaultInfo{Name: "jane"}
 	in := history.New(nil, func() int64 { return revision - 100_000 }) // as the store does
-	of := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		o := observe.From(req.Context())
 		o.User(jane)
 		revision++
@@ -31,9 +31,9 @@ func BenchmarkRecord(b *testing.B) {
 	})
 	idle := &Server{faults: &faultinjection.Engine{}}
 	for name, h := range map[string]http.Handler{
-		"without": giveContext(nil)(parsePath(answer)), "with": giveContext(nil)(parsePath(record(in)(of))),
+		"without": giveContext(nil)(parsePath(answer)), "with": giveContext(nil)(parsePath(record(in)(handler))),
 		"idle": giveContext(nil)(parsePath(idle.explainWrites(idle.injectFaults(answer)))),
-		"all":  giveContext(nil)(parsePath(record(in)(idle.explainWrites(idle.injectFaults(of))))),
+		"all":  giveContext(nil)(parsePath(record(in)(idle.explainWrites(idle.injectFaults(handler))))),
 	} {
 		b.Run(name, func(b *testing.B) {
 			req := httptest.NewRequest(http.MethodPut, "/apis/example.com/v1/namespaces/default/websites/blog?fieldManager=m", nil)

@@ -13,12 +13,12 @@ import (
 // change reads an object, edits its text and writes it back.
 func (c *cluster) change(path, old, new string) {
 	c.t.Helper()
-	was := c.must("GET", path, "")
-	is := strings.Replace(was, old, new, 1)
-	if is == was {
+	before := c.must("GET", path, "")
+	after := strings.Replace(before, old, new, 1)
+	if after == before {
 		c.t.Fatalf("%s has no %s", path, old)
 	}
-	c.must("PUT", path, is)
+	c.must("PUT", path, after)
 }
 
 // metadataOf is the metadata of an object in JSON.
@@ -80,12 +80,12 @@ func TestADefinitionCreatedAgainStartsEmpty(t *testing.T) {
 	c := start(t)
 	c.install("widgets")
 	c.must("POST", widgetsPath, widget("a"))
-	was := c.list(widgetsPath).ResourceVersion
+	before := c.list(widgetsPath).ResourceVersion
 	c.must("DELETE", widgetsDefinition, "")
 	expect(t, "no endpoint", c.do("GET", widgetsPath, nil, "").code, 404)
 	c.install("widgets")
 	expect(t, "objects", namesOf(c.list(widgetsPath)), []string(nil))
-	w := c.watch(widgetsPath + "?watch=1&resourceVersion=" + was)
+	w := c.watch(widgetsPath + "?watch=1&resourceVersion=" + before)
 	c.must("POST", widgetsPath, widget("a"))
 	expect(t, "a watch from before has expired: the history begins with the definition", w.next(), "ERROR ")
 }

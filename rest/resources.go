@@ -62,7 +62,7 @@ type resources struct {
 func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r := &request{http: req, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, store: s.store, writes: s.writes, registry: s.registry(),
 		computations: s.computations, expired: s.expired.Load()}
-	r.counted = counted{ResponseWriter: w, of: r, by: s.counts}
+	r.counted = counted{ResponseWriter: w, request: r, by: s.counts}
 	r.w = &r.counted
 	defer func() { r.counted.count.end(req) }()
 	r.struck = contextOf(req).struck

@@ -21,13 +21,13 @@ func TestWhatTheServerKeepsIsMadeAgain(t *testing.T) {
 		"/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/exempt",
 		"/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/catch-all",
 	} {
-		was := c.must("GET", path, "")
+		before := c.must("GET", path, "")
 		c.must("DELETE", path, "")
-		is := c.do(http.MethodGet, path, nil, "")
-		if is.code != 200 || gjson.Get(is.body, "metadata.uid").Str == gjson.Get(was, "metadata.uid").Str {
-			t.Errorf("%s: %d %s", path, is.code, is.body)
+		after := c.do(http.MethodGet, path, nil, "")
+		if after.code != 200 || gjson.Get(after.body, "metadata.uid").Str == gjson.Get(before, "metadata.uid").Str {
+			t.Errorf("%s: %d %s", path, after.code, after.body)
 		}
-		expect(t, path, without(is.body), without(was))
+		expect(t, path, without(after.body), without(before))
 	}
 	address := c.must("GET", "/apis/networking.k8s.io/v1/ipaddresses/10.0.0.1", "")
 	expect(t, "the address of the service", gjson.Get(address, "spec.parentRef.name").Str, "kubernetes")

@@ -43,7 +43,7 @@ func (s resources) route(r *request) (verb, error) {
 	default:
 		return s.routeBelow(r)
 	}
-	name, err := verbs.of(r, res.Verbs)
+	name, err := verbs.verbOf(r, res.Verbs)
 	if err != nil {
 		return nil, err
 	}
@@ -69,15 +69,15 @@ func (s resources) routeBelow(r *request) (verb, error) {
 		}
 		return connect, r.checkPlace("connect")
 	}
-	name, err := below.of(r, subresource.Verbs)
+	name, err := below.verbOf(r, subresource.Verbs)
 	if err != nil {
 		return nil, err
 	}
 	return s.subresources[name], r.checkPlace(name)
 }
 
-// of returns the verb of the request's method, if it is one of those that are served.
-func (m methods) of(r *request, served []string) (string, error) {
+// verbOf returns the verb of the request's method, if it is one of those that are served.
+func (m methods) verbOf(r *request, served []string) (string, error) {
 	if verb, ok := m[r.http.Method]; ok && slices.Contains(served, verb) {
 		return verb, nil
 	}

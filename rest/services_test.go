@@ -162,7 +162,7 @@ func TestAForkHasItsOwnAddresses(t *testing.T) {
 	f := c.fork(t)
 	for _, tt := range []struct {
 		rule     string
-		at       *cluster
+		cluster  *cluster
 		name     string
 		ip, port int
 		code     int
@@ -172,7 +172,7 @@ func TestAForkHasItsOwnAddresses(t *testing.T) {
 		{"the fork takes others", f, "b", 11, 30011, 201},
 		{"which are free in the first cluster", c, "b", 11, 30011, 201},
 	} {
-		_, code, message := tt.at.createService(fmt.Sprintf(taken, tt.name, tt.ip, tt.port))
+		_, code, message := tt.cluster.createService(fmt.Sprintf(taken, tt.name, tt.ip, tt.port))
 		expect(t, tt.rule+" "+message, code, tt.code)
 	}
 	expect(t, "deleted in the fork", f.serve("DELETE", servicesPath+"/a", nil, nil).code, 200)
@@ -185,12 +185,12 @@ func TestAForkHasItsOwnAddresses(t *testing.T) {
 func TestASeedRepeatsAddressesAndPorts(t *testing.T) {
 	given := func(seed uint64) string {
 		c := startInProcess(t, func(o *rest.Options, _ *store.Options) { o.Seed = &seed })
-		var all []string
+		var names []string
 		for i := range 5 {
 			s, _, message := c.createService(service(fmt.Sprint("s", i), `"type":"NodePort",`))
-			all = append(all, message, s.Spec.ClusterIP, fmt.Sprint(s.Spec.Ports[0].NodePort))
+			names = append(names, message, s.Spec.ClusterIP, fmt.Sprint(s.Spec.Ports[0].NodePort))
 		}
-		return strings.Join(all, " ")
+		return strings.Join(names, " ")
 	}
 	first := given(7)
 	expect(t, "with the same seed", given(7), first)

@@ -70,8 +70,8 @@ func (s *Server) EndlessWrites(atLeast int) (text string, ok bool) {
 }
 
 func (s *Server) endlessWrites(since int64, atLeast int) (string, bool) {
-	of := findings.Source{Store: s.cluster.Store, History: s.history, Registry: s.cluster.Registry(), Since: since}
-	return findings.Loop(of, atLeast)
+	source := findings.Source{Store: s.cluster.Store, History: s.history, Registry: s.cluster.Registry(), Since: since}
+	return findings.Loop(source, atLeast)
 }
 
 // passes lets time pass, and reports whether it has passed without a change.

@@ -46,11 +46,11 @@ func TestATokenSaysWhomItBelongsTo(t *testing.T) {
 	expect(t, "lifetime", gjson.Get(claims, "exp").Int()-gjson.Get(claims, "iat").Int(), int64(3600))
 	expect(t, "algorithm", gjson.Get(header, "alg").Str, "ES256")
 
-	of, _ := c.fork(t).claims()
-	expect(t, "the key of a fork", gjson.Get(of, "kid").Str, gjson.Get(header, "kid").Str)
+	forked, _ := c.fork(t).claims()
+	expect(t, "the key of a fork", gjson.Get(forked, "kid").Str, gjson.Get(header, "kid").Str)
 	other := startInProcess(t)
 	other.serve("POST", "/api/v1/namespaces/default/serviceaccounts", jsonBody, []byte(`{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"a"}}`))
-	if of, _ = other.claims(); gjson.Get(of, "kid").Str == gjson.Get(header, "kid").Str {
+	if forked, _ = other.claims(); gjson.Get(forked, "kid").Str == gjson.Get(header, "kid").Str {
 		t.Error("two clusters have the same key")
 	}
 }

@@ -278,9 +278,9 @@ func (s *watchStream) redefines(e *store.Event) bool {
 
 // redefinedSince reports whether a definition's spec or names differ between two
 // of its states.
-func redefinedSince(was, is string) bool {
+func redefinedSince(before, after string) bool {
 	for _, path := range []string{"metadata.generation", "status.acceptedNames"} {
-		if gjson.Get(was, path).Raw != gjson.Get(is, path).Raw {
+		if gjson.Get(before, path).Raw != gjson.Get(after, path).Raw {
 			return true
 		}
 	}
@@ -302,26 +302,26 @@ func (s *watchStream) show(e *store.Event) (kind watch.EventType, record *store.
 	if e.Record.Revision <= s.after {
 		return "", nil, nil
 	}
-	is := e.Type != store.Deleted
-	if is {
-		if is, err = s.selector.Matches(e.Record); err != nil {
+	exists := e.Type != store.Deleted
+	if exists {
+		if exists, err = s.selector.Matches(e.Record); err != nil {
 			return "", nil, err
 		}
 	}
-	was := e.Type != store.Created
-	if was {
-		if was, err = s.selector.Matches(*e.Previous); err != nil {
+	existed := e.Type != store.Created
+	if existed {
+		if existed, err = s.selector.Matches(*e.Previous); err != nil {
 			return "", nil, err
 		}
 	}
 	switch {
-	case is && was:
+	case exists && existed:
 		return watch.Modified, &e.Record, nil
-	case is:
+	case exists:
 		return watch.Added, &e.Record, nil
-	case was && e.Type == store.Deleted:
+	case existed && e.Type == store.Deleted:
 		return watch.Deleted, s.removed(e), nil
-	case was:
+	case existed:
 		// The object no longer matches. The client gets its former state at the revision of
 		// the change.
 		return watch.Deleted, e.Previous, nil
@@ -344,8 +344,8 @@ func (s *watchStream) shown(e *store.Event) (faultinjection.Shown, error) {
 	if err != nil || kind == "" {
 		return faultinjection.Shown{}, err
 	}
-	of := s.r.version.Resource
-	return faultinjection.Shown{Type: string(kind), Namespace: of.NamespaceOf(record.Key), Name: of.NameOf(record.Key)}, nil
+	res := s.r.version.Resource
+	return faultinjection.Shown{Type: string(kind), Namespace: res.NamespaceOf(record.Key), Name: res.NameOf(record.Key)}, nil
 }
 
 // delayed is the timer of a watch whose events come late.
@@ -354,11 +354,11 @@ type delayed struct{ timer *time.Timer }
 // next returns a channel that receives when the next event is due; nil if none waits.
 func (d *delayed) next(w *faultinjection.Watch) <-chan time.Time {
 	d.stop()
-	at, waits := w.Due()
+	due, waits := w.Due()
 	if !waits {
 		return nil
 	}
-	d.timer = time.NewTimer(time.Until(at))
+	d.timer = time.NewTimer(time.Until(due))
 	return d.timer.C
 }
 

@@ -77,22 +77,22 @@ func playFile(t *testing.T, file string) {
 	}
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	var out []string
-	for at := 0; at < len(lines); {
-		next := at + 1
+	for line := 0; line < len(lines); {
+		next := line + 1
 		for next < len(lines) && !strings.HasPrefix(lines[next], "=== ") {
 			next++
 		}
-		part := lines[at:next]
+		part := lines[line:next]
 		if name, ok := strings.CutPrefix(part[0], "=== "); ok {
 			t.Run(name, func(t *testing.T) {
-				of := *c
-				of.t = t
-				p := &player{cluster: &of, file: file, line: at, mask: newMask(), streams: map[string]*stream{}}
+				copied := *c
+				copied.t = t
+				p := &player{cluster: &copied, file: file, line: line, mask: newMask(), streams: map[string]*stream{}}
 				part = p.play(part)
 			})
 		}
 		out = append(out, part...)
-		at = next
+		line = next
 	}
 	if *record != "" {
 		if err := os.WriteFile(file, []byte(strings.Join(out, "\n")+"\n"), 0o644); err != nil {
@@ -127,34 +127,34 @@ func (p *player) play(lines []string) []string {
 	if hand && *record != "" {
 		return lines
 	}
-	for at := 0; at < len(lines); {
-		line := lines[at]
+	for next := 0; next < len(lines); {
+		line := lines[next]
 		command := strings.Fields(line)
 		if !strings.HasPrefix(line, "> ") && !strings.HasPrefix(line, "@") || line == "@hand" {
 			if !strings.HasPrefix(line, "<") {
 				out = append(out, line)
 			}
-			at++
+			next++
 			continue
 		}
-		was := at
+		begin := next
 		var request []string
 		if line[0] == '>' {
-			for ; at < len(lines) && strings.HasPrefix(lines[at], ">"); at++ {
-				request = append(request, strings.TrimPrefix(strings.TrimPrefix(lines[at], ">"), " "))
+			for ; next < len(lines) && strings.HasPrefix(lines[next], ">"); next++ {
+				request = append(request, strings.TrimPrefix(strings.TrimPrefix(lines[next], ">"), " "))
 			}
 		} else {
-			at++
+			next++
 		}
-		out = append(out, lines[was:at]...)
+		out = append(out, lines[begin:next]...)
 		var want []string
-		for ; at < len(lines) && strings.HasPrefix(lines[at], "<"); at++ {
-			want = append(want, lines[at])
+		for ; next < len(lines) && strings.HasPrefix(lines[next], "<"); next++ {
+			want = append(want, lines[next])
 		}
 		got := p.step(command, request)
 		if *record == "" {
 			if !slices.Equal(want, got) {
-				p.t.Errorf("%s:%d: %s (-want +got):\n%s", p.file, p.line+was+1, line, lineDiff(want, got))
+				p.t.Errorf("%s:%d: %s (-want +got):\n%s", p.file, p.line+begin+1, line, lineDiff(want, got))
 			}
 		}
 		out = append(out, got...)
@@ -329,11 +329,11 @@ func startRecording(t *testing.T, url string) *cluster {
 			for _, v := range d.Spec.Versions {
 				path := "/apis/" + d.Spec.Group + "/" + v.Name + "/"
 				for _, item := range list(path + plural) {
-					at := path + plural + "/" + item.Metadata.Name
+					location := path + plural + "/" + item.Metadata.Name
 					if item.Metadata.Namespace != "" {
-						at = path + "namespaces/" + item.Metadata.Namespace + "/" + plural + "/" + item.Metadata.Name
+						location = path + "namespaces/" + item.Metadata.Namespace + "/" + plural + "/" + item.Metadata.Name
 					}
-					c.do("PATCH", at, http.Header{"Content-Type": {"application/merge-patch+json"}}, `{"metadata":{"finalizers":null}}`)
+					c.do("PATCH", location, http.Header{"Content-Type": {"application/merge-patch+json"}}, `{"metadata":{"finalizers":null}}`)
 				}
 			}
 			// One by one: a real server leaves custom objects behind when it

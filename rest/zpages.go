@@ -32,8 +32,8 @@ func (c commandLine) GetFlagz() map[string]string {
 }
 
 // serveFlagz serves /flagz by upstream's handler: all flags, and their values.
-func serveFlagz(w http.ResponseWriter, req *http.Request, of commandLine) {
-	flags := of.GetFlagz()
+func serveFlagz(w http.ResponseWriter, req *http.Request, line commandLine) {
+	flags := line.GetFlagz()
 	mux := http.NewServeMux()
 	flagz.Install(mux, "apiserver", commandLine(func() map[string]string { return flags }))
 	mux.ServeHTTP(colons{w, func(text []byte) []byte {

@@ -108,16 +108,16 @@ func TestUpdatesBeforeAndAfterAWriteCommitWithIt(t *testing.T) {
 				equal(t, "revision", s.Revision(), 7+int64(len(c.committed))+min(1, c.want.Revision))
 				events, err := cursor.Poll()
 				fails(t, "watching", err, nil)
-				all := append(slices.Clone(c.committed), c.want)
-				slices.SortFunc(all, func(a, b Record) int { return cmp.Compare(a.Revision, b.Revision) })
-				all = slices.DeleteFunc(all, func(r Record) bool { return r.Revision == 0 })
-				equal(t, "events", len(events), len(all))
-				for i, r := range all {
+				states := append(slices.Clone(c.committed), c.want)
+				slices.SortFunc(states, func(a, b Record) int { return cmp.Compare(a.Revision, b.Revision) })
+				states = slices.DeleteFunc(states, func(r Record) bool { return r.Revision == 0 })
+				equal(t, "events", len(events), len(states))
+				for i, r := range states {
 					equal(t, "event", events[i].Record, r)
 					if events[i].Type != Deleted {
-						is, err := s.Get(r.Key)
+						got, err := s.Get(r.Key)
 						fails(t, "reading", err, nil)
-						equal(t, "present", is, r)
+						equal(t, "present", got, r)
 					}
 				}
 			})
@@ -136,7 +136,7 @@ func TestUpdatesBeforeAWriteThatPanicsAreNotMade(t *testing.T) {
 		})
 	}()
 	equal(t, "revision", s.Revision(), int64(7))
-	is, err := s.Get("/a/1")
+	got, err := s.Get("/a/1")
 	fails(t, "reading", err, nil)
-	equal(t, "record", is, Record{Key: "/a/1", Value: "one again", Revision: 5, Created: 2})
+	equal(t, "record", got, Record{Key: "/a/1", Value: "one again", Revision: 5, Created: 2})
 }

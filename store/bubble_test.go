@@ -49,7 +49,7 @@ func TestCloseRacesWithEverything(t *testing.T) {
 		s := open(t, Options{})
 		history(t, s)
 		start := make(chan struct{})
-		var all sync.WaitGroup
+		var workers sync.WaitGroup
 		for _, call := range []func() error{
 			func() error { _, err := s.Get("/a/1"); return err },
 			func() error { _, err := s.List("", ListOptions{Revision: 3}); return err },
@@ -65,7 +65,7 @@ func TestCloseRacesWithEverything(t *testing.T) {
 			s.Close,
 			s.Close,
 		} {
-			all.Go(func() {
+			workers.Go(func() {
 				<-start
 				if err := call(); err != nil && err != ErrClosed {
 					t.Error(err)
@@ -73,6 +73,6 @@ func TestCloseRacesWithEverything(t *testing.T) {
 			})
 		}
 		close(start)
-		all.Wait()
+		workers.Wait()
 	}
 }

@@ -99,10 +99,10 @@ func TestAnyDamageToAClosedFileIsRefused(t *testing.T) {
 			closed(t, s)
 			content := contentOf(t, path)
 			for i := 0; i < 8*len(content); i += some {
-				at, bit := i/8, i%8
-				content[at] ^= 1 << bit
-				refused(t, fmt.Sprintf("bit %d of byte %d of %d", bit, at, len(content)), path, content)
-				content[at] ^= 1 << bit
+				index, bit := i/8, i%8
+				content[index] ^= 1 << bit
+				refused(t, fmt.Sprintf("bit %d of byte %d of %d", bit, index, len(content)), path, content)
+				content[index] ^= 1 << bit
 			}
 			for size := 1; size < len(content); size += some {
 				refused(t, fmt.Sprintf("the first %d bytes of %d", size, len(content)), path, content[:size])
@@ -131,15 +131,15 @@ func TestAnyDamageToAClosedFileIsRefused(t *testing.T) {
 func TestATornTailIsReportedAndKept(t *testing.T) {
 	content, begins, revisions := written(t, SyncEverySecond)
 	path := beside(t, nil)
-	for at := 0; at < len(content); at += 5 * some {
+	for offset := 0; offset < len(content); offset += 5 * some {
 		damaged := append([]byte(nil), content...)
-		damaged[at] ^= 0x10
-		if at < begins[0] {
-			refused(t, fmt.Sprint("byte ", at), path, damaged)
+		damaged[offset] ^= 0x10
+		if offset < begins[0] {
+			refused(t, fmt.Sprint("byte ", offset), path, damaged)
 			continue
 		}
 		whole := 0
-		for begins[whole+1] <= at {
+		for begins[whole+1] <= offset {
 			whole++
 		}
 		for n := range 2 {
@@ -153,7 +153,7 @@ func TestATornTailIsReportedAndKept(t *testing.T) {
 				kept += "-2"
 			}
 			if len(reported) != 1 || !strings.Contains(reported[0], kept) {
-				t.Fatalf("byte %d: reported %q, and not the copy %s", at, reported, kept)
+				t.Fatalf("byte %d: reported %q, and not the copy %s", offset, reported, kept)
 			}
 			equal(t, "the copy", string(contentOf(t, kept)), string(damaged[begins[whole]:]))
 		}

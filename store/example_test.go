@@ -40,8 +40,8 @@ func Example() {
 	for _, e := range events {
 		fmt.Println(e.Type, e.Record.Key, e.Record.Value)
 	}
-	was, _ := s.GetAt("/apples/1", apples.Revision)
-	fmt.Println("was", was.Value)
+	before, _ := s.GetAt("/apples/1", apples.Revision)
+	fmt.Println("was", before.Value)
 
 	// Output:
 	// key "/apples/1": is at revision 3, the write expected 2

@@ -34,13 +34,13 @@ type handle interface {
 // file is an open data file. The lock of writers guards it; mu guards what the timer uses as
 // well.
 type file struct {
-	path   string // as the caller names it
-	at     string // the absolute path
-	is     os.FileInfo
-	sync   Sync
-	report func(error)
-	slack  int64 // how many bytes of forgotten history the file may always have
-	whole  int64 // the estimated size of a new file, when that was last computed
+	path     string // as the caller names it
+	absolute string // the absolute path
+	info     os.FileInfo
+	sync     Sync
+	report   func(error)
+	slack    int64 // how many bytes of forgotten history the file may always have
+	whole    int64 // the estimated size of a new file, when that was last computed
 
 	mu     sync.Mutex
 	handle handle
@@ -116,7 +116,7 @@ func (f *file) inPlace() error {
 	if f.broken != nil {
 		return f.broken
 	}
-	if there, err := os.Lstat(f.at); err != nil || !os.SameFile(there, f.is) {
+	if there, err := os.Lstat(f.absolute); err != nil || !os.SameFile(there, f.info) {
 		return f.fail(errGone)
 	}
 	return nil
@@ -162,7 +162,7 @@ func (f *file) close() error {
 
 // cut drops what follows the size of the file, and keeps a copy of it. The store goes on at a revision.
 func (f *file) cut(from io.ReaderAt, revision int64) error {
-	n := f.is.Size() - f.size
+	n := f.info.Size() - f.size
 	kept, err := f.keep(io.NewSectionReader(from, f.size, n))
 	if err != nil {
 		return fmt.Errorf("the last %d bytes are incomplete, from byte %d on, and cannot be copied: %w; nothing has been cut off", n, f.size, err)
@@ -178,7 +178,7 @@ func (f *file) cut(from io.ReaderAt, revision int64) error {
 // keep writes the tail of the file to a new file beside it, and returns the path of that.
 func (f *file) keep(tail io.Reader) (path string, err error) {
 	for i := 1; ; i++ {
-		path = fmt.Sprintf("%s.cut-%d", f.at, f.size)
+		path = fmt.Sprintf("%s.cut-%d", f.absolute, f.size)
 		if i > 1 {
 			path = fmt.Sprintf("%s-%d", path, i)
 		}

@@ -46,7 +46,7 @@ func same(t testing.TB, what string, got, want *Store) {
 	equal(t, what+": keys", got.state.keys.len(), want.state.keys.len())
 }
 
-func eventsOf(t testing.TB, s *Store) (all []*Event) {
+func eventsOf(t testing.TB, s *Store) (found []*Event) {
 	t.Helper()
 	c := watch(t, s, "", s.Oldest())
 	for {
@@ -55,9 +55,9 @@ func eventsOf(t testing.TB, s *Store) (all []*Event) {
 			t.Fatal(err)
 		}
 		if len(events) == 0 {
-			return all
+			return found
 		}
-		all = append(all, events...)
+		found = append(found, events...)
 	}
 }
 
@@ -105,16 +105,16 @@ func TestAStoreInAFileGoesOnWhereItWas(t *testing.T) {
 	equal(t, "files", names(t, filepath.Dir(path)), []string{"data"})
 }
 
-func names(t testing.TB, folder string) (all []string) {
+func names(t testing.TB, folder string) (found []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		all = append(all, e.Name())
+		found = append(found, e.Name())
 	}
-	return all
+	return found
 }
 
 // fileStep is a step in the life of a store in a file.
@@ -170,8 +170,8 @@ func playFile(t testing.TB, o Options, steps []fileStep) {
 		r, err := s.Get(step.key)
 		switch {
 		case step.what == "compact":
-			at := s.Revision() - int64(step.size)
-			fails(t, "compact", s.Compact(at), memory.Compact(at))
+			revision := s.Revision() - int64(step.size)
+			fails(t, "compact", s.Compact(revision), memory.Compact(revision))
 		case step.what == "reopen":
 			same(t, "as long as it is open", s, memory)
 			live, err := ReadFile(path)
@@ -299,17 +299,17 @@ func TestAnIncompleteTailIsCutOff(t *testing.T) {
 func TestDamageIsNotATail(t *testing.T) {
 	content, begins, revisions := written(t, SyncAlways)
 	last := begins[len(begins)-2]
-	for at := range content {
-		content[at] ^= 0x10
+	for offset := range content {
+		content[offset] ^= 0x10
 		snap, err := read(t, content)
 		var format *FormatError
 		switch {
-		case at < last && !errors.As(err, &format):
-			t.Fatalf("byte %d: %v, %v", at, snap, err)
-		case at >= last && (err != nil || snap.Revision() != revisions[len(revisions)-2]):
-			t.Fatalf("byte %d of the last frame: %v, %v", at, snap, err)
+		case offset < last && !errors.As(err, &format):
+			t.Fatalf("byte %d: %v, %v", offset, snap, err)
+		case offset >= last && (err != nil || snap.Revision() != revisions[len(revisions)-2]):
+			t.Fatalf("byte %d of the last frame: %v, %v", offset, snap, err)
 		}
-		content[at] ^= 0x10
+		content[offset] ^= 0x10
 	}
 }
 
@@ -325,21 +325,21 @@ func TestATailThatWasNotSyncedIsCutOffWhereItIsBroken(t *testing.T) {
 
 func TestWhichFilesAreRefused(t *testing.T) {
 	folder := t.TempDir()
-	at := func(name string) string { return filepath.Join(folder, name) }
-	ours := inFile(t, at("open"), Options{}, FileOptions{})
+	path := func(name string) string { return filepath.Join(folder, name) }
+	ours := inFile(t, path("open"), Options{}, FileOptions{})
 	put(t, ours, "/a", "b")
-	moved := inFile(t, at("rewritten"), Options{}, FileOptions{})
+	moved := inFile(t, path("rewritten"), Options{}, FileOptions{})
 	put(t, moved, "/a", "b")
 	if err := moved.writeAnew(); err != nil {
 		t.Fatal(err)
 	}
 	for _, err := range []error{
-		os.WriteFile(at("precious"), []byte("my thesis"), 0o644),
-		os.WriteFile(at("newer"), []byte(formatName+"3\nand more"), 0o644),
-		os.WriteFile(at("numberless"), []byte(formatName+"x\n"), 0o644),
-		os.WriteFile(at("truncated"), []byte(formatLine(streamFormat)), 0o644),
-		os.Symlink(at("nothing"), at("dangling")), os.Symlink(at("precious"), at("link")),
-		os.Mkdir(at("folder"), 0o700), syscall.Mkfifo(at("pipe"), 0o600),
+		os.WriteFile(path("precious"), []byte("my thesis"), 0o644),
+		os.WriteFile(path("newer"), []byte(formatName+"3\nand more"), 0o644),
+		os.WriteFile(path("numberless"), []byte(formatName+"x\n"), 0o644),
+		os.WriteFile(path("truncated"), []byte(formatLine(streamFormat)), 0o644),
+		os.Symlink(path("nothing"), path("dangling")), os.Symlink(path("precious"), path("link")),
+		os.Mkdir(path("folder"), 0o700), syscall.Mkfifo(path("pipe"), 0o600),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -363,29 +363,29 @@ func TestWhichFilesAreRefused(t *testing.T) {
 			if name == "pipe" {
 				return ""
 			}
-			content, _ := os.ReadFile(at(name))
+			content, _ := os.ReadFile(path(name))
 			return string(content)
 		}
 		before := content()
-		s, err := OpenFile(at(name), Options{}, FileOptions{})
+		s, err := OpenFile(path(name), Options{}, FileOptions{})
 		if err == nil {
 			s.Close()
 		}
-		if want := "data file " + at(name) + ": " + want; err == nil || err.Error() != want {
+		if want := "data file " + path(name) + ": " + want; err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 		if content() != before {
 			t.Errorf("%s has changed", name)
 		}
 	}
-	if _, err := os.Lstat(at("nothing")); err == nil {
+	if _, err := os.Lstat(path("nothing")); err == nil {
 		t.Error("the target of the link has been made")
 	}
-	if _, err := OpenFile(at("new"), Options{}, FileOptions{Sync: 7}); err == nil {
+	if _, err := OpenFile(path("new"), Options{}, FileOptions{Sync: 7}); err == nil {
 		t.Error("a way of syncing that there is not")
 	}
 	closed(t, ours)
-	again := inFile(t, at("open"), Options{}, FileOptions{})
+	again := inFile(t, path("open"), Options{}, FileOptions{})
 	equal(t, "revision", again.Revision(), int64(2))
 }
 
@@ -446,12 +446,12 @@ type troubled struct {
 	syncs                 int
 }
 
-func (d *troubled) WriteAt(b []byte, at int64) (int, error) {
+func (d *troubled) WriteAt(b []byte, offset int64) (int, error) {
 	if d.write != nil {
-		n, _ := d.File.WriteAt(b[:len(b)/2], at)
+		n, _ := d.File.WriteAt(b[:len(b)/2], offset)
 		return n, d.write
 	}
-	return d.File.WriteAt(b, at)
+	return d.File.WriteAt(b, offset)
 }
 
 func (d *troubled) Truncate(size int64) error {
@@ -657,13 +657,13 @@ func FuzzReadSnapshot(f *testing.F) {
 // resealed gives the frames of a content the checksums that they ought to have, so that a fuzzer gets past these.
 func resealed(content []byte) []byte {
 	content = append([]byte(nil), content...)
-	for at := len(formatLine(fileFormat)); at+frameHead <= len(content); {
-		length, _, ok := readFrameHead(content[at:])
-		if !ok || length > len(content)-at-frameHead {
+	for offset := len(formatLine(fileFormat)); offset+frameHead <= len(content); {
+		length, _, ok := readFrameHead(content[offset:])
+		if !ok || length > len(content)-offset-frameHead {
 			break
 		}
-		_, _ = frame(content[at : at+frameHead+length : at+frameHead+length]).close(int64(at))
-		at += frameHead + length
+		_, _ = frame(content[offset : offset+frameHead+length : offset+frameHead+length]).close(int64(offset))
+		offset += frameHead + length
 	}
 	return content
 }

@@ -68,12 +68,12 @@ func openLocked(path string) (*os.File, error) {
 		}
 		// The store that had it open may have replaced it by another file before we had the
 		// lock.
-		is, err := f.Stat()
+		info, err := f.Stat()
 		if err != nil {
 			_ = f.Close()
 			return nil, unnamed(err)
 		}
-		if there, err := os.Lstat(path); err == nil && os.SameFile(is, there) {
+		if there, err := os.Lstat(path); err == nil && os.SameFile(info, there) {
 			return f, nil
 		}
 		_ = f.Close()

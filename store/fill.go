@@ -34,7 +34,7 @@ func (s *Store) Fill(records []Record) error {
 		events[i] = &made[i]
 		bytes += made[i].size()
 	}
-	all := sortedKeys(len(records), func(i int) string { return records[i].Key })
+	sorted := sortedKeys(len(records), func(i int) string { return records[i].Key })
 
 	err := s.update(func(*buntdb.Tx) error {
 		if s.log.revision.Load() != FirstRevision {
@@ -45,7 +45,7 @@ func (s *Store) Fill(records []Record) error {
 				return err
 			}
 		}
-		s.state.base, s.state.keys = base, all
+		s.state.base, s.state.keys = base, sorted
 		s.log.init(s.options, FirstRevision+int64(len(records)), events, bytes)
 		s.frozen = nil
 		return nil

@@ -46,17 +46,17 @@ func (k *keys) copy() keys {
 }
 
 // find returns the run that has a key, or would have it, and the key's place in the run.
-func (k *keys) find(key string) (at, place int, found bool) {
-	at = max(0, sort.Search(len(k.runs), func(i int) bool { return k.runs[i].keys[0] > key })-1)
-	if at < len(k.runs) {
-		place, found = slices.BinarySearch(k.runs[at].keys, key)
+func (k *keys) find(key string) (run, place int, found bool) {
+	run = max(0, sort.Search(len(k.runs), func(i int) bool { return k.runs[i].keys[0] > key })-1)
+	if run < len(k.runs) {
+		place, found = slices.BinarySearch(k.runs[run].keys, key)
 	}
-	return at, place, found
+	return run, place, found
 }
 
 // own makes a run writable, with room for one more key.
-func (k *keys) own(at int) *run {
-	r := &k.runs[at]
+func (k *keys) own(index int) *run {
+	r := &k.runs[index]
 	if r.shared {
 		*r = run{keys: append(make([]string, 0, maxRun), r.keys...)}
 	}
@@ -64,7 +64,7 @@ func (k *keys) own(at int) *run {
 }
 
 func (k *keys) insert(key string) {
-	at, place, found := k.find(key)
+	index, place, found := k.find(key)
 	if found {
 		return
 	}
@@ -72,7 +72,7 @@ func (k *keys) insert(key string) {
 		k.runs = []run{{keys: []string{key}}}
 		return
 	}
-	r := k.own(at)
+	r := k.own(index)
 	if len(r.keys) == maxRun {
 		middle := maxRun / 2
 		if place == maxRun {
@@ -81,24 +81,24 @@ func (k *keys) insert(key string) {
 		next := run{keys: append(make([]string, 0, maxRun), r.keys[middle:]...)}
 		clear(r.keys[middle:])
 		r.keys = r.keys[:middle]
-		k.runs = slices.Insert(k.runs, at+1, next)
+		k.runs = slices.Insert(k.runs, index+1, next)
 		if place > middle {
-			at, place = at+1, place-middle
+			index, place = index+1, place-middle
 		}
-		r = &k.runs[at]
+		r = &k.runs[index]
 	}
 	r.keys = slices.Insert(r.keys, place, key)
 }
 
 func (k *keys) remove(key string) {
-	at, place, found := k.find(key)
+	run, place, found := k.find(key)
 	if !found {
 		return
 	}
-	r := k.own(at)
+	r := k.own(run)
 	r.keys = slices.Delete(r.keys, place, place+1)
 	if len(r.keys) == 0 {
-		k.runs = slices.Delete(k.runs, at, at+1)
+		k.runs = slices.Delete(k.runs, run, run+1)
 	}
 }
 
@@ -113,8 +113,8 @@ func (k *keys) count(r keyRange) int {
 
 // before returns how many keys are less than a key.
 func (k *keys) before(key string) int {
-	at, place, _ := k.find(key)
-	for _, r := range k.runs[:at] {
+	run, place, _ := k.find(key)
+	for _, r := range k.runs[:run] {
 		place += len(r.keys)
 	}
 	return place

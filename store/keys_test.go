@@ -41,14 +41,14 @@ func TestKeysCountAsASortedSliceDoes(t *testing.T) {
 		if i < 3000 {
 			key = fmt.Sprintf("/%04d", i) // in order first
 		}
-		at, found := slices.BinarySearch(p.want, key)
+		index, found := slices.BinarySearch(p.want, key)
 		switch {
 		case !found:
 			p.keys.insert(key)
-			p.want = slices.Insert(p.want, at, key)
+			p.want = slices.Insert(p.want, index, key)
 		case i%50 < 40: // long spells of removals would leave few keys
 			p.keys.remove(key)
-			p.want = slices.Delete(p.want, at, at+1)
+			p.want = slices.Delete(p.want, index, index+1)
 		}
 		if i%10_000 == 5000 {
 			pairs = append(pairs, &pair{p.keys.copy(), slices.Clone(p.want)})
@@ -59,8 +59,8 @@ func TestKeysCountAsASortedSliceDoes(t *testing.T) {
 		if got := p.keys.count(rangeOf(prefix, "")); got != hi-lo {
 			t.Fatalf("step %d: %d keys with prefix %q, want %d", i, got, prefix, hi-lo)
 		}
-		if got := p.keys.count(rangeOf("", key)); got != len(p.want)-at {
-			t.Fatalf("step %d: %d keys from %q on, want %d", i, got, key, len(p.want)-at)
+		if got := p.keys.count(rangeOf("", key)); got != len(p.want)-index {
+			t.Fatalf("step %d: %d keys from %q on, want %d", i, got, key, len(p.want)-index)
 		}
 	}
 	for _, p := range pairs {

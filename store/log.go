@@ -87,8 +87,8 @@ func (l *log) init(o Options, revision int64, events []*Event, bytes int64) {
 	l.trim()
 }
 
-// at returns the event of a revision that has been committed, nil if it has been forgotten.
-func (l *log) at(revision int64) *Event {
+// event returns the event of a revision that has been committed, nil if it has been forgotten.
+func (l *log) event(revision int64) *Event {
 	e := l.ring.Load().slot(revision).Load()
 	if e == nil || e.Record.Revision != revision {
 		return nil
@@ -101,7 +101,7 @@ func (l *log) at(revision int64) *Event {
 func (l *log) between(after, last int64) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		for r := after + 1; r <= last; r++ {
-			e := l.at(r)
+			e := l.event(r)
 			if e == nil {
 				yield(nil, &CompactedError{Requested: r - 1, Oldest: l.oldest.Load()})
 				return

@@ -53,7 +53,7 @@ func TestCompactedEventsAreFreed(t *testing.T) {
 	s := open(t, Options{HistoryRevisions: 10})
 	r := create(t, s, "k", strings.Repeat("x", 1000))
 	collected := make(chan struct{})
-	runtime.AddCleanup(s.log.at(r.Revision), func(c chan struct{}) { close(c) }, collected)
+	runtime.AddCleanup(s.log.event(r.Revision), func(c chan struct{}) { close(c) }, collected)
 	c, err := s.Watch("", 1) // a watcher that does not read holds nothing
 	if err != nil {
 		t.Fatal(err)

@@ -59,23 +59,23 @@ func OpenFile(path string, o Options, f FileOptions) (*Store, error) {
 var errEmptyFile = errors.New("it exists and is empty, as if its data had been lost: remove it to begin a new cluster")
 
 func openFile(path string, o Options, options FileOptions) (*Store, error) {
-	at, err := filepath.Abs(path) // the folder of the process may change
+	absolute, err := filepath.Abs(path) // the folder of the process may change
 	if err != nil {
 		return nil, err
 	}
-	before, _ := os.Lstat(at)
-	locked, err := openLocked(at)
+	before, _ := os.Lstat(absolute)
+	locked, err := openLocked(absolute)
 	if err != nil {
 		return nil, err
 	}
-	is, err := locked.Stat()
+	info, err := locked.Stat()
 	if err != nil {
 		return nil, errors.Join(err, locked.Close())
 	}
-	if before != nil && is.Size() == 0 {
+	if before != nil && info.Size() == 0 {
 		return nil, errors.Join(errEmptyFile, locked.Close())
 	}
-	f := &file{path: path, at: at, is: is, sync: options.Sync, report: options.Report, slack: usualSlack, handle: locked}
+	f := &file{path: path, absolute: absolute, info: info, sync: options.Sync, report: options.Report, slack: usualSlack, handle: locked}
 	s, err := resume(f, locked, o, options.From)
 	if err != nil {
 		_ = f.handle.Close()
@@ -89,7 +89,7 @@ func resume(f *file, locked *os.File, o Options, from *Snapshot) (*Store, error)
 		from = &Snapshot{revision: FirstRevision}
 	}
 	b := &building{}
-	if f.is.Size() > 0 {
+	if f.info.Size() > 0 {
 		var err error
 		if b, err = readData(locked); err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ func resume(f *file, locked *os.File, o Options, from *Snapshot) (*Store, error)
 	}
 	s.file = f
 	f.whole = wholeSize(from, s.log.bytes)
-	torn := f.size > 0 && f.size < f.is.Size()
+	torn := f.size > 0 && f.size < f.info.Size()
 	if torn {
 		err = f.cut(locked, s.Revision())
 	}
@@ -173,23 +173,23 @@ func readData(handle *os.File) (*building, error) {
 // damaged one. The tail begins with the damaged frame, which is at the offset.
 func syncedLater(tail []byte, offset int64) int64 {
 	var synced int64
-	for at := 1; at < len(tail); {
-		next := bytes.Index(tail[at:], []byte(frameMagic))
+	for position := 1; position < len(tail); {
+		next := bytes.Index(tail[position:], []byte(frameMagic))
 		if next < 0 {
 			break
 		}
-		at += next
-		length, sum, ok := readFrameHead(tail[at:])
-		if begin := at + frameHead; ok && length <= len(tail)-begin {
+		position += next
+		length, sum, ok := readFrameHead(tail[position:])
+		if begin := position + frameHead; ok && length <= len(tail)-begin {
 			text := tail[begin : begin+length]
-			if checksum(offset+int64(at), text) == sum {
+			if checksum(offset+int64(position), text) == sum {
 				p := payload{left: text[1:]}
 				synced = max(synced, p.number())
-				at += frameHead + length
+				position += frameHead + length
 				continue
 			}
 		}
-		at++
+		position++
 	}
 	return synced
 }

@@ -90,19 +90,19 @@ func (s *Snapshot) beginning() []Record {
 	}
 	var records []Record
 	for i := range s.items {
-		was, changed := before[s.items[i].key]
+		former, changed := before[s.items[i].key]
 		switch {
 		case !changed:
 			records = append(records, s.items[i].record())
-		case was.Revision != 0:
-			records = append(records, *was)
+		case former.Revision != 0:
+			records = append(records, *former)
 		}
 		delete(before, s.items[i].key)
 	}
 	gone := len(records)
-	for _, was := range before { // of keys that have been deleted since
-		if was.Revision != 0 {
-			records = append(records, *was)
+	for _, record := range before { // of keys that have been deleted since
+		if record.Revision != 0 {
+			records = append(records, *record)
 		}
 	}
 	if len(records) > gone {
@@ -279,12 +279,12 @@ func (b *building) play(p kindOf) error {
 
 func (b *building) playEvent(t EventType, i item) error {
 	r := i.record()
-	was, exists := b.items[i.key]
+	former, exists := b.items[i.key]
 	var before Record
 	if exists {
-		before = was.record()
-		i.key = was.key // keep the text once
-		r.Key = was.key
+		before = former.record()
+		i.key = former.key // keep the text once
+		r.Key = former.key
 	}
 	created := before.Created
 	if t == Created {
@@ -313,8 +313,8 @@ func (b *building) snapshot() *Snapshot {
 		s.items = append(s.items, i)
 	}
 	slices.SortFunc(s.items, func(a, b item) int { return strings.Compare(a.key, b.key) })
-	all := sortedKeys(len(s.items), func(i int) string { return s.items[i].key })
-	s.keys = all
+	sorted := sortedKeys(len(s.items), func(i int) string { return s.items[i].key })
+	s.keys = sorted
 	s.keys.copy() // which marks the runs as shared
 	for _, e := range s.events {
 		s.bytes += e.size()

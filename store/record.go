@@ -124,36 +124,36 @@ type head struct {
 func readHead(encoded string) head {
 	var h head
 	var tag, index uint64
-	at := 0
-	h.created, at = uvarint(encoded, at)
-	h.age, at = uvarint(encoded, at)
-	tag, at = uvarint(encoded, at)
-	index, at = uvarint(encoded, at)
-	left := uint64(len(encoded) - at)
+	offset := 0
+	h.created, offset = uvarint(encoded, offset)
+	h.age, offset = uvarint(encoded, offset)
+	tag, offset = uvarint(encoded, offset)
+	index, offset = uvarint(encoded, offset)
+	left := uint64(len(encoded) - offset)
 	if tag > left || index > left-tag {
 		panic(errEncoding)
 	}
-	h.start, h.tag, h.index = at, at+int(tag), at+int(tag+index)
+	h.start, h.tag, h.index = offset, offset+int(tag), offset+int(tag+index)
 	return h
 }
 
 // uvarint reads the number at a place of s, and returns where it ends. The function of encoding/binary reads bytes,
 // not strings.
-func uvarint(s string, at int) (uint64, int) {
-	if at < len(s) && s[at] < 0x80 {
-		return uint64(s[at]), at + 1
+func uvarint(s string, offset int) (uint64, int) {
+	if offset < len(s) && s[offset] < 0x80 {
+		return uint64(s[offset]), offset + 1
 	}
-	return longUvarint(s, at)
+	return longUvarint(s, offset)
 }
 
-func longUvarint(s string, at int) (uint64, int) {
+func longUvarint(s string, offset int) (uint64, int) {
 	var n uint64
-	for i := 0; i < binary.MaxVarintLen64 && at < len(s); i++ {
-		b := s[at]
-		at++
+	for i := 0; i < binary.MaxVarintLen64 && offset < len(s); i++ {
+		b := s[offset]
+		offset++
 		n |= uint64(b&0x7f) << (7 * i)
 		if b < 0x80 {
-			return n, at
+			return n, offset
 		}
 	}
 	panic(errEncoding)

@@ -34,18 +34,18 @@ func (s *Store) writeAnew() error {
 	f := s.file
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	folder, name := filepath.Split(f.at)
+	folder, name := filepath.Split(f.absolute)
 	beside := filepath.Join(folder, "."+name+".fakecluster-new")
 	next, err := openLocked(beside) // which may be there: what a process has left that was killed while it wrote
 	if err != nil {
 		return fmt.Errorf("%s: %w", beside, err)
 	}
-	is, size, err := writeTo(next, snap, s.meta)
+	info, size, err := writeTo(next, snap, s.meta)
 	if err == nil {
 		err = f.inPlace()
 	}
 	if err == nil {
-		err = os.Rename(beside, f.at)
+		err = os.Rename(beside, f.absolute)
 	}
 	if err != nil {
 		_ = os.Remove(beside)
@@ -56,7 +56,7 @@ func (s *Store) writeAnew() error {
 		f.timer = nil
 	}
 	_ = f.handle.Close() // nothing of it is needed any more
-	f.handle, f.is, f.size, f.whole = next, is, size, size
+	f.handle, f.info, f.size, f.whole = next, info, size, size
 	// Until the folder is synced too, the old file would be found after a power failure.
 	if err := syncFolder(folder); err != nil {
 		return f.fail(err)
@@ -66,7 +66,7 @@ func (s *Store) writeAnew() error {
 }
 
 // writeTo makes a file one of the snapshot, which is complete on the disk. It returns its size.
-func writeTo(next *os.File, snap *Snapshot, meta string) (is os.FileInfo, size int64, err error) {
+func writeTo(next *os.File, snap *Snapshot, meta string) (info os.FileInfo, size int64, err error) {
 	if err = errors.Join(next.Chmod(0o600), next.Truncate(0)); err != nil {
 		return nil, 0, err
 	}
@@ -79,8 +79,8 @@ func writeTo(next *os.File, snap *Snapshot, meta string) (is os.FileInfo, size i
 	if err = next.Sync(); err != nil {
 		return nil, 0, err
 	}
-	is, err = next.Stat()
-	return is, size, err
+	info, err = next.Stat()
+	return info, size, err
 }
 
 // wholeSize estimates the size of a new file of a store.

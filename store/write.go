@@ -125,11 +125,11 @@ func (s *Store) commitLocked(t EventType, key string, w Write, check func(Record
 	look := func(updates []Update) error {
 		for _, u := range updates {
 			i := s.state.get(u.Key)
-			is := i.record()
-			if is.Revision != u.Revision {
-				return &PreconditionError{Key: u.Key, Current: is.Revision, Required: u.Revision}
+			record := i.record()
+			if record.Revision != u.Revision {
+				return &PreconditionError{Key: u.Key, Current: record.Revision, Required: u.Revision}
 			}
-			others = append(others, change{was: is})
+			others = append(others, change{former: record})
 		}
 		return nil
 	}
@@ -155,7 +155,7 @@ func (s *Store) commitLocked(t EventType, key string, w Write, check func(Record
 	makeAll := func(updates []Update, changes []change) {
 		for i, u := range updates {
 			revision++
-			changes[i] = makeChange(Updated, u.Key, changes[i].was, revision, Write{Make: u.Make, Tag: u.Tag, Index: u.Index})
+			changes[i] = makeChange(Updated, u.Key, changes[i].former, revision, Write{Make: u.Make, Tag: u.Tag, Index: u.Index})
 		}
 	}
 	before, after := others[:len(w.Before)], others[len(w.Before):]
@@ -208,9 +208,9 @@ func (s *Store) commitLocked(t EventType, key string, w Write, check func(Record
 
 // change is one event of a commit.
 type change struct {
-	item  item // of the key, unless it is deleted
-	was   Record
-	event *Event
+	item   item // of the key, unless it is deleted
+	former Record
+	event  *Event
 }
 
 // makeChange calls the Make of a write.
@@ -236,12 +236,12 @@ func makeChange(t EventType, key string, current Record, revision int64, w Write
 		return c
 	}
 	both := &struct {
-		event Event
-		was   Record
+		event  Event
+		former Record
 	}{Event{Type: t, Record: next}, current}
-	both.was.Key = key
+	both.former.Key = key
 	c.event = &both.event
-	c.event.Previous = &both.was
+	c.event.Previous = &both.former
 	return c
 }
 

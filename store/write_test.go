@@ -113,7 +113,7 @@ func TestWriteRules(t *testing.T) {
 				got, err := c.do(s)
 				fails(t, "error", err, c.err)
 				equal(t, "record", got, c.want)
-				equal(t, "event", s.log.at(8), c.event)
+				equal(t, "event", s.log.event(8), c.event)
 				if c.event == nil {
 					equal(t, "revision", s.Revision(), int64(7))
 					return

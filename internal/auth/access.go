@@ -27,23 +27,23 @@ type userRequests struct {
 }
 
 // Note records a request and whether it was allowed.
-func (a *Access) Note(of authorizer.Attributes, allowed bool) {
-	request := inspect.AccessRequest{Verb: of.GetVerb(), Allowed: allowed}
-	if of.IsResourceRequest() {
-		request.Group, request.Resource, request.Subresource = of.GetAPIGroup(), of.GetResource(), of.GetSubresource()
-		request.Namespace, request.Name = of.GetNamespace(), of.GetName()
+func (a *Access) Note(attributes authorizer.Attributes, allowed bool) {
+	request := inspect.AccessRequest{Verb: attributes.GetVerb(), Allowed: allowed}
+	if attributes.IsResourceRequest() {
+		request.Group, request.Resource, request.Subresource = attributes.GetAPIGroup(), attributes.GetResource(), attributes.GetSubresource()
+		request.Namespace, request.Name = attributes.GetNamespace(), attributes.GetName()
 	} else {
-		request.Path = of.GetPath()
+		request.Path = attributes.GetPath()
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	by := a.users[of.GetUser().GetName()]
+	by := a.users[attributes.GetUser().GetName()]
 	if by == nil {
 		if a.users == nil {
 			a.users = map[string]*userRequests{}
 		}
 		by = &userRequests{seen: map[inspect.AccessRequest]bool{}}
-		a.users[of.GetUser().GetName()] = by
+		a.users[attributes.GetUser().GetName()] = by
 	}
 	if a.size >= maxAccessRequests && !by.seen[request] {
 		request.Name = ""

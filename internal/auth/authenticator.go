@@ -221,8 +221,8 @@ func (a *Authenticator) authenticateOwn(ctx context.Context, token string) (*aut
 	var still func(context.Context) error
 	if b.Account != "" {
 		still = func(context.Context) error {
-			is, err := b.user(a.objects)
-			if err == nil && is.GetUID() != by.GetUID() {
+			owner, err := b.user(a.objects)
+			if err == nil && owner.GetUID() != by.GetUID() {
 				err = errOtherAccount
 			}
 			return err
@@ -306,9 +306,9 @@ func trusted() (x509.VerifyOptions, bool) {
 }
 
 // clientCertificates returns what says how client certificates of some authorities are verified.
-func clientCertificates(of func() *x509.CertPool) x509request.VerifyOptionFunc {
+func clientCertificates(authorities func() *x509.CertPool) x509request.VerifyOptionFunc {
 	return func() (x509.VerifyOptions, bool) {
-		return x509.VerifyOptions{Roots: of(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, true
+		return x509.VerifyOptions{Roots: authorities(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, true
 	}
 }
 

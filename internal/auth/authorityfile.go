@@ -53,11 +53,11 @@ func (f *AuthorityFile) load() error {
 
 // refresh has the fields say what the file contains now. The caller holds the lock.
 func (f *AuthorityFile) refresh() {
-	is := stampOf(f.path)
-	if is.is(f.read) {
+	current := stampOf(f.path)
+	if current.equals(f.read) {
 		return
 	}
-	f.read = is
+	f.read = current
 	if err := f.load(); err != nil {
 		klog.ErrorS(err, "Reloading authorities")
 	}

@@ -12,14 +12,14 @@ import (
 
 // A file that is written twice in a moment may look the same each time, except for its content.
 func TestAnAuthorityFileThatLooksTheSame(t *testing.T) {
-	path, at := filepath.Join(t.TempDir(), "ca.crt"), time.Now()
+	path, modified := filepath.Join(t.TempDir(), "ca.crt"), time.Now()
 	write := func(content string) string {
 		t.Helper()
 		content += strings.Repeat("\n", 2048-len(content))
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chtimes(path, at, at); err != nil {
+		if err := os.Chtimes(path, modified, modified); err != nil {
 			t.Fatal(err)
 		}
 		return content

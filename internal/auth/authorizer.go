@@ -58,9 +58,9 @@ func IsPrivileged(u user.Info) bool {
 
 type byRules struct{ rules *Rules }
 
-// of makes upstream's authorizer with the bindings of one user to roles that speak of a subject,
+// authorizerOf makes upstream's authorizer with the bindings of one user to roles that speak of a subject,
 // or of anything if that is nil. Most of the roles of a user are about other resources.
-func (b byRules) of(u user.Info, s *subject) (*rbac.RBACAuthorizer, error) {
+func (b byRules) authorizerOf(u user.Info, s *subject) (*rbac.RBACAuthorizer, error) {
 	read, err := b.rules.load()
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (b byRules) Authorize(ctx context.Context, a authorizer.Attributes) (author
 	if IsPrivileged(u) {
 		return authorizer.DecisionAllow, "", nil
 	}
-	rbac, err := b.of(u, subjectOf(a))
+	rbac, err := b.authorizerOf(u, subjectOf(a))
 	if err != nil {
 		return authorizer.DecisionNoOpinion, "", err
 	}
@@ -97,7 +97,7 @@ func (byRules) EvaluateConditions(context.Context, authorizer.ConditionsAwareDec
 
 // RulesFor implements authorizer.RuleResolver.
 func (b byRules) RulesFor(ctx context.Context, u user.Info, namespace string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
-	rbac, err := b.of(u, nil)
+	rbac, err := b.authorizerOf(u, nil)
 	if err != nil {
 		return nil, nil, true, err
 	}
@@ -110,7 +110,7 @@ func (r *Rules) Resolver() rbacvalidation.AuthorizationRuleResolver { return res
 
 type resolver struct{ rules *Rules }
 
-func (r resolver) of(ctx context.Context, u user.Info) (*rbacvalidation.DefaultRuleResolver, error) {
+func (r resolver) rulesOf(ctx context.Context, u user.Info) (*rbacvalidation.DefaultRuleResolver, error) {
 	read, err := r.rules.load()
 	if err != nil {
 		return nil, err
@@ -125,28 +125,28 @@ func (r resolver) of(ctx context.Context, u user.Info) (*rbacvalidation.DefaultR
 
 // GetRoleReferenceRules implements upstream's AuthorizationRuleResolver.
 func (r resolver) GetRoleReferenceRules(ctx context.Context, ref rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
-	of, err := r.of(ctx, &user.DefaultInfo{})
+	rules, err := r.rulesOf(ctx, &user.DefaultInfo{})
 	if err != nil {
 		return nil, err
 	}
-	return of.GetRoleReferenceRules(ctx, ref, namespace)
+	return rules.GetRoleReferenceRules(ctx, ref, namespace)
 }
 
 // RulesFor implements upstream's AuthorizationRuleResolver.
 func (r resolver) RulesFor(ctx context.Context, u user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
-	of, err := r.of(ctx, u)
+	rules, err := r.rulesOf(ctx, u)
 	if err != nil {
 		return nil, err
 	}
-	return of.RulesFor(ctx, u, namespace)
+	return rules.RulesFor(ctx, u, namespace)
 }
 
 // VisitRulesFor implements upstream's AuthorizationRuleResolver.
 func (r resolver) VisitRulesFor(ctx context.Context, u user.Info, namespace string, visitor func(source fmt.Stringer, rule *rbacv1.PolicyRule, err error) bool) {
-	of, err := r.of(ctx, u)
+	rules, err := r.rulesOf(ctx, u)
 	if err != nil {
 		visitor(nil, nil, err)
 		return
 	}
-	of.VisitRulesFor(ctx, u, namespace, visitor)
+	rules.VisitRulesFor(ctx, u, namespace, visitor)
 }

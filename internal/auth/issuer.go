@@ -144,11 +144,11 @@ func (i *Issuer) Document(keys bool, address string) (d Document, ok bool, err e
 	if err := i.make(); err != nil {
 		return Document{}, false, err
 	}
-	url, at := i.urls()[0], i.options.JWKSURI
-	if at == "" && address == "" {
-		at = strings.TrimSuffix(url, "/") + serviceaccount.JWKSPath
+	url, keysURL := i.urls()[0], i.options.JWKSURI
+	if keysURL == "" && address == "" {
+		keysURL = strings.TrimSuffix(url, "/") + serviceaccount.JWKSPath
 	}
-	documents, err := serviceaccount.NewOpenIDMetadataProvider(url, at, address, i.keys)
+	documents, err := serviceaccount.NewOpenIDMetadataProvider(url, keysURL, address, i.keys)
 	if err != nil {
 		return Document{}, false, nil // as on a real server
 	}

@@ -49,27 +49,27 @@ func OwnRights(requests []inspect.AccessRequest) []inspect.AccessRequest {
 func LeastRules(requests []inspect.AccessRequest) []rbacv1.PolicyRule {
 	verbs := map[inspect.AccessRequest]map[string]bool{} // by what the verbs are for
 	for _, a := range requests {
-		of := inspect.AccessRequest{Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Path: a.Path}
-		if verbs[of] == nil {
-			verbs[of] = map[string]bool{}
+		request := inspect.AccessRequest{Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Path: a.Path}
+		if verbs[request] == nil {
+			verbs[request] = map[string]bool{}
 		}
-		verbs[of][a.Verb] = true
+		verbs[request][a.Verb] = true
 	}
 	type key struct{ group, verbs string }
 	rules := map[key]*rbacv1.PolicyRule{}
-	for of, set := range verbs {
+	for request, set := range verbs {
 		sorted := slices.Sorted(maps.Keys(set))
-		k := key{of.Group, strings.Join(sorted, " ")}
-		if of.Path != "" {
+		k := key{request.Group, strings.Join(sorted, " ")}
+		if request.Path != "" {
 			k.group = "/"
 		}
 		if rules[k] == nil {
 			rules[k] = &rbacv1.PolicyRule{Verbs: sorted}
 		}
-		if r := rules[k]; of.Path != "" {
-			r.NonResourceURLs = append(r.NonResourceURLs, of.Path)
+		if r := rules[k]; request.Path != "" {
+			r.NonResourceURLs = append(r.NonResourceURLs, request.Path)
 		} else {
-			r.APIGroups, r.Resources = []string{of.Group}, append(r.Resources, resourceOf(of))
+			r.APIGroups, r.Resources = []string{request.Group}, append(r.Resources, resourceOf(request))
 		}
 	}
 	return sortedRules(slices.Collect(maps.Values(rules)))

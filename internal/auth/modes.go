@@ -82,7 +82,7 @@ func configurationOf(o restoptions.Modes) (*apiserver.AuthorizationConfiguration
 	var errs []error
 	configuration := &apiserver.AuthorizationConfiguration{}
 	for _, mode := range modes {
-		is := apiserver.AuthorizerConfiguration{Type: apiserver.AuthorizerType(mode), Name: strings.ToLower(mode)}
+		config := apiserver.AuthorizerConfiguration{Type: apiserver.AuthorizerType(mode), Name: strings.ToLower(mode)}
 		switch {
 		case !slices.Contains(allModes, mode):
 			errs = append(errs, fmt.Errorf("authorization-mode %q is not a valid mode", mode))
@@ -91,10 +91,10 @@ func configurationOf(o restoptions.Modes) (*apiserver.AuthorizationConfiguration
 		case mode == Webhook && o.WebhookConfigFile == "":
 			errs = append(errs, fmt.Errorf("authorization-mode Webhook's authorization config file not passed"))
 		case mode == Webhook:
-			is.Name = "default"
-			is.Webhook = webhookOf(o)
+			config.Name = "default"
+			config.Webhook = webhookOf(o)
 		}
-		configuration.Authorizers = append(configuration.Authorizers, is)
+		configuration.Authorizers = append(configuration.Authorizers, config)
 	}
 	if o.PolicyFile != "" && !slices.Contains(modes, ABAC) {
 		errs = append(errs, fmt.Errorf("cannot specify --authorization-policy-file without mode ABAC"))
@@ -129,18 +129,18 @@ func (m *Modes) Has(mode string) bool {
 // By returns an authorizer that calls those of the modes one after the other. The first that allows
 // or denies decides. The mode Node reads the store of the rules. Members of system:masters may do everything in any mode.
 func (m *Modes) By(r *Rules) (Authorizer, error) {
-	of := &authorizers{policies: m.policies}
+	built := &authorizers{policies: m.policies}
 	if m.Has(RBAC) {
-		of.rules = &byRules{r}
+		built.rules = &byRules{r}
 	}
 	if m.Has(Node) {
-		of.nodes = newNodeAuthorizer(r.store, r.prefixes)
+		built.nodes = newNodeAuthorizer(r.store, r.prefixes)
 	}
-	by, err := of.of(m.configuration)
+	by, err := built.build(m.configuration)
 	if err != nil || m.file == "" {
 		return by, err
 	}
-	return newReloading(m, of, by), nil
+	return newReloading(m, built, by), nil
 }
 
 // authorizers has the authorizers of the modes of one cluster. A mode that the cluster does not have
@@ -151,13 +151,13 @@ type authorizers struct {
 	policies abac.PolicyList
 }
 
-// of returns the authorizers of a configuration.
-func (a *authorizers) of(c *apiserver.AuthorizationConfiguration) (Authorizer, error) {
-	all := []union.NamedAuthorizer{{AuthorizerName: "kubernetes.io/system-privileged-group", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)}}
+// build returns the authorizers of a configuration.
+func (a *authorizers) build(c *apiserver.AuthorizationConfiguration) (Authorizer, error) {
+	named := []union.NamedAuthorizer{{AuthorizerName: "kubernetes.io/system-privileged-group", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)}}
 	var resolvers []authorizer.RuleResolver
-	for _, is := range c.Authorizers {
+	for _, config := range c.Authorizers {
 		var by Authorizer
-		switch mode := string(is.Type); mode {
+		switch mode := string(config.Type); mode {
 		case RBAC:
 			if a.rules == nil {
 				return nil, notFromTheStart(mode)
@@ -179,16 +179,16 @@ func (a *authorizers) of(c *apiserver.AuthorizationConfiguration) (Authorizer, e
 			by = a.policies
 		case Webhook:
 			var err error
-			if by, err = newWebhook(is); err != nil {
+			if by, err = newWebhook(config); err != nil {
 				return nil, err
 			}
 		default:
 			return nil, fmt.Errorf("unknown authorization mode %s specified", mode)
 		}
-		all = append(all, union.NamedAuthorizer{AuthorizerName: is.Name, Authorizer: authorizationmetrics.InstrumentedAuthorizer(string(is.Type), is.Name, by)})
+		named = append(named, union.NamedAuthorizer{AuthorizerName: config.Name, Authorizer: authorizationmetrics.InstrumentedAuthorizer(string(config.Type), config.Name, by)})
 		resolvers = append(resolvers, by)
 	}
-	in, err := union.New(all...)
+	in, err := union.New(named...)
 	return byModes{in, union.NewRuleResolvers(resolvers...)}, err
 }
 
@@ -200,26 +200,26 @@ func notFromTheStart(mode string) error {
 var backoff = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 
 // newWebhook makes an authorizer that asks a webhook.
-func newWebhook(is apiserver.AuthorizerConfiguration) (Authorizer, error) {
-	client, err := webhookutil.LoadKubeconfig(*is.Webhook.ConnectionInfo.KubeConfigFile, nil)
+func newWebhook(config apiserver.AuthorizerConfiguration) (Authorizer, error) {
+	client, err := webhookutil.LoadKubeconfig(*config.Webhook.ConnectionInfo.KubeConfigFile, nil)
 	if err != nil {
 		return nil, err
 	}
-	if is.Webhook.Timeout.Duration != 0 {
-		client.Timeout = is.Webhook.Timeout.Duration
+	if config.Webhook.Timeout.Duration != 0 {
+		client.Timeout = config.Webhook.Timeout.Duration
 	}
 	onError := authorizer.DecisionNoOpinion
-	if is.Webhook.FailurePolicy == apiserver.FailurePolicyDeny {
+	if config.Webhook.FailurePolicy == apiserver.FailurePolicyDeny {
 		onError = authorizer.DecisionDeny
 	}
 	var allowed, refused time.Duration
-	if is.Webhook.CacheAuthorizedRequests {
-		allowed = is.Webhook.AuthorizedTTL.Duration
+	if config.Webhook.CacheAuthorizedRequests {
+		allowed = config.Webhook.AuthorizedTTL.Duration
 	}
-	if is.Webhook.CacheUnauthorizedRequests {
-		refused = is.Webhook.UnauthorizedTTL.Duration
+	if config.Webhook.CacheUnauthorizedRequests {
+		refused = config.Webhook.UnauthorizedTTL.Duration
 	}
-	return webhook.New(client, is.Webhook.SubjectAccessReviewVersion, allowed, refused, backoff, onError, is.Webhook.MatchConditions, is.Name,
+	return webhook.New(client, config.Webhook.SubjectAccessReviewVersion, allowed, refused, backoff, onError, config.Webhook.MatchConditions, config.Name,
 		measured{WebhookMetrics: webhookmetrics.NewWebhookMetrics(), MatcherMetrics: authorizationcel.NewMatcherMetrics()},
 		authorizationcel.NewDefaultCompiler())
 }

@@ -26,9 +26,9 @@ import (
 // their nodes need. Upstream's graph finds these objects. When a kubelet makes a request,
 // the graph is brought up to date with the changes in the store.
 type nodeAuthorizer struct {
-	store *store.Store
-	kinds map[string]graphKind // by the prefixes of their store keys
-	is    nodeidentifier.NodeIdentifier
+	store      *store.Store
+	kinds      map[string]graphKind // by the prefixes of their store keys
+	identifier nodeidentifier.NodeIdentifier
 
 	mu    sync.Mutex
 	graph *node.Graph
@@ -37,7 +37,7 @@ type nodeAuthorizer struct {
 }
 
 func newNodeAuthorizer(s *store.Store, prefixes Prefixes) *nodeAuthorizer {
-	n := &nodeAuthorizer{store: s, kinds: map[string]graphKind{}, is: nodeidentifier.NewDefaultNodeIdentifier()}
+	n := &nodeAuthorizer{store: s, kinds: map[string]graphKind{}, identifier: nodeidentifier.NewDefaultNodeIdentifier()}
 	for plural, kind := range graphKinds {
 		n.kinds[prefixes(plural)] = kind
 	}
@@ -48,7 +48,7 @@ func newNodeAuthorizer(s *store.Store, prefixes Prefixes) *nodeAuthorizer {
 // begin makes an empty graph.
 func (n *nodeAuthorizer) begin() {
 	n.graph = node.NewGraph()
-	n.by = node.NewAuthorizer(n.graph, n.is, bootstrappolicy.NodeRules())
+	n.by = node.NewAuthorizer(n.graph, n.identifier, bootstrappolicy.NodeRules())
 	n.seen = 0
 }
 
@@ -61,7 +61,7 @@ type graphKind struct {
 // graphKinds has the kinds in the graph by their plurals.
 var graphKinds = map[string]graphKind{
 	"pods": {
-		of(func(g *node.Graph, pod *corev1.Pod) {
+		added(func(g *node.Graph, pod *corev1.Pod) {
 			if pod.Spec.NodeName != "" {
 				g.AddPod(pod)
 			}
@@ -69,15 +69,15 @@ var graphKinds = map[string]graphKind{
 		func(g *node.Graph, namespace, name string) { g.DeletePod(name, namespace) },
 	},
 	"persistentvolumes": {
-		of(func(g *node.Graph, volume *corev1.PersistentVolume) { g.AddPV(volume) }),
+		added(func(g *node.Graph, volume *corev1.PersistentVolume) { g.AddPV(volume) }),
 		func(g *node.Graph, _, name string) { g.DeletePV(name) },
 	},
 	"volumeattachments": {
-		of(func(g *node.Graph, a *storagev1.VolumeAttachment) { g.AddVolumeAttachment(a.Name, a.Spec.NodeName) }),
+		added(func(g *node.Graph, a *storagev1.VolumeAttachment) { g.AddVolumeAttachment(a.Name, a.Spec.NodeName) }),
 		func(g *node.Graph, _, name string) { g.DeleteVolumeAttachment(name) },
 	},
 	"resourceslices": {
-		of(func(g *node.Graph, slice *resourcev1.ResourceSlice) {
+		added(func(g *node.Graph, slice *resourcev1.ResourceSlice) {
 			if slice.Spec.NodeName != nil {
 				g.AddResourceSlice(slice.Name, *slice.Spec.NodeName)
 			}
@@ -85,7 +85,7 @@ var graphKinds = map[string]graphKind{
 		func(g *node.Graph, _, name string) { g.DeleteResourceSlice(name) },
 	},
 	"podcertificaterequests": {
-		of(func(g *node.Graph, request *certificatesv1.PodCertificateRequest) {
+		added(func(g *node.Graph, request *certificatesv1.PodCertificateRequest) {
 			g.AddPodCertificateRequest(request)
 		}),
 		func(g *node.Graph, namespace, name string) {
@@ -95,7 +95,7 @@ var graphKinds = map[string]graphKind{
 }
 
 // of adds a stored object to the graph.
-func of[T any](add func(*node.Graph, *T)) func(*node.Graph, string) error {
+func added[T any](add func(*node.Graph, *T)) func(*node.Graph, string) error {
 	return func(g *node.Graph, stored string) error {
 		obj := new(T)
 		if err := json.Unmarshal([]byte(stored), obj); err != nil {
@@ -196,7 +196,7 @@ func (kind graphKind) change(g *node.Graph, e *store.Event, key string) error {
 
 // Authorize implements authorizer.Authorizer.
 func (n *nodeAuthorizer) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
-	if _, is := n.is.NodeIdentity(a.GetUser()); !is {
+	if _, isNode := n.identifier.NodeIdentity(a.GetUser()); !isNode {
 		return authorizer.DecisionNoOpinion, "", nil
 	}
 	by, err := n.now()

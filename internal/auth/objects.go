@@ -39,24 +39,24 @@ var (
 
 // metadata returns a part of the metadata of an object. The namespace is empty for a
 // cluster-scoped resource.
-func (o objects) metadata(of schema.GroupResource, namespace, name string) (metav1.ObjectMeta, error) {
-	_, metadata, err := o.read(of, namespace, name)
+func (o objects) metadata(resource schema.GroupResource, namespace, name string) (metav1.ObjectMeta, error) {
+	_, metadata, err := o.read(resource, namespace, name)
 	return metadata, err
 }
 
 // read returns the record of an object, and metadata of it. Without a name, the error is that of the
 // client by which a real server looks.
-func (o objects) read(of schema.GroupResource, namespace, name string) (store.Record, metav1.ObjectMeta, error) {
+func (o objects) read(resource schema.GroupResource, namespace, name string) (store.Record, metav1.ObjectMeta, error) {
 	if name == "" {
 		return store.Record{}, metav1.ObjectMeta{}, errors.New("resource name may not be empty")
 	}
-	key := o.prefixes(of.Resource) + name
+	key := o.prefixes(resource.Resource) + name
 	if namespace != "" {
-		key = o.prefixes(of.Resource) + namespace + "/" + name
+		key = o.prefixes(resource.Resource) + namespace + "/" + name
 	}
 	record, err := o.store.Get(key)
 	if errors.Is(err, store.ErrNotFound) {
-		return record, metav1.ObjectMeta{}, apierrors.NewNotFound(of, name)
+		return record, metav1.ObjectMeta{}, apierrors.NewNotFound(resource, name)
 	}
 	if err != nil {
 		return record, metav1.ObjectMeta{}, err
@@ -64,11 +64,11 @@ func (o objects) read(of schema.GroupResource, namespace, name string) (store.Re
 	metadata := gjson.Get(record.Value, "metadata")
 	out := metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(metadata.Get("uid").Str)}
 	if deleted := metadata.Get("deletionTimestamp"); deleted.Exists() {
-		at, err := time.Parse(time.RFC3339, deleted.Str)
+		since, err := time.Parse(time.RFC3339, deleted.Str)
 		if err != nil {
 			return record, metav1.ObjectMeta{}, err
 		}
-		out.DeletionTimestamp = &metav1.Time{Time: at.Add(time.Since(o.now()))}
+		out.DeletionTimestamp = &metav1.Time{Time: since.Add(time.Since(o.now()))}
 	}
 	return record, out, nil
 }
@@ -78,8 +78,8 @@ func (o objects) read(of schema.GroupResource, namespace, name string) (store.Re
 func (o objects) GetServiceAccount(_ context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
 	record, metadata, err := o.read(serviceAccounts, namespace, name)
 	account := &corev1.ServiceAccount{ObjectMeta: metadata}
-	for _, of := range gjson.Get(record.Value, "secrets.#.name").Array() {
-		account.Secrets = append(account.Secrets, corev1.ObjectReference{Name: of.Str})
+	for _, listed := range gjson.Get(record.Value, "secrets.#.name").Array() {
+		account.Secrets = append(account.Secrets, corev1.ObjectReference{Name: listed.Str})
 	}
 	return account, err
 }
@@ -117,8 +117,8 @@ func (b bootstrapSecrets) Get(name string) (*corev1.Secret, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at, err := time.Parse(time.RFC3339, string(secret.Data[bootstrapapi.BootstrapTokenExpirationKey])); err == nil {
-		secret.Data[bootstrapapi.BootstrapTokenExpirationKey] = []byte(at.Add(time.Since(b.objects.now())).Format(time.RFC3339))
+	if expires, err := time.Parse(time.RFC3339, string(secret.Data[bootstrapapi.BootstrapTokenExpirationKey])); err == nil {
+		secret.Data[bootstrapapi.BootstrapTokenExpirationKey] = []byte(expires.Add(time.Since(b.objects.now())).Format(time.RFC3339))
 	}
 	return secret, nil
 }

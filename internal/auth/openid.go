@@ -148,7 +148,7 @@ func (o *OpenID) Tokens(closing context.Context) (authenticator.Token, error) {
 
 // tokens is Tokens for the issuers as they are now.
 func (o *OpenID) tokens(closing context.Context) (authenticator.Token, error) {
-	var all []authenticator.Token
+	var authenticators []authenticator.Token
 	for _, issuer := range o.issuers {
 		client, err := clientOf(issuer.Issuer)
 		if err != nil {
@@ -162,9 +162,9 @@ func (o *OpenID) tokens(closing context.Context) (authenticator.Token, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, token)
+		authenticators = append(authenticators, token)
 	}
-	return tokenunion.New(all...), nil
+	return tokenunion.New(authenticators...), nil
 }
 
 // clientOf returns a client for requests to an issuer. It keeps no connections, because

@@ -27,7 +27,7 @@ const serverID = "fakecluster"
 // request checks whether it has changed, so that the first one after a change is decided by the
 // new content. A file with mistakes changes nothing.
 type reloading struct {
-	of       *authorizers
+	built    *authorizers
 	file     string
 	required sets.Set[apiserver.AuthorizerType] // modes that have to remain
 
@@ -40,10 +40,10 @@ type reloading struct {
 
 // stamp identifies the content of a file.
 type stamp struct {
-	info  os.FileInfo
-	at    time.Time
-	size  int64
-	taken time.Time
+	info     os.FileInfo
+	modified time.Time
+	size     int64
+	taken    time.Time
 }
 
 // coarsest is the longest time between two times of change that a file system distinguishes.
@@ -57,17 +57,17 @@ func stampOf(path string) stamp {
 	return stamp{info, info.ModTime(), info.Size(), time.Now()}
 }
 
-// is reports whether a file has the content that it had when an earlier stamp was taken. One that
+// equals reports whether a file has the content that it had when an earlier stamp was taken. One that
 // had just been written then may have been written again at the same time, as its clock shows it.
-func (s stamp) is(earlier stamp) bool {
+func (s stamp) equals(earlier stamp) bool {
 	if s.info == nil || earlier.info == nil {
 		return s.info == nil && earlier.info == nil
 	}
-	return earlier.taken.Sub(earlier.at) > coarsest && s.at.Equal(earlier.at) && s.size == earlier.size && os.SameFile(s.info, earlier.info)
+	return earlier.taken.Sub(earlier.modified) > coarsest && s.modified.Equal(earlier.modified) && s.size == earlier.size && os.SameFile(s.info, earlier.info)
 }
 
-func newReloading(m *Modes, of *authorizers, by Authorizer) *reloading {
-	r := &reloading{of: of, file: m.file, required: sets.New[apiserver.AuthorizerType](), by: by, configuration: m.configuration, data: m.data}
+func newReloading(m *Modes, built *authorizers, by Authorizer) *reloading {
+	r := &reloading{built: built, file: m.file, required: sets.New[apiserver.AuthorizerType](), by: by, configuration: m.configuration, data: m.data}
 	for _, a := range m.configuration.Authorizers {
 		if a.Type != apiserver.TypeWebhook {
 			r.required.Insert(a.Type)
@@ -82,11 +82,11 @@ func newReloading(m *Modes, of *authorizers, by Authorizer) *reloading {
 func (r *reloading) current() Authorizer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	is := stampOf(r.file)
-	if is.is(r.read) {
+	current := stampOf(r.file)
+	if current.equals(r.read) {
 		return r.by
 	}
-	r.read = is
+	r.read = current
 	if err := r.load(); err != nil {
 		klog.ErrorS(err, "reloading authorization config")
 		configmetrics.RecordAuthorizationConfigAutomaticReloadFailure(serverID)
@@ -105,7 +105,7 @@ func (r *reloading) load() error {
 	if err != nil || reflect.DeepEqual(configuration, r.configuration) {
 		return err
 	}
-	by, err := r.of.of(configuration)
+	by, err := r.built.build(configuration)
 	if err != nil {
 		return err
 	}

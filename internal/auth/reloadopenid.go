@@ -38,11 +38,11 @@ func (r *reloadingTokens) AuthenticateToken(ctx context.Context, token string) (
 func (r *reloadingTokens) current() authenticator.Token {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	is := stampOf(r.first.from.path)
-	if is.is(r.read) {
+	current := stampOf(r.first.from.path)
+	if current.equals(r.read) {
 		return r.by
 	}
-	r.read = is
+	r.read = current
 	if err := r.load(); err != nil {
 		klog.ErrorS(err, "reloading authentication config")
 	}

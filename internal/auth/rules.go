@@ -94,17 +94,17 @@ type parsed struct {
 
 // bindings has bindings by their subjects, in the order of the bindings' names.
 type bindings[B any] struct {
-	all    []B
-	users  map[string][]int
-	groups map[string][]int
+	everyone []B
+	users    map[string][]int
+	groups   map[string][]int
 }
 
 func (b *bindings[B]) add(binding B, namespace string, subjects []rbacv1.Subject) {
 	if b.users == nil {
 		b.users, b.groups = map[string][]int{}, map[string][]int{}
 	}
-	n := len(b.all)
-	b.all = append(b.all, binding)
+	n := len(b.everyone)
+	b.everyone = append(b.everyone, binding)
 	for _, s := range subjects {
 		switch s.Kind {
 		case rbacv1.UserKind:
@@ -124,8 +124,8 @@ func (b *bindings[B]) add(binding B, namespace string, subjects []rbacv1.Subject
 	}
 }
 
-// of returns the bindings that name the user or a group of the user.
-func (b *bindings[B]) of(u user.Info) []B {
+// bindingsOf returns the bindings that name the user or a group of the user.
+func (b *bindings[B]) bindingsOf(u user.Info) []B {
 	found := b.users[u.GetName()]
 	lists := 0
 	if len(found) > 0 {
@@ -143,7 +143,7 @@ func (b *bindings[B]) of(u user.Info) []B {
 	}
 	out := make([]B, len(found))
 	for i, n := range found {
-		out[i] = b.all[n]
+		out[i] = b.everyone[n]
 	}
 	return out
 }
@@ -161,7 +161,7 @@ func (r *Rules) load() (*index, error) {
 				return former, nil
 			}
 		}
-		is, err := r.read(former)
+		read, err := r.read(former)
 		var compacted *store.CompactedError
 		if errors.As(err, &compacted) {
 			continue // others write faster than the history is long
@@ -169,8 +169,8 @@ func (r *Rules) load() (*index, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.current.CompareAndSwap(former, is)
-		return is, nil
+		r.current.CompareAndSwap(former, read)
+		return read, nil
 	}
 }
 
@@ -200,7 +200,7 @@ func (r *Rules) isFresh(i *index) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for was := i.seen.Load(); was < cursor.Revision() && !i.seen.CompareAndSwap(was, cursor.Revision()); was = i.seen.Load() {
+	for seen := i.seen.Load(); seen < cursor.Revision() && !i.seen.CompareAndSwap(seen, cursor.Revision()); seen = i.seen.Load() {
 	}
 	return true, nil
 }
@@ -214,16 +214,16 @@ func (p rulePrefixes) isRule(key string) bool {
 // read makes the index of the newest revision. It reuses what the former one has parsed, if
 // that has not changed.
 func (r *Rules) read(former *index) (*index, error) {
-	is := &index{
+	next := &index{
 		revision: r.store.Revision(), seen: &atomic.Int64{},
 		roles: map[string]*role{}, clusterRoles: map[string]*role{}, inNamespace: map[string]bindings[*rbacv1.RoleBinding]{}, parsed: map[string]parsed{},
 	}
-	is.seen.Store(is.revision)
+	next.seen.Store(next.revision)
 	if former == nil {
 		former = &index{}
 	}
 	each := func(prefix string, do func(store.Record) error) error {
-		list, err := r.store.List(prefix, store.ListOptions{Revision: is.revision})
+		list, err := r.store.List(prefix, store.ListOptions{Revision: next.revision})
 		if err != nil {
 			return err
 		}
@@ -245,34 +245,34 @@ func (r *Rules) read(former *index) (*index, error) {
 			return nil
 		})
 	}
-	if err := addRoles(r.keys.clusterRoles, is.clusterRoles, former.clusterRoles); err != nil {
+	if err := addRoles(r.keys.clusterRoles, next.clusterRoles, former.clusterRoles); err != nil {
 		return nil, err
 	}
-	if err := addRoles(r.keys.roles, is.roles, former.roles); err != nil {
+	if err := addRoles(r.keys.roles, next.roles, former.roles); err != nil {
 		return nil, err
 	}
 	if err := each(r.keys.clusterBindings, func(record store.Record) error {
-		binding, err := parse[rbacv1.ClusterRoleBinding](is, former, record)
+		binding, err := parse[rbacv1.ClusterRoleBinding](next, former, record)
 		if err == nil {
-			is.clusterBindings.add(binding, "", binding.Subjects)
+			next.clusterBindings.add(binding, "", binding.Subjects)
 		}
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	return is, each(r.keys.bindings, func(record store.Record) error {
-		binding, err := parse[rbacv1.RoleBinding](is, former, record)
+	return next, each(r.keys.bindings, func(record store.Record) error {
+		binding, err := parse[rbacv1.RoleBinding](next, former, record)
 		if err == nil {
-			in := is.inNamespace[binding.Namespace]
+			in := next.inNamespace[binding.Namespace]
 			in.add(binding, binding.Namespace, binding.Subjects)
-			is.inNamespace[binding.Namespace] = in
+			next.inNamespace[binding.Namespace] = in
 		}
 		return err
 	})
 }
 
 // parse reads a binding, if the former index does not have it.
-func parse[B any](is, former *index, record store.Record) (*B, error) {
+func parse[B any](next, former *index, record store.Record) (*B, error) {
 	read, ok := former.parsed[record.Key]
 	if !ok || read.revision != record.Revision {
 		binding := new(B)
@@ -281,7 +281,7 @@ func parse[B any](is, former *index, record store.Record) (*B, error) {
 		}
 		read = parsed{record.Revision, binding}
 	}
-	is.parsed[record.Key] = read
+	next.parsed[record.Key] = read
 	return read.binding.(*B), nil
 }
 
@@ -338,8 +338,8 @@ func (r *role) mayAllow(s *subject) bool {
 type view struct {
 	*index
 	user user.Info
-	// of is what the rules have to speak of; nil: anything.
-	of *subject
+	// subject is what the rules have to speak of; nil: anything.
+	subject *subject
 	// roleName and clusterRoleName are the names of the kinds in errors.
 	roleName, clusterRoleName string
 }
@@ -374,17 +374,17 @@ func (v view) GetClusterRole(_ context.Context, name string) (*rbacv1.ClusterRol
 // ListRoleBindings implements upstream's RoleBindingLister.
 func (v view) ListRoleBindings(_ context.Context, namespace string) ([]*rbacv1.RoleBinding, error) {
 	in := v.inNamespace[namespace]
-	return slices.DeleteFunc(in.of(v.user), func(b *rbacv1.RoleBinding) bool {
+	return slices.DeleteFunc(in.bindingsOf(v.user), func(b *rbacv1.RoleBinding) bool {
 		if b.RoleRef.Kind == "ClusterRole" {
-			return !v.clusterRoles[b.RoleRef.Name].mayAllow(v.of)
+			return !v.clusterRoles[b.RoleRef.Name].mayAllow(v.subject)
 		}
-		return !v.roles[namespace+"/"+b.RoleRef.Name].mayAllow(v.of)
+		return !v.roles[namespace+"/"+b.RoleRef.Name].mayAllow(v.subject)
 	}), nil
 }
 
 // ListClusterRoleBindings implements upstream's ClusterRoleBindingLister.
 func (v view) ListClusterRoleBindings(context.Context) ([]*rbacv1.ClusterRoleBinding, error) {
-	return slices.DeleteFunc(v.clusterBindings.of(v.user), func(b *rbacv1.ClusterRoleBinding) bool {
-		return !v.clusterRoles[b.RoleRef.Name].mayAllow(v.of)
+	return slices.DeleteFunc(v.clusterBindings.bindingsOf(v.user), func(b *rbacv1.ClusterRoleBinding) bool {
+		return !v.clusterRoles[b.RoleRef.Name].mayAllow(v.subject)
 	}), nil
 }

@@ -265,7 +265,7 @@ func BenchmarkAuthorize(b *testing.B) {
 			Subjects: []rbacv1.Subject{{Kind: "User", Name: fmt.Sprint("user", i/10)}},
 		})
 	}
-	of := func(u user.Info, resource string) authorizer.Attributes {
+	request := func(u user.Info, resource string) authorizer.Attributes {
 		return authorizer.AttributesRecord{User: u, Verb: "update", APIGroup: "example.com", Resource: resource, Namespace: "default", Name: "a", ResourceRequest: true}
 	}
 	ten := &user.DefaultInfo{Name: "user3", Groups: []string{"dev", "system:authenticated"}}
@@ -274,9 +274,9 @@ func BenchmarkAuthorize(b *testing.B) {
 		a    authorizer.Attributes
 		want authorizer.Decision
 	}{
-		{"admin", of(auth.Admin, "role1"), authorizer.DecisionAllow},
-		{"ten roles, the last allows", of(ten, "role39"), authorizer.DecisionAllow},
-		{"ten roles, none allows", of(ten, "role40"), authorizer.DecisionNoOpinion},
+		{"admin", request(auth.Admin, "role1"), authorizer.DecisionAllow},
+		{"ten roles, the last allows", request(ten, "role39"), authorizer.DecisionAllow},
+		{"ten roles, none allows", request(ten, "role40"), authorizer.DecisionNoOpinion},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -21,8 +21,8 @@ type action struct {
 	storage func(context.Context) (registryrest.NamedCreater, error)
 }
 
-// of makes the action of a version, at a subresource of the name or for the kind itself.
-func (a *action) of(v *resource.Version, kind schema.GroupVersionKind, name string) *resource.Action {
+// actionOf makes the action of a version, at a subresource of the name or for the kind itself.
+func (a *action) actionOf(v *resource.Version, kind schema.GroupVersionKind, name string) *resource.Action {
 	view := viewAs(kind, v)
 	view.FieldManager = viewFields(kind, name)
 	return &resource.Action{

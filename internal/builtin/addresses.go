@@ -49,13 +49,13 @@ type serviceRange struct {
 
 // ranges returns the ranges of the family in the ServiceCIDRs, in the order of their names.
 func (a addresses) ranges() ([]serviceRange, error) {
-	all, err := a.cluster.Objects(serviceCIDRs, "")
+	objects, err := a.cluster.Objects(serviceCIDRs, "")
 	if err != nil {
 		return nil, err
 	}
 	var ranges []serviceRange
 	missing := true
-	for _, obj := range all {
+	for _, obj := range objects {
 		cidr := obj.(*networkingapi.ServiceCIDR)
 		missing = missing && cidr.Name != defaultServiceCIDRName
 		for _, text := range cidr.Spec.CIDRs {
@@ -145,17 +145,17 @@ type addressRange struct {
 // address.
 func (r serviceRange) parts() []addressRange {
 	const most, least, share = 256, 16, 16
-	all := math.MaxInt
+	limit := math.MaxInt
 	if bits := r.prefix.Addr().BitLen() - r.prefix.Bits(); bits < 62 {
-		all = 1 << bits
+		limit = 1 << bits
 	}
-	size := all - 1 // without the address of the network
+	size := limit - 1 // without the address of the network
 	if r.prefix.Addr().Is4() {
 		size-- // and of the broadcast
 	}
 	lower := 0
-	if all > least {
-		lower = min(max(least, all/share), most)
+	if limit > least {
+		lower = min(max(least, limit/share), most)
 	}
 	first := r.prefix.Addr().Next()
 	return []addressRange{{plus(first, lower), size - lower}, {first, lower}}
@@ -227,11 +227,11 @@ func (a addresses) Release(net.IP) error { return nil }
 
 // ForEach implements ipallocator.Interface.
 func (a addresses) ForEach(f func(net.IP)) {
-	all, err := a.cluster.Objects(ipAddresses, "")
+	objects, err := a.cluster.Objects(ipAddresses, "")
 	if err != nil {
 		return
 	}
-	for _, obj := range all {
+	for _, obj := range objects {
 		ip := obj.(*networkingapi.IPAddress)
 		if ip.Labels[networkingv1.LabelIPAddressFamily] == string(a.IPFamily()) && ip.Labels[networkingv1.LabelManagedBy] == ipallocator.ControllerName {
 			f(netutils.ParseIPSloppy(ip.Name))

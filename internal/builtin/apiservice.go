@@ -60,11 +60,11 @@ func priorityOf(gv schema.GroupVersion) resource.Priority {
 
 // servedVersions returns the served versions of the built-in groups.
 func servedVersions(o Options) []schema.GroupVersion {
-	var all []schema.GroupVersion
+	var found []schema.GroupVersion
 	add := func(group string, versions ...string) {
 		for _, name := range versions {
-			if gv := (schema.GroupVersion{Group: group, Version: name}); !slices.Contains(all, gv) {
-				all = append(all, gv)
+			if gv := (schema.GroupVersion{Group: group, Version: name}); !slices.Contains(found, gv) {
+				found = append(found, gv)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func servedVersions(o Options) []schema.GroupVersion {
 	if o.LegacyAPIs {
 		add(definitions.name, "v1beta1")
 	}
-	return all
+	return found
 }
 
 // apiServiceName returns the name of the APIService of a version.

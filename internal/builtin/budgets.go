@@ -45,12 +45,12 @@ func (b budgets) List(context.Context, metav1.ListOptions) (*policyv1.PodDisrupt
 	if err := b.ctx.Err(); err != nil {
 		return nil, err
 	}
-	all, err := b.cluster.Objects(podBudgets, b.namespace)
+	objects, err := b.cluster.Objects(podBudgets, b.namespace)
 	if err != nil {
 		return nil, err
 	}
 	list := &policyv1.PodDisruptionBudgetList{}
-	for _, obj := range all {
+	for _, obj := range objects {
 		budget, err := asBudget(obj)
 		if err != nil {
 			return nil, err

@@ -34,22 +34,22 @@ type Cluster interface {
 	// Object returns a copy of an object of a built-in kind, and Objects returns those of a
 	// namespace, or of all namespaces for the empty one. They are of upstream's internal type.
 	// If there is no such object, the error is a NotFound.
-	Object(of schema.GroupResource, namespace, name string) (runtime.Object, error)
-	Objects(of schema.GroupResource, namespace string) ([]runtime.Object, error)
+	Object(resource schema.GroupResource, namespace, name string) (runtime.Object, error)
+	Objects(resource schema.GroupResource, namespace string) ([]runtime.Object, error)
 
 	// Create creates an object, and Delete deletes one, as the server itself.
-	Create(of schema.GroupResource, namespace string, obj runtime.Object) error
-	Delete(of schema.GroupResource, namespace, name string) error
+	Create(resource schema.GroupResource, namespace string, obj runtime.Object) error
+	Delete(resource schema.GroupResource, namespace, name string) error
 
 	// UpdateStatus updates the status of an object, which is of a served type, as the server
 	// itself asks for it.
-	UpdateStatus(of schema.GroupResource, obj metav1.Object) error
+	UpdateStatus(resource schema.GroupResource, obj metav1.Object) error
 
 	// Put stores what change makes of the current object, and Drop removes the object if check
 	// allows it. Both skip admission and the strategy of the kind. They are for upstream's own
 	// storages, which do so, too. Put returns the new object, and Drop the last one.
-	Put(ctx context.Context, of schema.GroupResource, namespace, name string, change func(runtime.Object) (runtime.Object, error)) (runtime.Object, error)
-	Drop(ctx context.Context, of schema.GroupResource, namespace, name string, check func(runtime.Object) error) (runtime.Object, error)
+	Put(ctx context.Context, resource schema.GroupResource, namespace, name string, change func(runtime.Object) (runtime.Object, error)) (runtime.Object, error)
+	Drop(ctx context.Context, resource schema.GroupResource, namespace, name string, check func(runtime.Object) error) (runtime.Object, error)
 
 	// ServiceRanges returns the addresses of services, without those that ServiceCIDRs add: of one
 	// family or of two, of which the first is that of services that do not ask for one.

@@ -228,15 +228,15 @@ func (c *codecCases) store(v *resource.Version, obj resource.Decoded, body []byt
 // merge compares what a merge patch makes of an object with what upstream makes of it: the patched object, or the error.
 // The patch has odd numbers and values of other types in any place.
 func (c *codecCases) merge(v *resource.Version, text []byte, model *spec.Schema) {
-	var was map[string]any
-	if err := json.Unmarshal(text, &was); err != nil {
+	var before map[string]any
+	if err := json.Unmarshal(text, &before); err != nil {
 		c.Fatal(err)
 	}
-	is := c.Changed(was, c.whole(model), 10, isKey).(map[string]any)
+	after := c.Changed(before, c.whole(model), 10, isKey).(map[string]any)
 	if c.One(95) {
-		is["apiVersion"], is["kind"] = was["apiVersion"], was["kind"]
+		after["apiVersion"], after["kind"] = before["apiVersion"], before["kind"]
 	}
-	patch, err := jsonpatch.CreateMergePatch(text, c.text(is))
+	patch, err := jsonpatch.CreateMergePatch(text, c.text(after))
 	if err != nil {
 		c.Fatal(err)
 	}

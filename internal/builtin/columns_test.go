@@ -53,7 +53,7 @@ func TestColumnsAreThoseOfARealServer(t *testing.T) {
 // columns are the columns of a table as the recording has them:
 // Name:type[:format][:pPRIORITY].
 func columns(table *metav1.Table) string {
-	var all []string
+	var columns []string
 	for _, c := range table.ColumnDefinitions {
 		text := c.Name + ":" + c.Type
 		if c.Format != "" {
@@ -62,7 +62,7 @@ func columns(table *metav1.Table) string {
 		if c.Priority != 0 {
 			text += fmt.Sprintf(":p%d", c.Priority)
 		}
-		all = append(all, text)
+		columns = append(columns, text)
 	}
-	return strings.Join(all, " | ")
+	return strings.Join(columns, " | ")
 }

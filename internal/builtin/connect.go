@@ -47,8 +47,8 @@ type connection struct {
 	storage registryrest.Storage // upstream's; it says which methods there are
 }
 
-// of makes the connection of a version, at a subresource that speaks the kind.
-func (c *connection) of(v *resource.Version, kind schema.GroupVersionKind) *resource.Connection {
+// connectionOf makes the connection of a version, at a subresource that speaks the kind.
+func (c *connection) connectionOf(v *resource.Version, kind schema.GroupVersionKind) *resource.Connection {
 	out := &resource.Connection{Connect: c.connect, Storage: c.storage}
 	out.Options = func(query url.Values, path string) (runtime.Object, error) {
 		if out.TakesPath() {
@@ -88,8 +88,8 @@ var podLog = &connection{
 		options := o.(*api.PodLogOptions)
 		split := utilfeature.DefaultFeatureGate.Enabled(features.PodLogsQuerySplitStreams)
 		if split && options.Stream == nil {
-			all := api.LogStreamAll
-			options.Stream = &all
+			stream := api.LogStreamAll
+			options.Stream = &stream
 		}
 		if errs := validation.ValidatePodLogOptions(options, split); len(errs) > 0 {
 			return nil, apierrors.NewInvalid(api.Kind("PodLogOptions"), name, errs)
@@ -278,12 +278,12 @@ type endpointSlices struct{ cluster Cluster }
 
 // GetEndpointSlices implements upstream's proxy.EndpointSliceGetter.
 func (e endpointSlices) GetEndpointSlices(namespace, service string) ([]*discoveryv1.EndpointSlice, error) {
-	all, err := e.cluster.Objects(discoveryapi.Resource("endpointslices"), namespace)
+	slices, err := e.cluster.Objects(discoveryapi.Resource("endpointslices"), namespace)
 	if err != nil {
 		return nil, err
 	}
 	var found []*discoveryv1.EndpointSlice
-	for _, obj := range all {
+	for _, obj := range slices {
 		if obj.(metav1.Object).GetLabels()[discoveryv1.LabelServiceName] != service {
 			continue
 		}

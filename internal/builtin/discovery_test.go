@@ -40,7 +40,7 @@ func recorded(t *testing.T, name string) *apidiscoveryv2.APIGroupDiscoveryList {
 }
 
 func TestAggregatedDiscoveryIsThatOfARealServer(t *testing.T) {
-	all, err := builtin.ParseRuntimeConfig("api/all=true")
+	everything, err := builtin.ParseRuntimeConfig("api/all=true")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestAggregatedDiscoveryIsThatOfARealServer(t *testing.T) {
 	}{
 		"discovery-api.json":      {"/api", builtin.Options{}},
 		"discovery-apis.json":     {"/apis", builtin.Options{}},
-		"discovery-apis-all.json": {"/apis", builtin.Options{RuntimeConfig: all}},
+		"discovery-apis-all.json": {"/apis", builtin.Options{RuntimeConfig: everything}},
 	} {
 		c := registry(test.options)
 		req := httptest.NewRequest(http.MethodGet, test.path, nil)
@@ -97,17 +97,17 @@ func TestPlainDiscoverySaysTheSame(t *testing.T) {
 // registered are the APIServices that a cluster begins with.
 func registered(t *testing.T) []*apiregistrationv1.APIService {
 	t.Helper()
-	var all []*apiregistrationv1.APIService
+	var services []*apiregistrationv1.APIService
 	for _, r := range builtin.InitialRecords(builtin.Options{}, time.Now(), func() string { return "" }, 1) {
 		if strings.HasPrefix(r.Key, "/registry/apiservices/") {
 			a := &apiregistrationv1.APIService{}
 			if err := json.Unmarshal([]byte(r.Value), a); err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, a)
+			services = append(services, a)
 		}
 	}
-	return all
+	return services
 }
 
 // compareResources compares the list of a version with what the aggregated document

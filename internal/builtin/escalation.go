@@ -62,8 +62,8 @@ func isBounded(obj runtime.Object) error {
 	}
 	rights := 0.0 // the product of four lengths may not fit into an int
 	for _, r := range rules {
-		of := float64(len(r.APIGroups))*float64(len(r.Resources))*float64(max(len(r.ResourceNames), 1)) + float64(len(r.NonResourceURLs))
-		rights += of * float64(len(r.Verbs))
+		combinations := float64(len(r.APIGroups))*float64(len(r.Resources))*float64(max(len(r.ResourceNames), 1)) + float64(len(r.NonResourceURLs))
+		rights += combinations * float64(len(r.Verbs))
 	}
 	if rights > maxRights {
 		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(

@@ -100,8 +100,8 @@ func (g generator) fields(s *spec.Schema, depth int) any {
 	percent := min(60, 500/(1+len(s.Properties)))
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		if g.One(percent) || slices.Contains(s.Required, name) && g.One(70) {
-			of := s.Properties[name]
-			m[name] = g.value(&of, depth-1)
+			property := s.Properties[name]
+			m[name] = g.value(&property, depth-1)
 		}
 	}
 	if g.IntN(600) == 0 {
@@ -134,10 +134,10 @@ func (g generator) list(s *spec.Schema, depth int) any {
 	for i := range n {
 		v := g.value(s.Items.Schema, depth-1)
 		if m, ok := v.(map[string]any); ok && len(keys) > 0 {
-			of, _ := g.resolve(s.Items.Schema)
+			items, _ := g.resolve(s.Items.Schema)
 			id := ""
 			for _, key := range keys {
-				property := of.Properties[key]
+				property := items.Properties[key]
 				if _, ok := m[key]; !ok && (property.Default == nil || g.One(50)) && !g.One(1) {
 					m[key] = g.value(&property, 1)
 				}
@@ -165,12 +165,12 @@ func (g generator) list(s *spec.Schema, depth int) any {
 func (g generator) whole(s *spec.Schema) map[string]any {
 	obj, _ := g.fields(s, 9).(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		of := s.Properties[name]
+		property := s.Properties[name]
 		switch name {
 		case "apiVersion", "kind", "metadata":
 		default:
 			if g.One(80) {
-				obj[name] = g.value(&of, 8)
+				obj[name] = g.value(&property, 8)
 			}
 		}
 	}

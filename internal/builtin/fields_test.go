@@ -59,14 +59,14 @@ type managedKind struct {
 func managedKinds(t *testing.T, models map[string]*spec.Schema) []*managedKind {
 	t.Helper()
 	var kinds []*managedKind
-	all := resource.NewRegistry(1, Resources(Options{LegacyAPIs: true}, crd.Definitions(true)), nil)
+	registry := resource.NewRegistry(1, Resources(Options{LegacyAPIs: true}, crd.Definitions(true)), nil)
 	for _, name := range []schema.GroupResource{
 		{Group: "apps", Resource: "deployments"}, {Resource: "pods"}, {Resource: "services"}, {Group: "autoscaling", Resource: "horizontalpodautoscalers"},
 		{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, {Resource: "events"}, {Resource: "nodes"},
 		{Group: "networking.k8s.io", Resource: "ingresses"}, {Group: "batch", Resource: "jobs"}, {Resource: "configmaps"},
 		{Resource: "serviceaccounts"},
 	} {
-		r := all.Resource(name.Group, name.Resource)
+		r := registry.Resource(name.Group, name.Resource)
 		k := &managedKind{name: name.String()}
 		add := func(v *resource.Version, subresource string, manages resource.Fields) {
 			s := side{apiVersion: v.GroupVersion().String(), subresource: subresource, codec: v.Codec, kind: v.Kind(), scheme: legacyscheme.Scheme, hub: internalIn(name.Group)}
@@ -251,20 +251,20 @@ func (h *history) update(s side) {
 		}
 	}
 	h.tried++
-	is := h.typed(s, obj, 80)
-	if is == nil {
+	typed := h.typed(s, obj, 80)
+	if typed == nil {
 		h.Tally["no object"]++
 		return
 	}
 	ours, theirs := h.live(s)
-	h.claim(is)
+	h.claim(typed)
 	manager := h.Manager()
-	want, _, err := s.fields.Upstream().Update(resource.Decoded{Object: theirs}, is.DeepCopyObject(), manager, metav1.Now())
+	want, _, err := s.fields.Upstream().Update(resource.Decoded{Object: theirs}, typed.DeepCopyObject(), manager, metav1.Now())
 	if err != nil {
 		h.Fatal(err)
 	}
-	before, requested := ours.Object.DeepCopyObject(), is.DeepCopyObject()
-	got, owned, err := s.fields.Update(ours, is, manager, metav1.Now())
+	before, requested := ours.Object.DeepCopyObject(), typed.DeepCopyObject()
+	got, owned, err := s.fields.Update(ours, typed, manager, metav1.Now())
 	if err != nil {
 		h.Errorf("upstream updates, and we say %v", err)
 		return
@@ -282,17 +282,17 @@ func (h *history) claim(obj runtime.Object) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	var was []metav1.ManagedFieldsEntry
+	var former []metav1.ManagedFieldsEntry
 	if h.obj != nil {
 		live, err := meta.Accessor(h.obj.DeepCopyObject())
 		if err != nil {
 			h.Fatal(err)
 		}
-		was = live.GetManagedFields()
+		former = live.GetManagedFields()
 	}
 	switch n := h.IntN(100); {
 	case n < 60:
-		metadata.SetManagedFields(was)
+		metadata.SetManagedFields(former)
 	case n < 93:
 		metadata.SetManagedFields(nil)
 	case n == 93:
@@ -300,19 +300,19 @@ func (h *history) claim(obj runtime.Object) {
 	case n == 94:
 		metadata.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
 	case n == 95:
-		if len(was) > 0 {
-			metadata.SetManagedFields(was[h.IntN(len(was)):])
+		if len(former) > 0 {
+			metadata.SetManagedFields(former[h.IntN(len(former)):])
 		}
 	case n == 96:
-		if len(was) > 0 { // in other words
-			was[0].FieldsV1 = metav1.NewFieldsV1(" " + was[0].FieldsV1.GetRawString())
-			metadata.SetManagedFields(was)
+		if len(former) > 0 { // in other words
+			former[0].FieldsV1 = metav1.NewFieldsV1(" " + former[0].FieldsV1.GetRawString())
+			metadata.SetManagedFields(former)
 		}
 	case n < 99:
-		at := metav1.NewTime(time.Unix(h.Int64N(1e9), 5))
+		now := metav1.NewTime(time.Unix(h.Int64N(1e9), 5))
 		metadata.SetManagedFields([]metav1.ManagedFieldsEntry{{
 			Manager: "m1", Operation: seedtest.Pick(h, metav1.ManagedFieldsOperationUpdate, metav1.ManagedFieldsOperationApply),
-			APIVersion: seedtest.Pick(h, h.sides[0].apiVersion, h.sides[len(h.sides)-1].apiVersion, "x.io/v3"), FieldsType: "FieldsV1", Time: &at,
+			APIVersion: seedtest.Pick(h, h.sides[0].apiVersion, h.sides[len(h.sides)-1].apiVersion, "x.io/v3"), FieldsType: "FieldsV1", Time: &now,
 			FieldsV1: metav1.NewFieldsV1(seedtest.Pick(h, `{"f:spec":{".":{},"f:replicas":{}}}`, `{"f:metadata":{"f:labels":{"f:app":{}},"f:finalizers":{"v:\"x.io/f\":{}}}}`, `{}`, `{"bad":{}}`)),
 		}})
 	default:
@@ -510,15 +510,15 @@ func TestTypesAreThoseOfTheOpenAPIDocuments(t *testing.T) {
 	if len(want.Types) != len(got.Types) {
 		t.Errorf("%d types, want %d", len(got.Types), len(want.Types))
 	}
-	for _, of := range want.Types {
-		own, ok := got.FindNamedType(of.Name)
-		for _, m := range []*smdschema.Map{of.Map, own.Map} {
+	for _, def := range want.Types {
+		own, ok := got.FindNamedType(def.Name)
+		for _, m := range []*smdschema.Map{def.Map, own.Map} {
 			if m != nil { // they come in any order
 				slices.SortFunc(m.Fields, func(a, b smdschema.StructField) int { return strings.Compare(a.Name, b.Name) })
 			}
 		}
-		if !ok || !own.Equals(&of) {
-			t.Errorf("type %s differs", of.Name)
+		if !ok || !own.Equals(&def) {
+			t.Errorf("type %s differs", def.Name)
 		}
 	}
 }

@@ -91,7 +91,7 @@ var ofInitialText = sync.OnceValue(func() []initial { return readInitialText(Net
 
 // readInitialText reads the objects of initialText with the addresses of a network.
 func readInitialText(n Network) []initial {
-	var all []initial
+	var initials []initial
 	texts := initialTexts()
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		text, ok := texts[key], true
@@ -99,10 +99,10 @@ func readInitialText(n Network) []initial {
 			key, text, ok = n.adapt(key, text)
 		}
 		if ok {
-			all = append(all, newInitial(key, text))
+			initials = append(initials, newInitial(key, text))
 		}
 	}
-	return all
+	return initials
 }
 
 // initials keeps the initial objects of each set of options, for 16 sets.
@@ -119,14 +119,14 @@ func initialsOf(o Options) []initial {
 	if o.Network != (Network{}) {
 		text = readInitialText(o.Network)
 	}
-	all := slices.DeleteFunc(slices.Clone(text), func(i initial) bool { return !served(o, i.key) })
+	kept := slices.DeleteFunc(slices.Clone(text), func(i initial) bool { return !served(o, i.key) })
 	for _, gv := range servedVersions(o) {
 		if text, ok := localAPIService(gv); ok {
-			all = append(all, newInitial(KeyPrefix("apiservices")+apiServiceName(gv), text))
+			kept = append(kept, newInitial(KeyPrefix("apiservices")+apiServiceName(gv), text))
 		}
 	}
-	slices.SortFunc(all, func(a, b initial) int { return strings.Compare(a.key, b.key) })
-	return initials.Put(key, all, 1)
+	slices.SortFunc(kept, func(a, b initial) int { return strings.Compare(a.key, b.key) })
+	return initials.Put(key, kept, 1)
 }
 
 // served reports whether some version shows the object of a store key.
@@ -151,27 +151,27 @@ func served(o Options, key string) bool {
 // them in turn. The first record has the given revision, the next one the revision after
 // it.
 func InitialRecords(o Options, now time.Time, uid func() string, revision int64) []store.Record {
-	all := initialsOf(o)
-	at := now.UTC().Format(time.RFC3339)
+	initials := initialsOf(o)
+	created := now.UTC().Format(time.RFC3339)
 	date := now.UTC().Format(time.DateOnly)
 
 	// All texts are in memory that is allocated once, one after the other.
 	size := 0
-	for i := range all {
-		size += all[i].size
+	for i := range initials {
+		size += initials[i].size
 	}
 	var text strings.Builder
 	text.Grow(size)
-	ends := make([]int, len(all))
-	for i := range all {
-		for n, part := range all[i].parts {
+	ends := make([]int, len(initials))
+	for i := range initials {
+		for n, part := range initials[i].parts {
 			switch {
 			case n%2 == 0:
 				text.WriteString(part)
 			case part == placeUID:
 				text.WriteString(uid())
 			case part == placeTime:
-				text.WriteString(at)
+				text.WriteString(created)
 			case part == placeDate:
 				text.WriteString(date)
 			case part == placeRevision:
@@ -182,12 +182,12 @@ func InitialRecords(o Options, now time.Time, uid func() string, revision int64)
 		ends[i] = text.Len()
 	}
 
-	records := make([]store.Record, len(all))
+	records := make([]store.Record, len(initials))
 	begin := 0
 	for i, end := range ends {
 		r := revision + int64(i)
 		records[i] = store.Record{
-			Key: all[i].key, Value: text.String()[begin:end], Tag: all[i].tag, Index: all[i].index, Revision: r, Created: r,
+			Key: initials[i].key, Value: text.String()[begin:end], Tag: initials[i].tag, Index: initials[i].index, Revision: r, Created: r,
 		}
 		begin = end
 	}

@@ -56,10 +56,10 @@ type initialObject struct {
 // are sorted by the file anyway.
 func initialObjects() []initialObject {
 	const producer, consumer = "api-priority-and-fairness-config-producer-v1", "api-priority-and-fairness-config-consumer-v1"
-	var all []initialObject
+	var objects []initialObject
 	add := func(objs ...runtime.Object) {
 		for _, obj := range objs {
-			all = append(all, initialObject{object: obj})
+			objects = append(objects, initialObject{object: obj})
 		}
 	}
 	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease} {
@@ -87,15 +87,15 @@ func initialObjects() []initialObject {
 		add(class.DeepCopy())
 	}
 	for _, level := range append(slices.Clone(bootstrap.SuggestedPriorityLevelConfigurations), bootstrap.MandatoryPriorityLevelConfigurations...) {
-		all = append(all, initialObject{object: level.DeepCopy(), manager: producer})
+		objects = append(objects, initialObject{object: level.DeepCopy(), manager: producer})
 	}
 	for _, flow := range append(slices.Clone(bootstrap.SuggestedFlowSchemas), bootstrap.MandatoryFlowSchemas...) {
-		all = append(all, initialObject{object: flow.DeepCopy(), manager: producer, applier: consumer, applied: map[string]any{
+		objects = append(objects, initialObject{object: flow.DeepCopy(), manager: producer, applier: consumer, applied: map[string]any{
 			"type": string(flowcontrolv1.FlowSchemaConditionDangling), "status": "False", "reason": "Found",
 			"message": fmt.Sprintf("This FlowSchema references the PriorityLevelConfiguration object named %q and it exists", flow.Spec.PriorityLevelConfiguration.Name),
 		}})
 	}
-	all = append(all, initialObject{
+	objects = append(objects, initialObject{
 		object:  &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: "kubernetes"}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{"10.0.0.0/24"}}},
 		applier: "kubernetes-service-cidr-controller",
 		applied: map[string]any{"type": networkingv1.ServiceCIDRConditionReady, "status": "True", "message": "Kubernetes default Service CIDR is ready"},
@@ -108,7 +108,7 @@ func initialObjects() []initialObject {
 		ClusterIP: "10.0.0.1", IPFamilyPolicy: &singleStack, SessionAffinity: corev1.ServiceAffinityNone, Type: corev1.ServiceTypeClusterIP,
 	}}
 	service.Labels = map[string]string{"provider": "kubernetes", "component": "apiserver"}
-	all = append(all, initialObject{object: service, allocated: func(obj runtime.Object) {
+	objects = append(objects, initialObject{object: service, allocated: func(obj runtime.Object) {
 		spec := &obj.(*api.Service).Spec
 		spec.ClusterIPs, spec.IPFamilies = []string{"10.0.0.1"}, []api.IPFamily{api.IPv4Protocol}
 	}})
@@ -134,7 +134,7 @@ func initialObjects() []initialObject {
 	add(&corev1.ConfigMap{ObjectMeta: inSystem, Data: map[string]string{}})
 	inSystem.Name = "kube-apiserver-legacy-service-account-token-tracking"
 	add(&corev1.ConfigMap{ObjectMeta: inSystem, Data: map[string]string{"since": placeDate}})
-	return all
+	return objects
 }
 
 func kubernetesAddress() runtime.Object {
@@ -148,7 +148,7 @@ func kubernetesAddress() runtime.Object {
 
 // text makes the object as the write pipeline would, and returns its key and what is stored
 // of it, with placeholders.
-func (o initialObject) text(t *testing.T, all []*resource.Resource) (key, text string) {
+func (o initialObject) text(t *testing.T, resources []*resource.Resource) (key, text string) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -160,7 +160,7 @@ func (o initialObject) text(t *testing.T, all []*resource.Resource) (key, text s
 	if manager == "" {
 		manager = "kube-apiserver"
 	}
-	v := versionOf(t, all, o.object)
+	v := versionOf(t, resources, o.object)
 	v.Codec.Objects().Default(o.object)
 	obj := v.Codec.New()
 	must(v.Codec.Objects().Convert(o.object, obj, nil))
@@ -205,9 +205,9 @@ func (o initialObject) text(t *testing.T, all []*resource.Resource) (key, text s
 }
 
 // versionOf is the stored version of the kind of an object.
-func versionOf(t *testing.T, all []*resource.Resource, obj runtime.Object) *resource.Version {
+func versionOf(t *testing.T, resources []*resource.Resource, obj runtime.Object) *resource.Version {
 	t.Helper()
-	for _, r := range all {
+	for _, r := range resources {
 		if r.Storage.Strategy == nil {
 			continue
 		}
@@ -222,10 +222,10 @@ func versionOf(t *testing.T, all []*resource.Resource, obj runtime.Object) *reso
 
 // TestInitialObjects makes the objects anew, by upstream's code.
 func TestInitialObjects(t *testing.T) {
-	all := Resources(Options{}, crd.Definitions(false))
+	resources := Resources(Options{}, crd.Definitions(false))
 	var lines []string
 	for _, o := range initialObjects() {
-		key, text := o.text(t, all)
+		key, text := o.text(t, resources)
 		lines = append(lines, key+" "+text+"\n")
 	}
 	slices.Sort(lines)
@@ -251,21 +251,21 @@ func TestInitialObjects(t *testing.T) {
 func differences(lines []string) []string {
 	key := func(line string) string { return strings.Fields(line)[0] }
 	have := map[string]bool{}
-	var all []string
+	var texts []string
 	newest := slices.Collect(strings.Lines(initialText))
 	for _, line := range lines {
 		have[key(line)] = true
 		if !slices.Contains(newest, line) {
-			all = append(all, line)
+			texts = append(texts, line)
 		}
 	}
 	for _, line := range newest {
 		if !have[key(line)] {
-			all = append(all, key(line)+"\n")
+			texts = append(texts, key(line)+"\n")
 		}
 	}
-	slices.Sort(all)
-	return all
+	slices.Sort(texts)
+	return texts
 }
 
 // The objects of older versions are made in processes of their own, whose feature gates are those of the version.
@@ -282,7 +282,7 @@ func TestInitialObjectsOfOlderVersions(t *testing.T) {
 }
 
 func TestAPIServicesOfTheServersOwnVersions(t *testing.T) {
-	all := Resources(Options{}, crd.Definitions(false))
+	resources := Resources(Options{}, crd.Definitions(false))
 	for _, gv := range []schema.GroupVersion{{Version: "v1"}, {Group: "apps", Version: "v1"}, {Group: "autoscaling", Version: "v2"}} {
 		made := initialObject{
 			object: &apiregistrationv1.APIService{
@@ -292,7 +292,7 @@ func TestAPIServicesOfTheServersOwnVersions(t *testing.T) {
 				},
 			},
 		}
-		key, want := made.text(t, all)
+		key, want := made.text(t, resources)
 		if key != "/registry/apiservices/"+apiServiceName(gv) {
 			t.Errorf("%s: the key is %s", gv, key)
 		}
@@ -346,33 +346,33 @@ func TestAClusterBeginsWithTheObjectsOfARealServer(t *testing.T) {
 	}
 	var want []string
 	for line := range strings.Lines(string(text)) {
-		of := strings.Fields(line)[0]
-		if of != "componentstatuses" && of != "leases.coordination.k8s.io" {
+		first := strings.Fields(line)[0]
+		if first != "componentstatuses" && first != "leases.coordination.k8s.io" {
 			want = append(want, strings.TrimSpace(line))
 		}
 	}
 	slices.Sort(want)
 
-	all := Resources(Options{}, crd.Definitions(false))
+	resources := Resources(Options{}, crd.Definitions(false))
 	var got []string
 	uids := 0
 	for i, r := range InitialRecords(Options{}, time.Unix(0, 0), func() string { uids++; return fmt.Sprint(uids) }, 2) {
-		at := slices.IndexFunc(all, func(of *resource.Resource) bool { return of.Prefix != "" && strings.HasPrefix(r.Key, of.Prefix) })
-		of := all[at]
-		namespace := of.NamespaceOf(r.Key)
+		index := slices.IndexFunc(resources, func(res *resource.Resource) bool { return res.Prefix != "" && strings.HasPrefix(r.Key, res.Prefix) })
+		res := resources[index]
+		namespace := res.NamespaceOf(r.Key)
 		if namespace == "" {
 			namespace = "-"
 		}
-		got = append(got, fmt.Sprintf("%s %s %s", of.GroupResource(), namespace, of.NameOf(r.Key)))
+		got = append(got, fmt.Sprintf("%s %s %s", res.GroupResource(), namespace, res.NameOf(r.Key)))
 
-		if r.Tag != of.Storage.Identity {
+		if r.Tag != res.Storage.Identity {
 			t.Errorf("%s: the tag is %q", r.Key, r.Tag)
 		}
-		obj, err := of.Storage.Codec.DecodeStored(r)
+		obj, err := res.Storage.Codec.DecodeStored(r)
 		if err != nil {
 			t.Fatalf("%s: %v", r.Key, err)
 		}
-		again, err := of.Storage.Codec.EncodeToStore(resource.Decoded{Object: obj})
+		again, err := res.Storage.Codec.EncodeToStore(resource.Decoded{Object: obj})
 		if err != nil || string(again.Text) != r.Value {
 			t.Errorf("%s: it is stored as\n%s\nand encoded (%v) as\n%s", r.Key, r.Value, err, again.Text)
 		}
@@ -399,13 +399,13 @@ func TestRequestedVersionsHaveAnAPIService(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := func(o Options) []string {
-		var all []string
+		var texts []string
 		for _, r := range InitialRecords(o, time.Unix(0, 0), func() string { return "u" }, 2) {
 			if name, ok := strings.CutPrefix(r.Key, "/registry/apiservices/"); ok {
-				all = append(all, name)
+				texts = append(texts, name)
 			}
 		}
-		return all
+		return texts
 	}
 	usual := names(Options{})
 	var more []string

@@ -13,8 +13,8 @@ import (
 // A secret of a ServiceAccount can lack its key, the name. As on a real server, managedFields then stay as they are, also if the update does not change the
 // secrets.
 func TestFieldsOfItemsWithoutKeys(t *testing.T) {
-	all := resource.NewRegistry(1, Resources(Options{}, crd.Definitions(true)), nil)
-	fields := all.Resource("", "serviceaccounts").Versions[0].FieldManager
+	registry := resource.NewRegistry(1, Resources(Options{}, crd.Definitions(true)), nil)
+	fields := registry.Resource("", "serviceaccounts").Versions[0].FieldManager
 	account := func(name string) *api.ServiceAccount {
 		return &api.ServiceAccount{
 			ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", ResourceVersion: "1", ManagedFields: []metav1.ManagedFieldsEntry{{

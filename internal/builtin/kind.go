@@ -145,16 +145,16 @@ func (k *kind) served(g *group, o Options) []string {
 	if k.gate != "" && !utilfeature.DefaultFeatureGate.Enabled(k.gate) {
 		return nil
 	}
-	all := slices.Clone(k.versions)
+	versions := slices.Clone(k.versions)
 	if o.LegacyAPIs {
-		all = append(all, k.legacy...)
+		versions = append(versions, k.legacy...)
 	}
 	for _, v := range k.optional {
-		if o.RuntimeConfig.serves(schema.GroupVersion{Group: g.name, Version: v}) && !slices.Contains(all, v) {
-			all = append(all, v)
+		if o.RuntimeConfig.serves(schema.GroupVersion{Group: g.name, Version: v}) && !slices.Contains(versions, v) {
+			versions = append(versions, v)
 		}
 	}
-	return slices.DeleteFunc(all, func(v string) bool {
+	return slices.DeleteFunc(versions, func(v string) bool {
 		gv := schema.GroupVersion{Group: g.name, Version: v}
 		return o.RuntimeConfig.off[gv] || !k.isIn(g, v, emulation.Version()) || older.Lacks(gv, k.plural)
 	})
@@ -177,12 +177,12 @@ func KeyPrefix(plural string) string { return keyRoot + plural + "/" }
 func (k *kind) storage(g *group) schema.GroupVersion {
 	gv := schema.GroupVersion{Group: g.name, Version: k.stored}
 	if k.stored == "" {
-		all := slices.Concat(k.versions, k.optional)
-		gv.Version = all[0]
-		if i := slices.IndexFunc(all, func(v string) bool {
+		versions := slices.Concat(k.versions, k.optional)
+		gv.Version = versions[0]
+		if i := slices.IndexFunc(versions, func(v string) bool {
 			return !strings.Contains(v, "alpha") && k.isIn(g, v, emulation.MinCompatibility())
 		}); i >= 0 {
-			gv.Version = all[i]
+			gv.Version = versions[i]
 		}
 	}
 	if k.storedIn != nil {
@@ -271,7 +271,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		v.Unstored.Computed = append(v.Unstored.Computed, computedRecord(v, obj))
 	}
 	if k.action != nil {
-		v.Unstored.Action = k.action.of(v, gvk, "")
+		v.Unstored.Action = k.action.actionOf(v, gvk, "")
 	}
 	for name, s := range k.subresources {
 		if older.Lacks(gvk.GroupVersion(), k.plural+"/"+name) {
@@ -280,7 +280,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		if v.Subresource == nil {
 			v.Subresource = map[string]*resource.Subresource{}
 		}
-		v.Subresource[name] = s.of(g, k, v, name)
+		v.Subresource[name] = s.subresourceOf(g, k, v, name)
 	}
 	return v
 }
@@ -306,17 +306,17 @@ func internalIn(group string) schema.GroupVersion {
 	return schema.GroupVersion{Group: group, Version: runtime.APIVersionInternal}
 }
 
-// of makes the subresource of a version.
-func (s subresource) of(g *group, k *kind, v *resource.Version, name string) *resource.Subresource {
+// subresourceOf makes the subresource of a version.
+func (s subresource) subresourceOf(g *group, k *kind, v *resource.Version, name string) *resource.Subresource {
 	out := &resource.Subresource{Verbs: s.verbs, Kind: s.kind, Strategy: s.strategy, NoTable: s.noTable, AppliedCreates: s.creates}
 	if out.Verbs == nil {
 		out.Verbs = changeVerbs
 	}
 	switch {
 	case s.action != nil:
-		out.Action = s.action.of(v, s.kind, name)
+		out.Action = s.action.actionOf(v, s.kind, name)
 	case s.connection != nil:
-		out.Connection = s.connection.of(v, s.kind)
+		out.Connection = s.connection.connectionOf(v, s.kind)
 	case s.scale != nil:
 		out.Strategy = k.strategy
 		out.Projection = s.scale.projection(v)

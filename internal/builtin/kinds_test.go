@@ -24,12 +24,12 @@ import (
 // builtIn returns the resource of a plural name.
 func builtIn(t *testing.T, plural string, legacyAPIs bool) *resource.Resource {
 	t.Helper()
-	all := Resources(Options{LegacyAPIs: legacyAPIs}, nil)
-	i := slices.IndexFunc(all, func(r *resource.Resource) bool { return r.Names.Plural == plural })
+	resources := Resources(Options{LegacyAPIs: legacyAPIs}, nil)
+	i := slices.IndexFunc(resources, func(r *resource.Resource) bool { return r.Names.Plural == plural })
 	if i < 0 {
 		t.Fatalf("there are no %s", plural)
 	}
-	return all[i]
+	return resources[i]
 }
 
 // internal is an object of a version as upstream's code sees it.
@@ -188,9 +188,9 @@ func TestWhichKindsAreDeletedInTheirOwnWay(t *testing.T) {
 	for _, r := range Resources(Options{LegacyAPIs: true}, nil) {
 		for _, v := range r.Versions {
 			line := r.GroupResource().String() + " " + v.Name
-			if of := v.Deletion.Dependents; of != nil {
+			if policy := v.Deletion.Dependents; policy != nil {
 				ctx := apirequest.WithRequestInfo(t.Context(), &apirequest.RequestInfo{APIGroup: r.Group, APIVersion: v.Name, Resource: r.Names.Plural})
-				line += " " + string(of(ctx))
+				line += " " + string(policy(ctx))
 			}
 			if v.Deletion.Graceful != nil {
 				line += " gracefully"

@@ -100,8 +100,8 @@ func TestDeletingANamespace(t *testing.T) {
 		t.Errorf("its deletion begins (-want +got):\n%s", diff)
 	}
 	first.Begin(ns, metav1.NewTime(time.Unix(8, 0)))
-	if at := ns.(metav1.Object).GetDeletionTimestamp(); !at.Equal(&now) {
-		t.Errorf("a second delete sets the time again: %v", at)
+	if marked := ns.(metav1.Object).GetDeletionTimestamp(); !marked.Equal(&now) {
+		t.Errorf("a second delete sets the time again: %v", marked)
 	}
 	for _, c := range []struct {
 		name string

@@ -42,8 +42,8 @@ func TestInitialObjectsAreOfTheNetwork(t *testing.T) {
 					got.Range = text("spec.cidrs")
 				case r.Key == "/registry/services/default/kubernetes":
 					got.Service, got.TargetPort = text("spec.clusterIP"), text("spec.ports.0.targetPort")
-					if all := text("spec.clusterIPs.0"); all != got.Service {
-						t.Errorf("clusterIPs begin with %s", all)
+					if first := text("spec.clusterIPs.0"); first != got.Service {
+						t.Errorf("clusterIPs begin with %s", first)
 					}
 					if port := text("spec.ports.0.port"); port != "443" {
 						t.Errorf("the port is %s", port)

@@ -55,9 +55,9 @@ var definitionNames = sync.OnceValue(func() *apiopenapi.DefinitionNamer {
 
 // definitionsV2 describes all types, with references as OpenAPI v2 has them.
 var definitionsV2 = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
-	all := openapi.GetOpenAPIDefinitions(func(name string) spec.Ref {
+	definitions := openapi.GetOpenAPIDefinitions(func(name string) spec.Ref {
 		return spec.MustCreateRef("#/definitions/" + common.EscapeJsonPointer(name))
 	})
-	older.Correct(all)
-	return all
+	older.Correct(definitions)
+	return definitions
 })

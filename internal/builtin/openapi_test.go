@@ -51,11 +51,11 @@ func getDocument(d *openapi.Documents, path string) *httptest.ResponseRecorder {
 
 // Every kind that any option adds can be described, in both forms.
 func TestEveryKindIsDescribed(t *testing.T) {
-	all, err := ParseRuntimeConfig("api/all=true")
+	everything, err := ParseRuntimeConfig("api/all=true")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, o := range map[string]Options{"default": {}, "legacy": {LegacyAPIs: true}, "all": {RuntimeConfig: all}} {
+	for name, o := range map[string]Options{"default": {}, "legacy": {LegacyAPIs: true}, "all": {RuntimeConfig: everything}} {
 		d := documentsOf(o)
 		if _, err := d.Index(); err != nil {
 			t.Errorf("%s: %v", name, err)

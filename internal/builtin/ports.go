@@ -34,8 +34,8 @@ func (n *NodePorts) putBack(s *serviceStorage) {
 	n.storages.Put(s)
 }
 
-// of returns the node ports of the cluster.
-func (n *NodePorts) of(c Cluster) (*portallocator.PortAllocator, error) {
+// allocatorOf returns the node ports of the cluster.
+func (n *NodePorts) allocatorOf(c Cluster) (*portallocator.PortAllocator, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.ports != nil {

@@ -54,26 +54,26 @@ func Resources(o Options, crds *resource.Resource) []*resource.Resource {
 	if !ok {
 		cached = made.Put(key, newResources(o), 1)
 	}
-	all := make([]*resource.Resource, 0, len(cached)+1)
+	resources := make([]*resource.Resource, 0, len(cached)+1)
 	for _, r := range cached {
 		if r == nil {
 			r = crds
 		}
 		if r != nil {
-			all = append(all, r)
+			resources = append(resources, r)
 		}
 	}
-	return all
+	return resources
 }
 
 // newResources makes the resources. A nil stands where the resource of definitions belongs.
 func newResources(o Options) []*resource.Resource {
 	setUpstream()
-	var all []*resource.Resource
+	var resources []*resource.Resource
 	byKind := map[schema.GroupKind]*resource.Resource{}
 	for _, g := range groups {
 		if g == &definitions {
-			all = append(all, nil)
+			resources = append(resources, nil)
 		}
 		for i := range g.kinds {
 			k := &g.kinds[i]
@@ -85,10 +85,10 @@ func newResources(o Options) []*resource.Resource {
 				r.Storage = byKind[schema.GroupKind{Group: *k.storedIn, Kind: k.kind}].Storage
 			}
 			byKind[r.GroupKind()] = r
-			all = append(all, r)
+			resources = append(resources, r)
 		}
 	}
-	return all
+	return resources
 }
 
 // setUpstream allows privileged containers, because real clusters run kube-apiserver with

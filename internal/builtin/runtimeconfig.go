@@ -150,39 +150,39 @@ func isRemoved(gv schema.GroupVersion) bool {
 
 // optional returns the versions that are off by default.
 func optional() map[schema.GroupVersion]bool {
-	all := map[schema.GroupVersion]bool{}
+	versions := map[schema.GroupVersion]bool{}
 	for _, g := range groups {
 		for _, k := range g.kinds {
 			for _, v := range k.optional {
-				all[schema.GroupVersion{Group: g.name, Version: v}] = true
+				versions[schema.GroupVersion{Group: g.name, Version: v}] = true
 			}
 		}
 	}
-	return all
+	return versions
 }
 
 // OptionalVersions returns the versions that are off by default, in order.
 func OptionalVersions() []string {
-	var all []string
+	var names []string
 	for gv := range optional() {
-		all = append(all, gv.String())
+		names = append(names, gv.String())
 	}
-	slices.Sort(all)
-	return all
+	slices.Sort(names)
+	return names
 }
 
 func (c RuntimeConfig) serves(gv schema.GroupVersion) bool { return c.versions[gv] }
 
 // String names the versions that are served, in order, and then those that are turned off.
 func (c RuntimeConfig) String() string {
-	var all []string
+	var names []string
 	for _, gv := range slices.SortedFunc(maps.Keys(c.versions), func(a, b schema.GroupVersion) int { return strings.Compare(a.String(), b.String()) }) {
 		if c.versions[gv] {
-			all = append(all, gv.String())
+			names = append(names, gv.String())
 		}
 	}
 	for _, gv := range slices.SortedFunc(maps.Keys(c.off), func(a, b schema.GroupVersion) int { return strings.Compare(a.String(), b.String()) }) {
-		all = append(all, gv.String()+"=false")
+		names = append(names, gv.String()+"=false")
 	}
-	return strings.Join(all, ",")
+	return strings.Join(names, ",")
 }

@@ -35,15 +35,15 @@ type scaled struct {
 
 // scaledBy makes the scaled of a kind from a function that returns where an object has the
 // number of replicas that it wants, how many there are, and the selector of the pods.
-func scaledBy[T runtime.Object](of func(T) (wanted *int32, has int32, selector *metav1.LabelSelector)) *scaled {
+func scaledBy[T runtime.Object](replicasOf func(T) (wanted *int32, has int32, selector *metav1.LabelSelector)) *scaled {
 	return &scaled{
 		read: func(obj runtime.Object) (int32, int32, labels.Selector, error) {
-			wanted, has, selects := of(obj.(T))
+			wanted, has, selects := replicasOf(obj.(T))
 			selector, err := metav1.LabelSelectorAsSelector(selects)
 			return *wanted, has, selector, err
 		},
 		write: func(obj runtime.Object, replicas int32) {
-			wanted, _, _ := of(obj.(T))
+			wanted, _, _ := replicasOf(obj.(T))
 			*wanted = replicas
 		},
 	}
@@ -63,23 +63,23 @@ func viewFields(kind schema.GroupVersionKind, name string) *resource.TypedFields
 // projection shows objects of a version as Scales. It is a resource.Projection.
 type projection struct {
 	scaled
-	view *resource.Version
-	of   *resource.Version
+	view    *resource.Version
+	version *resource.Version
 }
 
-func (s *scaled) projection(of *resource.Version) resource.Projection {
-	view := viewAs(scaleKind, of)
+func (s *scaled) projection(version *resource.Version) resource.Projection {
+	view := viewAs(scaleKind, version)
 	view.Tables.Convertor = printed{}
-	return projection{scaled: *s, of: of, view: view}
+	return projection{scaled: *s, version: version, view: view}
 }
 
 // viewAs makes the version of another kind that a subresource uses.
-func viewAs(kind schema.GroupVersionKind, of *resource.Version) *resource.Version {
+func viewAs(kind schema.GroupVersionKind, version *resource.Version) *resource.Version {
 	codec := resource.NewTypedCodec(legacyscheme.Scheme, kind, internalIn(kind.Group), kind.Group, nil)
-	names := of.Resource.Names
+	names := version.Resource.Names
 	names.Kind = kind.Kind
 	return &resource.Version{
-		Resource: &resource.Resource{Group: kind.Group, Names: names, Namespaced: of.Resource.Namespaced},
+		Resource: &resource.Resource{Group: kind.Group, Names: names, Namespaced: version.Resource.Namespaced},
 		Name:     kind.Version, Typed: true,
 		Codec: codec, Serializer: codec.Serializer(),
 		Patches: codec.Patches(),
@@ -128,7 +128,7 @@ func (p projection) Into(obj, projected runtime.Object) (runtime.Object, error) 
 		return nil, apierrors.NewInvalid(autoscaling.Kind("Scale"), metadata.GetName(), errs)
 	}
 	if uid := scale.UID; uid != "" && uid != metadata.GetUID() {
-		gr := p.of.Resource.GroupResource()
+		gr := p.version.Resource.GroupResource()
 		gr.Resource += "/scale"
 		return nil, apierrors.NewConflict(gr, metadata.GetName(),
 			fmt.Errorf("%s: UID in precondition: %v, UID in object meta: %v", "Precondition failed", uid, metadata.GetUID())) // upstream's text, capitalized
@@ -150,7 +150,7 @@ func (p projection) Into(obj, projected runtime.Object) (runtime.Object, error) 
 // context returns the context of a write to the Scale, with all that validation reads from it.
 func (p projection) context() context.Context {
 	return apirequest.WithRequestInfo(context.Background(), &apirequest.RequestInfo{
-		IsResourceRequest: true, APIGroup: p.of.Resource.Group, APIVersion: p.of.Name, Resource: p.of.Resource.Names.Plural, Subresource: "scale",
+		IsResourceRequest: true, APIGroup: p.version.Resource.Group, APIVersion: p.version.Name, Resource: p.version.Resource.Names.Plural, Subresource: "scale",
 	})
 }
 
@@ -168,7 +168,7 @@ func (p projection) fields(obj runtime.Object) (*managedfields.ScaleHandler, err
 	if err != nil {
 		return nil, err
 	}
-	gv := p.of.GroupVersion()
+	gv := p.version.GroupVersion()
 	return managedfields.NewScaleHandler(metadata.GetManagedFields(), gv, managedfields.ResourcePathMappings{
 		gv.String(): fieldpath.MakePathOrDie("spec", "replicas"),
 	}), nil

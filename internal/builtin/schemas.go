@@ -19,9 +19,9 @@ import (
 // definitionsV3 describes all types, with references as OpenAPI v3 has them. Making these
 // descriptions takes longer than any use of them, so the process makes them once.
 var definitionsV3 = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
-	all := openapi.GetOpenAPIDefinitions(resource.References())
-	older.Correct(all)
-	return all
+	definitions := openapi.GetOpenAPIDefinitions(resource.References())
+	older.Correct(definitions)
+	return definitions
 })
 
 // definitionsOfValues are definitionsV3 for field management, which reads Go values.
@@ -29,9 +29,9 @@ var definitionsOfValues = sync.OnceValue(func() map[string]common.OpenAPIDefinit
 	if older.Release() == "" {
 		return definitionsV3()
 	}
-	all := openapi.GetOpenAPIDefinitions(resource.References())
-	older.CorrectForValues(all)
-	return all
+	definitions := openapi.GetOpenAPIDefinitions(resource.References())
+	older.CorrectForValues(definitions)
+	return definitions
 })
 
 // types returns the types of a kind for field management, in all versions in which objects

@@ -31,7 +31,7 @@ func takeForService(ctx context.Context, obj, current runtime.Object, dryRun boo
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	ports, err := c.NodePorts().of(c)
+	ports, err := c.NodePorts().allocatorOf(c)
 	if err != nil {
 		return nil, apierrors.NewInternalError(fmt.Errorf("looking up the node ports of services: %w", err))
 	}
@@ -48,12 +48,12 @@ func takeForService(ctx context.Context, obj, current runtime.Object, dryRun boo
 	}
 	// These return a function that ends upstream's own transaction, which is not called: it logs
 	// each address, and what to free follows from the two states of the service.
-	was := holdings{}
+	former := holdings{}
 	if current == nil {
 		_, err = storage.BeginCreate(ctx, service, &metav1.CreateOptions{DryRun: options})
 	} else {
 		old := current.(*api.Service).DeepCopy() // which upstream alters
-		was = held(old)
+		former = held(old)
 		_, err = storage.BeginUpdate(ctx, service, old, &metav1.UpdateOptions{DryRun: options})
 	}
 	taken := storage.taking.holdings
@@ -66,7 +66,7 @@ func takeForService(ctx context.Context, obj, current runtime.Object, dryRun boo
 		switch {
 		case dryRun:
 		case committed:
-			was.without(held(service)).release(c, ports)
+			former.without(held(service)).release(c, ports)
 		default:
 			taken.release(c, ports)
 		}
@@ -77,7 +77,7 @@ func releaseOfService(ctx context.Context, obj runtime.Object) {
 	c, err := ClusterFrom(ctx)
 	if err == nil {
 		var ports portallocator.Interface
-		if ports, err = c.NodePorts().of(c); err == nil {
+		if ports, err = c.NodePorts().allocatorOf(c); err == nil {
 			held(obj.(*api.Service)).release(c, ports)
 		}
 	}

@@ -27,16 +27,16 @@ import (
 type overCluster struct{}
 
 // GetRESTOptions implements generic.RESTOptionsGetter.
-func (overCluster) GetRESTOptions(of schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
-	versions := legacyscheme.Scheme.PrioritizedVersionsForGroup(of.Group)
+func (overCluster) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (generic.RESTOptions, error) {
+	versions := legacyscheme.Scheme.PrioritizedVersionsForGroup(resource.Group)
 	config := storagebackend.Config{Codec: legacyscheme.Codecs.LegacyCodec(versions...)}
 	return generic.RESTOptions{
-		StorageConfig:           config.ForResource(of),
-		ResourcePrefix:          of.Resource,
+		StorageConfig:           config.ForResource(resource),
+		ResourcePrefix:          resource.Resource,
 		EnableGarbageCollection: true,
 		Decorator: func(config *storagebackend.ConfigForResource, _ string, _ func(runtime.Object) (string, error), _, _ func() runtime.Object,
 			_ storage.AttrFunc, _ storage.IndexerFuncs, _ *cache.Indexers) (storage.Interface, factory.DestroyFunc, error) {
-			return objects{of: of}, func() {}, nil
+			return objects{resource: resource}, func() {}, nil
 		},
 	}, nil
 }
@@ -44,7 +44,7 @@ func (overCluster) GetRESTOptions(of schema.GroupResource, _ runtime.Object) (ge
 // objects is a storage of the objects of one kind in the cluster of the context, for
 // upstream's storages. It reads and changes single objects.
 type objects struct {
-	of schema.GroupResource
+	resource schema.GroupResource
 }
 
 // errSingleObjects is the error of all other methods. Upstream's storages that are in use
@@ -92,7 +92,7 @@ func (o objects) Get(ctx context.Context, key string, _ storage.GetOptions, into
 	if err != nil {
 		return err
 	}
-	obj, err := c.Object(o.of, namespace, name)
+	obj, err := c.Object(o.resource, namespace, name)
 	if err != nil {
 		return asStorage(key, err)
 	}
@@ -106,7 +106,7 @@ func (o objects) GuaranteedUpdate(ctx context.Context, key string, into runtime.
 	if err != nil {
 		return err
 	}
-	updated, err := c.Put(ctx, o.of, namespace, name, func(current runtime.Object) (runtime.Object, error) {
+	updated, err := c.Put(ctx, o.resource, namespace, name, func(current runtime.Object) (runtime.Object, error) {
 		if err := conditions.Check("/registry"+key, current); err != nil {
 			return nil, err
 		}
@@ -114,8 +114,8 @@ func (o objects) GuaranteedUpdate(ctx context.Context, key string, into runtime.
 		if err != nil {
 			return nil, err
 		}
-		was := current.(metav1.Object)
-		began, grace := was.GetDeletionTimestamp(), was.GetDeletionGracePeriodSeconds()
+		former := current.(metav1.Object)
+		began, grace := former.GetDeletionTimestamp(), former.GetDeletionGracePeriodSeconds()
 		obj, _, err := update(current, storage.ResponseMeta{ResourceVersion: revision})
 		if err == nil {
 			dateDeletion(obj.(metav1.Object), began, grace, c.Now())
@@ -152,7 +152,7 @@ func (o objects) Delete(ctx context.Context, key string, into runtime.Object, co
 	if err != nil {
 		return err
 	}
-	last, err := c.Drop(ctx, o.of, namespace, name, func(current runtime.Object) error {
+	last, err := c.Drop(ctx, o.resource, namespace, name, func(current runtime.Object) error {
 		if err := conditions.Check("/registry"+key, current); err != nil {
 			return err
 		}

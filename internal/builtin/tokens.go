@@ -62,7 +62,7 @@ var (
 )
 
 // getter reads the objects of a kind in the cluster of the context.
-type getter struct{ of schema.GroupResource }
+type getter struct{ resource schema.GroupResource }
 
 // Get implements rest.Getter. As upstream's storage does, it names what is not there by the resource
 // of the request: for the log of a pod on the node n, the error is that pods "n" is not found.
@@ -74,7 +74,7 @@ func (g getter) Get(ctx context.Context, name string, _ *metav1.GetOptions) (run
 	if err != nil {
 		return nil, err
 	}
-	obj, err := c.Object(g.of, apirequest.NamespaceValue(ctx), name)
+	obj, err := c.Object(g.resource, apirequest.NamespaceValue(ctx), name)
 	if info, ok := apirequest.RequestInfoFrom(ctx); ok && apierrors.IsNotFound(err) {
 		err = apierrors.NewNotFound(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, name)
 	}

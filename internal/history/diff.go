@@ -20,14 +20,14 @@ import (
 // list has keys, and otherwise by their places. What only the server counts is left out: the
 // resourceVersion, the generation, and managedFields, unless nothing else differs. The values of a Secret are
 // hidden, also of one that is a part of the object.
-func Diff(was, is map[string]any) []inspect.FieldChange {
+func Diff(before, after map[string]any) []inspect.FieldChange {
 	d := differ{}
 	kinds := &list{}
-	kinds.learn(was)
-	kinds.learn(is)
-	d.maps("", was, is, kinds)
+	kinds.learn(before)
+	kinds.learn(after)
+	d.maps("", before, after, kinds)
 	if len(d.found) == 0 {
-		d.managers(was, is)
+		d.managers(before, after)
 	}
 	return d.found
 }
@@ -46,8 +46,8 @@ type list struct {
 // learn reads the managedFields of an object.
 func (l *list) learn(obj map[string]any) {
 	metadata, _ := obj["metadata"].(map[string]any)
-	all, _ := metadata["managedFields"].([]any)
-	for _, one := range all {
+	entries, _ := metadata["managedFields"].([]any)
+	for _, one := range entries {
 		entry, _ := one.(map[string]any)
 		if fields, ok := entry["fieldsV1"].(map[string]any); ok {
 			l.read(fields)
@@ -103,47 +103,47 @@ func (d *differ) add(c inspect.FieldChange) {
 func (d *differ) ofSecret(path string, from int) {
 	for i := range d.found[from:] {
 		c := &d.found[from+i]
-		at := strings.TrimPrefix(c.Path, path)
-		c.Was, c.Is = redact.OfSecret(at, c.Was, redact.Former), redact.OfSecret(at, c.Is, redact.Hidden)
+		rest := strings.TrimPrefix(c.Path, path)
+		c.Was, c.Is = redact.OfSecret(rest, c.Was, redact.Former), redact.OfSecret(rest, c.Is, redact.Hidden)
 	}
 }
 
-func (d *differ) values(path string, was, is any, kinds *list) {
-	if reflect.DeepEqual(was, is) {
+func (d *differ) values(path string, before, after any, kinds *list) {
+	if reflect.DeepEqual(before, after) {
 		return
 	}
-	wasMap, ok1 := was.(map[string]any)
-	isMap, ok2 := is.(map[string]any)
+	wasMap, ok1 := before.(map[string]any)
+	isMap, ok2 := after.(map[string]any)
 	if ok1 && ok2 {
 		d.maps(path, wasMap, isMap, kinds)
 		return
 	}
-	wasList, ok1 := was.([]any)
-	isList, ok2 := is.([]any)
+	wasList, ok1 := before.([]any)
+	isList, ok2 := after.([]any)
 	if ok1 && ok2 {
 		d.lists(path, wasList, isList, kinds)
 		return
 	}
-	d.add(inspect.FieldChange{Path: path, Was: was, Is: is})
+	d.add(inspect.FieldChange{Path: path, Was: before, Is: after})
 }
 
-func (d *differ) maps(path string, was, is map[string]any, kinds *list) {
-	if redact.IsSecret(was) || redact.IsSecret(is) {
+func (d *differ) maps(path string, before, after map[string]any, kinds *list) {
+	if redact.IsSecret(before) || redact.IsSecret(after) {
 		defer d.ofSecret(path, len(d.found))
 	}
 	names := map[string]bool{}
-	for name := range was {
+	for name := range before {
 		names[name] = true
 	}
-	for name := range is {
+	for name := range after {
 		names[name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		at := Join(path, name)
-		if counted[at] {
+		field := Join(path, name)
+		if counted[field] {
 			continue
 		}
-		d.values(at, was[name], is[name], kinds.field(name))
+		d.values(field, before[name], after[name], kinds.field(name))
 	}
 }
 
@@ -158,20 +158,20 @@ func Join(path, name string) string {
 	return path + "." + name
 }
 
-func (d *differ) lists(path string, was, is []any, kinds *list) {
+func (d *differ) lists(path string, before, after []any, kinds *list) {
 	switch {
-	case kinds != nil && kinds.keys != nil && keyed(was, kinds.keys) && keyed(is, kinds.keys):
-		d.keyed(path, was, is, kinds)
+	case kinds != nil && kinds.keys != nil && keyed(before, kinds.keys) && keyed(after, kinds.keys):
+		d.keyed(path, before, after, kinds)
 	case kinds != nil && kinds.set:
-		d.sets(path, was, is)
+		d.sets(path, before, after)
 	default:
-		for i := range max(len(was), len(is)) {
-			d.values(fmt.Sprintf("%s[%d]", path, i), at(was, i), at(is, i), nil)
+		for i := range max(len(before), len(after)) {
+			d.values(fmt.Sprintf("%s[%d]", path, i), item(before, i), item(after, i), nil)
 		}
 	}
 }
 
-func at(items []any, i int) any {
+func item(items []any, i int) any {
 	if i < len(items) {
 		return items[i]
 	}
@@ -203,16 +203,16 @@ func keyOf(item any, keys []string) string {
 	return strings.Join(parts, ",")
 }
 
-func (d *differ) keyed(path string, was, is []any, kinds *list) {
+func (d *differ) keyed(path string, former, current []any, kinds *list) {
 	before := map[string]any{}
 	var order, common []string
-	for _, item := range was {
+	for _, item := range former {
 		key := keyOf(item, kinds.keys)
 		before[key] = item
 		order = append(order, key)
 	}
 	after := map[string]bool{}
-	for _, item := range is {
+	for _, item := range current {
 		key := keyOf(item, kinds.keys)
 		after[key] = true
 		d.values(path+"["+key+"]", before[key], item, kinds.item)
@@ -222,7 +222,7 @@ func (d *differ) keyed(path string, was, is []any, kinds *list) {
 	}
 	for i, key := range order {
 		if !after[key] {
-			d.values(path+"["+key+"]", was[i], nil, kinds.item)
+			d.values(path+"["+key+"]", former[i], nil, kinds.item)
 		}
 	}
 	order = slices.DeleteFunc(order, func(key string) bool { return !after[key] })
@@ -231,17 +231,17 @@ func (d *differ) keyed(path string, was, is []any, kinds *list) {
 	}
 }
 
-func (d *differ) sets(path string, was, is []any) {
+func (d *differ) sets(path string, before, after []any) {
 	has := func(items []any, one any) bool {
 		return slices.ContainsFunc(items, func(other any) bool { return reflect.DeepEqual(one, other) })
 	}
-	for _, one := range was {
-		if !has(is, one) {
+	for _, one := range before {
+		if !has(after, one) {
 			d.add(inspect.FieldChange{Path: path + "[]", Was: one})
 		}
 	}
-	for _, one := range is {
-		if !has(was, one) {
+	for _, one := range after {
+		if !has(before, one) {
 			d.add(inspect.FieldChange{Path: path + "[]", Is: one})
 		}
 	}
@@ -249,8 +249,8 @@ func (d *differ) sets(path string, was, is []any) {
 
 // managers compares the owners of an object's fields. The times are left out: a time alone is no
 // change.
-func (d *differ) managers(was, is map[string]any) {
-	before, after := managersOf(was), managersOf(is)
+func (d *differ) managers(former, current map[string]any) {
+	before, after := managersOf(former), managersOf(current)
 	names := maps.Clone(before)
 	maps.Copy(names, after)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -263,9 +263,9 @@ func (d *differ) managers(was, is map[string]any) {
 // managersOf returns the fields of each manager.
 func managersOf(obj map[string]any) map[string]any {
 	metadata, _ := obj["metadata"].(map[string]any)
-	all, _ := metadata["managedFields"].([]any)
+	entries, _ := metadata["managedFields"].([]any)
 	fields := map[string]any{}
-	for _, one := range all {
+	for _, one := range entries {
 		entry, _ := one.(map[string]any)
 		name := fmt.Sprint(entry["manager"], " ", entry["operation"])
 		if sub, ok := entry["subresource"]; ok {
@@ -278,29 +278,29 @@ func managersOf(obj map[string]any) map[string]any {
 
 // DiffText is Diff of two states in JSON. It decodes only what differs, so that it is fast for large
 // objects of which little changes.
-func DiffText(was, is string) []inspect.FieldChange {
-	before, after, lists := differing(was, is)
+func DiffText(former, current string) []inspect.FieldChange {
+	before, after, lists := differing(former, current)
 	if !lists {
 		d := differ{}
 		if d.maps("", before, after, nil); len(d.found) > 0 {
 			return d.found
 		}
 	}
-	put(before["metadata"].(map[string]any), "managedFields", gjson.Get(was, "metadata.managedFields"))
-	put(after["metadata"].(map[string]any), "managedFields", gjson.Get(is, "metadata.managedFields"))
+	put(before["metadata"].(map[string]any), "managedFields", gjson.Get(former, "metadata.managedFields"))
+	put(after["metadata"].(map[string]any), "managedFields", gjson.Get(current, "metadata.managedFields"))
 	return Diff(before, after)
 }
 
 // differing decodes the fields of two objects, and those of their metadata, that are not the same
 // text, except for what the server counts. It reports whether there are lists among them: then the
 // managedFields, which say whether a list has keys, are needed as well.
-func differing(was, is string) (before, after map[string]any, lists bool) {
+func differing(old, new string) (before, after map[string]any, lists bool) {
 	first, second := map[string]any{}, map[string]any{}
 	before, after = map[string]any{"metadata": first}, map[string]any{"metadata": second}
-	if gjson.Get(was, "kind").Str == "Secret" { // Diff hides its values
+	if gjson.Get(old, "kind").Str == "Secret" { // Diff hides its values
 		before["kind"], after["kind"] = "Secret", "Secret"
 	}
-	one, other := gjson.Parse(was), gjson.Parse(is)
+	one, other := gjson.Parse(old), gjson.Parse(new)
 	note := func(name string, a, b gjson.Result, before, after map[string]any) {
 		lists = lists || strings.Contains(a.Raw, "[") || strings.Contains(b.Raw, "[")
 		put(before, name, a)
@@ -328,9 +328,9 @@ func unequal(a, b gjson.Result, do func(name string, a, b gjson.Result)) {
 		return true
 	})
 	b.ForEach(func(name, value gjson.Result) bool {
-		was, ok := fields[name.String()]
-		if !ok || was.Raw != value.Raw {
-			do(name.String(), was, value)
+		former, ok := fields[name.String()]
+		if !ok || former.Raw != value.Raw {
+			do(name.String(), former, value)
 		}
 		delete(fields, name.String())
 		return true

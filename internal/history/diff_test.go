@@ -16,8 +16,8 @@ const managed = `{"metadata":{"managedFields":[{"manager":"m","operation":"Updat
 
 func TestDiff(t *testing.T) {
 	for rule, c := range map[string]struct {
-		was, is string
-		want    []string
+		before, after string
+		want          []string
 	}{
 		"nothing": {`,"a":1}`, `,"a":1}`, nil},
 		"a value changes, one comes and one goes": {`,"a":1,"b":"x"}`, `,"a":2,"c":[true]}`,
@@ -45,20 +45,20 @@ func TestDiff(t *testing.T) {
 		"a reference to one":            {`,"of":{"kind":"Secret","name":"a"}}`, `,"of":{"kind":"Secret","name":"b"}}`, []string{`of.name: "a" → "b"`}},
 		"a list without keys, by place": {`,"args":["x","y"]}`, `,"args":["x","z","w"]}`, []string{`args[1]: "y" → "z"`, `args[2]: added "w"`}},
 	} {
-		var was, is map[string]any
-		for text, into := range map[string]*map[string]any{c.was: &was, c.is: &is} {
+		var before, after map[string]any
+		for text, into := range map[string]*map[string]any{c.before: &before, c.after: &after} {
 			if err := utiljson.Unmarshal([]byte(managed+text), into); err != nil {
 				t.Fatal(rule, err)
 			}
 		}
-		if c.was == c.is {
-			is = was
+		if c.before == c.after {
+			after = before
 		}
 		var got, fromText []string
-		for _, change := range Diff(was, is) {
+		for _, change := range Diff(before, after) {
 			got = append(got, change.String())
 		}
-		for _, change := range DiffText(managed+c.was, managed+c.is) {
+		for _, change := range DiffText(managed+c.before, managed+c.after) {
 			fromText = append(fromText, change.String())
 		}
 		if diff := cmp.Diff(got, fromText); diff != "" {
@@ -71,19 +71,19 @@ func TestDiff(t *testing.T) {
 }
 
 func TestWhatTheServerCountsIsNoChangeUnlessNothingElseIs(t *testing.T) {
-	of := func(text string) (obj map[string]any) {
+	parsed := func(text string) (obj map[string]any) {
 		if err := utiljson.Unmarshal([]byte(text), &obj); err != nil {
 			t.Fatal(err)
 		}
 		return obj
 	}
-	was := of(`{"metadata":{"resourceVersion":"1","generation":1,"managedFields":[{"manager":"a","operation":"Update","time":"then","fieldsV1":{"f:x":{}}}]}}`)
-	later := of(`{"metadata":{"resourceVersion":"2","generation":2,"managedFields":[{"manager":"a","operation":"Update","time":"now","fieldsV1":{"f:x":{}}}]}}`)
-	if got := Diff(was, later); got != nil {
+	before := parsed(`{"metadata":{"resourceVersion":"1","generation":1,"managedFields":[{"manager":"a","operation":"Update","time":"then","fieldsV1":{"f:x":{}}}]}}`)
+	later := parsed(`{"metadata":{"resourceVersion":"2","generation":2,"managedFields":[{"manager":"a","operation":"Update","time":"now","fieldsV1":{"f:x":{}}}]}}`)
+	if got := Diff(before, later); got != nil {
 		t.Errorf("numbers and times: %v", got)
 	}
-	shared := of(`{"metadata":{"managedFields":[{"manager":"a","operation":"Update","fieldsV1":{"f:x":{}}},{"manager":"b","operation":"Apply","subresource":"status","fieldsV1":{"f:x":{}}}]}}`)
-	if diff := cmp.Diff([]inspect.FieldChange{{Path: "metadata.managedFields[b Apply status]", Is: map[string]any{"f:x": map[string]any{}}}}, Diff(was, shared)); diff != "" {
+	shared := parsed(`{"metadata":{"managedFields":[{"manager":"a","operation":"Update","fieldsV1":{"f:x":{}}},{"manager":"b","operation":"Apply","subresource":"status","fieldsV1":{"f:x":{}}}]}}`)
+	if diff := cmp.Diff([]inspect.FieldChange{{Path: "metadata.managedFields[b Apply status]", Is: map[string]any{"f:x": map[string]any{}}}}, Diff(before, shared)); diff != "" {
 		t.Error(diff)
 	}
 }

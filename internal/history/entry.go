@@ -14,14 +14,14 @@ import (
 // Entry is a request on its way. Its methods may be called by several goroutines, and a nil Entry
 // ignores them.
 type Entry struct {
-	of      *Recorder
-	is      inspect.Request // guarded by of.mu
-	held    int             // bytes that the path and its parts keep in memory
-	began   time.Time
-	kept    bool
-	running bool
-	reached int64 // the revision up to which a watch has delivered everything; 0: no value yet
-	streams bool  // the answer has begun, and goes on
+	recorder *Recorder
+	request  inspect.Request // guarded by recorder.mu
+	held     int             // bytes that the path and its parts keep in memory
+	began    time.Time
+	kept     bool
+	running  bool
+	reached  int64 // the revision up to which a watch has delivered everything; 0: no value yet
+	streams  bool  // the answer has begun, and goes on
 	// before is what has been forgotten of a request that runs; forgotten says that all has.
 	before    inspect.Counts
 	forgotten bool
@@ -35,16 +35,16 @@ type Entry struct {
 
 // keep adds an entry to those that are remembered.
 func (e *Entry) keep() {
-	r := e.of
-	if e.is.Number != 0 {
+	r := e.recorder
+	if e.request.Number != 0 {
 		return
 	}
 	r.number++
-	if !isHeartbeat(&e.is) {
+	if !isHeartbeat(&e.request) {
 		r.moved++
 	}
-	e.is.Number, e.is.Running, e.kept, e.running = r.number, true, true, true
-	e.is.UserAgent, e.is.Verb = r.once(bounded(e.is.UserAgent)), bounded(e.is.Verb)
+	e.request.Number, e.request.Running, e.kept, e.running = r.number, true, true, true
+	e.request.UserAgent, e.request.Verb = r.once(bounded(e.request.UserAgent)), bounded(e.request.Verb)
 	if e.next = r.running; e.next != nil {
 		e.next.previous = e
 	}
@@ -66,9 +66,9 @@ func bounded(name string) string {
 // User sets who makes the request.
 func (e *Entry) User(user string) {
 	if e != nil {
-		e.of.mu.Lock()
-		e.is.User = bounded(user)
-		e.of.mu.Unlock()
+		e.recorder.mu.Lock()
+		e.request.User = bounded(user)
+		e.recorder.mu.Unlock()
 	}
 }
 
@@ -77,17 +77,17 @@ func (e *Entry) SentBody() []byte {
 	if e == nil {
 		return nil
 	}
-	e.of.mu.Lock()
-	defer e.of.mu.Unlock()
+	e.recorder.mu.Lock()
+	defer e.recorder.mu.Unlock()
 	return e.body
 }
 
 // Body sets the body of the request. The caller does not change the body until the request ends.
 func (e *Entry) Body(body []byte) {
 	if e != nil {
-		e.of.mu.Lock()
+		e.recorder.mu.Lock()
 		e.body = body
-		e.of.mu.Unlock()
+		e.recorder.mu.Unlock()
 	}
 }
 
@@ -95,9 +95,9 @@ func (e *Entry) Body(body []byte) {
 // not for one.
 func (e *Entry) HoldsSecret() {
 	if e != nil {
-		e.of.mu.Lock()
+		e.recorder.mu.Lock()
 		e.secret = true
-		e.of.mu.Unlock()
+		e.recorder.mu.Unlock()
 	}
 }
 
@@ -107,10 +107,10 @@ func (e *Entry) Shown() redact.Request {
 	if e == nil {
 		return redact.Request{}
 	}
-	e.of.mu.Lock()
-	defer e.of.mu.Unlock()
+	e.recorder.mu.Lock()
+	defer e.recorder.mu.Unlock()
 	return redact.Request{
-		Group: e.is.Group, Resource: e.is.Resource, Subresource: e.is.Subresource, Namespace: e.is.Namespace, Name: e.is.Name, User: e.is.User,
+		Group: e.request.Group, Resource: e.request.Resource, Subresource: e.request.Subresource, Namespace: e.request.Namespace, Name: e.request.Name, User: e.request.User,
 		Body: e.body, Secret: e.secret,
 	}
 }
@@ -132,10 +132,10 @@ func (e *Entry) Failed(status *metav1.Status) {
 	}
 	reason, message := e.Shown().Status(status)
 	message = shortened(message)
-	e.of.mu.Lock()
-	defer e.of.mu.Unlock()
-	e.is.Reason = metav1.StatusReason(reason)
-	e.setText(&e.is.Message, message)
+	e.recorder.mu.Lock()
+	defer e.recorder.mu.Unlock()
+	e.request.Reason = metav1.StatusReason(reason)
+	e.setText(&e.request.Message, message)
 }
 
 // Fault records a fault that has struck the request. A request is struck by several, and by each of them
@@ -144,14 +144,14 @@ func (e *Entry) Fault(fault string) {
 	if e == nil {
 		return
 	}
-	e.of.mu.Lock()
-	defer e.of.mu.Unlock()
-	noted := strings.Split(e.is.Fault, ", ")
+	e.recorder.mu.Lock()
+	defer e.recorder.mu.Unlock()
+	noted := strings.Split(e.request.Fault, ", ")
 	switch {
-	case e.is.Fault == "":
-		e.setText(&e.is.Fault, fault)
+	case e.request.Fault == "":
+		e.setText(&e.request.Fault, fault)
 	case !slices.Contains(noted, fault) && len(noted) < maxFaults:
-		e.setText(&e.is.Fault, e.is.Fault+", "+fault)
+		e.setText(&e.request.Fault, e.request.Fault+", "+fault)
 	}
 }
 
@@ -170,8 +170,8 @@ func (e *Entry) setText(text *string, to string) {
 	more := len(to) - len(*text)
 	*text = to
 	if e.kept {
-		e.of.bytes += more
-		e.of.drop()
+		e.recorder.bytes += more
+		e.recorder.drop()
 	}
 }
 
@@ -181,24 +181,24 @@ func (e *Entry) Responded(code int, streams bool) {
 		return
 	}
 	took := time.Since(e.began)
-	e.of.mu.Lock()
-	defer e.of.mu.Unlock()
+	e.recorder.mu.Lock()
+	defer e.recorder.mu.Unlock()
 	if e.streams && code < 400 {
 		return // net/http knows of no answer over a connection that was taken over
 	}
-	e.is.Code, e.streams = code, streams
-	e.of.wake()
+	e.request.Code, e.streams = code, streams
+	e.recorder.wake()
 	if !streams {
-		e.is.Latency, e.is.Running = took, false
+		e.request.Latency, e.request.Running = took, false
 	}
 }
 
 // Unchanged records that a write would have changed nothing.
 func (e *Entry) Unchanged() {
 	if e != nil {
-		e.of.mu.Lock()
-		e.is.Repeats = e.is.Revisions == 0
-		e.of.mu.Unlock()
+		e.recorder.mu.Lock()
+		e.request.Repeats = e.request.Revisions == 0
+		e.recorder.mu.Unlock()
 	}
 }
 
@@ -207,19 +207,19 @@ func (e *Entry) Committed(revision int64) {
 	if e == nil {
 		return
 	}
-	r := e.of
+	r := e.recorder
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.keep()
 	r.newest = revision
-	if !isHeartbeat(&e.is) {
+	if !isHeartbeat(&e.request) {
 		r.movedTo = revision
 	}
 	r.wake()
-	e.is.Revision, e.is.Repeats = revision, false
-	e.is.Revisions++
+	e.request.Revision, e.request.Repeats = revision, false
+	e.request.Revisions++
 	r.writers.note(revision, Writer{
-		Time: e.is.Time, User: e.is.User, UserAgent: e.is.UserAgent, Verb: e.is.Verb, Patch: e.is.Patch, Subresource: strings.Clone(e.is.Subresource), Request: e.is.Number,
+		Time: e.request.Time, User: e.request.User, UserAgent: e.request.UserAgent, Verb: e.request.Verb, Patch: e.request.Patch, Subresource: strings.Clone(e.request.Subresource), Request: e.request.Number,
 	}, r.oldest())
 }
 
@@ -229,15 +229,15 @@ func (e *Entry) Webhook(c inspect.WebhookCall) {
 		return
 	}
 	c.Message = e.shownText(c.Message)
-	e.of.mu.Lock()
-	defer e.of.mu.Unlock()
-	if hook := (Hook{c.Configuration, c.Webhook}); e.of.calls[hook] > 0 || len(e.of.calls) < maxNames {
-		e.of.calls[hook]++
+	e.recorder.mu.Lock()
+	defer e.recorder.mu.Unlock()
+	if hook := (Hook{c.Configuration, c.Webhook}); e.recorder.calls[hook] > 0 || len(e.recorder.calls) < maxNames {
+		e.recorder.calls[hook]++
 	}
-	e.is.Webhooks = append(e.is.Webhooks[:len(e.is.Webhooks):len(e.is.Webhooks)], c)
+	e.request.Webhooks = append(e.request.Webhooks[:len(e.request.Webhooks):len(e.request.Webhooks)], c)
 	if e.kept {
-		e.of.bytes += len(c.Message)
-		e.of.drop()
+		e.recorder.bytes += len(c.Message)
+		e.recorder.drop()
 	}
 }
 
@@ -247,21 +247,21 @@ func (e *Entry) Warning(text string) {
 		return
 	}
 	text = e.shownText(text)
-	e.of.mu.Lock()
-	defer e.of.mu.Unlock()
-	e.is.Warnings = append(e.is.Warnings[:len(e.is.Warnings):len(e.is.Warnings)], text)
+	e.recorder.mu.Lock()
+	defer e.recorder.mu.Unlock()
+	e.request.Warnings = append(e.request.Warnings[:len(e.request.Warnings):len(e.request.Warnings)], text)
 	if e.kept {
-		e.of.bytes += len(text)
-		e.of.drop()
+		e.recorder.bytes += len(text)
+		e.recorder.drop()
 	}
 }
 
 // DroppedStatus records that a write carried a status that its kind does not take there.
 func (e *Entry) DroppedStatus() {
 	if e != nil {
-		e.of.mu.Lock()
-		e.is.DropsStatus = true
-		e.of.mu.Unlock()
+		e.recorder.mu.Lock()
+		e.request.DropsStatus = true
+		e.recorder.mu.Unlock()
 	}
 }
 
@@ -269,19 +269,19 @@ func (e *Entry) DroppedStatus() {
 // object has another.
 func (e *Entry) Overtaken(read, found int64) {
 	if e != nil {
-		e.of.mu.Lock()
-		e.is.Read, e.is.Found = read, found
-		e.of.mu.Unlock()
+		e.recorder.mu.Lock()
+		e.request.Read, e.request.Found = read, found
+		e.recorder.mu.Unlock()
 	}
 }
 
 // Sent counts bytes of the response that have been sent, and events of a watch.
 func (e *Entry) Sent(bytes, events int) {
 	if e != nil {
-		e.of.mu.Lock()
-		e.is.Sent += int64(bytes)
-		e.is.Events += int64(events)
-		e.of.mu.Unlock()
+		e.recorder.mu.Lock()
+		e.request.Sent += int64(bytes)
+		e.request.Events += int64(events)
+		e.recorder.mu.Unlock()
 	}
 }
 
@@ -293,17 +293,17 @@ func (e *Entry) EndAfter(bytes int) {
 	if e == nil {
 		return
 	}
-	r := e.of
+	r := e.recorder
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !e.running {
 		return
 	}
 	e.running, e.body = false, nil
-	e.is.Sent += int64(bytes)
+	e.request.Sent += int64(bytes)
 	r.wake()
-	if e.is.Running {
-		e.is.Running, e.is.Latency = false, time.Since(e.began)
+	if e.request.Running {
+		e.request.Running, e.request.Latency = false, time.Since(e.began)
 	}
 	if e.next != nil {
 		e.next.previous = e.previous
@@ -324,7 +324,7 @@ func (e *Entry) Number() int64 {
 	if e == nil {
 		return 0
 	}
-	e.of.mu.Lock()
-	defer e.of.mu.Unlock()
-	return e.is.Number
+	e.recorder.mu.Lock()
+	defer e.recorder.mu.Unlock()
+	return e.request.Number
 }

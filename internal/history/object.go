@@ -16,10 +16,10 @@ import (
 // Text returns the JSON of a record in the version that is wanted.
 func (r *Recorder) Of(s *store.Store, key string, text func(store.Record) (string, error)) (inspect.History, error) {
 	for {
-		all, err := r.of(s, key, text)
+		history, err := r.historyOf(s, key, text)
 		var compacted *store.CompactedError
 		if !errors.As(err, &compacted) {
-			return all, err
+			return history, err
 		}
 		// Writes have pushed revisions out meanwhile.
 	}
@@ -28,27 +28,27 @@ func (r *Recorder) Of(s *store.Store, key string, text func(store.Record) (strin
 // types are those of the events of a watch.
 var types = map[store.EventType]watch.EventType{store.Created: watch.Added, store.Updated: watch.Modified, store.Deleted: watch.Deleted}
 
-func (r *Recorder) of(s *store.Store, key string, text func(store.Record) (string, error)) (inspect.History, error) {
+func (r *Recorder) historyOf(s *store.Store, key string, text func(store.Record) (string, error)) (inspect.History, error) {
 	changes, err := s.Watch(key, s.Oldest())
 	if err != nil {
 		return nil, err
 	}
-	var all inspect.History
+	var history inspect.History
 	add := func(t watch.EventType, record store.Record) error {
 		obj, err := decode(record, text)
 		if err != nil {
 			return err
 		}
 		by, _ := r.Writer(record.Revision)
-		is := inspect.Revision{
+		revision := inspect.Revision{
 			Revision: record.Revision, Event: t, Time: by.Time, User: by.User, UserAgent: by.UserAgent,
 			Verb: by.Verb, Patch: by.Patch, Subresource: by.Subresource, Number: by.Request,
 			Object: &unstructured.Unstructured{Object: obj},
 		}
-		if len(all) > 0 && t != watch.Added {
-			is.Changes = Diff(all[len(all)-1].Object.Object, obj)
+		if len(history) > 0 && t != watch.Added {
+			revision.Changes = Diff(history[len(history)-1].Object.Object, obj)
 		}
-		all = append(all, is)
+		history = append(history, revision)
 		return nil
 	}
 	for {
@@ -63,7 +63,7 @@ func (r *Recorder) of(s *store.Store, key string, text func(store.Record) (strin
 			if e.Record.Key != key {
 				continue
 			}
-			if len(all) == 0 && e.Type != store.Created {
+			if len(history) == 0 && e.Type != store.Created {
 				if err := add("", *e.Previous); err != nil {
 					return nil, err
 				}
@@ -73,12 +73,12 @@ func (r *Recorder) of(s *store.Store, key string, text func(store.Record) (strin
 			}
 		}
 	}
-	if len(all) == 0 {
+	if len(history) == 0 {
 		if record, err := s.Get(key); err == nil {
-			return all, add("", record)
+			return history, add("", record)
 		}
 	}
-	return all, nil
+	return history, nil
 }
 
 func decode(record store.Record, text func(store.Record) (string, error)) (obj map[string]any, err error) {

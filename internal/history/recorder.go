@@ -97,11 +97,11 @@ func (r *Recorder) Forget() {
 	r.began = now
 	r.bytes, r.forgotten = 0, r.newest
 	for e := r.running; e != nil; e = e.next {
-		e.before, e.forgotten = countsUntil(&e.is), !e.is.Running // its client may have the answer already
+		e.before, e.forgotten = countsUntil(&e.request), !e.request.Running // its client may have the answer already
 	}
 	var running ring
 	for i := range r.kept.length {
-		e := r.kept.at(i)
+		e := r.kept.entry(i)
 		if e.kept = e.running && !e.forgotten; e.kept {
 			r.bytes += e.texts()
 			running.push(e)
@@ -127,10 +127,10 @@ func (r *Recorder) Begin(q inspect.Request, held int) *Entry {
 // Prepare makes an Entry for a write that may not happen. It is recorded with its first revision.
 func (r *Recorder) Prepare(q inspect.Request) *Entry {
 	q.Options = redact.Query(q.Options)
-	e := &Entry{of: r, is: q, began: time.Now()}
-	e.is.Time = e.began
+	e := &Entry{recorder: r, request: q, began: time.Now()}
+	e.request.Time = e.began
 	if r.now != nil {
-		e.is.Time = r.now()
+		e.request.Time = r.now()
 	}
 	return e
 }
@@ -161,15 +161,15 @@ func (r *Recorder) drop() {
 func (r *Recorder) Requests() []inspect.Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]inspect.Request, r.kept.length)
-	for i := range all {
-		e := r.kept.at(i)
-		all[i] = e.is
-		if e.is.Running {
-			all[i].Latency = time.Since(e.began)
+	requests := make([]inspect.Request, r.kept.length)
+	for i := range requests {
+		e := r.kept.entry(i)
+		requests[i] = e.request
+		if e.request.Running {
+			requests[i].Latency = time.Since(e.began)
 		}
 	}
-	return all
+	return requests
 }
 
 // Calls returns how often each webhook was called.
@@ -184,7 +184,7 @@ func (r *Recorder) Calls() map[Hook]int64 {
 func (r *Recorder) Writer(revision int64) (by Writer, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	by, ok = r.writers.of(revision)
+	by, ok = r.writers.writerOf(revision)
 	if revision <= r.forgotten {
 		by.Request = 0
 	}

@@ -31,13 +31,13 @@ func TestStatsCountEveryRequestOnce(t *testing.T) {
 	}
 	running := r.Begin(inspect.Request{Verb: "watch", UserAgent: "client-0"}, 0)
 	running.Sent(10, 2)
-	var all inspect.Counts
+	var sum inspect.Counts
 	for _, c := range r.Stats() {
-		all.Add(c)
+		sum.Add(c)
 	}
 	const n = MaxCounted + 100
-	if want := (inspect.Counts{Requests: n + 1, Revisions: n, Received: 3 * n, Sent: 5*n + 10, Events: 2}); all != want {
-		t.Errorf("all: %+v, want %+v", all, want)
+	if want := (inspect.Counts{Requests: n + 1, Revisions: n, Received: 3 * n, Sent: 5*n + 10, Events: 2}); sum != want {
+		t.Errorf("all: %+v, want %+v", sum, want)
 	}
 	if others := r.Stats()[inspect.Counted{}]; others.Requests != 101 {
 		t.Errorf("others: %+v", others)
@@ -77,7 +77,7 @@ func TestForgottenRequestsAreNeitherKeptNorCounted(t *testing.T) {
 	bytes := 0
 	for _, q := range r.Requests() {
 		kept = append(kept, fmt.Sprint(q.Number, " ", q.Verb, " ", q.Events))
-		bytes += (&Entry{is: q}).texts()
+		bytes += (&Entry{request: q}).texts()
 	}
 	if got, want := fmt.Sprint(kept), "[2 watch 11 4 deletecollection 0 5 get 0]"; got != want {
 		t.Errorf("kept: %s, want %s", got, want)
@@ -89,8 +89,8 @@ func TestForgottenRequestsAreNeitherKeptNorCounted(t *testing.T) {
 	watch.End()
 	r.Restart()
 	r.Begin(inspect.Request{Verb: "get"}, 0).End()
-	if all := r.Requests(); len(all) != 1 || all[0].Number != 1 {
-		t.Errorf("after a restart: %+v", all)
+	if requests := r.Requests(); len(requests) != 1 || requests[0].Number != 1 {
+		t.Errorf("after a restart: %+v", requests)
 	}
 }
 
@@ -103,8 +103,8 @@ func TestAWriteThatMayNotHappenIsRecordedWithItsFirstRevision(t *testing.T) {
 	e.Committed(5)
 	e.Responded(200, false)
 	e.End()
-	if all := r.Requests(); len(all) != 1 || all[0].Revision != 5 || all[0].Number != 1 {
-		t.Errorf("%+v", all)
+	if requests := r.Requests(); len(requests) != 1 || requests[0].Revision != 5 || requests[0].Number != 1 {
+		t.Errorf("%+v", requests)
 	}
 	if by, ok := r.Writer(5); !ok || by.User != "quota" || by.Request != 1 {
 		t.Errorf("%+v", by)
@@ -149,12 +149,12 @@ func TestTextsAreBounded(t *testing.T) {
 		e.End()
 	}
 	total := 0
-	all := r.Requests()
-	for i := range all {
-		total += (&Entry{is: all[i]}).texts()
+	requests := r.Requests()
+	for i := range requests {
+		total += (&Entry{request: requests[i]}).texts()
 	}
-	if total > MaxBytes || total != r.bytes || len(all) < 5 {
-		t.Errorf("%d requests with %d bytes of texts, counted as %d", len(all), total, r.bytes)
+	if total > MaxBytes || total != r.bytes || len(requests) < 5 {
+		t.Errorf("%d requests with %d bytes of texts, counted as %d", len(requests), total, r.bytes)
 	}
 }
 
@@ -165,8 +165,8 @@ func TestNamesAreBounded(t *testing.T) {
 	e.User(long)
 	e.Failed(&metav1.Status{Reason: "Invalid", Message: long})
 	e.End()
-	for of := range r.Stats() {
-		if n := len(of.User) + len(of.UserAgent) + len(of.Verb) + len(of.Group) + len(of.Resource) + len(of.Subresource); n > 6*maxName {
+	for counted := range r.Stats() {
+		if n := len(counted.User) + len(counted.UserAgent) + len(counted.Verb) + len(counted.Group) + len(counted.Resource) + len(counted.Subresource); n > 6*maxName {
 			t.Errorf("the key of a count has %d bytes", n)
 		}
 	}
@@ -178,9 +178,9 @@ func TestNamesAreBounded(t *testing.T) {
 // With the race detector, this is a test that nothing is shared without a lock.
 func TestSeveralGoroutinesTellOfRequests(t *testing.T) {
 	r := New(nil, everything)
-	var all sync.WaitGroup
+	var workers sync.WaitGroup
 	for i := range 8 {
-		all.Go(func() {
+		workers.Go(func() {
 			for j := range 500 {
 				e := r.Begin(inspect.Request{Verb: "get"}, 0)
 				e.User("jane")
@@ -193,14 +193,14 @@ func TestSeveralGoroutinesTellOfRequests(t *testing.T) {
 				e.End()
 			}
 		})
-		all.Go(func() {
+		workers.Go(func() {
 			for range 20 {
 				_, _ = r.Requests(), r.Stats()
 				r.Fork(100, everything).Writer(50)
 			}
 		})
 	}
-	all.Wait()
+	workers.Wait()
 	if n := len(r.Requests()); n != 4000 {
 		t.Errorf("%d requests", n)
 	}
@@ -224,11 +224,11 @@ func TestFirstLinesOfRequestsAreBounded(t *testing.T) {
 	for range 50 {
 		r.Begin(inspect.Request{Verb: strings.Repeat("a", 1<<20), Path: "/"}, 1<<20+1).End()
 	}
-	all := r.Requests()
-	if len(all) > MaxBytes>>20 {
-		t.Errorf("%d lines of a megabyte are kept", len(all))
+	requests := r.Requests()
+	if len(requests) > MaxBytes>>20 {
+		t.Errorf("%d lines of a megabyte are kept", len(requests))
 	}
-	for _, q := range all {
+	for _, q := range requests {
 		if len(q.Verb) > maxName {
 			t.Errorf("a verb of %d bytes is kept", len(q.Verb))
 		}
@@ -245,9 +245,9 @@ func TestTheBytesAreThoseOfTheTexts(t *testing.T) {
 	r.Begin(inspect.Request{Path: strings.Repeat("x", MaxBytes-r.bytes-10)}, 0).End()
 	oldest.Failed(&metav1.Status{Reason: "Invalid", Message: strings.Repeat("y", maxMessage)})
 	total := 0
-	all := r.Requests()
-	for i := range all {
-		total += (&Entry{is: all[i]}).texts()
+	requests := r.Requests()
+	for i := range requests {
+		total += (&Entry{request: requests[i]}).texts()
 	}
 	if total != r.bytes {
 		t.Errorf("%d bytes of texts, counted as %d", total, r.bytes)

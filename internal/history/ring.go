@@ -14,7 +14,7 @@ func (q *ring) push(e *Entry) {
 	if q.length == len(q.entries) {
 		larger := make([]*Entry, max(smallestRing, 2*q.length))
 		for i := range q.length {
-			larger[i] = q.at(i)
+			larger[i] = q.entry(i)
 		}
 		q.entries, q.first = larger, 0
 	}
@@ -30,4 +30,4 @@ func (q *ring) pop() *Entry {
 	return e
 }
 
-func (q *ring) at(i int) *Entry { return q.entries[(q.first+i)%len(q.entries)] }
+func (q *ring) entry(i int) *Entry { return q.entries[(q.first+i)%len(q.entries)] }

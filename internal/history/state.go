@@ -37,13 +37,13 @@ func (r *Recorder) State() (State, <-chan struct{}) {
 	}
 	s := State{Begun: r.number, Revision: r.newest, Moved: r.moved, MovedTo: r.movedTo}
 	for e := r.running; e != nil; e = e.next {
-		if isHeartbeat(&e.is) {
+		if isHeartbeat(&e.request) {
 			continue
 		}
 		if e.streams {
-			s.Watches = append(s.Watches, Watch{e.is, e.reached})
+			s.Watches = append(s.Watches, Watch{e.request, e.reached})
 		} else {
-			s.Active = append(s.Active, e.is)
+			s.Active = append(s.Active, e.request)
 		}
 	}
 	return s, r.wakes
@@ -62,10 +62,10 @@ func (e *Entry) Reached(revision int64) {
 	if e == nil {
 		return
 	}
-	e.of.mu.Lock()
-	defer e.of.mu.Unlock()
+	e.recorder.mu.Lock()
+	defer e.recorder.mu.Unlock()
 	if e.reached != revision {
 		e.reached = revision
-		e.of.wake()
+		e.recorder.wake()
 	}
 }

@@ -18,10 +18,10 @@ func countedBy(q *inspect.Request) inspect.Counted {
 // countEnded adds a request that has ended to the counts. Requests often come several times in a row,
 // and to look up six texts in a map takes longer than to compare them.
 func (r *Recorder) countEnded(e *Entry) {
-	if by := countedBy(&e.is); r.latest == nil || by != r.counted {
+	if by := countedBy(&e.request); r.latest == nil || by != r.counted {
 		r.latest, r.counted = countsOf(r.counts, by)
 	}
-	count(r.latest, &e.is, e.before)
+	count(r.latest, &e.request, e.before)
 }
 
 // countsOf returns the counts of what a request is counted by, and the key under which they are.
@@ -70,20 +70,20 @@ func count(c *inspect.Counts, q *inspect.Request, before inspect.Counts) {
 func (r *Recorder) Stats() inspect.Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make(map[inspect.Counted]*inspect.Counts, len(r.counts))
+	counts := make(map[inspect.Counted]*inspect.Counts, len(r.counts))
 	for by, c := range r.counts {
 		own := *c
-		all[by] = &own
+		counts[by] = &own
 	}
 	for e := r.running; e != nil; e = e.next {
 		if e.forgotten {
 			continue
 		}
-		c, _ := countsOf(all, countedBy(&e.is))
-		count(c, &e.is, e.before)
+		c, _ := countsOf(counts, countedBy(&e.request))
+		count(c, &e.request, e.before)
 	}
-	out := make(inspect.Stats, len(all))
-	for by, c := range maps.All(all) {
+	out := make(inspect.Stats, len(counts))
+	for by, c := range maps.All(counts) {
 		out[by] = *c
 	}
 	return out

@@ -26,17 +26,17 @@ func (w *writers) note(revision int64, by Writer, oldest int64) {
 	if *w == nil {
 		*w = writers{}
 	}
-	at := revision / chunk
-	c := (*w)[at]
+	place := revision / chunk
+	c := (*w)[place]
 	if c == nil {
 		c = &[chunk]Writer{}
-		(*w)[at] = c
+		(*w)[place] = c
 		maps.DeleteFunc(*w, func(i int64, _ *[chunk]Writer) bool { return i < oldest/chunk })
 	}
 	c[revision%chunk] = by
 }
 
-func (w writers) of(revision int64) (Writer, bool) {
+func (w writers) writerOf(revision int64) (Writer, bool) {
 	c := w[revision/chunk]
 	if c == nil {
 		return Writer{}, false

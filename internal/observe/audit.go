@@ -91,9 +91,9 @@ func (r *Request) Deprecated(v *resource.Version) {
 
 // Object reports the object that was sent for a resource or subresource, in a version that the serializer
 // encodes.
-func (r *Request) Object(obj runtime.Object, gv schema.GroupVersion, of schema.GroupVersionResource, subresource string, serializer runtime.NegotiatedSerializer) {
+func (r *Request) Object(obj runtime.Object, gv schema.GroupVersion, resource schema.GroupVersionResource, subresource string, serializer runtime.NegotiatedSerializer) {
 	if r.event != nil {
-		audit.LogRequestObject(r.event.ctx, obj, gv, of, subresource, serializer)
+		audit.LogRequestObject(r.event.ctx, obj, gv, resource, subresource, serializer)
 	}
 }
 

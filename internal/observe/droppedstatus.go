@@ -77,12 +77,12 @@ func (w *Write) sentZeros() bool {
 // withoutZeros returns JSON without what is empty, false or zero; nil: nothing is left. Values of Go types stay
 // as they are, unless they are empty.
 func withoutZeros(value any) any {
-	switch is := value.(type) {
+	switch typed := value.(type) {
 	case map[string]any:
 		left := map[string]any{}
-		for name, of := range is {
-			if of = withoutZeros(of); of != nil {
-				left[name] = of
+		for name, field := range typed {
+			if field = withoutZeros(field); field != nil {
+				left[name] = field
 			}
 		}
 		if len(left) == 0 {
@@ -90,11 +90,11 @@ func withoutZeros(value any) any {
 		}
 		return left
 	case []any:
-		if !slices.ContainsFunc(is, func(item any) bool { return withoutZeros(item) != nil }) {
+		if !slices.ContainsFunc(typed, func(item any) bool { return withoutZeros(item) != nil }) {
 			return nil
 		}
 	case string:
-		if is == "" || is == "0" || is == "0s" || is == "0001-01-01T00:00:00Z" { // of a quantity, a duration and a time
+		if typed == "" || typed == "0" || typed == "0s" || typed == "0001-01-01T00:00:00Z" { // of a quantity, a duration and a time
 			return nil
 		}
 	case nil:

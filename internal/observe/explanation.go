@@ -11,7 +11,7 @@ import (
 // explanation is the explanation of a request, as far as the request has come.
 type explanation struct {
 	mu     sync.Mutex
-	is     inspect.Explanation
+	noted  inspect.Explanation
 	failed *metav1.Status // of the response; nil: it is not a failure
 }
 
@@ -22,14 +22,14 @@ func (e *explanation) note(change func(*inspect.Explanation)) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	change(&e.is)
+	change(&e.noted)
 }
 
 // named sets the name of the object; empty: it does not have one yet.
 func (e *explanation) named(name string) {
-	e.note(func(is *inspect.Explanation) {
+	e.note(func(noted *inspect.Explanation) {
 		if name != "" {
-			is.Request.Object = name
+			noted.Request.Object = name
 		}
 	})
 }
@@ -47,25 +47,25 @@ type Response struct {
 }
 
 // Explanation returns the explanation of a request that has one, without what may not be shown of the request.
-func (r *Request) Explanation(of Response) inspect.Explanation {
+func (r *Request) Explanation(response Response) inspect.Explanation {
 	e := r.explanation
 	var overtaken *inspect.Overtaken
-	e.note(func(is *inspect.Explanation) {
-		q := of.Request
-		q.Manager, q.DryRun, q.Object = is.Request.Manager, is.Request.DryRun, of.Object(is.Request.Object)
-		is.Request, is.Answer.Code, is.Warnings = q, of.Code, of.Warnings
-		overtaken = is.Overtaken
+	e.note(func(noted *inspect.Explanation) {
+		q := response.Request
+		q.Manager, q.DryRun, q.Object = noted.Request.Manager, noted.Request.DryRun, response.Object(noted.Request.Object)
+		noted.Request, noted.Answer.Code, noted.Warnings = q, response.Code, response.Warnings
+		overtaken = noted.Overtaken
 	})
 	if overtaken != nil {
-		by := of.Since(overtaken.Sent)
-		e.note(func(is *inspect.Explanation) { is.Overtaken.By = by })
+		by := response.Since(overtaken.Sent)
+		e.note(func(noted *inspect.Explanation) { noted.Overtaken.By = by })
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	shown := r.Shown()
-	is := shown.Explanation(e.is)
+	copied := shown.Explanation(e.noted)
 	if e.failed != nil {
-		is.Answer.Reason, is.Answer.Message = shown.Status(e.failed)
+		copied.Answer.Reason, copied.Answer.Message = shown.Status(e.failed)
 	}
-	return is
+	return copied
 }

@@ -54,8 +54,8 @@ func (e *explanation) read(sent, read map[string]any) {
 		case c.Was == nil:
 			e.defaulted(c.Path, c.Is)
 		default:
-			e.note(func(is *inspect.Explanation) {
-				is.Read = append(is.Read, inspect.FieldChange{Path: c.Path, Was: c.Was, Is: c.Is})
+			e.note(func(noted *inspect.Explanation) {
+				noted.Read = append(noted.Read, inspect.FieldChange{Path: c.Path, Was: c.Was, Is: c.Is})
 			})
 		}
 	}
@@ -64,11 +64,11 @@ func (e *explanation) read(sent, read map[string]any) {
 // merged says what became of a patch that names only the fields that it sets, as the configuration
 // of an apply: what is in neither the patch nor the former state is a default, and what is in the
 // patch only was pruned.
-func (e *explanation) merged(was, patch, is map[string]any) {
-	if is == nil {
+func (e *explanation) merged(before, patch, after map[string]any) {
+	if after == nil {
 		return
 	}
-	for _, c := range history.Diff(was, is) {
+	for _, c := range history.Diff(before, after) {
 		if c.Was != nil || byServer[c.Path] {
 			continue
 		}
@@ -78,24 +78,24 @@ func (e *explanation) merged(was, patch, is map[string]any) {
 			}
 		}
 	}
-	e.lost("", patch, is)
+	e.lost("", patch, after)
 }
 
 // lost finds the fields of a patch that are not in the object.
-func (e *explanation) lost(path string, patch, is map[string]any) {
+func (e *explanation) lost(path string, patch, after map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(patch)) {
 		value := patch[name]
 		if value == nil || strings.HasPrefix(name, "$") {
 			continue
 		}
-		at := join(path, name)
+		field := join(path, name)
 		below, isMap := value.(map[string]any)
-		switch now, ok := is[name]; {
-		case !ok && !(isMap && len(leaves(at, below)) == 0):
-			e.pruned(at, value)
+		switch now, ok := after[name]; {
+		case !ok && !(isMap && len(leaves(field, below)) == 0):
+			e.pruned(field, value)
 		case isMap:
 			if now, ok := now.(map[string]any); ok {
-				e.lost(at, below, now)
+				e.lost(field, below, now)
 			}
 		}
 	}
@@ -119,14 +119,14 @@ func names(patch map[string]any, path string) bool {
 }
 
 func (e *explanation) pruned(path string, value any) {
-	e.note(func(is *inspect.Explanation) {
-		is.Pruned = append(is.Pruned, inspect.FieldValue{Path: path, Value: value})
+	e.note(func(noted *inspect.Explanation) {
+		noted.Pruned = append(noted.Pruned, inspect.FieldValue{Path: path, Value: value})
 	})
 }
 
 func (e *explanation) defaulted(path string, value any) {
 	values := leaves(path, value)
-	e.note(func(is *inspect.Explanation) { is.Defaulted = append(is.Defaulted, values...) })
+	e.note(func(noted *inspect.Explanation) { noted.Defaulted = append(noted.Defaulted, values...) })
 }
 
 // leaves are the fields of a value that are not maps. Empty maps, which objects of Go types have
@@ -139,35 +139,35 @@ func leaves(path string, value any) []inspect.FieldValue {
 		}
 		return []inspect.FieldValue{{Path: path, Value: value}}
 	}
-	var all []inspect.FieldValue
+	var values []inspect.FieldValue
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		all = append(all, leaves(join(path, name), m[name])...)
+		values = append(values, leaves(join(path, name), m[name])...)
 	}
-	return all
+	return values
 }
 
 // join adds the name of a field to a path, as package history does.
 func join(path, name string) string { return history.Join(path, name) }
 
 // Changes returns what differs between two states of an object.
-func Changes(was, is map[string]any) []inspect.FieldChange {
-	var all []inspect.FieldChange
-	for _, c := range history.Diff(was, is) {
+func Changes(before, after map[string]any) []inspect.FieldChange {
+	var changes []inspect.FieldChange
+	for _, c := range history.Diff(before, after) {
 		if strings.HasPrefix(c.Path, "metadata.managedFields") {
 			continue
 		}
 		if c.Was == nil {
 			for _, v := range leaves(c.Path, c.Is) {
-				all = append(all, inspect.FieldChange{Path: v.Path, Is: v.Value})
+				changes = append(changes, inspect.FieldChange{Path: v.Path, Is: v.Value})
 			}
 			continue
 		}
 		if c.Is == nil && len(leaves(c.Path, c.Was)) == 0 {
 			continue
 		}
-		all = append(all, inspect.FieldChange{Path: c.Path, Was: c.Was, Is: c.Is})
+		changes = append(changes, inspect.FieldChange{Path: c.Path, Was: c.Was, Is: c.Is})
 	}
-	return all
+	return changes
 }
 
 // byServer are the fields that need no mention: the server makes them, or they are in
@@ -178,18 +178,18 @@ var byServer = map[string]bool{
 }
 
 // changed says what the write makes of the object, and who owns the fields.
-func (e *explanation) changed(was, is map[string]any) {
-	before, after := ownersOf(was), ownersOf(is)
-	changes := slices.DeleteFunc(Changes(was, is), func(c inspect.FieldChange) bool {
+func (e *explanation) changed(former, current map[string]any) {
+	before, after := ownersOf(former), ownersOf(current)
+	changes := slices.DeleteFunc(Changes(former, current), func(c inspect.FieldChange) bool {
 		return byServer[c.Path] || strings.HasPrefix(c.Path, "metadata.managedFields")
 	})
 	for i := range changes {
 		c := &changes[i]
-		c.OwnersBefore, c.Owners = before.of(c.Path), after.of(c.Path)
+		c.OwnersBefore, c.Owners = before.managersOf(c.Path), after.managersOf(c.Path)
 	}
-	name, _, _ := unstructured.NestedString(is, "metadata", "name")
+	name, _, _ := unstructured.NestedString(current, "metadata", "name")
 	e.named(name)
-	e.note(func(is *inspect.Explanation) { is.Changes = changes })
+	e.note(func(noted *inspect.Explanation) { noted.Changes = changes })
 }
 
 // owners are the fields that managers own, by their paths.
@@ -198,8 +198,8 @@ type owners map[string][]string
 // ownersOf reads the managedFields of an object.
 func ownersOf(obj map[string]any) owners {
 	o := owners{}
-	all, _, _ := unstructured.NestedSlice(obj, "metadata", "managedFields")
-	for _, one := range all {
+	entries, _, _ := unstructured.NestedSlice(obj, "metadata", "managedFields")
+	for _, one := range entries {
 		entry, _ := one.(map[string]any)
 		manager, _ := entry["manager"].(string)
 		if sub, _ := entry["subresource"].(string); sub != "" {
@@ -216,21 +216,21 @@ func (o owners) read(path, manager string, fields map[string]any) {
 	leaf := true
 	for name, value := range fields {
 		below, _ := value.(map[string]any)
-		at := path
+		owned := path
 		switch kind, rest, _ := strings.Cut(name, ":"); kind {
 		case ".":
 			continue
 		case "f":
-			at = join(path, rest)
+			owned = join(path, rest)
 		case "k":
-			at = path + "[" + keys(rest) + "]"
+			owned = path + "[" + keys(rest) + "]"
 		case "v":
-			at = path + "[]"
+			owned = path + "[]"
 		case "i":
-			at = path + "[" + rest + "]"
+			owned = path + "[" + rest + "]"
 		}
 		leaf = false
-		o.read(at, manager, below)
+		o.read(owned, manager, below)
 	}
 	if leaf && path != "" && !slices.Contains(o[path], manager) {
 		o[path] = append(o[path], manager)
@@ -247,19 +247,19 @@ func keys(text string) string {
 	return strings.Join(parts, ",")
 }
 
-// of returns the managers of a field: of itself, of fields below it, or else of the field that it
+// managersOf returns the managers of a field: of itself, of fields below it, or else of the field that it
 // is a part of.
-func (o owners) of(path string) []string {
+func (o owners) managersOf(path string) []string {
 	found := map[string]bool{}
 	within := ""
-	for at, managers := range o {
+	for owned, managers := range o {
 		switch {
-		case at == path || isBelow(at, path):
+		case owned == path || isBelow(owned, path):
 			for _, m := range managers {
 				found[m] = true
 			}
-		case isBelow(path, at) && len(at) > len(within):
-			within = at
+		case isBelow(path, owned) && len(owned) > len(within):
+			within = owned
 		}
 	}
 	if len(found) == 0 && within != "" {
@@ -271,8 +271,8 @@ func (o owners) of(path string) []string {
 }
 
 // isBelow reports whether a path leads to a part of another one.
-func isBelow(path, of string) bool {
-	rest, ok := strings.CutPrefix(path, of)
+func isBelow(path, parent string) bool {
+	rest, ok := strings.CutPrefix(path, parent)
 	return ok && rest != "" && (rest[0] == '.' || rest[0] == '[')
 }
 
@@ -289,17 +289,17 @@ func (e *explanation) conflicts(causes []metav1.StatusCause) {
 				manager = name
 			}
 		}
-		e.note(func(is *inspect.Explanation) {
-			is.Conflicts = append(is.Conflicts, inspect.FieldConflict{Path: strings.TrimPrefix(c.Field, "."), Manager: manager, Owner: owner})
+		e.note(func(noted *inspect.Explanation) {
+			noted.Conflicts = append(noted.Conflicts, inspect.FieldConflict{Path: strings.TrimPrefix(c.Field, "."), Manager: manager, Owner: owner})
 		})
 	}
 }
 
 // refusals returns the causes of a refusal, field by field.
 func refusals(causes []metav1.StatusCause) []inspect.FieldError {
-	var all []inspect.FieldError
+	var found []inspect.FieldError
 	for _, c := range causes {
-		all = append(all, inspect.FieldError{Path: strings.TrimPrefix(c.Field, "<nil>"), Type: string(c.Type), Message: c.Message})
+		found = append(found, inspect.FieldError{Path: strings.TrimPrefix(c.Field, "<nil>"), Type: string(c.Type), Message: c.Message})
 	}
-	return all
+	return found
 }

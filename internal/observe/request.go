@@ -69,7 +69,7 @@ func (r *Request) Impersonated(as user.Info) { r.Entry.User(as.GetName()) }
 // Decision reports whether the user may make the request, and why, or the error of the authorizer. The last
 // decision counts.
 func (r *Request) Decision(allowed bool, reason string, err error) {
-	r.explanation.note(func(is *inspect.Explanation) { is.Access = &inspect.Access{Allowed: allowed, Reason: reason} })
+	r.explanation.note(func(noted *inspect.Explanation) { noted.Access = &inspect.Access{Allowed: allowed, Reason: reason} })
 	r.event.decided(allowed, reason, err)
 }
 
@@ -79,11 +79,11 @@ func (r *Request) Exempt() { r.event.decided(true, "", nil) }
 // Fault reports that a fault has struck the request, such as "latency of 1s".
 func (r *Request) Fault(what string) {
 	r.Entry.Fault(what)
-	r.explanation.note(func(is *inspect.Explanation) {
-		if is.Fault != "" {
-			what = is.Fault + ", " + what
+	r.explanation.note(func(noted *inspect.Explanation) {
+		if noted.Fault != "" {
+			what = noted.Fault + ", " + what
 		}
-		is.Fault = what
+		noted.Fault = what
 	})
 }
 
@@ -104,16 +104,16 @@ func (r *Request) Webhook(c inspect.WebhookCall, step func() inspect.AdmissionSt
 
 // Step reports the result of one participant in admission to the explanation.
 func (r *Request) Step(s inspect.AdmissionStep) {
-	r.explanation.note(func(is *inspect.Explanation) { is.Admission = append(is.Admission, s) })
+	r.explanation.note(func(noted *inspect.Explanation) { noted.Admission = append(noted.Admission, s) })
 }
 
 // Annotation reports an annotation that admission adds to an audit event of at least the level.
 func (r *Request) Annotation(key, value string, level auditinternal.Level) {
-	r.explanation.note(func(is *inspect.Explanation) {
-		if is.Annotations == nil {
-			is.Annotations = map[string]string{}
+	r.explanation.note(func(noted *inspect.Explanation) {
+		if noted.Annotations == nil {
+			noted.Annotations = map[string]string{}
 		}
-		is.Annotations[key] = value
+		noted.Annotations[key] = value
 	})
 	if r.event != nil && r.event.Level.GreaterOrEqual(level) {
 		audit.AddAuditAnnotation(r.event.ctx, key, value)
@@ -124,7 +124,7 @@ func (r *Request) Annotation(key, value string, level auditinternal.Level) {
 // object has another.
 func (r *Request) Overtaken(read, found int64) {
 	r.Entry.Overtaken(read, found)
-	r.explanation.note(func(is *inspect.Explanation) { is.Overtaken = &inspect.Overtaken{Sent: read, Is: found} })
+	r.explanation.note(func(noted *inspect.Explanation) { noted.Overtaken = &inspect.Overtaken{Sent: read, Is: found} })
 }
 
 // Failed reports the Status of a response, before the response begins. A Status of success is not reported.

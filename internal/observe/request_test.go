@@ -25,8 +25,8 @@ import (
 // events is a sink that keeps the newest event.
 type events struct{ auditinternal.Event }
 
-func (e *events) ProcessEvents(of ...*auditinternal.Event) bool {
-	e.Event = *of[len(of)-1].DeepCopy()
+func (e *events) ProcessEvents(sent ...*auditinternal.Event) bool {
+	e.Event = *sent[len(sent)-1].DeepCopy()
 	return true
 }
 

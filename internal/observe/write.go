@@ -22,8 +22,8 @@ type Write struct {
 	subresource string
 	dryRun      bool
 
-	// was is the object before its strategy has prepared it; nil: the write is not explained.
-	was map[string]any
+	// before is the object before its strategy has prepared it; nil: the write is not explained.
+	before map[string]any
 	// status is the status in was that the strategy may drop; nil: it drops none.
 	status any
 }
@@ -35,9 +35,9 @@ func (r *Request) Write(v *resource.Version, subresource string, dryRun bool) *W
 
 // Attempt reports that an attempt at the write begins, by a field manager. What the last one found counts no more.
 func (w *Write) Attempt(manager string) {
-	w.explanation.note(func(is *inspect.Explanation) {
-		*is = inspect.Explanation{Request: is.Request, Access: is.Access, Fault: is.Fault, Attempts: is.Attempts + 1}
-		is.Request.Manager, is.Request.DryRun = manager, w.dryRun
+	w.explanation.note(func(noted *inspect.Explanation) {
+		*noted = inspect.Explanation{Request: noted.Request, Access: noted.Access, Fault: noted.Fault, Attempts: noted.Attempts + 1}
+		noted.Request.Manager, noted.Request.DryRun = manager, w.dryRun
 	})
 }
 
@@ -96,7 +96,7 @@ func (w *Write) Denied(plugin string, err error) {
 // Preparing reports the object before its strategy prepares it.
 func (w *Write) Preparing(obj runtime.Object) {
 	if w.Explains() {
-		w.was = shown(w.version, obj)
+		w.before = shown(w.version, obj)
 	}
 	w.status = w.sentStatus(obj)
 }
@@ -108,14 +108,14 @@ func (w *Write) Prepared(ctx context.Context, obj, current runtime.Object, err e
 	if e == nil {
 		return
 	}
-	changes := Changes(w.was, shown(w.version, obj))
-	of := resource.Validated{Subresource: w.subresource, Object: obj, Old: current, Refused: refusals(causesOf(err))}
+	changes := Changes(w.before, shown(w.version, obj))
+	validated := resource.Validated{Subresource: w.subresource, Object: obj, Old: current, Refused: refusals(causesOf(err))}
 	if w.version.Explain != nil {
-		w.version.Explain(ctx, &of)
+		w.version.Explain(ctx, &validated)
 	}
-	e.note(func(is *inspect.Explanation) {
-		is.Prepared = append(is.Prepared, changes...)
-		is.Refused, is.Ratcheted, is.Rules = of.Refused, of.Ratcheted, of.Rules
+	e.note(func(noted *inspect.Explanation) {
+		noted.Prepared = append(noted.Prepared, changes...)
+		noted.Refused, noted.Ratcheted, noted.Rules = validated.Refused, validated.Ratcheted, validated.Rules
 	})
 }
 
@@ -125,16 +125,16 @@ func (w *Write) Changed(obj, current runtime.Object) {
 	if e == nil {
 		return
 	}
-	var was map[string]any
+	var before map[string]any
 	if current != nil {
-		was = shown(w.version, current)
+		before = shown(w.version, current)
 	}
-	e.changed(was, shown(w.version, obj))
+	e.changed(before, shown(w.version, obj))
 }
 
 // Unchanged reports that nothing is committed, because the object is as the write makes it.
 func (w *Write) Unchanged(obj runtime.Object) {
-	w.explanation.note(func(is *inspect.Explanation) { is.Unchanged = true })
+	w.explanation.note(func(noted *inspect.Explanation) { noted.Unchanged = true })
 	if !w.dryRun {
 		w.Entry.Unchanged()
 		w.compareStatus(obj)

@@ -110,11 +110,11 @@ func (a attempt) validateByChain(operation admission.Operation, obj, old runtime
 	if a.chain.Skips(a.version.Resource) {
 		return nil
 	}
-	is, was, err := a.projections(obj, old)
+	after, before, err := a.projections(obj, old)
 	if err != nil {
 		return err
 	}
-	return a.chain.Validate(a.ctx, a.admissionWrite(operation, is, was))
+	return a.chain.Validate(a.ctx, a.admissionWrite(operation, after, before))
 }
 
 // admissionWrite makes the write as the admission chain takes it.

@@ -69,12 +69,12 @@ func excessive(obj runtime.Object) (name string, n, size int, err error) {
 	if err != nil {
 		return "", 0, 0, apierrors.NewInternalError(err)
 	}
-	for _, of := range []struct {
+	for _, field := range []struct {
 		name string
 		m    map[string]string
 	}{{"labels", m.GetLabels()}, {"annotations", m.GetAnnotations()}} {
-		if len(of.m) > maxMetadata {
-			return of.name, len(of.m), sizeOfMap(of.m), nil
+		if len(field.m) > maxMetadata {
+			return field.name, len(field.m), sizeOfMap(field.m), nil
 		}
 	}
 	if finalizers := m.GetFinalizers(); len(finalizers) > maxMetadata {

@@ -52,10 +52,10 @@ type Charge struct {
 // Current is the object that admission compared with in an update; nil: admission was not called.
 type use struct {
 	obj, current runtime.Object
-	was          store.Record
+	former       store.Record
 }
 
-func (u use) creates() bool { return u.was.Revision == 0 }
+func (u use) creates() bool { return u.former.Revision == 0 }
 
 // charge has the quotas of the namespace evaluate the new state of an object. It is the last stage before
 // the commit, as upstream's plugin ResourceQuota is the last one of admission.
@@ -66,15 +66,15 @@ func (a attempt) charge(u use) (Charge, error) {
 	if a.request.MeasuresQuotaLater || a.request.isDryRun() && !u.creates() && u.current == nil {
 		return Charge{}, nil
 	}
-	of := Use{Resource: a.version.Resource, Namespace: a.request.Namespace, Was: u.was, Is: u.obj}
+	use := Use{Resource: a.version.Resource, Namespace: a.request.Namespace, Was: u.former, Is: u.obj}
 	switch {
 	case u.creates():
-		of.Attributes = func() *restadmission.Write { return a.admissionWrite(admission.Create, u.obj, nil) }
+		use.Attributes = func() *restadmission.Write { return a.admissionWrite(admission.Create, u.obj, nil) }
 	case u.current != nil:
-		of.Attributes = func() *restadmission.Write { return a.admissionWrite(admission.Update, u.obj, u.current) }
+		use.Attributes = func() *restadmission.Write { return a.admissionWrite(admission.Update, u.obj, u.current) }
 	}
 	for range maxAttempts {
-		c, err := a.p.Quota.Charge(a.ctx, of)
+		c, err := a.p.Quota.Charge(a.ctx, use)
 		if err != nil {
 			a.observe.Denied("ResourceQuota", err)
 		}
@@ -115,9 +115,9 @@ func (c Charge) commitWith(w store.Write) store.Write {
 }
 
 // noted returns a commit, with what it has done to its quotas.
-func (c Charge) noted(of Commit) Commit {
-	of.Charged, of.Unmeasured = c.Keys != "", c.Unmeasured
-	return of
+func (c Charge) noted(commit Commit) Commit {
+	commit.Charged, commit.Unmeasured = c.Keys != "", c.Unmeasured
+	return commit
 }
 
 // isOutdated reports whether a commit failed because a quota has changed.

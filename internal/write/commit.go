@@ -104,15 +104,15 @@ func (a attempt) dryRunCreate(key string, obj runtime.Object) (Result, error) {
 
 // commitUpdate stores the new state of an object, if it differs from the record.
 func (a attempt) commitUpdate(record store.Record, obj resource.Decoded, require []store.Precondition) (Result, error) {
-	is, err := a.put(record, obj, nil, require)
-	return a.resultOf(is, obj.Object, err)
+	stored, err := a.put(record, obj, nil, require)
+	return a.resultOf(stored, obj.Object, err)
 }
 
 // put is commitUpdate, and returns the new record of the object. In a dry run the record is
 // not in the store. The plugin ResourceQuota evaluates what the object uses beyond the current
 // one; if current is nil, it does not evaluate the write.
 func (a attempt) put(record store.Record, obj resource.Decoded, current runtime.Object, require []store.Precondition) (store.Record, error) {
-	uses := use{obj: obj.Object, current: current, was: record}
+	uses := use{obj: obj.Object, current: current, former: record}
 	charged, err := a.charge(uses)
 	if err != nil {
 		return record, err
@@ -197,7 +197,7 @@ func (a attempt) convertBack(obj runtime.Object) error {
 // discard removes a record. Watchers see it as it was last stored, at the revision of the
 // removal.
 func (a attempt) discard(record store.Record, require []store.Precondition) (store.Record, error) {
-	uses := use{was: record}
+	uses := use{former: record}
 	charged, err := a.charge(uses)
 	if err != nil {
 		return record, err

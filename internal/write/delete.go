@@ -136,9 +136,9 @@ func (a attempt) endedElsewhere(current runtime.Object, err error) bool {
 	if err != nil {
 		return apierrors.IsNotFound(err)
 	}
-	was, wasErr := meta.Accessor(a.marked.Object)
-	is, isErr := meta.Accessor(current)
-	return wasErr == nil && isErr == nil && was.GetUID() != is.GetUID()
+	before, wasErr := meta.Accessor(a.marked.Object)
+	after, isErr := meta.Accessor(current)
+	return wasErr == nil && isErr == nil && before.GetUID() != after.GetUID()
 }
 
 // admitDelete calls admission for the deletion of an object, which it does not alter.
@@ -184,11 +184,11 @@ func (a attempt) removeEmptied() (Result, error) {
 
 // markAsDeleting marks an object that finalizers hold back as being deleted.
 func markAsDeleting(metadata metav1.Object, now metav1.Time) {
-	was := metadata.GetDeletionTimestamp()
-	if was == nil && metadata.GetGeneration() > 0 {
+	marked := metadata.GetDeletionTimestamp()
+	if marked == nil && metadata.GetGeneration() > 0 {
 		metadata.SetGeneration(metadata.GetGeneration() + 1)
 	}
-	if was == nil || was.After(now.Time) {
+	if marked == nil || marked.After(now.Time) {
 		metadata.SetDeletionTimestamp(&now)
 	}
 	var none int64

@@ -93,9 +93,9 @@ func newBench(t *testing.T) *bench {
 func (b *bench) put(key, text string) {
 	b.t.Helper()
 	w := store.Write{Make: func(revision int64) string { return view.WithResourceVersion(text, revision) }, Tag: "v1"}
-	was, err := b.Store.Get(key)
+	before, err := b.Store.Get(key)
 	if err == nil {
-		_, err = b.Store.Update(key, was.Revision, w)
+		_, err = b.Store.Update(key, before.Revision, w)
 	} else {
 		_, err = b.Store.Create(key, w)
 	}
@@ -107,9 +107,9 @@ func (b *bench) put(key, text string) {
 // drop removes a record past the pipeline.
 func (b *bench) drop(key string) {
 	b.t.Helper()
-	was, err := b.Store.Get(key)
+	before, err := b.Store.Get(key)
 	if err == nil {
-		_, err = b.Store.Delete(key, was.Revision, store.Write{})
+		_, err = b.Store.Delete(key, before.Revision, store.Write{})
 	}
 	if err != nil {
 		b.t.Fatal(err)
@@ -121,7 +121,7 @@ func (b *bench) registry() (*resource.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []*resource.Definition
+	var definitions []*resource.Definition
 	for _, record := range list.Records {
 		obj, err := b.definitions.Storage.Codec.DecodeStored(record)
 		if err != nil {
@@ -136,9 +136,9 @@ func (b *bench) registry() (*resource.Registry, error) {
 				b.forget(v)
 			}
 		}
-		all = append(all, d)
+		definitions = append(definitions, d)
 	}
-	return resource.NewRegistry(list.Revision, []*resource.Resource{b.Namespaces, b.definitions}, all), nil
+	return resource.NewRegistry(list.Revision, []*resource.Resource{b.Namespaces, b.definitions}, definitions), nil
 }
 
 func (b *bench) chain() *admission.Chain {

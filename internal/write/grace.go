@@ -23,16 +23,16 @@ func (a attempt) beforeDelete(obj runtime.Object, options *metav1.DeleteOptions)
 	if err != nil {
 		return false, false, err
 	}
-	was, had := metadata.GetDeletionTimestamp(), metadata.GetDeletionGracePeriodSeconds()
+	marked, had := metadata.GetDeletionTimestamp(), metadata.GetDeletionGracePeriodSeconds()
 	graceful, pending, err = registryrest.BeforeDelete(deleteStrategy(a.version), a.ctx, obj, options)
 	if err != nil || !graceful {
 		return graceful, pending, err
 	}
 	period := *options.GracePeriodSeconds
 	ends := a.p.Now()
-	if was == nil {
+	if marked == nil {
 		ends = metav1.NewTime(ends.Add(seconds(period)))
-	} else if shortened := was.Add(seconds(period - *had)); shortened.After(ends.Time) {
+	} else if shortened := marked.Add(seconds(period - *had)); shortened.After(ends.Time) {
 		ends = metav1.NewTime(shortened)
 	} else if shortened.Before(ends.Time) && period != 0 {
 		period = 1 // it is over, but the kubelet has to end the pod

@@ -50,7 +50,7 @@ type Pipeline struct {
 	Quota Quota
 	// MayCreate rejects an update or an apply that creates an object if the client does not have the
 	// right to create it; nil: every client has it.
-	MayCreate func(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error
+	MayCreate func(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error
 }
 
 // attempt is one attempt at a write: the request, and what it depends on. It is passed by
@@ -115,12 +115,12 @@ func (a attempt) run() (Result, error) {
 		return a.replace(change)
 	case Patch:
 		return a.update(edit{
-			of:     func(shown resource.Decoded) (resource.Decoded, bool, error) { return a.patch(change, shown) },
+			change: func(shown resource.Decoded) (resource.Decoded, bool, error) { return a.patch(change, shown) },
 			owners: afterAdmission, // as a real server, which looks for them here in a patch
 		})
 	case Apply:
 		return a.update(edit{
-			of:     func(shown resource.Decoded) (resource.Decoded, bool, error) { return a.apply(change, shown) },
+			change: func(shown resource.Decoded) (resource.Decoded, bool, error) { return a.apply(change, shown) },
 			create: a.appliedNew(change),
 			owners: afterAdmission,
 		})
@@ -278,9 +278,9 @@ func (a attempt) storeNew(n newObject, require []store.Precondition) (result Res
 type edit struct {
 	// uid is the uid that the current object must have; empty: any.
 	uid types.UID
-	// of makes the wanted object from the current one, in the kind that the write shows. It
+	// change makes the wanted object from the current one, in the kind that the write shows. It
 	// must not alter the current one. managed is as in newObject.
-	of func(shown resource.Decoded) (wanted resource.Decoded, managed bool, err error)
+	change func(shown resource.Decoded) (wanted resource.Decoded, managed bool, err error)
 	// create makes the object to create if none exists; nil: then the update
 	// fails.
 	create func() (newObject, error)
@@ -306,7 +306,7 @@ func (a attempt) update(e edit) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	wanted, managed, err := e.of(shown)
+	wanted, managed, err := e.change(shown)
 	if err != nil {
 		return Result{}, err
 	}
@@ -388,7 +388,7 @@ func (a attempt) update(e edit) (Result, error) {
 	if a.completesDeletion(obj.Object, current.Object) {
 		return a.commitDelete(record, obj.Object, admitted.require)
 	}
-	is, err := a.put(record, obj, current.Object, admitted.require)
+	stored, err := a.put(record, obj, current.Object, admitted.require)
 	committed = err == nil
-	return a.resultOf(is, obj.Object, err)
+	return a.resultOf(stored, obj.Object, err)
 }

@@ -161,8 +161,8 @@ func TestScaleIsAProjectionOfTheObject(t *testing.T) {
 			var calls []string
 			see := func(phase string) func(*admission.Write) error {
 				return func(w *admission.Write) error {
-					is, was := w.GetObject().(*autoscalingv1.Scale), w.GetOldObject().(*autoscalingv1.Scale)
-					calls = append(calls, fmt.Sprint(phase, " ", w.GetKind().Kind, " ", w.GetSubresource(), " ", was.Spec.Replicas, " to ", is.Spec.Replicas))
+					after, before := w.GetObject().(*autoscalingv1.Scale), w.GetOldObject().(*autoscalingv1.Scale)
+					calls = append(calls, fmt.Sprint(phase, " ", w.GetKind().Kind, " ", w.GetSubresource(), " ", before.Spec.Replicas, " to ", after.Spec.Replicas))
 					return nil
 				}
 			}

@@ -18,22 +18,22 @@ import (
 
 // checkUID refuses to update an object that has replaced the intended one. No object, nil, does not have a uid.
 func (a attempt) checkUID(uid types.UID, current runtime.Object) error {
-	var is types.UID
+	var found types.UID
 	if current != nil {
 		metadata, err := meta.Accessor(current)
 		if err != nil {
 			return err
 		}
-		is = metadata.GetUID()
+		found = metadata.GetUID()
 	}
-	if uid == "" || uid == is {
+	if uid == "" || uid == found {
 		return nil
 	}
 	key := a.version.Resource.KeyInEtcd(a.request.Namespace, a.request.Name)
 	if a.request.isDryRun() {
 		key = strings.TrimPrefix(key, "/registry") // the storage of dry runs does not have the prefix of etcd
 	}
-	return a.invalidObject(key, fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, is))
+	return a.invalidObject(key, fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, found))
 }
 
 // invalidObject returns the conflict that upstream's storage makes of an object at a key, if it is not as

@@ -14,8 +14,8 @@ import (
 // prepareAndValidateCreate lets the strategy prepare a new object, and validates it. It is upstream's
 // registry/rest.BeforeCreate, except that it skips the validation of metadata that MetadataIsValid
 // accepts. For objects that are maps, that takes as long as the schema does.
-func (a attempt) prepareAndValidateCreate(of *resource.Decoded) error {
-	obj, strategy := of.Object, a.version.Strategy
+func (a attempt) prepareAndValidateCreate(created *resource.Decoded) error {
+	obj, strategy := created.Object, a.version.Strategy
 	metadata, err := meta.Accessor(obj)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (a attempt) prepareAndValidateCreate(of *resource.Decoded) error {
 	}
 	isValid := a.version.MetadataIsValid != nil && a.version.MetadataIsValid(obj, nil)
 	if a.version.Informed != nil {
-		strategy = a.version.Informed(resource.Informed{Facts: &of.Facts, ValidMetadata: isValid})
+		strategy = a.version.Informed(resource.Informed{Facts: &created.Facts, ValidMetadata: isValid})
 	}
 	if !isValid {
 		return registryrest.BeforeCreate(strategy, a.ctx, obj)
@@ -48,10 +48,10 @@ func (a attempt) prepareAndValidateCreate(of *resource.Decoded) error {
 // prepareAndValidateUpdate keeps the metadata that clients cannot change, lets the strategy prepare the
 // object, and validates it. It is upstream's registry/rest.BeforeUpdate, except that it
 // skips the validation of metadata that MetadataIsValid accepts.
-func (a attempt) prepareAndValidateUpdate(of *resource.Decoded, from resource.Decoded) error {
-	obj, current := of.Object, from.Object
+func (a attempt) prepareAndValidateUpdate(updated *resource.Decoded, from resource.Decoded) error {
+	obj, current := updated.Object, from.Object
 	isValid := a.version.MetadataIsValid != nil && a.version.MetadataIsValid(obj, current)
-	strategy := a.informedStrategy(resource.Informed{Facts: &of.Facts, Was: from.Facts, ValidMetadata: isValid})
+	strategy := a.informedStrategy(resource.Informed{Facts: &updated.Facts, Was: from.Facts, ValidMetadata: isValid})
 	if !isValid {
 		return registryrest.BeforeUpdate(strategy, a.ctx, obj, current)
 	}
@@ -59,7 +59,7 @@ func (a attempt) prepareAndValidateUpdate(of *resource.Decoded, from resource.De
 	if err != nil {
 		return err
 	}
-	was, err := meta.Accessor(current)
+	before, err := meta.Accessor(current)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (a attempt) prepareAndValidateUpdate(of *resource.Decoded, from resource.De
 	if err != nil {
 		return err
 	}
-	metadata.SetGeneration(was.GetGeneration())
+	metadata.SetGeneration(before.GetGeneration())
 	strategy.PrepareForUpdate(a.ctx, obj, current)
 	if errs := strategy.ValidateUpdate(a.ctx, obj, current); len(errs) > 0 {
 		return apierrors.NewInvalid(kind, metadata.GetName(), errs)
@@ -88,12 +88,12 @@ func (a attempt) updateStrategy() registryrest.RESTUpdateStrategy {
 }
 
 // informedStrategy returns the updateStrategy with the facts about the objects.
-func (a attempt) informedStrategy(of resource.Informed) registryrest.RESTUpdateStrategy {
+func (a attempt) informedStrategy(informed resource.Informed) registryrest.RESTUpdateStrategy {
 	if a.request.Subresource == "" && a.version.Informed != nil {
-		return a.version.Informed(of)
+		return a.version.Informed(informed)
 	}
 	if s := a.version.Subresource[a.request.Subresource]; s != nil && s.Informed != nil {
-		return s.Informed(of)
+		return s.Informed(informed)
 	}
 	return a.updateStrategy()
 }

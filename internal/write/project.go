@@ -38,13 +38,13 @@ func (a attempt) unproject(current, wanted resource.Decoded) (resource.Decoded, 
 
 // projections returns an object and the current one, which is nil for a create, as the
 // second phase of admission sees them.
-func (a attempt) projections(obj, current runtime.Object) (is, was runtime.Object, err error) {
+func (a attempt) projections(obj, current runtime.Object) (after, before runtime.Object, err error) {
 	if a.projection == nil {
 		return obj, current, nil
 	}
-	if is, err = a.projection.Written(obj); err != nil {
+	if after, err = a.projection.Written(obj); err != nil {
 		return nil, nil, err
 	}
-	was, err = a.projection.Written(current)
-	return is, was, err
+	before, err = a.projection.Written(current)
+	return after, before, err
 }

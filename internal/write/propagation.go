@@ -58,8 +58,8 @@ func withPropagation(finalizers []string, orphan, foreground bool) []string {
 		kept = append(kept, metav1.FinalizerDeleteDependents)
 	}
 	// The order says nothing: leave it if nothing else changed.
-	was, is := slices.Sorted(slices.Values(finalizers)), slices.Sorted(slices.Values(kept))
-	if slices.Equal(was, is) {
+	before, after := slices.Sorted(slices.Values(finalizers)), slices.Sorted(slices.Values(kept))
+	if slices.Equal(before, after) {
 		return finalizers
 	}
 	return kept

@@ -49,7 +49,7 @@ func (p *Pipeline) Run(ctx context.Context, r Request) (Result, error) { return 
 
 // run is Run. If stage is not nil, it takes an update in place of the store.
 func (p *Pipeline) run(ctx context.Context, r Request, stage func(store.Update)) (Result, error) {
-	if of, ok := apirequest.NamespaceFrom(ctx); !ok || of != r.Namespace {
+	if namespace, ok := apirequest.NamespaceFrom(ctx); !ok || namespace != r.Namespace {
 		ctx = apirequest.WithNamespace(ctx, r.Namespace)
 	}
 	version, unmanaged, marked := r.Version, false, Result{}
@@ -105,21 +105,21 @@ func isOutdated(err error) bool {
 }
 
 // renew returns the version of a request from the newest registry.
-func (p *Pipeline) renew(was *resource.Version, r Request) (*resource.Version, error) {
+func (p *Pipeline) renew(former *resource.Version, r Request) (*resource.Version, error) {
 	registry, err := p.Registry()
 	if err != nil {
 		return nil, err
 	}
-	res := registry.Resource(was.Resource.Group, was.Resource.Names.Plural)
-	if res == nil || res.Namespaced != was.Resource.Namespaced {
+	res := registry.Resource(former.Resource.Group, former.Resource.Names.Plural)
+	if res == nil || res.Namespaced != former.Resource.Namespaced {
 		return nil, ErrNotServed
 	}
-	is := res.Version(was.Name)
-	if is == nil || was.Served && !is.Served {
+	version := res.Version(former.Name)
+	if version == nil || former.Served && !version.Served {
 		return nil, ErrNotServed
 	}
-	if r.Subresource != "" && is.Subresource[r.Subresource] == nil {
+	if r.Subresource != "" && version.Subresource[r.Subresource] == nil {
 		return nil, apierrors.NewNotFound(res.GroupResource(), r.Name)
 	}
-	return is, nil
+	return version, nil
 }

@@ -190,7 +190,7 @@ func TestAWriteForOneRevisionIsTriedOnce(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBench(t)
 			b.make()
-			was, err := b.Store.Get(b.key())
+			before, err := b.Store.Get(b.key())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,7 +206,7 @@ func TestAWriteForOneRevisionIsTriedOnce(t *testing.T) {
 				test.before(b)
 			}
 			r := b.request(write.Patch{Type: types.MergePatchType, Body: []byte(`{"spec":{"size":"s"}}`)})
-			r.Revision = was.Revision
+			r.Revision = before.Revision
 			if test.require != nil {
 				r.Require = []store.Precondition{test.require(b)}
 			}
@@ -276,13 +276,13 @@ func TestAWriteThatIsAlwaysOvertakenEnds(t *testing.T) {
 	b := newBench(t)
 	b.make()
 	attempts, key := 0, b.key()
-	is, err := b.Store.Get(key)
+	after, err := b.Store.Get(key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.mutate = func(*admission.Write) error {
 		attempts++
-		b.put(key, is.Value)
+		b.put(key, after.Value)
 		return nil
 	}
 	merge := write.Patch{Type: types.MergePatchType, Body: []byte(`{"spec":{"size":"xl"}}`)}

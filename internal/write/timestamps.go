@@ -17,10 +17,10 @@ func (a attempt) keepTimestamps(obj, current runtime.Object) (runtime.Object, er
 	if a.version.Typed {
 		return fieldmanager.IgnoreManagedFieldsTimestampsTransformer(a.ctx, obj, current)
 	}
-	is, was := obj.(*unstructured.Unstructured), current.(*unstructured.Unstructured)
-	metadata, _ := is.Object["metadata"].(map[string]any)
-	before, _ := was.Object["metadata"].(map[string]any)
-	if !json.EqualExcept("metadata", is.Object, was.Object) || !json.EqualExcept("managedFields", metadata, before) {
+	after, stored := obj.(*unstructured.Unstructured), current.(*unstructured.Unstructured)
+	metadata, _ := after.Object["metadata"].(map[string]any)
+	before, _ := stored.Object["metadata"].(map[string]any)
+	if !json.EqualExcept("metadata", after.Object, stored.Object) || !json.EqualExcept("managedFields", metadata, before) {
 		return obj, nil
 	}
 	if owners, ok := metadata["managedFields"].([]any); ok && equalButTimes(owners, before["managedFields"]) {
@@ -37,9 +37,9 @@ func equalButTimes(owners []any, others any) bool {
 		return false
 	}
 	for i := range owners {
-		is, isMap := owners[i].(map[string]any)
-		was, wasMap := before[i].(map[string]any)
-		if !isMap || !wasMap || !json.EqualExcept("time", is, was) {
+		owner, isMap := owners[i].(map[string]any)
+		former, wasMap := before[i].(map[string]any)
+		if !isMap || !wasMap || !json.EqualExcept("time", owner, former) {
 			return false
 		}
 	}

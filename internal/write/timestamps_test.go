@@ -31,8 +31,8 @@ func TestTimesOfOwnersAreKeptAsUpstreamKeepsThem(t *testing.T) {
 	}
 	labels := map[string]any{"a": "b"}
 	for rule, test := range map[string]struct {
-		is, was map[string]any
-		kept    bool
+		after, before map[string]any
+		kept          bool
 	}{
 		"nothing but a time has changed": {object(labels, "x", owner("m", late)), object(labels, "x", owner("m", early)), true},
 		"of several owners one has a new time": {
@@ -48,14 +48,14 @@ func TestTimesOfOwnersAreKeptAsUpstreamKeepsThem(t *testing.T) {
 		"the owners are gone":        {object(nil, "x"), object(nil, "x", owner("m", early)), false},
 	} {
 		t.Run(rule, func(t *testing.T) {
-			is := &unstructured.Unstructured{Object: test.is}
-			was := &unstructured.Unstructured{Object: test.was}
-			sent := is.DeepCopy()
-			want, err := fieldmanager.IgnoreManagedFieldsTimestampsTransformer(t.Context(), is.DeepCopy(), was.DeepCopy())
+			after := &unstructured.Unstructured{Object: test.after}
+			before := &unstructured.Unstructured{Object: test.before}
+			sent := after.DeepCopy()
+			want, err := fieldmanager.IgnoreManagedFieldsTimestampsTransformer(t.Context(), after.DeepCopy(), before.DeepCopy())
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := attempt{ctx: t.Context(), version: &resource.Version{}}.keepTimestamps(is, was)
+			got, err := attempt{ctx: t.Context(), version: &resource.Version{}}.keepTimestamps(after, before)
 			if err != nil {
 				t.Fatal(err)
 			}

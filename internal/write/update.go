@@ -29,7 +29,7 @@ func (a attempt) replace(change Replace) (Result, error) {
 	dropDuplicateOwners(a.ctx, metadata, beforeAdmission) // even if there is nothing to replace
 	e := edit{
 		uid:    metadata.GetUID(),
-		of:     func(resource.Decoded) (resource.Decoded, bool, error) { return obj, false, nil },
+		change: func(resource.Decoded) (resource.Decoded, bool, error) { return obj, false, nil },
 		owners: beforeAdmission,
 	}
 	if a.projection == nil && a.updateStrategy().AllowCreateOnUpdate(a.ctx) {
@@ -74,15 +74,15 @@ func (a attempt) checkPath(metadata metav1.Object) error {
 // completesDeletion reports whether the update removes the last finalizer or content that prevented the deletion
 // of an object.
 func (a attempt) completesDeletion(obj, current runtime.Object) bool {
-	is, err := meta.Accessor(obj)
-	if err != nil || len(is.GetFinalizers()) > 0 {
+	after, err := meta.Accessor(obj)
+	if err != nil || len(after.GetFinalizers()) > 0 {
 		return false
 	}
-	was, err := meta.Accessor(current)
-	if err != nil || was.GetDeletionTimestamp() == nil {
+	before, err := meta.Accessor(current)
+	if err != nil || before.GetDeletionTimestamp() == nil {
 		return false
 	}
-	if grace := was.GetDeletionGracePeriodSeconds(); grace != nil && *grace != 0 {
+	if grace := before.GetDeletionGracePeriodSeconds(); grace != nil && *grace != 0 {
 		return false
 	}
 	content := a.version.ContentFirst

@@ -23,6 +23,7 @@ var masks = []struct {
 	{"duplicate nodePort: ", regexp.MustCompile(`(duplicate nodePort: \{\w+ )3\d{4}\}`), "${1}PORT}"},
 	{"Duplicate value", regexp.MustCompile(`(nodePort: Duplicate value: )\d+`), `${1}PORT`},
 	{`"field": "spec.ports[`, regexp.MustCompile(`("message": "Duplicate value: )3\d{4}(",\s*"field": "spec\.ports\[\d+\]\.nodePort")`), "${1}PORT$2"},
+	{`ports\`, regexp.MustCompile(`(\\+"ports\\+":)3\d{4}\b`), "${1}PORT"}, // a patch has copied it there
 	{"NodePort", regexp.MustCompile(`(\\"NodePort\\":)3\d{4}\b`), `${1}PORT`},
 	// A precondition with something around the revision.
 	{"in the precondition", regexp.MustCompile(`(ResourceVersion in the precondition \()[^)]*`), "${1}RV"},

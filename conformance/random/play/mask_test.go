@@ -48,6 +48,8 @@ func TestWhatIsChanceIsMasked(t *testing.T) {
 		{"a port for health checks", `"healthCheckNodePort": 31234`, `"healthCheckNodePort": PORT`},
 		{"a node port that is taken", "nodePort: Duplicate value: 31135: x", "nodePort: Duplicate value: PORT: x"},
 		{"a node port that two ports get", `duplicate nodePort: {TCP 30791}`, `duplicate nodePort: {TCP PORT}`},
+		{"a node port that a patch has copied", `\\\"ports\\\":32452,`, `\\\"ports\\\":PORT,`},
+		{"a port that nobody has chosen by chance", `\"ports\":80,`, `\"ports\":80,`},
 		{"a node port in a quoted object", `\"type\":\"NodePort\",\"NodePort\":31135`, `\"type\":\"NodePort\",\"NodePort\":PORT`},
 		{"a revision in a precondition", "the ResourceVersion in the precondition (12 3) does not", "the ResourceVersion in the precondition (RV) does not"},
 		{"an age in a Table", `"cells": ["a", "9y12d", "8y", "\u003cinvalid\u003e"]`, `"cells": ["a", "AGE", "AGE", "AGE"]`},

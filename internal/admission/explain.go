@@ -16,9 +16,9 @@ func (w *Write) Explain(kind, phase, name string, call func() error) error {
 	if !w.Observe.Explains() {
 		return call()
 	}
-	was := w.state()
+	before := w.state()
 	err := call()
-	s := inspect.AdmissionStep{Kind: kind, Phase: phase, Name: name, Outcome: inspect.Allowed, Changes: observe.Changes(was, w.state())}
+	s := inspect.AdmissionStep{Kind: kind, Phase: phase, Name: name, Outcome: inspect.Allowed, Changes: observe.Changes(before, w.state())}
 	switch {
 	case err != nil:
 		s.Outcome, s.Message = inspect.Denied, err.Error()

@@ -45,15 +45,15 @@ func (e equivalents) EquivalentResourcesFor(gvr schema.GroupVersionResource, sub
 	if r == nil {
 		return nil
 	}
-	var all []schema.GroupVersionResource
+	var versions []schema.GroupVersionResource
 	for _, same := range e.registry.Sharing(r) {
 		for _, v := range same.Versions {
 			if v.Served && (subresource == "" || v.Subresource[subresource] != nil) {
-				all = append(all, v.GroupVersionResource())
+				versions = append(versions, v.GroupVersionResource())
 			}
 		}
 	}
-	return all
+	return versions
 }
 
 // KindFor implements runtime.EquivalentResourceMapper.

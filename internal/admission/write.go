@@ -66,8 +66,8 @@ func (w *Write) Replace(versioned runtime.Object) error {
 
 // Resource returns the resource of the write; nil: it is no longer served.
 func (w *Write) Resource() *resource.Resource {
-	of := w.GetResource()
-	return w.Cluster.Registry().Resource(of.Group, of.Resource)
+	resource := w.GetResource()
+	return w.Cluster.Registry().Resource(resource.Group, resource.Resource)
 }
 
 // Replaced reports whether a plugin has changed the object.

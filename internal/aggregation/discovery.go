@@ -25,13 +25,13 @@ const discoveryTimeout = 5 * time.Second
 // version whose server does not answer is stale, without resources.
 func (r *Registry) Discover(ctx context.Context) []discovery.Foreign {
 	servers := r.Servers()
-	all := make([]discovery.Foreign, len(servers))
+	foreign := make([]discovery.Foreign, len(servers))
 	var group sync.WaitGroup
 	for i, s := range servers {
-		group.Go(func() { all[i] = s.discover(ctx) })
+		group.Go(func() { foreign[i] = s.discover(ctx) })
 	}
 	group.Wait()
-	return all
+	return foreign
 }
 
 func (s *Server) discover(ctx context.Context) discovery.Foreign {

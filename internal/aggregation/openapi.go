@@ -164,7 +164,7 @@ func (s *Server) describe(ctx context.Context) (*spec.Swagger, string, error) {
 // mergedDocument is the OpenAPI v2 of all servers.
 type mergedDocument struct {
 	own     *openapi.Documents
-	of      []string // identifies the others' documents
+	others  []string // identifies the others' documents
 	handler http.Handler
 }
 
@@ -172,34 +172,34 @@ type mergedDocument struct {
 // about their versions.
 func (r *Registry) merged(ctx context.Context, servers []*Server, own *openapi.Documents) (http.Handler, error) {
 	byPriority(servers)
-	var of []string
+	var names []string
 	var others []*spec.Swagger
 	for _, s := range servers {
 		document, tag, err := s.describe(ctx)
 		if err != nil {
 			continue // it is left out, as long as it does not answer
 		}
-		of = append(of, tag)
+		names = append(names, tag)
 		others = append(others, aggregator.FilterSpecByPathsWithoutSideEffects(document, []string{rootOf(s.APIService) + "/"}))
 	}
-	if last := r.document.Load(); last != nil && last.own == own && slices.Equal(last.of, of) {
+	if last := r.document.Load(); last != nil && last.own == own && slices.Equal(last.others, names) {
 		return last.handler, nil
 	}
 	document, err := own.V2()
 	if err != nil {
 		return nil, err
 	}
-	all := *document
-	all.Paths, all.Definitions, all.Parameters = nil, nil, nil
+	merged := *document
+	merged.Paths, merged.Definitions, merged.Parameters = nil, nil, nil
 	for _, one := range append([]*spec.Swagger{document}, others...) {
-		if err := aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(&all, one); err != nil {
+		if err := aggregator.MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters(&merged, one); err != nil {
 			return nil, fmt.Errorf("failed to build merge specs: %v", err)
 		}
 	}
-	service := handler.NewOpenAPIServiceLazy(cached.Static(&all, fmt.Sprintf("%x", sha256.Sum256([]byte(fmt.Sprint(own, of))))))
-	is := &mergedDocument{own: own, of: of, handler: openapi.HandlerV2(service)}
-	r.document.Store(is)
-	return is.handler, nil
+	service := handler.NewOpenAPIServiceLazy(cached.Static(&merged, fmt.Sprintf("%x", sha256.Sum256([]byte(fmt.Sprint(own, names))))))
+	next := &mergedDocument{own: own, others: names, handler: openapi.HandlerV2(service)}
+	r.document.Store(next)
+	return next.handler, nil
 }
 
 // byPriority puts servers into the order in which their documents are merged.
@@ -214,9 +214,9 @@ func byPriority(servers []*Server) {
 }
 
 func apiServices(servers []*Server) []*apiregistrationv1.APIService {
-	all := make([]*apiregistrationv1.APIService, len(servers))
+	services := make([]*apiregistrationv1.APIService, len(servers))
 	for i, s := range servers {
-		all[i] = s.APIService
+		services[i] = s.APIService
 	}
-	return all
+	return services
 }

@@ -85,8 +85,8 @@ func (s *Server) rechecked(req *http.Request) *Server {
 		r.mu.Unlock()
 	}()
 	r.recheck(req.Context(), name)
-	if is := r.current.Load().servers[name]; is != nil {
-		return is
+	if server := r.current.Load().servers[name]; server != nil {
+		return server
 	}
 	return s
 }

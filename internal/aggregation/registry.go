@@ -133,9 +133,9 @@ func (r *Registry) Refresh() error {
 
 // server makes the server of a record. It keeps the connections of the former one if the spec
 // is still the same.
-func (r *Registry) server(was *snapshot, record store.Record) (*Server, error) {
-	previous := was.servers[r.resource().NameOf(record.Key)]
-	if was.standIn != nil && previous == was.standIn.server {
+func (r *Registry) server(former *snapshot, record store.Record) (*Server, error) {
+	previous := former.servers[r.resource().NameOf(record.Key)]
+	if former.standIn != nil && previous == former.standIn.server {
 		previous = nil
 	}
 	if previous != nil && previous.record.Revision == record.Revision {
@@ -156,7 +156,7 @@ func (r *Registry) server(was *snapshot, record store.Record) (*Server, error) {
 // release closes the idle connections of servers that are not in the next snapshot.
 func (s *snapshot) release(next *snapshot) {
 	for name, server := range s.servers {
-		if is := next.servers[name]; is != nil && equality.Semantic.DeepEqual(is.APIService.Spec, server.APIService.Spec) {
+		if known := next.servers[name]; known != nil && equality.Semantic.DeepEqual(known.APIService.Spec, server.APIService.Spec) {
 			continue
 		}
 		server.closeIdle()
@@ -197,12 +197,12 @@ func (r *Registry) Servers() []*Server {
 	if len(servers) == 0 {
 		return nil
 	}
-	all := make([]*Server, 0, len(servers))
+	sorted := make([]*Server, 0, len(servers))
 	for _, s := range servers {
-		all = append(all, s)
+		sorted = append(sorted, s)
 	}
-	slices.SortFunc(all, func(a, b *Server) int { return strings.Compare(a.APIService.Name, b.APIService.Name) })
-	return all
+	slices.SortFunc(sorted, func(a, b *Server) int { return strings.Compare(a.APIService.Name, b.APIService.Name) })
+	return sorted
 }
 
 // Serves returns the other server that serves a path, or nil if this one does.
@@ -248,20 +248,20 @@ func (r *Registry) Registered() ([]*apiregistrationv1.APIService, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the APIServices: %w", err)
 	}
-	all := make([]*apiregistrationv1.APIService, len(list.Records), len(list.Records)+1)
+	services := make([]*apiregistrationv1.APIService, len(list.Records), len(list.Records)+1)
 	for i, record := range list.Records {
 		spec := gjson.Get(record.Value, "spec")
-		all[i] = &apiregistrationv1.APIService{Spec: apiregistrationv1.APIServiceSpec{
+		services[i] = &apiregistrationv1.APIService{Spec: apiregistrationv1.APIServiceSpec{
 			Group: spec.Get("group").Str, Version: spec.Get("version").Str,
 			GroupPriorityMinimum: int32(spec.Get("groupPriorityMinimum").Int()),
 			VersionPriority:      int32(spec.Get("versionPriority").Int()),
 		}}
-		all[i].Name = under.NameOf(record.Key)
+		services[i].Name = under.NameOf(record.Key)
 	}
 	if in := r.standIn.Load(); in != nil {
-		if i, found := slices.BinarySearchFunc(all, in.server.APIService.Name, func(a *apiregistrationv1.APIService, name string) int { return strings.Compare(a.Name, name) }); !found {
-			all = slices.Insert(all, i, in.server.APIService)
+		if i, found := slices.BinarySearchFunc(services, in.server.APIService.Name, func(a *apiregistrationv1.APIService, name string) int { return strings.Compare(a.Name, name) }); !found {
+			services = slices.Insert(services, i, in.server.APIService)
 		}
 	}
-	return all, nil
+	return services, nil
 }

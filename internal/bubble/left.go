@@ -22,7 +22,7 @@ func Left() (mistake, stack string) {
 		return "", ""
 	}
 	watched.mu.Lock()
-	for _, w := range watched.all {
+	for _, w := range watched.bubbles {
 		if w.bubble == own[3] && !w.ended {
 			watched.mu.Unlock()
 			return "", ""

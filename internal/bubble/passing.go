@@ -37,8 +37,8 @@ type passing struct {
 }
 
 var passings struct {
-	mu  sync.Mutex
-	all []*passing
+	mu      sync.Mutex
+	watched []*passing
 }
 
 // WatchPassing watches the bubble of the caller until stop is called. endless is called at most once, outside of the bubble, if nothing is done in the
@@ -58,7 +58,7 @@ func WatchPassing(pause time.Duration, look func(), work func() int64, endless f
 	p.wait(pause, pause, 0, work())
 	passings.mu.Lock()
 	defer passings.mu.Unlock()
-	passings.all = append(passings.all, p)
+	passings.watched = append(passings.watched, p)
 	return func() {
 		p.mu.Lock()
 		p.ended = true
@@ -66,7 +66,7 @@ func WatchPassing(pause time.Duration, look func(), work func() int64, endless f
 		p.mu.Unlock()
 		passings.mu.Lock()
 		defer passings.mu.Unlock()
-		passings.all = slices.DeleteFunc(passings.all, func(other *passing) bool { return other == p })
+		passings.watched = slices.DeleteFunc(passings.watched, func(other *passing) bool { return other == p })
 	}
 }
 
@@ -93,10 +93,10 @@ func (p *passing) wait(first, pause, idle time.Duration, done int64) {
 // checkPassing checks the bubbles of WatchPassing.
 func checkPassing() {
 	passings.mu.Lock()
-	all := slices.Clone(passings.all)
+	watched := slices.Clone(passings.watched)
 	passings.mu.Unlock()
 	var checked []string // bubbles
-	for _, p := range all {
+	for _, p := range watched {
 		if slices.Contains(checked, p.bubble) {
 			continue
 		}
@@ -105,8 +105,8 @@ func checkPassing() {
 			continue
 		}
 		passings.mu.Lock()
-		there := slices.Contains(passings.all, p)
-		passings.all = slices.DeleteFunc(passings.all, func(other *passing) bool { return other.bubble == p.bubble })
+		there := slices.Contains(passings.watched, p)
+		passings.watched = slices.DeleteFunc(passings.watched, func(other *passing) bool { return other.bubble == p.bubble })
 		passings.mu.Unlock()
 		if there {
 			p.endless(time.Duration(p.idle.Load()), stackOfTest(p.bubble))

@@ -29,8 +29,8 @@ func TestTimeThatPassesWithoutEndIsReported(t *testing.T) {
 	if reports.Load() != 1 || idle < 400*day/2 || !strings.Contains(stack, "passing_test.go") || strings.Contains(stack, "synctest.Run") {
 		t.Errorf("%d reports, after %v, at %s", reports.Load(), idle, stack)
 	}
-	if len(passings.all) != 0 {
-		t.Errorf("watched afterwards: %v", passings.all)
+	if len(passings.watched) != 0 {
+		t.Errorf("watched afterwards: %v", passings.watched)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestADeadlockIsStillFound(t *testing.T) {
 		if p := recover(); p == nil || !strings.Contains(p.(error).Error(), "deadlock") {
 			t.Errorf("the panic is %v", p)
 		}
-		passings.all = nil
+		passings.watched = nil
 	}()
 	synctest.Test(t, func(*testing.T) {
 		WatchPassing(day, func() {}, func() int64 { return 1 }, func(time.Duration, string) { t.Error("it is reported") })

@@ -44,8 +44,8 @@ type watch struct {
 
 // watches are the watched bubbles of the process.
 type watches struct {
-	mu  sync.Mutex
-	all []*watch
+	mu      sync.Mutex
+	bubbles []*watch
 }
 
 var watched watches
@@ -98,7 +98,7 @@ func Watch(work func() int64, blocked func(Blocked)) (stop func()) {
 	w := &watch{bubble: header[3], work: work, blocked: blocked}
 	watched.mu.Lock()
 	defer watched.mu.Unlock()
-	watched.all = append(watched.all, w)
+	watched.bubbles = append(watched.bubbles, w)
 	return func() {
 		watched.mu.Lock()
 		defer watched.mu.Unlock()
@@ -110,9 +110,9 @@ func Watch(work func() int64, blocked func(Blocked)) (stop func()) {
 func Check() {
 	checkPassing()
 	watched.mu.Lock()
-	all := slices.Clone(watched.all)
-	done := make([]int64, len(all))
-	for i, w := range all {
+	bubbles := slices.Clone(watched.bubbles)
+	done := make([]int64, len(bubbles))
+	for i, w := range bubbles {
 		if w.ended {
 			done[i] = w.done
 		} else if w.work != nil {
@@ -122,13 +122,13 @@ func Check() {
 		}
 	}
 	worked := map[string]bool{} // bubbles
-	for i, w := range all {
+	for i, w := range bubbles {
 		if done[i] != w.done {
 			worked[w.bubble] = true
 		}
 	}
 	old := false // a bubble is there since the last check, and has done nothing
-	for i, w := range all {
+	for i, w := range bubbles {
 		if worked[w.bubble] {
 			w.done, w.last, w.checks = done[i], Blocked{}, 0
 			continue
@@ -146,19 +146,19 @@ func Check() {
 }
 
 // check compares the stacks of all goroutines with those of the last check, and returns what to call.
-func (ws *watches) check(all string) (reports []func()) {
+func (ws *watches) check(text string) (reports []func()) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	var reported []string
-	for _, w := range slices.Clone(ws.all) {
-		gone := w.ended && !strings.Contains(all, ", synctest bubble "+w.bubble+"]:")
+	for _, w := range slices.Clone(ws.bubbles) {
+		gone := w.ended && !strings.Contains(text, ", synctest bubble "+w.bubble+"]:")
 		if gone || slices.Contains(reported, w.bubble) {
-			ws.all = slices.DeleteFunc(ws.all, func(other *watch) bool { return other == w })
+			ws.bubbles = slices.DeleteFunc(ws.bubbles, func(other *watch) bool { return other == w })
 			continue
 		}
-		now := blockedOutside(all, w.bubble)
+		now := blockedOutside(text, w.bubble)
 		if now == (Blocked{}) {
-			now = stuckInside(all, w.bubble)
+			now = stuckInside(text, w.bubble)
 		}
 		if now == (Blocked{}) || now != w.last {
 			w.last, w.checks = now, 1
@@ -169,7 +169,7 @@ func (ws *watches) check(all string) (reports []func()) {
 		}
 		reported = append(reported, w.bubble)
 		reports = append(reports, func() { w.blocked(now) })
-		ws.all = slices.DeleteFunc(ws.all, func(other *watch) bool { return other == w })
+		ws.bubbles = slices.DeleteFunc(ws.bubbles, func(other *watch) bool { return other == w })
 	}
 	return reports
 }
@@ -180,8 +180,8 @@ var goroutineHeader = regexp.MustCompile(`^goroutine (\d+) (?:gp=\S+ m=\S+ (?:mp
 // blockedOutside returns a goroutine of a bubble whose waiting stops the time of the bubble. It returns none if another
 // goroutine of the bubble runs, helps the garbage collector, or waits for a lock: the owner of the lock runs, perhaps in
 // another bubble.
-func blockedOutside(all, bubble string) (found Blocked) {
-	for stack := range strings.SplitSeq(all, "\n\n") {
+func blockedOutside(text, bubble string) (found Blocked) {
+	for stack := range strings.SplitSeq(text, "\n\n") {
 		header := goroutineHeader.FindStringSubmatch(stack)
 		if header == nil || header[3] != bubble {
 			continue
@@ -200,9 +200,9 @@ func blockedOutside(all, bubble string) (found Blocked) {
 
 // stuckInside returns a goroutine of a bubble that waits for a lock, if no goroutine of the process runs that could release it, or that is in a call of
 // the operating system. It returns none if another goroutine of the bubble may go on.
-func stuckInside(all, bubble string) (found Blocked) {
+func stuckInside(text, bubble string) (found Blocked) {
 	idle := true // outside of the bubble
-	for i, stack := range strings.Split(all, "\n\n") {
+	for i, stack := range strings.Split(text, "\n\n") {
 		header := goroutineHeader.FindStringSubmatch(stack)
 		if header == nil || header[3] != bubble {
 			idle = idle && (i == 0 || !busy.MatchString(stack) || strings.Contains(stack, "signal_recv")) // the first one checks
@@ -240,10 +240,10 @@ func blockedAt(number, stack, since string) Blocked {
 }
 
 // stacks returns the stack of this goroutine, or of all.
-func stacks(all bool) string {
+func stacks(everyone bool) string {
 	for size := 64 << 10; ; size *= 2 {
 		text := make([]byte, size)
-		if n := runtime.Stack(text, all); n < size {
+		if n := runtime.Stack(text, everyone); n < size {
 			return string(text[:n])
 		}
 	}

@@ -59,8 +59,8 @@ func notWatched(t *testing.T) {
 	for range 2 * enoughChecks {
 		Check()
 	}
-	if len(watched.all) != 0 {
-		t.Errorf("watched afterwards: %v", watched.all)
+	if len(watched.bubbles) != 0 {
+		t.Errorf("watched afterwards: %v", watched.bubbles)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestABubbleAtWorkIsNotReported(t *testing.T) {
 		}
 	})
 	notWatched(t)
-	if stop := Watch(nil, nil); len(watched.all) != 0 {
+	if stop := Watch(nil, nil); len(watched.bubbles) != 0 {
 		t.Error("a goroutine outside of bubbles is watched")
 	} else {
 		stop()

@@ -18,7 +18,7 @@ func aggregation() *controller {
 		identity: ServiceAccount("clusterrole-aggregation-controller"),
 		follows: []followed{{kind: clusterRoles, begins: true, concerns: func(s *step, c change) error {
 			if c.obj != nil { // the others are there, too
-				if role, err := is[*rbacv1.ClusterRole](c); err != nil || role.AggregationRule == nil {
+				if role, err := after[*rbacv1.ClusterRole](c); err != nil || role.AggregationRule == nil {
 					return err
 				}
 			}
@@ -47,7 +47,7 @@ func aggregation() *controller {
 // enqueueAggregated enqueues the roles with an aggregationRule, each after those that it selects: admin selects edit, which
 // selects view. In another order each of them would be written again for each that comes after it.
 func enqueueAggregated(s *step) error {
-	roles, err := all[*rbacv1.ClusterRole](s, clusterRoles, "", nil)
+	roles, err := listed[*rbacv1.ClusterRole](s, clusterRoles, "", nil)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func aggregatedRules(s *step, role *rbacv1.ClusterRole) ([]rbacv1.PolicyRule, er
 		if err != nil {
 			return nil, err
 		}
-		selected, err := all[*rbacv1.ClusterRole](s, clusterRoles, "", selector)
+		selected, err := listed[*rbacv1.ClusterRole](s, clusterRoles, "", selector)
 		if err != nil {
 			return nil, err
 		}

@@ -48,12 +48,12 @@ func (a *alarms) set(i item, now, again time.Time, do func(context.Context)) {
 	due := time.Now().Add(after)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	was, ok := a.pending[i]
-	if a.ctx.Err() != nil || ok && !due.Before(was.due) {
+	former, ok := a.pending[i]
+	if a.ctx.Err() != nil || ok && !due.Before(former.due) {
 		return
 	}
 	if ok {
-		was.timer.Stop()
+		former.timer.Stop()
 	}
 	a.pending[i] = alarm{due: due, again: again, timer: time.AfterFunc(after, func() {
 		if a.ring(i, due) {
@@ -70,26 +70,26 @@ func (a *alarms) overdue(now func() time.Time) []item {
 	if len(a.pending) == 0 {
 		return nil
 	}
-	var all []item
-	for i, is := range a.pending {
-		if !is.again.After(now()) {
-			is.timer.Stop()
+	var due []item
+	for i, pending := range a.pending {
+		if !pending.again.After(now()) {
+			pending.timer.Stop()
 			delete(a.pending, i)
-			all = append(all, i)
+			due = append(due, i)
 		}
 	}
-	slices.SortFunc(all, func(a, b item) int {
-		return cmp.Or(cmp.Compare(a.of.name, b.of.name), cmp.Compare(a.key.of, b.key.of), cmp.Compare(a.key.String(), b.key.String()))
+	slices.SortFunc(due, func(a, b item) int {
+		return cmp.Or(cmp.Compare(a.controller.name, b.controller.name), cmp.Compare(a.key.task, b.key.task), cmp.Compare(a.key.String(), b.key.String()))
 	})
-	return all
+	return due
 }
 
 // keys returns the keys of a controller that have an alarm.
-func (a *alarms) keys(of *controller) (keys []key) {
+func (a *alarms) keys(owner *controller) (keys []key) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := range a.pending {
-		if i.of == of {
+		if i.controller == owner {
 			keys = append(keys, i.key)
 		}
 	}
@@ -102,7 +102,7 @@ func (a *alarms) keys(of *controller) (keys []key) {
 func (a *alarms) ring(i item, due time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if is, ok := a.pending[i]; !ok || is.due != due || a.ctx.Err() != nil {
+	if pending, ok := a.pending[i]; !ok || pending.due != due || a.ctx.Err() != nil {
 		return false
 	}
 	delete(a.pending, i)
@@ -114,8 +114,8 @@ func (a *alarms) ring(i item, due time.Time) bool {
 func (a *alarms) close() {
 	a.mu.Lock()
 	a.stop()
-	for _, is := range a.pending {
-		is.timer.Stop()
+	for _, pending := range a.pending {
+		pending.timer.Stop()
 	}
 	a.pending = nil
 	a.mu.Unlock()

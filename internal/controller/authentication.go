@@ -87,7 +87,7 @@ func combinedInfo(there, added map[string]string, now time.Time) (map[string]str
 		return data, nil
 	}
 	for _, key := range frontProxyLists {
-		all := []string{}
+		names := []string{}
 		for _, text := range []string{there[key], added[key]} {
 			var some []string
 			if text != "" {
@@ -96,15 +96,15 @@ func combinedInfo(there, added map[string]string, now time.Time) (map[string]str
 				}
 			}
 			for _, one := range some {
-				if !slices.Contains(all, one) {
-					all = append(all, one)
+				if !slices.Contains(names, one) {
+					names = append(names, one)
 				}
 			}
 		}
-		if key == "requestheader-uid-headers" && len(all) == 0 {
+		if key == "requestheader-uid-headers" && len(names) == 0 {
 			continue
 		}
-		text, err := json.Marshal(all)
+		text, err := json.Marshal(names)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func combinedInfo(there, added map[string]string, now time.Time) (map[string]str
 
 // combinedCAs returns the certificates of two bundles, each once, without those that have expired.
 func combinedCAs(there, added string, now time.Time) (string, error) {
-	var all [][]byte
+	var blocks [][]byte
 	for _, bundle := range []string{there, added} {
 		if bundle == "" {
 			continue
@@ -125,14 +125,14 @@ func combinedCAs(there, added string, now time.Time) (string, error) {
 			return "", err
 		}
 		for _, c := range certificates {
-			known := slices.ContainsFunc(all, func(raw []byte) bool { return bytes.Equal(raw, c.Raw) })
+			known := slices.ContainsFunc(blocks, func(raw []byte) bool { return bytes.Equal(raw, c.Raw) })
 			if !known && c.NotAfter.After(now.Add(-expiredFor)) {
-				all = append(all, c.Raw)
+				blocks = append(blocks, c.Raw)
 			}
 		}
 	}
 	var text bytes.Buffer
-	for _, raw := range all {
+	for _, raw := range blocks {
 		if err := pem.Encode(&text, &pem.Block{Type: certutil.CertificateBlockType, Bytes: raw}); err != nil {
 			return "", err
 		}

@@ -20,8 +20,8 @@ func (c change) key() key { return key{namespace: c.Namespace, name: c.Name} }
 // created reports whether the object is new to the controller.
 func (c change) created() bool { return c.Previous.Value == "" }
 
-// is returns the object as it is, or nil if it has been deleted.
-func is[T runtime.Object](c change) (now T, err error) {
+// after returns the object as it is, or nil if it has been deleted.
+func after[T runtime.Object](c change) (now T, err error) {
 	if c.obj != nil {
 		return as[T](c.obj)
 	}
@@ -43,8 +43,8 @@ func is[T runtime.Object](c change) (now T, err error) {
 	return as[T](obj)
 }
 
-// was returns the object as it was before, or nil if it is new.
-func was[T runtime.Object](c change) (before T, err error) {
+// earlier returns the object as it was before, or nil if it is new.
+func earlier[T runtime.Object](c change) (before T, err error) {
 	if c.created() {
 		return before, nil
 	}

@@ -53,7 +53,7 @@ func (s *step) empty(resources []*resource.Resource, namespace string, w write.R
 			if isDeleting(record.Value) {
 				continue
 			}
-			if err := s.write("delete", s.of.identity.Version(res), res.NamespaceOf(record.Key), res.NameOf(record.Key), w); err != nil && !apierrors.IsNotFound(err) {
+			if err := s.write("delete", s.controller.identity.Version(res), res.NamespaceOf(record.Key), res.NameOf(record.Key), w); err != nil && !apierrors.IsNotFound(err) {
 				failed = append(failed, err)
 			}
 		}
@@ -79,8 +79,8 @@ func (s *step) empty(resources []*resource.Resource, namespace string, w write.R
 }
 
 // readable returns why some of the records of a resource cannot be listed in its storage version.
-func readable(of *resource.Resource, records []store.Record) error {
-	texts := view.NewTexts(of.Storage)
+func readable(res *resource.Resource, records []store.Record) error {
+	texts := view.NewTexts(res.Storage)
 	texts.Expect(len(records))
 	for _, record := range records {
 		texts.Add(record)

@@ -60,8 +60,10 @@ func (k kind) resource() schema.GroupResource {
 	return schema.GroupResource{Group: k.group, Resource: k.plural}
 }
 
-// is reports whether a resource is of the kind.
-func (k kind) is(r *resource.Resource) bool { return r.Names.Plural == k.plural && r.Group == k.group }
+// matches reports whether a resource is of the kind.
+func (k kind) matches(r *resource.Resource) bool {
+	return r.Names.Plural == k.plural && r.Group == k.group
+}
 
 // in returns the version of the kind in a registry, or nil if it is not served.
 func (k kind) in(c *resource.Registry) *resource.Version {

@@ -22,7 +22,7 @@ func definitionConditions() *controller {
 		identity: APIServer,
 		follows: []followed{{kind: definitions, concerns: func(s *step, c change) error {
 			if c.Deleted {
-				s.enqueue(key{of: groupKey, name: groupOf(c.Record.Value)})
+				s.enqueue(key{task: groupKey, name: groupOf(c.Record.Value)})
 			} else {
 				s.enqueue(c.key())
 			}
@@ -30,7 +30,7 @@ func definitionConditions() *controller {
 		}}},
 		resume: func(s *step, _ int64) error { return enqueueContested(s, "*") },
 		sync: func(s *step, k key) error {
-			if k.of == groupKey {
+			if k.task == groupKey {
 				return enqueueContested(s, k.name)
 			}
 			return syncConditions(s, k.name)

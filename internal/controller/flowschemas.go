@@ -26,11 +26,11 @@ func danglingSchemas() *controller {
 		identity: APIServer,
 		follows: []followed{
 			{kind: flowSchemas, concerns: func(s *step, c change) error {
-				now, err := is[*flowcontrolv1.FlowSchema](c)
+				now, err := after[*flowcontrolv1.FlowSchema](c)
 				if err != nil || now == nil {
 					return err
 				}
-				before, err := was[*flowcontrolv1.FlowSchema](c)
+				before, err := earlier[*flowcontrolv1.FlowSchema](c)
 				if err == nil && (before == nil || !equality.Semantic.DeepEqual(before.Spec, now.Spec) || !equality.Semantic.DeepEqual(before.Status, now.Status)) {
 					s.enqueue(key{name: now.Name})
 				}
@@ -40,7 +40,7 @@ func danglingSchemas() *controller {
 				if !c.created() && !c.Deleted {
 					return nil
 				}
-				schemas, err := all[*flowcontrolv1.FlowSchema](s, flowSchemas, "", nil)
+				schemas, err := listed[*flowcontrolv1.FlowSchema](s, flowSchemas, "", nil)
 				for _, fs := range schemas {
 					if fs.Spec.PriorityLevelConfiguration.Name == c.Name {
 						s.enqueue(key{name: fs.Name})

@@ -45,7 +45,7 @@ func newCollector() *collector {
 		},
 		inherit: func(from *controller, revision int64) { g.graph = from.state.(*collector).graph.copy(revision) },
 		sync: func(s *step, k key) error {
-			if k.of == verifyOwners {
+			if k.task == verifyOwners {
 				return g.verifyOwners(s, k.name)
 			}
 			return g.collectGarbage(s, k.name)
@@ -63,7 +63,9 @@ const verifyOwners = "owners"
 // objects are the objects of all resources, for the graph.
 type objects struct{ *step }
 
-func (o objects) all() (store.List, error) { return o.server.Records.List("", store.ListOptions{}) }
+func (o objects) everything() (store.List, error) {
+	return o.server.Records.List("", store.ListOptions{})
+}
 
 func (o objects) watch(after int64) (*store.Cursor, error) { return o.server.Records.Watch("", after) }
 
@@ -83,7 +85,7 @@ func (g *collector) follow(s *step, c change) error {
 	}
 	enqueue := func(k key) { s.enqueue(k) }
 	g.graph.enqueue(enqueue, c.Commit)
-	if definitions.is(c.Resource) && !c.Deleted {
+	if definitions.matches(c.Resource) && !c.Deleted {
 		// A reference may name a kind that is served only from now on.
 		g.graph.enqueueDue(enqueue)
 	}
@@ -118,7 +120,7 @@ func read(s *step, stored string) (*owned, error) {
 
 // amend changes the finalizers or the owners of an object.
 func amend(s *step, it *owned, change func(metav1.Object)) error {
-	v := s.of.identity.Version(it.resource)
+	v := s.controller.identity.Version(it.resource)
 	current, err := s.server.Memory.Decode(v, it.record)
 	if err != nil {
 		return err
@@ -143,11 +145,11 @@ func metadataPatch(obj runtime.Object, change func(metav1.Object)) ([]byte, erro
 	finalizers, owners := slices.Clone(metadata.GetFinalizers()), slices.Clone(metadata.GetOwnerReferences())
 	change(metadata)
 	patch := map[string]any{"resourceVersion": metadata.GetResourceVersion()}
-	if is := metadata.GetFinalizers(); !slices.Equal(is, finalizers) {
-		patch["finalizers"] = orNull(is)
+	if current := metadata.GetFinalizers(); !slices.Equal(current, finalizers) {
+		patch["finalizers"] = orNull(current)
 	}
-	if is := metadata.GetOwnerReferences(); !equality.Semantic.DeepEqual(is, owners) {
-		patch["ownerReferences"] = orNull(is)
+	if current := metadata.GetOwnerReferences(); !equality.Semantic.DeepEqual(current, owners) {
+		patch["ownerReferences"] = orNull(current)
 	}
 	return json.Marshal(map[string]any{"metadata": patch})
 }
@@ -163,7 +165,7 @@ func orNull[T any](list []T) any {
 // remove deletes an object.
 func remove(s *step, it *owned, policy metav1.DeletionPropagation) error {
 	uid, revision := types.UID(gjson.Get(it.record.Value, "metadata.uid").Str), strconv.FormatInt(it.record.Revision, 10)
-	return s.write("delete", s.of.identity.Version(it.resource), it.resource.NamespaceOf(it.record.Key), it.resource.NameOf(it.record.Key), write.Request{
+	return s.write("delete", s.controller.identity.Version(it.resource), it.resource.NamespaceOf(it.record.Key), it.resource.NameOf(it.record.Key), write.Request{
 		Revision: it.record.Revision,
 		Change: write.Delete{Options: &metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &revision}, PropagationPolicy: &policy,
@@ -369,14 +371,14 @@ type owners struct {
 // classify looks up the present state of the owners of an object. It stops at the first owner
 // that makes a decision impossible.
 func (g *collector) classify(s *step, it *owned) (owners, error) {
-	var all owners
+	var found owners
 	for _, reference := range it.owners {
 		if namespace, gone := g.graph.isGone(string(reference.UID)); gone {
 			// The graph knows that it is gone. Its resource may be gone too.
 			if namespace != "" && it.namespace == "" {
 				return owners{misplaced: true}, nil
 			}
-			all.dangling = append(all.dangling, reference.UID)
+			found.dangling = append(found.dangling, reference.UID)
 			continue
 		}
 		res, err := kindOf(s, schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind))
@@ -394,14 +396,14 @@ func (g *collector) classify(s *step, it *owned) (owners, error) {
 		}
 		switch owner := ownershipOf(record.Value); {
 		case owner.uid != string(reference.UID): // the uid is empty if there is no such object
-			all.dangling = append(all.dangling, reference.UID)
+			found.dangling = append(found.dangling, reference.UID)
 		case owner.deletesDependents():
-			all.waiting = append(all.waiting, reference.UID)
+			found.waiting = append(found.waiting, reference.UID)
 		default:
-			all.solid = append(all.solid, reference.UID)
+			found.solid = append(found.solid, reference.UID)
 		}
 	}
-	return all, nil
+	return found, nil
 }
 
 // kindOf returns the resource that serves a kind, or nil.

@@ -60,13 +60,13 @@ const (
 )
 
 type due struct {
-	of       string // as of the key: verifyOwners, or empty
+	task     string // as of the key: verifyOwners, or empty
 	revision int64  // of the dependent that has not been looked at
 }
 
 // stored is what the graph reads.
 type stored interface {
-	all() (store.List, error)
+	everything() (store.List, error)
 	watch(after int64) (*store.Cursor, error)
 	// ignored reports whether the garbage collector leaves the object of a key alone.
 	ignored(key string) bool
@@ -139,31 +139,31 @@ func (g *graph) begin(s stored) (err error) {
 		}
 		g.read = 0
 	}
-	all, err := s.all()
+	records, err := s.everything()
 	if err != nil {
 		return err
 	}
-	was := g.due
+	former := g.due
 	g.edges, g.waiting, g.due = newEdges(), map[string]string{}, map[string]due{}
-	for _, record := range all.Records {
+	for _, record := range records.Records {
 		g.wait(record, false)
 		owners := ownersIn(record.Value)
 		if owners == "" || s.ignored(record.Key) {
 			continue
 		}
 		g.link(s, record, owners)
-		d, ok := was[record.Key]
+		d, ok := former[record.Key]
 		if !ok {
-			d.of = verifyOwners
+			d.task = verifyOwners
 		}
 		if ok || record.Revision > g.read {
-			g.due[record.Key] = due{d.of, max(d.revision, record.Revision)}
+			g.due[record.Key] = due{d.task, max(d.revision, record.Revision)}
 		}
 	}
 	for uid := range g.gone {
 		g.forget(uid)
 	}
-	g.read = all.Revision
+	g.read = records.Revision
 	if g.cursor, err = s.watch(g.read); outOfReach(err) {
 		return nil // others have written in the meantime: read all objects again
 	}
@@ -172,23 +172,23 @@ func (g *graph) begin(s stored) (err error) {
 
 func (g *graph) apply(s stored, e *store.Event) {
 	deleted := e.Type == store.Deleted
-	was, is := "", ""
+	before, after := "", ""
 	if g.edges.Len() > 0 {
-		was = ownersIn(e.Previous.Value)
+		before = ownersIn(e.Previous.Value)
 	}
 	if !deleted {
-		is = ownersIn(e.Record.Value)
+		after = ownersIn(e.Record.Value)
 	}
-	if was != "" {
-		g.unlink(*e.Previous, was)
+	if before != "" {
+		g.unlink(*e.Previous, before)
 	}
-	if is != "" {
-		g.link(s, e.Record, is)
+	if after != "" {
+		g.link(s, e.Record, after)
 	}
 	switch {
-	case is == "":
+	case after == "":
 		delete(g.due, e.Record.Key)
-	case is != was && !s.ignored(e.Record.Key):
+	case after != before && !s.ignored(e.Record.Key):
 		g.due[e.Record.Key] = due{verifyOwners, e.Record.Revision}
 	}
 	g.wait(e.Record, deleted)
@@ -340,7 +340,7 @@ func (g *graph) postpone(key string, revision int64) {
 func (g *graph) enqueue(add func(key), c write.Commit) {
 	stored := c.Record.Key
 	if d, ok := g.due[stored]; ok {
-		add(key{of: d.of, name: stored})
+		add(key{task: d.task, name: stored})
 	}
 	if len(g.waiting) > 0 {
 		g.enqueueWaiting(add, c)
@@ -364,14 +364,14 @@ func (g *graph) enqueue(add func(key), c write.Commit) {
 
 // enqueueWaiting adds the owners that wait for their dependents and may have one fewer now.
 func (g *graph) enqueueWaiting(add func(key), c write.Commit) {
-	was, is := ownersIn(c.Previous.Value), ""
+	before, after := ownersIn(c.Previous.Value), ""
 	if !c.Deleted {
-		is = ownersIn(c.Record.Value)
+		after = ownersIn(c.Record.Value)
 	}
-	if was == is {
+	if before == after {
 		return
 	}
-	for _, owner := range ownerReferences(was) {
+	for _, owner := range ownerReferences(before) {
 		if stored, ok := g.waiting[string(owner.UID)]; ok {
 			add(key{name: stored})
 		}
@@ -380,7 +380,7 @@ func (g *graph) enqueueWaiting(add func(key), c write.Commit) {
 
 func (g *graph) enqueueDue(add func(key)) {
 	for _, stored := range slices.Sorted(maps.Keys(g.due)) {
-		add(key{of: g.due[stored].of, name: stored})
+		add(key{task: g.due[stored].task, name: stored})
 	}
 }
 

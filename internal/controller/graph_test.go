@@ -16,7 +16,7 @@ import (
 // shelf is a store as a graph sees it.
 type shelf struct{ *store.Store }
 
-func (s shelf) all() (store.List, error)                      { return s.List("", store.ListOptions{}) }
+func (s shelf) everything() (store.List, error)               { return s.List("", store.ListOptions{}) }
 func (s shelf) watch(after int64) (*store.Cursor, error)      { return s.Store.Watch("", after) }
 func (s shelf) ignored(key string) bool                       { return strings.HasPrefix(key, "/events/") }
 func (s shelf) record(t *testing.T, key string) *store.Record { return recordOf(t, s.Store, key) }
@@ -70,12 +70,12 @@ func made(text string) store.Write { return store.Write{Make: func(int64) string
 // edgesAsStored are the edges that the objects of a store come to.
 func edgesAsStored(t *testing.T, s shelf) []edge {
 	t.Helper()
-	all, err := s.all()
+	records, err := s.everything()
 	if err != nil {
 		t.Fatal(err)
 	}
 	edges := []edge{}
-	for _, r := range all.Records {
+	for _, r := range records.Records {
 		if s.ignored(r.Key) {
 			continue
 		}
@@ -116,11 +116,11 @@ func (g *graph) check(t *testing.T, s shelf) {
 		t.Fatalf("edges (-want +got):\n%s", diff)
 	}
 	waiting := map[string]string{}
-	all, err := s.all()
+	records, err := s.everything()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range all.Records {
+	for _, r := range records.Records {
 		if o := ownershipOf(r.Value); o.deletesDependents() || o.orphansDependents() {
 			waiting[o.uid] = r.Key
 		}
@@ -231,7 +231,7 @@ func TestWhichKeysACommitConcerns(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", rule, diff)
 		}
 	}
-	verify := func(name string) key { return key{of: verifyOwners, name: name} }
+	verify := func(name string) key { return key{task: verifyOwners, name: name} }
 	collect := func(name string) key { return key{name: name} }
 	held := []string{"hold"}
 
@@ -285,20 +285,20 @@ func TestWhatAForkTakesUp(t *testing.T) {
 		want      []key
 	}{
 		{"what the graph knows and what it reads of the history", 0, false, false, []key{
-			{name: "/refused"}, {of: verifyOwners, name: "/unseen"}, // due
+			{name: "/refused"}, {task: verifyOwners, name: "/unseen"}, // due
 			{name: "/left"}, // of one that is gone
 			{name: "/of-the-waiting"}, {name: "/waiting"},
 		}},
 		{"everything, if the history does not go back that far", 1, false, false, []key{
-			{of: verifyOwners, name: "/left"}, {of: verifyOwners, name: "/of-the-waiting"}, {name: "/refused"}, {of: verifyOwners, name: "/seen"}, {of: verifyOwners, name: "/unseen"},
+			{task: verifyOwners, name: "/left"}, {task: verifyOwners, name: "/of-the-waiting"}, {name: "/refused"}, {task: verifyOwners, name: "/seen"}, {task: verifyOwners, name: "/unseen"},
 			{name: "/of-the-waiting"}, {name: "/waiting"},
 		}},
 		{"everything, if the graph is ahead", 0, true, false, []key{
-			{of: verifyOwners, name: "/left"}, {of: verifyOwners, name: "/of-the-waiting"}, {of: verifyOwners, name: "/refused"}, {of: verifyOwners, name: "/seen"}, {of: verifyOwners, name: "/unseen"},
+			{task: verifyOwners, name: "/left"}, {task: verifyOwners, name: "/of-the-waiting"}, {task: verifyOwners, name: "/refused"}, {task: verifyOwners, name: "/seen"}, {task: verifyOwners, name: "/unseen"},
 			{name: "/of-the-waiting"}, {name: "/waiting"},
 		}},
 		{"everything, if the collector has evaluated what is not in the fork", 0, false, true, []key{
-			{of: verifyOwners, name: "/left"}, {of: verifyOwners, name: "/of-the-waiting"}, {of: verifyOwners, name: "/refused"}, {of: verifyOwners, name: "/seen"}, {of: verifyOwners, name: "/unseen"},
+			{task: verifyOwners, name: "/left"}, {task: verifyOwners, name: "/of-the-waiting"}, {task: verifyOwners, name: "/refused"}, {task: verifyOwners, name: "/seen"}, {task: verifyOwners, name: "/unseen"},
 			{name: "/of-the-waiting"}, {name: "/waiting"},
 		}},
 	} {

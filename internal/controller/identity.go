@@ -57,17 +57,17 @@ func (i Identity) withUserAgent() Identity {
 }
 
 // Version returns the version in which the controller writes objects of a resource.
-func (i Identity) Version(of *resource.Resource) *resource.Version {
-	if !i.discovers && of.Storage.Served {
-		return of.Storage
+func (i Identity) Version(res *resource.Resource) *resource.Version {
+	if !i.discovers && res.Storage.Served {
+		return res.Storage
 	}
-	return preferred(of)
+	return preferred(res)
 }
 
 // preferred returns the version that a client uses if it learns kinds from discovery.
-func preferred(of *resource.Resource) *resource.Version {
-	if i := slices.IndexFunc(of.Versions, func(v *resource.Version) bool { return v.Served }); i >= 0 {
-		return of.Versions[i]
+func preferred(res *resource.Resource) *resource.Version {
+	if i := slices.IndexFunc(res.Versions, func(v *resource.Version) bool { return v.Served }); i >= 0 {
+		return res.Versions[i]
 	}
-	return of.Storage
+	return res.Storage
 }

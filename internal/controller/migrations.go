@@ -43,7 +43,7 @@ func storageVersionMigrator() *controller {
 					return nil
 				}
 				if isMigrating(c.Previous.Value) && isMigrating(c.Record.Value) {
-					s.enqueue(key{of: resourceKey, name: c.Name})
+					s.enqueue(key{task: resourceKey, name: c.Name})
 				}
 				s.enqueue(s.scheduled()...) // they wait for a definition
 				return nil
@@ -62,7 +62,7 @@ func storageVersionMigrator() *controller {
 			return err
 		},
 		sync: func(s *step, k key) error {
-			if k.of == resourceKey {
+			if k.task == resourceKey {
 				return enqueueMigrations(s, k.name)
 			}
 			return migrate(s, k.name)
@@ -164,7 +164,9 @@ func migrate(s *step, name string) error {
 }
 
 // definitionOf is the name of the definition of a resource, if it has one.
-func definitionOf(of metav1.GroupResource) string { return of.Resource + "." + of.Group }
+func definitionOf(resource metav1.GroupResource) string {
+	return resource.Resource + "." + resource.Group
+}
 
 // turn reports whether a migration that does not run may begin: no other one of its resource runs, and
 // those that have not begun are younger, or have a name that sorts after it.
@@ -173,24 +175,24 @@ func turn(s *step, m *storagemigrationv1.StorageVersionMigration) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	of := v.Resource
-	records, err := s.records(of, "")
+	res := v.Resource
+	records, err := s.records(res, "")
 	if err != nil {
 		return false, err
 	}
 	for _, record := range records {
 		migrating := gjson.Get(record.Value, "spec.resource")
-		other := of.NameOf(record.Key)
+		other := res.NameOf(record.Key)
 		if other == m.Name || migrating.Get("resource").Str != m.Spec.Resource.Resource || migrating.Get("group").Str != m.Spec.Resource.Group {
 			continue
 		}
-		is := func(c storagemigrationv1.MigrationConditionType) bool {
+		holds := func(c storagemigrationv1.MigrationConditionType) bool {
 			return gjson.Get(record.Value, `status.conditions.#(type=="`+string(c)+`").status`).Str == string(metav1.ConditionTrue)
 		}
-		over := is(storagemigrationv1.MigrationSucceeded) || is(storagemigrationv1.MigrationFailed)
+		over := holds(storagemigrationv1.MigrationSucceeded) || holds(storagemigrationv1.MigrationFailed)
 		created := gjson.Get(record.Value, "metadata.creationTimestamp").Time()
 		first := created.Before(m.CreationTimestamp.Time) || created.Equal(m.CreationTimestamp.Time) && other < m.Name
-		if !over && (is(storagemigrationv1.MigrationRunning) || first) {
+		if !over && (holds(storagemigrationv1.MigrationRunning) || first) {
 			return false, nil
 		}
 	}
@@ -205,8 +207,8 @@ func followMigration(s *step, c change) error {
 		s.enqueue(c.key())
 	}
 	if c.Deleted || isTrue(c.Previous.Value) && !isTrue(c.Record.Value) {
-		of := gjson.Get(c.Record.Value, "spec.resource")
-		s.enqueue(key{of: resourceKey, name: definitionOf(metav1.GroupResource{Group: of.Get("group").Str, Resource: of.Get("resource").Str})})
+		migrated := gjson.Get(c.Record.Value, "spec.resource")
+		s.enqueue(key{task: resourceKey, name: definitionOf(metav1.GroupResource{Group: migrated.Get("group").Str, Resource: migrated.Get("resource").Str})})
 	}
 	return nil
 }
@@ -215,8 +217,8 @@ func followMigration(s *step, c change) error {
 var verbsOfMigration = []string{"update", "patch", "list"}
 
 // unmigratable says why a resource cannot be migrated, or nothing if it can be.
-func unmigratable(registry *resource.Registry, of metav1.GroupResource) string {
-	group, res := registry.Group(of.Group), registry.Resource(of.Group, of.Resource)
+func unmigratable(registry *resource.Registry, migrated metav1.GroupResource) string {
+	group, res := registry.Group(migrated.Group), registry.Resource(migrated.Group, migrated.Resource)
 	if group == nil || res == nil {
 		return "resource does not exist in discovery"
 	}
@@ -237,7 +239,7 @@ const failedReason = "StorageVersionMigrationFailed"
 var errNoResource = errors.New("unable to obtain GVR from discovery")
 
 // progress is how far a migration has got: how many of all objects are left.
-type progress struct{ left, all int }
+type progress struct{ left, total int }
 
 // rewriteAll writes all objects again that are older than the migration.
 func rewriteAll(s *step, registry *resource.Registry, m *storagemigrationv1.StorageVersionMigration) (progress, error) {
@@ -253,7 +255,7 @@ func rewriteAll(s *step, registry *resource.Registry, m *storagemigrationv1.Stor
 	if err != nil {
 		return progress{}, err
 	}
-	done := progress{all: len(records)}
+	done := progress{total: len(records)}
 	// What is newer is in the storage version already.
 	records = slices.DeleteFunc(records, func(record store.Record) bool { return record.Revision > upTo })
 	for done.left = len(records); done.left > 0; done.left-- {
@@ -269,7 +271,7 @@ func rewriteAll(s *step, registry *resource.Registry, m *storagemigrationv1.Stor
 // rewrite writes an object unchanged, which stores it in the storage version. If the object has changed since the record,
 // the error is a conflict.
 func rewrite(s *step, res *resource.Resource, record store.Record) error {
-	v := s.of.identity.Version(res)
+	v := s.controller.identity.Version(res)
 	apiVersion, kind := v.Kind().ToAPIVersionAndKind()
 	body, err := json.Marshal(map[string]any{
 		"apiVersion": apiVersion, "kind": kind, "metadata": map[string]string{"resourceVersion": strconv.FormatInt(record.Revision, 10)},
@@ -289,9 +291,9 @@ func running(s *step, m *storagemigrationv1.StorageVersionMigration, done progre
 	message := "The migration is running"
 	switch {
 	case done.left > 0:
-		message += fmt.Sprintf(", %d/%d objects not yet migrated", done.left, done.all)
-	case done.all > 0:
-		message += fmt.Sprintf(", %d objects verified migrated", done.all)
+		message += fmt.Sprintf(", %d/%d objects not yet migrated", done.left, done.total)
+	case done.total > 0:
+		message += fmt.Sprintf(", %d objects verified migrated", done.total)
 	}
 	if again != nil {
 		message += fmt.Sprintf("; transient error: %v", again)
@@ -303,7 +305,7 @@ func running(s *step, m *storagemigrationv1.StorageVersionMigration, done progre
 func failed(s *step, m *storagemigrationv1.StorageVersionMigration, done progress, why error) {
 	message := fmt.Sprintf("migration encountered unhandled error: %v", why)
 	if done.left > 0 {
-		message = fmt.Sprintf("%d/%d not yet migrated. ", done.left, done.all) + message
+		message = fmt.Sprintf("%d/%d not yet migrated. ", done.left, done.total) + message
 	}
 	condition(s, m, storagemigrationv1.MigrationFailed, metav1.ConditionTrue, failedReason, message)
 }
@@ -328,8 +330,8 @@ func enqueueMigrations(s *step, definition string) error {
 	}
 	records, err := s.records(v.Resource, "")
 	for _, record := range records {
-		of := gjson.Get(record.Value, "spec.resource")
-		if definitionOf(metav1.GroupResource{Group: of.Get("group").Str, Resource: of.Get("resource").Str}) == definition {
+		migrated := gjson.Get(record.Value, "spec.resource")
+		if definitionOf(metav1.GroupResource{Group: migrated.Get("group").Str, Resource: migrated.Get("resource").Str}) == definition {
 			s.enqueue(key{name: v.Resource.NameOf(record.Key)})
 		}
 	}
@@ -345,9 +347,9 @@ func isOver(m *storagemigrationv1.StorageVersionMigration) bool {
 		meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationFailed))
 }
 
-func condition(s *step, m *storagemigrationv1.StorageVersionMigration, c storagemigrationv1.MigrationConditionType, is metav1.ConditionStatus, reason, message string) {
+func condition(s *step, m *storagemigrationv1.StorageVersionMigration, c storagemigrationv1.MigrationConditionType, value metav1.ConditionStatus, reason, message string) {
 	meta.SetStatusCondition(&m.Status.Conditions, metav1.Condition{
-		Type: string(c), Status: is, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(s.now()),
+		Type: string(c), Status: value, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(s.now()),
 	})
 }
 

@@ -35,13 +35,13 @@ const (
 // All returns the names of the controllers of kube-controller-manager, in the order in which they act after
 // a commit.
 func All() []Name {
-	var all []Name
+	var names []Name
 	for _, r := range table {
 		if !r.always {
-			all = append(all, r.name)
+			names = append(names, r.name)
 		}
 	}
-	return all
+	return names
 }
 
 // Acting are the controllers of kube-controller-manager that act. Those of kube-apiserver always do.
@@ -49,9 +49,9 @@ type Acting map[Name]bool
 
 // Select returns the controllers of these names. It fails for a name that is not among All.
 func Select(names []string) (Acting, error) {
-	acting, all := Acting{}, All()
+	acting, known := Acting{}, All()
 	for _, name := range names {
-		if !slices.Contains(all, Name(name)) {
+		if !slices.Contains(known, Name(name)) {
 			return nil, fmt.Errorf("there is no controller %q", name)
 		}
 		acting[Name(name)] = true

@@ -170,13 +170,13 @@ func setNamespaceCondition(ns *corev1.Namespace, now metav1.Time, t corev1.Names
 		ns.Status.Conditions = append(ns.Status.Conditions, c)
 		return true
 	}
-	was := &ns.Status.Conditions[i]
-	if was.Status == c.Status && was.Reason == c.Reason && was.Message == c.Message {
+	former := &ns.Status.Conditions[i]
+	if former.Status == c.Status && former.Reason == c.Reason && former.Message == c.Message {
 		return false
 	}
-	if was.Status == c.Status {
-		c.LastTransitionTime = was.LastTransitionTime
+	if former.Status == c.Status {
+		c.LastTransitionTime = former.LastTransitionTime
 	}
-	*was = c
+	*former = c
 	return true
 }

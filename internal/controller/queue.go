@@ -16,7 +16,7 @@ import (
 // key is what a controller syncs: in most cases an object, by its namespace and name.
 type key struct {
 	// of distinguishes the keys of a controller that syncs different things; empty for most.
-	of              string
+	task            string
 	namespace, name string
 }
 
@@ -30,8 +30,8 @@ func (k key) String() string {
 
 // item is a key of a controller.
 type item struct {
-	of  *controller
-	key key
+	controller *controller
+	key        key
 }
 
 // queue has the keys that are to be synced before a write returns. The writes of a sync add to the same queue,
@@ -49,7 +49,7 @@ type queue struct {
 // item: otherwise the sync would not come to an end if each of these writes differed from the one before,
 // because admission changes them or because they report an error whose text is never the same.
 func (q *queue) add(i item) {
-	if q.queued[i] || q.syncing == i && !i.of.resyncs {
+	if q.queued[i] || q.syncing == i && !i.controller.resyncs {
 		return
 	}
 	if q.queued == nil {
@@ -79,7 +79,7 @@ type queueKey struct{}
 // Controllers are the controllers of a server.
 type Controllers struct {
 	server *Server
-	all    []*controller // in the order of the table
+	list   []*controller // in the order of the table
 	byName map[Name]*controller
 	// following has, by resource, what follows its changes, in the order of the table; the resources that are not in it
 	// are followed by others only.
@@ -90,8 +90,8 @@ type Controllers struct {
 
 // subscription is a controller that follows a kind.
 type subscription struct {
-	of      *controller
-	follows followed
+	controller *controller
+	follows    followed
 }
 
 // New makes the controllers of a server. Close ends them.
@@ -109,7 +109,7 @@ func New(s *Server, acting Acting) *Controllers {
 // Act has further controllers act from now on. When it returns, they have synced what there is.
 func (cs *Controllers) Act(ctx context.Context, names Acting) error {
 	q := &queue{}
-	for _, c := range cs.all {
+	for _, c := range cs.list {
 		idle, replaced := c.idle.Load(), c.replaced.Load()
 		if !names[c.name] || !idle && !replaced {
 			continue
@@ -146,11 +146,11 @@ func (cs *Controllers) Acts(name Name) bool { return !cs.byName[name].idle.Load(
 
 // add adds a controller after the others.
 func (cs *Controllers) add(c *controller) {
-	cs.all = append(cs.all, c)
+	cs.list = append(cs.list, c)
 	cs.byName[c.name] = c
 	for _, f := range c.follows {
-		if of := f.kind.resource(); f.kind != anyKind && cs.following[of] == nil {
-			cs.following[of] = cs.others[:len(cs.others):len(cs.others)]
+		if resource := f.kind.resource(); f.kind != anyKind && cs.following[resource] == nil {
+			cs.following[resource] = cs.others[:len(cs.others):len(cs.others)]
 		}
 	}
 	for _, f := range c.follows {
@@ -160,8 +160,8 @@ func (cs *Controllers) add(c *controller) {
 			continue
 		}
 		cs.others = append(cs.others, one)
-		for of := range cs.following {
-			cs.following[of] = append(cs.following[of], one)
+		for resource := range cs.following {
+			cs.following[resource] = append(cs.following[resource], one)
 		}
 	}
 }
@@ -182,9 +182,9 @@ func (cs *Controllers) ended() error {
 // Inherit copies what other controllers have seen. The store was forked from that of the others, at the given
 // revision.
 func (cs *Controllers) Inherit(from *Controllers, revision int64) {
-	for _, c := range cs.all {
-		if was := from.byName[c.name]; c.inherit != nil && !c.idle.Load() && !was.idle.Load() {
-			c.inherit(was, revision)
+	for _, c := range cs.list {
+		if former := from.byName[c.name]; c.inherit != nil && !c.idle.Load() && !former.idle.Load() {
+			c.inherit(former, revision)
 		}
 	}
 }
@@ -212,15 +212,15 @@ func (cs *Controllers) enqueue(ctx context.Context, q *queue, c write.Commit) {
 		to = cs.others
 	}
 	s := &step{controllers: cs, server: cs.server, queue: q, ctx: ctx}
-	of := change{Commit: c, server: cs.server}
+	changed := change{Commit: c, server: cs.server}
 	for _, one := range to {
-		if one.of.rests() {
+		if one.controller.rests() {
 			continue
 		}
-		s.of, of.kind = one.of, one.follows.kind
-		err := one.follows.concerns(s, of)
+		s.controller, changed.kind = one.controller, one.follows.kind
+		err := one.follows.concerns(s, changed)
 		if err != nil && !errors.Is(err, errNotServed) && !errors.Is(err, store.ErrClosed) {
-			cs.server.Report(string(one.of.name), c.Record.Key, err)
+			cs.server.Report(string(one.controller.name), c.Record.Key, err)
 		}
 	}
 }
@@ -228,7 +228,7 @@ func (cs *Controllers) enqueue(ctx context.Context, q *queue, c write.Commit) {
 // Begin syncs what controllers have to sync in a new cluster.
 func (cs *Controllers) Begin(ctx context.Context) error {
 	q := &queue{}
-	for _, c := range cs.all {
+	for _, c := range cs.list {
 		if c.rests() {
 			continue
 		}
@@ -244,7 +244,7 @@ func (cs *Controllers) Begin(ctx context.Context) error {
 // had begun.
 func (cs *Controllers) Resume(ctx context.Context, revision int64) error {
 	q := &queue{}
-	for _, c := range cs.all {
+	for _, c := range cs.list {
 		if c.rests() {
 			continue
 		}
@@ -286,7 +286,7 @@ func (cs *Controllers) Sync(ctx context.Context, name Name, namespace, object st
 }
 
 func (cs *Controllers) step(ctx context.Context, q *queue, c *controller) *step {
-	return &step{controllers: cs, server: cs.server, queue: q, ctx: ctx, of: c}
+	return &step{controllers: cs, server: cs.server, queue: q, ctx: ctx, controller: c}
 }
 
 // work syncs all keys of a queue, and those that the syncs add.
@@ -297,7 +297,7 @@ func (cs *Controllers) work(ctx context.Context, q *queue) {
 	ctx = context.WithValue(ctx, queueKey{}, q)
 	for len(q.items) > 0 {
 		next := q.next()
-		if q.refused[next] || next.of.rests() {
+		if q.refused[next] || next.controller.rests() {
 			continue
 		}
 		err := cs.sync(ctx, q, next)
@@ -305,7 +305,7 @@ func (cs *Controllers) work(ctx context.Context, q *queue) {
 			return
 		}
 		if err != nil {
-			cs.server.Report(string(next.of.name), next.key.String(), err)
+			cs.server.Report(string(next.controller.name), next.key.String(), err)
 		}
 	}
 }
@@ -326,9 +326,9 @@ func (cs *Controllers) sync(ctx context.Context, q *queue, i item) error {
 		if err := cs.ended(); err != nil {
 			return err
 		}
-		s := cs.step(ctx, q, i.of)
+		s := cs.step(ctx, q, i.controller)
 		s.key = i.key
-		err := i.of.sync(s, i.key)
+		err := i.controller.sync(s, i.key)
 		if errors.Is(err, errNotServed) {
 			err = nil
 		}
@@ -346,8 +346,8 @@ func (cs *Controllers) sync(ctx context.Context, q *queue, i item) error {
 }
 
 // syncAt sets an alarm that syncs a key at a later time.
-func (cs *Controllers) syncAt(i item, at time.Time) {
-	cs.alarms.set(i, cs.server.now(), at, func(ctx context.Context) {
+func (cs *Controllers) syncAt(i item, due time.Time) {
+	cs.alarms.set(i, cs.server.now(), due, func(ctx context.Context) {
 		q := &queue{}
 		q.add(i)
 		cs.work(ctx, q)

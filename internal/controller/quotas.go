@@ -19,10 +19,10 @@ var QuotaController = ServiceAccount("resourcequota-controller")
 // measurer measures quotas: a *quota.Quotas.
 type measurer interface {
 	Measure(rq *corev1.ResourceQuota) (changed bool, again time.Time, err error)
-	MarkExact(of store.Record)
-	IsExact(of store.Record) bool
+	MarkExact(quota store.Record)
+	IsExact(quota store.Record) bool
 	Forget(key string)
-	Later(c write.Commit) (keys []string, at time.Time)
+	Later(c write.Commit) (keys []string, due time.Time)
 	Affected(c write.Commit) ([]string, error)
 }
 
@@ -46,7 +46,7 @@ func resourceQuotas() *controller {
 					s.server.Quotas.Forget(c.Record.Key)
 				case limits(c.Record.Value) != limits(c.Previous.Value):
 					s.enqueue(k)
-				case s.queue.syncing != item{s.of, k} && !s.server.Quotas.IsExact(c.Record): // the controller has not written it
+				case s.queue.syncing != item{s.controller, k} && !s.server.Quotas.IsExact(c.Record): // the controller has not written it
 					s.enqueueAt(k, s.now().Add(quotaResync))
 				}
 				return nil
@@ -113,7 +113,7 @@ func syncQuota(s *step, k key) error {
 	if err != nil {
 		return err
 	}
-	was, err := revisionOf(rq)
+	former, err := revisionOf(rq)
 	if err != nil {
 		return err
 	}
@@ -123,17 +123,17 @@ func syncQuota(s *step, k key) error {
 			return err
 		}
 	}
-	is, err := s.record(v.Resource, k.namespace, k.name)
+	current, err := s.record(v.Resource, k.namespace, k.name)
 	if err != nil || measured != nil {
 		return errors.Join(err, measured)
 	}
 	// If the status has changed, this must have been the only write since the quota was read. If it
 	// has not, the quota must be the one that was read: objects that are created or removed
 	// meanwhile change it.
-	if changed && s.server.Records.Revision() != began+1 || !changed && is.Revision != was {
+	if changed && s.server.Records.Revision() != began+1 || !changed && current.Revision != former {
 		return errConflict
 	}
-	s.server.Quotas.MarkExact(is)
+	s.server.Quotas.MarkExact(current)
 	if !again.IsZero() {
 		s.by(again)
 	}

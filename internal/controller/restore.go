@@ -49,7 +49,7 @@ func syncInitialObject(s *step, k key) error {
 	if i < 0 {
 		return nil
 	}
-	v := s.of.identity.Version(res)
+	v := s.controller.identity.Version(res)
 	obj, err := v.Codec.DecodeStored(records[i])
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func syncInitialObject(s *step, k key) error {
 			return resource.Decoded{Object: obj.DeepCopyObject()}, nil
 		},
 	}})
-	if err != nil || !serviceCIDRs.is(res) {
+	if err != nil || !serviceCIDRs.matches(res) {
 		return err
 	}
 	// The server says itself that its range is ready.

@@ -28,7 +28,7 @@ func rootCA() *controller {
 		identity: ServiceAccount("root-ca-cert-publisher"),
 		follows: []followed{
 			{kind: namespaces, begins: true, concerns: func(s *step, c change) error {
-				ns, err := is[*corev1.Namespace](c)
+				ns, err := after[*corev1.Namespace](c)
 				if err == nil && ns != nil && (c.created() || ns.Status.Phase == corev1.NamespaceActive) {
 					s.enqueue(key{name: ns.Name})
 				}

@@ -27,7 +27,7 @@ import (
 type step struct {
 	controllers *Controllers
 	server      *Server
-	of          *controller
+	controller  *controller
 	key         key
 	queue       *queue
 	ctx         context.Context
@@ -51,18 +51,18 @@ func (s *step) by(t time.Time) {
 // enqueue has the controller sync keys, after those that are in the queue already.
 func (s *step) enqueue(keys ...key) {
 	for _, k := range keys {
-		s.queue.add(item{s.of, k})
+		s.queue.add(item{s.controller, k})
 	}
 }
 
 // enqueueAt has the controller sync a key at a later time.
-func (s *step) enqueueAt(k key, t time.Time) { s.controllers.syncAt(item{s.of, k}, t) }
+func (s *step) enqueueAt(k key, t time.Time) { s.controllers.syncAt(item{s.controller, k}, t) }
 
 // scheduled returns the keys of the controller that are to be synced at a later time.
-func (s *step) scheduled() []key { return s.controllers.alarms.keys(s.of) }
+func (s *step) scheduled() []key { return s.controllers.alarms.keys(s.controller) }
 
 // refuse has the key not synced again before the write returns that the step follows from.
-func (s *step) refuse() { s.queue.refuse(item{s.of, s.key}) }
+func (s *step) refuse() { s.queue.refuse(item{s.controller, s.key}) }
 
 func (s *step) version(k kind) (*resource.Version, error) { return s.server.version(k) }
 
@@ -116,11 +116,11 @@ func copyOf[T runtime.Object](s *step, k kind, namespace, name string) (found T,
 }
 
 // record reads an object as it is stored. If there is none, the error is NotFound.
-func (s *step) record(of *resource.Resource, namespace, name string) (store.Record, error) {
-	key := of.Key(namespace, name)
+func (s *step) record(res *resource.Resource, namespace, name string) (store.Record, error) {
+	key := res.Key(namespace, name)
 	record, err := s.server.Records.Get(key)
 	if errors.Is(err, store.ErrNotFound) {
-		err = apierrors.NewNotFound(of.GroupResource(), name)
+		err = apierrors.NewNotFound(res.GroupResource(), name)
 	}
 	if err == nil || apierrors.IsNotFound(err) {
 		s.read = append(s.read, store.Precondition{Key: key, Revision: record.Revision})
@@ -131,13 +131,13 @@ func (s *step) record(of *resource.Resource, namespace, name string) (store.Reco
 // records reads the objects of a resource as they are stored, in a namespace or, for the empty name, in all. What
 // changes meanwhile does not stop the writes of the step: the caller sees to it that the change of each of
 // these objects enqueues the key again.
-func (s *step) records(of *resource.Resource, namespace string) ([]store.Record, error) {
-	list, err := s.server.Records.List(of.PrefixOf(namespace), store.ListOptions{})
+func (s *step) records(res *resource.Resource, namespace string) ([]store.Record, error) {
+	list, err := s.server.Records.List(res.PrefixOf(namespace), store.ListOptions{})
 	return list.Records, err
 }
 
-// all is list for a type.
-func all[T runtime.Object](s *step, k kind, namespace string, selector labels.Selector) ([]T, error) {
+// listed is list for a type.
+func listed[T runtime.Object](s *step, k kind, namespace string, selector labels.Selector) ([]T, error) {
 	objects, err := s.list(k, namespace, selector)
 	if err != nil {
 		return nil, err
@@ -235,9 +235,9 @@ func (s *step) write(verb string, v *resource.Version, namespace, name string, w
 		w.Require = s.read
 	}
 	if w.Manager == "" {
-		w.Manager = s.of.identity.manager
+		w.Manager = s.controller.identity.manager
 	}
-	result, err := s.server.Run(s.ctx, s.of.identity, verb, w)
+	result, err := s.server.Run(s.ctx, s.controller.identity, verb, w)
 	switch {
 	case errors.Is(err, write.ErrObsolete), errors.Is(err, write.ErrNotServed), write.NameIsTaken(err):
 		return fmt.Errorf("%w: %w", errConflict, err)

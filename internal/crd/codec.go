@@ -45,16 +45,16 @@ type selectableField struct {
 }
 
 func newSelectableFields(declared []apiextensions.SelectableField) ([]selectableField, error) {
-	var all []selectableField
+	var fields []selectableField
 	for _, f := range declared {
 		path := jsonpath.New("selectableField")
 		path.AllowMissingKeys(true)
 		if err := path.Parse("{" + f.JSONPath + "}"); err != nil {
 			return nil, fmt.Errorf("selectable field %s: %w", f.JSONPath, err)
 		}
-		all = append(all, selectableField{strings.TrimPrefix(f.JSONPath, "."), path, plainPath(f.JSONPath)})
+		fields = append(fields, selectableField{strings.TrimPrefix(f.JSONPath, "."), path, plainPath(f.JSONPath)})
 	}
-	return all, nil
+	return fields, nil
 }
 
 // New implements resource.Codec.

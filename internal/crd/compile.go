@@ -85,7 +85,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 	}
 
 	preserve := crd.Spec.PreserveUnknownFields != nil && *crd.Spec.PreserveUnknownFields
-	all := shared{
+	common := shared{
 		outside:    outside,
 		schemas:    make(map[string]*compiledSchema, len(crd.Spec.Versions)),
 		identities: make(map[string]string, len(crd.Spec.Versions)),
@@ -104,18 +104,18 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 			props = validation.OpenAPIV3Schema
 		}
 		id := ids[v.Name]
-		if all.schemas[v.Name], err = cachedSchema(id, props, preserve); err != nil {
+		if common.schemas[v.Name], err = cachedSchema(id, props, preserve); err != nil {
 			return nil, fmt.Errorf("version %s: %w", v.Name, err)
 		}
-		all.identities[v.Name] = v.Name + "/" + hex.EncodeToString(id[:16])
+		common.identities[v.Name] = v.Name + "/" + hex.EncodeToString(id[:16])
 	}
 
 	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter {
-		all.webhook = newConversionWebhook(record.Value, r.GroupResource(), outside)
+		common.webhook = newConversionWebhook(record.Value, r.GroupResource(), outside)
 		r.Custom.CallsOut, r.Custom.Unusable = true, !hasValidBundle(c)
 	}
 	for _, v := range crd.Spec.Versions {
-		compiledVersion, err := compileVersion(r, crd, v, all)
+		compiledVersion, err := compileVersion(r, crd, v, common)
 		if err != nil {
 			return nil, fmt.Errorf("version %s: %w", v.Name, err)
 		}
@@ -160,7 +160,7 @@ type shared struct {
 	webhook    *conversionWebhook // converts objects; nil: there is none
 }
 
-func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion, all shared) (*resource.Version, error) {
+func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefinition, v apiextensions.CustomResourceDefinitionVersion, common shared) (*resource.Version, error) {
 	kind := schema.GroupVersionKind{Group: r.Group, Version: v.Name, Kind: r.Names.Kind}
 	subresources, err := apiextensions.GetSubresourcesForVersion(crd, v.Name)
 	if err != nil {
@@ -180,27 +180,27 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 	}
 	strategy := customStrategy{
 		ObjectTyper: crdserverscheme.NewUnstructuredObjectTyper(), NameGenerator: names.SimpleNameGenerator,
-		kind: kind, namespaced: r.Namespaced, schema: all.schemas[v.Name],
+		kind: kind, namespaced: r.Namespaced, schema: common.schemas[v.Name],
 	}
 	c := &codec{
-		kind: kind, namespaced: r.Namespaced, preserve: all.preserve, schemas: all.schemas, identities: all.identities, selectable: selectable,
-		webhook: all.webhook,
+		kind: kind, namespaced: r.Namespaced, preserve: common.preserve, schemas: common.schemas, identities: common.identities, selectable: selectable,
+		webhook: common.webhook,
 	}
-	if all.webhook != nil {
-		c.conversions = resource.NewConversions(crd.Generation, r.Custom.Definition.Revision, all.outside.formerly(r, v.Name))
+	if common.webhook != nil {
+		c.conversions = resource.NewConversions(crd.Generation, r.Custom.Definition.Revision, common.outside.formerly(r, v.Name))
 	}
 	out := &resource.Version{
-		Resource: r, Name: v.Name, Served: v.Served, Priority: Priority, Identity: all.identities[v.Name],
+		Resource: r, Name: v.Name, Served: v.Served, Priority: Priority, Identity: common.identities[v.Name],
 		Codec:       c,
 		Conversions: c.conversions,
 		Patches:     resource.Patches{Merge: c.MergePatch},
 		Serializer:  serializer{},
 		Tables:      resource.Tables{Convertor: table, ReadCells: table.ReadCells},
-		OpenAPI:     publish(all.definition, v.Name),
-		Types:       all.types,
+		OpenAPI:     publish(common.definition, v.Name),
+		Types:       common.types,
 		Subresource: map[string]*resource.Subresource{},
 		Exceptions: resource.Exceptions{
-			MayHaveItems: all.preserve || all.schemas[v.Name].mayHave("items"), Uncompiled: all.schemas[v.Name].uncompiled,
+			MayHaveItems: common.preserve || common.schemas[v.Name].mayHave("items"), Uncompiled: common.schemas[v.Name].uncompiled,
 		},
 	}
 	if v.Deprecated {
@@ -213,7 +213,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 			status := customStatus{strategy}
 			out.Subresource["status"] = &resource.Subresource{
 				Strategy: status, Informed: status.inform, Verbs: []string{"get", "patch", "update"},
-				FieldManager: newCustomFields(all.types, c, "status", resetByVersion(crd, "metadata", "spec")),
+				FieldManager: newCustomFields(common.types, c, "status", resetByVersion(crd, "metadata", "spec")),
 			}
 		}
 	}
@@ -226,7 +226,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		}
 		out.Subresource["scale"] = &resource.Subresource{
 			Strategy: strategy, Verbs: []string{"get", "patch", "update"},
-			Informed:     func(of resource.Informed) registryrest.RESTUpdateStrategy { return strategy.inform(of) },
+			Informed:     func(informed resource.Informed) registryrest.RESTUpdateStrategy { return strategy.inform(informed) },
 			FieldManager: scaleFields(),
 			Projection:   &scale{view: view, kind: kind, paths: strategy.scale, owners: replicaPaths(crd)},
 		}
@@ -235,7 +235,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 	if strategy.hasStatus {
 		reset[kind.GroupVersion().String()] = []string{"status"}
 	}
-	out.FieldManager = newCustomFields(all.types, c, "", reset)
+	out.FieldManager = newCustomFields(common.types, c, "", reset)
 	return out, nil
 }
 

@@ -22,16 +22,16 @@ import (
 // status.
 func SetCondition(crd *apiextensions.CustomResourceDefinition, now metav1.Time, c apiextensions.CustomResourceDefinitionCondition) {
 	c.LastTransitionTime = now
-	was := apiextensions.FindCRDCondition(crd, c.Type)
-	if was == nil {
+	former := apiextensions.FindCRDCondition(crd, c.Type)
+	if former == nil {
 		crd.Status.Conditions = append(crd.Status.Conditions, c)
 		return
 	}
-	if was.Status == c.Status && !was.LastTransitionTime.IsZero() {
-		c.LastTransitionTime = was.LastTransitionTime
+	if former.Status == c.Status && !former.LastTransitionTime.IsZero() {
+		c.LastTransitionTime = former.LastTransitionTime
 	}
-	c.ObservedGeneration = was.ObservedGeneration
-	*was = c
+	c.ObservedGeneration = former.ObservedGeneration
+	*former = c
 }
 
 // SetConditions brings the status of a definition up to date with its spec and with the

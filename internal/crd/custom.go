@@ -48,20 +48,20 @@ type customStrategy struct {
 }
 
 // inform returns the strategy for one write.
-func (s customStrategy) inform(of resource.Informed) resource.Strategy {
-	s.informed = &of
+func (s customStrategy) inform(informed resource.Informed) resource.Strategy {
+	s.informed = &informed
 	return s
 }
 
 // facts returns the facts about a new object, or an update of another object, and
 // records it for later stages. It checks only what no fact covers yet.
-func (s customStrategy) facts(u, was *unstructured.Unstructured) schema.Result {
+func (s customStrategy) facts(u, former *unstructured.Unstructured) schema.Result {
 	walk := schema.Walk{Check: requiredFacts}
 	if s.informed != nil {
 		walk.Verified, walk.LikeVerified = *s.informed.Facts, s.informed.Was
 	}
-	if was != nil {
-		walk.Like = was.Object
+	if former != nil {
+		walk.Like = former.Object
 	}
 	found := s.schema.node.Normalize(u.Object, walk)
 	if s.informed != nil {
@@ -82,15 +82,15 @@ func (s customStrategy) PrepareForCreate(_ context.Context, obj runtime.Object) 
 }
 
 func (s customStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
-	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
+	u, former := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
 	if s.hasStatus {
-		take(u.Object, was.Object, "status")
+		take(u.Object, former.Object, "status")
 		if s.informed != nil {
 			s.statusIs(s.informed.Was.Status)
 		}
 	}
-	if !json.EqualExcept("metadata", u.Object, was.Object) {
-		u.SetGeneration(was.GetGeneration() + 1)
+	if !json.EqualExcept("metadata", u.Object, former.Object) {
+		u.SetGeneration(former.GetGeneration() + 1)
 	}
 }
 
@@ -122,32 +122,32 @@ func (s customStrategy) Validate(ctx context.Context, obj runtime.Object) field.
 }
 
 func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
-	facts := s.facts(u, was).Facts
+	u, former := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
+	facts := s.facts(u, former).Facts
 	var ratchet *common.CorrelatedObject
 	if !facts.Has(schema.Valid) {
-		ratchet = s.correlate(u, was)
+		ratchet = s.correlate(u, former)
 	}
 	errs := s.validateType(u)
 	if len(errs) == 0 {
-		if !s.metadataIsValid(u, was) {
-			errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
+		if !s.metadataIsValid(u, former) {
+			errs = append(errs, s.validateMetadataUpdate(ctx, u, former)...)
 		}
 		if !facts.Has(schema.Valid) {
-			errs = append(errs, validation.ValidateCustomResourceUpdate(nil, u.Object, was.Object, s.schema.validator, s.ratcheting(ratchet)...)...)
+			errs = append(errs, validation.ValidateCustomResourceUpdate(nil, u.Object, former.Object, s.schema.validator, s.ratcheting(ratchet)...)...)
 		}
 		errs = append(errs, s.validateScale(u, true)...)
 	}
 	errs = append(errs, s.validateEmbedded(ctx, u, facts)...)
-	errs = append(errs, s.validateListsUpdate(u, was, facts)...)
-	return append(errs, s.validateRules(ctx, errs, u, was, ratchet)...)
+	errs = append(errs, s.validateListsUpdate(u, former, facts)...)
+	return append(errs, s.validateRules(ctx, errs, u, former, ratchet)...)
 }
 
 // correlate pairs the nodes of the new object with those of the old, so that values that
 // have not changed are not held to new rules. An object that is valid by its facts, and that
 // keeps all rules, needs no pairs.
-func (s customStrategy) correlate(u, was *unstructured.Unstructured) *common.CorrelatedObject {
-	return common.NewCorrelatedObject(u.Object, was.Object, &model.Structural{Structural: s.schema.structural})
+func (s customStrategy) correlate(u, former *unstructured.Unstructured) *common.CorrelatedObject {
+	return common.NewCorrelatedObject(u.Object, former.Object, &model.Structural{Structural: s.schema.structural})
 }
 
 // validateEmbedded validates the metadata of embedded resources.
@@ -179,12 +179,12 @@ func (s customStrategy) ratcheting(ratchet *common.CorrelatedObject, path ...str
 
 // validateListsUpdate looks for duplicates in sets and map-like lists, unless there were
 // some before.
-func (s customStrategy) validateListsUpdate(u, was *unstructured.Unstructured, facts schema.Facts) field.ErrorList {
+func (s customStrategy) validateListsUpdate(u, former *unstructured.Unstructured, facts schema.Facts) field.ErrorList {
 	if facts.Has(schema.Distinct) {
 		return nil
 	}
 	errs := s.validateLists(u)
-	if len(errs) > 0 && len(s.validateLists(was)) > 0 {
+	if len(errs) > 0 && len(s.validateLists(former)) > 0 {
 		return nil
 	}
 	return errs
@@ -192,7 +192,7 @@ func (s customStrategy) validateListsUpdate(u, was *unstructured.Unstructured, f
 
 // validateRules runs the CEL rules, unless earlier errors make their outcome
 // meaningless. The pairs of an update may be nil.
-func (s customStrategy) validateRules(ctx context.Context, soFar field.ErrorList, u, was *unstructured.Unstructured, ratchet *common.CorrelatedObject) field.ErrorList {
+func (s customStrategy) validateRules(ctx context.Context, soFar field.ErrorList, u, former *unstructured.Unstructured, ratchet *common.CorrelatedObject) field.ErrorList {
 	rules := s.schema.rules()
 	if rules == nil {
 		return nil
@@ -204,12 +204,12 @@ func (s customStrategy) validateRules(ctx context.Context, soFar field.ErrorList
 				"some validation rules were not checked because the object was invalid; correct the existing errors to complete validation")}
 		}
 	}
-	if was == nil {
+	if former == nil {
 		return rules.Validate(ctx, u.Object, nil, func() []cel.Option { return nil })
 	}
-	return rules.Validate(ctx, u.Object, was.Object, func() []cel.Option {
+	return rules.Validate(ctx, u.Object, former.Object, func() []cel.Option {
 		if ratchet == nil {
-			ratchet = s.correlate(u, was)
+			ratchet = s.correlate(u, former)
 		}
 		return []cel.Option{cel.WithRatcheting(ratchet)}
 	})
@@ -235,12 +235,12 @@ func (s customStrategy) validateMetadata(ctx context.Context, u *unstructured.Un
 		apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"), declarativeBeta())
 }
 
-func (s customStrategy) validateMetadataUpdate(ctx context.Context, u, was *unstructured.Unstructured) field.ErrorList {
+func (s customStrategy) validateMetadataUpdate(ctx context.Context, u, former *unstructured.Unstructured) field.ErrorList {
 	metadata, errs := objectMeta(u)
 	if len(errs) > 0 {
 		return errs
 	}
-	old, errs := objectMeta(was)
+	old, errs := objectMeta(former)
 	if len(errs) > 0 {
 		return errs
 	}
@@ -338,18 +338,18 @@ func finalizerWarnings(finalizers, before []string) []string {
 }
 
 // metadataIsValid is MetadataIsValid, unless the pipeline has already called it.
-func (s customStrategy) metadataIsValid(u, was *unstructured.Unstructured) bool {
-	return s.informed != nil && s.informed.ValidMetadata || s.MetadataIsValid(u, was)
+func (s customStrategy) metadataIsValid(u, former *unstructured.Unstructured) bool {
+	return s.informed != nil && s.informed.ValidMetadata || s.MetadataIsValid(u, former)
 }
 
 // MetadataIsValid is resource.Version.MetadataIsValid.
 func (s customStrategy) MetadataIsValid(obj, old runtime.Object) bool {
-	is, _ := obj.(*unstructured.Unstructured).Object["metadata"].(map[string]any)
-	var was map[string]any
+	current, _ := obj.(*unstructured.Unstructured).Object["metadata"].(map[string]any)
+	var before map[string]any
 	if u, ok := old.(*unstructured.Unstructured); ok && u != nil {
-		if was, _ = u.Object["metadata"].(map[string]any); was == nil {
+		if before, _ = u.Object["metadata"].(map[string]any); before == nil {
 			return false
 		}
 	}
-	return metadata.IsValid(is, was, s.namespaced)
+	return metadata.IsValid(current, before, s.namespaced)
 }

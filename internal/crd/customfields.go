@@ -66,20 +66,20 @@ func (c *codec) convertTree(obj map[string]any, apiVersion string) (map[string]a
 
 // Update implements resource.Fields.
 func (f *customFields) Update(current resource.Decoded, obj runtime.Object, manager string, now metav1.Time) (runtime.Object, *fields.Managed, error) {
-	live, is := current.Object.(*unstructured.Unstructured).Object, obj.(*unstructured.Unstructured).Object
+	live, wanted := current.Object.(*unstructured.Unstructured).Object, obj.(*unstructured.Unstructured).Object
 	managed, ok := current.OwnersInMap()
 	if !ok {
 		return f.upstream.Update(current, obj, manager, now)
 	}
 	e := f.engine()
-	before, ok := e.Before(is, managed)
+	before, ok := e.Before(wanted, managed)
 	if !ok {
 		return f.upstream.Update(current, obj, manager, now)
 	}
-	metadata := is["metadata"].(map[string]any) // Before has seen that it is a map
+	metadata := wanted["metadata"].(map[string]any) // Before has seen that it is a map
 	sent, had := metadata["managedFields"]
 	delete(metadata, "managedFields") // a conversion webhook is sent the new object without them
-	result := e.Update(live, is, before, manager, now.Time)
+	result := e.Update(live, wanted, before, manager, now.Time)
 	if result.Declined != "" {
 		if had {
 			metadata["managedFields"] = sent

@@ -19,8 +19,8 @@ import (
 type customStatus struct{ customStrategy }
 
 // inform returns the strategy for one write.
-func (s customStatus) inform(of resource.Informed) registryrest.RESTUpdateStrategy {
-	s.informed = &of
+func (s customStatus) inform(informed resource.Informed) registryrest.RESTUpdateStrategy {
+	s.informed = &informed
 	return s
 }
 
@@ -28,10 +28,10 @@ func (s customStatus) inform(of resource.Informed) registryrest.RESTUpdateStrate
 // else from the old object. The object shares the rest with the old one: later stages set
 // fields of its metadata, and alter nothing below them.
 func (s customStatus) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
-	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
+	u, former := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
 	sent, sentMetadata := u.Object, metadataOf(u)
-	u.Object = maps.Clone(was.Object)
-	if m := maps.Clone(metadataOf(was)); m != nil {
+	u.Object = maps.Clone(former.Object)
+	if m := maps.Clone(metadataOf(former)); m != nil {
 		u.Object["metadata"] = m
 		take(m, sentMetadata, "managedFields")
 	}
@@ -59,8 +59,8 @@ func metadataOf(u *unstructured.Unstructured) map[string]any {
 // ValidateUpdate validates the status by its schema, and the CEL rules and list types of
 // the whole object.
 func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	u, was := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
-	found := s.facts(u, was)
+	u, former := obj.(*unstructured.Unstructured), old.(*unstructured.Unstructured)
+	found := s.facts(u, former)
 	facts := found.Facts &^ schema.Valid
 	status, ok := u.Object["status"] // the schema validates nothing else
 	if !ok || found.Parts.Status.Has(schema.Valid) || s.schema.statusNode.Inspect(status, schema.Valid).Has(schema.Valid) {
@@ -68,20 +68,20 @@ func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 	}
 	var ratchet *common.CorrelatedObject
 	if !facts.Has(schema.Valid) {
-		ratchet = s.correlate(u, was)
+		ratchet = s.correlate(u, former)
 	}
 	errs := s.validateType(u)
 	if len(errs) == 0 {
-		if !s.MetadataIsValid(u, was) {
-			errs = append(errs, s.validateMetadataUpdate(ctx, u, was)...)
+		if !s.MetadataIsValid(u, former) {
+			errs = append(errs, s.validateMetadataUpdate(ctx, u, former)...)
 		}
 		if !facts.Has(schema.Valid) {
-			errs = append(errs, validation.ValidateCustomResourceUpdate(field.NewPath("status"), status, was.Object["status"], s.schema.status, s.ratcheting(ratchet, "status")...)...)
+			errs = append(errs, validation.ValidateCustomResourceUpdate(field.NewPath("status"), status, former.Object["status"], s.schema.status, s.ratcheting(ratchet, "status")...)...)
 		}
 		errs = append(errs, s.validateScale(u, false)...)
 	}
-	errs = append(errs, s.validateListsUpdate(u, was, facts)...)
-	return append(errs, s.validateRules(ctx, errs, u, was, ratchet)...)
+	errs = append(errs, s.validateListsUpdate(u, former, facts)...)
+	return append(errs, s.validateRules(ctx, errs, u, former, ratchet)...)
 }
 
 func (customStatus) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {

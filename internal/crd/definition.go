@@ -103,10 +103,10 @@ func (definitionStrategy) PrepareForCreate(_ context.Context, obj runtime.Object
 }
 
 func (definitionStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
-	crd, was := obj.(*apiextensions.CustomResourceDefinition), old.(*apiextensions.CustomResourceDefinition)
-	crd.Status = *was.Status.DeepCopy()
-	if !equality.Semantic.DeepEqual(crd.Spec, was.Spec) {
-		crd.Generation = was.Generation + 1
+	crd, former := obj.(*apiextensions.CustomResourceDefinition), old.(*apiextensions.CustomResourceDefinition)
+	crd.Status = *former.Status.DeepCopy()
+	if !equality.Semantic.DeepEqual(crd.Spec, former.Spec) {
+		crd.Generation = former.Generation + 1
 	}
 	recordStorageVersion(crd)
 }
@@ -152,8 +152,8 @@ func (definitionStrategy) WarningsOnCreate(_ context.Context, obj runtime.Object
 
 // WarningsOnUpdate leaves out warnings that the old definition would get as well.
 func (definitionStrategy) WarningsOnUpdate(_ context.Context, obj, old runtime.Object) []string {
-	spec, was := &obj.(*apiextensions.CustomResourceDefinition).Spec, &old.(*apiextensions.CustomResourceDefinition).Spec
-	before := append(formatWarnings(was), setWarnings(was)...)
+	spec, former := &obj.(*apiextensions.CustomResourceDefinition).Spec, &old.(*apiextensions.CustomResourceDefinition).Spec
+	before := append(formatWarnings(former), setWarnings(former)...)
 	return slices.DeleteFunc(append(formatWarnings(spec), setWarnings(spec)...), func(w string) bool {
 		return slices.Contains(before, w)
 	})

@@ -20,9 +20,9 @@ import (
 
 // openAPIDefinitions has the OpenAPI definitions of CustomResourceDefinitions and Scales.
 var openAPIDefinitions = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
-	all := openapi.GetOpenAPIDefinitions(resource.References())
-	older.Correct(all)
-	return all
+	definitions := openapi.GetOpenAPIDefinitions(resource.References())
+	older.Correct(definitions)
+	return definitions
 })
 
 // definitionTypes makes the types of definitions for field management.
@@ -61,16 +61,16 @@ func newDefinitionFields(kind schema.GroupVersionKind, subresource, reset string
 
 // Update implements resource.Fields.
 func (f definitionFields) Update(current resource.Decoded, obj runtime.Object, manager string, now metav1.Time) (runtime.Object, *fields.Managed, error) {
-	is, was := obj.(*apiextensions.CustomResourceDefinition), current.Object.(*apiextensions.CustomResourceDefinition)
-	shortIs, shortWas := *is, *was
+	wanted, stored := obj.(*apiextensions.CustomResourceDefinition), current.Object.(*apiextensions.CustomResourceDefinition)
+	shortIs, shortWas := *wanted, *stored
 	owners, ok := current.Owners()
 	switch {
-	case !ok || !owners.AreIn(f.kind.GroupVersion().String()) || len(is.ManagedFields) > 0 && !owners.IsList(is.ManagedFields):
+	case !ok || !owners.AreIn(f.kind.GroupVersion().String()) || len(wanted.ManagedFields) > 0 && !owners.IsList(wanted.ManagedFields):
 		// Converting the spec to another version takes all of it.
 		return f.TypedFields.Update(current, obj, manager, now)
-	case len(was.Spec.Versions) == 0 && len(is.Spec.Versions) > 0 && f.kind == kind:
-		shortIs.Spec = withoutSchemas(is.Spec)
-	case reflect.DeepEqual(is.Spec, was.Spec):
+	case len(stored.Spec.Versions) == 0 && len(wanted.Spec.Versions) > 0 && f.kind == kind:
+		shortIs.Spec = withoutSchemas(wanted.Spec)
+	case reflect.DeepEqual(wanted.Spec, stored.Spec):
 		shortIs.Spec, shortWas.Spec = apiextensions.CustomResourceDefinitionSpec{}, apiextensions.CustomResourceDefinitionSpec{}
 	default:
 		return f.TypedFields.Update(current, obj, manager, now)
@@ -80,8 +80,8 @@ func (f definitionFields) Update(current resource.Decoded, obj runtime.Object, m
 	if err != nil {
 		return nil, nil, err
 	}
-	is.ManagedFields = managed.(*apiextensions.CustomResourceDefinition).ManagedFields
-	return is, owned, nil
+	wanted.ManagedFields = managed.(*apiextensions.CustomResourceDefinition).ManagedFields
+	return wanted, owned, nil
 }
 
 // withoutSchemas returns the spec with a single version that has nothing but a name.

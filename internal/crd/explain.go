@@ -32,15 +32,15 @@ func rulesOneByOne(s *structuralschema.Structural) []oneRule {
 	if s == nil {
 		return nil
 	}
-	var all []oneRule
+	var found []oneRule
 	for n := 0; ; n++ {
 		only := s.DeepCopy()
 		k := ruleFilter{number: n}
 		k.structural(schemaRoot, only)
 		if k.node == "" {
-			return all
+			return found
 		}
-		all = append(all, oneRule{k.node, k.rule, cel.NewValidator(only, true, celconfig.PerCallLimit)})
+		found = append(found, oneRule{k.node, k.rule, cel.NewValidator(only, true, celconfig.PerCallLimit)})
 	}
 }
 
@@ -56,12 +56,12 @@ type ruleFilter struct {
 }
 
 func (k *ruleFilter) keep(node string, rules *structuralschema.ValidationExtensions) {
-	all := rules.XValidations
+	declared := rules.XValidations
 	rules.XValidations = nil
-	for i := range all {
+	for i := range declared {
 		if k.seen == k.number {
-			rules.XValidations = all[i : i+1]
-			k.node, k.rule = node, all[i].Rule
+			rules.XValidations = declared[i : i+1]
+			k.node, k.rule = node, declared[i].Rule
 		}
 		k.seen++
 	}
@@ -117,17 +117,17 @@ func (s customStrategy) explain(ctx context.Context, j *resource.Validated) {
 	if !ok {
 		return
 	}
-	was, _ := j.Old.(*unstructured.Unstructured)
+	former, _ := j.Old.(*unstructured.Unstructured)
 	if !slices.ContainsFunc(j.Refused, func(r inspect.FieldError) bool { return stopsRules[field.ErrorType(r.Type)] }) {
-		s.explainRules(ctx, j, u, was)
+		s.explainRules(ctx, j, u, former)
 	}
-	if was != nil {
-		s.explainRatcheting(ctx, j, u, was)
+	if former != nil {
+		s.explainRatcheting(ctx, j, u, former)
 	}
-	for _, of := range [][]inspect.FieldError{j.Refused, j.Ratcheted} {
-		for i := range of {
-			if of[i].Node == "" {
-				of[i].Node, of[i].Schema = s.schema.nodeOf(of[i].Path, of[i].Type)
+	for _, causes := range [][]inspect.FieldError{j.Refused, j.Ratcheted} {
+		for i := range causes {
+			if causes[i].Node == "" {
+				causes[i].Node, causes[i].Schema = s.schema.nodeOf(causes[i].Path, causes[i].Type)
 			}
 		}
 	}
@@ -140,10 +140,10 @@ var stopsRules = map[field.ErrorType]bool{
 
 // explainRules evaluates the rules one by one, and says which refuses what. They evaluate what they
 // would of an object that is new in all its parts, and so find what is ratcheted, too.
-func (s customStrategy) explainRules(ctx context.Context, j *resource.Validated, u, was *unstructured.Unstructured) {
+func (s customStrategy) explainRules(ctx context.Context, j *resource.Validated, u, former *unstructured.Unstructured) {
 	var old any
-	if was != nil {
-		old = was.Object
+	if former != nil {
+		old = former.Object
 	}
 	for _, r := range s.schema.explained() {
 		if r.validator == nil {
@@ -159,7 +159,7 @@ func (s customStrategy) explainRules(ctx context.Context, j *resource.Validated,
 				if j.Refused[i].Rule == "" {
 					j.Refused[i] = found
 				}
-			} else if was != nil {
+			} else if former != nil {
 				j.Ratcheted = append(j.Ratcheted, found)
 			}
 		}
@@ -168,14 +168,14 @@ func (s customStrategy) explainRules(ctx context.Context, j *resource.Validated,
 }
 
 // explainRatcheting says what the schema would have refused if all of the object were new.
-func (s customStrategy) explainRatcheting(_ context.Context, j *resource.Validated, u, was *unstructured.Unstructured) {
+func (s customStrategy) explainRatcheting(_ context.Context, j *resource.Validated, u, former *unstructured.Unstructured) {
 	var errs field.ErrorList
 	if j.Subresource != "status" {
 		errs = validation.ValidateCustomResource(nil, u.Object, s.schema.validator)
 	} else if status, ok := u.Object["status"]; ok {
 		errs = validation.ValidateCustomResource(field.NewPath("status"), status, s.schema.status)
 	}
-	if len(s.validateLists(was)) > 0 {
+	if len(s.validateLists(former)) > 0 {
 		errs = append(errs, s.validateLists(u)...)
 	}
 	for _, err := range errs {
@@ -192,8 +192,8 @@ func refusal(err *field.Error) inspect.FieldError {
 
 func pathOf(err *field.Error) string { return strings.TrimPrefix(err.Field, "<nil>") }
 
-func indexOf(all []inspect.FieldError, of inspect.FieldError) int {
-	return slices.IndexFunc(all, func(r inspect.FieldError) bool { return r.Path == of.Path && r.Message == of.Message })
+func indexOf(causes []inspect.FieldError, cause inspect.FieldError) int {
+	return slices.IndexFunc(causes, func(r inspect.FieldError) bool { return r.Path == cause.Path && r.Message == cause.Message })
 }
 
 // nodeOf finds the node of the schema for a field, and the part of it that is about the field alone.
@@ -202,20 +202,20 @@ func (s *compiledSchema) nodeOf(path, kind string) (node string, about json.RawM
 		return "", nil
 	}
 	node = schemaRoot
-	at, last := s.structural, s.structural
+	here, last := s.structural, s.structural
 	parent := node
 	for rest := path; rest != ""; {
-		name, below, found := step(at, &rest)
+		name, below, found := step(here, &rest)
 		if !found {
 			return "", nil
 		}
 		parent, node = node, node+name
-		last, at = at, below
+		last, here = here, below
 	}
-	if field.ErrorType(kind) == field.ErrorTypeRequired && at != s.structural {
-		node, at = parent, last
+	if field.ErrorType(kind) == field.ErrorTypeRequired && here != s.structural {
+		node, here = parent, last
 	}
-	only := *at
+	only := *here
 	only.Items, only.Properties, only.AdditionalProperties, only.XValidations = nil, nil, nil, nil
 	only.Description, only.Title = "", ""
 	text, err := json.Marshal(only.ToKubeOpenAPI())
@@ -226,7 +226,7 @@ func (s *compiledSchema) nodeOf(path, kind string) (node string, about json.RawM
 }
 
 // step takes the first field off a path, which it leaves the rest of, and goes to its node.
-func step(at *structuralschema.Structural, path *string) (name string, below *structuralschema.Structural, found bool) {
+func step(here *structuralschema.Structural, path *string) (name string, below *structuralschema.Structural, found bool) {
 	text := *path
 	if item, ok := strings.CutPrefix(text, "["); ok {
 		_, rest, closed := strings.Cut(item, "]")
@@ -234,18 +234,18 @@ func step(at *structuralschema.Structural, path *string) (name string, below *st
 			return "", nil, false
 		}
 		*path = rest
-		if at.Items != nil {
-			return ".items", at.Items, true
+		if here.Items != nil {
+			return ".items", here.Items, true
 		}
-		return valuesOf(at)
+		return valuesOf(here)
 	}
 	text = strings.TrimPrefix(text, ".")
 	// A name may have dots in it.
-	names := slices.SortedFunc(maps.Keys(at.Properties), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	names := slices.SortedFunc(maps.Keys(here.Properties), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	for _, name := range names {
 		if rest, ok := strings.CutPrefix(text, name); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
 			*path = rest
-			property := at.Properties[name]
+			property := here.Properties[name]
 			return ".properties." + name, &property, true
 		}
 	}
@@ -254,12 +254,12 @@ func step(at *structuralschema.Structural, path *string) (name string, below *st
 		end = len(text)
 	}
 	*path = text[end:]
-	return valuesOf(at)
+	return valuesOf(here)
 }
 
-func valuesOf(at *structuralschema.Structural) (string, *structuralschema.Structural, bool) {
-	if at.AdditionalProperties == nil || at.AdditionalProperties.Structural == nil {
+func valuesOf(here *structuralschema.Structural) (string, *structuralschema.Structural, bool) {
+	if here.AdditionalProperties == nil || here.AdditionalProperties.Structural == nil {
 		return "", nil, false
 	}
-	return ".additionalProperties", at.AdditionalProperties.Structural, true
+	return ".additionalProperties", here.AdditionalProperties.Structural, true
 }

@@ -36,22 +36,22 @@ func (legacyStrategy) Validate(ctx context.Context, obj runtime.Object) field.Er
 	// The metadata is validated elsewhere, but validation of an update requires a
 	// resourceVersion.
 	crd.ObjectMeta = metav1.ObjectMeta{Name: crd.Name, ResourceVersion: "1"}
-	was := &apiextensions.CustomResourceDefinition{ObjectMeta: crd.ObjectMeta}
-	was.Spec.Group, was.Spec.Names.Plural = crd.Spec.Group, crd.Spec.Names.Plural
-	loosen(was)
-	return append(errs, validation.ValidateCustomResourceDefinitionUpdate(ctx, crd, was)...)
+	former := &apiextensions.CustomResourceDefinition{ObjectMeta: crd.ObjectMeta}
+	former.Spec.Group, former.Spec.Names.Plural = crd.Spec.Group, crd.Spec.Names.Plural
+	loosen(former)
+	return append(errs, validation.ValidateCustomResourceDefinitionUpdate(ctx, crd, former)...)
 }
 
 func (legacyStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	crd, was := obj.(*apiextensions.CustomResourceDefinition), old.(*apiextensions.CustomResourceDefinition).DeepCopy()
+	crd, former := obj.(*apiextensions.CustomResourceDefinition), old.(*apiextensions.CustomResourceDefinition).DeepCopy()
 	var errs field.ErrorList
-	if !hasDefaults(&was.Spec) {
+	if !hasDefaults(&former.Spec) {
 		crd = crd.DeepCopy()
 		errs = takeDefaults(&crd.Spec)
 	}
-	loosen(was)
-	approve(was, crd)
-	return append(errs, validation.ValidateCustomResourceDefinitionUpdate(ctx, crd, was)...)
+	loosen(former)
+	approve(former, crd)
+	return append(errs, validation.ValidateCustomResourceDefinitionUpdate(ctx, crd, former)...)
 }
 
 // validateNewMetadata validates the metadata of a new definition as v1 does, except that
@@ -74,10 +74,10 @@ const approvalAnnotation = apiextensionsv1beta1.KubeAPIApprovedAnnotation
 
 // approve gives the old definition the approval of the new one, so that any value passes,
 // as in v1beta1.
-func approve(was, crd *apiextensions.CustomResourceDefinition) {
-	delete(was.Annotations, approvalAnnotation)
+func approve(former, crd *apiextensions.CustomResourceDefinition) {
+	delete(former.Annotations, approvalAnnotation)
 	if approval, ok := crd.Annotations[approvalAnnotation]; ok {
-		metav1.SetMetaDataAnnotation(&was.ObjectMeta, approvalAnnotation, approval)
+		metav1.SetMetaDataAnnotation(&former.ObjectMeta, approvalAnnotation, approval)
 	}
 }
 
@@ -85,15 +85,15 @@ func approve(was, crd *apiextensions.CustomResourceDefinition) {
 // It makes the old definition preserve unknown fields, and adds two versions: one without a
 // schema, and one with a schema that is not structural and has an unknown type. Their name
 // is not a valid name of a version.
-func loosen(was *apiextensions.CustomResourceDefinition) {
-	was.Spec.PreserveUnknownFields = ptr.To(true)
-	if shared := was.Spec.Validation; shared != nil {
-		was.Spec.Validation = nil // every version has this schema or its own
-		for i := range was.Spec.Versions {
-			was.Spec.Versions[i].Schema = shared
+func loosen(former *apiextensions.CustomResourceDefinition) {
+	former.Spec.PreserveUnknownFields = ptr.To(true)
+	if shared := former.Spec.Validation; shared != nil {
+		former.Spec.Validation = nil // every version has this schema or its own
+		for i := range former.Spec.Versions {
+			former.Spec.Versions[i].Schema = shared
 		}
 	}
-	was.Spec.Versions = append(was.Spec.Versions,
+	former.Spec.Versions = append(former.Spec.Versions,
 		apiextensions.CustomResourceDefinitionVersion{},
 		apiextensions.CustomResourceDefinitionVersion{Schema: &apiextensions.CustomResourceValidation{
 			OpenAPIV3Schema: &apiextensions.JSONSchemaProps{Type: "any"},

@@ -40,21 +40,21 @@ func (t defaultsTaker) take(s *apiextensions.JSONSchemaProps, path *field.Path, 
 		s.Default = nil
 	}
 	for name := range s.Properties {
-		of := t
+		taker := t
 		if (root || s.XEmbeddedResource) && (name == "metadata" || name == "kind" || name == "apiVersion") {
-			of.metadata = true
+			taker.metadata = true
 			if root {
-				of.reason = "in top-level " + name
+				taker.reason = "in top-level " + name
 			}
 		}
-		of.takeFrom(s.Properties, name, path.Child("properties"))
+		taker.takeFrom(s.Properties, name, path.Child("properties"))
 	}
 	if s.AdditionalProperties != nil {
-		of := t
+		taker := t
 		if t.metadata {
-			of.reason = "inside additionalProperties applying to object metadata"
+			taker.reason = "inside additionalProperties applying to object metadata"
 		}
-		of.take(s.AdditionalProperties.Schema, path.Child("additionalProperties"), false)
+		taker.take(s.AdditionalProperties.Schema, path.Child("additionalProperties"), false)
 	}
 	if s.Items != nil {
 		t.take(s.Items.Schema, path.Child("items"), false)

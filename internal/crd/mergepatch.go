@@ -14,12 +14,12 @@ import (
 // MergePatch is resource.Patches.Merge: RFC 7386 on maps, without a detour through JSON. It
 // looks only at what the patch touches.
 func (c *codec) MergePatch(current resource.Decoded, patch map[string]any, reportUnknown bool) (resource.Decoded, error) {
-	was := current.Object.(*unstructured.Unstructured).Object
-	u := &unstructured.Unstructured{Object: mergeMaps(was, patch)}
+	stored := current.Object.(*unstructured.Unstructured).Object
+	u := &unstructured.Unstructured{Object: mergeMaps(stored, patch)}
 	if _, patched := patch["metadata"]; !patched {
 		ownMetadata(u.Object)
 	}
-	found, err := c.coerce(u, coerceOptions{reportUnknown: reportUnknown, setDefaults: true, ask: requiredFacts, like: was, likeFacts: current.Facts})
+	found, err := c.coerce(u, coerceOptions{reportUnknown: reportUnknown, setDefaults: true, ask: requiredFacts, like: stored, likeFacts: current.Facts})
 	if err != nil {
 		return resource.Decoded{}, err
 	}

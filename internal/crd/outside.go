@@ -28,7 +28,7 @@ type Outside struct {
 	Former *resource.Resource
 	// Fails returns the name of the fault that strikes a call of the conversion webhook of a
 	// resource; empty: none does. Nil: no call is struck.
-	Fails func(of schema.GroupResource) (fault string)
+	Fails func(resource schema.GroupResource) (fault string)
 }
 
 // formerly returns the conversions to a version of the former resource; nil: it had none.

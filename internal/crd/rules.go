@@ -188,15 +188,15 @@ func (n *ruleNode) acceptItems(ctx context.Context, items []any, old any, budget
 	}
 	var before common.MapList // finds items by their keys
 	if n.items.readsOld {
-		was, _ := old.([]any)
-		before = common.MakeMapList(n.structural, was)
+		former, _ := old.([]any)
+		before = common.MakeMapList(n.structural, former)
 	}
 	for _, item := range items {
-		var was any
+		var counterpart any
 		if before != nil {
-			was = before.Get(item)
+			counterpart = before.Get(item)
 		}
-		if !n.items.accept(ctx, item, was, budget) {
+		if !n.items.accept(ctx, item, counterpart, budget) {
 			return false
 		}
 	}
@@ -228,15 +228,15 @@ func (n *ruleNode) keeps(ctx context.Context, value, old any, budget *int64) boo
 		case old == nil:
 			continue
 		}
-		var is ref.Val
+		var value ref.Val
 		var details *celgo.EvalDetails
 		var err error
 		if r.short {
-			is, details, err = r.program.Eval(given)
+			value, details, err = r.program.Eval(given)
 		} else {
-			is, details, err = r.program.ContextEval(ctx, given)
+			value, details, err = r.program.ContextEval(ctx, given)
 		}
-		if err != nil || is != types.True || details == nil {
+		if err != nil || value != types.True || details == nil {
 			return false
 		}
 		cost := details.ActualCost()

@@ -70,34 +70,34 @@ func nestedHasRules(n structuralschema.NestedValueValidation) bool {
 // compileRules compiles the rules of a node and of those below, to which the paths lead; nil if
 // upstream looks at none of them. Ok is false if upstream has to evaluate all objects: there is a rule
 // that does not compile, or one in allOf. The type is the node's in CEL; nil if it has none.
-func compileRules(s *structuralschema.Structural, paths *rulePaths, isRoot bool, of *apiservercel.DeclType) (n *ruleNode, ok bool) {
-	if paths.inAllOf || of == nil {
+func compileRules(s *structuralschema.Structural, paths *rulePaths, isRoot bool, typ *apiservercel.DeclType) (n *ruleNode, ok bool) {
+	if paths.inAllOf || typ == nil {
 		return nil, false
 	}
 	n = &ruleNode{structural: &celSchema{Structural: model.Structural{Structural: s}}}
 	if n.schema = n.structural; isRoot {
 		n.schema = n.structural.WithTypeAndObjectMeta()
 	}
-	if !n.compile(s, of) {
+	if !n.compile(s, typ) {
 		return nil, false
 	}
 	ok = true
-	below := func(s *structuralschema.Structural, paths *rulePaths, of *apiservercel.DeclType) *ruleNode {
+	below := func(s *structuralschema.Structural, paths *rulePaths, typ *apiservercel.DeclType) *ruleNode {
 		if paths == nil {
 			return nil
 		}
-		child, compiled := compileRules(s, paths, s.XEmbeddedResource, of)
+		child, compiled := compileRules(s, paths, s.XEmbeddedResource, typ)
 		ok = ok && compiled
 		n.readsOld = n.readsOld || child != nil && child.readsOld
 		return child
 	}
-	n.items = below(s.Items, paths.items, of.ElemType)
+	n.items = below(s.Items, paths.items, typ.ElemType)
 	if s.AdditionalProperties != nil {
-		n.values = below(s.AdditionalProperties.Structural, paths.values, of.ElemType)
+		n.values = below(s.AdditionalProperties.Structural, paths.values, typ.ElemType)
 	}
 	for name, path := range paths.properties {
 		property := s.Properties[name]
-		its, ok := typeOf(name, &property, of)
+		its, ok := typeOf(name, &property, typ)
 		if !ok {
 			continue // upstream has no rules for what has no type
 		}
@@ -113,9 +113,9 @@ func compileRules(s *structuralschema.Structural, paths *rulePaths, isRoot bool,
 
 // typeOf returns the type in CEL of a property of an object that has a type. ok is false if the
 // property does not have one.
-func typeOf(name string, property *structuralschema.Structural, of *apiservercel.DeclType) (its *apiservercel.DeclType, ok bool) {
+func typeOf(name string, property *structuralschema.Structural, parent *apiservercel.DeclType) (its *apiservercel.DeclType, ok bool) {
 	if escaped, ok := apiservercel.Escape(name); ok {
-		if f := of.Fields[escaped]; f != nil {
+		if f := parent.Fields[escaped]; f != nil {
 			return f.Type, true
 		}
 		return nil, false
@@ -126,11 +126,11 @@ func typeOf(name string, property *structuralschema.Structural, of *apiservercel
 }
 
 // compile compiles the rules of the node itself, and reports whether all of them compile.
-func (n *ruleNode) compile(s *structuralschema.Structural, of *apiservercel.DeclType) bool {
+func (n *ruleNode) compile(s *structuralschema.Structural, typ *apiservercel.DeclType) bool {
 	if len(s.XValidations) == 0 {
 		return true
 	}
-	compiled, err := cel.Compile(s, of, celconfig.PerCallLimit, environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), cel.StoredExpressionsEnvLoader())
+	compiled, err := cel.Compile(s, typ, celconfig.PerCallLimit, environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()), cel.StoredExpressionsEnvLoader())
 	if err != nil {
 		return false
 	}

@@ -20,17 +20,17 @@ type celSchema struct {
 // expand makes the schemas below.
 func (s *celSchema) expand() *celSchema {
 	s.once.Do(func() {
-		of := s.Structural.Structural
-		if of.Properties != nil {
-			s.properties = make(map[string]common.Schema, len(of.Properties))
-			for name, property := range of.Properties {
+		structural := s.Structural.Structural
+		if structural.Properties != nil {
+			s.properties = make(map[string]common.Schema, len(structural.Properties))
+			for name, property := range structural.Properties {
 				s.properties[name] = &celSchema{Structural: model.Structural{Structural: &property}}
 			}
 		}
-		if of.Items != nil {
-			s.items = &celSchema{Structural: model.Structural{Structural: of.Items}}
+		if structural.Items != nil {
+			s.items = &celSchema{Structural: model.Structural{Structural: structural.Items}}
 		}
-		if v := of.AdditionalProperties; v != nil {
+		if v := structural.AdditionalProperties; v != nil {
 			values := &celValues{StructuralOrBool: model.StructuralOrBool{StructuralOrBool: v}}
 			if v.Structural != nil {
 				values.schema = &celSchema{Structural: model.Structural{Structural: v.Structural}}

@@ -32,7 +32,7 @@ type conversionWebhook struct {
 }
 
 // newConversionWebhook returns the conversion webhook of a definition, given as JSON.
-func newConversionWebhook(definition string, of schema.GroupResource, outside Outside) *conversionWebhook {
+func newConversionWebhook(definition string, resource schema.GroupResource, outside Outside) *conversionWebhook {
 	converter := func(caller webhook.AuthenticationInfoResolver) func() (runtime.ObjectConvertor, error) {
 		return sync.OnceValues(func() (runtime.ObjectConvertor, error) {
 			var crd apiextensionsv1.CustomResourceDefinition
@@ -49,7 +49,7 @@ func newConversionWebhook(definition string, of schema.GroupResource, outside Ou
 	}
 	w := &conversionWebhook{calling: converter(outside.Anonymous()), unreached: converter(caller{outside: outside, unreached: true}), fails: func() string { return "" }}
 	if outside.Fails != nil {
-		w.fails = func() string { return outside.Fails(of) }
+		w.fails = func() string { return outside.Fails(resource) }
 	}
 	return w
 }

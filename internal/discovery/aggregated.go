@@ -153,25 +153,25 @@ func merge(list *apidiscoveryv2.APIGroupDiscoveryList, c *resource.Registry, for
 	}
 	for _, f := range foreign {
 		priorities[schema.GroupVersion{Group: f.Group, Version: f.Version.Version}] = resource.Priority{Group: f.GroupPriority, Version: f.VersionPriority}
-		at := slices.IndexFunc(list.Items, func(g apidiscoveryv2.APIGroupDiscovery) bool { return g.Name == f.Group })
-		if at < 0 {
-			at = len(list.Items)
+		index := slices.IndexFunc(list.Items, func(g apidiscoveryv2.APIGroupDiscovery) bool { return g.Name == f.Group })
+		if index < 0 {
+			index = len(list.Items)
 			list.Items = append(list.Items, apidiscoveryv2.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: f.Group}})
 		}
-		group := &list.Items[at]
+		group := &list.Items[index]
 		group.Versions = slices.DeleteFunc(group.Versions, func(v apidiscoveryv2.APIVersionDiscovery) bool { return v.Version == f.Version.Version })
 		group.Versions = append(group.Versions, f.Version)
 	}
 	place := map[string]int{}
 	for _, g := range list.Items {
-		of := func(v apidiscoveryv2.APIVersionDiscovery) resource.Priority {
+		priority := func(v apidiscoveryv2.APIVersionDiscovery) resource.Priority {
 			return priorities[schema.GroupVersion{Group: g.Name, Version: v.Version}]
 		}
 		for _, v := range g.Versions {
-			place[g.Name] = max(place[g.Name], of(v).Group)
+			place[g.Name] = max(place[g.Name], priority(v).Group)
 		}
 		slices.SortStableFunc(g.Versions, func(a, b apidiscoveryv2.APIVersionDiscovery) int {
-			return cmp.Or(cmp.Compare(of(b).Version, of(a).Version), version.CompareKubeAwareVersionStrings(b.Version, a.Version))
+			return cmp.Or(cmp.Compare(priority(b).Version, priority(a).Version), version.CompareKubeAwareVersionStrings(b.Version, a.Version))
 		})
 	}
 	slices.SortStableFunc(list.Items, func(a, b apidiscoveryv2.APIGroupDiscovery) int {
@@ -180,7 +180,7 @@ func merge(list *apidiscoveryv2.APIGroupDiscoveryList, c *resource.Registry, for
 }
 
 func aggregateResources(g *resource.Group, name string) []apidiscoveryv2.APIResourceDiscovery {
-	var all []apidiscoveryv2.APIResourceDiscovery
+	var resources []apidiscoveryv2.APIResourceDiscovery
 	for _, r := range g.Resources {
 		v := g.Published(r, name)
 		if v == nil {
@@ -199,9 +199,9 @@ func aggregateResources(g *resource.Group, name string) []apidiscoveryv2.APIReso
 				Subresource: sub, ResponseKind: responseKind(v, v.KindOf(s)), Verbs: s.Verbs,
 			})
 		}
-		all = append(all, entry)
+		resources = append(resources, entry)
 	}
-	return all
+	return resources
 }
 
 // responseKind returns a kind in the form of aggregated discovery.

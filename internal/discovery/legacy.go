@@ -109,9 +109,9 @@ func Document(c *resource.Registry, registered []*apiregistrationv1.APIService, 
 		if g := c.Group(apiregistrationv1.GroupName); g != nil {
 			list.Groups = append(list.Groups, group(g.Name, g.Versions))
 		}
-		for _, of := range helper.SortedByGroupAndVersion(registered) {
-			if name := of[0].Spec.Group; name != "" {
-				list.Groups = append(list.Groups, group(name, versions(of)))
+		for _, services := range helper.SortedByGroupAndVersion(registered) {
+			if name := services[0].Spec.Group; name != "" {
+				list.Groups = append(list.Groups, group(name, versions(services)))
 			}
 		}
 		return list
@@ -120,9 +120,9 @@ func Document(c *resource.Registry, registered []*apiregistrationv1.APIService, 
 		if g := c.Group(parts[1]); g != nil {
 			served = g.Versions
 		}
-		of := slices.DeleteFunc(slices.Clone(registered), func(a *apiregistrationv1.APIService) bool { return a.Spec.Group != parts[1] })
-		if len(of) > 0 {
-			served = versions(helper.SortedByGroupAndVersion(of)[0])
+		services := slices.DeleteFunc(slices.Clone(registered), func(a *apiregistrationv1.APIService) bool { return a.Spec.Group != parts[1] })
+		if len(services) > 0 {
+			served = versions(helper.SortedByGroupAndVersion(services)[0])
 		}
 		if len(served) == 0 {
 			return nil
@@ -136,9 +136,9 @@ func Document(c *resource.Registry, registered []*apiregistrationv1.APIService, 
 	return nil
 }
 
-func versions(of []*apiregistrationv1.APIService) []string {
-	names := make([]string, len(of))
-	for i, a := range of {
+func versions(services []*apiregistrationv1.APIService) []string {
+	names := make([]string, len(services))
+	for i, a := range services {
 		names[i] = a.Spec.Version
 	}
 	return names
@@ -182,7 +182,7 @@ func resources(g *resource.Group, name string) kruntime.Object {
 }
 
 func subresources(r *resource.Resource, v *resource.Version) []metav1.APIResource {
-	var all []metav1.APIResource
+	var resources []metav1.APIResource
 	for _, s := range v.SubresourceNames() {
 		entry := metav1.APIResource{
 			Name: r.Names.Plural + "/" + s, Namespaced: r.Namespaced, Kind: r.Names.Kind, Verbs: v.Subresource[s].Verbs,
@@ -192,9 +192,9 @@ func subresources(r *resource.Resource, v *resource.Version) []metav1.APIResourc
 		if shown.GroupVersion() != v.GroupVersion() {
 			entry.Group, entry.Version = shown.Group, shown.Version
 		}
-		all = append(all, entry)
+		resources = append(resources, entry)
 	}
-	return all
+	return resources
 }
 
 // storageVersionHash returns a hash of the storage version of a resource. Clients compare it to

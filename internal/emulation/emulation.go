@@ -47,11 +47,11 @@ var (
 )
 
 func values() map[string]string {
-	all := map[string]string{}
+	info := map[string]string{}
 	for _, name := range variables {
-		all[name] = os.Getenv(name)
+		info[name] = os.Getenv(name)
 	}
-	return all
+	return info
 }
 
 // follow makes the process as the variables say.
@@ -106,7 +106,7 @@ func Parse(text string) (*version.Version, error) {
 	if text == "" {
 		return newest, nil
 	}
-	for _, v := range all() {
+	for _, v := range emulatable() {
 		if strings.TrimPrefix(text, "v") == v.String() {
 			return v, nil
 		}
@@ -129,8 +129,8 @@ func ParseMinCompatibility(text string) (*version.Version, error) {
 	return to, nil
 }
 
-// all returns the versions, the oldest first.
-func all() (versions []*version.Version) {
+// emulatable returns the versions, the oldest first.
+func emulatable() (versions []*version.Version) {
 	for v := oldest; !v.GreaterThan(newest); v = v.AddMinor(1) {
 		versions = append(versions, v)
 	}
@@ -139,7 +139,7 @@ func all() (versions []*version.Version) {
 
 // Names returns the versions that a process can have, the oldest first, such as 1.35.
 func Names() (names []string) {
-	for _, v := range all() {
+	for _, v := range emulatable() {
 		names = append(names, v.String())
 	}
 	return names

@@ -60,11 +60,11 @@ func ParseGates(values ...string) (map[string]bool, error) {
 
 // FormatGates returns gates as ParseGates reads them, by name.
 func FormatGates(gates map[string]bool) string {
-	var all []string
+	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(gates)) {
-		all = append(all, fmt.Sprintf("%s=%t", name, gates[name]))
+		lines = append(lines, fmt.Sprintf("%s=%t", name, gates[name]))
 	}
-	return strings.Join(all, ",")
+	return strings.Join(lines, ",")
 }
 
 // setGates sets gates for the process.
@@ -82,7 +82,7 @@ func setGates(text string) error {
 
 // Change returns those gates that are different in this process. The error says which gate does not exist or cannot be changed, and why.
 func Change(gates map[string]bool) (map[string]bool, error) {
-	all, known := utilfeature.DefaultMutableFeatureGate.GetAll(), utilfeature.DefaultMutableFeatureGate.GetAllVersioned()
+	features, known := utilfeature.DefaultMutableFeatureGate.GetAll(), utilfeature.DefaultMutableFeatureGate.GetAllVersioned()
 	// Packages that are not imported add these to the gates of kube-apiserver. The gates of the process may
 	// have been added to its flags, and then nothing can be added to them or to a copy.
 	others := featuregate.NewFeatureGate()
@@ -92,7 +92,7 @@ func Change(gates map[string]bool) (map[string]bool, error) {
 	change := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(gates)) {
 		gate, value := featuregate.Feature(name), gates[name]
-		spec := all[gate] // not of those that came after the emulated version
+		spec := features[gate] // not of those that came after the emulated version
 		_, found := known[gate]
 		other, isOther := others.GetAll()[gate]
 		switch reason := whyUnsupported(gate); {

@@ -33,7 +33,7 @@ func (e *Engine) FailWebhook(ctx context.Context, host string) (fault string, er
 		r = s.Request
 	}
 	fault = e.failCall(faults.EffectFailWebhook, func(i *Injection) bool {
-		if of := i.fault.Effect.Webhook; of != "" && of != name {
+		if wanted := i.fault.Effect.Webhook; wanted != "" && wanted != name {
 			return false
 		}
 		return i.take(&r)
@@ -47,9 +47,9 @@ func (e *Engine) FailWebhook(ctx context.Context, host string) (fault string, er
 // FailConversion returns the name of the fault that strikes a call of the conversion webhook of a
 // resource; empty: none does. The caller has the call end with Unreached, and wraps the error that
 // comes of it in a CallError: a conversion knows nothing of the request that needs it.
-func (e *Engine) FailConversion(of schema.GroupResource) (fault string) {
+func (e *Engine) FailConversion(resource schema.GroupResource) (fault string) {
 	return e.failCall(faults.EffectFailConversion, func(i *Injection) bool {
-		if i.fault.Resource != "" && groupOf(&i.fault) != of {
+		if i.fault.Resource != "" && groupOf(&i.fault) != resource {
 			return false
 		}
 		i.mu.Lock()
@@ -58,9 +58,9 @@ func (e *Engine) FailConversion(of schema.GroupResource) (fault string) {
 	})
 }
 
-func (e *Engine) failCall(of faults.EffectType, strikes func(*Injection) bool) (fault string) {
+func (e *Engine) failCall(effect faults.EffectType, strikes func(*Injection) bool) (fault string) {
 	for _, i := range e.inForce() {
-		if i.fault.Effect.Type == of && strikes(i) {
+		if i.fault.Effect.Type == effect && strikes(i) {
 			i.keep()
 			return i.fault.Effect.String()
 		}

@@ -29,11 +29,11 @@ type Engine struct {
 	// never altered.
 	active atomic.Pointer[[]*Injection]
 
-	mu      sync.Mutex
-	all     []*Injection // also those that have been stopped
-	watches []*Watch     // that are running, in the order in which they began
-	begun   int64        // how many watches have begun
-	hold    *Hold        // nil: none
+	mu       sync.Mutex
+	injected []*Injection // also those that have been stopped
+	watches  []*Watch     // that are running, in the order in which they began
+	begun    int64        // how many watches have begun
+	hold     *Hold        // nil: none
 }
 
 // Inject puts a fault in force.
@@ -54,9 +54,9 @@ func (e *Engine) Inject(f faults.Fault) (*Injection, error) {
 		if e.Seed != nil {
 			seed = *e.Seed
 		}
-		i.random = rand.New(rand.NewPCG(seed, uint64(len(e.all))))
+		i.random = rand.New(rand.NewPCG(seed, uint64(len(e.injected))))
 	}
-	e.all = append(e.all, i)
+	e.injected = append(e.injected, i)
 	e.set(append(slices.Clone(e.inForce()), i))
 	if strikesWatches(&f) {
 		for _, w := range e.watches {
@@ -71,7 +71,7 @@ func (e *Engine) Inject(f faults.Fault) (*Injection, error) {
 func (e *Engine) Injections() []*Injection {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.Clone(e.all)
+	return slices.Clone(e.injected)
 }
 
 func (e *Engine) inForce() []*Injection {
@@ -162,8 +162,8 @@ func (s *Struck) happen() {
 	}
 }
 
-// is reports whether the effect on a request is of a type.
-func (s *Struck) is(t faults.EffectType) bool {
+// has reports whether the effect on a request is of a type.
+func (s *Struck) has(t faults.EffectType) bool {
 	return s != nil && s.by != nil && s.by.fault.Effect.Type == t
 }
 
@@ -190,7 +190,7 @@ func (s *Struck) Answer() error {
 
 // IsCutBefore reports whether the connection is cut before the request is carried out.
 func (s *Struck) IsCutBefore() bool {
-	if !s.is(faults.EffectCutBeforeCommit) {
+	if !s.has(faults.EffectCutBeforeCommit) {
 		return false
 	}
 	s.happen()
@@ -199,14 +199,14 @@ func (s *Struck) IsCutBefore() bool {
 
 // MayBeCutAfter reports whether the connection is cut after the request has been carried out, if it
 // succeeds. Then the caller calls CutAfter.
-func (s *Struck) MayBeCutAfter() bool { return s.is(faults.EffectCutAfterCommit) }
+func (s *Struck) MayBeCutAfter() bool { return s.has(faults.EffectCutAfterCommit) }
 
 // CutAfter says that the connection is cut.
 func (s *Struck) CutAfter() { s.happen() }
 
 // Lag returns by how many revisions a read is stale; 0: it is not.
 func (s *Struck) Lag() int64 {
-	if !s.is(faults.EffectStaleRead) {
+	if !s.has(faults.EffectStaleRead) {
 		return 0
 	}
 	return int64(s.by.fault.Effect.Count)
@@ -218,7 +218,7 @@ func (s *Struck) ReadStale() { s.happen() }
 // Refusal returns the message with which admission refuses the write, and what to call when it
 // does; empty: it does not.
 func (s *Struck) Refusal() (message string, refused func()) {
-	if !s.is(faults.EffectRefuseAdmission) {
+	if !s.has(faults.EffectRefuseAdmission) {
 		return "", nil
 	}
 	return s.by.fault.Effect.Message, s.happen

@@ -17,13 +17,13 @@ func groupOf(f *faults.Fault) schema.GroupResource { return schema.ParseGroupRes
 
 // check returns an error for fields that contradict each other.
 func check(f *faults.Fault) error {
-	of, ok := effects[f.Effect.Type]
+	effect, ok := effects[f.Effect.Type]
 	if !ok {
 		types := slices.Sorted(maps.Keys(effects))[1:] // without the zero type
 		return fmt.Errorf("there is no effect %q; the effects are %s", f.Effect.Type, strings.Trim(fmt.Sprint(types), "[]"))
 	}
-	if of.check != nil {
-		if err := of.check(f.Effect); err != nil {
+	if effect.check != nil {
+		if err := effect.check(f.Effect); err != nil {
 			return err
 		}
 	}
@@ -42,15 +42,15 @@ func check(f *faults.Fault) error {
 		return fmt.Errorf("the probability %v is not between 0 and 1", f.Probability)
 	case f.Verb != "" && !slices.Contains(allVerbs, f.Verb):
 		return fmt.Errorf("there is no verb %q; there are %s", f.Verb, strings.Join(allVerbs, ", "))
-	case f.Verb != "" && !slices.Contains(of.verbs, f.Verb):
-		return fmt.Errorf("%s cannot strike the verb %s; it strikes %s", f.Effect, f.Verb, strings.Join(of.verbs, ", "))
+	case f.Verb != "" && !slices.Contains(effect.verbs, f.Verb):
+		return fmt.Errorf("%s cannot strike the verb %s; it strikes %s", f.Effect, f.Verb, strings.Join(effect.verbs, ", "))
 	case f.Name != "" && f.Verb == "deletecollection":
 		return errors.New("a fault with the verb deletecollection cannot have a Name: the request does not name an object")
-	case f.Latency > 0 && of.strikes != requests:
+	case f.Latency > 0 && effect.strikes != requests:
 		return fmt.Errorf("a fault with %s cannot have a Latency, which delays requests", f.Effect)
 	case f.Effect.Type == faults.EffectFailConversion && (f.Verb != "" || f.Subresource != "" || f.Namespace != "" || f.Name != "" || f.User != "" || f.UserAgent != ""):
 		return errors.New("FailConversion strikes all conversions of a Resource, whichever request needs them: leave Verb, Subresource, Namespace, Name, User and UserAgent empty")
-	case of.strikes == watches && f.Subresource != "":
+	case effect.strikes == watches && f.Subresource != "":
 		return fmt.Errorf("a fault with %s cannot have a Subresource: subresources cannot be watched", f.Effect)
 	}
 	return nil
@@ -70,13 +70,13 @@ type Request struct {
 }
 
 // criterion is one field of a fault that a request must match.
-type criterion struct{ field, wanted, is string }
+type criterion struct{ field, wanted, found string }
 
 // differences returns the criteria that a request does not meet; at most two, because nobody
 // wants to know more.
 func differences(f *faults.Fault, r *Request) (missed []criterion) {
-	miss := func(field, wanted, is string) bool {
-		missed = append(missed, criterion{field, wanted, is})
+	miss := func(field, wanted, found string) bool {
+		missed = append(missed, criterion{field, wanted, found})
 		return len(missed) > 1
 	}
 	if verbs := effectOf(f).verbs; f.Verb == "" && !slices.Contains(verbs, r.Verb) || f.Verb != "" && f.Verb != r.Verb {
@@ -85,7 +85,7 @@ func differences(f *faults.Fault, r *Request) (missed []criterion) {
 		}
 	}
 	if f.Resource != "" {
-		if is := (schema.GroupResource{Group: r.Group, Resource: r.Resource}); groupOf(f) != is && miss("Resource", f.Resource, is.String()) {
+		if resource := (schema.GroupResource{Group: r.Group, Resource: r.Resource}); groupOf(f) != resource && miss("Resource", f.Resource, resource.String()) {
 			return missed
 		}
 	}

@@ -91,12 +91,12 @@ func (h *Hold) Pending() []faults.Delivery {
 	e.mu.Lock()
 	watches := slices.Clone(e.watches)
 	e.mu.Unlock()
-	var all []faults.Delivery
+	var deliveries []faults.Delivery
 	for _, w := range watches {
-		all = append(all, w.pending(h)...)
+		deliveries = append(deliveries, w.pending(h)...)
 	}
-	slices.SortStableFunc(all, func(a, b faults.Delivery) int { return cmp.Compare(a.Revision, b.Revision) })
-	return all
+	slices.SortStableFunc(deliveries, func(a, b faults.Delivery) int { return cmp.Compare(a.Revision, b.Revision) })
+	return deliveries
 }
 
 func (w *Watch) pending(h *Hold) []faults.Delivery {
@@ -110,16 +110,16 @@ func (w *Watch) pending(h *Hold) []faults.Delivery {
 	if w.hold != h || w.ended {
 		return nil // it has ended meanwhile
 	}
-	all := make([]faults.Delivery, len(w.held))
+	deliveries := make([]faults.Delivery, len(w.held))
 	for i, held := range w.held {
-		all[i] = faults.Delivery{
+		deliveries[i] = faults.Delivery{
 			Resource: schema.GroupResource{Group: w.request.Group, Resource: w.request.Resource},
 			User:     w.request.User, UserAgent: w.request.UserAgent, Watch: w.number,
 			Type: watch.EventType(held.shown.Type), Namespace: held.shown.Namespace, Name: held.shown.Name,
 			Revision: held.event.Record.Revision,
 		}
 	}
-	return all
+	return deliveries
 }
 
 // DeliverThese delivers events, each together with those that are before it in its watch, and returns how
@@ -152,20 +152,20 @@ func (h *Hold) DeliverThese(events ...faults.Delivery) (delivered int) {
 
 // Deliver delivers the first n of Pending, and returns how many that were.
 func (h *Hold) Deliver(n int) int {
-	all := h.Pending()
-	return h.DeliverThese(all[:max(0, min(n, len(all)))]...)
+	deliveries := h.Pending()
+	return h.DeliverThese(deliveries[:max(0, min(n, len(deliveries)))]...)
 }
 
 // DeliverKind delivers all that Pending has of a resource, and returns how many events that were.
 func (h *Hold) DeliverKind(resource string) int {
-	of := schema.ParseGroupResource(resource)
+	wanted := schema.ParseGroupResource(resource)
 	if validate := h.engine.Validate; validate != nil {
-		if err := validate(of, "", "watch"); err != nil {
+		if err := validate(wanted, "", "watch"); err != nil {
 			h.fail(fmt.Errorf("DeliverKind: %w", err))
 			return 0
 		}
 	}
-	return h.deliverIf(func(d faults.Delivery) bool { return d.Resource == of })
+	return h.deliverIf(func(d faults.Delivery) bool { return d.Resource == wanted })
 }
 
 // DeliverTo delivers all that Pending has for watches whose user agent begins with a text, and returns

@@ -46,10 +46,10 @@ func (i *Injection) Matched() int {
 // Stop ends the fault. Requests that it has struck already go on as they are.
 func (i *Injection) Stop() {
 	i.mu.Lock()
-	was := i.stopped
+	stopped := i.stopped
 	i.stopped = true
 	i.mu.Unlock()
-	if !was {
+	if !stopped {
 		i.engine.remove(i)
 	}
 }
@@ -67,7 +67,7 @@ func (i *Injection) Unfired() string {
 		return fmt.Sprintf("%s; requests that matched: %d", text, i.matched)
 	case i.near > 0:
 		return fmt.Sprintf("%s; no request matched; %s in one field only: the last has the %s %q", text,
-			plural(i.near, "1 request differs", "%d requests differ"), i.nearest.field, i.nearest.is)
+			plural(i.near, "1 request differs", "%d requests differ"), i.nearest.field, i.nearest.found)
 	}
 	if i.fault.Effect.Type == faults.EffectFailConversion {
 		return text + "; no conversion webhook was to be called"

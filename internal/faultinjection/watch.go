@@ -246,11 +246,11 @@ func (w *Watch) read() ([]*store.Event, error) {
 		return nil, err
 	}
 	// What comes before the change of the definition is there once the change is.
-	if was := w.last; was == 0 {
+	if former := w.last; former == 0 {
 		if err := w.readDefinition(); err != nil {
 			return nil, err
 		}
-		if w.last > was && len(events) == 0 {
+		if w.last > former && len(events) == 0 {
 			if events, err = w.Cursor.Poll(); err != nil {
 				return nil, err
 			}
@@ -346,7 +346,7 @@ func (w *Watch) release(e *store.Event) {
 }
 
 // Due returns when the next delayed event comes; ok is false if none waits.
-func (w *Watch) Due() (at time.Time, ok bool) {
+func (w *Watch) Due() (due time.Time, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.late) == 0 {

@@ -12,7 +12,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // Apply merges the configuration of a manager into a live object, and computes who owns
 // which field afterwards. If others own what the configuration would change, the error is
 // upstream's conflict.
-func (e *Engine) Apply(live, configuration map[string]any, was *Managed, manager string, force bool, now time.Time) (Result, error) {
+func (e *Engine) Apply(live, configuration map[string]any, former *Managed, manager string, force bool, now time.Time) (Result, error) {
 	p := e.pass(live, now)
 	if !e.isOne(configuration) {
 		p.decline("a configuration of another version")
@@ -26,7 +26,7 @@ func (e *Engine) Apply(live, configuration map[string]any, was *Managed, manager
 	if manager == "kubectl" && (isAnnotated(live) || isAnnotated(configuration)) {
 		p.decline("what kubectl applied by itself before")
 	}
-	entries := was.entries
+	entries := former.entries
 	if len(entries) == 0 && p.declined == "" {
 		before := e.pass(e.empty(), now)
 		entries = before.update(live, nil, "before-first-apply")
@@ -35,7 +35,7 @@ func (e *Engine) Apply(live, configuration map[string]any, was *Managed, manager
 	if p.declined != "" {
 		return Result{Declined: p.declined}, nil
 	}
-	return p.apply(configuration, entries, was, manager, force)
+	return p.apply(configuration, entries, former, manager, force)
 }
 
 func isAnnotated(obj map[string]any) bool {
@@ -45,7 +45,7 @@ func isAnnotated(obj map[string]any) bool {
 	return ok
 }
 
-func (p *pass) apply(configuration map[string]any, entries []*entry, was *Managed, manager string, force bool) (Result, error) {
+func (p *pass) apply(configuration map[string]any, entries []*entry, former *Managed, manager string, force bool) (Result, error) {
 	if manager == "" {
 		manager = "unknown"
 	}
@@ -61,7 +61,7 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 		before = entries[i].set
 	}
 	w := walk{tree: tree}
-	self.set, self.reconciled = p.Reset[p.APIVersion].of(w.own(configuration, before)), tree
+	self.set, self.reconciled = p.Reset[p.APIVersion].kept(w.own(configuration, before)), tree
 	defaulted := w.defaulted
 	obj := p.live
 	m := merged{same: true}
@@ -84,19 +84,19 @@ func (p *pass) apply(configuration map[string]any, entries []*entry, was *Manage
 	if last == nil || !defaulted && self.set.contains(last.set) {
 		main := p.compare(obj)
 		if last == nil || !main.hollow {
-			return p.applied(obj, main, m.same, entries, i, self, was, force)
+			return p.applied(obj, main, m.same, entries, i, self, former, force)
 		}
 	}
 	if p.declined == "" {
 		w := walk{tree: tree, everything: true}
-		applied := p.Reset[p.APIVersion].of(w.own(configuration, nil))
+		applied := p.Reset[p.APIVersion].kept(w.own(configuration, nil))
 		obj = w.prune(obj, last.set, ownedBy(entries, i, applied))
 		p.took(&w)
 		if obj == nil {
 			p.decline("an object of which nothing is left")
 		}
 	}
-	return p.applied(obj, p.compare(obj), false, entries, i, self, was, force)
+	return p.applied(obj, p.compare(obj), false, entries, i, self, former, force)
 }
 
 // hasOthers reports whether there are owners in other versions.
@@ -117,7 +117,7 @@ func ownedBy(entries []*entry, self int, applied *Set) *Set {
 
 // applied computes the owners after an apply. The entry of the applier is at index i; -1:
 // it does not have one yet.
-func (p *pass) applied(obj map[string]any, main *pair, same bool, entries []*entry, i int, self *entry, was *Managed, force bool) (Result, error) {
+func (p *pass) applied(obj map[string]any, main *pair, same bool, entries []*entry, i int, self *entry, former *Managed, force bool) (Result, error) {
 	if p.declined != "" {
 		return Result{Declined: p.declined}, nil
 	}
@@ -143,7 +143,7 @@ func (p *pass) applied(obj map[string]any, main *pair, same bool, entries []*ent
 		}
 	}
 	if conflicts != nil {
-		return Result{}, refusal(conflicts, len(was.entries) > 0)
+		return Result{}, refusal(conflicts, len(former.entries) > 0)
 	}
 	if self.set != nil {
 		if i >= 0 {
@@ -154,7 +154,7 @@ func (p *pass) applied(obj map[string]any, main *pair, same bool, entries []*ent
 			}
 		}
 		if !unchanged {
-			self = self.at(p.now)
+			self = self.withTime(p.now)
 		}
 		out = append(out, self)
 	}
@@ -163,6 +163,6 @@ func (p *pass) applied(obj map[string]any, main *pair, same bool, entries []*ent
 		result.Object = nil
 	}
 	slices.SortFunc(out, compareEntries)
-	result.Managed = p.managed(out, was)
+	result.Managed = p.managed(out, former)
 	return result, nil
 }

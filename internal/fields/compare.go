@@ -32,20 +32,20 @@ const (
 
 // compare compares two objects. It leaves out the fields that no manager ever owns (see
 // isServerMade).
-func (w *walk) compare(was, is map[string]any) comparison {
+func (w *walk) compare(before, after map[string]any) comparison {
 	var c collector
 	root := w.tree.place()
-	pairs(was, is, func(name string, l, r any) {
+	pairs(before, after, func(name string, l, r any) {
 		switch name {
 		case "apiVersion", "kind":
 			return
 		case "metadata":
-			at, _, ok := root.field(name, w.tree)
+			below, _, ok := root.field(name, w.tree)
 			if !ok {
 				w.decline("a field that the schema does not have")
 				return
 			}
-			c.add(fieldElement(name), w.compareMetadata(at, l, r))
+			c.add(fieldElement(name), w.compareMetadata(below, l, r))
 			return
 		}
 		w.compareField(&c, root, name, l, r)
@@ -53,17 +53,17 @@ func (w *walk) compare(was, is map[string]any) comparison {
 	return c.sets()
 }
 
-func (w *walk) compareMetadata(at place, was, is any) change {
-	l, ok1 := was.(map[string]any)
-	r, ok2 := is.(map[string]any)
-	if !ok1 && was != absent || !ok2 && is != absent {
+func (w *walk) compareMetadata(here place, before, after any) change {
+	l, ok1 := before.(map[string]any)
+	r, ok2 := after.(map[string]any)
+	if !ok1 && before != absent || !ok2 && after != absent {
 		w.decline("metadata of another type")
 		return change{}
 	}
 	var c collector
 	pairs(l, r, func(name string, l, r any) {
 		if !isServerMade(name) {
-			w.compareField(&c, at, name, l, r)
+			w.compareField(&c, here, name, l, r)
 		}
 	})
 	return change{comparison: c.sets()}
@@ -71,10 +71,10 @@ func (w *walk) compareMetadata(at place, was, is any) change {
 
 // pairs calls f for each field that one of two maps has. A value that a map does not have
 // is absent.
-func pairs(was, is map[string]any, f func(name string, l, r any)) {
+func pairs(before, after map[string]any, f func(name string, l, r any)) {
 	both := 0
-	for name, l := range was {
-		r, ok := is[name]
+	for name, l := range before {
+		r, ok := after[name]
 		if ok {
 			both++
 		} else {
@@ -82,29 +82,29 @@ func pairs(was, is map[string]any, f func(name string, l, r any)) {
 		}
 		f(name, l, r)
 	}
-	if both == len(is) {
+	if both == len(after) {
 		return
 	}
-	for name, r := range is {
-		if _, ok := was[name]; !ok {
+	for name, r := range after {
+		if _, ok := before[name]; !ok {
 			f(name, absent, r)
 		}
 	}
 }
 
 func (w *walk) compareField(c *collector, p place, name string, l, r any) {
-	at, _, ok := p.field(name, w.tree)
+	below, _, ok := p.field(name, w.tree)
 	if !ok {
 		w.decline("a field that the schema does not have")
 		return
 	}
 	// Most values are strings that have not changed.
 	if a, ok := l.(string); ok {
-		if b, ok := r.(string); ok && a == b && (at.Type == "string" || at.Type == "") {
+		if b, ok := r.(string); ok && a == b && (below.Type == "string" || below.Type == "") {
 			return
 		}
 	}
-	if ch := w.compareValue(at, l, r); ch.self != 0 || ch.comparison != (comparison{}) {
+	if ch := w.compareValue(below, l, r); ch.self != 0 || ch.comparison != (comparison{}) {
 		c.add(fieldElement(name), ch)
 	}
 }
@@ -153,43 +153,43 @@ func (w *walk) compareValue(p place, l, r any) change {
 func (w *walk) compareAs(p place, as shape, l, r any) change {
 	switch as {
 	case isMap:
-		was, _ := l.(map[string]any)
-		is, _ := r.(map[string]any)
-		if p.AtomicMap || len(was) == 0 && len(is) == 0 {
+		before, _ := l.(map[string]any)
+		after, _ := r.(map[string]any)
+		if p.AtomicMap || len(before) == 0 && len(after) == 0 {
 			return w.compareWhole(p, l, r)
 		}
-		if json.IsSameMap(was, is) { // an apply shares what it does not change
+		if json.IsSameMap(before, after) { // an apply shares what it does not change
 			w.check(p, l)
 			return change{}
 		}
 		var c collector
-		for name, l := range was {
-			r, ok := is[name]
+		for name, l := range before {
+			r, ok := after[name]
 			if !ok {
 				r = absent
 			}
 			w.compareField(&c, p, name, l, r)
 		}
-		for name, r := range is {
-			if _, ok := was[name]; !ok {
+		for name, r := range after {
+			if _, ok := before[name]; !ok {
 				w.compareField(&c, p, name, absent, r)
 			}
 		}
 		return change{c.sets(), presence(l, r)}
 	case isList:
-		was, _ := l.([]any)
-		is, ok := r.([]any)
-		if ok && len(is) == 0 && p.List != schema.Atomic {
+		before, _ := l.([]any)
+		after, ok := r.([]any)
+		if ok && len(after) == 0 && p.List != schema.Atomic {
 			w.hollow = true
 		}
-		if p.List == schema.Atomic || len(was) == 0 && len(is) == 0 {
+		if p.List == schema.Atomic || len(before) == 0 && len(after) == 0 {
 			return w.compareWhole(p, l, r)
 		}
-		if len(was) == len(is) && &was[0] == &is[0] {
+		if len(before) == len(after) && &before[0] == &after[0] {
 			w.check(p, l)
 			return change{}
 		}
-		return change{w.compareItems(p, was, is), presence(l, r)}
+		return change{w.compareItems(p, before, after), presence(l, r)}
 	}
 	return w.compareWhole(p, l, r)
 }
@@ -228,29 +228,29 @@ func (w *walk) checkInside(p place, v any) {
 	}
 }
 
-func (w *walk) compareItems(p place, was, is []any) comparison {
-	l, r := w.index(p, was), w.index(p, is)
+func (w *walk) compareItems(p place, before, after []any) comparison {
+	l, r := w.index(p, before), w.index(p, after)
 	if w.declined != "" {
 		return comparison{}
 	}
 	var c collector
-	at := p.item()
+	item := p.item()
 	places := l.match(r)
 	both := 0
-	for i, v := range was {
+	for i, v := range before {
 		other := absent
 		if places[i] >= 0 {
-			other = is[places[i]]
+			other = after[places[i]]
 			both++
 		}
-		if ch := w.compareValue(at, v, other); ch.self != 0 || ch.comparison != (comparison{}) {
+		if ch := w.compareValue(item, v, other); ch.self != 0 || ch.comparison != (comparison{}) {
 			c.add(l.element(w, i), ch)
 		}
 	}
-	if both < len(is) {
+	if both < len(after) {
 		for j, i := range r.match(l) {
 			if i < 0 {
-				c.add(r.element(w, j), w.compareValue(at, absent, is[j]))
+				c.add(r.element(w, j), w.compareValue(item, absent, after[j]))
 			}
 		}
 	}

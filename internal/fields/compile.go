@@ -133,17 +133,17 @@ func (c *compiler) fillMap(n *schema.Node, m *smdschema.Map) error {
 		n.Properties = make(map[string]*schema.Node, len(m.Fields))
 	}
 	for _, field := range m.Fields {
-		of, err := c.resolve(field.Type)
+		node, err := c.resolve(field.Type)
 		if err != nil {
 			return fmt.Errorf("field %s: %w", field.Name, err)
 		}
-		if field.Default != nil && (shapesOf(of) == isScalar || of.IntOrString) {
+		if field.Default != nil && (shapesOf(node) == isScalar || node.IntOrString) {
 			// Only the defaults of keys matter here, and they are scalars.
-			withDefault := *of
+			withDefault := *node
 			withDefault.Default = field.Default
-			of = &withDefault
+			node = &withDefault
 		}
-		n.Properties[field.Name] = of
+		n.Properties[field.Name] = node
 	}
 	if m.ElementType == (smdschema.TypeRef{}) {
 		n.Closed = true

@@ -232,8 +232,8 @@ func (e *entry) with(set *Set) *entry {
 	return &changed
 }
 
-// at returns a copy of an entry with another time.
-func (e *entry) at(time string) *entry {
+// withTime returns a copy of an entry with another time.
+func (e *entry) withTime(time string) *entry {
 	if time == e.time {
 		return e
 	}

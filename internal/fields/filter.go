@@ -7,7 +7,7 @@ import (
 // Filter leaves paths out of a set. A nil Filter leaves out nothing.
 type Filter func(*Set) *Set
 
-func (f Filter) of(s *Set) *Set {
+func (f Filter) kept(s *Set) *Set {
 	if f == nil {
 		return s
 	}

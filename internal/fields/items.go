@@ -37,11 +37,11 @@ func (w *walk) index(p place, list []any) items {
 		if !slices.IsSorted(it.names) {
 			it.names = slices.Sorted(slices.Values(it.names))
 		}
-		of := itemsOf(p.Node)
+		node := itemsOf(p.Node)
 		it.keys = make([]any, 0, len(list)*len(it.names))
 		for _, v := range list {
 			m, ok := v.(map[string]any)
-			if !ok || shapesOf(of)&isMap == 0 {
+			if !ok || shapesOf(node)&isMap == 0 {
 				w.decline("an item without keys")
 				return items{}
 			}
@@ -50,7 +50,7 @@ func (w *walk) index(p place, list []any) items {
 				v, ok := m[name]
 				if !ok {
 					v = absent
-					if n := of.Properties[name]; n != nil && n.Default != nil {
+					if n := node.Properties[name]; n != nil && n.Default != nil {
 						v, w.defaulted = n.Default, true
 					}
 				}
@@ -158,19 +158,19 @@ func (it items) find(p places, j int, other items) int {
 
 // match returns for each item the position of the item of other with the same keys, or -1.
 func (it items) match(other items) []int {
-	at := make([]int, len(it.values))
+	positions := make([]int, len(it.values))
 	few := len(other.values) <= fewItems
 	var p places
 	for i := range it.values {
-		at[i] = -1
+		positions[i] = -1
 		if i < len(other.values) && it.same(i, other, i) {
-			at[i] = i
+			positions[i] = i
 			continue
 		}
 		if few {
 			for j := range other.values {
 				if it.same(i, other, j) {
-					at[i] = j
+					positions[i] = j
 					break
 				}
 			}
@@ -179,9 +179,9 @@ func (it items) match(other items) []int {
 		if p.last == nil {
 			p = other.places()
 		}
-		at[i] = other.find(p, i, it)
+		positions[i] = other.find(p, i, it)
 	}
-	return at
+	return positions
 }
 
 // element returns the path element of an item.

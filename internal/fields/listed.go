@@ -36,20 +36,20 @@ func ParseList(list []metav1.ManagedFieldsEntry) (m *Managed, ok bool) {
 	return m, true
 }
 
-func parseListed(of *metav1.ManagedFieldsEntry) (e *entry, canonical, ok bool) {
-	e = &entry{manager: of.Manager, operation: string(of.Operation), apiVersion: of.APIVersion, subresource: of.Subresource, listed: of}
-	if e.operation != Apply && e.operation != Update || e.apiVersion == "" || of.FieldsType != "FieldsV1" || !utf8.ValidString(e.manager) {
+func parseListed(listed *metav1.ManagedFieldsEntry) (e *entry, canonical, ok bool) {
+	e = &entry{manager: listed.Manager, operation: string(listed.Operation), apiVersion: listed.APIVersion, subresource: listed.Subresource, listed: listed}
+	if e.operation != Apply && e.operation != Update || e.apiVersion == "" || listed.FieldsType != "FieldsV1" || !utf8.ValidString(e.manager) {
 		return nil, false, false
 	}
-	if of.Time != nil {
-		if e.time = of.Time.UTC().Format(time.RFC3339); of.Time.IsZero() || !metadata.IsTime(e.time) {
+	if listed.Time != nil {
+		if e.time = listed.Time.UTC().Format(time.RFC3339); listed.Time.IsZero() || !metadata.IsTime(e.time) {
 			return nil, false, false
 		}
 	}
-	if of.FieldsV1 == nil {
+	if listed.FieldsV1 == nil {
 		return e, false, true
 	}
-	raw := of.FieldsV1.GetRawBytes()
+	raw := listed.FieldsV1.GetRawBytes()
 	tree, plain := json.Decode(string(raw))
 	if !plain {
 		var v any
@@ -96,8 +96,8 @@ func (e *entry) makeListed() {
 		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(e.text),
 	}
 	if t, err := time.Parse(time.RFC3339, e.time); err == nil && e.time != "" {
-		at := metav1.NewTime(t.Local()) // as it is read
-		e.listed.Time = &at
+		local := metav1.NewTime(t.Local()) // as it is read
+		e.listed.Time = &local
 	}
 }
 

@@ -240,9 +240,9 @@ func (m *Managed) Is(tree []any) bool {
 // entries as that of these owners.
 func (m *Managed) IsTree(tree []any) bool {
 	return slices.EqualFunc(m.tree, tree, func(a, b any) bool {
-		is, ok1 := a.(map[string]any)
-		was, ok2 := b.(map[string]any)
-		return ok1 && ok2 && json.IsSameMap(is, was)
+		first, ok1 := a.(map[string]any)
+		second, ok2 := b.(map[string]any)
+		return ok1 && ok2 && json.IsSameMap(first, second)
 	})
 }
 

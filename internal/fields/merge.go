@@ -35,25 +35,25 @@ func (w *walk) mergeValue(p place, l, r any) merged {
 	}
 	switch handled(s) {
 	case isMap:
-		was, _ := l.(map[string]any)
-		is, _ := r.(map[string]any)
-		if p.AtomicMap || len(was) == 0 && len(is) == 0 {
+		before, _ := l.(map[string]any)
+		after, _ := r.(map[string]any)
+		if p.AtomicMap || len(before) == 0 && len(after) == 0 {
 			return replaced(l, r)
 		}
-		if was == nil {
-			return merged{is, false}
+		if before == nil {
+			return merged{after, false}
 		}
-		return w.mergeMaps(p, was, is)
+		return w.mergeMaps(p, before, after)
 	case isList:
-		was, _ := l.([]any)
-		is, _ := r.([]any)
-		if p.List == schema.Atomic || len(was) == 0 && len(is) == 0 {
+		before, _ := l.([]any)
+		after, _ := r.([]any)
+		if p.List == schema.Atomic || len(before) == 0 && len(after) == 0 {
 			return replaced(l, r)
 		}
-		if was == nil {
-			return merged{is, false}
+		if before == nil {
+			return merged{after, false}
 		}
-		return w.mergeLists(p, was, is)
+		return w.mergeLists(p, before, after)
 	}
 	return replaced(l, r)
 }
@@ -74,12 +74,12 @@ func (w *walk) mergeMaps(p place, live, config map[string]any) merged {
 		if !ok {
 			l = absent
 		}
-		at, _, ok := p.field(name, w.tree)
+		below, _, ok := p.field(name, w.tree)
 		if !ok {
 			w.decline("a field that the schema does not have")
 			return merged{live, true}
 		}
-		m := w.mergeValue(at, l, r)
+		m := w.mergeValue(below, l, r)
 		if m.same {
 			continue
 		}
@@ -103,7 +103,7 @@ func (w *walk) mergeLists(p place, live, config []any) merged {
 		return merged{live, true}
 	}
 	inConfig, inLive := l.match(r), r.match(l)
-	at := p.item()
+	item := p.item()
 	out := make([]any, 0, max(len(live), len(config)))
 	same := true
 	take := func(i, j int) {
@@ -114,7 +114,7 @@ func (w *walk) mergeLists(p place, live, config []any) merged {
 		case i < 0:
 			m = merged{config[j], false}
 		default:
-			m = w.mergeValue(at, live[i], config[j])
+			m = w.mergeValue(item, live[i], config[j])
 		}
 		same = same && m.same && i == len(out)
 		out = append(out, m.value)

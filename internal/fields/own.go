@@ -16,14 +16,14 @@ func (w *walk) own(obj map[string]any, like *Set) *Set {
 	root := w.tree.place()
 	b := building{like: like}
 	for name, value := range obj {
-		at, named, ok := root.field(name, w.tree)
+		field, named, ok := root.field(name, w.tree)
 		if !ok {
 			w.decline("a field that the schema does not have")
 			return nil
 		}
 		switch {
 		case w.everything:
-			w.ownField(&b, at, named, name, value)
+			w.ownField(&b, field, named, name, value)
 		case name == "apiVersion", name == "kind":
 		case name == "metadata":
 			m, ok := value.(map[string]any)
@@ -32,11 +32,11 @@ func (w *walk) own(obj map[string]any, like *Set) *Set {
 				return nil
 			}
 			previous := like.getField(name)
-			if below := w.ownFields(at, m, true, previous.under()); below != nil {
+			if below := w.ownFields(field, m, true, previous.under()); below != nil {
 				b.addField(name, previous, false, below)
 			}
 		default:
-			w.ownField(&b, at, named, name, value)
+			w.ownField(&b, field, named, name, value)
 		}
 	}
 	return b.set()
@@ -48,23 +48,23 @@ func (w *walk) ownFields(p place, m map[string]any, isMetadata bool, like *Set) 
 	}
 	b := building{like: like}
 	for name, value := range m {
-		at, named, ok := p.field(name, w.tree)
+		below, named, ok := p.field(name, w.tree)
 		if !ok {
 			w.decline("a field that the schema does not have")
 			return nil
 		}
 		if isMetadata && isServerMade(name) {
-			w.check(at, value)
+			w.check(below, value)
 			continue
 		}
-		w.ownField(&b, at, named, name, value)
+		w.ownField(&b, below, named, name, value)
 	}
 	return b.set()
 }
 
-func (w *walk) ownField(b *building, at place, named bool, name string, value any) {
+func (w *walk) ownField(b *building, here place, named bool, name string, value any) {
 	previous := b.like.getField(name)
-	member, below := w.ownValue(at, value, previous.under())
+	member, below := w.ownValue(here, value, previous.under())
 	m, isMap := value.(map[string]any)
 	member = member || !named || value == nil || isMap && len(m) == 0
 	if member || below != nil {
@@ -103,12 +103,12 @@ func (w *walk) ownItems(p place, list []any, like *Set) *Set {
 	if w.declined != "" || len(list) == 0 {
 		return nil
 	}
-	at := p.item()
+	item := p.item()
 	b := building{like: like}
 	for i, v := range list {
 		e := it.element(w, i)
 		previous := like.get(e)
-		_, below := w.ownValue(at, v, previous.under())
+		_, below := w.ownValue(item, v, previous.under())
 		b.add(e, previous, true, below)
 	}
 	return b.set()

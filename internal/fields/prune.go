@@ -14,11 +14,11 @@ import "github.com/fakecluster/fakecluster/internal/schema"
 // prune drops what the walk does not see.
 func (w *walk) prune(obj map[string]any, last, owned *Set) map[string]any {
 	root := w.tree.place()
-	all := w.withNamed(w.own(obj, nil), root)
+	mine := w.withNamed(w.own(obj, nil), root)
 	last = w.withNamed(last, root)
 	left := w.remaining(w.without(root, obj, last))
-	left = w.remaining(w.without(root, obj, difference(all, union(left, w.withNamed(owned, root)))))
-	out, _ := w.without(root, obj, intersection(difference(all, left), last)).(map[string]any)
+	left = w.remaining(w.without(root, obj, difference(mine, union(left, w.withNamed(owned, root)))))
+	out, _ := w.without(root, obj, intersection(difference(mine, left), last)).(map[string]any)
 	return out
 }
 
@@ -43,19 +43,19 @@ func (w *walk) withNamed(s *Set, p place) *Set {
 		if n.below == nil {
 			continue
 		}
-		var at place
+		var below place
 		named := false
 		if p.Node != nil {
 			shapes := shapesOf(p.Node)
 			switch {
 			case n.item == nil && shapes&isMap != 0:
-				at, named, _ = p.field(n.name(), w.tree)
+				below, named, _ = p.field(n.name(), w.tree)
 			case n.item != nil && n.item.kind == byKeys && shapes&isList != 0:
-				at = p.item()
+				below = p.item()
 			}
 		}
 		nodes[i].member = n.member || named
-		nodes[i].below = w.withNamed(n.below, at)
+		nodes[i].below = w.withNamed(n.below, below)
 	}
 	return &Set{nodes}
 }
@@ -76,8 +76,8 @@ func (w *walk) without(p place, v any, gone *Set) any {
 				out[name] = child
 			case n.member:
 			default:
-				at, _, _ := p.field(name, w.tree)
-				out[name] = w.without(at, child, n.below)
+				below, _, _ := p.field(name, w.tree)
+				out[name] = w.without(below, child, n.below)
 			}
 		}
 		if len(out) == 0 {

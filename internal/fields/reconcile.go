@@ -16,13 +16,13 @@ func (w *walk) reconcile(s *Set) *Set {
 func (w *walk) reconcileBelow(s *Set, p place) *Set {
 	var out []node
 	for i, n := range s.list() {
-		at, ok := w.placeOf(n.element, p)
+		below, ok := w.placeOf(n.element, p)
 		kept := n
 		if ok {
-			if w.isWhole(n, at) {
+			if w.isWhole(n, below) {
 				kept.member, kept.below = true, nil
-			} else if n.below != nil && w.goesBelow(at) {
-				kept.below = w.reconcileBelow(n.below, at)
+			} else if n.below != nil && w.goesBelow(below) {
+				kept.below = w.reconcileBelow(n.below, below)
 			}
 		}
 		if out == nil && (kept.member != n.member || kept.below != n.below) {
@@ -45,12 +45,12 @@ func (w *walk) placeOf(e element, p place) (place, bool) {
 		return p.item(), true
 	}
 	if e.item == nil {
-		at, _, ok := p.field(e.name(), w.tree)
-		return at, ok
+		below, _, ok := p.field(e.name(), w.tree)
+		return below, ok
 	}
 	switch {
 	case p.Additional != nil:
-		return p.at(p.Additional), true
+		return p.below(p.Additional), true
 	case p.Closed:
 		return place{}, false
 	case p.preserve, len(p.Properties) == 0 && !p.resource:
@@ -61,16 +61,16 @@ func (w *walk) placeOf(e element, p place) (place, bool) {
 
 // isWhole reports whether a node has to become a single member: its schema is atomic now, but
 // the set has members below the node.
-func (w *walk) isWhole(n node, at place) bool {
+func (w *walk) isWhole(n node, here place) bool {
 	if n.member && n.below == nil {
 		return false
 	}
-	switch handled(shapesOf(at.Node)) {
+	switch handled(shapesOf(here.Node)) {
 	case isList:
-		return at.List == schema.Atomic
+		return here.List == schema.Atomic
 	case isMap:
-		if at.AtomicMap && n.below != nil && !isFree(at) {
-			if at.Additional != nil && at.Additional.Type == "string" {
+		if here.AtomicMap && n.below != nil && !isFree(here) {
+			if here.Additional != nil && here.Additional.Type == "string" {
 				w.decline("a map of texts that became one whole")
 			}
 			return true
@@ -80,10 +80,10 @@ func (w *walk) isWhole(n node, at place) bool {
 }
 
 // goesBelow reports whether upstream looks below a place.
-func (w *walk) goesBelow(at place) bool {
-	switch handled(shapesOf(at.Node)) {
+func (w *walk) goesBelow(here place) bool {
+	switch handled(shapesOf(here.Node)) {
 	case isMap:
-		return !isFree(at)
+		return !isFree(here)
 	case isList:
 		return true
 	}

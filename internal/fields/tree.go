@@ -133,9 +133,9 @@ func (t *Tree) place() place {
 }
 
 // item returns the place of the items of a list.
-func (p place) item() place { return p.at(itemsOf(p.Node)) }
+func (p place) item() place { return p.below(itemsOf(p.Node)) }
 
-func (p place) at(n *schema.Node) place {
+func (p place) below(n *schema.Node) place {
 	if n == nil {
 		n = anything
 	}
@@ -144,18 +144,18 @@ func (p place) at(n *schema.Node) place {
 
 // field returns the place of a field. Named is true if the field has a schema of its own. Ok
 // is false if the schema does not allow the field.
-func (p place) field(name string, t *Tree) (at place, named, ok bool) {
+func (p place) field(name string, t *Tree) (below place, named, ok bool) {
 	if p.resource {
 		if n := fixed(name); n != nil {
 			return place{Node: n, preserve: t.preserve}, true, true
 		}
 	}
 	if n, ok := p.Properties[name]; ok {
-		return p.at(n), true, true
+		return p.below(n), true, true
 	}
 	switch {
 	case p.Additional != nil:
-		return p.at(p.Additional), false, true
+		return p.below(p.Additional), false, true
 	case p.Closed:
 		return place{}, false, false
 	case p.preserve, len(p.Properties) == 0 && !p.resource:

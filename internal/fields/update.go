@@ -11,15 +11,15 @@ import (
 //
 // Was has the owners before, as Before returns them. Update does not look at
 // metadata.managedFields of the objects.
-func (e *Engine) Update(live, obj map[string]any, was *Managed, manager string, now time.Time) Result {
-	if len(was.entries) == 0 && hasUID(live) {
+func (e *Engine) Update(live, obj map[string]any, former *Managed, manager string, now time.Time) Result {
+	if len(former.entries) == 0 && hasUID(live) {
 		return Result{Managed: NoManagers} // its fields are not managed yet
 	}
 	p := e.pass(live, now)
 	if !e.isOne(obj) {
 		p.decline("an object of another version")
 	}
-	return p.updated(obj, was, manager)
+	return p.updated(obj, former, manager)
 }
 
 // Views returns the live object and the new one in a version. It may leave out of both what
@@ -29,24 +29,24 @@ type Views func(apiVersion string) (live, obj map[string]any, err error)
 
 // UpdateViews is Update for objects that are not trees. The fields of the live object must
 // be managed already, or the object must be new.
-func (e *Engine) UpdateViews(views Views, was *Managed, manager string, now time.Time) Result {
+func (e *Engine) UpdateViews(views Views, former *Managed, manager string, now time.Time) Result {
 	p := e.passAt(now)
 	p.views = views
-	return p.updated(nil, was, manager)
+	return p.updated(nil, former, manager)
 }
 
-func (p *pass) updated(obj map[string]any, was *Managed, manager string) Result {
-	entries := p.update(obj, was.entries, manager)
+func (p *pass) updated(obj map[string]any, former *Managed, manager string) Result {
+	entries := p.update(obj, former.entries, manager)
 	if p.declined != "" {
 		return Result{Declined: p.declined}
 	}
-	return Result{Managed: p.managed(entries, was)}
+	return Result{Managed: p.managed(entries, former)}
 }
 
 // managed returns the Managed of these entries: the former one if the entries are the same.
-func (e *Engine) managed(entries []*entry, was *Managed) *Managed {
-	if slices.Equal(entries, was.entries) && was.isMade(e.Listed) {
-		return was
+func (e *Engine) managed(entries []*entry, former *Managed) *Managed {
+	if slices.Equal(entries, former.entries) && former.isMade(e.Listed) {
+		return former
 	}
 	return newManaged(entries, e.Listed)
 }
@@ -80,7 +80,7 @@ func (p *pass) update(obj map[string]any, entries []*entry, manager string) []*e
 		}
 		if e.isOf(self) && self.set != nil {
 			found = true
-			out = append(out, e.with(union(self.set, difference(e.set, in.removed))).at(p.now))
+			out = append(out, e.with(union(self.set, difference(e.set, in.removed))).withTime(p.now))
 			continue
 		}
 		if left := difference(difference(e.set, intersection(e.set, in.changed)), in.removed); left != nil {
@@ -127,15 +127,15 @@ func (p *pass) cap(entries []*entry) []*entry {
 			continue
 		}
 		bucket := &entry{manager: ancient, operation: Update, apiVersion: e.apiVersion}
-		at := slices.IndexFunc(entries, bucket.isOf)
-		if at < 0 {
-			if at = slices.IndexFunc(entries, first.isOf); at < 0 {
+		index := slices.IndexFunc(entries, bucket.isOf)
+		if index < 0 {
+			if index = slices.IndexFunc(entries, first.isOf); index < 0 {
 				p.decline("more updaters than there may be")
 				return nil
 			}
-			bucket.set, bucket.reconciled = entries[at].set, entries[at].reconciled
+			bucket.set, bucket.reconciled = entries[index].set, entries[index].reconciled
 		} else {
-			bucket = entries[at]
+			bucket = entries[index]
 		}
 		current := slices.IndexFunc(entries, e.isOf)
 		if current < 0 {
@@ -143,7 +143,7 @@ func (p *pass) cap(entries []*entry) []*entry {
 			return nil
 		}
 		entries = slices.Clone(entries)
-		entries[at] = bucket.with(union(entries[current].set, bucket.set)).at(e.time)
+		entries[index] = bucket.with(union(entries[current].set, bucket.set)).withTime(e.time)
 		entries = slices.Delete(entries, current, current+1)
 		left--
 	}

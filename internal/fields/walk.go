@@ -103,20 +103,20 @@ func (w *walk) check(p place, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, child := range v {
-			if at, _, ok := p.field(name, w.tree); ok {
-				w.check(at, child)
+			if below, _, ok := p.field(name, w.tree); ok {
+				w.check(below, child)
 			} else {
 				w.decline("a field that the schema does not have")
 			}
 		}
 	case []any:
-		at := p.item()
+		item := p.item()
 		if p.List != schema.Atomic {
 			w.index(p, v)
 			w.hollow = w.hollow || len(v) == 0
 		}
 		for _, child := range v {
-			w.check(at, child)
+			w.check(item, child)
 		}
 	}
 }

@@ -56,7 +56,7 @@ type run struct {
 // ownership is a program that creates objects of one kind for an owner of another.
 type ownership struct {
 	user, agent string
-	of          *resource.Resource // what it creates
+	created     *resource.Resource // what it creates
 	owner       string             // the kind of the owner
 }
 
@@ -142,11 +142,11 @@ func (f changes) trackDeletion(e *store.Event, by history.Writer) {
 		delete(f.deleted, key)
 		return
 	}
-	was, deleting := f.deleted[key]
+	former, deleting := f.deleted[key]
 	if !deleting {
-		was.time = by.Time
+		former.time = by.Time
 	}
-	f.deleted[key] = deletion{was.time, e}
+	f.deleted[key] = deletion{former.time, e}
 }
 
 // stuckDeletions lists the objects that were deleted and still exist, with what they wait for. The
@@ -156,13 +156,13 @@ func (f changes) stuckDeletions(c Source) (lines []string) {
 		return cmp.Or(f.deleted[b].time.Compare(f.deleted[a].time), strings.Compare(a, b))
 	})
 	for _, key := range keys {
-		of := c.Registry.ResourceOf(key)
-		if of == nil {
+		res := c.Registry.ResourceOf(key)
+		if res == nil {
 			continue
 		}
 		object := f.deleted[key]
 		left := gjson.Get(object.now.Record.Value, "metadata.finalizers").Array()
-		if of.Group == "" && of.Names.Plural == "namespaces" {
+		if res.Group == "" && res.Names.Plural == "namespaces" {
 			left = append(left, gjson.Get(object.now.Record.Value, "spec.finalizers").Array()...)
 		}
 		var finalizers []string
@@ -173,7 +173,7 @@ func (f changes) stuckDeletions(c Source) (lines []string) {
 		if len(finalizers) == 0 {
 			waits = "its grace period has to end: nothing runs here, and a delete with gracePeriodSeconds=0 ends it as a kubelet would"
 		}
-		line := inspect.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key)) + ": " + waits
+		line := inspect.ObjectName(res.Group, res.Names.Plural, "", res.NamespaceOf(key), res.NameOf(key)) + ": " + waits
 		if !object.time.IsZero() {
 			line = c.after(object.time) + " " + line
 		}
@@ -188,8 +188,8 @@ func (f changes) trackOwnership(registry *resource.Registry, e *store.Event, by 
 	if owner == "" {
 		return
 	}
-	if of := registry.ResourceOf(e.Record.Key); of != nil {
-		f.owned[ownership{by.User, by.UserAgent, of, owner}]++
+	if res := registry.ResourceOf(e.Record.Key); res != nil {
+		f.owned[ownership{by.User, by.UserAgent, res, owner}]++
 	}
 }
 
@@ -214,30 +214,30 @@ func (f changes) loops(c Source) (lines []string) {
 func (f changes) loop(c Source, key string) string {
 	r := f.busy[key]
 	name := key
-	of := c.Registry.ResourceOf(key)
-	if of != nil {
-		name = inspect.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key))
+	res := c.Registry.ResourceOf(key)
+	if res != nil {
+		name = inspect.ObjectName(res.Group, res.Names.Plural, "", res.NamespaceOf(key), res.NameOf(key))
 	}
 	var who []string
 	for _, by := range slices.SortedFunc(maps.Keys(r.by), func(a, b string) int { return cmp.Or(r.by[b]-r.by[a], strings.Compare(a, b)) }) {
 		who = append(who, fmt.Sprintf("%s (%d)", by, r.by[by]))
 	}
 	line := fmt.Sprintf("%s: %d writes in a row by %s", name, r.count, strings.Join(who[:min(len(who), 4)], ", "))
-	if last := lastChange(of, r.last); last != "" {
+	if last := lastChange(res, r.last); last != "" {
 		line += "; the last: " + last
 	}
 	return line
 }
 
 // lastChange describes what an event changed.
-func lastChange(of *resource.Resource, e *store.Event) string {
-	if of == nil || e == nil {
+func lastChange(res *resource.Resource, e *store.Event) string {
+	if res == nil || e == nil {
 		return ""
 	}
 	var texts [2]string
 	for i, record := range []store.Record{*e.Previous, e.Record} {
 		var err error
-		if texts[i], err = view.Text(of.Storage, record); err != nil {
+		if texts[i], err = view.Text(res.Storage, record); err != nil {
 			return ""
 		}
 	}
@@ -255,11 +255,11 @@ func (f changes) unwatched(c Source, stats inspect.Stats) (lines []string) {
 	for o, count := range f.owned {
 		name := c.clientOf(o.user, o.agent)
 		seen := watched[programOf(o.user, o.agent)]
-		if seen == nil || seen[o.of.Group+"/"+o.of.Names.Plural] {
+		if seen == nil || seen[o.created.Group+"/"+o.created.Names.Plural] {
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s has created %s for a %s, and no watch of %s came from it: if a change of one has to call the controller, write %s when you build it",
-			name, printable.Count(count, o.of.Names.Kind), o.owner, inspect.ObjectName(o.of.Group, o.of.Names.Plural, "", "", ""), owns(o.of)))
+			name, printable.Count(count, o.created.Names.Kind), o.owner, inspect.ObjectName(o.created.Group, o.created.Names.Plural, "", "", ""), owns(o.created)))
 	}
 	slices.Sort(lines)
 	return slices.Compact(lines)

@@ -40,9 +40,9 @@ func (f changes) trackChild(e *store.Event, by history.Writer, hasWriter bool) {
 		f.children[key].deleted, f.children[key].by = e, by
 	}
 	// A test often has the same client name as its controller. But controllers do not write the status of what they own.
-	if of := f.children[key]; of != nil && e.Type != store.Created && by.Request != 0 && !isOfServer(by) &&
-		(by.Subresource == "status" || programOf(by.User, by.UserAgent) != programOf(of.creator.User, of.creator.UserAgent)) {
-		of.changed = append(of.changed, by)
+	if known := f.children[key]; known != nil && e.Type != store.Created && by.Request != 0 && !isOfServer(by) &&
+		(by.Subresource == "status" || programOf(by.User, by.UserAgent) != programOf(known.creator.User, known.creator.UserAgent)) {
+		known.changed = append(known.changed, by)
 	}
 }
 
@@ -50,7 +50,7 @@ func (f changes) trackChild(e *store.Event, by history.Writer, hasWriter bool) {
 // watch is that of a cache, and does not enqueue the owner. requests are the newest first.
 func (f changes) ignoredChildren(c Source, stats inspect.Stats, requests []inspect.Request) (lines []string) {
 	type kind struct {
-		of    *resource.Resource
+		res   *resource.Resource
 		who   program
 		owner string
 	}
@@ -62,12 +62,12 @@ func (f changes) ignoredChildren(c Source, stats inspect.Stats, requests []inspe
 	watched, found, handled := watchedBy(stats), map[kind]ignored{}, map[kind]bool{}
 	for _, key := range slices.Sorted(maps.Keys(f.children)) {
 		child := f.children[key]
-		of := c.Registry.ResourceOf(key)
-		if of == nil || len(child.changed) == 0 || isOfServer(child.creator) {
+		res := c.Registry.ResourceOf(key)
+		if res == nil || len(child.changed) == 0 || isOfServer(child.creator) {
 			continue
 		}
-		k := kind{of, programOf(child.creator.User, child.creator.UserAgent), child.owner.Get("kind").Str}
-		if !watched[k.who][of.Group+"/"+of.Names.Plural] || !f.lives(c, of.NamespaceOf(key), child.owner) {
+		k := kind{res, programOf(child.creator.User, child.creator.UserAgent), child.owner.Get("kind").Str}
+		if !watched[k.who][res.Group+"/"+res.Names.Plural] || !f.lives(c, res.NamespaceOf(key), child.owner) {
 			continue
 		}
 		for _, by := range child.changed {
@@ -75,7 +75,7 @@ func (f changes) ignoredChildren(c Source, stats inspect.Stats, requests []inspe
 			i := found[k]
 			i.changes++
 			if i.last.Request < by.Request {
-				i.last, i.name = by, inspect.ObjectName("", "", "", of.NamespaceOf(key), of.NameOf(key))
+				i.last, i.name = by, inspect.ObjectName("", "", "", res.NamespaceOf(key), res.NameOf(key))
 			}
 			found[k] = i
 		}
@@ -91,8 +91,8 @@ func (f changes) ignoredChildren(c Source, stats inspect.Stats, requests []inspe
 		}
 		lines = append(lines, fmt.Sprintf("%s %s has created %s for a %s, and got %s of them by others, the last to %s by %s, and sent no request within %v: "+
 			"if such a change has to call the controller, check that it is built with %s; if it is, the controller has found nothing to do",
-			c.after(i.last.Time), c.clientOf(k.who.user, k.who.name), inspect.ObjectName(k.of.Group, k.of.Names.Plural, "", "", ""), k.owner, printable.Count(i.changes, "change"),
-			strings.TrimSpace(i.name), c.clientOf(i.last.User, i.last.UserAgent), reactionTime, owns(k.of)))
+			c.after(i.last.Time), c.clientOf(k.who.user, k.who.name), inspect.ObjectName(k.res.Group, k.res.Names.Plural, "", "", ""), k.owner, printable.Count(i.changes, "change"),
+			strings.TrimSpace(i.name), c.clientOf(i.last.User, i.last.UserAgent), reactionTime, owns(k.res)))
 	}
 	return lines
 }
@@ -126,16 +126,16 @@ var packages = map[string]string{
 
 // owns is the call of controller-runtime's builder that enqueues the owner for each event of a kind, such as
 // .Owns(&appsv1.StatefulSet{}).
-func owns(of *resource.Resource) string {
-	name, ok := packages[of.Group]
+func owns(res *resource.Resource) string {
+	name, ok := packages[res.Group]
 	if !ok {
-		name, _, _ = strings.Cut(of.Group, ".")
+		name, _, _ = strings.Cut(res.Group, ".")
 	}
 	version := ""
-	if of.Storage != nil {
-		version = of.Storage.Name
+	if res.Storage != nil {
+		version = res.Storage.Name
 	}
-	return fmt.Sprintf(".Owns(&%s%s.%s{})", strings.ReplaceAll(name, "-", ""), version, of.Names.Kind)
+	return fmt.Sprintf(".Owns(&%s%s.%s{})", strings.ReplaceAll(name, "-", ""), version, res.Names.Kind)
 }
 
 // deletedChildren lists the objects that were created for an owner and deleted, and that the program which
@@ -148,15 +148,15 @@ func (f changes) deletedChildren(c Source, stats inspect.Stats) (lines []string)
 	})
 	for _, key := range keys {
 		child := f.children[key]
-		of := c.Registry.ResourceOf(key)
-		if child.deleted == nil || child.by.Request == 0 || of == nil || isOfServer(child.by) || isOfServer(child.creator) ||
-			watched[programOf(child.creator.User, child.creator.UserAgent)] == nil || !f.lives(c, of.NamespaceOf(key), child.owner) {
+		res := c.Registry.ResourceOf(key)
+		if child.deleted == nil || child.by.Request == 0 || res == nil || isOfServer(child.by) || isOfServer(child.creator) ||
+			watched[programOf(child.creator.User, child.creator.UserAgent)] == nil || !f.lives(c, res.NamespaceOf(key), child.owner) {
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s %s of the %s %s: %s had created it, %s has deleted it; if a change of it does not call the controller, write %s",
-			c.after(child.by.Time), inspect.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(key), of.NameOf(key)),
+			c.after(child.by.Time), inspect.ObjectName(res.Group, res.Names.Plural, "", res.NamespaceOf(key), res.NameOf(key)),
 			child.owner.Get("kind").Str, child.owner.Get("name").Str,
-			c.clientOf(child.creator.User, child.creator.UserAgent), c.clientOf(child.by.User, child.by.UserAgent), owns(of)))
+			c.clientOf(child.creator.User, child.creator.UserAgent), c.clientOf(child.by.User, child.by.UserAgent), owns(res)))
 	}
 	return lines
 }
@@ -168,11 +168,11 @@ func isOfServer(by history.Writer) bool {
 
 // lives reports whether an owner exists and is not being deleted.
 func (f changes) lives(c Source, namespace string, owner gjson.Result) bool {
-	of := c.Registry.Kind(schema.FromAPIVersionAndKind(owner.Get("apiVersion").Str, owner.Get("kind").Str))
-	if of == nil {
+	res := c.Registry.Kind(schema.FromAPIVersionAndKind(owner.Get("apiVersion").Str, owner.Get("kind").Str))
+	if res == nil {
 		return false
 	}
-	key := of.Key(namespace, owner.Get("name").Str)
+	key := res.Key(namespace, owner.Get("name").Str)
 	record, err := c.Store.Get(key)
 	_, deleted := f.deleted[key]
 	return err == nil && !deleted && gjson.Get(record.Value, "metadata.uid").Str == owner.Get("uid").Str

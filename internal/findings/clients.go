@@ -21,26 +21,26 @@ func clients(stats inspect.Stats, requests []inspect.Request) (lines []string) {
 		watches map[string]int64 // events, by resource
 		verbs   map[string]int64 // requests, by verb and resource
 	}
-	all := map[string]*client{}
-	for of, counts := range stats {
-		name := shownClient(of.User, of.UserAgent)
-		c := all[name]
+	clients := map[string]*client{}
+	for counted, counts := range stats {
+		name := shownClient(counted.User, counted.UserAgent)
+		c := clients[name]
 		if c == nil {
 			c = &client{name: name, watches: map[string]int64{}, verbs: map[string]int64{}}
-			all[name] = c
+			clients[name] = c
 		}
 		c.total += counts.Requests
-		if of.Resource == "" {
+		if counted.Resource == "" {
 			continue
 		}
-		kind := inspect.ObjectName(of.Group, of.Resource, of.Subresource, "", "")
-		if of.Verb == "watch" && counts.Failures < counts.Requests {
+		kind := inspect.ObjectName(counted.Group, counted.Resource, counted.Subresource, "", "")
+		if counted.Verb == "watch" && counts.Failures < counts.Requests {
 			c.watches[kind] += counts.Events
 			continue
 		}
-		c.verbs[of.Verb+" "+kind] += counts.Requests
+		c.verbs[counted.Verb+" "+kind] += counts.Requests
 	}
-	ordered := slices.SortedFunc(maps.Values(all), func(a, b *client) int {
+	ordered := slices.SortedFunc(maps.Values(clients), func(a, b *client) int {
 		if a.total != b.total {
 			return int(b.total - a.total)
 		}

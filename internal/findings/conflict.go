@@ -36,11 +36,11 @@ func (c Source) conflict(q *inspect.Request, sameEachTime bool) string {
 // writesBetween returns who has written an object since the client read it and until it was refused, as
 // far as the history reaches.
 func (c Source) writesBetween(q *inspect.Request) (who []string) {
-	of := c.Registry.Resource(q.Group, q.Resource)
-	if of == nil || q.Name == "" {
+	res := c.Registry.Resource(q.Group, q.Resource)
+	if res == nil || q.Name == "" {
 		return nil
 	}
-	key := of.Key(q.Namespace, q.Name)
+	key := res.Key(q.Namespace, q.Name)
 	cursor, err := c.Store.Watch(key, q.Read)
 	if compacted := (*store.CompactedError)(nil); errors.As(err, &compacted) {
 		cursor, err = c.Store.Watch(key, c.Store.Oldest())

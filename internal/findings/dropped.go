@@ -39,13 +39,13 @@ func (c Source) faulted(requests []inspect.Request) []string {
 }
 
 // grouped lists texts about requests, those about the same client, verb and object together.
-func (c Source) grouped(requests []inspect.Request, of func(*inspect.Request) []string) (lines []string) {
+func (c Source) grouped(requests []inspect.Request, paths func(*inspect.Request) []string) (lines []string) {
 	type group struct{ what, text string }
 	counts, newest := map[group]int{}, map[group]*inspect.Request{}
 	var order []group
 	for i := range requests {
 		q := &requests[i]
-		for _, text := range of(q) {
+		for _, text := range paths(q) {
 			g := group{fmt.Sprintf("%s %s %s", c.client(q), verbOf(q.Verb, q.Patch), q.Object()), text}
 			if counts[g]++; counts[g] == 1 {
 				newest[g] = q

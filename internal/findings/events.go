@@ -25,13 +25,13 @@ type Event struct {
 }
 
 // EventOf returns the Event after a change; ok is false if the change is of another kind, or removes the Event.
-func EventOf(registry *resource.Registry, of *resource.Resource, e *store.Event) (is Event, ok bool) {
-	if of == nil || of.Names.Plural != "events" || of.Group != "" && of.Group != "events.k8s.io" || e.Type == store.Deleted {
-		return is, false
+func EventOf(registry *resource.Registry, res *resource.Resource, e *store.Event) (found Event, ok bool) {
+	if res == nil || res.Names.Plural != "events" || res.Group != "" && res.Group != "events.k8s.io" || e.Type == store.Deleted {
+		return found, false
 	}
-	text, err := view.Text(of.Storage, e.Record)
+	text, err := view.Text(res.Storage, e.Record)
 	if err != nil {
-		return is, false
+		return found, false
 	}
 	first := func(paths ...string) (value gjson.Result) { // the two groups call the same fields differently
 		for _, path := range paths {
@@ -45,14 +45,14 @@ func EventOf(registry *resource.Registry, of *resource.Resource, e *store.Event)
 	kind := schema.FromAPIVersionAndKind(about.Get("apiVersion").String(), about.Get("kind").String())
 	namespace, name := about.Get("namespace").String(), about.Get("name").String()
 	if resource := registry.Kind(kind); resource != nil {
-		is.Of = inspect.ObjectName(resource.Group, resource.Names.Plural, "", namespace, name)
+		found.Of = inspect.ObjectName(resource.Group, resource.Names.Plural, "", namespace, name)
 	} else {
-		is.Of = inspect.ObjectName(kind.Group, kind.Kind, "", namespace, name)
+		found.Of = inspect.ObjectName(kind.Group, kind.Kind, "", namespace, name)
 	}
-	is.Name = of.NamespaceOf(e.Record.Key) + "/" + of.NameOf(e.Record.Key)
-	is.Type, is.Reason, is.Message = first("type").String(), first("reason").String(), first("message", "note").String()
-	is.Count = first("count", "series.count", "deprecatedCount").Int()
-	return is, true
+	found.Name = res.NamespaceOf(e.Record.Key) + "/" + res.NameOf(e.Record.Key)
+	found.Type, found.Reason, found.Message = first("type").String(), first("reason").String(), first("message", "note").String()
+	found.Count = first("count", "series.count", "deprecatedCount").Int()
+	return found, true
 }
 
 // warned is a Warning Event and its last write.
@@ -63,14 +63,14 @@ type warned struct {
 
 // trackWarning records a Warning Event.
 func (f changes) trackWarning(c Source, e *store.Event, by history.Writer) {
-	if is, ok := EventOf(c.Registry, c.Registry.ResourceOf(e.Record.Key), e); ok && is.Type == "Warning" {
-		f.warned[e.Record.Key] = warned{is, by}
+	if found, ok := EventOf(c.Registry, c.Registry.ResourceOf(e.Record.Key), e); ok && found.Type == "Warning" {
+		f.warned[e.Record.Key] = warned{found, by}
 	}
 }
 
 // warningEvents lists the Warning Events, those about the same together.
 func (f changes) warningEvents(c Source) (lines []string) {
-	type text struct{ client, of, reason, message string }
+	type text struct{ client, object, reason, message string }
 	counts, last := map[text]int64{}, map[text]history.Writer{}
 	for _, w := range f.warned {
 		t := text{c.clientOf(w.by.User, w.by.UserAgent), w.event.Of, w.event.Reason, w.event.Message}
@@ -79,13 +79,13 @@ func (f changes) warningEvents(c Source) (lines []string) {
 			last[t] = w.by
 		}
 	}
-	var all []text
+	var texts []text
 	for t := range counts {
-		all = append(all, t)
+		texts = append(texts, t)
 	}
-	slices.SortFunc(all, func(a, b text) int { return cmp.Compare(last[b].Request, last[a].Request) })
-	for _, t := range all {
-		line := fmt.Sprintf("%s %s, about %s", c.after(last[t].Time), t.client, t.of)
+	slices.SortFunc(texts, func(a, b text) int { return cmp.Compare(last[b].Request, last[a].Request) })
+	for _, t := range texts {
+		line := fmt.Sprintf("%s %s, about %s", c.after(last[t].Time), t.client, t.object)
 		if counts[t] > 1 {
 			line += fmt.Sprintf(" (%d times)", counts[t])
 		}

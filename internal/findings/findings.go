@@ -139,22 +139,22 @@ func verbOf(verb, patch string) string {
 
 // panics are those of handlers and controllers, and those that the server itself met.
 func (c Source) panics(requests []inspect.Request) (lines []string) {
-	all := slices.Clone(c.Panics)
+	panics := slices.Clone(c.Panics)
 	for i := range requests {
 		if q := &requests[i]; q.Reason == history.Panicked {
-			all = append(all, inspect.Panic{Time: q.Time, Handler: fmt.Sprint("for the request ", c.client(q), " ", verbOf(q.Verb, q.Patch), " ", q.Object()), What: q.Message})
+			panics = append(panics, inspect.Panic{Time: q.Time, Handler: fmt.Sprint("for the request ", c.client(q), " ", verbOf(q.Verb, q.Patch), " ", q.Object()), What: q.Message})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b inspect.Panic) int { return b.Time.Compare(a.Time) })
+	slices.SortStableFunc(panics, func(a, b inspect.Panic) int { return b.Time.Compare(a.Time) })
 	same := func(a inspect.Panic) func(inspect.Panic) bool {
 		return func(b inspect.Panic) bool { return a.Handler == b.Handler && a.What == b.What }
 	}
-	for i, p := range all {
-		if slices.ContainsFunc(all[:i], same(p)) {
+	for i, p := range panics {
+		if slices.ContainsFunc(panics[:i], same(p)) {
 			continue // it is counted with the newest
 		}
 		times := 0
-		for _, other := range all {
+		for _, other := range panics {
 			if same(p)(other) {
 				times++
 			}
@@ -213,7 +213,7 @@ func explains(q *inspect.Request, count int) bool {
 func (c Source) refused(requests []inspect.Request, conflicts bool) (lines []string) {
 	type kind struct{ client, verb, object, message, fault string }
 	type group struct {
-		of       kind
+		kind     kind
 		first    *inspect.Request
 		count    int
 		sameRead bool // all of them were based on one revision
@@ -227,7 +227,7 @@ func (c Source) refused(requests []inspect.Request, conflicts bool) (lines []str
 		}
 		k := kind{c.client(q), verbOf(q.Verb, q.Patch), q.Object(), q.Message, q.Fault}
 		if groupOf[k] == nil {
-			groupOf[k] = &group{of: k, first: q, sameRead: true}
+			groupOf[k] = &group{kind: k, first: q, sameRead: true}
 			groups = append(groups, groupOf[k])
 		}
 		groupOf[k].count++
@@ -239,7 +239,7 @@ func (c Source) refused(requests []inspect.Request, conflicts bool) (lines []str
 	})
 	needed := map[string]bool{}
 	for _, g := range groups {
-		line := fmt.Sprintf("%s %s %s %s", c.after(g.first.Time), g.of.client, g.of.verb, g.of.object)
+		line := fmt.Sprintf("%s %s %s %s", c.after(g.first.Time), g.kind.client, g.kind.verb, g.kind.object)
 		if g.count > 1 {
 			line += fmt.Sprintf(" (%d times)", g.count)
 		}
@@ -247,14 +247,14 @@ func (c Source) refused(requests []inspect.Request, conflicts bool) (lines []str
 			line += c.conflict(g.first, g.count > 1 && g.sameRead)
 		} else {
 			line += fmt.Sprintf(": %d %s", g.first.Code, g.first.Reason)
-			if g.of.fault != "" {
-				line += " (fault: " + g.of.fault + ")"
+			if g.kind.fault != "" {
+				line += " (fault: " + g.kind.fault + ")"
 			}
 			switch {
 			case g.first.Code == 0:
 				line = strings.Replace(line, ": 0 ", ": no answer", 1)
-			case g.of.message != "":
-				line = strings.TrimSpace(line) + ": " + g.of.message
+			case g.kind.message != "":
+				line = strings.TrimSpace(line) + ": " + g.kind.message
 			case g.first.Code == 404:
 				line = strings.TrimSpace(line) + ": the cluster does not serve " + g.first.Path + c.undefined(g.first.Path)
 			}
@@ -286,21 +286,21 @@ const manyRepeats = 20
 // repeats lists the clients whose writes change nothing.
 func (c Source) repeats(stats inspect.Stats) (lines []string) {
 	type found struct {
-		of    inspect.Counted
-		count int64
+		counted inspect.Counted
+		count   int64
 	}
-	var all []found
-	for of, counts := range stats {
+	var sorted []found
+	for counted, counts := range stats {
 		if counts.Repeats >= manyRepeats {
-			all = append(all, found{of, counts.Repeats})
+			sorted = append(sorted, found{counted, counts.Repeats})
 		}
 	}
-	slices.SortFunc(all, func(a, b found) int {
-		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(fmt.Sprint(a.of), fmt.Sprint(b.of)))
+	slices.SortFunc(sorted, func(a, b found) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(fmt.Sprint(a.counted), fmt.Sprint(b.counted)))
 	})
-	for _, f := range all {
-		lines = append(lines, fmt.Sprintf("%s %s %s: %d times", c.clientOf(f.of.User, f.of.UserAgent), f.of.Verb,
-			inspect.ObjectName(f.of.Group, f.of.Resource, f.of.Subresource, "", ""), f.count))
+	for _, f := range sorted {
+		lines = append(lines, fmt.Sprintf("%s %s %s: %d times", c.clientOf(f.counted.User, f.counted.UserAgent), f.counted.Verb,
+			inspect.ObjectName(f.counted.Group, f.counted.Resource, f.counted.Subresource, "", ""), f.count))
 	}
 	return lines
 }

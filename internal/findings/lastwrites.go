@@ -27,13 +27,13 @@ func LastWrites(c Source, most int) (lines []string) {
 	}
 	for _, e := range last {
 		by, ok := c.History.Writer(e.Record.Revision)
-		of := c.Registry.ResourceOf(e.Record.Key)
-		if !ok || by.Request == 0 || of == nil {
+		res := c.Registry.ResourceOf(e.Record.Key)
+		if !ok || by.Request == 0 || res == nil {
 			continue
 		}
-		line := fmt.Sprintf("%s %s %s", c.clientOf(by.User, by.UserAgent), wordsOf(by), inspect.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(e.Record.Key), of.NameOf(e.Record.Key)))
+		line := fmt.Sprintf("%s %s %s", c.clientOf(by.User, by.UserAgent), wordsOf(by), inspect.ObjectName(res.Group, res.Names.Plural, "", res.NamespaceOf(e.Record.Key), res.NameOf(e.Record.Key)))
 		if e.Type == store.Updated {
-			if changed := lastChange(of, e); changed != "" {
+			if changed := lastChange(res, e); changed != "" {
 				line += ": " + changed
 			}
 		}

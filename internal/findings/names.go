@@ -12,8 +12,8 @@ func programOf(user, agent string) program { return program{user, inspect.Client
 // sharedNames returns the names of programs that several users run.
 func sharedNames(stats inspect.Stats) map[string]bool {
 	users, shared := map[string]string{}, map[string]bool{}
-	for of := range stats {
-		p := programOf(of.User, of.UserAgent)
+	for counted := range stats {
+		p := programOf(counted.User, counted.UserAgent)
 		if user, ok := users[p.name]; ok && user != p.user {
 			shared[p.name] = true
 		}
@@ -38,15 +38,15 @@ func (c Source) client(q *inspect.Request) string { return c.clientOf(q.User, q.
 // does not count.
 func watchedBy(stats inspect.Stats) map[program]map[string]bool {
 	watched := map[program]map[string]bool{}
-	for of, counts := range stats {
-		if of.Verb != "watch" || counts.Failures == counts.Requests {
+	for counted, counts := range stats {
+		if counted.Verb != "watch" || counts.Failures == counts.Requests {
 			continue
 		}
-		p := programOf(of.User, of.UserAgent)
+		p := programOf(counted.User, counted.UserAgent)
 		if watched[p] == nil {
 			watched[p] = map[string]bool{}
 		}
-		watched[p][of.Group+"/"+of.Resource] = true
+		watched[p][counted.Group+"/"+counted.Resource] = true
 	}
 	return watched
 }

@@ -27,9 +27,9 @@ func (c Source) repeatedReads(requests []inspect.Request, f changes) (lines []st
 	type wait struct{ client, verb, key string }
 	counts, last := map[wait]int{}, map[string]written{}
 	var order []*inspect.Request // the newest of each wait
-	of := func(q *inspect.Request) wait { return wait{c.client(q), q.Verb, c.keyRead(q)} }
+	waitOf := func(q *inspect.Request) wait { return wait{c.client(q), q.Verb, c.keyRead(q)} }
 	for i := range requests {
-		w := of(&requests[i])
+		w := waitOf(&requests[i])
 		if w.key == "" {
 			continue
 		}
@@ -44,7 +44,7 @@ func (c Source) repeatedReads(requests []inspect.Request, f changes) (lines []st
 		}
 	}
 	for _, q := range order {
-		w := of(q)
+		w := waitOf(q)
 		if counts[w] < manyReads {
 			continue
 		}
@@ -63,29 +63,29 @@ func (c Source) repeatedReads(requests []inspect.Request, f changes) (lines []st
 // keyRead returns the key of the object that a request has read, or what the keys of the objects that it
 // has listed begin with; empty: it has read nothing that is stored.
 func (c Source) keyRead(q *inspect.Request) string {
-	of := c.storedAs(q)
-	if of == nil || q.Subresource != "" && q.Subresource != "status" {
+	res := c.storedAs(q)
+	if res == nil || q.Subresource != "" && q.Subresource != "status" {
 		return ""
 	}
 	switch {
 	case q.Verb == "get" && (q.Code == 200 || q.Code == 404):
-		return of.Key(q.Namespace, q.Name)
+		return res.Key(q.Namespace, q.Name)
 	case q.Verb == "list" && q.Code == 200:
-		return of.PrefixOf(q.Namespace)
+		return res.PrefixOf(q.Namespace)
 	}
 	return ""
 }
 
 // storedAs returns the resource that stores what a request is for; nil: nothing is stored.
 func (c Source) storedAs(q *inspect.Request) *resource.Resource {
-	of := c.Registry.Resource(q.Group, q.Resource)
-	if of == nil || of.Storage == nil {
+	res := c.Registry.Resource(q.Group, q.Resource)
+	if res == nil || res.Storage == nil {
 		return nil
 	}
-	if of.Storage.Resource != nil {
-		return of.Storage.Resource
+	if res.Storage.Resource != nil {
+		return res.Storage.Resource
 	}
-	return of
+	return res
 }
 
 // lastUnder returns the last change of an object, or of those whose keys have a prefix; none if nothing
@@ -94,8 +94,8 @@ func (f changes) lastUnder(key string) (last written) {
 	if !strings.HasSuffix(key, "/") {
 		return f.last[key]
 	}
-	for of, w := range f.last {
-		if strings.HasPrefix(of, key) && (last.event == nil || w.event.Record.Revision > last.event.Record.Revision) {
+	for waiting, w := range f.last {
+		if strings.HasPrefix(waiting, key) && (last.event == nil || w.event.Record.Revision > last.event.Record.Revision) {
 			last = w
 		}
 	}
@@ -104,17 +104,17 @@ func (f changes) lastUnder(key string) (last written) {
 
 // unchanged describes since when the result of a read has not changed.
 func (c Source) unchanged(q *inspect.Request, last written) string {
-	is := "it does not exist"
+	state := "it does not exist"
 	switch {
 	case q.Verb == "list":
-		is = "nothing there has changed"
+		state = "nothing there has changed"
 	case q.Code == 200:
-		is = "it is unchanged"
+		state = "it is unchanged"
 	}
 	if last.event == nil || last.by.Request == 0 {
-		return is
+		return state
 	}
-	return fmt.Sprintf("%s since %s, %s %s", is, c.after(last.by.Time), c.clientOf(last.by.User, last.by.UserAgent), wordsOf(last.by))
+	return fmt.Sprintf("%s since %s, %s %s", state, c.after(last.by.Time), c.clientOf(last.by.User, last.by.UserAgent), wordsOf(last.by))
 }
 
 // unchangedWrites lists who has written an object since a request without changing it.
@@ -123,8 +123,8 @@ func (c Source) unchangedWrites(requests []inspect.Request, key string, since in
 	var order []string
 	for i := range requests {
 		q := &requests[i]
-		of := c.storedAs(q)
-		if !q.Repeats || q.Number <= since || of == nil || of.Key(q.Namespace, q.Name) != key {
+		res := c.storedAs(q)
+		if !q.Repeats || q.Number <= since || res == nil || res.Key(q.Namespace, q.Name) != key {
 			continue
 		}
 		who := c.client(q) + " " + wordsOf(history.Writer{Verb: q.Verb, Patch: q.Patch, Subresource: q.Subresource})

@@ -38,21 +38,21 @@ func (c Source) timestamps(requests []inspect.Request, stats inspect.Stats) (lin
 	earlier := map[writes]bool{}                                    // there was a write before last, at an earlier time
 	for i := range slices.Backward(requests) {
 		q := &requests[i]
-		of := c.storedAs(q)
-		if of == nil || !writesObjects(q.Verb) || q.Name == "" && q.Verb != "create" || !watched[programOf(q.User, q.UserAgent)][q.Group+"/"+q.Resource] {
+		res := c.storedAs(q)
+		if res == nil || !writesObjects(q.Verb) || q.Name == "" && q.Verb != "create" || !watched[programOf(q.User, q.UserAgent)][q.Group+"/"+q.Resource] {
 			continue
 		}
 		name := q.Name
 		if name == "" { // the name of a created object is in its body
 			continue
 		}
-		w := writes{programOf(q.User, q.UserAgent), of.Key(q.Namespace, name)}
+		w := writes{programOf(q.User, q.UserAgent), res.Key(q.Namespace, name)}
 		switch before := last[w]; {
 		case q.Revisions > 0:
 			earlier[w] = before != nil && (before.Time.Before(q.Time) || earlier[w])
 			last[w] = q
 		case q.Repeats && before != nil && earlier[w] && before.Time.Equal(q.Time) && !found[w]:
-			fields := c.timesWritten(of, w.key, before)
+			fields := c.timesWritten(res, w.key, before)
 			if len(fields) == 0 {
 				continue
 			}
@@ -66,7 +66,7 @@ func (c Source) timestamps(requests []inspect.Request, stats inspect.Stats) (lin
 }
 
 // timesWritten returns the fields that a write has changed, if it has set all of them to the time of the write.
-func (c Source) timesWritten(of *resource.Resource, key string, by *inspect.Request) (fields []string) {
+func (c Source) timesWritten(res *resource.Resource, key string, by *inspect.Request) (fields []string) {
 	events, err := c.Store.Watch(key, max(c.Store.Oldest(), by.Revision-1))
 	if err != nil {
 		return nil
@@ -79,18 +79,18 @@ func (c Source) timesWritten(of *resource.Resource, key string, by *inspect.Requ
 	if i < 0 || batch[i].Previous == nil || batch[i].Type != store.Updated {
 		return nil
 	}
-	was, err := view.Text(of.Storage, *batch[i].Previous)
+	before, err := view.Text(res.Storage, *batch[i].Previous)
 	if err != nil {
 		return nil
 	}
-	is, err := view.Text(of.Storage, batch[i].Record)
+	after, err := view.Text(res.Storage, batch[i].Record)
 	if err != nil {
 		return nil
 	}
-	for _, change := range history.DiffText(was, is) {
+	for _, change := range history.DiffText(before, after) {
 		text, _ := change.Is.(string)
-		at, err := time.Parse(time.RFC3339Nano, text)
-		if distance := by.Time.Sub(at); err != nil || distance < 0 || distance > time.Second {
+		stamp, err := time.Parse(time.RFC3339Nano, text)
+		if distance := by.Time.Sub(stamp); err != nil || distance < 0 || distance > time.Second {
 			return nil
 		}
 		fields = append(fields, change.Path)

@@ -24,17 +24,17 @@ type state map[workload]gjson.Result
 
 // read adds the objects of a kind.
 func (s state) read(c Source, group, kind string) {
-	of := c.Registry.Kind(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind})
-	if of == nil {
+	res := c.Registry.Kind(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind})
+	if res == nil {
 		return
 	}
-	list, err := c.Store.List(of.Prefix, store.ListOptions{})
+	list, err := c.Store.List(res.Prefix, store.ListOptions{})
 	if err != nil {
 		return
 	}
 	for _, record := range list.Records {
-		if text, err := view.Text(of.Storage, record); err == nil {
-			s[workload{group, kind, of.NamespaceOf(record.Key), of.NameOf(record.Key)}] = gjson.Parse(text)
+		if text, err := view.Text(res.Storage, record); err == nil {
+			s[workload{group, kind, res.NamespaceOf(record.Key), res.NameOf(record.Key)}] = gjson.Parse(text)
 		}
 	}
 }
@@ -42,69 +42,69 @@ func (s state) read(c Source, group, kind string) {
 // ownerOf returns the object that a Pod belongs to: a Deployment and not its ReplicaSet. A Pod without an owner that is read
 // belongs to itself.
 func (s state) ownerOf(pod workload) workload {
-	of := pod
+	key := pod
 	for range 3 { // owners may be in a circle
-		ref := s[of].Get(`metadata.ownerReferences.#(controller==true)`)
+		ref := s[key].Get(`metadata.ownerReferences.#(controller==true)`)
 		group, _, _ := strings.Cut(ref.Get("apiVersion").Str, "/")
-		owner := workload{group, ref.Get("kind").Str, of.namespace, ref.Get("name").Str}
-		if !s[owner].Exists() || owner == of {
-			return of
+		owner := workload{group, ref.Get("kind").Str, key.namespace, ref.Get("name").Str}
+		if !s[owner].Exists() || owner == key {
+			return key
 		}
-		of = owner
+		key = owner
 	}
-	return of
+	return key
 }
 
 // unavailable lists the workloads, Pods and claims that are not what they should become, with the reason. Pods of one workload
 // with the same reason are one line. It reads what controllers, a scheduler and kubelets have written, so that there is
 // nothing to list where none of them acts.
 func (f changes) unavailable(c Source) (lines []string) {
-	all := state{}
-	all.read(c, "", "Pod")
-	pods := slices.SortedFunc(maps.Keys(all), func(a, b workload) int { return strings.Compare(a.String(), b.String()) })
+	states := state{}
+	states.read(c, "", "Pod")
+	pods := slices.SortedFunc(maps.Keys(states), func(a, b workload) int { return strings.Compare(a.String(), b.String()) })
 	for _, kind := range []string{"ReplicaSet", "Deployment", "StatefulSet", "DaemonSet"} {
-		all.read(c, "apps", kind)
+		states.read(c, "apps", kind)
 	}
-	all.read(c, "", "ReplicationController")
-	all.read(c, "batch", "Job")
+	states.read(c, "", "ReplicationController")
+	states.read(c, "batch", "Job")
 
 	type cause struct {
-		of   workload
+		key  workload
 		text string
 	}
 	counts, first := map[cause]int{}, map[cause]workload{}
 	explained := map[workload]bool{}
 	var causes []cause
 	for _, pod := range pods {
-		text := causeOf(all[pod])
-		owner := all.ownerOf(pod)
-		if text == "" || owner != pod && shortfall(owner, all[owner]) == "" {
+		text := causeOf(states[pod])
+		owner := states.ownerOf(pod)
+		if text == "" || owner != pod && shortfall(owner, states[owner]) == "" {
 			continue
 		}
-		of := cause{owner, text}
-		if counts[of]++; counts[of] == 1 {
-			causes, first[of], explained[owner] = append(causes, of), pod, true
+		found := cause{owner, text}
+		if counts[found]++; counts[found] == 1 {
+			causes, first[found], explained[owner] = append(causes, found), pod, true
 		}
 	}
-	for _, of := range causes {
-		pod := first[of]
+	for _, found := range causes {
+		pod := first[found]
 		name := pod.String()
 		line := ""
-		if of.of != pod {
-			line, name = fmt.Sprintf("%s %s: ", of.of, shortfall(of.of, all[of.of])), "pod "+pod.name
+		if found.key != pod {
+			line, name = fmt.Sprintf("%s %s: ", found.key, shortfall(found.key, states[found.key])), "pod "+pod.name
 		}
-		if node := all[pod].Get("spec.nodeName").Str; node != "" {
+		if node := states[pod].Get("spec.nodeName").Str; node != "" {
 			name += " on " + node
 		}
-		line += name + " " + of.text
-		if more := counts[of] - 1; more > 0 {
+		line += name + " " + found.text
+		if more := counts[found] - 1; more > 0 {
 			line += fmt.Sprintf(" (and %s)", printable.Count(more, "more pod"))
 		}
 		lines = append(lines, line)
 	}
-	for of, object := range all {
-		if why := ownReason(of, object); why != "" && !explained[of] {
-			lines = append(lines, fmt.Sprintf("%s %s: %s", of, shortfall(of, object), why))
+	for key, object := range states {
+		if why := ownReason(key, object); why != "" && !explained[key] {
+			lines = append(lines, fmt.Sprintf("%s %s: %s", key, shortfall(key, object), why))
 		}
 	}
 	lines = append(lines, f.pendingClaims(c)...)
@@ -118,8 +118,8 @@ func condition(object gjson.Result, kind string) gjson.Result {
 }
 
 // reasonOf returns the reason and the message of something.
-func reasonOf(of gjson.Result) string {
-	reason, message := of.Get("reason").Str, of.Get("message").Str
+func reasonOf(object gjson.Result) string {
+	reason, message := object.Get("reason").Str, object.Get("message").Str
 	if reason != "" && message != "" {
 		return reason + ": " + message
 	}
@@ -127,9 +127,9 @@ func reasonOf(of gjson.Result) string {
 }
 
 // shortfall says what a workload lacks, and nothing if it lacks nothing.
-func shortfall(of workload, object gjson.Result) string {
+func shortfall(key workload, object gjson.Result) string {
 	want, has := max(object.Get("spec.replicas").Int(), object.Get("status.replicas").Int()), object.Get("status.availableReplicas").Int()
-	switch of.kind {
+	switch key.kind {
 	case "Pod":
 		return ""
 	case "Job":
@@ -153,14 +153,14 @@ func shortfall(of workload, object gjson.Result) string {
 }
 
 // ownReason is why a workload lacks something without a Pod that shows it.
-func ownReason(of workload, object gjson.Result) string {
-	if of.kind == "Pod" || of.kind == "ReplicaSet" && object.Get(`metadata.ownerReferences.#(controller==true)`).Exists() || shortfall(of, object) == "" {
+func ownReason(key workload, object gjson.Result) string {
+	if key.kind == "Pod" || key.kind == "ReplicaSet" && object.Get(`metadata.ownerReferences.#(controller==true)`).Exists() || shortfall(key, object) == "" {
 		return ""
 	}
 	if failure := condition(object, "ReplicaFailure"); failure.Get("status").Str == "True" {
 		return reasonOf(failure)
 	}
-	if of.kind == "Job" && condition(object, "Failed").Get("status").Str == "True" {
+	if key.kind == "Job" && condition(object, "Failed").Get("status").Str == "True" {
 		return "none of its pods is left"
 	}
 	return ""

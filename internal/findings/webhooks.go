@@ -93,8 +93,8 @@ func rulesOf(rules []admissionregistrationv1.RuleWithOperations, stats inspect.S
 			}
 		}
 		writes := int64(0)
-		for of, counts := range stats {
-			if writesObjects(of.Verb) && matches(rule.APIGroups, of.Group) && matches(rule.Resources, nameWith(of.Resource, of.Subresource)) {
+		for counted, counts := range stats {
+			if writesObjects(counted.Verb) && matches(rule.APIGroups, counted.Group) && matches(rule.Resources, nameWith(counted.Resource, counted.Subresource)) {
 				writes += counts.Requests
 			}
 		}

@@ -17,8 +17,8 @@ const maxCounted = 1000
 
 // counts are those of all requests to a cluster.
 type counts struct {
-	mu  sync.Mutex
-	all map[[2]string]*counted // by level and FlowSchema
+	mu    sync.Mutex
+	byKey map[[2]string]*counted // by level and FlowSchema
 }
 
 // counted is what is counted of the requests of a FlowSchema at a level.
@@ -31,22 +31,22 @@ type counted struct {
 // seconds are the upper bounds of the classic buckets of durations.
 var seconds = []float64{0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30}
 
-// of returns what is counted of a FlowSchema at a level.
-func (c *counts) of(level, schema string) *counted {
+// countedFor returns what is counted of a FlowSchema at a level.
+func (c *counts) countedFor(level, schema string) *counted {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := [2]string{level, schema}
-	is := c.all[key]
-	if is == nil {
-		is = &counted{regular: histogram.New(seconds), watch: histogram.New(seconds), waited: histogram.New(seconds)}
-		if c.all == nil {
-			c.all = map[[2]string]*counted{}
+	found := c.byKey[key]
+	if found == nil {
+		found = &counted{regular: histogram.New(seconds), watch: histogram.New(seconds), waited: histogram.New(seconds)}
+		if c.byKey == nil {
+			c.byKey = map[[2]string]*counted{}
 		}
-		if len(c.all) < maxCounted {
-			c.all[key] = is
+		if len(c.byKey) < maxCounted {
+			c.byKey[key] = found
 		}
 	}
-	return is
+	return found
 }
 
 // Request is a request that is being executed.
@@ -74,11 +74,11 @@ func (r *Request) End() {
 		return
 	}
 	r.ended = true
-	of := r.schema.counts
-	of.executing.Add(-1)
-	durations := of.regular
+	sum := r.schema.counts
+	sum.executing.Add(-1)
+	durations := sum.regular
 	if r.watch {
-		durations = of.watch
+		durations = sum.watch
 	}
 	durations.Observe(time.Since(r.began).Seconds())
 }
@@ -87,9 +87,9 @@ func (r *Request) End() {
 func (s *Schemas) Reset() {
 	s.counts.mu.Lock()
 	defer s.counts.mu.Unlock()
-	for _, is := range s.counts.all {
-		is.dispatched.Store(0)
-		for _, h := range []*histogram.Histogram{is.regular, is.watch, is.waited} {
+	for _, sum := range s.counts.byKey {
+		sum.dispatched.Store(0)
+		for _, h := range []*histogram.Histogram{sum.regular, sum.watch, sum.waited} {
 			h.Reset()
 		}
 	}
@@ -104,17 +104,17 @@ func (s *Schemas) Families(seats int) ([]*dto.MetricFamily, error) {
 	}
 	var dispatched, executing, durations, waited []*dto.Metric
 	s.counts.mu.Lock()
-	for of, is := range s.counts.all {
-		n := is.dispatched.Load()
+	for key, sum := range s.counts.byKey {
+		n := sum.dispatched.Load()
 		if n == 0 {
 			continue
 		}
-		schema, level := histogram.Label("flow_schema", of[1]), histogram.Label("priority_level", of[0])
+		schema, level := histogram.Label("flow_schema", key[1]), histogram.Label("priority_level", key[0])
 		dispatched = append(dispatched, &dto.Metric{Label: []*dto.LabelPair{schema, level}, Counter: &dto.Counter{Value: new(float64(n))}})
-		executing = append(executing, gauge(float64(is.executing.Load()), schema, level))
+		executing = append(executing, gauge(float64(sum.executing.Load()), schema, level))
 		durations = append(durations,
-			is.regular.Metric(schema, level, histogram.Label("type", "regular")), is.watch.Metric(schema, level, histogram.Label("type", "watch")))
-		waited = append(waited, is.waited.Metric(histogram.Label("execute", "true"), schema, level))
+			sum.regular.Metric(schema, level, histogram.Label("type", "regular")), sum.watch.Metric(schema, level, histogram.Label("type", "watch")))
+		waited = append(waited, sum.waited.Metric(histogram.Label("execute", "true"), schema, level))
 	}
 	s.counts.mu.Unlock()
 	const prefix = "apiserver_flowcontrol_"

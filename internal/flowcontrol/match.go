@@ -67,7 +67,7 @@ func matchesResource(r *flowcontrolv1.ResourcePolicyRule, info *apirequest.Reque
 	if !has(r.Verbs, info.Verb) || !has(r.APIGroups, info.APIGroup) {
 		return false
 	}
-	if all := len(r.Resources) == 1 && r.Resources[0] == flowcontrolv1.ResourceAll; !all && !hasResource(r.Resources, info) {
+	if anyResource := len(r.Resources) == 1 && r.Resources[0] == flowcontrolv1.ResourceAll; !anyResource && !hasResource(r.Resources, info) {
 		return false
 	}
 	if info.Namespace == "" {

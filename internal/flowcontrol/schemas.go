@@ -59,7 +59,7 @@ func New(s *store.Store, schemas, levels string) *Schemas {
 // Changed reports that a FlowSchema or a PriorityLevelConfiguration has changed at a revision. It must be called
 // after each such commit, before its request is answered.
 func (s *Schemas) Changed(revision int64) {
-	for was := s.changed.Load(); was < revision && !s.changed.CompareAndSwap(was, revision); was = s.changed.Load() {
+	for seen := s.changed.Load(); seen < revision && !s.changed.CompareAndSwap(seen, revision); seen = s.changed.Load() {
 	}
 }
 
@@ -79,13 +79,13 @@ func (s *Schemas) Match(info *apirequest.RequestInfo, by user.Info) (*Schema, er
 
 // load returns an index that has all changes that were reported before the call.
 func (s *Schemas) load() (*index, error) {
-	was := s.current.Load()
-	if was != nil && was.revision >= s.changed.Load() {
-		return was, nil
+	former := s.current.Load()
+	if former != nil && former.revision >= s.changed.Load() {
+		return former, nil
 	}
 	now, err := s.read()
 	if err == nil {
-		s.current.CompareAndSwap(was, now)
+		s.current.CompareAndSwap(former, now)
 	}
 	return now, err
 }
@@ -100,29 +100,29 @@ func (s *Schemas) read() (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	is := &index{revision: schemas.Revision, levels: map[string]level{}}
+	next := &index{revision: schemas.Revision, levels: map[string]level{}}
 	for _, record := range levels.Records {
 		spec, err := decoded(levelSpecs, record)
 		if err != nil {
 			return nil, err
 		}
-		is.levels[record.Key[len(s.levels):]] = level{gjson.Get(record.Value, "metadata.uid").Str, spec}
+		next.levels[record.Key[len(s.levels):]] = level{gjson.Get(record.Value, "metadata.uid").Str, spec}
 	}
 	for _, record := range schemas.Records {
 		spec, err := decoded(schemaSpecs, record)
 		if err != nil {
 			return nil, err
 		}
-		is.add(record.Key[len(s.schemas):], gjson.Get(record.Value, "metadata.uid").Str, spec)
+		next.add(record.Key[len(s.schemas):], gjson.Get(record.Value, "metadata.uid").Str, spec)
 	}
-	slices.SortFunc(is.schemas, func(a, b *Schema) int {
+	slices.SortFunc(next.schemas, func(a, b *Schema) int {
 		return cmp.Or(cmp.Compare(a.spec.MatchingPrecedence, b.spec.MatchingPrecedence), cmp.Compare(a.Name, b.Name))
 	})
-	is.addMandatory()
-	for _, schema := range is.schemas {
-		schema.counts = s.counts.of(schema.Level, schema.Name)
+	next.addMandatory()
+	for _, schema := range next.schemas {
+		schema.counts = s.counts.countedFor(schema.Level, schema.Name)
 	}
-	return is, nil
+	return next, nil
 }
 
 // add adds a FlowSchema, unless its level does not exist.

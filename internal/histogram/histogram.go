@@ -14,7 +14,7 @@ import (
 // Histogram counts observations. It is safe for concurrent use.
 type Histogram struct {
 	buckets []float64
-	is      atomic.Pointer[prometheus.Histogram]
+	made    atomic.Pointer[prometheus.Histogram]
 }
 
 // New makes a histogram with the upper bounds of its classic buckets.
@@ -27,17 +27,17 @@ func New(buckets []float64) *Histogram {
 // Reset drops all observations.
 func (h *Histogram) Reset() {
 	// The factor and the limit of native buckets are those of k8s.io/component-base/metrics.
-	is := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "h", Buckets: h.buckets, NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160})
-	h.is.Store(&is)
+	next := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "h", Buckets: h.buckets, NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160})
+	h.made.Store(&next)
 }
 
 // Observe adds an observation.
-func (h *Histogram) Observe(value float64) { (*h.is.Load()).Observe(value) }
+func (h *Histogram) Observe(value float64) { (*h.made.Load()).Observe(value) }
 
 // Metric returns the histogram with labels; nil if nothing has been observed.
 func (h *Histogram) Metric(labels ...*dto.LabelPair) *dto.Metric {
 	m := &dto.Metric{}
-	if err := (*h.is.Load()).Write(m); err != nil || m.GetHistogram().GetSampleCount() == 0 {
+	if err := (*h.made.Load()).Write(m); err != nil || m.GetHistogram().GetSampleCount() == 0 {
 		return nil // a histogram without labels can always be written
 	}
 	m.Label = labels

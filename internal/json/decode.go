@@ -16,19 +16,19 @@ const maxPlainDepth = 64
 func Decode(text string) (map[string]any, bool) {
 	d := NewReader(text)
 	d.space()
-	if d.at >= len(text) || text[d.at] != '{' {
+	if d.offset >= len(text) || text[d.offset] != '{' {
 		return nil, false
 	}
 	obj, ok := d.object(0)
 	d.space()
-	return obj, ok && d.at == len(text)
+	return obj, ok && d.offset == len(text)
 }
 
 func (d *Reader) space() {
-	for d.at < len(d.text) {
-		switch d.text[d.at] {
+	for d.offset < len(d.text) {
+		switch d.text[d.offset] {
 		case ' ', '\t', '\n', '\r':
-			d.at++
+			d.offset++
 		default:
 			return
 		}
@@ -38,27 +38,27 @@ func (d *Reader) space() {
 // next takes a byte after white space.
 func (d *Reader) next(c byte) bool {
 	d.space()
-	if d.at < len(d.text) && d.text[d.at] == c {
-		d.at++
+	if d.offset < len(d.text) && d.text[d.offset] == c {
+		d.offset++
 		return true
 	}
 	return false
 }
 
 func (d *Reader) literal(word string) bool {
-	if len(d.text)-d.at < len(word) || d.text[d.at:d.at+len(word)] != word {
+	if len(d.text)-d.offset < len(word) || d.text[d.offset:d.offset+len(word)] != word {
 		return false
 	}
-	d.at += len(word)
+	d.offset += len(word)
 	return true
 }
 
 func (d *Reader) value(depth int) (any, bool) {
 	d.space()
-	if d.at >= len(d.text) || depth > maxPlainDepth {
+	if d.offset >= len(d.text) || depth > maxPlainDepth {
 		return nil, false
 	}
-	switch d.text[d.at] {
+	switch d.text[d.offset] {
 	case '{':
 		return d.object(depth)
 	case '[':
@@ -77,13 +77,13 @@ func (d *Reader) value(depth int) (any, bool) {
 
 func (d *Reader) object(depth int) (map[string]any, bool) {
 	obj := map[string]any{}
-	d.at++
+	d.offset++
 	if d.next('}') {
 		return obj, true
 	}
 	for {
 		d.space()
-		if d.at >= len(d.text) || d.text[d.at] != '"' {
+		if d.offset >= len(d.text) || d.text[d.offset] != '"' {
 			return nil, false
 		}
 		name, ok := d.string()
@@ -109,7 +109,7 @@ func (d *Reader) object(depth int) (map[string]any, bool) {
 
 func (d *Reader) list(depth int) ([]any, bool) {
 	list := []any{}
-	d.at++
+	d.offset++
 	if d.next(']') {
 		return list, true
 	}
@@ -129,13 +129,13 @@ func (d *Reader) list(depth int) ([]any, bool) {
 }
 
 func (d *Reader) string() (string, bool) {
-	d.at++
-	from, ascii := d.at, true
-	for ; d.at < len(d.text); d.at++ {
-		switch c := d.text[d.at]; {
+	d.offset++
+	from, ascii := d.offset, true
+	for ; d.offset < len(d.text); d.offset++ {
+		switch c := d.text[d.offset]; {
 		case c == '"':
-			s := d.text[from:d.at]
-			d.at++
+			s := d.text[from:d.offset]
+			d.offset++
 			return s, ascii || utf8.ValidString(s)
 		case c == '\\':
 			return d.escaped(from)
@@ -150,18 +150,18 @@ func (d *Reader) string() (string, bool) {
 
 // escaped reads the rest of a string that began at from, at its first escape.
 func (d *Reader) escaped(from int) (string, bool) {
-	text := append(make([]byte, 0, 64), d.text[from:d.at]...) // on the stack, if it is enough
-	for d.at < len(d.text) {
-		c := d.text[d.at]
+	text := append(make([]byte, 0, 64), d.text[from:d.offset]...) // on the stack, if it is enough
+	for d.offset < len(d.text) {
+		c := d.text[d.offset]
 		switch {
 		case c == '"':
-			d.at++
+			d.offset++
 			return string(text), utf8.Valid(text)
 		case c < ' ':
 			return "", false
 		case c != '\\':
 			text = append(text, c)
-			d.at++
+			d.offset++
 		case d.literal(`\u`):
 			r, ok := d.rune()
 			if !ok {
@@ -169,15 +169,15 @@ func (d *Reader) escaped(from int) (string, bool) {
 			}
 			text = utf8.AppendRune(text, r)
 		default:
-			if d.at++; d.at == len(d.text) {
+			if d.offset++; d.offset == len(d.text) {
 				return "", false
 			}
-			is := escapes[d.text[d.at]]
-			if is == 0 {
+			escape := escapes[d.text[d.offset]]
+			if escape == 0 {
 				return "", false
 			}
-			text = append(text, is)
-			d.at++
+			text = append(text, escape)
+			d.offset++
 		}
 	}
 	return "", false
@@ -202,24 +202,24 @@ func (d *Reader) rune() (rune, bool) {
 }
 
 func (d *Reader) hex() (rune, bool) {
-	if len(d.text)-d.at < 4 {
+	if len(d.text)-d.offset < 4 {
 		return 0, false
 	}
-	n, err := strconv.ParseUint(d.text[d.at:d.at+4], 16, 16)
-	d.at += 4
+	n, err := strconv.ParseUint(d.text[d.offset:d.offset+4], 16, 16)
+	d.offset += 4
 	return rune(n), err == nil
 }
 
 func (d *Reader) digits() bool {
-	from := d.at
-	for d.at < len(d.text) && d.text[d.at] >= '0' && d.text[d.at] <= '9' {
-		d.at++
+	from := d.offset
+	for d.offset < len(d.text) && d.text[d.offset] >= '0' && d.text[d.offset] <= '9' {
+		d.offset++
 	}
-	return d.at > from
+	return d.offset > from
 }
 
 func (d *Reader) number() (any, bool) {
-	from := d.at
+	from := d.offset
 	d.literal("-")
 	if !d.literal("0") && !d.digits() {
 		return nil, false
@@ -238,7 +238,7 @@ func (d *Reader) number() (any, bool) {
 			return nil, false
 		}
 	}
-	text := d.text[from:d.at]
+	text := d.text[from:d.offset]
 	if whole {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return n, true

@@ -6,9 +6,9 @@ import "unicode/utf8"
 // defines plain JSON. Each method reads one value. Once a method has returned false,
 // the reader must not be used any more. Strings are parts of the text.
 type Reader struct {
-	text  string
-	at    int
-	depth int
+	text   string
+	offset int
+	depth  int
 }
 
 // NewReader makes a reader at the beginning of a text.
@@ -17,17 +17,17 @@ func NewReader(text string) *Reader { return &Reader{text: text} }
 // Peek returns the first byte of the next value, or 0 at the end of the text.
 func (d *Reader) Peek() byte {
 	d.space()
-	if d.at >= len(d.text) {
+	if d.offset >= len(d.text) {
 		return 0
 	}
-	return d.text[d.at]
+	return d.text[d.offset]
 }
 
 // Null reads null.
 func (d *Reader) Null() bool { return d.Peek() == 'n' && d.literal("null") }
 
 // Bool reads true or false.
-func (d *Reader) Bool() (is, ok bool) {
+func (d *Reader) Bool() (value, ok bool) {
 	if d.Peek() == 't' {
 		return true, d.literal("true")
 	}
@@ -59,7 +59,7 @@ func (d *Reader) each(open, closing byte, one func() bool) bool {
 	if d.Peek() != open || d.depth > maxPlainDepth {
 		return false
 	}
-	d.at++
+	d.offset++
 	if d.next(closing) {
 		return true
 	}
@@ -81,17 +81,17 @@ func (d *Reader) each(open, closing byte, one func() bool) bool {
 // Number reads a number and returns its text.
 func (d *Reader) Number() (string, bool) {
 	d.space()
-	from := d.at
+	from := d.offset
 	_, ok := d.number()
-	return d.text[from:d.at], ok
+	return d.text[from:d.offset], ok
 }
 
 // Raw reads any value and returns its text. It does not check for duplicate fields.
 func (d *Reader) Raw() (string, bool) {
 	d.space()
-	from := d.at
+	from := d.offset
 	ok := d.skip()
-	return d.text[from:d.at], ok
+	return d.text[from:d.offset], ok
 }
 
 // skip reads any value and drops it.
@@ -117,24 +117,24 @@ func (d *Reader) skipString() bool {
 	if d.Peek() != '"' {
 		return false
 	}
-	d.at++
-	from := d.at
-	for ; d.at < len(d.text); d.at++ {
-		switch c := d.text[d.at]; {
+	d.offset++
+	from := d.offset
+	for ; d.offset < len(d.text); d.offset++ {
+		switch c := d.text[d.offset]; {
 		case c == '"':
-			d.at++
-			return utf8.ValidString(d.text[from : d.at-1])
+			d.offset++
+			return utf8.ValidString(d.text[from : d.offset-1])
 		case c == '\\':
-			if d.at++; d.at == len(d.text) {
+			if d.offset++; d.offset == len(d.text) {
 				return false
 			}
-			if d.text[d.at] == 'u' {
-				d.at++
+			if d.text[d.offset] == 'u' {
+				d.offset++
 				if _, ok := d.hex(); !ok {
 					return false
 				}
-				d.at--
-			} else if escapes[d.text[d.at]] == 0 {
+				d.offset--
+			} else if escapes[d.text[d.offset]] == 0 {
 				return false
 			}
 		case c < ' ':
@@ -145,4 +145,4 @@ func (d *Reader) skipString() bool {
 }
 
 // End reports whether nothing follows.
-func (d *Reader) End() bool { return d.Peek() == 0 && d.at == len(d.text) }
+func (d *Reader) End() bool { return d.Peek() == 0 && d.offset == len(d.text) }

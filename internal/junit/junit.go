@@ -45,19 +45,19 @@ type suite struct {
 
 // Write writes suites.
 func Write(w io.Writer, suites ...Suite) error {
-	var all struct {
+	var document struct {
 		XMLName xml.Name `xml:"testsuites"`
 		Suites  []suite  `xml:"testsuite"`
 	}
 	for _, s := range suites {
-		all.Suites = append(all.Suites, s.counted())
+		document.Suites = append(document.Suites, s.counted())
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
 	encoder := xml.NewEncoder(w)
 	encoder.Indent("", "  ")
-	if err := encoder.Encode(all); err != nil {
+	if err := encoder.Encode(document); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")

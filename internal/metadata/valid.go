@@ -14,8 +14,8 @@ import (
 // IsValid reports whether the metadata of an object is valid as an update of the old
 // metadata, which is nil for a new object. It returns true for the metadata of nearly all
 // objects, and false where only upstream can decide.
-func IsValid(is, was map[string]any, namespaced bool) bool {
-	for key, value := range is {
+func IsValid(current, former map[string]any, namespaced bool) bool {
+	for key, value := range current {
 		ok := false
 		switch key {
 		case "managedFields":
@@ -25,45 +25,45 @@ func IsValid(is, was map[string]any, namespaced bool) bool {
 		case "generation":
 			_, ok = value.(int64)
 		case "name":
-			ok = isValid(value, IsSubdomain, was, key)
+			ok = isValid(value, IsSubdomain, former, key)
 		case "namespace":
-			ok = namespaced && isValid(value, IsLabel, was, key)
+			ok = namespaced && isValid(value, IsLabel, former, key)
 		case "uid":
-			ok = isString(value) && (was == nil || value == was[key])
+			ok = isString(value) && (former == nil || value == former[key])
 		case "creationTimestamp":
-			ok = isTime(value) && (was == nil || value == was[key])
+			ok = isTime(value) && (former == nil || value == former[key])
 		case "labels":
-			ok = json.Equal(value, was[key]) || AreValidLabels(value)
+			ok = json.Equal(value, former[key]) || AreValidLabels(value)
 		case "annotations":
-			ok = json.Equal(value, was[key]) || AreValidAnnotations(value)
+			ok = json.Equal(value, former[key]) || AreValidAnnotations(value)
 		case "finalizers":
-			ok = json.Equal(value, was[key]) || was["deletionTimestamp"] == nil && areValidFinalizers(value) || isPartOf(value, was[key])
+			ok = json.Equal(value, former[key]) || former["deletionTimestamp"] == nil && areValidFinalizers(value) || isPartOf(value, former[key])
 		case "ownerReferences":
-			ok = json.Equal(value, was[key]) || areValidOwners(value)
+			ok = json.Equal(value, former[key]) || areValidOwners(value)
 		default:
-			ok = was != nil && json.Equal(value, was[key])
+			ok = former != nil && json.Equal(value, former[key])
 		}
 		if !ok {
 			return false
 		}
 	}
 	// An update must keep what it may not remove.
-	for key := range was {
+	for key := range former {
 		switch key {
 		case "labels", "annotations", "managedFields", "generation", "finalizers", "ownerReferences":
 		default:
-			if _, ok := is[key]; !ok {
+			if _, ok := current[key]; !ok {
 				return false
 			}
 		}
 	}
-	return is["name"] != nil && (is["namespace"] != nil) == namespaced
+	return current["name"] != nil && (current["namespace"] != nil) == namespaced
 }
 
 // isValid reports whether a name is valid and, in an update, unchanged.
-func isValid(value any, check func(string) bool, was map[string]any, key string) bool {
-	if was != nil {
-		return value == was[key]
+func isValid(value any, check func(string) bool, former map[string]any, key string) bool {
+	if former != nil {
+		return value == former[key]
 	}
 	name, ok := value.(string)
 	return ok && check(name)
@@ -116,11 +116,11 @@ func areValidFinalizers(value any) bool {
 }
 
 // isPartOf reports whether a value is a list of strings that are all in another list.
-func isPartOf(value, of any) bool {
+func isPartOf(value, whole any) bool {
 	items, ok := value.([]any)
-	all, _ := of.([]any)
+	list, _ := whole.([]any)
 	for _, item := range items {
-		ok = ok && isString(item) && slices.Contains(all, item)
+		ok = ok && isString(item) && slices.Contains(list, item)
 	}
 	return ok
 }

@@ -39,8 +39,8 @@ func apiOf(version string) (*api, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := &api{}
-	return of, json.Unmarshal(text, of)
+	read := &api{}
+	return read, json.Unmarshal(text, read)
 }
 
 // own is what the process has in another way than the newest release; nil: nothing.
@@ -49,11 +49,11 @@ var own = sync.OnceValue(func() *api {
 	if version == "" {
 		return nil
 	}
-	of, err := apiOf(version)
+	found, err := apiOf(version)
 	if err != nil {
 		panic(fmt.Sprintf("the embedded file of Kubernetes %s: %v", version, err))
 	}
-	return of
+	return found
 })
 
 // Release returns the older release that the process is, such as v1.35.4; empty: it is the newest one.

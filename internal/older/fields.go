@@ -41,8 +41,8 @@ func FieldsOf(obj any) *Fields {
 		return nil
 	}
 	t := reflect.TypeOf(obj)
-	if of, found := laterFields.Get(t); found {
-		return of
+	if fields, found := laterFields.Get(t); found {
+		return fields
 	}
 	return laterFields.Put(t, own().fieldsOf(t), 1)
 }
@@ -60,17 +60,17 @@ func (a *api) fieldsOf(t reflect.Type) *Fields {
 	if len(r.names) == 0 {
 		return nil
 	}
-	of := &Fields{root: root}
+	fields := &Fields{root: root}
 	for name := range r.names {
-		of.names = append(of.names, name)
+		fields.names = append(fields.names, name)
 	}
 	for name, f := range root.fields {
 		if f.later && f.always {
-			of.always = append(of.always, name)
+			fields.always = append(fields.always, name)
 		}
 	}
-	slices.Sort(of.always)
-	return of
+	slices.Sort(fields.always)
+	return fields
 }
 
 // reader reads types.
@@ -104,13 +104,13 @@ func (r *reader) read(t reflect.Type) *node {
 }
 
 // readFields adds the fields of a struct at an index.
-func (r *reader) readFields(t reflect.Type, later map[string]bool, at []int, into map[string]*field) {
+func (r *reader) readFields(t reflect.Type, later map[string]bool, outer []int, into map[string]*field) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if !f.IsExported() {
 			continue
 		}
-		index := append(append([]int{}, at...), i)
+		index := append(append([]int{}, outer...), i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name == "-":
@@ -190,11 +190,11 @@ func (n *node) prune(v reflect.Value) {
 		n.pruneMap(v)
 	case reflect.Struct:
 		for _, f := range n.fields {
-			switch at := v.FieldByIndex(f.index); {
+			switch value := v.FieldByIndex(f.index); {
 			case f.later:
-				at.SetZero()
+				value.SetZero()
 			default:
-				f.below.prune(at)
+				f.below.prune(value)
 			}
 		}
 	}

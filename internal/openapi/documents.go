@@ -37,7 +37,7 @@ type Documents struct {
 
 // document is the document of one version of a group, or of another path.
 type document struct {
-	of              string              // what a service describes; empty for custom resources
+	described       string              // what a service describes; empty for custom resources
 	customResources []*resource.OpenAPI // of custom resources
 	service         *handler3.OpenAPIService
 }
@@ -50,15 +50,15 @@ func New(c *resource.Registry, before *Documents, types *resource.OpenAPITypes) 
 	for _, s := range d.servers {
 		for _, one := range s.services {
 			if d.versions[one.path] == nil {
-				d.add(one.path, document{of: s.key(types, one)}, before, func() (*spec3.OpenAPI, error) { return s.v3(types, one)() })
+				d.add(one.path, document{described: s.key(types, one)}, before, func() (*spec3.OpenAPI, error) { return s.v3(types, one)() })
 			}
 		}
 	}
 	for _, g := range c.Groups() {
 		for _, name := range g.Versions {
 			path := pathOf(schema.GroupVersion{Group: g.Name, Version: name})
-			if of := customResources(g, name); len(of) > 0 && d.versions[path] == nil {
-				d.add(path, document{customResources: of}, before, func() (*spec3.OpenAPI, error) { return merge(of) })
+			if custom := customResources(g, name); len(custom) > 0 && d.versions[path] == nil {
+				d.add(path, document{customResources: custom}, before, func() (*spec3.OpenAPI, error) { return merge(custom) })
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func New(c *resource.Registry, before *Documents, types *resource.OpenAPITypes) 
 // add adds the document of a path, which is that of before if it is of the same.
 func (d *Documents) add(path string, one document, before *Documents, build func() (*spec3.OpenAPI, error)) {
 	if before != nil {
-		if last := before.versions[path]; last != nil && last.of == one.of && slices.Equal(last.customResources, one.customResources) {
+		if last := before.versions[path]; last != nil && last.described == one.described && slices.Equal(last.customResources, one.customResources) {
 			d.versions[path] = last
 			return
 		}
@@ -155,15 +155,15 @@ func serveIndex(w http.ResponseWriter, req *http.Request, index []byte, err erro
 
 // list makes the index: the paths of all documents, with their hashes.
 func (d *Documents) list() ([]byte, error) {
-	all := handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
+	root := handler3.OpenAPIV3Discovery{Paths: map[string]handler3.OpenAPIV3DiscoveryGroupVersion{}}
 	for path, one := range d.versions {
 		var index handler3.OpenAPIV3Discovery
 		if err := json.Unmarshal(IndexOf(one.service), &index); err != nil {
 			return nil, fmt.Errorf("OpenAPI of %s: %w", path, err)
 		}
-		maps.Copy(all.Paths, index.Paths)
+		maps.Copy(root.Paths, index.Paths)
 	}
-	return json.Marshal(all)
+	return json.Marshal(root)
 }
 
 // IndexOf returns the index of a service of OpenAPI v3, as it sends it.
@@ -192,22 +192,22 @@ func (*answer) WriteHeader(int) {}
 
 // customResources returns the OpenAPI of the custom resources of a group in one version.
 func customResources(g *resource.Group, version string) []*resource.OpenAPI {
-	var all []*resource.OpenAPI
+	var parts []*resource.OpenAPI
 	for _, r := range g.Resources {
 		if v := g.Published(r, version); v != nil && v.OpenAPI != nil && v.OpenAPI.V3 != nil {
-			all = append(all, v.OpenAPI)
+			parts = append(parts, v.OpenAPI)
 		}
 	}
-	return all
+	return parts
 }
 
 // merge merges the documents of custom resources into one.
-func merge(of []*resource.OpenAPI) (*spec3.OpenAPI, error) {
+func merge(parts []*resource.OpenAPI) (*spec3.OpenAPI, error) {
 	merged := &spec3.OpenAPI{
 		Paths:      &spec3.Paths{Paths: map[string]*spec3.Path{}},
 		Components: &spec3.Components{Schemas: map[string]*spec.Schema{}},
 	}
-	for _, one := range of {
+	for _, one := range parts {
 		document, err := one.V3()
 		if err != nil {
 			return nil, err
@@ -286,7 +286,7 @@ func (d *Documents) mergeV2() (*spec.Swagger, error) {
 
 // customResourcesV2 returns the OpenAPI v2 of each custom resource, in all its versions.
 func (d *Documents) customResourcesV2() ([]*spec.Swagger, error) {
-	var all []*spec.Swagger
+	var parts []*spec.Swagger
 	for _, g := range d.registry.Groups() {
 		for _, r := range g.Resources {
 			var one *spec.Swagger
@@ -309,11 +309,11 @@ func (d *Documents) customResourcesV2() ([]*spec.Swagger, error) {
 				}
 			}
 			if one != nil {
-				all = append(all, one)
+				parts = append(parts, one)
 			}
 		}
 	}
-	return all, nil
+	return parts, nil
 }
 
 // muxer lets kube-openapi register its handlers with a ServeMux.

@@ -24,8 +24,8 @@ func readBack(paths *spec.Paths) *spec.Paths {
 	if paths == nil {
 		return nil
 	}
-	all := *paths
-	all.Paths = make(map[string]spec.PathItem, len(paths.Paths))
+	kept := *paths
+	kept.Paths = make(map[string]spec.PathItem, len(paths.Paths))
 	for path, item := range paths.Paths {
 		for _, o := range []**spec.Operation{&item.Get, &item.Put, &item.Post, &item.Delete, &item.Options, &item.Head, &item.Patch} {
 			if *o == nil {
@@ -38,7 +38,7 @@ func readBack(paths *spec.Paths) *spec.Paths {
 				*o = &read
 			}
 		}
-		all.Paths[path] = item
+		kept.Paths[path] = item
 	}
-	return &all
+	return &kept
 }

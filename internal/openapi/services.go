@@ -44,7 +44,7 @@ var optionsVersion = schema.GroupVersion{Version: "v1"}
 // servers returns the servers of a registry in the order in which their documents are merged.
 // No kind is described yet.
 func servers(c *resource.Registry) []*server {
-	var all []*server
+	var servers []*server
 	for _, g := range c.Groups() {
 		for _, name := range g.Versions {
 			gv := schema.GroupVersion{Group: g.Name, Version: name}
@@ -57,27 +57,27 @@ func servers(c *resource.Registry) []*server {
 			if len(versions) == 0 {
 				continue
 			}
-			s := serverOf(versions[0].OpenAPI.Server, &all)
+			s := serverOf(versions[0].OpenAPI.Server, &servers)
 			s.add(gv, versions)
 		}
 	}
-	slices.SortFunc(all, func(a, b *server) int { return cmp.Compare(a.Order, b.Order) })
-	for i, s := range all {
+	slices.SortFunc(servers, func(a, b *server) int { return cmp.Compare(a.Order, b.Order) })
+	for i, s := range servers {
 		s.merges = i == 0
 		s.addRoots(s.merges)
 	}
-	return all
+	return servers
 }
 
 // serverOf returns the server, and adds it if it does not exist yet.
-func serverOf(is *resource.OpenAPIServer, all *[]*server) *server {
-	for _, s := range *all {
-		if s.OpenAPIServer == is {
+func serverOf(described *resource.OpenAPIServer, servers *[]*server) *server {
+	for _, s := range *servers {
+		if s.OpenAPIServer == described {
 			return s
 		}
 	}
-	s := &server{OpenAPIServer: is}
-	*all = append(*all, s)
+	s := &server{OpenAPIServer: described}
+	*servers = append(*servers, s)
 	return s
 }
 

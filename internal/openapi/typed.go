@@ -143,12 +143,12 @@ var inEveryVersion = map[string]bool{"DeleteOptions": true, "WatchEvent": true}
 
 // names returns a function that maps a type to its kinds. The kinds that every group has
 // are only those of the service's own version and of v1.
-func (of *service) names(types *resource.OpenAPITypes) func(string) (string, spec.Extensions) {
+func (s *service) names(types *resource.OpenAPITypes) func(string) (string, spec.Extensions) {
 	names := types.Names()
-	if len(of.versions) == 0 {
+	if len(s.versions) == 0 {
 		return names.GetDefinitionName
 	}
-	gv := of.versions[0].GroupVersion()
+	gv := s.versions[0].GroupVersion()
 	return func(typeName string) (string, spec.Extensions) {
 		name, extensions := names.GetDefinitionName(typeName)
 		kinds, _ := extensions["x-kubernetes-group-version-kind"].([]any)

@@ -18,17 +18,17 @@ import (
 // keeps newlines and tabs, and escapes bytes that are not UTF-8 and the characters that change the direction
 // of text. A text without any of them is returned as it is.
 func Text(text string) string {
-	at := strings.IndexFunc(text, isUnsafe)
-	if at < 0 {
+	index := strings.IndexFunc(text, isUnsafe)
+	if index < 0 {
 		return text
 	}
 	var b strings.Builder
-	b.WriteString(text[:at])
-	for at < len(text) {
-		r, size := utf8.DecodeRuneInString(text[at:])
+	b.WriteString(text[:index])
+	for index < len(text) {
+		r, size := utf8.DecodeRuneInString(text[index:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[at])
+			fmt.Fprintf(&b, `\x%02x`, text[index])
 		case r == '\r':
 			b.WriteString(`\r`)
 		case isUnsafe(r) && r != utf8.RuneError:
@@ -36,7 +36,7 @@ func Text(text string) string {
 		default:
 			b.WriteRune(r)
 		}
-		at += size
+		index += size
 	}
 	return b.String()
 }

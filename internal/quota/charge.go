@@ -40,7 +40,7 @@ type Quotas struct {
 
 // New returns the quotas of a server.
 func New(o Options) *Quotas {
-	return &Quotas{o, evaluators{o.Cluster, o.Store, o.Memory, o.Limited}, &exact{at: map[string]int64{}}}
+	return &Quotas{o, evaluators{o.Cluster, o.Store, o.Memory, o.Limited}, &exact{revisions: map[string]int64{}}}
 }
 
 // Charge implements write.Quota.
@@ -66,26 +66,26 @@ func (q *Quotas) Charge(ctx context.Context, u write.Use) (write.Charge, error) 
 
 // charge charges the quotas with the records, and releases what a write no longer uses of them.
 func (q *Quotas) charge(ctx context.Context, u write.Use, records []store.Record, c *write.Charge) error {
-	all := make([]corev1.ResourceQuota, len(records))
+	quotas := make([]corev1.ResourceQuota, len(records))
 	for i, record := range records {
 		rq, err := q.decode(record)
 		if err != nil {
 			return err
 		}
-		all[i] = *rq
+		quotas[i] = *rq
 	}
 	charged := map[string]*corev1.ResourceQuota{}
 	if u.Attributes != nil {
 		attributes := u.Attributes()
-		after, err := q.evaluators.charge(attributes, all)
+		after, err := q.evaluators.charge(attributes, quotas)
 		if err != nil || attributes.IsDryRun() {
 			return err
 		}
 		for i := range after {
 			charged[after[i].Name] = &after[i]
 		}
-		for i := range all {
-			if rq := charged[all[i].Name]; rq != nil {
+		for i := range quotas {
+			if rq := charged[quotas[i].Name]; rq != nil {
 				// On a real server the server sends a request to itself, and admission sees it.
 				update, err := q.stage(ctx, false, records[i], rq)
 				if err != nil {
@@ -95,24 +95,24 @@ func (q *Quotas) charge(ctx context.Context, u write.Use, records []store.Record
 			}
 		}
 	}
-	of := u.Resource.GroupResource()
-	if !q.Releases() || u.Was.Revision == 0 || u.Is != nil && !changesUsage(of) {
+	resource := u.Resource.GroupResource()
+	if !q.Releases() || u.Was.Revision == 0 || u.Is != nil && !changesUsage(resource) {
 		return nil
 	}
-	var was runtime.Object
-	if changesUsage(of) {
+	var before runtime.Object
+	if changesUsage(resource) {
 		decoded, err := q.Memory.Decode(u.Resource.Storage, u.Was)
 		if err != nil {
 			return err
 		}
-		was = decoded.Object
+		before = decoded.Object
 	}
-	for i := range all {
-		rq, record := &all[i], records[i]
+	for i := range quotas {
+		rq, record := &quotas[i], records[i]
 		if record.Key == u.Was.Key {
 			continue // it is the object itself
 		}
-		effect, err := q.effect(of, was, u.Is, rq)
+		effect, err := q.effect(resource, before, u.Is, rq)
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (q *Quotas) charge(ctx context.Context, u write.Use, records []store.Record
 		switch {
 		case !effect.Changes, isCharged != nil && effect.Exact && sameUse(isCharged.Status.Used, effect.Used):
 			continue
-		case isCharged == nil && effect.Exact && q.exact.is(record.Key, record.Revision):
+		case isCharged == nil && effect.Exact && q.exact.has(record.Key, record.Revision):
 			rq.Status.Used = effect.Used
 			update, err := q.stage(ctx, true, record, rq)
 			if errors.Is(err, write.ErrObsolete) || ctx.Err() != nil {

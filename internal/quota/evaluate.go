@@ -90,8 +90,8 @@ type effect struct {
 
 // effect returns the effect of an update or a delete of an object on a quota; is is nil for a
 // delete. If changesUsage is false for the resource, was may be nil. Charge is for creates.
-func (q evaluators) effect(of schema.GroupResource, was, is runtime.Object, rq *corev1.ResourceQuota) (effect, error) {
-	evaluator, hard := q.evaluator(of), quota.ResourceNames(rq.Status.Hard)
+func (q evaluators) effect(resource schema.GroupResource, former, current runtime.Object, rq *corev1.ResourceQuota) (effect, error) {
+	evaluator, hard := q.evaluator(resource), quota.ResourceNames(rq.Status.Hard)
 	if evaluator == nil {
 		return effect{}, nil
 	}
@@ -104,9 +104,9 @@ func (q evaluators) effect(of schema.GroupResource, was, is runtime.Object, rq *
 		return effect{Changes: true}, nil
 	}
 	var after corev1.ResourceList
-	before, err := usageUnder(evaluator, rq, was)
-	if err == nil && is != nil {
-		after, err = usageUnder(evaluator, rq, is)
+	before, err := usageUnder(evaluator, rq, former)
+	if err == nil && current != nil {
+		after, err = usageUnder(evaluator, rq, current)
 	}
 	if err != nil {
 		return effect{}, err
@@ -114,7 +114,7 @@ func (q evaluators) effect(of schema.GroupResource, was, is runtime.Object, rq *
 	if quota.Equals(before, after) {
 		// A pod may have stopped counting because time has passed, and the quota may not say
 		// so yet.
-		return effect{Changes: is == nil && !countsUntil(was).IsZero()}, nil
+		return effect{Changes: current == nil && !countsUntil(former).IsZero()}, nil
 	}
 	e := effect{Changes: true, Exact: true, Used: quota.Add(corev1.ResourceList{}, rq.Status.Used)}
 	for name, difference := range quota.Mask(quota.Subtract(after, before), limits) {
@@ -157,8 +157,8 @@ func countsLess(now time.Time, pods ...runtime.Object) (next time.Time) {
 }
 
 // limits reports whether a quota, as it was last measured, limits what objects of a resource use.
-func (q evaluators) limits(rq *corev1.ResourceQuota, of schema.GroupResource) bool {
-	evaluator := q.evaluator(of)
+func (q evaluators) limits(rq *corev1.ResourceQuota, resource schema.GroupResource) bool {
+	evaluator := q.evaluator(resource)
 	return evaluator != nil && len(evaluator.MatchingResources(quota.ResourceNames(rq.Status.Hard))) > 0
 }
 
@@ -178,8 +178,8 @@ func usageUnder(e quota.Evaluator, rq *corev1.ResourceQuota, obj runtime.Object)
 
 // changesUsage reports whether updates of objects can change what they use. Of other kinds the
 // number of objects counts and nothing else.
-func changesUsage(of schema.GroupResource) bool {
-	switch of {
+func changesUsage(resource schema.GroupResource) bool {
+	switch resource {
 	case pods, services, claims, resourceClaims:
 		return true
 	}
@@ -197,9 +197,9 @@ func (q evaluators) measure(rq *corev1.ResourceQuota) (changed bool, err error) 
 		used[name] = quantity
 	}
 	used = quota.Mask(used, quota.ResourceNames(hard))
-	was := rq.Status
+	former := rq.Status
 	rq.Status = corev1.ResourceQuotaStatus{Hard: hard, Used: used}
-	changed = was.Hard == nil || was.Used == nil || !equality.Semantic.DeepEqual(rq.Spec.Hard, was.Hard) || !quota.Equals(used, was.Used)
+	changed = former.Hard == nil || former.Used == nil || !equality.Semantic.DeepEqual(rq.Spec.Hard, former.Hard) || !quota.Equals(used, former.Used)
 	return changed, err
 }
 
@@ -220,11 +220,11 @@ var aliases = map[schema.GroupResource]corev1.ResourceName{
 }
 
 // evaluator says what an object of a resource uses; nil: nothing that could be limited.
-func (q evaluators) evaluator(of schema.GroupResource) quota.Evaluator {
-	if _, ignored := install.DefaultIgnoredResources()[of]; ignored {
+func (q evaluators) evaluator(resource schema.GroupResource) quota.Evaluator {
+	if _, ignored := install.DefaultIgnoredResources()[resource]; ignored {
 		return nil
 	}
-	switch of {
+	switch resource {
 	case pods:
 		return core.NewPodEvaluator(q.lister, passing{now: q.cluster.Now})
 	case services:
@@ -234,32 +234,32 @@ func (q evaluators) evaluator(of schema.GroupResource) quota.Evaluator {
 	case resourceClaims:
 		return q.resourceClaimEvaluator()
 	}
-	return generic.NewObjectCountEvaluator(of, q.placeholders(of), aliases[of])
+	return generic.NewObjectCountEvaluator(resource, q.placeholders(resource), aliases[resource])
 }
 
 // registry has the evaluators of what a quota limits.
 func (q evaluators) registry(hard corev1.ResourceList) quota.Registry {
-	of := []schema.GroupResource{pods, services, claims, resourceClaims}
+	resources := []schema.GroupResource{pods, services, claims, resourceClaims}
 	for gr := range aliases {
-		of = append(of, gr)
+		resources = append(resources, gr)
 	}
 	for name := range hard {
-		counted, is := strings.CutPrefix(string(name), "count/")
-		if !is {
+		counted, isCount := strings.CutPrefix(string(name), "count/")
+		if !isCount {
 			continue
 		}
 		plural, group, _ := strings.Cut(counted, ".")
 		if gr := (schema.GroupResource{Group: group, Resource: plural}); q.served(gr) != nil {
-			of = append(of, gr)
+			resources = append(resources, gr)
 		}
 	}
-	var all []quota.Evaluator
-	for _, gr := range of {
+	var found []quota.Evaluator
+	for _, gr := range resources {
 		if e := q.evaluator(gr); e != nil {
-			all = append(all, e)
+			found = append(found, e)
 		}
 	}
-	return generic.NewRegistry(all)
+	return generic.NewRegistry(found)
 }
 
 // resourceClaimEvaluator returns the evaluator of ResourceClaims. Upstream feeds it by
@@ -267,8 +267,8 @@ func (q evaluators) registry(hard corev1.ResourceList) quota.Registry {
 func (q evaluators) resourceClaimEvaluator() quota.Evaluator {
 	classes := extendedresourcecache.NewExtendedResourceCache(klog.Background())
 	// Upstream's evaluators have no way to report an error of a list.
-	all, _ := q.list(resourcev1.GroupName, "deviceclasses", "")
-	for _, class := range all {
+	objects, _ := q.list(resourcev1.GroupName, "deviceclasses", "")
+	for _, class := range objects {
 		classes.OnAdd(class, true)
 	}
 	ofPod := func(namespace string, pod types.UID) ([]*resourcev1.ResourceClaim, error) {
@@ -330,8 +330,8 @@ func (l podsOfNamespace) Get(name string) (*corev1.Pod, error) {
 }
 
 // served returns a resource in the registry; nil: there is none.
-func (q evaluators) served(of schema.GroupResource) *resource.Resource {
-	r := q.cluster.Registry().Resource(of.Group, of.Resource)
+func (q evaluators) served(gr schema.GroupResource) *resource.Resource {
+	r := q.cluster.Registry().Resource(gr.Group, gr.Resource)
 	if r == nil || !r.Namespaced {
 		return nil
 	}
@@ -339,15 +339,15 @@ func (q evaluators) served(of schema.GroupResource) *resource.Resource {
 }
 
 // lister lists the objects of a resource for an evaluator.
-func (q evaluators) lister(of schema.GroupVersionResource) (cache.GenericLister, error) {
-	return storedLister{q, of.GroupResource()}, nil
+func (q evaluators) lister(resource schema.GroupVersionResource) (cache.GenericLister, error) {
+	return storedLister{q, resource.GroupResource()}, nil
 }
 
 // placeholders list as many objects as there are, for an evaluator that counts and does not look
 // at them.
-func (q evaluators) placeholders(of schema.GroupResource) generic.ListFuncByNamespace {
+func (q evaluators) placeholders(resource schema.GroupResource) generic.ListFuncByNamespace {
 	return func(namespace string) ([]runtime.Object, error) {
-		r := q.served(of)
+		r := q.served(resource)
 		if r == nil {
 			return nil, nil
 		}
@@ -359,7 +359,7 @@ func (q evaluators) placeholders(of schema.GroupResource) generic.ListFuncByName
 // storedLister lists what is stored now.
 type storedLister struct {
 	evaluators evaluators
-	of         schema.GroupResource
+	resource   schema.GroupResource
 }
 
 // List implements cache.GenericLister.
@@ -383,7 +383,7 @@ type storedNamespaceLister struct {
 
 // List implements cache.GenericNamespaceLister. Evaluators ask for everything.
 func (l storedNamespaceLister) List(labels.Selector) ([]runtime.Object, error) {
-	r := l.evaluators.served(l.of)
+	r := l.evaluators.served(l.resource)
 	if r == nil {
 		return nil, nil
 	}
@@ -392,7 +392,7 @@ func (l storedNamespaceLister) List(labels.Selector) ([]runtime.Object, error) {
 
 // Get implements cache.GenericNamespaceLister. Evaluators list only.
 func (l storedNamespaceLister) Get(name string) (runtime.Object, error) {
-	return nil, fmt.Errorf("%s %q cannot be read one by one", l.of, name)
+	return nil, fmt.Errorf("%s %q cannot be read one by one", l.resource, name)
 }
 
 // passing is the clock of the cluster, a moment later. A real server measures some time after a

@@ -20,35 +20,35 @@ import (
 // A revision is set by the controller, and advanced under the lock of the store; the mutex is
 // held for a look-up only.
 type exact struct {
-	mu sync.Mutex
-	at map[string]int64
+	mu        sync.Mutex
+	revisions map[string]int64
 }
 
 func (e *exact) set(key string, revision int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.at[key] = revision
+	e.revisions[key] = revision
 }
 
-func (e *exact) is(key string, revision int64) bool {
+func (e *exact) has(key string, revision int64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.at[key] == revision
+	return e.revisions[key] == revision
 }
 
 // advance records that a quota is as exact at a revision as it was at an earlier one.
 func (e *exact) advance(key string, from, to int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.at[key] == from {
-		e.at[key] = to
+	if e.revisions[key] == from {
+		e.revisions[key] = to
 	}
 }
 
 func (e *exact) forget(key string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	delete(e.at, key)
+	delete(e.revisions, key)
 }
 
 // Measure sets the status of a quota to what its spec limits and to what is used, and reports
@@ -59,42 +59,42 @@ func (q *Quotas) Measure(rq *corev1.ResourceQuota) (changed bool, again time.Tim
 	if err != nil || !q.limitsPods(rq) {
 		return changed, again, err
 	}
-	all, err := q.stored(q.served(pods), rq.Namespace)
-	return changed, countsLess(q.Cluster.Now(), all...), err
+	stored, err := q.stored(q.served(pods), rq.Namespace)
+	return changed, countsLess(q.Cluster.Now(), stored...), err
 }
 
 // MarkExact records that the status of a quota is what a measurement has found.
-func (q *Quotas) MarkExact(of store.Record) { q.exact.set(of.Key, of.Revision) }
+func (q *Quotas) MarkExact(record store.Record) { q.exact.set(record.Key, record.Revision) }
 
 // IsExact reports whether a measurement would find the status of a quota.
-func (q *Quotas) IsExact(of store.Record) bool { return q.exact.is(of.Key, of.Revision) }
+func (q *Quotas) IsExact(record store.Record) bool { return q.exact.has(record.Key, record.Revision) }
 
 // Forget forgets a quota that is deleted.
 func (q *Quotas) Forget(key string) { q.exact.forget(key) }
 
 // Later returns the keys of the quotas of which less is used at a later time, because a commit has begun
 // the graceful deletion of a pod, and that time.
-func (q *Quotas) Later(c write.Commit) (keys []string, at time.Time) {
+func (q *Quotas) Later(c write.Commit) (keys []string, due time.Time) {
 	if c.Deleted || c.Resource.GroupResource() != pods {
-		return nil, at
+		return nil, due
 	}
 	list, err := q.Store.List(q.Resource.PrefixOf(c.Namespace), store.ListOptions{})
 	if err != nil || len(list.Records) == 0 || !isBeingDeleted(c.Record.Value) {
-		return nil, at
+		return nil, due
 	}
 	pod, err := q.Memory.Decode(c.Resource.Storage, c.Record)
 	if err != nil {
-		return nil, at
+		return nil, due
 	}
-	if at = countsLess(q.Cluster.Now(), pod.Object); at.IsZero() {
-		return nil, at
+	if due = countsLess(q.Cluster.Now(), pod.Object); due.IsZero() {
+		return nil, due
 	}
 	for _, record := range list.Records {
 		if rq, err := q.decode(record); err == nil && q.limitsPods(rq) {
 			keys = append(keys, record.Key)
 		}
 	}
-	return keys, at
+	return keys, due
 }
 
 // isBeingDeleted reports whether the JSON of an object says when it is deleted. Most objects do not have the
@@ -125,16 +125,16 @@ func (q *Quotas) Affected(c write.Commit) ([]string, error) {
 	}
 	if updated {
 		v := c.Resource.Storage
-		was, err := q.Memory.Decode(v, c.Previous)
+		before, err := q.Memory.Decode(v, c.Previous)
 		if err != nil {
 			return nil, err
 		}
-		is, err := q.Memory.Decode(v, c.Record)
+		after, err := q.Memory.Decode(v, c.Record)
 		if err != nil {
 			return nil, err
 		}
 		affects = func(rq *corev1.ResourceQuota) (bool, error) {
-			effect, err := q.effect(c.Resource.GroupResource(), was.Object, is.Object, rq)
+			effect, err := q.effect(c.Resource.GroupResource(), before.Object, after.Object, rq)
 			return effect.Changes, err
 		}
 	}

@@ -14,8 +14,8 @@ func (r Request) Error(err error) error {
 	}
 	text := err.Error()
 	shown := ""
-	if of := apierrors.APIStatus(nil); errors.As(err, &of) && of.Status().Message == text {
-		status := of.Status()
+	if answered := apierrors.APIStatus(nil); errors.As(err, &answered) && answered.Status().Message == text {
+		status := answered.Status()
 		_, shown = r.Status(&status)
 	} else {
 		shown = r.Text(text)

@@ -39,15 +39,15 @@ func (r Request) step(s inspect.AdmissionStep) inspect.AdmissionStep {
 	return s
 }
 
-func (r Request) values(all []inspect.FieldValue) []inspect.FieldValue {
-	return each(all, func(v inspect.FieldValue) inspect.FieldValue {
+func (r Request) values(values []inspect.FieldValue) []inspect.FieldValue {
+	return each(values, func(v inspect.FieldValue) inspect.FieldValue {
 		v.Value = r.Value(v.Path, v.Value)
 		return v
 	})
 }
 
-func (r Request) changes(all []inspect.FieldChange) []inspect.FieldChange {
-	return each(all, func(c inspect.FieldChange) inspect.FieldChange {
+func (r Request) changes(changes []inspect.FieldChange) []inspect.FieldChange {
+	return each(changes, func(c inspect.FieldChange) inspect.FieldChange {
 		c.Was, c.Is = r.Value(c.Path, c.Was), r.Value(c.Path, c.Is)
 		if c.Was == Hidden {
 			c.Was = Former
@@ -56,22 +56,22 @@ func (r Request) changes(all []inspect.FieldChange) []inspect.FieldChange {
 	})
 }
 
-func (r Request) refusal(of inspect.FieldError) inspect.FieldError {
-	of.Message = r.Cause(of.Message)
-	if of.Path != "" && r.Secret {
-		of.Path = fieldOf(of.Path)
+func (r Request) refusal(cause inspect.FieldError) inspect.FieldError {
+	cause.Message = r.Cause(cause.Message)
+	if cause.Path != "" && r.Secret {
+		cause.Path = fieldOf(cause.Path)
 	}
-	return of
+	return cause
 }
 
 // annotations returns those that may be shown. Those of webhooks and policies can have anything in their names
 // and values.
-func (r Request) annotations(all map[string]string) map[string]string {
+func (r Request) annotations(annotations map[string]string) map[string]string {
 	if !r.Secret {
-		return all
+		return annotations
 	}
 	var shown map[string]string
-	for key, value := range all {
+	for key, value := range annotations {
 		if strings.HasPrefix(key, "authorization.k8s.io/") {
 			if shown == nil {
 				shown = map[string]string{}
@@ -83,13 +83,13 @@ func (r Request) annotations(all map[string]string) map[string]string {
 }
 
 // each returns the list of what a function makes of the items of another one.
-func each[T any](all []T, of func(T) T) []T {
-	if all == nil {
+func each[T any](items []T, redacted func(T) T) []T {
+	if items == nil {
 		return nil
 	}
-	made := make([]T, len(all))
-	for i, one := range all {
-		made[i] = of(one)
+	made := make([]T, len(items))
+	for i, one := range items {
+		made[i] = redacted(one)
 	}
 	return made
 }

@@ -68,13 +68,13 @@ func (r Request) rule() rule {
 
 // holds reports whether a tree has an object with sensitive fields in it.
 func holds(tree any) bool {
-	switch is := tree.(type) {
+	switch node := tree.(type) {
 	case map[string]any:
-		return ruleOf(is) != nil || is["kind"] == "SecretList" || slices.ContainsFunc(slices.Collect(maps.Values(is)), holds)
+		return ruleOf(node) != nil || node["kind"] == "SecretList" || slices.ContainsFunc(slices.Collect(maps.Values(node)), holds)
 	case []any:
-		return slices.ContainsFunc(is, holds)
+		return slices.ContainsFunc(node, holds)
 	case string:
-		return hasSecret(is)
+		return hasSecret(node)
 	}
 	return false
 }
@@ -128,11 +128,11 @@ func (r Request) sent() (tree any) {
 // empty: the value is the object. Of a request that is not for a resource with sensitive fields, but has a
 // Secret in its body, all values but those of metadata are hidden.
 func (r Request) Value(path string, value any) any {
-	of := r.rule()
-	if of == nil && r.Holds() {
-		of = hiddenInSecret
+	rule := r.rule()
+	if rule == nil && r.Holds() {
+		rule = hiddenInSecret
 	}
-	return walk(names(path), value, of, maskedAs(Hidden))
+	return walk(names(path), value, rule, maskedAs(Hidden))
 }
 
 // Replace is [Replace] of a body of the request. The body may lack a kind, as a patch does.
@@ -141,45 +141,45 @@ func (r Request) Replace(tree any, replace func(path []string, value any) any) a
 	if !isList || r.rule() == nil {
 		return walk(nil, tree, r.rule(), replace)
 	}
-	all := make([]any, 0, len(operations)) // a JSON patch
+	redacted := make([]any, 0, len(operations)) // a JSON patch
 	for _, one := range operations {
 		operation, ok := one.(map[string]any)
 		if !ok {
-			all = append(all, walk(nil, one, r.rule(), replace))
+			redacted = append(redacted, walk(nil, one, r.rule(), replace))
 			continue
 		}
-		at, _ := operation["path"].(string)
+		path, _ := operation["path"].(string)
 		left := maps.Clone(operation)
 		if op, has := left["op"]; has && !slices.Contains([]any{"add", "copy", "move", "remove", "replace", "test"}, op) {
 			left["op"] = Hidden
 		}
 		if value, has := left["value"]; has {
-			left["value"] = walk(ofPointer(at), value, r.rule(), replace)
+			left["value"] = walk(ofPointer(path), value, r.rule(), replace)
 		}
-		all = append(all, left)
+		redacted = append(redacted, left)
 	}
-	return all
+	return redacted
 }
 
 // ReplaceAnswer is [Replace] of what the request is answered with.
 func (r Request) ReplaceAnswer(tree any, replace func(path []string, value any) any) any {
-	of := r.rule()
+	rule := r.rule()
 	if answer, _ := tree.(map[string]any); answer["kind"] == "Table" || answer["kind"] == "Status" {
-		of = nil
+		rule = nil
 	}
-	return walk(nil, tree, of, replace)
+	return walk(nil, tree, rule, replace)
 }
 
 // ofPointer returns the names in a JSON pointer.
 func ofPointer(pointer string) []string {
-	all := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	for i, name := range all {
-		all[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+	elements := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i, name := range elements {
+		elements[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 	}
 	if pointer == "" || pointer == "/" {
 		return nil
 	}
-	return all
+	return elements
 }
 
 // options are the parameters of the API. What a proxy or an aggregated server takes may be a token.

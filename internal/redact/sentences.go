@@ -69,22 +69,22 @@ var details = regexp.MustCompile(`(?:^|: )((?:` +
 
 // isDetail reports whether a text is such an end.
 func isDetail(text string) bool {
-	at := details.FindStringIndex(text)
-	return at != nil && at[0] == 0
+	match := details.FindStringIndex(text)
+	return match != nil && match[0] == 0
 }
 
 // failures are the kinds of field errors, as their messages begin.
 var failures = regexp.MustCompile(`^(?:Duplicate value|Forbidden|Internal error|Invalid value|Not found|Required value|Too few|Too long|Too many|Too short|Unsupported value)\b`)
 
 // compiled compiles expressions of beginnings. Groups of the same name get numbers, which start at 0.
-func compiled(texts ...string) (all []*regexp.Regexp) {
+func compiled(texts ...string) (patterns []*regexp.Regexp) {
 	for _, text := range texts {
 		n := 0
 		text = regexp.MustCompile(`\?P<\w+`).ReplaceAllStringFunc(text, func(group string) string {
 			n++
 			return group + strconv.Itoa(n-1)
 		})
-		all = append(all, regexp.MustCompile(`^(?:`+text+`)`))
+		patterns = append(patterns, regexp.MustCompile(`^(?:`+text+`)`))
 	}
-	return all
+	return patterns
 }

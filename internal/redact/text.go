@@ -155,15 +155,15 @@ func hasField(tree any, path string) bool {
 	if path == "" {
 		return true
 	}
-	switch is := tree.(type) {
+	switch node := tree.(type) {
 	case map[string]any:
-		for name, field := range is {
+		for name, field := range node {
 			if rest, ok := strings.CutPrefix(path, name); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') && hasField(field, strings.TrimPrefix(rest, ".")) {
 				return true
 			}
 		}
 	case []any:
-		for i, item := range is {
+		for i, item := range node {
 			if rest, ok := strings.CutPrefix(path, fmt.Sprintf("[%d]", i)); ok && hasField(item, strings.TrimPrefix(rest, ".")) {
 				return true
 			}

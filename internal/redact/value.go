@@ -78,13 +78,13 @@ func ruleOf(object map[string]any) rule {
 		return hiddenInSecret
 	}
 	kind, _ := object["kind"].(string)
-	of := rules[kind]
-	if of == nil {
+	found := rules[kind]
+	if found == nil {
 		return nil
 	}
 	for _, field := range []string{"metadata", "data", "stringData", "spec", "status"} {
 		if _, has := object[field]; has {
-			return of
+			return found
 		}
 	}
 	return nil
@@ -108,36 +108,36 @@ func Replace(tree any, replace func(path []string, value any) any) any {
 
 func walk(path []string, value any, hides rule, replace func([]string, any) any) any {
 	path = path[:len(path):len(path)]
-	switch is := value.(type) {
+	switch node := value.(type) {
 	case nil:
 		return nil
 	case map[string]any:
-		if of := ruleOf(is); of != nil {
-			hides, path = of, nil
+		if nested := ruleOf(node); nested != nil {
+			hides, path = nested, nil
 		}
-		all := make(map[string]any, len(is))
-		for _, name := range slices.Sorted(maps.Keys(is)) {
-			field := is[name]
-			below, at := hides, append(path, name)
-			if kind, _ := is["kind"].(string); name == "items" && len(path) == 0 && strings.HasSuffix(kind, "List") {
-				at = nil // items of built-in lists do not have a kind
+		fields := make(map[string]any, len(node))
+		for _, name := range slices.Sorted(maps.Keys(node)) {
+			field := node[name]
+			below, full := hides, append(path, name)
+			if kind, _ := node["kind"].(string); name == "items" && len(path) == 0 && strings.HasSuffix(kind, "List") {
+				full = nil // items of built-in lists do not have a kind
 				if kind == "SecretList" {
 					below = hiddenInSecret
 				}
 			}
-			if left := walk(at, field, below, replace); left != Dropped {
-				all[name] = left
+			if left := walk(full, field, below, replace); left != Dropped {
+				fields[name] = left
 			}
 		}
-		return all
+		return fields
 	case []any:
-		all := make([]any, 0, len(is))
-		for _, item := range is {
+		items := make([]any, 0, len(node))
+		for _, item := range node {
 			if left := walk(path, item, hides, replace); left != Dropped {
-				all = append(all, left)
+				items = append(items, left)
 			}
 		}
-		return all
+		return items
 	}
 	if text, ok := value.(string); hides != nil && hides(path, value) || ok && hasSecret(text) {
 		return replace(path, value)
@@ -160,11 +160,11 @@ func maskedAs(mask string) func([]string, any) any {
 
 // names returns the names in a path, as far as rules look at them.
 func names(path string) []string {
-	var all []string
+	var values []string
 	for path = strings.TrimPrefix(path, "."); path != ""; path = strings.TrimPrefix(path, ".") {
 		if quoted, ok := strings.CutPrefix(path, `["`); ok {
 			if name, rest, closed := strings.Cut(quoted, `"]`); closed {
-				all, path = append(all, name), rest
+				values, path = append(values, name), rest
 				continue
 			}
 		}
@@ -172,7 +172,7 @@ func names(path string) []string {
 		if end == 0 {
 			end = len(path)
 		}
-		all, path = append(all, path[:end]), path[end:]
+		values, path = append(values, path[:end]), path[end:]
 	}
-	return all
+	return values
 }

@@ -46,11 +46,11 @@ func Files(path string) (files []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = filepath.WalkDir(folder, func(at string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		below, err := filepath.Rel(folder, at)
+		below, err := filepath.Rel(folder, file)
 		files = append(files, filepath.Join(path, below))
 		return err
 	})

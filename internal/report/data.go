@@ -116,14 +116,14 @@ func lines(f inspect.Findings) []string {
 	return out
 }
 
-// at is a time in milliseconds since the beginning.
-func (d *Data) at(t time.Time) float64 { return milliseconds(t.Sub(d.Began)) }
+// since is a time in milliseconds since the beginning.
+func (d *Data) since(t time.Time) float64 { return milliseconds(t.Sub(d.Began)) }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func (d *Data) request(q *inspect.Request) request {
 	r := request{
-		Number: q.Number, Cause: q.Cause, At: d.at(q.Time), Took: milliseconds(q.Latency), Client: q.Client(), User: q.User,
+		Number: q.Number, Cause: q.Cause, At: d.since(q.Time), Took: milliseconds(q.Latency), Client: q.Client(), User: q.User,
 		Verb: q.Verb, Object: q.Object(), Options: q.Options, Code: q.Code, Reason: string(q.Reason), Message: q.Message, Fault: q.Fault,
 		Revision: q.Revision, Repeats: q.Repeats, Running: q.Running, Events: q.Events, Webhooks: q.Webhooks,
 	}
@@ -155,19 +155,19 @@ func (d *Data) collect(c findings.Source) {
 			if !ok || by.Request == 0 {
 				continue
 			}
-			of := c.Registry.ResourceOf(e.Record.Key)
-			if is, ok := findings.EventOf(c.Registry, of, e); ok {
+			res := c.Registry.ResourceOf(e.Record.Key)
+			if described, ok := findings.EventOf(c.Registry, res, e); ok {
 				d.Events = append(d.Events, event{
-					Of: is.Of, Name: is.Name, Type: is.Type, Reason: is.Reason, Message: is.Message, Count: is.Count,
-					At: d.at(by.Time), Client: inspect.ClientName(by.User, by.UserAgent), Request: by.Request,
+					Of: described.Of, Name: described.Name, Type: described.Type, Reason: described.Reason, Message: described.Message, Count: described.Count,
+					At: d.since(by.Time), Client: inspect.ClientName(by.User, by.UserAgent), Request: by.Request,
 				})
 				continue
 			}
 			o := byKey[e.Record.Key]
 			if o == nil {
 				o = &object{Name: e.Record.Key}
-				if of != nil {
-					o.Name = inspect.ObjectName(of.Group, of.Names.Plural, "", of.NamespaceOf(e.Record.Key), of.NameOf(e.Record.Key))
+				if res != nil {
+					o.Name = inspect.ObjectName(res.Group, res.Names.Plural, "", res.NamespaceOf(e.Record.Key), res.NameOf(e.Record.Key))
 				}
 				byKey[e.Record.Key] = o
 				d.Objects = append(d.Objects, o)
@@ -183,8 +183,8 @@ func (d *Data) collect(c findings.Source) {
 				verb += " " + by.Subresource
 			}
 			o.Revisions = append(o.Revisions, revision{
-				Revision: e.Record.Revision, At: d.at(by.Time), Event: string(events[e.Type]), Client: inspect.ClientName(by.User, by.UserAgent),
-				Verb: verb, Request: by.Request, Changes: changed(of, e),
+				Revision: e.Record.Revision, At: d.since(by.Time), Event: string(events[e.Type]), Client: inspect.ClientName(by.User, by.UserAgent),
+				Verb: verb, Request: by.Request, Changes: changed(res, e),
 			})
 		}
 	}
@@ -213,19 +213,19 @@ func (d *Data) collect(c findings.Source) {
 }
 
 // changed lists what an event has changed.
-func changed(of *resource.Resource, e *store.Event) (lines []string) {
-	if of == nil || e.Type != store.Updated {
+func changed(res *resource.Resource, e *store.Event) (lines []string) {
+	if res == nil || e.Type != store.Updated {
 		return nil
 	}
-	was, err := view.Text(of.Storage, *e.Previous)
+	before, err := view.Text(res.Storage, *e.Previous)
 	if err != nil {
 		return nil
 	}
-	is, err := view.Text(of.Storage, e.Record)
+	after, err := view.Text(res.Storage, e.Record)
 	if err != nil {
 		return nil
 	}
-	for _, change := range history.DiffText(was, is) {
+	for _, change := range history.DiffText(before, after) {
 		lines = append(lines, change.String())
 	}
 	return lines

@@ -73,10 +73,10 @@ func parseOwners(obj runtime.Object) (*fields.Managed, bool) {
 }
 
 func parseOwnersInMap(obj runtime.Object) (*fields.Managed, bool) {
-	all := obj.(*unstructured.Unstructured).Object
-	metadata, ok := all["metadata"].(map[string]any)
+	content := obj.(*unstructured.Unstructured).Object
+	metadata, ok := content["metadata"].(map[string]any)
 	if !ok {
-		return fields.NoManagers, all["metadata"] == nil
+		return fields.NoManagers, content["metadata"] == nil
 	}
 	list, _ := metadata["managedFields"].([]any)
 	return fields.ParseManaged(list)
@@ -149,7 +149,7 @@ func (m *Memory) Cached(v *Version, record store.Record) (decoded Decoded, ok bo
 // DecodeAll returns the objects of several records as the version sees them. Those that the
 // memory does not have are decoded together, in one conversion if they need any.
 func (m *Memory) DecodeAll(v *Version, records []store.Record) ([]runtime.Object, error) {
-	all := make([]runtime.Object, len(records))
+	objects := make([]runtime.Object, len(records))
 	var missing []store.Record
 	var places []int
 	for i, record := range records {
@@ -157,23 +157,23 @@ func (m *Memory) DecodeAll(v *Version, records []store.Record) ([]runtime.Object
 		if err != nil {
 			return nil, err
 		}
-		if all[i] = decoded.Object; !ok {
+		if objects[i] = decoded.Object; !ok {
 			missing, places = append(missing, record), append(places, i)
 		}
 	}
 	if len(missing) == 0 {
-		return all, nil
+		return objects, nil
 	}
 	read, err := v.Codec.DecodeAllStored(missing)
 	if err != nil {
 		return nil, err
 	}
 	for i, obj := range read {
-		if all[places[i]] = obj; v.Shows(missing[i]) {
+		if objects[places[i]] = obj; v.Shows(missing[i]) {
 			m.put(missing[i], Decoded{Object: obj, owned: &owned{}})
 		}
 	}
-	return all, nil
+	return objects, nil
 }
 
 // Decode returns the object of a record as the version sees it.

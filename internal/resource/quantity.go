@@ -128,17 +128,17 @@ func isNumber(text string) bool { return strings.Trim(text, "0123456789.+-eEinum
 // uid, for example.
 func sendsGigantic(body []byte) bool {
 	const firstField = 0x0a // the tag of a field 1 that has a length
-	for at := 0; at < len(body); at++ {
-		if body[at] != firstField {
+	for next := 0; next < len(body); next++ {
+		if body[next] != firstField {
 			continue
 		}
-		length, size := binary.Uvarint(body[at+1:])
-		start := at + 1 + size
+		length, size := binary.Uvarint(body[next+1:])
+		start := next + 1 + size
 		if size <= 0 || length > uint64(len(body)-start) {
 			continue
 		}
 		outer := binary.AppendUvarint(nil, uint64(1+size)+length)
-		if text := string(body[start : start+int(length)]); bytes.HasSuffix(body[:at], outer) && isNumber(text) && isGigantic(text) {
+		if text := string(body[start : start+int(length)]); bytes.HasSuffix(body[:next], outer) && isNumber(text) && isGigantic(text) {
 			return true
 		}
 	}

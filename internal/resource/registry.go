@@ -107,11 +107,11 @@ func (c *Registry) At(revision int64) *Registry {
 // Memo returns what make returned for a key when it was called first. That must follow from the resources alone: registries of the same
 // resources at other revisions, also in forks, share it, and goroutines may call make at the same time.
 func (c *Registry) Memo(key string, make func() any) any {
-	if of, ok := c.memo.Load(key); ok {
-		return of
+	if made, ok := c.memo.Load(key); ok {
+		return made
 	}
-	of, _ := c.memo.LoadOrStore(key, make())
-	return of
+	made, _ := c.memo.LoadOrStore(key, make())
+	return made
 }
 
 // With returns the registry after some definitions have changed, and some are gone. It is the one
@@ -125,8 +125,8 @@ func (c *Registry) With(revision int64, changed []*Definition, gone []string) *R
 	}
 	touched := map[string]bool{}
 	forget := func(name string) {
-		if was := c.definitions[name]; was != nil {
-			touched[was.Group] = true
+		if former := c.definitions[name]; former != nil {
+			touched[former.Group] = true
 			delete(next.definitions, name)
 		}
 	}
@@ -163,12 +163,12 @@ func (c *Registry) remake(group string, former *Registry, changed []*Definition)
 		delete(c.ofGroup, group)
 	}
 
-	at, had := -1, former.byName[group]
+	index, had := -1, former.byName[group]
 	if had != nil {
 		for _, r := range had.Resources {
 			delete(c.byKey, r.GroupResource())
 		}
-		at = slices.Index(c.groups, had)
+		index = slices.Index(c.groups, had)
 	}
 	part := &Registry{byName: map[string]*Group{}, byKey: c.byKey}
 	for _, r := range c.builtin {
@@ -181,29 +181,29 @@ func (c *Registry) remake(group string, former *Registry, changed []*Definition)
 			part.add([]*Resource{d.Resource})
 		}
 	}
-	is := part.byName[group]
-	if is != nil {
-		is.order()
-		c.byName[group] = is
+	known := part.byName[group]
+	if known != nil {
+		known.order()
+		c.byName[group] = known
 	} else {
 		delete(c.byName, group)
 	}
 	switch {
-	case is != nil && had != nil:
-		c.groups[at] = is
-	case is != nil:
+	case known != nil && had != nil:
+		c.groups[index] = known
+	case known != nil:
 		custom := c.groups[c.fixed:]
-		place, _ := slices.BinarySearchFunc(custom, is, compareGroups)
-		c.groups = slices.Insert(c.groups, c.fixed+place, is)
+		place, _ := slices.BinarySearchFunc(custom, known, compareGroups)
+		c.groups = slices.Insert(c.groups, c.fixed+place, known)
 	case had != nil:
-		c.groups = slices.Delete(c.groups, at, at+1)
+		c.groups = slices.Delete(c.groups, index, index+1)
 	}
 }
 
 func compareGroups(a, b *Group) int { return strings.Compare(a.Name, b.Name) }
 
-func sortDefinitions(all []*Definition) {
-	slices.SortFunc(all, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
+func sortDefinitions(definitions []*Definition) {
+	slices.SortFunc(definitions, func(a, b *Definition) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func (c *Registry) add(resources []*Resource) {
@@ -275,18 +275,18 @@ func (c *Registry) Resource(group, plural string) *Resource {
 // Sharing returns the resources that show the same records as r: r itself, then resources of
 // other groups. For example, events of the core group are events of events.k8s.io as well.
 func (c *Registry) Sharing(r *Resource) []*Resource {
-	all := []*Resource{r}
+	resources := []*Resource{r}
 	if r.Prefix == "" {
-		return all // nothing is stored
+		return resources // nothing is stored
 	}
 	for _, g := range c.groups {
 		for _, other := range g.Resources {
 			if other != r && other.Prefix == r.Prefix {
-				all = append(all, other)
+				resources = append(resources, other)
 			}
 		}
 	}
-	return all
+	return resources
 }
 
 // Kind returns the resource that serves the kind in that version, or nil.
@@ -305,15 +305,15 @@ func (c *Registry) Kind(kind schema.GroupVersionKind) *Resource {
 
 // ResourceOf returns the resource that the object of a store key belongs to, or nil.
 func (c *Registry) ResourceOf(key string) *Resource {
-	var of *Resource
+	var found *Resource
 	for _, r := range c.byKey {
 		// Several resources may show the same objects. The objects belong to the resource
 		// that stores them.
-		if r.Prefix != "" && strings.HasPrefix(key, r.Prefix) && (r.Storage == nil || r.Storage.Resource == r) && (of == nil || len(r.Prefix) > len(of.Prefix)) {
-			of = r
+		if r.Prefix != "" && strings.HasPrefix(key, r.Prefix) && (r.Storage == nil || r.Storage.Resource == r) && (found == nil || len(r.Prefix) > len(found.Prefix)) {
+			found = r
 		}
 	}
-	return of
+	return found
 }
 
 // Definition returns the definition of that name, or nil.
@@ -325,9 +325,9 @@ func (c *Registry) Definitions(group string) []*Definition {
 	if group != "*" {
 		return c.ofGroup[group]
 	}
-	all := slices.Collect(maps.Values(c.definitions))
-	sortDefinitions(all)
-	return all
+	definitions := slices.Collect(maps.Values(c.definitions))
+	sortDefinitions(definitions)
+	return definitions
 }
 
 // IsOwn reports whether the group has built-in resources in that version.

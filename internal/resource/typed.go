@@ -190,14 +190,14 @@ func (c *TypedCodec) DecodeAs(text string) (runtime.Object, error) {
 
 // DecodeAllStored implements Codec.
 func (c *TypedCodec) DecodeAllStored(records []store.Record) ([]runtime.Object, error) {
-	all := make([]runtime.Object, len(records))
+	objects := make([]runtime.Object, len(records))
 	for i, record := range records {
 		var err error
-		if all[i], err = c.DecodeStored(record); err != nil {
+		if objects[i], err = c.DecodeStored(record); err != nil {
 			return nil, err
 		}
 	}
-	return all, nil
+	return objects, nil
 }
 
 // Encode implements Codec.

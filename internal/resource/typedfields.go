@@ -150,15 +150,15 @@ func (f *TypedFields) Apply(current Decoded, configuration *unstructured.Unstruc
 	if err != nil {
 		return nil, nil, err
 	}
-	is, err := f.requested(live)
+	requested, err := f.requested(live)
 	if err != nil {
 		return nil, nil, err
 	}
-	was, err := tree(is)
+	before, err := tree(requested)
 	if err != nil {
 		return nil, nil, err
 	}
-	result, err := e.Apply(was, configuration.Object, managed, manager, force, now.Time)
+	result, err := e.Apply(before, configuration.Object, managed, manager, force, now.Time)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -246,11 +246,11 @@ func (f *TypedFields) convert(obj runtime.Object, apiVersion string) (runtime.Ob
 
 // convertTree returns a tree in another version.
 func (f *TypedFields) convertTree(obj map[string]any, apiVersion string) (map[string]any, error) {
-	of, err := f.object(obj)
+	typed, err := f.object(obj)
 	if err != nil {
 		return nil, err
 	}
-	out, err := f.convert(of, apiVersion)
+	out, err := f.convert(typed, apiVersion)
 	if err != nil {
 		return nil, err
 	}

@@ -36,18 +36,18 @@ func NewTypes(scheme *runtime.Scheme, definitions func() map[string]common.OpenA
 	t := &Types{kinds: kinds}
 	models := func() (map[string]*spec.Schema, error) { return Reachable(scheme, definitions(), kinds) }
 	t.Converter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
-		all, err := models()
+		schemas, err := models()
 		if err != nil {
 			return nil, err
 		}
-		return managedfields.NewTypeConverter(all, false)
+		return managedfields.NewTypeConverter(schemas, false)
 	})
 	t.Trees = sync.OnceValues(func() (map[string]*fields.Tree, error) {
-		all, err := models()
+		schemas, err := models()
 		if err != nil {
 			return nil, err
 		}
-		types, err := schemaconv.ToSchemaFromOpenAPI(all, false)
+		types, err := schemaconv.ToSchemaFromOpenAPI(schemas, false)
 		if err != nil {
 			return nil, err
 		}
@@ -64,8 +64,8 @@ func NewTypes(scheme *runtime.Scheme, definitions func() map[string]common.OpenA
 		return trees, nil
 	})
 	t.Keyless = sync.OnceValue(func() bool {
-		all, err := models()
-		return err == nil && anyKeyless(all)
+		schemas, err := models()
+		return err == nil && anyKeyless(schemas)
 	})
 	return t
 }

@@ -42,10 +42,10 @@ func (n *Node) structure(s *structuralschema.Structural) {
 	if len(s.Properties) > 0 {
 		n.Properties = make(map[string]*Node, len(s.Properties))
 		for name, property := range s.Properties {
-			of := &Node{}
-			of.structure(&property)
-			n.Properties[name] = of
-			if of.Default != nil {
+			node := &Node{}
+			node.structure(&property)
+			n.Properties[name] = node
+			if node.Default != nil {
 				n.defaults = append(n.defaults, name)
 			}
 		}
@@ -68,12 +68,12 @@ func (n *Node) structure(s *structuralschema.Structural) {
 // structure where both come from one schema.
 func (n *Node) validate(k *keywords) {
 	n.keywords = k
-	for name, of := range k.properties {
+	for name, property := range k.properties {
 		if n.Properties[name] == nil {
 			n.apart = true
 			return
 		}
-		n.Properties[name].validate(of)
+		n.Properties[name].validate(property)
 	}
 	if n.apart = k.additional != nil && n.Additional == nil || k.items != nil && n.Items == nil; n.apart {
 		return
@@ -92,14 +92,14 @@ func (n *Node) summarize() {
 		defaults: n.Default != nil, embedded: n.Embedded, lists: n.List != Atomic,
 		mixed: len(n.Properties) > 0 && n.Additional != nil,
 	}
-	for _, of := range n.Properties {
-		of.summarize()
-		n.below = n.below.and(of.below)
+	for _, property := range n.Properties {
+		property.summarize()
+		n.below = n.below.and(property.below)
 	}
-	for _, of := range []*Node{n.Additional, n.Items} {
-		if of != nil {
-			of.summarize()
-			n.below = n.below.and(of.below)
+	for _, below := range []*Node{n.Additional, n.Items} {
+		if below != nil {
+			below.summarize()
+			n.below = n.below.and(below.below)
 		}
 	}
 }

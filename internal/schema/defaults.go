@@ -40,8 +40,8 @@ func sizeOf(value any) int {
 			size += sizeOf(item)
 		}
 	case map[string]any:
-		for name, of := range value {
-			size += len(name) + sizeOf(of)
+		for name, field := range value {
+			size += len(name) + sizeOf(field)
 		}
 	}
 	return size

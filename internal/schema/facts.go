@@ -41,8 +41,8 @@ type Parts struct {
 	Rest   Facts // of the values of all fields except status and metadata
 }
 
-// of returns the facts of a field of a whole object.
-func (p Parts) of(field string) Facts {
+// factsOf returns the facts of a field of a whole object.
+func (p Parts) factsOf(field string) Facts {
 	switch field {
 	case "status":
 		return p.Status

@@ -195,28 +195,28 @@ func validityOf(ok bool) validity {
 
 // evaluate returns whether upstream finds a value valid, and the values in it.
 func (k *keywords) evaluate(value any) validity {
-	all := k.own(value)
+	result := k.own(value)
 	switch v := value.(type) {
 	case map[string]any:
 		for name, field := range v {
-			of, ok := k.properties[name]
+			property, ok := k.properties[name]
 			if !ok {
-				of = k.additional
+				property = k.additional
 			}
-			if of != nil && all > invalid {
-				all = min(all, of.evaluate(field))
+			if property != nil && result > invalid {
+				result = min(result, property.evaluate(field))
 			}
 		}
 	case []any:
 		if k.items != nil {
 			for _, item := range v {
-				if all > invalid {
-					all = min(all, k.items.evaluate(item))
+				if result > invalid {
+					result = min(result, k.items.evaluate(item))
 				}
 			}
 		}
 	}
-	return all
+	return result
 }
 
 // own evaluates a value by the rules of its own node, without the values in it.
@@ -230,61 +230,61 @@ func (k *keywords) own(value any) validity {
 	if value == nil { // null is not checked further
 		return validityOf((k.types == 0 || k.nullable) && k.enum == nil)
 	}
-	all := k.type_(value)
+	result := k.type_(value)
 	if k.enum != nil {
-		all = min(all, k.enum.evaluate(value))
+		result = min(result, k.enum.evaluate(value))
 	}
 	switch v := value.(type) {
 	case string:
-		all = min(all, k.text(v))
+		result = min(result, k.text(v))
 	case int64:
 		if k.narrow && k.types == isInteger {
-			all = min(all, validityOf(v >= math.MinInt32 && v <= math.MaxInt32))
+			result = min(result, validityOf(v >= math.MinInt32 && v <= math.MaxInt32))
 		}
 		if k.number != nil {
-			all = min(all, k.number.integer(v))
+			result = min(result, k.number.integer(v))
 		}
 	case float64:
 		if k.narrow && math.Abs(v) > 1e38 {
-			all = min(all, unknown)
+			result = min(result, unknown)
 		}
 		if k.number != nil {
-			all = min(all, k.number.float(v))
+			result = min(result, k.number.float(v))
 		}
 	case []any:
-		all = min(all, validityOf(k.countItems.allows(len(v)) && (!k.uniqueItems || areUnique(v))))
+		result = min(result, validityOf(k.countItems.allows(len(v)) && (!k.uniqueItems || areUnique(v))))
 	case map[string]any:
-		all = min(all, validityOf(k.object(v)))
+		result = min(result, validityOf(k.object(v)))
 	}
-	if all == invalid || k.anyOf == nil && k.allOf == nil && k.oneOf == nil && k.not == nil {
-		return all
+	if result == invalid || k.anyOf == nil && k.allOf == nil && k.oneOf == nil && k.not == nil {
+		return result
 	}
-	return min(all, k.combined(value))
+	return min(result, k.combined(value))
 }
 
 // type_ evaluates the type of a value that is not null.
 func (k *keywords) type_(value any) validity {
-	var is typeSet
+	var found typeSet
 	switch v := value.(type) {
 	case string:
-		is = isString
+		found = isString
 	case int64:
-		is = isInteger | isNumber
+		found = isInteger | isNumber
 	case float64:
 		// As in upstream, a number without a fraction may count as an integer.
-		if is = isNumber; k.types&(isInteger|isNumber) == isInteger && v == math.Trunc(v) {
+		if found = isNumber; k.types&(isInteger|isNumber) == isInteger && v == math.Trunc(v) {
 			return unknown
 		}
 	case bool:
-		is = isBoolean
+		found = isBoolean
 	case map[string]any:
-		is = isObject
+		found = isObject
 	case []any:
-		is = isArray
+		found = isArray
 	default:
 		return unknown
 	}
-	if k.types&is != 0 || k.types == 0 && (k.format == "" || is == isString) {
+	if k.types&found != 0 || k.types == 0 && (k.format == "" || found == isString) {
 		return valid
 	}
 	if k.format != "" || k.narrow {
@@ -351,32 +351,32 @@ func areUnique(list []any) bool {
 // combined evaluates a value that is not null by the node's allOf, anyOf, oneOf and not.
 // Upstream does not ratchet inside them.
 func (k *keywords) combined(value any) validity {
-	all := valid
+	result := valid
 	if len(k.anyOf) > 0 {
 		best := invalid
-		for _, of := range k.anyOf {
-			if best = max(best, of.evaluate(value)); best == valid {
+		for _, option := range k.anyOf {
+			if best = max(best, option.evaluate(value)); best == valid {
 				break
 			}
 		}
-		all = best
+		result = best
 	}
 	if len(k.oneOf) > 0 {
-		all = min(all, k.exactlyOne(value))
+		result = min(result, k.exactlyOne(value))
 	}
-	for _, of := range k.allOf {
-		all = min(all, of.evaluate(value))
+	for _, part := range k.allOf {
+		result = min(result, part.evaluate(value))
 	}
 	if k.not != nil {
-		all = min(all, valid-k.not.evaluate(value))
+		result = min(result, valid-k.not.evaluate(value))
 	}
-	return all
+	return result
 }
 
 func (k *keywords) exactlyOne(value any) validity {
 	are, may := 0, 0
-	for _, of := range k.oneOf {
-		switch of.evaluate(value) {
+	for _, option := range k.oneOf {
+		switch option.evaluate(value) {
 		case valid:
 			are++
 		case unknown:

@@ -81,8 +81,8 @@ func (n *Node) Normalize(obj map[string]any, k Walk) Result {
 		facts &^= EmbeddedCanonical
 	}
 	for name, value := range obj {
-		verified := k.Verified.of(name)
-		w.verified = k.LikeVerified.of(name)
+		verified := k.Verified.factsOf(name)
+		w.verified = k.LikeVerified.factsOf(name)
 		do, check := k.Do, below&^verified
 		if isOfEveryResource(name) {
 			do, check = do&^Prune, check&^Pruned
@@ -188,11 +188,11 @@ func (w *walker) field(n *Node, obj map[string]any, name string, value, like any
 			obj[name] = value
 		}
 	}
-	of, named := n.Properties[name]
+	node, named := n.Properties[name]
 	switch {
 	case named:
 	case n.Additional != nil:
-		of = n.Additional
+		node = n.Additional
 	case n.anyFields:
 		if do&Prune != 0 {
 			own()
@@ -213,14 +213,14 @@ func (w *walker) field(n *Node, obj map[string]any, name string, value, like any
 	}
 	facts := check
 	check &^= shared
-	if value == nil && !of.Nullable {
+	if value == nil && !node.Nullable {
 		switch {
-		case of.Default == nil && do&DropNulls != 0:
+		case node.Default == nil && do&DropNulls != 0:
 			delete(obj, name)
 			w.changed = true
 			return facts
-		case of.Default != nil && do&Default != 0 && w.mayFill(name, of):
-			value, do = w.defaultOf(of), Default
+		case node.Default != nil && do&Default != 0 && w.mayFill(name, node):
+			value, do = w.defaultOf(node), Default
 			obj[name] = value
 		default:
 			facts &^= Complete
@@ -228,14 +228,14 @@ func (w *walker) field(n *Node, obj map[string]any, name string, value, like any
 	}
 	switch value.(type) {
 	case map[string]any, []any:
-		if of.hasWork(do, check) {
+		if node.hasWork(do, check) {
 			own()
 			length := w.enter(name)
-			facts &^= check &^ w.value(of, value, like, do, check, false)
+			facts &^= check &^ w.value(node, value, like, do, check, false)
 			w.path = w.path[:length]
 		}
 	default:
-		facts &^= of.violated(value, check)
+		facts &^= node.violated(value, check)
 	}
 	return facts
 }
@@ -255,16 +255,16 @@ func (w *walker) complete(n *Node, obj map[string]any, do Action, facts, below F
 		if isOfEveryResource(name) && (n.Embedded || lost != nil) {
 			ask &^= Pruned
 		}
-		is := ask &^ Complete
-		if of := n.Properties[name]; do&Default != 0 && w.mayFill(name, of) {
-			value := w.defaultOf(of)
+		asked := ask &^ Complete
+		if node := n.Properties[name]; do&Default != 0 && w.mayFill(name, node) {
+			value := w.defaultOf(node)
 			obj[name] = value
-			is = w.value(of, value, nil, Default, ask, false)
+			asked = w.value(node, value, nil, Default, ask, false)
 		}
 		if lost != nil {
-			lost(name, ask&^is)
+			lost(name, ask&^asked)
 		}
-		facts &^= ask &^ is
+		facts &^= ask &^ asked
 	}
 	return facts
 }

@@ -157,14 +157,14 @@ func (f *Flags) Value(name string) string { return text(f.set.Lookup(name).Value
 
 // All returns the values of all flags, in the form in which a real server prints them.
 func (f *Flags) All() map[string]string {
-	all := map[string]string{"help": "false", "version": "false"}
+	values := map[string]string{"help": "false", "version": "false"}
 	for _, flag := range Table {
-		all[flag.Name] = flag.Default
-		if is := f.set.Lookup(flag.Name); is.Changed {
-			all[flag.Name] = is.Value.String()
+		values[flag.Name] = flag.Default
+		if given := f.set.Lookup(flag.Name); given.Changed {
+			values[flag.Name] = given.Value.String()
 		}
 	}
-	return all
+	return values
 }
 
 // List returns the values of a flag that may have several.

@@ -12,18 +12,18 @@ import (
 // that the object's controller has set for an older generation does not count; that generation is the
 // observedGeneration of the condition, or else of the status.
 func Unmet(object map[string]any, conditionType, status string) string {
-	all, _ := field(object, "status")["conditions"].([]any)
+	conditions, _ := field(object, "status")["conditions"].([]any)
 	var types []string
-	for _, item := range all {
+	for _, item := range conditions {
 		condition, _ := item.(map[string]any)
 		name, _ := condition["type"].(string)
 		if name != conditionType {
 			types = append(types, name)
 			continue
 		}
-		is, _ := condition["status"].(string)
-		if is != status {
-			return fmt.Sprintf("the condition %s is %s, not %s%s", conditionType, orUnset(is), status, because(condition))
+		value, _ := condition["status"].(string)
+		if value != status {
+			return fmt.Sprintf("the condition %s is %s, not %s%s", conditionType, orUnset(value), status, because(condition))
 		}
 		observed, has := condition["observedGeneration"].(int64)
 		if !has {

@@ -72,8 +72,8 @@ func (v *View) convertList(ctx context.Context, p Page, items []string) (runtime
 			return nil, err
 		}
 	}
-	if of := v.version.Tables.OfList; of != nil && len(items) > 0 {
-		whole, err := of(ctx, objects, v.table)
+	if tables := v.version.Tables.OfList; tables != nil && len(items) > 0 {
+		whole, err := tables(ctx, objects, v.table)
 		if err != nil {
 			return nil, err
 		}

@@ -43,7 +43,7 @@ const maxCorrupt = 100
 // decodeEach decodes records one by one. If some cannot be read, the error names them, as the
 // answer of a real server to a list does. Where objects are not reported as corrupt, it is that of the first one.
 func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, error) {
-	all := make([]runtime.Object, 0, len(records))
+	objects := make([]runtime.Object, 0, len(records))
 	var unreadable, reasons []error
 	var first int64
 	var causes []metav1.StatusCause
@@ -52,7 +52,7 @@ func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, 
 		var corrupt *resource.CorruptError
 		switch {
 		case err == nil:
-			all = append(all, obj)
+			objects = append(objects, obj)
 			continue
 		case !errors.As(err, &corrupt) || !resource.ReportsCorrupt():
 			return nil, err
@@ -71,16 +71,16 @@ func decodeEach(v *resource.Version, records []store.Record) ([]runtime.Object, 
 		}
 	}
 	if len(unreadable) == 0 {
-		return all, nil
+		return objects, nil
 	}
-	of := v.Resource.GroupResource()
-	message := fmt.Sprintf("failed to read one or more %s from the storage: %v", of, unreadable[0])
+	resource := v.Resource.GroupResource()
+	message := fmt.Sprintf("failed to read one or more %s from the storage: %v", resource, unreadable[0])
 	if more := len(unreadable) - 1; more > 0 {
 		message = fmt.Sprintf("%s (and %d more)", message, more)
 	}
 	return nil, &UnreadableError{First: first, Err: faultinjection.Answer(&apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError, Message: message,
-		Details: &metav1.StatusDetails{Group: of.Group, Kind: of.Resource, Name: "list", Causes: causes},
+		Details: &metav1.StatusDetails{Group: resource.Group, Kind: resource.Resource, Name: "list", Causes: causes},
 	}}, errors.Join(reasons...))}
 }
 

@@ -69,7 +69,7 @@ func (e *Events) AppendChange(ctx context.Context, b []byte, kind watch.EventTyp
 }
 
 func (e *Events) append(ctx context.Context, b []byte, kind watch.EventType, record store.Record, change int64) ([]byte, error) {
-	at := func(text string) string {
+	withVersion := func(text string) string {
 		if change > 0 && change != record.Revision {
 			return WithResourceVersion(text, change)
 		}
@@ -77,7 +77,7 @@ func (e *Events) append(ctx context.Context, b []byte, kind watch.EventType, rec
 	}
 	if e.plain() {
 		if text, ok := Stored(e.view.version, record); ok {
-			return appendJSONFrame(b, kind, at(text)), nil
+			return appendJSONFrame(b, kind, withVersion(text)), nil
 		}
 	}
 	frame := func() (string, error) {
@@ -90,7 +90,7 @@ func (e *Events) append(ctx context.Context, b []byte, kind watch.EventType, rec
 		if err != nil {
 			return "", err
 		}
-		return e.frame(ctx, kind, at(text))
+		return e.frame(ctx, kind, withVersion(text))
 	}
 	var text string
 	var err error

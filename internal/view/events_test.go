@@ -69,9 +69,9 @@ func TestWatchersShareTheFrameOfAChange(t *testing.T) {
 	}
 	want := `{"type":"ADDED","object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a","namespace":"default","resourceVersion":"8","generation":1}}}` + "\n"
 	expect(t, "the first", frame(), want)
-	expect(t, "frames that were made", len(shared.of(8).made), 2) // the object in v2, and what is shown of it
+	expect(t, "frames that were made", len(shared.framesOf(8).made), 2) // the object in v2, and what is shown of it
 	expect(t, "the second", frame(), want)
-	expect(t, "frames that were made", len(shared.of(8).made), 2)
+	expect(t, "frames that were made", len(shared.framesOf(8).made), 2)
 }
 
 func TestEventsOfTypedObjectsAreInProtobuf(t *testing.T) {

@@ -65,7 +65,7 @@ var errNotMade = errors.New("the frame of an event was not made")
 // get returns a frame of the change of a revision, and calls make if there is none yet.
 // An error goes to those who waited for the frame; the next to ask tries again.
 func (f *Frames) get(revision int64, key frameKey, make func() (string, error)) (string, error) {
-	change := f.of(revision)
+	change := f.framesOf(revision)
 	mine, found := change.claim(key)
 	if found {
 		<-mine.done
@@ -86,8 +86,8 @@ func (f *Frames) get(revision int64, key frameKey, make func() (string, error)) 
 	return mine.text, mine.err
 }
 
-// of returns the frames of a revision.
-func (f *Frames) of(revision int64) *changeFrames {
+// framesOf returns the frames of a revision.
+func (f *Frames) framesOf(revision int64) *changeFrames {
 	ring := f.ring.Load()
 	if ring == nil {
 		f.ring.CompareAndSwap(nil, new([rememberedChanges]atomic.Pointer[changeFrames]))

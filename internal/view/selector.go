@@ -230,16 +230,16 @@ type rawLabels string
 func (l rawLabels) Lookup(label string) (value string, found bool) {
 	rest := string(l)
 	for {
-		at := strings.Index(rest, label)
-		if at < 0 {
+		start := strings.Index(rest, label)
+		if start < 0 {
 			return "", false
 		}
-		after, isKey := strings.CutPrefix(rest[at+len(label):], `":"`)
-		if isKey && at > 0 && rest[at-1] == '"' {
+		after, isKey := strings.CutPrefix(rest[start+len(label):], `":"`)
+		if isKey && start > 0 && rest[start-1] == '"' {
 			end := strings.IndexByte(after, '"')
 			return after[:max(end, 0)], end >= 0
 		}
-		rest = rest[at+len(label):]
+		rest = rest[start+len(label):]
 	}
 }
 

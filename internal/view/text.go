@@ -127,11 +127,11 @@ func (t *Texts) All() ([]string, error) {
 // WithResourceVersion returns the JSON of an object with its resourceVersion replaced by a
 // revision. JSON without a resourceVersion stays as it is.
 func WithResourceVersion(text string, revision int64) string {
-	was := gjson.Get(text, "metadata.resourceVersion")
-	if was.Index == 0 {
+	version := gjson.Get(text, "metadata.resourceVersion")
+	if version.Index == 0 {
 		return text
 	}
-	return text[:was.Index] + `"` + formatRevision(revision) + `"` + text[was.Index+len(was.Raw):]
+	return text[:version.Index] + `"` + formatRevision(revision) + `"` + text[version.Index+len(version.Raw):]
 }
 
 func formatRevision(revision int64) string { return strconv.FormatInt(revision, 10) }

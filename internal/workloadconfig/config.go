@@ -204,8 +204,8 @@ func ReadFile(name string, data []byte) (*Config, error) {
 		line, text := 1, err.Error()
 		if m := yamlMessage.FindStringSubmatch(text); m != nil {
 			text = m[2]
-			if at, err := strconv.Atoi(m[1]); err == nil {
-				line = at
+			if position, err := strconv.Atoi(m[1]); err == nil {
+				line = position
 			}
 		}
 		return nil, fmt.Errorf("%s:%d: not YAML: %s", name, line, text)

@@ -81,19 +81,19 @@ func (s *strict) value(n *yaml.Node, t reflect.Type) any {
 			s.mistake(n, "this has to be a mapping")
 			return nil
 		}
-		all := map[string]any{}
-		s.each(n, func(key, value *yaml.Node) { all[key.Value] = s.value(value, t.Elem()) })
-		return all
+		values := map[string]any{}
+		s.each(n, func(key, value *yaml.Node) { values[key.Value] = s.value(value, t.Elem()) })
+		return values
 	case kind == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		if n.Kind != yaml.SequenceNode {
 			s.mistake(n, "this has to be a list")
 			return nil
 		}
-		all := []any{}
+		items := []any{}
 		for _, item := range n.Content {
-			all = append(all, s.value(item, t.Elem()))
+			items = append(items, s.value(item, t.Elem()))
 		}
-		return all
+		return items
 	}
 	return s.leaf(n, t)
 }
@@ -119,15 +119,15 @@ func (s *strict) fields(n *yaml.Node, t reflect.Type) any {
 	}
 	types := map[string]reflect.Type{}
 	fieldsOf(t, types)
-	all := map[string]any{}
+	values := map[string]any{}
 	s.each(n, func(key, value *yaml.Node) {
 		if types[key.Value] == nil {
 			s.mistake(key, "unknown field %q (allowed: %s)", key.Value, strings.Join(names(t), ", "))
 			return
 		}
-		all[key.Value] = s.value(value, types[key.Value])
+		values[key.Value] = s.value(value, types[key.Value])
 	})
-	return all
+	return values
 }
 
 // fieldsOf collects the types of the fields of a struct, by their names in JSON.
@@ -152,12 +152,12 @@ func fieldsOf(t reflect.Type, types map[string]reflect.Type) {
 func names(t reflect.Type) []string {
 	types := map[string]reflect.Type{}
 	fieldsOf(t, types)
-	var all []string
+	var lines []string
 	for name := range types {
-		all = append(all, name)
+		lines = append(lines, name)
 	}
-	slices.Sort(all)
-	return all
+	slices.Sort(lines)
+	return lines
 }
 
 // BehaviorFields returns the names of the fields of behaviors, in alphabetical order.

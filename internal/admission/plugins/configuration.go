@@ -46,24 +46,24 @@ func ReadConfiguration(file string) (Configuration, error) {
 		read   func(io.Reader) error
 	}{
 		{mutatingpolicy.PluginName, func(from io.Reader) error {
-			is, err := policyconfig.LoadMutatingConfig(from)
-			return cmp.Or(err, refuseManifests(is.StaticManifestsDir))
+			loaded, err := policyconfig.LoadMutatingConfig(from)
+			return cmp.Or(err, refuseManifests(loaded.StaticManifestsDir))
 		}},
 		{validatingpolicy.PluginName, func(from io.Reader) error {
-			is, err := policyconfig.LoadValidatingConfig(from)
-			return cmp.Or(err, refuseManifests(is.StaticManifestsDir))
+			loaded, err := policyconfig.LoadValidatingConfig(from)
+			return cmp.Or(err, refuseManifests(loaded.StaticManifestsDir))
 		}},
 		{mutatingwebhook.PluginName, readKubeconfig(&c.MutatingKubeconfig)},
 		{validatingwebhook.PluginName, readKubeconfig(&c.ValidatingKubeconfig)},
 		{resourcequota.PluginName, func(from io.Reader) error {
-			is, err := resourcequota.LoadConfiguration(from)
+			loaded, err := resourcequota.LoadConfiguration(from)
 			if err == nil {
-				c.limited = is.LimitedResources
+				c.limited = loaded.LimitedResources
 			}
 			return err
 		}},
 	} {
-		from, err := c.of(elsewhere.plugin)
+		from, err := c.reader(elsewhere.plugin)
 		if err != nil {
 			return Configuration{}, err
 		}
@@ -77,12 +77,12 @@ func ReadConfiguration(file string) (Configuration, error) {
 // readKubeconfig returns a function that reads which file has the credentials for webhooks.
 func readKubeconfig(into *string) func(io.Reader) error {
 	return func(from io.Reader) error {
-		is, err := webhookconfig.LoadConfig(from)
+		loaded, err := webhookconfig.LoadConfig(from)
 		if err != nil {
 			return err
 		}
-		*into = is.KubeConfigFile
-		return refuseManifests(is.StaticManifestsDir)
+		*into = loaded.KubeConfigFile
+		return refuseManifests(loaded.StaticManifestsDir)
 	}
 }
 
@@ -93,8 +93,8 @@ func refuseManifests(folder string) error {
 	return fmt.Errorf("fakecluster does not read the manifests in the folder staticManifestsDir: %s", folder)
 }
 
-// of returns the configuration of a plugin, or nil if there is none.
-func (c Configuration) of(plugin string) (io.Reader, error) {
+// reader returns the configuration of a plugin, or nil if there is none.
+func (c Configuration) reader(plugin string) (io.Reader, error) {
 	if c.plugins == nil {
 		return nil, nil
 	}

@@ -72,20 +72,20 @@ func (i indexer) in(namespace string) ([]any, error) {
 		return nil, nil
 	}
 	objects, err := i.cluster.List(v, namespace, nil)
-	all := make([]any, len(objects))
+	items := make([]any, len(objects))
 	for n, obj := range objects {
-		all[n] = obj
+		items[n] = obj
 	}
-	return all, err
+	return items, err
 }
 
 // List implements cache.Store. It cannot return an error.
 func (i indexer) List() []any {
-	all, err := i.in("")
+	items, err := i.in("")
 	if err != nil {
 		return nil
 	}
-	return all
+	return items
 }
 
 // Index implements cache.Indexer for the index by namespace, the one that listers use.

@@ -94,7 +94,7 @@ func (o Options) Configuration() Configuration { return o.config }
 func (o Options) Chain(cluster Cluster) (admission.Chain, error) {
 	var chain admission.Chain
 	for where, into := range map[place]*admission.InTree{first: &chain.First, inTree: &chain.InTree, last: &chain.Last} {
-		p, err := o.at(where, cluster)
+		p, err := o.pluginsIn(where, cluster)
 		if err != nil {
 			return chain, err
 		}
@@ -107,9 +107,9 @@ func (o Options) Chain(cluster Cluster) (admission.Chain, error) {
 	return chain, nil
 }
 
-// at returns the plugins of a place that are on, or nil if none is. It creates them at once if there
+// pluginsIn returns the plugins of a place that are on, or nil if none is. It creates them at once if there
 // is a configuration, or if one of them needs one, so that errors in it are reported at the start.
-func (o Options) at(where place, cluster Cluster) (*plugins, error) {
+func (o Options) pluginsIn(where place, cluster Cluster) (*plugins, error) {
 	var on []*plugin
 	configured := o.config.plugins != nil
 	for i := range ordered {
@@ -121,19 +121,19 @@ func (o Options) at(where place, cluster Cluster) (*plugins, error) {
 	if len(on) == 0 {
 		return nil, nil
 	}
-	all := newPlugins(on, o.config, cluster)
+	created := newPlugins(on, o.config, cluster)
 	if !configured {
-		return all, nil
+		return created, nil
 	}
-	_, err := all.instances()
-	return all, err
+	_, err := created.instances()
+	return created, err
 }
 
 // Names returns the names of all plugins of a real server, in its order.
 func Names() []string {
-	var all []string
+	var names []string
 	for _, p := range ordered {
-		all = append(all, p.name)
+		names = append(names, p.name)
 	}
-	return all
+	return names
 }

@@ -112,9 +112,9 @@ var ordered = []plugin{
 
 // resources are those of the given names, each with its group after a dot.
 func resources(names ...string) []schema.GroupResource {
-	var all []schema.GroupResource
+	var resources []schema.GroupResource
 	for _, name := range names {
-		all = append(all, schema.ParseGroupResource(name))
+		resources = append(resources, schema.ParseGroupResource(name))
 	}
-	return all
+	return resources
 }

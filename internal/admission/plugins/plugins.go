@@ -15,7 +15,7 @@ import (
 
 // plugins admit the writes of one cluster. They are safe for concurrent use.
 type plugins struct {
-	all       []*plugin
+	enabled   []*plugin
 	instances func() (instances, error)
 }
 
@@ -56,17 +56,17 @@ func (v validating) validate(ctx context.Context, w *admission.Write) error {
 }
 
 // newPlugins returns the plugins for a cluster. They are created when the first write needs them.
-func newPlugins(all []*plugin, config Configuration, cluster Cluster) *plugins {
-	return &plugins{all: all, instances: sync.OnceValues(func() (instances, error) { return newInstances(all, config, cluster) })}
+func newPlugins(enabled []*plugin, config Configuration, cluster Cluster) *plugins {
+	return &plugins{enabled: enabled, instances: sync.OnceValues(func() (instances, error) { return newInstances(enabled, config, cluster) })}
 }
 
-func newInstances(all []*plugin, config Configuration, cluster Cluster) (instances, error) {
+func newInstances(enabled []*plugin, config Configuration, cluster Cluster) (instances, error) {
 	registered := upstream.NewPlugins()
 	start := initializer{cluster}
 	var out instances
-	for _, p := range all {
+	for _, p := range enabled {
 		p.register(registered)
-		from, err := config.of(p.name)
+		from, err := config.reader(p.name)
 		if err != nil {
 			return instances{}, err
 		}
@@ -89,17 +89,17 @@ func newInstances(all []*plugin, config Configuration, cluster Cluster) (instanc
 
 // AppliesTo implements admission.InTree.
 func (p *plugins) AppliesTo(r *resource.Resource) bool {
-	return slices.ContainsFunc(p.all, func(p *plugin) bool { return p.appliesTo(r) })
+	return slices.ContainsFunc(p.enabled, func(p *plugin) bool { return p.appliesTo(r) })
 }
 
 // Mutate implements admission.Plugin.
 func (p *plugins) Mutate(ctx context.Context, w *admission.Write) error {
-	all, err := p.instances()
+	created, err := p.instances()
 	if err != nil {
 		return err
 	}
 	r := w.Resource()
-	for _, m := range all.mutating {
+	for _, m := range created.mutating {
 		if !m.appliesTo(r) || !m.Handles(w.GetOperation()) {
 			continue
 		}
@@ -112,12 +112,12 @@ func (p *plugins) Mutate(ctx context.Context, w *admission.Write) error {
 
 // Validate implements admission.Plugin.
 func (p *plugins) Validate(ctx context.Context, w *admission.Write) error {
-	all, err := p.instances()
+	created, err := p.instances()
 	if err != nil {
 		return err
 	}
 	r := w.Resource()
-	for _, v := range all.validating {
+	for _, v := range created.validating {
 		if !v.appliesTo(r) || !v.Handles(w.GetOperation()) {
 			continue
 		}

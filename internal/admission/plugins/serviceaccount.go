@@ -46,16 +46,16 @@ func (a accounts) Get(ctx context.Context, name string, _ metav1.GetOptions) (*c
 	if err := requestable(name); err != nil {
 		return nil, err
 	}
-	of := a.cluster.Registry().Resource("", "serviceaccounts").Version("v1")
+	accounts := a.cluster.Registry().Resource("", "serviceaccounts").Version("v1")
 	get := a.cluster.Get
 	if name == serviceaccount.DefaultServiceAccountName {
-		get = func(of *resource.Version, namespace, name string) (runtime.Object, error) {
+		get = func(version *resource.Version, namespace, name string) (runtime.Object, error) {
 			ctx, cancel := context.WithTimeout(ctx, longestWait)
 			defer cancel()
-			return a.cluster.Await(ctx, of, namespace, name)
+			return a.cluster.Await(ctx, version, namespace, name)
 		}
 	}
-	obj, err := get(of, a.namespace, name)
+	obj, err := get(accounts, a.namespace, name)
 	if apierrors.IsNotFound(err) {
 		err = errors.New(apierrors.NewNotFound(core.Resource("serviceaccount"), name).Error())
 	}
@@ -87,12 +87,12 @@ func (p accountPlugin) Admit(ctx context.Context, a upstream.Attributes, o upstr
 	if !strings.HasPrefix(volume.Name, base) {
 		return nil
 	}
-	was := volume.Name
+	former := volume.Name
 	volume.Name = p.name(base)
 	for _, containers := range [][]core.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range containers {
 			for m := range containers[i].VolumeMounts {
-				if mount := &containers[i].VolumeMounts[m]; mount.Name == was {
+				if mount := &containers[i].VolumeMounts[m]; mount.Name == former {
 					mount.Name = volume.Name
 				}
 			}

@@ -29,8 +29,8 @@ const (
 
 // registers returns what registers a plugin that is not configured.
 func registers(name string, plugin func() upstream.Interface) func(*upstream.Plugins) {
-	return func(all *upstream.Plugins) {
-		all.Register(name, func(io.Reader) (upstream.Interface, error) { return plugin(), nil })
+	return func(registered *upstream.Plugins) {
+		registered.Register(name, func(io.Reader) (upstream.Interface, error) { return plugin(), nil })
 	}
 }
 

@@ -138,12 +138,12 @@ func messageOf(message plugincel.EvaluationResult) string {
 
 // annotate returns the audit annotation for the value of its expression, if there is one.
 func (p *validatingPolicy) annotate(value plugincel.EvaluationResult) (annotation, bool) {
-	of := value.ExpressionAccessor.(annotationExpression)
+	checked := value.ExpressionAccessor.(annotationExpression)
 	if value.Error != nil {
-		return annotation{key: of.Key, err: value.Error.Error()}, !p.ignores()
+		return annotation{key: checked.Key, err: value.Error.Error()}, !p.ignores()
 	}
 	// The expression is of type string or null.
 	text, _ := value.EvalResult.Value().(string)
 	text = strings.TrimSpace(text)
-	return annotation{key: of.Key, value: text}, text != ""
+	return annotation{key: checked.Key, value: text}, text != ""
 }

@@ -73,13 +73,13 @@ func compileValidating(spec *admissionregistrationv1.ValidatingAdmissionPolicySp
 	messages := make([]plugincel.ExpressionAccessor, len(spec.Validations))
 	annotations := make([]plugincel.ExpressionAccessor, len(spec.AuditAnnotations))
 	for i := range spec.Validations {
-		of := &spec.Validations[i]
-		validations[i] = validationExpression{Validation: of}
-		v.scan(of.Expression)
-		if of.MessageExpression != "" {
-			messages[i] = messageExpression(of.MessageExpression)
+		validation := &spec.Validations[i]
+		validations[i] = validationExpression{Validation: validation}
+		v.scan(validation.Expression)
+		if validation.MessageExpression != "" {
+			messages[i] = messageExpression(validation.MessageExpression)
 			v.hasMessages = true
-			v.scan(of.MessageExpression)
+			v.scan(validation.MessageExpression)
 		}
 	}
 	for i, a := range spec.AuditAnnotations {

@@ -35,19 +35,19 @@ func (r *request) explainMisconfigured(p *validatingPolicy, b *validatingBinding
 }
 
 // explainResult reports what a ValidatingAdmissionPolicy has found with one binding and parameter.
-func (r *request) explainResult(p *validatingPolicy, b *validatingBinding, param runtime.Object, of result) {
+func (r *request) explainResult(p *validatingPolicy, b *validatingBinding, param runtime.Object, outcome result) {
 	if !r.Observe.Explains() {
 		return
 	}
 	s := inspect.AdmissionStep{
 		Kind: inspect.Policy, Phase: admission.Validating, Name: p.Name, Binding: b.Name, Params: nameOf(param),
-		Outcome: inspect.Allowed, Cost: of.cost,
+		Outcome: inspect.Allowed, Cost: outcome.cost,
 	}
-	if of.unmet != "" {
-		s.Outcome, s.Message = inspect.Skipped, "its match condition is not true: "+of.unmet
+	if outcome.unmet != "" {
+		s.Outcome, s.Message = inspect.Skipped, "its match condition is not true: "+outcome.unmet
 	}
-	for i, d := range of.decisions {
-		if len(of.decisions) == len(p.Spec.Validations) { // else the policy could not be evaluated
+	for i, d := range outcome.decisions {
+		if len(outcome.decisions) == len(p.Spec.Validations) { // else the policy could not be evaluated
 			s.Expressions = append(s.Expressions, inspect.Expression{
 				Index: i, Expression: p.Spec.Validations[i].Expression, True: d.admits && d.message == "", Message: d.message,
 			})
@@ -56,7 +56,7 @@ func (r *request) explainResult(p *validatingPolicy, b *validatingBinding, param
 			s.Outcome, s.Message = inspect.Denied, d.message
 		}
 	}
-	for _, a := range of.annotations {
+	for _, a := range outcome.annotations {
 		if a.err != "" && s.Outcome == inspect.Allowed {
 			s.Outcome, s.Message = inspect.Denied, a.err
 		}
@@ -74,14 +74,14 @@ func (r *request) explainResult(p *validatingPolicy, b *validatingBinding, param
 }
 
 // explainMutation reports what a MutatingAdmissionPolicy has made of an object.
-func (r *request) explainMutation(i invocation, was, is runtime.Object, failed []mutationError) {
+func (r *request) explainMutation(i invocation, before, after runtime.Object, failed []mutationError) {
 	if !r.Observe.Explains() {
 		return
 	}
 	s := inspect.AdmissionStep{
 		Kind: inspect.Policy, Phase: admission.Mutating, Name: i.policy.Name, Binding: i.binding.Name, Params: nameOf(i.param),
 		Again: r.GetReinvocationContext().IsReinvoke(), Outcome: inspect.Allowed,
-		Changes: observe.Changes(observe.Map(was), observe.Map(is)),
+		Changes: observe.Changes(observe.Map(before), observe.Map(after)),
 	}
 	switch {
 	case len(failed) > 0:

@@ -53,11 +53,11 @@ func (variableExpression) ReturnTypes() []*cel.Type { return []*cel.Type{cel.Any
 // variableExpressions returns the variables of a policy, in their order: each may refer to those
 // before it.
 func variableExpressions(variables []admissionregistrationv1.Variable) []plugincel.NamedExpressionAccessor {
-	all := make([]plugincel.NamedExpressionAccessor, len(variables))
+	accessors := make([]plugincel.NamedExpressionAccessor, len(variables))
 	for i, v := range variables {
-		all[i] = variableExpression{v.Name, v.Expression}
+		accessors[i] = variableExpression{v.Name, v.Expression}
 	}
-	return all
+	return accessors
 }
 
 // variableDeclarations says which variables an expression can use besides object, oldObject,

@@ -65,17 +65,17 @@ func (m *match) matches(r *request) (matched, bool, error) {
 		return as, false, apierrors.NewInternalError(m.err)
 	}
 	if !m.object.Empty() {
-		of := r.labels()
-		if !(of.is != nil && m.object.Matches(of.is)) && !(of.was != nil && m.object.Matches(of.was)) {
+		object := r.labels()
+		if !(object.after != nil && m.object.Matches(object.after)) && !(object.before != nil && m.object.Matches(object.before)) {
 			return as, false, nil
 		}
 	}
 	if !m.namespaces.Empty() && (r.namespace != "" || r.resource.Resource == "namespaces") {
-		of, err := r.namespaceLabels()
+		namespace, err := r.namespaceLabels()
 		if err != nil && !apierrors.IsNotFound(err) {
 			err = apierrors.NewInternalError(err)
 		}
-		if err != nil || !m.namespaces.Matches(of) {
+		if err != nil || !m.namespaces.Matches(namespace) {
 			return as, false, err
 		}
 	}

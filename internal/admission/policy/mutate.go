@@ -94,7 +94,7 @@ func mutationStatus(a upstream.Attributes, failed []mutationError) error {
 }
 
 // invocations returns the invocations of the policy for the request.
-func (p *mutatingPolicy) invocations(ctx context.Context, r *request) (all []invocation, failed []mutationError) {
+func (p *mutatingPolicy) invocations(ctx context.Context, r *request) (found []invocation, failed []mutationError) {
 	misconfigured := func(b *mutatingBinding, what string, err error) {
 		failed = append(failed, mutationError{policy: p, binding: b, err: fmt.Errorf("failed to configure %s: %w", what, err)})
 		name := ""
@@ -141,10 +141,10 @@ func (p *mutatingPolicy) invocations(ctx context.Context, r *request) (all []inv
 			continue
 		}
 		for _, param := range params {
-			all = append(all, invocation{p, b, as, param})
+			found = append(found, invocation{p, b, as, param})
 		}
 	}
-	return all, failed
+	return found, failed
 }
 
 // invoke evaluates the invocations. Each sees the object as the one before it left it. It ends

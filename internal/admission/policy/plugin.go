@@ -66,8 +66,8 @@ var (
 
 // New makes the plugin from the stored ValidatingAdmissionPolicies, their bindings,
 // MutatingAdmissionPolicies and their bindings. It returns nil if no binding names a policy.
-func New(was admission.Plugin, records ...[]store.Record) (admission.Plugin, error) {
-	former, ok := was.(*plugin)
+func New(replaced admission.Plugin, records ...[]store.Record) (admission.Plugin, error) {
+	former, ok := replaced.(*plugin)
 	if !ok {
 		former = &plugin{}
 	}
@@ -95,7 +95,7 @@ func readPolicies[S, E, B, P any](policies, bindings []store.Record, former comp
 			return nil, nil, fmt.Errorf("reading %s: %w", record.Key, err)
 		}
 	}
-	var all []P
+	var found []P
 	specs := compiledSpecs[S, E]{}
 	for _, record := range policies {
 		c, err := specs.compile(record, former, shared, compileSpec)
@@ -103,10 +103,10 @@ func readPolicies[S, E, B, P any](policies, bindings []store.Record, former comp
 			return nil, nil, err
 		}
 		if p, bound := newPolicy(gjson.Get(record.Value, "metadata.name").Str, c, decoded); bound {
-			all = append(all, p)
+			found = append(found, p)
 		}
 	}
-	return all, specs, nil
+	return found, specs, nil
 }
 
 func newValidatingPolicy(name string, c *compiled[admissionregistrationv1.ValidatingAdmissionPolicySpec, *validatingEvaluator],
@@ -142,7 +142,7 @@ func bindingMatch(m *admissionregistrationv1.MatchResources) *match {
 
 // compile adds the compiled spec of a stored policy. It compiles the spec unless it finds it in
 // the last plugin or in the cache.
-func (all compiledSpecs[S, E]) compile(record store.Record, former compiledSpecs[S, E], shared *cache.Cache[cache.ID, *compiled[S, E]],
+func (specs compiledSpecs[S, E]) compile(record store.Record, former compiledSpecs[S, E], shared *cache.Cache[cache.ID, *compiled[S, E]],
 	compileSpec func(*S) E) (*compiled[S, E], error) {
 	text := gjson.Get(record.Value, "spec").Raw
 	id := cache.NewID(text)
@@ -158,7 +158,7 @@ func (all compiledSpecs[S, E]) compile(record store.Record, former compiledSpecs
 		c.evaluator = compileSpec(&c.spec)
 		c = shared.Put(id, c, 1)
 	}
-	all[id] = c
+	specs[id] = c
 	return c, nil
 }
 

@@ -45,7 +45,7 @@ func newRequest(w *restadmission.Write) *request {
 
 // objectLabels has the labels that an objectSelector selects by: those of the object and those
 // of the old object. Nil means that the object does not exist.
-type objectLabels struct{ is, was labels.Set }
+type objectLabels struct{ after, before labels.Set }
 
 // others returns the resource in its other versions.
 func (r *request) others() []schema.GroupVersionResource {

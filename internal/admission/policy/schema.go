@@ -36,8 +36,8 @@ func resolve(kind schema.GroupVersionKind, c *resource.Registry) (*spec.Schema, 
 func isOf(s *spec.Schema, kind schema.GroupVersionKind) bool {
 	kinds, _ := s.Extensions["x-kubernetes-group-version-kind"].([]any)
 	for _, k := range kinds {
-		of, _ := k.(map[string]any)
-		if of["group"] == kind.Group && of["version"] == kind.Version && of["kind"] == kind.Kind {
+		key, _ := k.(map[string]any)
+		if key["group"] == kind.Group && key["version"] == kind.Version && key["kind"] == kind.Kind {
 			return true
 		}
 	}

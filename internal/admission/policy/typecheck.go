@@ -54,10 +54,10 @@ func TypeCheck(p *admissionregistrationv1.ValidatingAdmissionPolicy, c *resource
 		}
 	}
 	for i, v := range p.Spec.Validations {
-		at := field.NewPath("spec", "validations").Index(i)
-		check(at.Child("expression"), v.Expression)
+		path := field.NewPath("spec", "validations").Index(i)
+		check(path.Child("expression"), v.Expression)
 		if v.MessageExpression != "" {
-			check(at.Child("messageExpression"), v.MessageExpression)
+			check(path.Child("messageExpression"), v.MessageExpression)
 		}
 	}
 	return warnings
@@ -153,13 +153,13 @@ func newTypeChecker(kind schema.GroupVersionKind, object, params *apiservercel.D
 	request, namespace := plugincel.BuildRequestType(), plugincel.BuildNamespaceType()
 	types := []*apiservercel.DeclType{namespace, request}
 	declare := func(t *apiservercel.DeclType, names ...string) (options []cel.EnvOption) {
-		of := cel.DynType
+		typ := cel.DynType
 		if t != nil {
-			of = t.CelType()
+			typ = t.CelType()
 			types = append(types, t)
 		}
 		for _, name := range names {
-			options = append(options, cel.Variable(name, of))
+			options = append(options, cel.Variable(name, typ))
 		}
 		return options
 	}

@@ -102,12 +102,12 @@ func roundUp(d time.Duration) time.Duration {
 
 // call is a call that has been made.
 type call struct {
-	began     time.Time
-	validates bool
-	again     bool           // in the second round
-	response  *response      // nil: the call has failed
-	was, is   runtime.Object // the object before and after, if the webhook may change it
-	changed   bool
+	began         time.Time
+	validates     bool
+	again         bool           // in the second round
+	response      *response      // nil: the call has failed
+	before, after runtime.Object // the object before and after, if the webhook may change it
+	changed       bool
 }
 
 // record adds the result of a call to the history of the request and to its explanation.

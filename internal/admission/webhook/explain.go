@@ -12,10 +12,10 @@ import (
 )
 
 // step is what an explanation says of a call.
-func (c call) step(of inspect.WebhookCall) inspect.AdmissionStep {
+func (c call) step(called inspect.WebhookCall) inspect.AdmissionStep {
 	s := inspect.AdmissionStep{
-		Kind: inspect.Webhook, Phase: admission.Mutating, Name: of.Webhook, Configuration: of.Configuration, Again: c.again,
-		Outcome: of.Outcome, Message: of.Message, Latency: of.Latency,
+		Kind: inspect.Webhook, Phase: admission.Mutating, Name: called.Webhook, Configuration: called.Configuration, Again: c.again,
+		Outcome: called.Outcome, Message: called.Message, Latency: called.Latency,
 	}
 	if c.validates {
 		s.Phase = admission.Validating
@@ -27,7 +27,7 @@ func (c call) step(of inspect.WebhookCall) inspect.AdmissionStep {
 		}
 	}
 	if c.changed {
-		s.Changes = observe.Changes(observe.Map(c.was), observe.Map(c.is))
+		s.Changes = observe.Changes(observe.Map(c.before), observe.Map(c.after))
 	}
 	return s
 }
@@ -35,12 +35,12 @@ func (c call) step(of inspect.WebhookCall) inspect.AdmissionStep {
 // notCalled is what an explanation says of a webhook that does not match a write.
 func (w *webhook) notCalled(attr upstream.Attributes, phase, why string) inspect.AdmissionStep {
 	if why == byRules {
-		of := attr.GetResource()
-		what := of.Resource
+		resource := attr.GetResource()
+		what := resource.Resource
 		if sub := attr.GetSubresource(); sub != "" {
 			what += "/" + sub
 		}
-		why += fmt.Sprintf(" %s of %s in %s", attr.GetOperation(), what, of.GroupVersion())
+		why += fmt.Sprintf(" %s of %s in %s", attr.GetOperation(), what, resource.GroupVersion())
 	}
 	return inspect.AdmissionStep{
 		Kind: inspect.Webhook, Phase: phase, Name: w.Name, Configuration: w.configuration, Outcome: inspect.Skipped, Message: why,

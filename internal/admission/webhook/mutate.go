@@ -105,10 +105,10 @@ func (m *mutation) admit(ctx context.Context, hook *webhook, place int) error {
 
 // call calls the webhook and applies its patch.
 func (m *mutation) call(ctx context.Context, hook *webhook, attr *upstream.VersionedAttributes, to *invocation, note annotator) (changed bool, err error) {
-	c := call{began: time.Now(), was: attr.VersionedObject.Object(), again: m.reinvocation.second}
+	c := call{began: time.Now(), before: attr.VersionedObject.Object(), again: m.reinvocation.second}
 	defer func() {
 		note.mutated(changed)
-		c.is, c.changed = attr.VersionedObject.Object(), changed
+		c.after, c.changed = attr.VersionedObject.Object(), changed
 		hook.record(m.write, c, err)
 	}()
 	resp, err := hook.call(ctx, m.write, attr, to, true)
@@ -123,31 +123,31 @@ func (m *mutation) call(ctx context.Context, hook *webhook, attr *upstream.Versi
 	if len(patch) == 0 {
 		return false, nil
 	}
-	was := attr.VersionedObject.Object()
-	if was == nil {
+	before := attr.VersionedObject.Object()
+	if before == nil {
 		return false, apierrors.NewInternalError(fmt.Errorf(
 			"admission webhook %q attempted to modify the object, which is not supported for this operation", hook.Name))
 	}
 	if resp.patchType != admissionv1.PatchTypeJSONPatch {
 		return false, hook.failed(fmt.Errorf("unsupported patch type %q", resp.patchType))
 	}
-	is, err := m.apply(patch, attr)
+	after, err := m.apply(patch, attr)
 	if err != nil {
 		return false, apierrors.NewInternalError(err)
 	}
-	changed = !equality.Semantic.DeepEqual(was, is)
+	changed = !equality.Semantic.DeepEqual(before, after)
 	note.patched(patch)
-	attr.UpdateObject(is)
+	attr.UpdateObject(after)
 	m.patched = true
-	m.write.GetObjectDefaulter().Default(is)
+	m.write.GetObjectDefaulter().Default(after)
 	return changed, nil
 }
 
 // apply returns the object with a patch applied.
 func (m *mutation) apply(patch jsonpatch.Patch, attr *upstream.VersionedAttributes) (runtime.Object, error) {
 	serializer := json.NewSerializerWithOptions(json.DefaultMetaFactory, m.write.GetObjectCreater(), m.write.GetObjectTyper(), json.SerializerOptions{})
-	was := attr.VersionedObject.Object()
-	before, err := runtime.Encode(serializer, was)
+	object := attr.VersionedObject.Object()
+	before, err := runtime.Encode(serializer, object)
 	if err != nil {
 		return nil, err
 	}
@@ -155,12 +155,12 @@ func (m *mutation) apply(patch jsonpatch.Patch, attr *upstream.VersionedAttribut
 	if err != nil {
 		return nil, err
 	}
-	var is runtime.Object = &unstructured.Unstructured{}
-	if _, isMap := was.(*unstructured.Unstructured); !isMap {
-		if is, err = m.write.GetObjectCreater().New(attr.VersionedKind); err != nil {
+	var patched runtime.Object = &unstructured.Unstructured{}
+	if _, isMap := object.(*unstructured.Unstructured); !isMap {
+		if patched, err = m.write.GetObjectCreater().New(attr.VersionedKind); err != nil {
 			return nil, err
 		}
 	}
-	is, _, err = serializer.Decode(after, nil, is)
-	return is, err
+	patched, _, err = serializer.Decode(after, nil, patched)
+	return patched, err
 }

@@ -39,21 +39,21 @@ type webhook struct {
 
 // New returns the plugin for the stored configurations. It takes the webhooks of unchanged
 // records from the last plugin.
-func New(was admission.Plugin, mutating, validating []store.Record) (admission.Plugin, error) {
-	former, _ := was.(*Webhooks)
-	is := &Webhooks{compiled: map[store.Precondition][]*webhook{}}
+func New(replaced admission.Plugin, mutating, validating []store.Record) (admission.Plugin, error) {
+	former, _ := replaced.(*Webhooks)
+	current := &Webhooks{compiled: map[store.Precondition][]*webhook{}}
 	for _, c := range []struct {
 		records []store.Record
 		phase   string
 		decode  func(string) (string, []admissionregistrationv1.MutatingWebhook, error)
 		into    *[]*webhook
 	}{
-		{mutating, "admit", decodeMutating, &is.mutating},
-		{validating, "validating", decodeValidating, &is.validating},
+		{mutating, "admit", decodeMutating, &current.mutating},
+		{validating, "validating", decodeValidating, &current.validating},
 	} {
 		for _, record := range c.records {
 			key := store.Precondition{Key: record.Key, Revision: record.Revision}
-			hooks, ok := former.of(key)
+			hooks, ok := former.webhooksOf(key)
 			if !ok {
 				name, declared, err := c.decode(record.Value)
 				if err != nil {
@@ -61,17 +61,17 @@ func New(was admission.Plugin, mutating, validating []store.Record) (admission.P
 				}
 				hooks = compile(name, declared, c.phase)
 			}
-			is.compiled[key] = hooks
+			current.compiled[key] = hooks
 			*c.into = append(*c.into, hooks...)
 		}
 	}
-	if len(is.mutating)+len(is.validating) == 0 {
+	if len(current.mutating)+len(current.validating) == 0 {
 		return nil, nil
 	}
-	return is, nil
+	return current, nil
 }
 
-func (w *Webhooks) of(record store.Precondition) ([]*webhook, bool) {
+func (w *Webhooks) webhooksOf(record store.Precondition) ([]*webhook, bool) {
 	if w == nil {
 		return nil, false
 	}

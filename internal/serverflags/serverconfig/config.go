@@ -134,9 +134,9 @@ func checkEmulatedVersion(text string) error {
 	if err != nil {
 		return fmt.Errorf("--emulated-version: %w", err)
 	}
-	if is := emulation.Version(); !version.EqualTo(is) {
+	if current := emulation.Version(); !version.EqualTo(current) {
 		return fmt.Errorf("--emulated-version=%s: this process behaves as Kubernetes %s, and upstream's feature gates belong to the process: set %s=%s before it starts",
-			text, is, emulation.EmulatedVariable, version)
+			text, current, emulation.EmulatedVariable, version)
 	}
 	return nil
 }
@@ -147,9 +147,9 @@ func checkMinCompatibilityVersion(text string) error {
 	if err != nil {
 		return fmt.Errorf("--min-compatibility-version: %w", err)
 	}
-	if is := emulation.MinCompatibility(); !version.EqualTo(is) {
+	if current := emulation.MinCompatibility(); !version.EqualTo(current) {
 		return fmt.Errorf("--min-compatibility-version=%s: this process stores objects for Kubernetes %s, and upstream's feature gates belong to the process: set %s=%s before it starts",
-			text, is, emulation.MinCompatibilityVariable, version)
+			text, current, emulation.MinCompatibilityVariable, version)
 	}
 	return nil
 }

@@ -21,22 +21,22 @@ type InEffect struct {
 // CommandLine returns all flags of kube-apiserver with the values that configure a server as the
 // cluster is, as far as there are such flags. The args are the cluster's own command line; if they are
 // not valid, the result is nil.
-func CommandLine(args []string, is InEffect) map[string]string {
+func CommandLine(args []string, effect InEffect) map[string]string {
 	flags, err := serverflags.Parse(args)
 	if err != nil {
 		return nil
 	}
-	all := flags.All()
-	if !flags.Given("authorization-mode") && !flags.Given("authorization-config") && is.Authorization != "" {
-		all["authorization-mode"] = listed(is.Authorization)
+	values := flags.All()
+	if !flags.Given("authorization-mode") && !flags.Given("authorization-config") && effect.Authorization != "" {
+		values["authorization-mode"] = listed(effect.Authorization)
 	}
-	all["etcd-compaction-interval"] = is.CompactionInterval.String()
-	all["anonymous-auth"] = strconv.FormatBool(is.Anonymous)
-	all["enable-admission-plugins"] = listed(is.EnableAdmissionPlugins...)
-	all["disable-admission-plugins"] = listed(is.DisableAdmissionPlugins...)
-	all["runtime-config"] = strings.Join(slices.Sorted(slices.Values(is.RuntimeConfig)), ",")
-	return all
+	values["etcd-compaction-interval"] = effect.CompactionInterval.String()
+	values["anonymous-auth"] = strconv.FormatBool(effect.Anonymous)
+	values["enable-admission-plugins"] = listed(effect.EnableAdmissionPlugins...)
+	values["disable-admission-plugins"] = listed(effect.DisableAdmissionPlugins...)
+	values["runtime-config"] = strings.Join(slices.Sorted(slices.Values(effect.RuntimeConfig)), ",")
+	return values
 }
 
 // listed prints the value of a flag that may have several.
-func listed(of ...string) string { return "[" + strings.Join(of, ",") + "]" }
+func listed(items ...string) string { return "[" + strings.Join(items, ",") + "]" }

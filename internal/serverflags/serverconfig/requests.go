@@ -43,7 +43,7 @@ func (c *Config) readRequests(flags *serverflags.Flags) error {
 
 // validateRequests checks the flags about requests as a real server does, also those that have no
 // effect on a cluster in memory.
-func validateRequests(flags *serverflags.Flags) (all []error) {
+func validateRequests(flags *serverflags.Flags) (found []error) {
 	for _, check := range []struct {
 		wrong bool
 		text  string
@@ -58,20 +58,20 @@ func validateRequests(flags *serverflags.Flags) (all []error) {
 		{flags.Duration("shutdown-watch-termination-grace-period") < 0, "shutdown-watch-termination-grace-period, if provided, can not be a negative value"},
 	} {
 		if check.wrong {
-			all = append(all, errors.New(check.text))
+			found = append(found, errors.New(check.text))
 		}
 	}
 	for _, directive := range flags.List("strict-transport-security-directives") {
 		if err := validateHSTS(directive); err != nil {
-			all = append(all, err)
+			found = append(found, err)
 		}
 	}
 	for _, pattern := range flags.List("cors-allowed-origins") {
 		if err := validateOrigin(pattern); err != nil {
-			all = append(all, err)
+			found = append(found, err)
 		}
 	}
-	return all
+	return found
 }
 
 // validateHSTS checks a directive of the header Strict-Transport-Security.

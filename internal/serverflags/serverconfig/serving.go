@@ -109,17 +109,17 @@ func (c *Config) readServing(flags *serverflags.Flags) error {
 }
 
 // validateUnused checks flags about what a cluster in memory does not have: other servers, etcd and a log.
-func validateUnused(flags *serverflags.Flags) (all []error) {
+func validateUnused(flags *serverflags.Flags) (found []error) {
 	if n := flags.Int("apiserver-count"); flags.Given("apiserver-count") && n <= 0 {
-		all = append(all, fmt.Errorf("--apiserver-count should be a positive number, but value '%d' provided", n))
+		found = append(found, fmt.Errorf("--apiserver-count should be a positive number, but value '%d' provided", n))
 	}
 	if name := flags.Text("storage-backend"); name != "" && name != "etcd3" {
-		all = append(all, errors.New("--storage-backend invalid, allowed values: etcd3. If not specified, it will default to 'etcd3'"))
+		found = append(found, errors.New("--storage-backend invalid, allowed values: etcd3. If not specified, it will default to 'etcd3'"))
 	}
 	if format := flags.Value("logging-format"); format != "text" && format != "json" {
-		all = append(all, field.Invalid(field.NewPath("format"), format, "Unsupported log format"))
+		found = append(found, field.Invalid(field.NewPath("format"), format, "Unsupported log format"))
 	}
-	return all
+	return found
 }
 
 // makeServingCertificate writes a certificate for the address and its key, unless both are there. The

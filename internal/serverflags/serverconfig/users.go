@@ -23,11 +23,11 @@ import (
 
 func (c *Config) readUsers(flags *serverflags.Flags) error {
 	if path := flags.Text("client-ca-file"); path != "" {
-		of, err := auth.ReadAuthorities(path)
+		authorities, err := auth.ReadAuthorities(path)
 		if err != nil {
 			return fmt.Errorf("--client-ca-file: %w", err)
 		}
-		c.Serving.clientCA, c.Users.ClientCA = of, of.Pool
+		c.Serving.clientCA, c.Users.ClientCA = authorities, authorities.Pool
 	}
 	if path := flags.Text("token-auth-file"); path != "" {
 		tokens, err := tokenfile.NewCSV(path)
@@ -140,11 +140,11 @@ func (c *Config) authenticationInfo() func() map[string]string {
 
 // readFrontProxy says which proxy is trusted.
 func (c *Config) readFrontProxy(path string, flags *serverflags.Flags) error {
-	of, err := auth.ReadAuthorities(path)
+	authorities, err := auth.ReadAuthorities(path)
 	if err != nil {
 		return fmt.Errorf("--requestheader-client-ca-file: %w", err)
 	}
-	c.Serving.proxyCA = of
+	c.Serving.proxyCA = authorities
 	c.proxyHeaders = map[string]string{}
 	for _, name := range []string{
 		"requestheader-username-headers", "requestheader-uid-headers", "requestheader-group-headers", "requestheader-extra-headers-prefix", "requestheader-allowed-names",
@@ -156,11 +156,11 @@ func (c *Config) readFrontProxy(path string, flags *serverflags.Flags) error {
 		c.proxyHeaders[name] = string(text)
 	}
 	// Otherwise every user with a certificate could say in headers to be somebody else.
-	if clients := c.Serving.clientCA; clients != nil && len(flags.List("requestheader-allowed-names")) == 0 && of.Overlaps(clients) {
+	if clients := c.Serving.clientCA; clients != nil && len(flags.List("requestheader-allowed-names")) == 0 && authorities.Overlaps(clients) {
 		return errors.New("--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; --requestheader-allowed-names must be specified to ensure regular client certificates cannot set authenticating proxy headers for arbitrary users")
 	}
 	p := auth.FrontProxy{
-		CA: of.Pool, Names: flags.List("requestheader-allowed-names"),
+		CA: authorities.Pool, Names: flags.List("requestheader-allowed-names"),
 		UserHeaders: flags.List("requestheader-username-headers"), UIDHeaders: flags.List("requestheader-uid-headers"),
 		GroupHeaders: flags.List("requestheader-group-headers"), ExtraPrefixes: flags.List("requestheader-extra-headers-prefix"),
 	}
@@ -249,10 +249,10 @@ func validIssuer(names []string, keys string) error {
 		}
 	}
 	if keys != "" {
-		if at, err := url.Parse(keys); err != nil {
+		if location, err := url.Parse(keys); err != nil {
 			wrong = append(wrong, fmt.Errorf("service-account-jwks-uri must be a valid URL: %w", err))
-		} else if at.Scheme != "https" {
-			wrong = append(wrong, fmt.Errorf("service-account-jwks-uri requires https scheme, parsed as: %v", at))
+		} else if location.Scheme != "https" {
+			wrong = append(wrong, fmt.Errorf("service-account-jwks-uri requires https scheme, parsed as: %v", location))
 		}
 	}
 	return utilerrors.NewAggregate(wrong)

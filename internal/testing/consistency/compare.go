@@ -19,17 +19,17 @@ func (r Report) Compare(h *History) string {
 }
 
 // compare compares a watch with the history: with all events of its query, or with the beginning of them.
-func (r Report) compare(h *History, all bool) string {
+func (r Report) compare(h *History, whole bool) string {
 	switch r.Start {
 	case FromList:
 		if !slices.Equal(h.Added(r.Query, r.StartRevision), r.Listed) {
 			return "the list differs from the state at its revision" + different(h.Added(r.Query, r.StartRevision), r.Listed)
 		}
 	case StreamedList:
-		if r.Initial == 0 && !all {
+		if r.Initial == 0 && !whole {
 			return "" // its list had not ended
 		}
-		return r.compareFrom(h.Added(r.Query, r.Initial), h.Seen(r.Query, r.Initial), all)
+		return r.compareFrom(h.Added(r.Query, r.Initial), h.Seen(r.Query, r.Initial), whole)
 	case FromEmpty, FromZero:
 		// The watch does not report at which revision it began. There has to be one that
 		// explains its events.
@@ -45,13 +45,13 @@ func (r Report) compare(h *History, all bool) string {
 		}
 		return fmt.Sprintf("no revision explains these events as those of a watch that began there: %v", r.Events)
 	}
-	return r.compareFrom(nil, h.Seen(r.Query, r.StartRevision), all)
+	return r.compareFrom(nil, h.Seen(r.Query, r.StartRevision), whole)
 }
 
 // compareFrom compares the events with those of a state and of what came after it, all of it or its beginning.
-func (r Report) compareFrom(added, after []Received, all bool) string {
+func (r Report) compareFrom(added, after []Received, whole bool) string {
 	want := slices.Concat(added, after)
-	if !all {
+	if !whole {
 		want = want[:min(len(want), len(r.Events))]
 	}
 	if !slices.Equal(want, r.Events) {

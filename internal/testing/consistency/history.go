@@ -170,16 +170,16 @@ func (h *History) Seen(v Query, after int) []Received {
 		if e.Revision <= after {
 			continue
 		}
-		is := e.Kind != "DELETED" && v.Matches(e)
-		was := e.Previous != nil && v.Matches(*e.Previous)
+		after := e.Kind != "DELETED" && v.Matches(e)
+		before := e.Previous != nil && v.Matches(*e.Previous)
 		switch {
-		case is && was:
+		case after && before:
 			seen = append(seen, v.show("MODIFIED", e))
-		case is:
+		case after:
 			seen = append(seen, v.show("ADDED", e))
-		case was && e.Kind == "DELETED":
+		case before && e.Kind == "DELETED":
 			seen = append(seen, v.show("DELETED", e))
-		case was:
+		case before:
 			// The object left the selection. The event shows it as it was before, with the
 			// revision of the change.
 			gone := *e.Previous

@@ -50,7 +50,7 @@ var starts = []string{FromEmpty, FromZero, FromList, FromStart, FromMiddle, Stre
 // combined with every view; the rest is random. The number of requests is that of all
 // writers together.
 func RandomQuery(random *rand.Rand, n, requests int) Query {
-	pick := func(of ...string) string { return seedtest.Pick(random, of...) }
+	pick := func(choices ...string) string { return seedtest.Pick(random, choices...) }
 	v := Query{
 		Namespace: pick("", Namespaces[0], Namespaces[1]),
 		Name:      pick("", "", "", "o-3"),

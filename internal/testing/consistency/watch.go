@@ -74,15 +74,15 @@ func (v Query) watch(ctx context.Context, w Wire, start int, middle func() int) 
 	}
 	r.StartRevision = from
 	for ; !over && !expired && err == nil && ctx.Err() == nil; r.Reopened++ {
-		at := begin
+		words := begin
 		if from > 0 {
-			at = []string{"resourceVersion", strconv.Itoa(from)}
+			words = []string{"resourceVersion", strconv.Itoa(from)}
 		}
 		n, resumable := 0, v.Start != StreamedList || r.Initial > 0
 		if !resumable {
 			r.Events = nil // a fault has ended the streaming list; it begins anew
 		}
-		err2 := w.Stream(ctx, v.Path(slices.Concat(query, at)...), v.accept(false), func(kind, object string) bool {
+		err2 := w.Stream(ctx, v.Path(slices.Concat(query, words)...), v.accept(false), func(kind, object string) bool {
 			if kind == "ERROR" && v.Faults && strings.Contains(object, `"code":410`) {
 				expired = true
 				return false
@@ -135,7 +135,7 @@ func Revision(ctx context.Context, w Wire) (int, error) {
 
 // list returns what the vantage shows now, as ADDED events, its revision, and whether the
 // last object of the vantage is among it.
-func (v Query) list(ctx context.Context, w Wire) (all []Received, revision int, over bool, err error) {
+func (v Query) list(ctx context.Context, w Wire) (received []Received, revision int, over bool, err error) {
 	var l struct {
 		Metadata    struct{ ResourceVersion string }
 		Items, Rows []json.RawMessage
@@ -164,10 +164,10 @@ func (v Query) list(ctx context.Context, w Wire) (all []Received, revision int, 
 		}
 		e.Kind = "ADDED"
 		over = over || v.ends(m)
-		all = append(all, e)
+		received = append(received, e)
 	}
 	revision, err = strconv.Atoi(l.Metadata.ResourceVersion)
-	return all, revision, over, err
+	return received, revision, over, err
 }
 
 // Pages lists in pages of limit objects, and returns the revision and the objects of them
@@ -192,12 +192,12 @@ func (v Query) Pages(ctx context.Context, w Wire, limit int) (revision int, obje
 		if err := json.Unmarshal([]byte(body), &l); err != nil || code != http.StatusOK {
 			return 0, nil, fmt.Errorf("%d %s %w", code, body, err)
 		}
-		at, err := strconv.Atoi(l.Metadata.ResourceVersion)
+		listed, err := strconv.Atoi(l.Metadata.ResourceVersion)
 		if err != nil {
 			return 0, nil, err
 		}
-		if revision != 0 && at != revision {
-			return 0, nil, fmt.Errorf("a page at %d after one at %d", at, revision)
+		if revision != 0 && listed != revision {
+			return 0, nil, fmt.Errorf("a page at %d after one at %d", listed, revision)
 		}
 		if len(l.Items) != limit && l.Metadata.Continue != "" {
 			return 0, nil, fmt.Errorf("%d objects of %d in a page that is not the last", len(l.Items), limit)
@@ -206,7 +206,7 @@ func (v Query) Pages(ctx context.Context, w Wire, limit int) (revision int, obje
 		if (l.Metadata.RemainingItemCount != nil) != (l.Metadata.Continue != "" && !selects) {
 			return 0, nil, fmt.Errorf("remainingItemCount %v, continue %q", l.Metadata.RemainingItemCount, l.Metadata.Continue)
 		}
-		revision = at
+		revision = listed
 		for _, item := range l.Items {
 			objects = append(objects, string(item))
 		}

@@ -221,7 +221,7 @@ func (ws *Writers) Run(t testing.TB) {
 // what another writer did (not found, a conflict) is not an error.
 func (ws *Writers) write(ctx context.Context, s Step) error {
 	random := seedtest.Source(ws.Seed, -1-s.Number)
-	pick := func(of ...string) string { return seedtest.Pick(random, of...) }
+	pick := func(choices ...string) string { return seedtest.Pick(random, choices...) }
 	verb, namespace, name, number := s.Verb, s.Namespace, s.Name, s.Number
 	collection := Path + "/namespaces/" + namespace + "/samples"
 	path := collection + "/" + name

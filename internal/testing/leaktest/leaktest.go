@@ -55,8 +55,8 @@ var process = []string{"os/signal.", "created by testing.", "testing.(*M).", "in
 func Goroutines(but ...string) string {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	all := strings.Split(string(stacks), "\n\n")
-	return strings.Join(slices.DeleteFunc(all[1:], func(stack string) bool {
+	goroutines := strings.Split(string(stacks), "\n\n")
+	return strings.Join(slices.DeleteFunc(goroutines[1:], func(stack string) bool {
 		in := func(text string) bool { return strings.Contains(stack, text) }
 		return slices.ContainsFunc(process, in) || slices.ContainsFunc(but, in)
 	}), "\n\n")

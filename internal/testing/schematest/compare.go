@@ -79,14 +79,14 @@ func (s *Schema) String() string { return text(s.Props) }
 
 // Compare compares walks over an object with upstream: as a new object, and as an update of
 // another one.
-func (s *Schema) Compare(t testing.TB, obj, was map[string]any, tally *Tally) {
+func (s *Schema) Compare(t testing.TB, obj, former map[string]any, tally *Tally) {
 	t.Helper()
 	tally.Objects++
 	parts := []schema.Action{0, schema.Prune, schema.DropNulls, schema.Default, schema.Prune | schema.DropNulls}
 	s.compareFacts(t, s.normalize(t, obj, parts[tally.Objects%len(parts)], tally), nil, tally)
-	s.compareFacts(t, s.normalize(t, obj, everything, tally), was, tally)
+	s.compareFacts(t, s.normalize(t, obj, everything, tally), former, tally)
 	if tally.Objects%3 == 0 {
-		s.CompareVerified(t, obj, was)
+		s.CompareVerified(t, obj, former)
 	}
 }
 
@@ -127,39 +127,39 @@ func (s *Schema) normalize(t testing.TB, obj map[string]any, actions schema.Acti
 }
 
 // compareFacts compares the facts of an object with upstream's results.
-func (s *Schema) compareFacts(t testing.TB, obj, was map[string]any, tally *Tally) {
+func (s *Schema) compareFacts(t testing.TB, obj, former map[string]any, tally *Tally) {
 	t.Helper()
 	found := s.facts(obj, schema.All)
 	violations := map[schema.Facts]any{}
 	if errs := s.Validate(obj); errs != nil {
 		violations[schema.Valid] = errs
-	} else if was != nil {
-		correlation := common.NewCorrelatedObject(obj, was, &model.Structural{Structural: s.Structural})
-		if errs := validation.ValidateCustomResourceUpdate(nil, obj, was, s.validator, validation.WithRatcheting(correlation)); len(errs) > 0 {
-			t.Fatalf("valid as a new object, but not as an update: %v\n%s\nwas\n%s\nschema:\n%s", errs, text(obj), text(was), s)
+	} else if former != nil {
+		correlation := common.NewCorrelatedObject(obj, former, &model.Structural{Structural: s.Structural})
+		if errs := validation.ValidateCustomResourceUpdate(nil, obj, former, s.validator, validation.WithRatcheting(correlation)); len(errs) > 0 {
+			t.Fatalf("valid as a new object, but not as an update: %v\n%s\nwas\n%s\nschema:\n%s", errs, text(obj), text(former), s)
 		}
 	}
 	if errs := listtype.ValidateListSetsAndMaps(nil, s.Structural, obj); len(errs) > 0 {
 		violations[schema.Distinct] = errs
 	}
 	for _, stored := range []bool{false, true} {
-		is := runtime.DeepCopyJSON(obj)
-		err, unknown := objectmeta.CoerceWithOptions(nil, is, s.Structural, false, objectmeta.CoerceOptions{DropInvalidFields: stored, ReturnUnknownFieldPaths: true})
-		if err != nil || len(unknown) > 0 || !reflect.DeepEqual(is, obj) {
-			violations[schema.EmbeddedCanonical] = []any{err, unknown, is}
+		filled := runtime.DeepCopyJSON(obj)
+		err, unknown := objectmeta.CoerceWithOptions(nil, filled, s.Structural, false, objectmeta.CoerceOptions{DropInvalidFields: stored, ReturnUnknownFieldPaths: true})
+		if err != nil || len(unknown) > 0 || !reflect.DeepEqual(filled, obj) {
+			violations[schema.EmbeddedCanonical] = []any{err, unknown, filled}
 		}
 	}
 	if errs := objectmeta.Validate(t.Context(), nil, obj, s.Structural, false); len(errs) > 0 {
 		violations[schema.EmbeddedValid] = errs
 	}
-	is := runtime.DeepCopyJSON(obj)
-	defaulting.PruneNonNullableNullsWithoutDefaults(is, s.Structural)
-	if defaulting.Default(is, s.Structural); !reflect.DeepEqual(is, obj) {
-		violations[schema.Complete] = cmp.Diff(obj, is)
+	filled := runtime.DeepCopyJSON(obj)
+	defaulting.PruneNonNullableNullsWithoutDefaults(filled, s.Structural)
+	if defaulting.Default(filled, s.Structural); !reflect.DeepEqual(filled, obj) {
+		violations[schema.Complete] = cmp.Diff(obj, filled)
 	}
-	is = runtime.DeepCopyJSON(obj)
-	if pruning.Prune(is, s.Structural, true); !reflect.DeepEqual(is, obj) {
-		violations[schema.Pruned] = cmp.Diff(obj, is)
+	filled = runtime.DeepCopyJSON(obj)
+	if pruning.Prune(filled, s.Structural, true); !reflect.DeepEqual(filled, obj) {
+		violations[schema.Pruned] = cmp.Diff(obj, filled)
 	}
 	for fact, name := range Facts {
 		if violations[fact] == nil {

@@ -273,11 +273,11 @@ func (g Generator) combine(s *apiextensions.JSONSchemaProps, depth int) {
 	if !g.chance(30) {
 		return
 	}
-	several := func() (all []apiextensions.JSONSchemaProps) {
+	several := func() (schemas []apiextensions.JSONSchemaProps) {
 		for range 1 + g.IntN(3) {
-			all = append(all, *g.nested(s, depth))
+			schemas = append(schemas, *g.nested(s, depth))
 		}
-		return all
+		return schemas
 	}
 	switch g.IntN(4) {
 	case 0:

@@ -52,19 +52,19 @@ func (s *Schema) CompareVerified(t testing.TB, obj, other map[string]any) {
 // shares with walk.Like.
 func (s *Schema) compareWalks(t testing.TB, obj map[string]any, plain, verifying schema.Walk) {
 	t.Helper()
-	was, want, got := runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(obj), copyExcept(obj, verifying.Like)
+	copied, want, got := runtime.DeepCopyJSON(obj), runtime.DeepCopyJSON(obj), copyExcept(obj, verifying.Like)
 	wanted, found := s.Node.Normalize(want, plain), s.Node.Normalize(got, verifying)
 	if !reflect.DeepEqual(want, got) {
-		t.Fatalf("with the verified facts of %+v a walk makes of\n%s\n(-without +with):\n%s\nschema:\n%s", verifying, text(was), cmp.Diff(want, got), s)
+		t.Fatalf("with the verified facts of %+v a walk makes of\n%s\n(-without +with):\n%s\nschema:\n%s", verifying, text(copied), cmp.Diff(want, got), s)
 	}
 	// A walk does not find verified facts again.
 	found.Parts.Status |= verifying.Verified.Status & wanted.Parts.Status
 	found.Parts.Rest |= verifying.Verified.Rest & wanted.Parts.Rest
 	if !reflect.DeepEqual(wanted, found) {
-		t.Fatalf("with the verified facts of %+v a walk finds %+v, without them %+v, for\n%s\nschema:\n%s", verifying, found, wanted, text(was), s)
+		t.Fatalf("with the verified facts of %+v a walk finds %+v, without them %+v, for\n%s\nschema:\n%s", verifying, found, wanted, text(copied), s)
 	}
 	if after := s.facts(want, plain.Check); after != wanted.Facts {
-		t.Fatalf("a walk finds out %b, and %b afterwards, of\n%s\nwhich was\n%s\nschema:\n%s", wanted.Facts, after, text(want), text(was), s)
+		t.Fatalf("a walk finds out %b, and %b afterwards, of\n%s\nwhich was\n%s\nschema:\n%s", wanted.Facts, after, text(want), text(copied), s)
 	}
 }
 
@@ -73,12 +73,12 @@ func (s *Schema) compareWalks(t testing.TB, obj map[string]any, plain, verifying
 func patch(obj, with map[string]any) map[string]any {
 	patched := maps.Clone(obj)
 	for i, name := range slices.Sorted(maps.Keys(with)) {
-		is, isMap := with[name].(map[string]any)
-		was, wasMap := obj[name].(map[string]any)
+		after, isMap := with[name].(map[string]any)
+		before, wasMap := obj[name].(map[string]any)
 		switch {
 		case i%3 == 2: // stays
 		case isMap && wasMap:
-			patched[name] = patch(was, is)
+			patched[name] = patch(before, after)
 		default:
 			patched[name] = runtime.DeepCopyJSONValue(with[name])
 		}
@@ -94,13 +94,13 @@ func copyExcept(obj, shared map[string]any) map[string]any {
 	}
 	own := make(map[string]any, len(obj))
 	for name, value := range obj {
-		is, isMap := value.(map[string]any)
-		was, wasMap := shared[name].(map[string]any)
+		after, isMap := value.(map[string]any)
+		before, wasMap := shared[name].(map[string]any)
 		switch {
 		case shared[name] != nil && isOne(value, shared[name]):
 			own[name] = value
 		case isMap && wasMap:
-			own[name] = copyExcept(is, was)
+			own[name] = copyExcept(after, before)
 		default:
 			own[name] = runtime.DeepCopyJSONValue(value)
 		}

@@ -75,7 +75,9 @@ func Rand(t testing.TB) *rand.Rand {
 func Source(seed uint64, n int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(n))) }
 
 // Pick returns one of several values, at random. The source is a [rand.Rand] or has one.
-func Pick[T any](random interface{ IntN(n int) int }, of ...T) T { return of[random.IntN(len(of))] }
+func Pick[T any](random interface{ IntN(n int) int }, choices ...T) T {
+	return choices[random.IntN(len(choices))]
+}
 
 // message describes how to repeat a test with its seed.
 func message(test string, seed uint64) string {

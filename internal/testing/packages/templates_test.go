@@ -1,4 +1,4 @@
-package fakecluster_test
+package packages
 
 import (
 	"os/exec"
@@ -13,9 +13,8 @@ import (
 // here calls, and the page with templates in upstream's routes is not served. If there is another importer, look with
 // -ldflags=-dumpdep whether "<ReflectMethod>" is printed for a test of ./faults before it is added.
 func TestNoMethodIsCalledByItsName(t *testing.T) {
-	command := exec.Command("go", "list", "-tags=grpcnotrace", "-deps", "-f", "{{.ImportPath}} {{range .Imports}}{{.}} {{end}}", "./fakecluster")
-	command.Dir = repository
-	out, err := command.Output()
+	out, err := exec.Command("go", "list", "-tags=grpcnotrace", "-deps", "-f", "{{.ImportPath}} {{range .Imports}}{{.}} {{end}}",
+		"github.com/fakecluster/fakecluster/fakecluster").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

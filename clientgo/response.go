@@ -206,24 +206,24 @@ func wireHeader(h http.Header) http.Header {
 	for _, values := range h {
 		n += len(values)
 	}
-	all := make([]string, 0, n)
+	found := make([]string, 0, n)
 	out := make(http.Header, len(h)+2) // often a length and a type are added
 	for name, values := range h {
 		if len(values) == 0 || !httpguts.ValidHeaderFieldName(name) {
 			continue
 		}
-		start := len(all)
+		start := len(found)
 		for _, v := range values {
 			if strings.ContainsAny(v, "\r\n") {
 				v = newlineToSpace.Replace(v)
 			}
-			all = append(all, textproto.TrimString(v))
+			found = append(found, textproto.TrimString(v))
 		}
 		name = http.CanonicalHeaderKey(name)
 		if earlier, twice := out[name]; twice { // the same name in another spelling
-			out[name] = append(earlier, all[start:]...)
+			out[name] = append(earlier, found[start:]...)
 		} else {
-			out[name] = all[start:len(all):len(all)]
+			out[name] = found[start:len(found):len(found)]
 		}
 	}
 	return out

@@ -160,11 +160,11 @@ func TestWriterFarAheadBlocksUntilItsClientReads(t *testing.T) {
 func TestConcurrentWritesOfOneHandlerArriveWhole(t *testing.T) {
 	const writers, size = 4, 3 * lentAtOnce
 	inBubble(t, func(w http.ResponseWriter, r *http.Request) {
-		var all sync.WaitGroup
+		var workers sync.WaitGroup
 		for i := range writers {
-			all.Go(func() { w.Write(bytes.Repeat([]byte{byte('a' + i)}, size)) })
+			workers.Go(func() { w.Write(bytes.Repeat([]byte{byte('a' + i)}, size)) })
 		}
-		all.Wait()
+		workers.Wait()
 	}, func(t *testing.T, tr *Transport) {
 		got, err := io.ReadAll(open(t, tr, t.Context()).Body)
 		if err != nil || len(got) != writers*size {

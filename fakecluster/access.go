@@ -55,11 +55,11 @@ type RoleDiff struct {
 
 // Compare compares the requests of the user with the rules of a ClusterRole.
 func (a Access) Compare(rules ...rbacv1.PolicyRule) RoleDiff {
-	of := make([]auth.RoleRule, len(rules))
+	converted := make([]auth.RoleRule, len(rules))
 	for i, r := range rules {
-		of[i] = auth.RoleRule{PolicyRule: r}
+		converted[i] = auth.RoleRule{PolicyRule: r}
 	}
-	return a.compare(of, false)
+	return a.compare(converted, false)
 }
 
 func (a Access) compare(rules []auth.RoleRule, tolerateMarkers bool) RoleDiff {
@@ -169,10 +169,10 @@ func readRoles(paths []string) ([]auth.RoleRule, error) {
 			if err := json.Unmarshal(m.text, &role); err != nil {
 				return err
 			}
-			of := id{kind.Kind, m.GetName()}
-			order = append(order, of)
+			found := id{kind.Kind, m.GetName()}
+			order = append(order, found)
 			for _, r := range role.Rules {
-				rules[of] = append(rules[of], auth.RoleRule{
+				rules[found] = append(rules[found], auth.RoleRule{
 					PolicyRule: r, Namespaced: kind.Kind == "Role",
 					LeaderElection: kind.Kind == "Role" && strings.HasSuffix(m.GetName(), "leader-election-role"),
 				})
@@ -197,16 +197,16 @@ func readRoles(paths []string) ([]auth.RoleRule, error) {
 		}
 		return nil, fmt.Errorf("no Role or ClusterRole in %s", strings.Join(paths, ", "))
 	}
-	var all []auth.RoleRule
+	var granted []auth.RoleRule
 	found := false
-	for _, of := range order {
-		if len(bound) == 0 || bound[of] {
-			all = append(all, rules[of]...)
+	for _, name := range order {
+		if len(bound) == 0 || bound[name] {
+			granted = append(granted, rules[name]...)
 			found = true
 		}
 	}
 	if !found {
 		return nil, fmt.Errorf("the bindings in %s refer to none of the roles there: add the file with the role, or correct the roleRef", strings.Join(paths, ", "))
 	}
-	return all, nil
+	return granted, nil
 }

@@ -116,33 +116,33 @@ func mutateBy(ctx context.Context, mutate AdmissionFunc, w rest.AdmissionWrite) 
 	if err != nil {
 		return err
 	}
-	var was *unstructured.Unstructured
+	var former *unstructured.Unstructured
 	if r.Object != nil {
-		was = r.Object.DeepCopy()
+		former = r.Object.DeepCopy()
 	}
 	if err := mutate(ctx, r); err != nil {
 		return refusal(w, err)
 	}
-	if was != nil && (r.Object == nil || r.Object.Object == nil) {
+	if former != nil && (r.Object == nil || r.Object.Object == nil) {
 		return apierrors.NewInternalError(errors.New("a function of WithAdmission has set the object to nil"))
 	}
-	if was == nil || equality.Semantic.DeepEqual(was.Object, r.Object.Object) {
+	if former == nil || equality.Semantic.DeepEqual(former.Object, r.Object.Object) {
 		return nil
 	}
 	if err := asJSON(r.Object); err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("a function of WithAdmission has made an object that cannot be encoded as JSON: %w", err))
 	}
-	var is runtime.Object = r.Object
+	var object runtime.Object = r.Object
 	if typed := versioned.VersionedObject.Object(); !isMap(typed) {
-		if is, err = w.GetObjectCreater().New(w.GetKind()); err != nil {
+		if object, err = w.GetObjectCreater().New(w.GetKind()); err != nil {
 			return err
 		}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(r.Object.Object, is); err != nil {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(r.Object.Object, object); err != nil {
 			return apierrors.NewInternalError(err)
 		}
 	}
-	w.GetObjectDefaulter().Default(is)
-	return w.Replace(is)
+	w.GetObjectDefaulter().Default(object)
+	return w.Replace(object)
 }
 
 // asJSON replaces Go values that an object may not contain, such as an int, a map of strings

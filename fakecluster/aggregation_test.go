@@ -400,15 +400,15 @@ func TestAnotherServerWorksInABubble(t *testing.T) {
 func TestDefinitionsHaveAPIServices(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.WithObjects(definitionIn("v1", "v2")))
 	client := c.Dynamic().Resource(apiServices)
-	names := func() (all []string) {
+	names := func() (found []string) {
 		list, err := client.List(t.Context(), metav1.ListOptions{LabelSelector: "kube-aggregator.kubernetes.io/automanaged=true"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, a := range list.Items {
-			all = append(all, a.GetName())
+			found = append(found, a.GetName())
 		}
-		return all
+		return found
 	}
 	both := []string{"v1.example.com", "v2.example.com"}
 	if diff := cmp.Diff(both, names()); diff != "" {

@@ -20,36 +20,36 @@ var lineOfTest = regexp.MustCompile(`_test\.go:\d+:`)
 func TestThePageShowsTheFirstFailedAssertion(t *testing.T) {
 	for _, test := range []struct {
 		rule string
-		fail func(of *failing, c *fakecluster.Cluster)
+		fail func(tb *failing, c *fakecluster.Cluster)
 		want string
 	}{
-		{"of the test", func(of *failing, c *fakecluster.Cluster) {
-			c.TB(of).Errorf("%d replicas, want 3", 1)
-			c.TB(of).Errorf("the second")
+		{"of the test", func(tb *failing, c *fakecluster.Cluster) {
+			c.TB(tb).Errorf("%d replicas, want 3", 1)
+			c.TB(tb).Errorf("the second")
 		}, `{"m":"assertion_test.go:LINE: 1 replicas, want 3","n":1}`},
-		{"of a handler", func(of *failing, c *fakecluster.Cluster) {
+		{"of a handler", func(tb *failing, c *fakecluster.Cluster) {
 			c.ReportFailure("Expected 1 to equal 2")
-			of.failed = true
+			tb.failed = true
 		}, `{"m":"assertion_test.go:LINE: Expected 1 to equal 2","n":1}`},
-		{"of this package", func(of *failing, c *fakecluster.Cluster) {
+		{"of this package", func(tb *failing, c *fakecluster.Cluster) {
 			_, _ = mapsOf(c.ConfigFor("jane")).List(t.Context(), metav1.ListOptions{})
-			c.CheckBudget(of, fakecluster.Budget{AtRest: true})
+			c.CheckBudget(tb, fakecluster.Budget{AtRest: true})
 		}, `{"m":"assertion_test.go:LINE: fakecluster: more requests than the budget allows:\n\t`},
 		{"of a fault that never struck", func(_ *failing, c *fakecluster.Cluster) {
 			c.Inject(faults.Fault{Verb: "create", Resource: "secrets", Effect: faults.Conflict()})
 		}, `{"m":"failure_test.go:LINE: fakecluster: the fault never fired: create secrets: Conflict; no request matched`},
-		{"of anything else", func(of *failing, _ *fakecluster.Cluster) { of.Errorf("no") },
+		{"of anything else", func(tb *failing, _ *fakecluster.Cluster) { tb.Errorf("no") },
 			`{"m":"An assertion failed; its text is in the output of the test. To show it here, assert with c.TB(t) in place of t.","n":1}`},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			folder := t.TempDir()
 			t.Setenv("FAKECLUSTER_REPORT", folder)
-			of := &failing{TB: t}
-			c := fakecluster.Start(of, fakecluster.InProcess())
+			tb := &failing{TB: t}
+			c := fakecluster.Start(tb, fakecluster.InProcess())
 			_, err := mapsOf(c.RESTConfig()).List(t.Context(), metav1.ListOptions{})
 			must(t, err)
-			test.fail(of, c)
-			of.end()
+			test.fail(tb, c)
+			tb.end()
 			pages, err := filepath.Glob(folder + "/*.html")
 			must(t, err)
 			equal(t, "pages", len(pages), 1)

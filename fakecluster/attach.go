@@ -65,10 +65,10 @@ func (a *Attachment) Detach() {
 			a.cluster.attached = append(a.cluster.attached[:i:i], a.cluster.attached[i+1:]...)
 		}
 	}
-	all := a.undo
+	calls := a.undo
 	a.undo = nil
 	a.cluster.mu.Unlock()
-	for _, undo := range all {
+	for _, undo := range calls {
 		undo()
 	}
 }
@@ -239,8 +239,8 @@ type Read = rest.Read
 // BeforeReads has a function called before each get, list and watch of a resource that is allowed, until Detach. It
 // brings the objects up to date that would otherwise have to be written all the time, such as Leases. It runs on the
 // goroutine of the request, and may send requests, except for such reads.
-func (a *Attachment) BeforeReads(of schema.GroupResource, call func(Read)) {
-	stop := a.cluster.server.BeforeReads(of, call)
+func (a *Attachment) BeforeReads(resource schema.GroupResource, call func(Read)) {
+	stop := a.cluster.server.BeforeReads(resource, call)
 	a.cluster.mu.Lock()
 	defer a.cluster.mu.Unlock()
 	a.undo = append(a.undo, stop)

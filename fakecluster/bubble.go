@@ -106,26 +106,26 @@ func (c *Cluster) checkContext(ctx context.Context) error {
 func (c *Cluster) atHome(next http.RoundTripper) http.RoundTripper { return &homeTransport{c, next} }
 
 type homeTransport struct {
-	of   *Cluster
-	next http.RoundTripper
+	cluster *Cluster
+	next    http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *homeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := t.of.checkPlace(); err != nil {
+	if err := t.cluster.checkPlace(); err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}
 		return nil, fmt.Errorf("fakecluster: %w", err)
 	}
-	if t.of.home.inBubble {
-		if err := t.of.checkContext(req.Context()); err != nil {
+	if t.cluster.home.inBubble {
+		if err := t.cluster.checkContext(req.Context()); err != nil {
 			if req.Body != nil {
 				_ = req.Body.Close()
 			}
 			return nil, fmt.Errorf("fakecluster: %w", err)
 		}
-		renamed, err := t.of.home.events.rename(req)
+		renamed, err := t.cluster.home.events.rename(req)
 		if err != nil {
 			return nil, fmt.Errorf("fakecluster: %w", err)
 		}

@@ -65,8 +65,8 @@ func TestAClusterInABubbleNeedsInProcess(t *testing.T) {
 func TestAClusterIsNotUsedFromTheOtherSideOfABubble(t *testing.T) {
 	for name, options := range map[string][]fakecluster.Option{"in process": {fakecluster.InProcess()}, "a socket": nil, "TLS": {fakecluster.WithTLS()}} {
 		t.Run(name, func(t *testing.T) {
-			of := &reporting{TB: t}
-			c := fakecluster.Start(of, options...)
+			tb := &reporting{TB: t}
+			c := fakecluster.Start(tb, options...)
 			before := mapsOf(c.RESTConfig())
 			synctest.Test(t, func(t *testing.T) {
 				for _, maps := range []typedcorev1.ConfigMapInterface{before, mapsOf(c.RESTConfig()), mapsOf(c.ConfigFor("jane"))} {
@@ -76,7 +76,7 @@ func TestAClusterIsNotUsedFromTheOtherSideOfABubble(t *testing.T) {
 					}
 				}
 			})
-			equal(t, "failures of the test", of.errors, []string{usedInBubble})
+			equal(t, "failures of the test", tb.errors, []string{usedInBubble})
 			_, err := before.List(t.Context(), metav1.ListOptions{})
 			must(t, err)
 		})
@@ -88,12 +88,12 @@ func TestAClusterIsNotUsedFromTheOtherSideOfABubble(t *testing.T) {
 			used <- err
 		}()
 		synctest.Test(t, func(t *testing.T) {
-			of := &reporting{TB: t}
-			use <- fakecluster.Start(of, fakecluster.InProcess())
+			tb := &reporting{TB: t}
+			use <- fakecluster.Start(tb, fakecluster.InProcess())
 			if err := <-used; err == nil || !strings.HasSuffix(err.Error(), ": "+usedOutside) {
 				t.Errorf("error: %v", err)
 			}
-			equal(t, "failures of the test", of.errors, []string{usedOutside})
+			equal(t, "failures of the test", tb.errors, []string{usedOutside})
 		})
 	})
 }
@@ -117,8 +117,8 @@ func TestEndlessWritesInABubbleFailTheTest(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				of := &reporting{TB: t}
-				c := fakecluster.Start(of, fakecluster.InProcess())
+				tb := &reporting{TB: t}
+				c := fakecluster.Start(tb, fakecluster.InProcess())
 				cfg := c.RESTConfig()
 				cfg.UserAgent = "operator"
 				maps := mapsOf(cfg)
@@ -139,7 +139,7 @@ func TestEndlessWritesInABubbleFailTheTest(t *testing.T) {
 				err = <-ended
 				number := regexp.MustCompile(`"\d+"`)
 				fails(t, "the controller", fmt.Errorf("%s", number.ReplaceAllString(err.Error(), `"N"`)), "Internal error occurred: fakecluster: "+test.want)
-				equal(t, "failures of the test", number.ReplaceAllString(strings.Join(of.errors, "\n"), `"N"`), "fakecluster: "+test.want)
+				equal(t, "failures of the test", number.ReplaceAllString(strings.Join(tb.errors, "\n"), `"N"`), "fakecluster: "+test.want)
 				_, err = maps.Get(t.Context(), "a", metav1.GetOptions{})
 				must(t, err)
 			})
@@ -187,8 +187,8 @@ func TestTooManyRequestsAtOneMoment(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				of := &reporting{TB: t}
-				c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.LimitedAtOneMoment(10, 20))
+				tb := &reporting{TB: t}
+				c := fakecluster.Start(tb, fakecluster.InProcess(), fakecluster.LimitedAtOneMoment(10, 20))
 				cfg := c.RESTConfig()
 				cfg.UserAgent = "operator"
 				for i := range 30 {
@@ -197,11 +197,11 @@ func TestTooManyRequestsAtOneMoment(t *testing.T) {
 						time.Sleep(time.Millisecond)
 					}
 				}
-				equal(t, "failures of the test with pauses", len(of.errors), 0)
+				equal(t, "failures of the test with pauses", len(tb.errors), 0)
 				for i := range 30 {
 					_ = test.send(mapsOf(cfg), 100+i)
 				}
-				equal(t, "failures of the test", of.errors, []string{test.want})
+				equal(t, "failures of the test", tb.errors, []string{test.want})
 			})
 		})
 	}
@@ -363,13 +363,13 @@ func TestABubbleDoesNotUseTheContextOutside(t *testing.T) {
 	base := fakecluster.Start(t, fakecluster.InProcess())
 	ctx := t.Context()
 	synctest.Test(t, func(t *testing.T) {
-		of := &reporting{TB: t}
-		maps := mapsOf(base.Fork(of).RESTConfig())
+		tb := &reporting{TB: t}
+		maps := mapsOf(base.Fork(tb).RESTConfig())
 		const want = "fakecluster: the request has the context of a test outside of the synctest bubble: use t.Context() with the t of the function of synctest.Test"
 		if _, err := maps.Watch(ctx, metav1.ListOptions{}); err == nil || !strings.HasSuffix(err.Error(), ": "+want) {
 			t.Errorf("error: %v", err)
 		}
-		equal(t, "failures of the test", of.errors, []string{want})
+		equal(t, "failures of the test", tb.errors, []string{want})
 		_, err := maps.List(t.Context(), metav1.ListOptions{})
 		must(t, err)
 	})

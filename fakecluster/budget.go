@@ -89,9 +89,9 @@ func (b Budget) breaches(requests []inspect.Request) (broken []string) {
 			breach("a request while the client should be idle")
 		}
 		if isUpdate(r) {
-			of := r
-			of.Subresource = ""
-			updates[r.Client()+" has written "+of.Object()]++
+			request := r
+			request.Subresource = ""
+			updates[r.Client()+" has written "+request.Object()]++
 		}
 	}
 	for alike, n := range more {

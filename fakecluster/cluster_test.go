@@ -114,9 +114,9 @@ func TestCronTabsAreCreatedListedUpdatedWatchedAndDeleted(t *testing.T) {
 			`the object has been modified; please apply your changes to the latest version and try again`)
 		equal(t, "it is so", apierrors.IsConflict(err), true)
 
-		all := list(t, c.Dynamic().Resource(cronTabs))
-		equal(t, "revision of the list", revision(t, all), r+3)
-		equal(t, "list", all.Items, []unstructured.Unstructured{*updated, *b})
+		listed := list(t, c.Dynamic().Resource(cronTabs))
+		equal(t, "revision of the list", revision(t, listed), r+3)
+		equal(t, "list", listed.Items, []unstructured.Unstructured{*updated, *b})
 
 		remove(t, crontabs, "b")
 		_, err = crontabs.Get(t.Context(), "b", metav1.GetOptions{})

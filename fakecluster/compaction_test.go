@@ -74,10 +74,10 @@ func TestTheHistoryIsCompactedByTime(t *testing.T) {
 						t.Errorf("%s: %v", what, e)
 					}
 				}
-				at, err := configMaps.List(t.Context(), metav1.ListOptions{})
+				listed, err := configMaps.List(t.Context(), metav1.ListOptions{})
 				must(t, err)
 				pass(5 * time.Minute)
-				_, err = configMaps.List(t.Context(), metav1.ListOptions{ResourceVersion: at.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+				_, err = configMaps.List(t.Context(), metav1.ListOptions{ResourceVersion: listed.ResourceVersion, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
 				must(t, err)
 			})
 		})

@@ -44,12 +44,12 @@ func (c Condition) Unmet(object *unstructured.Unstructured) (why string, err err
 
 // takes returns an error if the condition is for another type than that of the object. An unstructured object may be of any kind.
 func (c Condition) takes(obj runtime.Object) error {
-	is := reflect.TypeOf(obj)
-	if _, any := obj.(runtime.Unstructured); any || obj == nil || c.object == nil || is.AssignableTo(c.object) ||
+	typ := reflect.TypeOf(obj)
+	if _, any := obj.(runtime.Unstructured); any || obj == nil || c.object == nil || typ.AssignableTo(c.object) ||
 		c.object == reflect.TypeFor[*unstructured.Unstructured]() {
 		return nil
 	}
-	return fmt.Errorf("When: the function takes a %s, and the object is a %s", c.object, is)
+	return fmt.Errorf("When: the function takes a %s, and the object is a %s", c.object, typ)
 }
 
 // check returns why an object is not yet as wanted, or nothing if it is. The object is nil while it
@@ -57,12 +57,12 @@ func (c Condition) takes(obj runtime.Object) error {
 type check func(object map[string]any) (unmet string)
 
 // exists makes a check that also fails while the object does not exist.
-func (of check) exists() check {
+func (c check) exists() check {
 	return func(object map[string]any) string {
 		if object == nil {
 			return "the object does not exist"
 		}
-		return of(object)
+		return c(object)
 	}
 }
 

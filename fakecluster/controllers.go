@@ -55,11 +55,11 @@ func DefaultControllers() []Controller {
 
 // AllControllers returns all controllers that can act within a write, in the order in which they act after it.
 func AllControllers() []Controller {
-	var all []Controller
+	var names []Controller
 	for _, name := range rest.ControllerNames() {
-		all = append(all, Controller(name))
+		names = append(names, Controller(name))
 	}
-	return all
+	return names
 }
 
 // WithControllers selects the controllers of kube-controller-manager that act within a write. Without
@@ -85,10 +85,10 @@ func (s *settings) acting() []string {
 
 // checkControllers returns an error for a controller that does not act within a write.
 func (s *settings) checkControllers() error {
-	all := AllControllers()
+	known := AllControllers()
 	for _, c := range s.controllers {
-		if !slices.Contains(all, c) {
-			within := namesOf(all)
+		if !slices.Contains(known, c) {
+			within := namesOf(known)
 			last := len(within) - 1
 			return fmt.Errorf("WithControllers: %[1]q is not a controller that acts within a write: %[2]s and %[3]s are; "+
 				"another one of kube-controller-manager runs with workloads.Run(t, c, workloads.Controllers(%[1]q))", c, strings.Join(within[:last], ", "), within[last])

@@ -22,13 +22,13 @@ func TestOnlyNamedControllersAct(t *testing.T) {
 		{"one more than by default", []fakecluster.Option{withCollection()}, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for _, of := range []*fakecluster.Cluster{fakecluster.Start(t, append(c.options, fakecluster.InProcess())...), fakecluster.Start(t, append(c.options, fakecluster.InProcess())...).Fork(t)} {
-				all := of.Dynamic().Resource(namespaces)
-				create(t, all, newNamespace("team"))
-				remove(t, all, "team")
-				equal(t, "namespaces are emptied", !slices.Contains(names(list(t, all)), "team"), c.emptiesNamespaces)
+			for _, cluster := range []*fakecluster.Cluster{fakecluster.Start(t, append(c.options, fakecluster.InProcess())...), fakecluster.Start(t, append(c.options, fakecluster.InProcess())...).Fork(t)} {
+				everywhere := cluster.Dynamic().Resource(namespaces)
+				create(t, everywhere, newNamespace("team"))
+				remove(t, everywhere, "team")
+				equal(t, "namespaces are emptied", !slices.Contains(names(list(t, everywhere)), "team"), c.emptiesNamespaces)
 
-				inDefault := of.Dynamic().Resource(configMaps).Namespace("default")
+				inDefault := cluster.Dynamic().Resource(configMaps).Namespace("default")
 				owned := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
 					"name": "a", "ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "u"}},
 				}}}

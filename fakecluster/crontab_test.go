@@ -142,11 +142,11 @@ func setFinalizers(t testing.TB, r dynamic.ResourceInterface, name string, final
 }
 
 func names(l *unstructured.UnstructuredList) []string {
-	all := []string{}
+	found := []string{}
 	for _, u := range l.Items {
-		all = append(all, u.GetName())
+		found = append(found, u.GetName())
 	}
-	return all
+	return found
 }
 
 // revision is the number in a resourceVersion.

@@ -190,16 +190,16 @@ func TestOneOfManyConflictingDefinitionsGetsTheName(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	crds := c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions()
 	const rivals = 20
-	var all sync.WaitGroup
+	var workers sync.WaitGroup
 	for i := range rivals {
-		all.Go(func() {
+		workers.Go(func() {
 			crd := rival(fmt.Sprintf("rivals%c", 'a'+i), func(n *wanted) { n.Kind, n.ShortNames = "CronTab", []string{"ct"} })
 			if _, err := crds.Create(t.Context(), crd, metav1.CreateOptions{}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	all.Wait()
+	workers.Wait()
 
 	// Each one that goes hands the name on to exactly one other.
 	for left := rivals; left > 0; left-- {

@@ -32,7 +32,7 @@ type standstill struct {
 	limits standstillLimits
 
 	mu       sync.Mutex
-	at       time.Time
+	last     time.Time
 	requests int
 	writes   int
 	objects  map[string]int // writes of objects, by their path
@@ -49,8 +49,8 @@ func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first 
 	if s.mistake != nil {
 		return s.mistake, false
 	}
-	if !now.Equal(s.at) {
-		s.at, s.requests, s.writes = now, 0, 0
+	if !now.Equal(s.last) {
+		s.last, s.requests, s.writes = now, 0, 0
 		clear(s.objects)
 		clear(s.reads)
 	}

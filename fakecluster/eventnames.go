@@ -28,8 +28,8 @@ import (
 // that the recorder has sent.
 type eventNames struct {
 	mu       sync.Mutex
-	at       int64                // the last time at which an Event was sent
-	last     map[string]int64     // the time in the last name, by namespace and object, if it is not before at
+	sent     int64                // the last time at which an Event was sent
+	last     map[string]int64     // the time in the last name, by namespace and object, if it is not before sent
 	combined map[combining]string // the names that Events have got which combine others
 }
 
@@ -57,9 +57,9 @@ func (n *eventNames) rename(req *http.Request) (*http.Request, error) {
 	if create {
 		body = n.renamed(req, body)
 	} else if bytes.Contains(body, []byte(`"message":"`+combinedPrefix)) {
-		of := combining{req.UserAgent(), path.Base(path.Dir(path.Dir(folder))), name}
+		combined := combining{req.UserAgent(), path.Base(path.Dir(path.Dir(folder))), name}
 		n.mu.Lock()
-		if to, ok := n.combined[of]; ok {
+		if to, ok := n.combined[combined]; ok {
 			changed.URL.Path, changed.URL.RawPath = folder+to, ""
 		}
 		n.mu.Unlock()
@@ -89,16 +89,16 @@ func (n *eventNames) renamed(req *http.Request, body []byte) []byte {
 		return body
 	}
 	dot := strings.LastIndexByte(event.GetName(), '.') + 1
-	of, now := event.GetName()[:dot], time.Now().UnixNano()
+	object, now := event.GetName()[:dot], time.Now().UnixNano()
 	if event.GetName()[dot:] != strconv.FormatInt(now, 16) {
 		return body // not from a recorder, or sent again
 	}
-	at := n.next(event.GetNamespace()+"/"+of, now)
-	if at == now {
+	next := n.next(event.GetNamespace()+"/"+object, now)
+	if next == now {
 		return body
 	}
 	sent := combining{req.UserAgent(), event.GetNamespace(), event.GetName()}
-	event.SetName(of + strconv.FormatInt(at, 16))
+	event.SetName(object + strconv.FormatInt(next, 16))
 	if e, ok := obj.(*corev1.Event); ok && strings.HasPrefix(e.Message, combinedPrefix) {
 		n.mu.Lock()
 		if n.combined == nil {
@@ -118,17 +118,17 @@ func (n *eventNames) renamed(req *http.Request, body []byte) []byte {
 func (n *eventNames) next(object string, now int64) int64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.at != now {
-		n.at = now
+	if n.sent != now {
+		n.sent = now
 		maps.DeleteFunc(n.last, func(_ string, last int64) bool { return last < now })
 	}
 	if n.last == nil {
 		n.last = map[string]int64{}
 	}
-	at := now
+	next := now
 	if last, ok := n.last[object]; ok {
-		at = max(now, last+1)
+		next = max(now, last+1)
 	}
-	n.last[object] = at
-	return at
+	n.last[object] = next
+	return next
 }

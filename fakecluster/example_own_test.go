@@ -66,8 +66,8 @@ func ExampleWithAuthorizer() {
 
 // Objects are stamped with the time of the test.
 func ExampleWithClock() {
-	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
-	c := start(fakecluster.InProcess(), fakecluster.WithClock(func() time.Time { return at }))
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	c := start(fakecluster.InProcess(), fakecluster.WithClock(func() time.Time { return now }))
 	defer c.Close()
 	made, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default").
 		Create(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})

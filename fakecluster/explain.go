@@ -140,7 +140,7 @@ func (c *Cluster) written(w Write) (u *unstructured.Unstructured, body []byte, e
 }
 
 // request makes the HTTP request.
-func (w Write) request(to string, of *meta.RESTMapping, u *unstructured.Unstructured, body []byte) (*http.Request, error) {
+func (w Write) request(to string, mapping *meta.RESTMapping, u *unstructured.Unstructured, body []byte) (*http.Request, error) {
 	if w.Verb != "patch" && (w.Patch != "" || w.PatchType != "") {
 		return nil, errors.New("a Patch is for the verb patch")
 	}
@@ -165,18 +165,18 @@ func (w Write) request(to string, of *meta.RESTMapping, u *unstructured.Unstruct
 	default:
 		return nil, fmt.Errorf("the verb %q is none of create, update, patch, apply, delete", w.Verb)
 	}
-	path := []string{"apis", of.Resource.Group, of.Resource.Version}
-	if of.Resource.Group == "" {
-		path = []string{"api", of.Resource.Version}
+	path := []string{"apis", mapping.Resource.Group, mapping.Resource.Version}
+	if mapping.Resource.Group == "" {
+		path = []string{"api", mapping.Resource.Version}
 	}
-	if of.Scope.Name() == meta.RESTScopeNameNamespace {
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
 		namespace := u.GetNamespace()
 		if namespace == "" {
 			namespace = metav1.NamespaceDefault
 		}
 		path = append(path, "namespaces", namespace)
 	}
-	path = append(path, of.Resource.Resource)
+	path = append(path, mapping.Resource.Resource)
 	if named {
 		if u.GetName() == "" {
 			return nil, fmt.Errorf("the object does not have a name, which the verb %s needs", w.Verb)

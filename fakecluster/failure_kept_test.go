@@ -37,7 +37,7 @@ func section(log, title string) string {
 func failedOperator(t *testing.T, do func(t *testing.T, c *fakecluster.Cluster)) (log string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		of := &failing{TB: t, failed: true}
+		tb := &failing{TB: t, failed: true}
 		crd := cronTabDefinition()
 		version := &crd.Spec.Versions[0]
 		version.Subresources = &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}
@@ -45,9 +45,9 @@ func failedOperator(t *testing.T, do func(t *testing.T, c *fakecluster.Cluster))
 			"ready": {Type: "boolean"}, "count": {Type: "integer"}, "observed": {Type: "integer", Default: &apiextensionsv1.JSON{Raw: []byte("-1")}},
 			"capacity": {Type: "string"}, "timeout": {Type: "string"}, "at": {Type: "string", Nullable: true}, "conditions": {Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{
 				Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"reason": {Type: "string"}}}}}}}
-		do(t, fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(crd)))
+		do(t, fakecluster.Start(tb, fakecluster.InProcess(), fakecluster.WithObjects(crd)))
 		synctest.Wait()
-		log = of.end()
+		log = tb.end()
 	})
 	return log
 }

@@ -33,8 +33,8 @@ func sectionOf(log, title string) string {
 // the last writer. Objects that have changed meanwhile, or were read less often, are left out.
 func TestAFailedTestLogsRepeatedReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		of := &failing{TB: t, failed: true}
-		c := fakecluster.Start(of, fakecluster.InProcess())
+		tb := &failing{TB: t, failed: true}
+		c := fakecluster.Start(tb, fakecluster.InProcess())
 		clientOf := func(agent string) typedcorev1.ConfigMapInterface {
 			cfg := c.RESTConfig()
 			cfg.UserAgent = agent
@@ -69,7 +69,7 @@ func TestAFailedTestLogsRepeatedReads(t *testing.T) {
 		must(t, err)
 		read(1, "owner", "forgotten", "missing")
 		read(10, "plain")
-		equal(t, "section", sectionOf(of.end(), "read again and again, though nothing changed:"),
+		equal(t, "section", sectionOf(tb.end(), "read again and again, though nothing changed:"),
 			"+29s web.test get configmaps default/plain (10 times): it is unchanged since +18s, web.test create\n"+
 				"+19s web.test get configmaps default/forgotten (10 times): it is unchanged since +0s, operator create; "+
 				"later writes changed nothing: operator patch (1); it does not have an owner\n"+
@@ -79,8 +79,8 @@ func TestAFailedTestLogsRepeatedReads(t *testing.T) {
 
 func TestAFailedTestLogsReadsOfMissingObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		of := &failing{TB: t, failed: true}
-		c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
+		tb := &failing{TB: t, failed: true}
+		c := fakecluster.Start(tb, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
 		cfg := c.RESTConfig()
 		cfg.UserAgent = "cron.test"
 		crons := cronsOf(cfg)
@@ -95,7 +95,7 @@ func TestAFailedTestLogsReadsOfMissingObjects(t *testing.T) {
 			_, err := crons.List(t.Context(), metav1.ListOptions{})
 			must(t, err)
 		}
-		equal(t, "section", sectionOf(of.end(), "read again and again, though nothing changed:"),
+		equal(t, "section", sectionOf(tb.end(), "read again and again, though nothing changed:"),
 			"+2s cron.test list crontabs.stable.example.com in default (10 times): nothing there has changed since +1s, cron.test delete\n"+
 				"+2s cron.test get crontabs.stable.example.com default/never (10 times): it does not exist\n"+
 				"+2s cron.test get crontabs.stable.example.com default/gone (10 times): it does not exist since +1s, cron.test delete")
@@ -105,8 +105,8 @@ func TestAFailedTestLogsReadsOfMissingObjects(t *testing.T) {
 // A fault of a successful request is logged as well: it may be the reason why the test fails.
 func TestAFailedTestLogsFaultsOfSuccessfulRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		of := &failing{TB: t, failed: true}
-		c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
+		tb := &failing{TB: t, failed: true}
+		c := fakecluster.Start(tb, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
 		cfg := c.RESTConfig()
 		cfg.UserAgent = "cron.test"
 		create(t, cronsOf(cfg), cronTab("a"))
@@ -118,7 +118,7 @@ func TestAFailedTestLogsFaultsOfSuccessfulRequests(t *testing.T) {
 			must(t, err)
 		}
 		_, _ = cronsOf(cfg).Create(t.Context(), cronTab("c"), metav1.CreateOptions{})
-		equal(t, "section", sectionOf(of.end(), "answered despite a fault:"),
+		equal(t, "section", sectionOf(tb.end(), "answered despite a fault:"),
 			"+0s cron.test get crontabs.stable.example.com default/a (2 times): StaleRead(1)")
 	})
 }

@@ -144,8 +144,8 @@ func allowing(w http.ResponseWriter, req *http.Request) {
 
 func TestTheLogOfAFailedTest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		of := &failing{TB: t}
-		c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()),
+		tb := &failing{TB: t}
+		c := fakecluster.Start(tb, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()),
 			fakecluster.WithService("default", "hook", 443, http.HandlerFunc(allowing)))
 		role, binding, hooks := ofOperator(c.ServiceURL("default", "hook", 443), c.CABundle())
 		admin := c.RESTConfig()
@@ -182,11 +182,11 @@ func TestTheLogOfAFailedTest(t *testing.T) {
 		}()
 		<-reconciled
 		synctest.Wait()
-		of.failed = true // the condition never came
+		tb.failed = true // the condition never came
 		stop()
 		<-done
 
-		golden(t, "testdata/failure.txt", regexp.MustCompile(`(_test\.go:|resourceVersion |the object had )\d+`).ReplaceAllString(of.end(), "${1}N"))
+		golden(t, "testdata/failure.txt", regexp.MustCompile(`(_test\.go:|resourceVersion |the object had )\d+`).ReplaceAllString(tb.end(), "${1}N"))
 	})
 }
 
@@ -199,15 +199,15 @@ func cronsOf(cfg *clientrest.Config) dynamic.ResourceInterface {
 
 // A definition that is not installed is a mistake that every beginner makes.
 func TestAFailedTestLogsWhatIsNotServed(t *testing.T) {
-	of := &failing{TB: t, failed: true}
-	c := fakecluster.Start(of, fakecluster.InProcess())
+	tb := &failing{TB: t, failed: true}
+	c := fakecluster.Start(tb, fakecluster.InProcess())
 	cfg := c.RESTConfig()
 	cfg.UserAgent = "cron.test"
 	_, err := cronsOf(cfg).List(t.Context(), metav1.ListOptions{})
 	equal(t, "refused", apierrors.IsNotFound(err), true)
 	_, err = as(c, c.ConfigFor("jane"), "refused").Watch(t.Context(), metav1.ListOptions{})
 	equal(t, "refused", apierrors.IsForbidden(err), true)
-	log := of.end()
+	log := tb.end()
 	if want := "refused (jane): 1 watch crontabs.stable.example.com\n"; !strings.Contains(log+"\n", want) {
 		t.Errorf("a watch that was refused is none: %s", log)
 	}
@@ -218,46 +218,46 @@ func TestAFailedTestLogsWhatIsNotServed(t *testing.T) {
 
 // A client whose mapper does not find a kind asks for nothing else. Its error does not reach the cluster.
 func TestAFailedTestLogsClientsThatFindNoKind(t *testing.T) {
-	of := &failing{TB: t, failed: true}
-	c := fakecluster.Start(of, fakecluster.InProcess())
+	tb := &failing{TB: t, failed: true}
+	c := fakecluster.Start(tb, fakecluster.InProcess())
 	groups, err := restmapper.GetAPIGroupResources(c.Clientset().Discovery())
 	must(t, err)
 	_, err = restmapper.NewDiscoveryRESTMapper(groups).RESTMapping(schema.GroupKind{Group: "stable.example.com", Kind: "CronTab"}, "v1")
 	fails(t, "the mapper", err, `no matches for kind "CronTab" in version "stable.example.com/v1"`)
-	if want, log := `requests for no resource; if it reports "no matches for kind", give the definition to fakecluster.WithCRDPaths, or to remote.CRDPaths`, of.end(); !strings.Contains(log, want) {
+	if want, log := `requests for no resource; if it reports "no matches for kind", give the definition to fakecluster.WithCRDPaths, or to remote.CRDPaths`, tb.end(); !strings.Contains(log, want) {
 		t.Error(log)
 	}
 }
 
 // A version that is not served is named with those that are.
 func TestAFailedTestLogsServedVersions(t *testing.T) {
-	of := &failing{TB: t, failed: true}
-	c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithCRDPaths("testdata/crd"))
+	tb := &failing{TB: t, failed: true}
+	c := fakecluster.Start(tb, fakecluster.InProcess(), fakecluster.WithCRDPaths("testdata/crd"))
 	_, err := c.Clientset().Discovery().ServerResourcesForGroupVersion("stable.example.com/v3")
 	equal(t, "refused", apierrors.IsNotFound(err), true)
-	if want, log := "404: the cluster does not serve /apis/stable.example.com/v3: it serves stable.example.com in v1", of.end(); !strings.Contains(log, want) {
+	if want, log := "404: the cluster does not serve /apis/stable.example.com/v3: it serves stable.example.com in v1", tb.end(); !strings.Contains(log, want) {
 		t.Error(log)
 	}
 }
 
 func TestAPassedTestLogsNothing(t *testing.T) {
-	of := &failing{TB: t}
-	c := fakecluster.Start(of, fakecluster.InProcess())
+	tb := &failing{TB: t}
+	c := fakecluster.Start(tb, fakecluster.InProcess())
 	_, err := cronsOf(c.RESTConfig()).Get(t.Context(), "a", metav1.GetOptions{})
 	equal(t, "refused", apierrors.IsNotFound(err), true)
-	equal(t, "the log", of.end(), "")
+	equal(t, "the log", tb.end(), "")
 }
 
 func TestAFailedTestWithoutRequestsLogsNothing(t *testing.T) {
-	of := &failing{TB: t, failed: true}
-	fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
-	equal(t, "the log", of.end(), "")
+	tb := &failing{TB: t, failed: true}
+	fakecluster.Start(tb, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
+	equal(t, "the log", tb.end(), "")
 }
 
 // However much has happened, the log of a test stays readable.
 func TestTheLogOfAFailedTestIsShort(t *testing.T) {
-	of := &failing{TB: t, failed: true}
-	c := fakecluster.Start(of, fakecluster.InProcess())
+	tb := &failing{TB: t, failed: true}
+	c := fakecluster.Start(tb, fakecluster.InProcess())
 	for i := range 100 {
 		cfg := c.ConfigFor(fmt.Sprint("user-", i))
 		cfg.UserAgent = fmt.Sprint("program-", i)
@@ -265,7 +265,7 @@ func TestTheLogOfAFailedTestIsShort(t *testing.T) {
 			Get(t.Context(), strings.Repeat("x", 200), metav1.GetOptions{})
 		equal(t, "refused", apierrors.IsForbidden(err), true)
 	}
-	log := of.end()
+	log := tb.end()
 	lines := strings.Split(log, "\n")
 	if len(lines) > 60 || len(lines) < 15 {
 		t.Errorf("%d lines:\n%s", len(lines), log)
@@ -289,12 +289,12 @@ func TestPanicsAreLoggedByTheClustersOfTheirTime(t *testing.T) {
 		reconcileNothing(nil)
 	}
 	started := func() *failing {
-		of := &failing{TB: t, failed: true}
-		_, err := cronsOf(fakecluster.Start(of, fakecluster.InProcess()).RESTConfig()).Get(t.Context(), "a", metav1.GetOptions{})
+		tb := &failing{TB: t, failed: true}
+		_, err := cronsOf(fakecluster.Start(tb, fakecluster.InProcess()).RESTConfig()).Get(t.Context(), "a", metav1.GetOptions{})
 		equal(t, "refused", apierrors.IsNotFound(err), true)
-		return of
+		return tb
 	}
-	logged := func(of *failing) bool { return strings.Contains(of.end(), "what panicked:") }
+	logged := func(tb *failing) bool { return strings.Contains(tb.end(), "what panicked:") }
 
 	outside := started()
 	synctest.Test(t, func(t *testing.T) {
@@ -326,8 +326,8 @@ func TestPanicsAreLoggedByTheClustersOfTheirTime(t *testing.T) {
 // that are gone are left out.
 func TestAFailedTestLogsObjectsThatWaitForFinalizers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		of := &failing{TB: t, failed: true}
-		c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithControllers())
+		tb := &failing{TB: t, failed: true}
+		c := fakecluster.Start(tb, fakecluster.InProcess(), fakecluster.WithControllers())
 		client := kubernetes.NewForConfigOrDie(c.RESTConfig())
 		named := func(name string, finalizers ...string) metav1.ObjectMeta {
 			return metav1.ObjectMeta{Name: name, Finalizers: finalizers}
@@ -351,7 +351,7 @@ func TestAFailedTestLogsObjectsThatWaitForFinalizers(t *testing.T) {
 		_, err = client.CoreV1().ConfigMaps("default").Patch(t.Context(), "freed", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		must(t, err)
 
-		_, logged, _ := strings.Cut(of.end(), "  deleted, but still there:\n")
+		_, logged, _ := strings.Cut(tb.end(), "  deleted, but still there:\n")
 		logged, _, _ = strings.Cut(logged, "\n  requests by client")
 		equal(t, "logged", logged, "    +2s configmaps default/held: its finalizers have not been removed: a.example.com/x, b.example.com/y\n"+
 			"    +1s pods default/bound: its grace period has to end: nothing runs here, and a delete with gracePeriodSeconds=0 ends it as a kubelet would\n"+

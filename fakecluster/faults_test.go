@@ -300,9 +300,9 @@ func TestDryRunsAreNotCut(t *testing.T) {
 				Body(&metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}).Do(t.Context()).Error()
 		}
 		left := func() int {
-			all, err := client.Pods("default").List(t.Context(), metav1.ListOptions{})
+			listed, err := client.Pods("default").List(t.Context(), metav1.ListOptions{})
 			must(t, err)
-			return len(all.Items)
+			return len(listed.Items)
 		}
 		for _, tt := range []struct {
 			effect faults.Effect
@@ -496,8 +496,8 @@ func TestARequestWhoseConversionFailsNamesTheFault(t *testing.T) {
 			if err := tt.send(); err == nil {
 				t.Error("the request succeeds")
 			}
-			all := c.Requests()
-			if last := all[len(all)-1]; last.Verb != tt.verb || last.Fault != "FailConversion" {
+			requests := c.Requests()
+			if last := requests[len(requests)-1]; last.Verb != tt.verb || last.Fault != "FailConversion" {
 				t.Errorf("the last request is %s with the fault %q: %s", last.Verb, last.Fault, last)
 			}
 		})
@@ -578,8 +578,8 @@ func TestARequestWhoseAdmissionMeetsAFailedConversionNamesTheFault(t *testing.T)
 			first.Stop()
 			c.Inject(fault)
 			_, _ = cronTabsIn(c, "v1beta1").Create(t.Context(), hostPort("a"), metav1.CreateOptions{})
-			all := c.Requests()
-			last := all[len(all)-1]
+			requests := c.Requests()
+			last := requests[len(requests)-1]
 			equal(t, last.String(), fmt.Sprint(last.Code, last.Fault), fmt.Sprint(tt.code, "FailConversion"))
 		})
 	}

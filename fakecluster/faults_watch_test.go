@@ -38,13 +38,13 @@ func brief(e watch.Event) string {
 }
 
 // events returns the next events of a watch in a few words.
-func events(t testing.TB, w watch.Interface, n int) (all []string) {
+func events(t testing.TB, w watch.Interface, n int) (found []string) {
 	t.Helper()
 	for _, e := range next(t, w, n) {
 		metadata, _ := e.Object["metadata"].(object)
-		all = append(all, fmt.Sprint(e.Type, " ", metadata["name"]))
+		found = append(found, fmt.Sprint(e.Type, " ", metadata["name"]))
 	}
-	return all
+	return found
 }
 
 func TestAWatchIsDropped(t *testing.T) {

@@ -122,11 +122,11 @@ func locked(name string, owners ...*unstructured.Unstructured) *unstructured.Uns
 }
 
 func owners(u *unstructured.Unstructured) []string {
-	all := []string{}
+	found := []string{}
 	for _, owner := range u.GetOwnerReferences() {
-		all = append(all, owner.Name)
+		found = append(found, owner.Name)
 	}
-	return all
+	return found
 }
 
 func TestARefusedStepOfTheCollectorIsRepeatedAtTheNextRelatedWrite(t *testing.T) {
@@ -149,9 +149,9 @@ func TestARefusedStepOfTheCollectorIsRepeatedAtTheNextRelatedWrite(t *testing.T)
 		equal(t, "owners", owners(get(t, inDefault(c), "dependent")), []string{"a", "b"})
 		fork := c.Fork(t)
 		equal(t, "owners in a fork", owners(get(t, inDefault(fork), "dependent")), []string{"a", "b"})
-		for _, of := range []*fakecluster.Cluster{c, fork} {
-			change(t, inDefault(of), u, "open")
-			equal(t, "owners after the write", owners(get(t, inDefault(of), "dependent")), []string{"b"})
+		for _, cluster := range []*fakecluster.Cluster{c, fork} {
+			change(t, inDefault(cluster), u, "open")
+			equal(t, "owners after the write", owners(get(t, inDefault(cluster), "dependent")), []string{"b"})
 		}
 	})
 	t.Run("of its definition", func(t *testing.T) {
@@ -246,7 +246,7 @@ func writeAndCollect(t *testing.T, c *fakecluster.Cluster) {
 				// a real server, objects in a circle may wait for each other without end
 				// if they are deleted at the same time.
 				kind, at := random.IntN(2), random.IntN(16)
-				name, of := fmt.Sprint("object-", at), resources[kind]
+				name, resource := fmt.Sprint("object-", at), resources[kind]
 				switch random.IntN(6) {
 				case 0, 1, 2:
 					u := object(name, kind)
@@ -260,18 +260,18 @@ func writeAndCollect(t *testing.T, c *fakecluster.Cluster) {
 					if ownedBy(u, named...); random.IntN(3) == 0 {
 						u.SetFinalizers([]string{"example.com/hold"})
 					}
-					_, err := of.Create(t.Context(), u, metav1.CreateOptions{})
+					_, err := resource.Create(t.Context(), u, metav1.CreateOptions{})
 					tolerable(err)
 					if err != nil && n%2 == 0 { // there is one: it gets other owners
-						if u, err = of.Get(t.Context(), name, metav1.GetOptions{}); err == nil {
-							_, err = of.Update(t.Context(), ownedBy(u, named...), metav1.UpdateOptions{})
+						if u, err = resource.Get(t.Context(), name, metav1.GetOptions{}); err == nil {
+							_, err = resource.Update(t.Context(), ownedBy(u, named...), metav1.UpdateOptions{})
 						}
 						tolerable(err)
 					}
 				case 3, 4:
-					tolerable(of.Delete(t.Context(), name, metav1.DeleteOptions{PropagationPolicy: &policies[random.IntN(3)]}))
+					tolerable(resource.Delete(t.Context(), name, metav1.DeleteOptions{PropagationPolicy: &policies[random.IntN(3)]}))
 				case 5:
-					_, err := of.Patch(t.Context(), name, types.JSONPatchType,
+					_, err := resource.Patch(t.Context(), name, types.JSONPatchType,
 						[]byte(`[{"op":"test","path":"/metadata/finalizers/0","value":"example.com/hold"},{"op":"remove","path":"/metadata/finalizers/0"}]`), metav1.PatchOptions{})
 					tolerable(err)
 				}
@@ -284,17 +284,17 @@ func writeAndCollect(t *testing.T, c *fakecluster.Cluster) {
 	writers.Wait()
 	nothingLeft(t, c, "at rest")
 	nothingLeft(t, c.Fork(t), "in a fork at rest")
-	for _, of := range resources {
-		for _, u := range list(t, of).Items {
+	for _, resource := range resources {
+		for _, u := range list(t, resource).Items {
 			if slices.Contains(u.GetFinalizers(), "example.com/hold") {
-				_, err := of.Patch(t.Context(), u.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+				_, err := resource.Patch(t.Context(), u.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 				tolerable(err)
 			}
 		}
 	}
 	nothingLeft(t, c, "without finalizers")
-	for _, of := range resources {
-		for _, u := range list(t, of).Items {
+	for _, resource := range resources {
+		for _, u := range list(t, resource).Items {
 			if u.GetDeletionTimestamp() != nil {
 				t.Errorf("%s %s is still being deleted: %v", u.GetKind(), u.GetName(), u.Object["metadata"])
 			}

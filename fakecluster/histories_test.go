@@ -421,7 +421,7 @@ func (m *mixed) check() error {
 
 // checkRefusal reports whether a refusal of a past revision is right. It may be refused if the revision has been compacted, but not
 // because the definition is another one.
-func (m *mixed) checkRefusal(what, kind string, was sight, code int) (over bool, err error) {
+func (m *mixed) checkRefusal(what, kind string, before sight, code int) (over bool, err error) {
 	now, served := m.truth[kind]
 	compacted, _ := m.compactedAt()
 	switch {
@@ -430,10 +430,10 @@ func (m *mixed) checkRefusal(what, kind string, was sight, code int) (over bool,
 			return true, fmt.Errorf("%s of %s, which are not served: %d", what, kind, code)
 		}
 		return true, nil
-	case code == http.StatusGone && was.revision < compacted:
+	case code == http.StatusGone && before.revision < compacted:
 		return true, nil
 	case code != http.StatusOK:
-		return true, fmt.Errorf("%s of %s at %d (now %d, compacted before %d): %d", what, kind, was.revision, now.revision, compacted, code)
+		return true, fmt.Errorf("%s of %s at %d (now %d, compacted before %d): %d", what, kind, before.revision, now.revision, compacted, code)
 	}
 	return false, nil
 }
@@ -443,12 +443,12 @@ func (m *mixed) exact(op operation) {
 	if len(m.past) == 0 {
 		return
 	}
-	was := m.past[(op.choice*31+op.who*7+op.where)%len(m.past)]
-	s, code, _ := m.list(was.kind, fmt.Sprintf("?resourceVersion=%d&resourceVersionMatch=Exact", was.revision))
-	if over, err := m.checkRefusal("an exact list", was.kind, was.sight, code); over {
+	before := m.past[(op.choice*31+op.who*7+op.where)%len(m.past)]
+	s, code, _ := m.list(before.kind, fmt.Sprintf("?resourceVersion=%d&resourceVersionMatch=Exact", before.revision))
+	if over, err := m.checkRefusal("an exact list", before.kind, before.sight, code); over {
 		m.failed = errors.Join(m.failed, err)
-	} else if d := cmp.Diff(was.objects, s.objects); d != "" || s.revision != was.revision {
-		m.failed = fmt.Errorf("an exact list of %s at %d is at %d, and not what was there (-was +listed):\n%s", was.kind, was.revision, s.revision, d)
+	} else if d := cmp.Diff(before.objects, s.objects); d != "" || s.revision != before.revision {
+		m.failed = fmt.Errorf("an exact list of %s at %d is at %d, and not what was there (-was +listed):\n%s", before.kind, before.revision, s.revision, d)
 	}
 }
 
@@ -501,9 +501,9 @@ func (m *mixed) close() (err error) {
 		w.stop()
 	}
 	for i, p := range m.parents {
-		for kind, was := range p.truth {
-			if s, code, _ := p.list(kind, ""); code != http.StatusOK || !cmp.Equal(was.objects, s.objects) {
-				err = errors.Join(err, fmt.Errorf("parent %d has changed after its fork: %s: %d (-was +is):\n%s", i, kind, code, cmp.Diff(was.objects, s.objects)))
+		for kind, before := range p.truth {
+			if s, code, _ := p.list(kind, ""); code != http.StatusOK || !cmp.Equal(before.objects, s.objects) {
+				err = errors.Join(err, fmt.Errorf("parent %d has changed after its fork: %s: %d (-was +is):\n%s", i, kind, code, cmp.Diff(before.objects, s.objects)))
 			}
 		}
 		err = errors.Join(err, p.cluster.Close())

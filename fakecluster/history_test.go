@@ -15,8 +15,8 @@ import (
 )
 
 func TestHistoryHasWritersAndChanges(t *testing.T) {
-	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
-	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithClock(func() time.Time { return at }))
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithClock(func() time.Time { return now }))
 	as := func(name string) *kubernetes.Clientset {
 		cfg := c.RESTConfig()
 		cfg.UserAgent = name

@@ -27,21 +27,21 @@ func agent(c *fakecluster.Cluster, name string) dynamic.Interface {
 }
 
 func texts(deliveries []faults.Delivery) []string {
-	all := []string{}
+	found := []string{}
 	for _, d := range deliveries {
-		all = append(all, d.String())
+		found = append(found, d.String())
 	}
-	return all
+	return found
 }
 
 func TestHeldEventsAreDeliveredInTheOrderOfTheTest(t *testing.T) {
 	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
 		c := defined(t, way...)
 		start := list(t, inDefault(c)).GetResourceVersion()
-		begin := func(client dynamic.Interface, of dynamic.ResourceInterface, options metav1.ListOptions) watch.Interface {
+		begin := func(client dynamic.Interface, resource dynamic.ResourceInterface, options metav1.ListOptions) watch.Interface {
 			t.Helper()
 			options.ResourceVersion = start
-			w, err := of.Watch(t.Context(), options)
+			w, err := resource.Watch(t.Context(), options)
 			must(t, err)
 			t.Cleanup(w.Stop)
 			return w

@@ -63,13 +63,13 @@ func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
 	bounds := c.settings.limits
 	listener := httptest.NewUnstartedServer(nil)
 	if address != "" {
-		at, err := net.Listen("tcp", address)
+		opened, err := net.Listen("tcp", address)
 		if err != nil {
 			_ = listener.Listener.Close()
 			return access, fmt.Errorf("failed to create listener: failed to listen on %s: %w", address, err)
 		}
 		_ = listener.Listener.Close() // nothing uses it
-		listener.Listener = at
+		listener.Listener = opened
 	}
 	connections := &connections{most: bounds.connections}
 	listener.Config = &http.Server{

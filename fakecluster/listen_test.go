@@ -83,11 +83,11 @@ func TestHalfOpenConnectionsEnd(t *testing.T) {
 	})
 	t.Run("and watches do not", func(t *testing.T) {
 		c := fakecluster.Start(t, fakecluster.Limited(short, short, 0, 0))
-		all := c.Dynamic().Resource(namespaces)
+		everywhere := c.Dynamic().Resource(namespaces)
 		var w watch.Interface
 		for seen := 0; seen < 4; { // until a watch has begun within the limit
 			var err error
-			if w, err = all.Watch(t.Context(), metav1.ListOptions{}); late(err) {
+			if w, err = everywhere.Watch(t.Context(), metav1.ListOptions{}); late(err) {
 				continue
 			}
 			must(t, err)
@@ -102,7 +102,7 @@ func TestHalfOpenConnectionsEnd(t *testing.T) {
 		_, r := dial(t, c)
 		ends(t, r)
 		for { // until a request has come within the limit
-			_, err := all.Create(t.Context(), newNamespace("late"), metav1.CreateOptions{})
+			_, err := everywhere.Create(t.Context(), newNamespace("late"), metav1.CreateOptions{})
 			if late(err) {
 				continue
 			}

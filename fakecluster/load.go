@@ -172,7 +172,7 @@ func (c *Cluster) install(ctx context.Context, m manifest) error {
 	}
 	// The one of the manifest is what counts.
 	path = append(path, m.GetName())
-	was, err := client.Get().AbsPath(path...).Do(ctx).Raw()
+	former, err := client.Get().AbsPath(path...).Do(ctx).Raw()
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (c *Cluster) install(ctx context.Context, m manifest) error {
 	if err := utiljson.Unmarshal(m.text, &u.Object); err != nil {
 		return err
 	}
-	u.SetResourceVersion(gjson.GetBytes(was, "metadata.resourceVersion").Str)
+	u.SetResourceVersion(gjson.GetBytes(former, "metadata.resourceVersion").Str)
 	text, err := json.Marshal(u.Object)
 	if err != nil {
 		return err
@@ -272,11 +272,11 @@ func (c *Cluster) send(ctx context.Context, u *unstructured.Unstructured) error 
 		if !replaced(kind.GroupKind()) {
 			return nil
 		}
-		was, err := client.Get(ctx, u.GetName(), metav1.GetOptions{})
+		former, err := client.Get(ctx, u.GetName(), metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		u.SetResourceVersion(was.GetResourceVersion())
+		u.SetResourceVersion(former.GetResourceVersion())
 		_, err = client.Update(ctx, u, metav1.UpdateOptions{})
 		return err
 	}

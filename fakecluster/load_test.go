@@ -34,11 +34,11 @@ func definitions(t testing.TB, c *fakecluster.Cluster) []string {
 	t.Helper()
 	l, err := c.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().List(t.Context(), metav1.ListOptions{})
 	must(t, err)
-	all := []string{}
+	found := []string{}
 	for _, crd := range l.Items {
-		all = append(all, crd.Name)
+		found = append(found, crd.Name)
 	}
-	return all
+	return found
 }
 
 func TestWithCRDPathsInstallsDefinitions(t *testing.T) {

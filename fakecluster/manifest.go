@@ -34,15 +34,15 @@ var readFiles = cache.New[cache.ID, []manifest](32 << 20)
 // readManifests reads the objects in a file of YAML documents or JSON.
 func readManifests(file []byte) ([]manifest, error) {
 	id := cache.NewID(string(file))
-	if all, ok := readFiles.Get(id); ok {
-		return all, nil
+	if read, ok := readFiles.Get(id); ok {
+		return read, nil
 	}
-	var all []manifest
+	var read []manifest
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(file)))
 	for n := 1; ; n++ {
 		document, err := documents.Read()
 		if errors.Is(err, io.EOF) {
-			return readFiles.Put(id, all, len(file)), nil
+			return readFiles.Put(id, read, len(file)), nil
 		}
 		if err != nil {
 			return nil, err
@@ -55,7 +55,7 @@ func readManifests(file []byte) ([]manifest, error) {
 			return nil, fmt.Errorf("document %d: %w", n, redact.Request{Body: document}.Error(err))
 		}
 		if string(m.text) != "null" { // the document has comments only
-			all = append(all, m)
+			read = append(read, m)
 		}
 	}
 }

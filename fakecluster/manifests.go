@@ -50,7 +50,7 @@ func (c *Cluster) loadAdditions(ctx context.Context) error {
 		step   int
 		create func() error
 	}
-	var all []creation
+	var creations []creation
 	objects := 0
 	for _, a := range c.settings.additions {
 		if a.manifests {
@@ -61,7 +61,7 @@ func (c *Cluster) loadAdditions(ctx context.Context) error {
 			err := eachManifest("manifest path", a.path, func(m manifest) error {
 				each, err := unfold(m)
 				for _, m := range each {
-					all = append(all, creation{installorder.Step(m.GroupVersionKind().GroupKind()), func() error {
+					creations = append(creations, creation{installorder.Step(m.GroupVersionKind().GroupKind()), func() error {
 						if err := c.createManifest(ctx, m); err != nil {
 							return fmt.Errorf("manifest path %s: %s %q: %w", a.path, m.Kind, m.GetName(), err)
 						}
@@ -81,15 +81,15 @@ func (c *Cluster) loadAdditions(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("object %d: %w", number, err)
 		}
-		all = append(all, creation{installorder.Step(u.GroupVersionKind().GroupKind()), func() error {
+		creations = append(creations, creation{installorder.Step(u.GroupVersionKind().GroupKind()), func() error {
 			if err := c.createObject(ctx, u); err != nil {
 				return fmt.Errorf("object %d, %s %q: %w", number, u.GetKind(), u.GetName(), err)
 			}
 			return nil
 		}})
 	}
-	slices.SortStableFunc(all, func(a, b creation) int { return cmp.Compare(a.step, b.step) })
-	for _, one := range all {
+	slices.SortStableFunc(creations, func(a, b creation) int { return cmp.Compare(a.step, b.step) })
+	for _, one := range creations {
 		if err := one.create(); err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func unfold(m manifest) ([]manifest, error) {
 	if err := json.Unmarshal(m.text, &list); err != nil {
 		return nil, err
 	}
-	var all []manifest
+	var read []manifest
 	for _, item := range list.Items {
 		one := manifest{document: m.document, text: item}
 		if err := json.Unmarshal(item, &one.PartialObjectMetadata); err != nil {
@@ -129,9 +129,9 @@ func unfold(m manifest) ([]manifest, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, each...)
+		read = append(read, each...)
 	}
-	return all, nil
+	return read, nil
 }
 
 func (c *Cluster) createManifest(ctx context.Context, m manifest) error {

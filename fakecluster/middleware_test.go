@@ -35,8 +35,8 @@ func TestAPanicInAMiddlewareIsA500(t *testing.T) {
 		"HTTP/1.1": nil, "HTTP/2": {fakecluster.WithTLS()}, "in process": {fakecluster.InProcess()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			of := &failing{TB: t}
-			started := fakecluster.Start(of, append(options, fakecluster.WithMiddleware(panicking))...)
+			tb := &failing{TB: t}
+			started := fakecluster.Start(tb, append(options, fakecluster.WithMiddleware(panicking))...)
 			for _, c := range []*fakecluster.Cluster{started, started.Fork(t)} {
 				configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
 				_, err := configMaps.Get(t.Context(), "poison", metav1.GetOptions{})
@@ -63,8 +63,8 @@ func TestAPanicInAMiddlewareIsA500(t *testing.T) {
 					t.Errorf("a request that is aborted: %d", resp.StatusCode)
 				}
 			}
-			of.failed = true
-			if log := of.end(); !strings.Contains(log, "WithMiddleware: /poison: the middleware has a bug (") {
+			tb.failed = true
+			if log := tb.end(); !strings.Contains(log, "WithMiddleware: /poison: the middleware has a bug (") {
 				t.Errorf("the log lacks the panic: %s", log)
 			}
 		})

@@ -112,8 +112,8 @@ func TestAMigrationWaitsAMinuteForItsResource(t *testing.T) {
 		}{{29 * time.Second, false}, {time.Second, true}} {
 			time.Sleep(at.after)
 			synctest.Wait()
-			for what, of := range map[string]*fakecluster.Cluster{"the cluster": c, "the fork": fork} {
-				m, err := kubernetes.NewForConfigOrDie(of.RESTConfig()).StoragemigrationV1().StorageVersionMigrations().Get(t.Context(), "m", metav1.GetOptions{})
+			for what, cluster := range map[string]*fakecluster.Cluster{"the cluster": c, "the fork": fork} {
+				m, err := kubernetes.NewForConfigOrDie(cluster.RESTConfig()).StoragemigrationV1().StorageVersionMigrations().Get(t.Context(), "m", metav1.GetOptions{})
 				must(t, err)
 				equal(t, what+": failed", meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationFailed)), at.failed)
 				equal(t, what+": runs", meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationRunning)), !at.failed)

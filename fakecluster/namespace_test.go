@@ -24,9 +24,9 @@ func namespaceStatus(t testing.TB, u *unstructured.Unstructured) corev1.Namespac
 
 func TestNamespacesExistFromTheStart(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
-	all := list(t, c.Dynamic().Resource(namespaces))
-	equal(t, "namespaces", names(all), []string{"default", "kube-node-lease", "kube-public", "kube-system"})
-	for _, u := range all.Items {
+	listed := list(t, c.Dynamic().Resource(namespaces))
+	equal(t, "namespaces", names(listed), []string{"default", "kube-node-lease", "kube-public", "kube-system"})
+	for _, u := range listed.Items {
 		got := fixed(t, &u)
 		delete(got["metadata"].(object), "resourceVersion")
 		equal(t, u.GetName(), got, object{
@@ -40,20 +40,20 @@ func TestNamespacesExistFromTheStart(t *testing.T) {
 
 func TestNamespacesThatEveryClusterNeedsCannotBeDeleted(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
-	all := c.Dynamic().Resource(namespaces)
+	everywhere := c.Dynamic().Resource(namespaces)
 	for _, name := range []string{"default", "kube-system", "kube-public"} {
-		err := all.Delete(t.Context(), name, metav1.DeleteOptions{})
+		err := everywhere.Delete(t.Context(), name, metav1.DeleteOptions{})
 		fails(t, name, err, `namespaces "`+name+`" is forbidden: this namespace may not be deleted`)
 		equal(t, "it is so", apierrors.IsForbidden(err), true)
 	}
-	remove(t, all, "kube-node-lease")
-	equal(t, "left", names(list(t, all)), []string{"default", "kube-public", "kube-system"})
+	remove(t, everywhere, "kube-node-lease")
+	equal(t, "left", names(list(t, everywhere)), []string{"default", "kube-public", "kube-system"})
 }
 
 func TestDeletedNamespaceTakesItsObjectsAlong(t *testing.T) {
 	c := defined(t, fakecluster.InProcess())
-	all := c.Dynamic().Resource(namespaces)
-	create(t, all, newNamespace("team"))
+	everywhere := c.Dynamic().Resource(namespaces)
+	create(t, everywhere, newNamespace("team"))
 	create(t, inDefault(c), cronTab("kept"))
 	inTeam := c.Dynamic().Resource(cronTabs).Namespace("team")
 	for _, name := range []string{"a", "b"} {
@@ -62,20 +62,20 @@ func TestDeletedNamespaceTakesItsObjectsAlong(t *testing.T) {
 		create(t, inTeam, u)
 	}
 
-	remove(t, all, "team")
-	_, err := all.Get(t.Context(), "team", metav1.GetOptions{})
+	remove(t, everywhere, "team")
+	_, err := everywhere.Get(t.Context(), "team", metav1.GetOptions{})
 	fails(t, "namespace", err, `namespaces "team" not found`)
 	equal(t, "objects", names(list(t, c.Dynamic().Resource(cronTabs))), []string{"kept"})
 
-	create(t, all, newNamespace("team"))
+	create(t, everywhere, newNamespace("team"))
 	equal(t, "objects of a namespace that is created again", names(list(t, inTeam)), []string{})
 }
 
 func TestNamespaceIsTerminatingWhileFinalizersRemain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // for its clock
 		c := defined(t, fakecluster.InProcess())
-		all := c.Dynamic().Resource(namespaces)
-		create(t, all, newNamespace("team"))
+		everywhere := c.Dynamic().Resource(namespaces)
+		create(t, everywhere, newNamespace("team"))
 		inTeam := c.Dynamic().Resource(cronTabs).Namespace("team")
 		for name, finalizers := range map[string][]string{"a": {"example.com/x", "example.com/y"}, "b": {"example.com/x"}, "c": nil} {
 			u := cronTab(name)
@@ -85,7 +85,7 @@ func TestNamespaceIsTerminatingWhileFinalizersRemain(t *testing.T) {
 		}
 
 		start := metav1.Now().Rfc3339Copy()
-		remove(t, all, "team")
+		remove(t, everywhere, "team")
 		equal(t, "objects", names(list(t, inTeam)), []string{"a", "b"})
 		for _, u := range list(t, inTeam).Items {
 			equal(t, "deletionTimestamp", u.GetDeletionTimestamp().Equal(&start), true)
@@ -102,7 +102,7 @@ func TestNamespaceIsTerminatingWhileFinalizersRemain(t *testing.T) {
 			condition(corev1.NamespaceFinalizersRemaining, "True", "SomeFinalizersRemain",
 				"Some content in the namespace has finalizers remaining: example.com/x in 2 resource instances, example.com/y in 1 resource instances"),
 		}}
-		equal(t, "status", namespaceStatus(t, get(t, all, "team")), want)
+		equal(t, "status", namespaceStatus(t, get(t, everywhere, "team")), want)
 
 		u := cronTab("d")
 		u.SetNamespace("team")
@@ -129,10 +129,10 @@ func TestNamespaceIsTerminatingWhileFinalizersRemain(t *testing.T) {
 		equal(t, "objects", names(list(t, inTeam)), []string{"a"})
 		want.Conditions[3].Message = "Some resources are remaining: crontabs.stable.example.com has 1 resource instances"
 		want.Conditions[4].Message = "Some content in the namespace has finalizers remaining: example.com/y in 1 resource instances"
-		equal(t, "status an hour later: what has not changed has not transitioned", namespaceStatus(t, get(t, all, "team")), want)
+		equal(t, "status an hour later: what has not changed has not transitioned", namespaceStatus(t, get(t, everywhere, "team")), want)
 
 		setFinalizers(t, inTeam, "a")
-		_, err = all.Get(t.Context(), "team", metav1.GetOptions{})
+		_, err = everywhere.Get(t.Context(), "team", metav1.GetOptions{})
 		fails(t, "namespace", err, `namespaces "team" not found`)
 		equal(t, "objects", names(list(t, inTeam)), []string{})
 	})

@@ -313,20 +313,20 @@ func TestWithSchemeHasTheKindsOfTypedObjects(t *testing.T) {
 }
 
 func TestWithClockStampsWithTheTestsTime(t *testing.T) {
-	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
-	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithClock(func() time.Time { return at }), fakecluster.WithAudit(auditv1.LevelMetadata))
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithClock(func() time.Time { return now }), fakecluster.WithAudit(auditv1.LevelMetadata))
 	fork := c.Fork(t)
 	client := kubernetes.NewForConfigOrDie(fork.RESTConfig())
 	made, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"a": "b"}}, metav1.CreateOptions{})
 	must(t, err)
-	equal(t, "created", made.CreationTimestamp.UTC(), at)
-	equal(t, "managed", made.ManagedFields[0].Time.UTC(), at)
+	equal(t, "created", made.CreationTimestamp.UTC(), now)
+	equal(t, "managed", made.ManagedFields[0].Time.UTC(), now)
 	events := fork.Audit()
 	equal(t, "events", len(events), 1)
-	equal(t, "event", events[0].StageTimestamp.UTC(), at)
+	equal(t, "event", events[0].StageTimestamp.UTC(), now)
 	namespace, err := client.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{})
 	must(t, err)
-	equal(t, "what there is from the start", namespace.CreationTimestamp.UTC(), at)
+	equal(t, "what there is from the start", namespace.CreationTimestamp.UTC(), now)
 }
 
 // Times that objects cannot have are refused at the start and later, and those that they can have are stored and read.
@@ -338,19 +338,19 @@ func TestAClockReturnsTimesThatObjectsCanHave(t *testing.T) {
 		time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("west", -7200)): "10000-01-01T01:00:00Z" + outside,
 		time.Time{}.Add(time.Millisecond):                                   "the zero time.Time is not a time for objects: they would have none",
 	}
-	at := year(2030)
+	now := year(2030)
 	var mu sync.Mutex
-	set := func(to time.Time) { mu.Lock(); at = to; mu.Unlock() }
-	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return at }
+	set := func(to time.Time) { mu.Lock(); now = to; mu.Unlock() }
+	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithClock(clock), fakecluster.WithAudit(auditv1.LevelMetadata))
 	for _, c := range []*fakecluster.Cluster{c, c.Fork(t)} {
 		configMaps := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().ConfigMaps("default")
-		for at, want := range wrong {
-			equal(t, "start", refused(t, fakecluster.WithClock(func() time.Time { return at })), "WithClock: "+want)
-			set(at)
+		for now, want := range wrong {
+			equal(t, "start", refused(t, fakecluster.WithClock(func() time.Time { return now })), "WithClock: "+want)
+			set(now)
 			_, err := configMaps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
 			if !apierrors.IsInternalError(err) || err.Error() != "Internal error occurred: the clock of the cluster: "+want {
-				t.Errorf("%s: %v", at, err)
+				t.Errorf("%s: %v", now, err)
 			}
 		}
 		for _, y := range []int{0, 1, 9999} {

@@ -55,22 +55,22 @@ func (c *Cluster) ControllerContext(ctx context.Context) context.Context {
 var tested watched
 
 type watched struct {
-	mu  sync.Mutex
-	all map[*panics]time.Time // since when
+	mu    sync.Mutex
+	since map[*panics]time.Time // since when
 }
 
 // watch has p note what is recovered from until stop is called.
 func (p *panics) watch() (stop func()) {
 	tested.mu.Lock()
 	defer tested.mu.Unlock()
-	if tested.all == nil {
-		tested.all = map[*panics]time.Time{}
+	if tested.since == nil {
+		tested.since = map[*panics]time.Time{}
 	}
-	tested.all[p] = time.Now().Round(0)
+	tested.since[p] = time.Now().Round(0)
 	return func() {
 		tested.mu.Lock()
 		defer tested.mu.Unlock()
-		delete(tested.all, p)
+		delete(tested.since, p)
 	}
 }
 
@@ -80,7 +80,7 @@ func (p *panics) watch() (stop func()) {
 func (w *watched) note(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for p, since := range w.all {
+	for p, since := range w.since {
 		if passed := time.Now().Round(0).Sub(since); passed >= 0 && passed < aTest {
 			p.note("a controller, or another goroutine of the process", what)
 		}
@@ -99,8 +99,8 @@ const maxPanics = 20
 type panics struct {
 	now func() time.Time // the clock of the cluster
 
-	mu  sync.Mutex
-	all []inspect.Panic
+	mu    sync.Mutex
+	found []inspect.Panic
 }
 
 func (p *panics) note(where string, what string) {
@@ -110,14 +110,14 @@ func (p *panics) note(where string, what string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all = append(p.all, inspect.Panic{Time: now(), Handler: where, What: what})
-	p.all = p.all[max(0, len(p.all)-maxPanics):]
+	p.found = append(p.found, inspect.Panic{Time: now(), Handler: where, What: what})
+	p.found = p.found[max(0, len(p.found)-maxPanics):]
 }
 
 func (p *panics) list() []inspect.Panic {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]inspect.Panic(nil), p.all...)
+	return append([]inspect.Panic(nil), p.found...)
 }
 
 // noting returns a handler whose panics are noted, by a name and the path of the request, before another one deals with

@@ -110,8 +110,8 @@ func (f *following) follow(t testing.TB, writers *consistency.Writers, begin fun
 		f.withFaults(c)
 	}
 	var h *consistency.History
-	var all sync.WaitGroup
-	all.Go(func() {
+	var workers sync.WaitGroup
+	workers.Go(func() {
 		var err error
 		if h, err = consistency.Record(t.Context(), w, f.start); err != nil {
 			t.Error(err)
@@ -123,7 +123,7 @@ func (f *following) follow(t testing.TB, writers *consistency.Writers, begin fun
 	}
 	stop := begin(t, f)
 	writers.Run(t)
-	all.Wait()
+	workers.Wait()
 	if !t.Failed() {
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour) // by the clock of the bubble
 		defer cancel()

@@ -65,9 +65,9 @@ func pagesAreOfOneRevision(t testing.TB, writers *consistency.Writers, options .
 		)
 		calm = expireWatches(t, c, writers.Seed, time.Minute, paging.Agent, 1)
 	}
-	var all sync.WaitGroup
+	var workers sync.WaitGroup
 	var h *consistency.History
-	all.Go(func() {
+	workers.Go(func() {
 		var err error
 		if h, err = consistency.Record(t.Context(), w, start); err != nil {
 			t.Error(err)
@@ -92,7 +92,7 @@ func pagesAreOfOneRevision(t testing.TB, writers *consistency.Writers, options .
 		}
 		lists = append(lists, l)
 		gate := writers.After(n * 6)
-		all.Go(func() {
+		workers.Go(func() {
 			<-gate
 			var err error
 			if l.revision, l.objects, err = l.Pages(t.Context(), paging, l.limit); err != nil {
@@ -101,7 +101,7 @@ func pagesAreOfOneRevision(t testing.TB, writers *consistency.Writers, options .
 		})
 	}
 	writers.Run(t)
-	all.Wait()
+	workers.Wait()
 	calm()
 	must(t, c.Close())
 	if t.Failed() {

@@ -95,7 +95,7 @@ func watchersSeeTheOneHistory(t testing.TB, writers *consistency.Writers, expiri
 	}
 	ctx, stop := context.WithTimeout(t.Context(), limit)
 	defer stop()
-	var all sync.WaitGroup
+	var workers sync.WaitGroup
 	reports := make([]consistency.Report, watchers)
 	random := seedtest.Source(writers.Seed, 1000)
 	for n := range reports {
@@ -111,7 +111,7 @@ func watchersSeeTheOneHistory(t testing.TB, writers *consistency.Writers, expiri
 		if v.Start == consistency.FromMiddle {
 			v.Faults = writers.Faults // its revision may have been compacted
 		}
-		all.Go(func() {
+		workers.Go(func() {
 			var err error
 			reports[n], err = v.Watch(ctx, w, start, writers.After(v.Gate), func() int { return writers.SomeRevision(start, back) })
 			if err != nil {
@@ -120,7 +120,7 @@ func watchersSeeTheOneHistory(t testing.TB, writers *consistency.Writers, expiri
 		})
 	}
 	var h *consistency.History
-	all.Go(func() {
+	workers.Go(func() {
 		var err error
 		if h, err = consistency.Record(ctx, w, start); err != nil {
 			t.Errorf("recording: %v", err)
@@ -134,7 +134,7 @@ func watchersSeeTheOneHistory(t testing.TB, writers *consistency.Writers, expiri
 	if t.Failed() {
 		stop()
 	}
-	all.Wait()
+	workers.Wait()
 	calm()
 	must(t, c.Close())
 	if t.Failed() {

@@ -100,11 +100,11 @@ func TestWatchersOfOneViewShareItsConversion(t *testing.T) {
 	}
 	_, start, _ := w.Items(t, consistency.Path+"/samples")
 	heard := make([]string, watchers*len(views))
-	var all, opened sync.WaitGroup
+	var workers, opened sync.WaitGroup
 	for n := range heard {
 		v := views[n%len(views)]
 		opened.Add(1)
-		all.Go(func() {
+		workers.Go(func() {
 			resp, err := w.Open(t.Context(), http.MethodGet, consistency.GroupPath+v.version+"/samples?watch=1&resourceVersion="+start, "", v.accept, "")
 			opened.Done()
 			if err != nil {
@@ -131,7 +131,7 @@ func TestWatchersOfOneViewShareItsConversion(t *testing.T) {
 		must(t, err)
 		equal(t, "create: "+answer, code, http.StatusCreated)
 	}
-	all.Wait()
+	workers.Wait()
 	for n := range heard {
 		equal(t, fmt.Sprintf("what watcher %d hears", n), heard[n], heard[n%len(views)])
 	}

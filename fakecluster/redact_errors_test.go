@@ -44,8 +44,8 @@ func TestErrorsOfLoadingHideSecrets(t *testing.T) {
 // The log of a test shows that a controller could not delete a Secret, and hides the reason if a webhook or a function has
 // said it.
 func TestFailuresOfControllersHideSecrets(t *testing.T) {
-	of := &failing{TB: t, failed: true}
-	c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithControllers(fakecluster.GarbageCollector),
+	tb := &failing{TB: t, failed: true}
+	c := fakecluster.Start(tb, fakecluster.InProcess(), fakecluster.WithControllers(fakecluster.GarbageCollector),
 		fakecluster.WithAdmission(nil, func(_ context.Context, r *fakecluster.AdmissionRequest) error {
 			if r.Operation == "DELETE" && r.Resource.Resource == "secrets" {
 				return errors.New("there is still data in it: hunter2")
@@ -61,7 +61,7 @@ func TestFailuresOfControllersHideSecrets(t *testing.T) {
 	}, metav1.CreateOptions{})
 	must(t, err)
 	must(t, client.ConfigMaps("default").Delete(t.Context(), "owner", metav1.DeleteOptions{}))
-	log := of.end()
+	log := tb.end()
 	if strings.Contains(log, "hunter") {
 		t.Errorf("the log has the value:\n%s", log)
 	}

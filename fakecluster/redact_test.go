@@ -410,8 +410,8 @@ func leaksOf(t *testing.T, random secretWrites, kind, folder string, echoed map[
 	must(t, os.WriteFile(manifests, fmt.Appendf(nil, echoingManifests, seedtest.Pick(random, "[Deny, Audit]", "[Warn]"), secretText), 0o600))
 	must(t, os.WriteFile(webhooks, fmt.Appendf(nil, echoingWebhook, kind, seedtest.Pick(random, "Fail", "Ignore")), 0o600))
 	var recorder recordsession.Recorder
-	of := &failing{TB: t, failed: true}
-	c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithSeed(random.Uint64()), fakecluster.WithManifests(manifests),
+	tb := &failing{TB: t, failed: true}
+	c := fakecluster.Start(tb, fakecluster.InProcess(), fakecluster.WithSeed(random.Uint64()), fakecluster.WithManifests(manifests),
 		fakecluster.WithWebhookPaths(webhooks), fakecluster.WithMiddleware(recorder.Wrap), fakecluster.WithService("default", "hooks", 443, echoing(&how)),
 		fakecluster.WithAdmission(nil, func(_ context.Context, r *fakecluster.AdmissionRequest) error {
 			text, _ := json.Marshal(r.Object)
@@ -496,7 +496,7 @@ func leaksOf(t *testing.T, random secretWrites, kind, folder string, echoed map[
 		t.Errorf("%d steps", steps)
 	}
 	check("the recorded session", string(session))
-	check("the log of the test", of.end())
+	check("the log of the test", tb.end())
 	files, err := filepath.Glob(filepath.Join(folder, "*"))
 	must(t, err)
 	if len(files) == 0 {

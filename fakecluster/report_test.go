@@ -35,8 +35,8 @@ var screenshot = flag.String("screenshot", "", "write a picture of the report of
 func reported(t *testing.T) (path string) {
 	folder := filepath.Join(t.TempDir(), "a", "b") // is made
 	t.Setenv("FAKECLUSTER_REPORT", folder)
-	of := &failing{TB: t, failed: true}
-	c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()),
+	tb := &failing{TB: t, failed: true}
+	c := fakecluster.Start(tb, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()),
 		fakecluster.WithService("default", "hook", 443, http.HandlerFunc(allowing)))
 	_, _, hooks := ofOperator(c.ServiceURL("default", "hook", 443), c.CABundle())
 	admin := kubernetes.NewForConfigOrDie(c.RESTConfig())
@@ -59,7 +59,7 @@ func reported(t *testing.T) (path string) {
 	must(t, err)
 	record(t, admin, "cron-1", "Normal", "Scheduled", "the next run is at noon")
 	record(t, admin, "gone", "Warning", "Failed", "<b>no such image</b>")
-	log := of.end()
+	log := tb.end()
 	_, path, ok := strings.Cut(log, "fakecluster: the report is in ")
 	if !ok {
 		t.Fatal(log)
@@ -71,16 +71,16 @@ func reported(t *testing.T) (path string) {
 // record makes an Event about a CronTab, in turns in the two groups that have Events.
 func record(t *testing.T, client kubernetes.Interface, about, kind, reason, message string) {
 	t.Helper()
-	of := corev1.ObjectReference{APIVersion: "stable.example.com/v1", Kind: "CronTab", Namespace: "default", Name: about}
+	reference := corev1.ObjectReference{APIVersion: "stable.example.com/v1", Kind: "CronTab", Namespace: "default", Name: about}
 	var err error
 	if kind == "Normal" {
 		_, err = client.CoreV1().Events("default").Create(t.Context(), &corev1.Event{
-			ObjectMeta: metav1.ObjectMeta{Name: about + ".1"}, InvolvedObject: of, Type: kind, Reason: reason, Message: message, Count: 3,
+			ObjectMeta: metav1.ObjectMeta{Name: about + ".1"}, InvolvedObject: reference, Type: kind, Reason: reason, Message: message, Count: 3,
 			Source: corev1.EventSource{Component: "cron-operator"},
 		}, metav1.CreateOptions{})
 	} else {
 		_, err = client.EventsV1().Events("default").Create(t.Context(), &eventsv1.Event{
-			ObjectMeta: metav1.ObjectMeta{Name: about + ".2"}, Regarding: of, Type: kind, Reason: reason, Note: message, Action: "Run",
+			ObjectMeta: metav1.ObjectMeta{Name: about + ".2"}, Regarding: reference, Type: kind, Reason: reason, Note: message, Action: "Run",
 			EventTime: metav1.NowMicro(), ReportingController: "cron-operator", ReportingInstance: "one",
 		}, metav1.CreateOptions{})
 	}
@@ -110,10 +110,10 @@ func TestATestPassesIfItsReportCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o600))
 	t.Setenv("FAKECLUSTER_REPORT", filepath.Join(file, "folder"))
-	of := &failing{TB: t, failed: true}
-	c := fakecluster.Start(of, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
+	tb := &failing{TB: t, failed: true}
+	c := fakecluster.Start(tb, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
 	create(t, inDefault(c), cronTab("a"))
-	log := of.end()
+	log := tb.end()
 	if !strings.Contains(log, "fakecluster: the report cannot be written: ") || !strings.Contains(log, "not a directory") {
 		t.Error(log)
 	}

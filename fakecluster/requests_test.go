@@ -70,15 +70,15 @@ func TestRequestsHaveTheirUserAndResult(t *testing.T) {
 			fmt.Sprintf("cron-operator delete crontabs.stable.example.com default/a: 200, revision %d", r+2),
 			`cron-operator get crontabs.stable.example.com default/a: 404 NotFound: crontabs.stable.example.com "a" not found`,
 		})
-		all := c.Requests()
-		created, forbidden := all[0], all[5]
+		requests := c.Requests()
+		created, forbidden := requests[0], requests[5]
 		equal(t, "numbers", []int64{created.Number, forbidden.Number}, []int64{1, 6})
 		equal(t, "the user", created.User, "kubernetes-admin")
 		equal(t, "another user", forbidden.User, "jane")
 		equal(t, "the options", forbidden.Options, "labelSelector=a%3Db")
-		equal(t, "the options of a patch", all[2].Options, "fieldManager=m")
-		equal(t, "how the patch is meant", all[2].Patch, "merge")
-		equal(t, "the path", all[2].Path, "/apis/stable.example.com/v1/namespaces/default/crontabs/a")
+		equal(t, "the options of a patch", requests[2].Options, "fieldManager=m")
+		equal(t, "how the patch is meant", requests[2].Patch, "merge")
+		equal(t, "the path", requests[2].Path, "/apis/stable.example.com/v1/namespaces/default/crontabs/a")
 		equal(t, "the user agent", created.UserAgent, "cron-operator/v1.2.3 (linux/amd64)")
 		if created.Received < 100 || created.Time.IsZero() || created.Running {
 			t.Errorf("the first request: %+v", created)
@@ -110,11 +110,11 @@ func TestRequestsNameTheControllersOfTheClusterAndTheirCause(t *testing.T) {
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop"}}}, metav1.CreateOptions{})
 	must(t, err)
 	must(t, namespaces.Delete(t.Context(), "shop", metav1.DeleteOptions{}))
-	all := c.Requests()
-	deleted := all[1]
+	requests := c.Requests()
+	deleted := requests[1]
 	equal(t, "the client's", deleted.Verb+" "+deleted.Object(), "delete namespaces shop")
 	var said []string
-	for _, r := range all[2:] {
+	for _, r := range requests[2:] {
 		equal(t, "cause of "+r.String(), r.Cause, deleted.Number)
 		said = append(said, fmt.Sprint(r.Client(), " ", r.Verb, " ", r.Object(), " ", r.Code))
 	}
@@ -148,12 +148,12 @@ func TestTheNewestRequestsAreKept(t *testing.T) {
 	for range 10_050 {
 		ask("")
 	}
-	all := c.Requests()
-	equal(t, "by number", []int64{int64(len(all)), all[0].Number, all[9999].Number}, []int64{10_000, 51, 10_050})
+	requests := c.Requests()
+	equal(t, "by number", []int64{int64(len(requests)), requests[0].Number, requests[9999].Number}, []int64{10_000, 51, 10_050})
 	long := strings.Repeat("x", 1<<20)
 	for range 20 {
 		ask("labelSelector=" + long)
 	}
-	all = c.Requests()
-	equal(t, "by size", []int{len(all), len(all[0].Options)}, []int{7, len("labelSelector=") + 1<<20})
+	requests = c.Requests()
+	equal(t, "by size", []int{len(requests), len(requests[0].Options)}, []int{7, len("labelSelector=") + 1<<20})
 }

@@ -62,12 +62,12 @@ func (s *settings) readFlags() error {
 
 // commandLine returns the flags with which a real server would be configured as this cluster is.
 func (s *settings) commandLine() map[string]string {
-	is := serverconfig.InEffect{
+	effect := serverconfig.InEffect{
 		Anonymous: s.flags.Users.Anonymous, CompactionInterval: s.compaction, RuntimeConfig: s.runtimeConfig,
 		EnableAdmissionPlugins: s.admissionPlugins, DisableAdmissionPlugins: s.noAdmissionPlugins,
 	}
 	if s.authorizer == nil {
-		is.Authorization = string(cmp.Or(s.authorization, RBAC))
+		effect.Authorization = string(cmp.Or(s.authorization, RBAC))
 	}
-	return serverconfig.CommandLine(s.apiServerFlags, is)
+	return serverconfig.CommandLine(s.apiServerFlags, effect)
 }

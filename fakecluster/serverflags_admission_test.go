@@ -84,8 +84,8 @@ limits: [{type: Namespace, qps: 1, burst: 2, cacheSize: 10}]
 `)))
 	config := c.RESTConfig()
 	create := func(namespace string) string {
-		of := corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: "a"}
-		event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{GenerateName: "e"}, InvolvedObject: of}
+		reference := corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: "a"}
+		event := &corev1.Event{ObjectMeta: metav1.ObjectMeta{GenerateName: "e"}, InvolvedObject: reference}
 		err := kubernetes.NewForConfigOrDie(config).CoreV1().RESTClient().Post().Namespace(namespace).Resource("events").MaxRetries(0).Body(event).Do(t.Context()).Error()
 		if err != nil {
 			return err.Error()

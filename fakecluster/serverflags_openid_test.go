@@ -173,8 +173,8 @@ func TestAuthenticationConfigurationIsReadAgain(t *testing.T) {
 		{"the first content again", trust(one, "a:"), "a:jane system:authenticated", "Unauthorized"},
 	} {
 		put(t, folder, "authentication.yaml", test.content)
-		for name, of := range map[string]*fakecluster.Cluster{"the cluster": c, "a fork": fork} {
-			of1, of2 := bearerIs(t, of, one.token(map[string]any{"sub": "jane"})), bearerIs(t, of, two.token(map[string]any{"sub": "jane"}))
+		for name, cluster := range map[string]*fakecluster.Cluster{"the cluster": c, "a fork": fork} {
+			of1, of2 := bearerIs(t, cluster, one.token(map[string]any{"sub": "jane"})), bearerIs(t, cluster, two.token(map[string]any{"sub": "jane"}))
 			if of1 != test.ofOne || of2 != test.ofOther {
 				t.Errorf("%s, %s: %q and %q, want %q and %q", test.rule, name, of1, of2, test.ofOne, test.ofOther)
 			}

@@ -256,8 +256,8 @@ func TestFlagzShowsTheFlags(t *testing.T) {
 		{"options are reported by the flags that do the same", []fakecluster.Option{fakecluster.WithAuthorization(fakecluster.AlwaysAllow), fakecluster.WithoutNamespaceLifecycle(), fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2=true")},
 			[]string{"authorization-mode [AlwaysAllow]", "disable-admission-plugins [NamespaceLifecycle]", "runtime-config resource.k8s.io/v1beta2=true"}},
 	} {
-		of := fakecluster.Start(t, append(c.options, fakecluster.InProcess())...)
-		code, text := answerTo(t, of.RESTConfig(), "/flagz", "application/json;v=v1beta1;g=config.k8s.io;as=Flagz")
+		cluster := fakecluster.Start(t, append(c.options, fakecluster.InProcess())...)
+		code, text := answerTo(t, cluster.RESTConfig(), "/flagz", "application/json;v=v1beta1;g=config.k8s.io;as=Flagz")
 		equal(t, c.rule, code, http.StatusOK)
 		var shown struct{ Flags map[string]string }
 		must(t, json.Unmarshal([]byte(text), &shown))
@@ -267,10 +267,10 @@ func TestFlagzShowsTheFlags(t *testing.T) {
 			equal(t, c.rule, name+" "+shown.Flags[name], want)
 		}
 	}
-	of := fakecluster.Start(t, fakecluster.InProcess())
-	code, _ := answerTo(t, of.ConfigFor("jane"), "/flagz", "text/plain")
+	cluster := fakecluster.Start(t, fakecluster.InProcess())
+	code, _ := answerTo(t, cluster.ConfigFor("jane"), "/flagz", "text/plain")
 	equal(t, "of somebody else", code, http.StatusForbidden)
-	code, text := answerTo(t, of.RESTConfig(), "/flagz", "text/plain")
+	code, text := answerTo(t, cluster.RESTConfig(), "/flagz", "text/plain")
 	if code != http.StatusOK || !strings.HasPrefix(text, "\napiserver flagz\nWarning: ") ||
 		!strings.Contains(text, " only.\nadmission-control:[]\n") || !strings.HasSuffix(text, "\nwatch-cache-sizes:[]\n") {
 		t.Errorf("as text: %d %s", code, text)

@@ -72,9 +72,9 @@ func TestFlagsForUsers(t *testing.T) {
 		"--token-auth-file="+put(t, folder, "tokens.csv", "of-joe,joe,7,\"dev,ops\"\n"),
 		"--anonymous-auth=true",
 	))
-	certificate := func(of *auth.Authority) *clientrest.Config {
+	certificate := func(authority *auth.Authority) *clientrest.Config {
 		cfg := anyone(c)
-		if cfg.CertData, cfg.KeyData, err = of.ClientCertificate("jane", "system:masters"); err != nil {
+		if cfg.CertData, cfg.KeyData, err = authority.ClientCertificate("jane", "system:masters"); err != nil {
 			t.Fatal(err)
 		}
 		return cfg

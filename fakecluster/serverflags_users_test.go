@@ -116,9 +116,9 @@ func TestAuthorizationWebhook(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags("--authorization-mode=Webhook", "--authorization-webhook-config-file="+webhook, "--authorization-webhook-version=v1"))
 	expectText(t, "what the webhook allows", refusedList(t, c, "shop", "jane"), "")
 	expectText(t, "what it does not", refusedList(t, c, "default", "jane"), `pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "default": default: not for jane`)
-	was := calls
+	before := calls
 	expectText(t, "once more", refusedList(t, c, "shop", "jane"), "")
-	if calls != was {
+	if calls != before {
 		t.Error("the webhook is called again, though its answer is good for five minutes")
 	}
 }
@@ -263,8 +263,8 @@ func TestAuthoritiesAreReadAgain(t *testing.T) {
 		"--requestheader-client-ca-file="+put(t, folder, "proxies.crt", string(proxies.PEM())),
 		"--requestheader-username-headers=X-Remote-User"))
 	fork := c.Fork(t)
-	config := func(of *auth.Authority) func(*fakecluster.Cluster) *clientrest.Config {
-		certificate, key, err := of.ClientCertificate("jane")
+	config := func(authority *auth.Authority) func(*fakecluster.Cluster) *clientrest.Config {
+		certificate, key, err := authority.ClientCertificate("jane")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -112,7 +112,7 @@ func reference(namespace, name string, port int32) string {
 
 // ResolveEndpoint implements rest.Services.
 func (s *services) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
-	l := s.at(reference(namespace, name, port))
+	l := s.listenerOf(reference(namespace, name, port))
 	if l == nil && s.server.Port != 0 {
 		return &url.URL{Scheme: "https", Host: s.server.address()}, nil
 	}
@@ -124,7 +124,7 @@ func (s *services) ResolveEndpoint(namespace, name string, port int32) (*url.URL
 
 // DialContext implements rest.Services.
 func (s *services) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	if l := s.at(address); l != nil && l.dial != nil {
+	if l := s.listenerOf(address); l != nil && l.dial != nil {
 		return l.dial(ctx)
 	}
 	if s.server.Port != 0 && address == s.server.address() {
@@ -157,15 +157,15 @@ func (s *services) Connected() bool { return s.network.Load() != nil }
 
 // Kubelet implements rest.Services.
 func (s *services) Kubelet(node string) func(context.Context) (net.Conn, error) {
-	if of := s.kubelets.Load(); of != nil {
-		return (*of)(node)
+	if dial := s.kubelets.Load(); dial != nil {
+		return (*dial)(node)
 	}
 	return nil
 }
 
 // Handles implements rest.Services.
 func (s *services) Handles(namespace, name string, port int32) bool {
-	return s.at(reference(namespace, name, port)) != nil
+	return s.listenerOf(reference(namespace, name, port)) != nil
 }
 
 // AllowsAdmission implements rest.Services.
@@ -174,8 +174,8 @@ func (s *services) AllowsAdmission(webhook, namespace, name string, port int32) 
 	return allows != nil && !s.Handles(namespace, name, port) && (*allows)(AdmissionCall{Webhook: webhook, Namespace: namespace, Service: name, Port: port})
 }
 
-// at returns the listener of a reference, or nil.
-func (s *services) at(reference string) *listener {
+// listenerOf returns the listener of a reference, or nil.
+func (s *services) listenerOf(reference string) *listener {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.listeners[reference]
@@ -311,10 +311,10 @@ func (s *services) detach(reference string) {
 func newServer(h http.Handler) (server *http.Server, end func()) {
 	// net/http cancels the context of a request when the caller goes, but only after
 	// the handler has read the body. This context ends all handlers in any case.
-	all, end := context.WithCancel(context.Background())
+	both, end := context.WithCancel(context.Background())
 	return &http.Server{
 		Handler: h, ErrorLog: log.New(withoutHandshakes{}, "", log.LstdFlags),
-		BaseContext: func(net.Listener) context.Context { return all },
+		BaseContext: func(net.Listener) context.Context { return both },
 	}, end
 }
 
@@ -370,7 +370,7 @@ func (s *services) bundle() []byte {
 // too. In a cluster that is InProcess it is an address that only the cluster itself can reach,
 // such as https://hook.default.svc:443. It is empty if there is no such handler.
 func (c *Cluster) ServiceURL(namespace, name string, port int) string {
-	l := c.services.at(reference(namespace, name, int32(port)))
+	l := c.services.listenerOf(reference(namespace, name, int32(port)))
 	if l == nil {
 		return ""
 	}

@@ -145,25 +145,25 @@ func readAbout(text string) (a about, err error) {
 func (c *Cluster) openStore() error {
 	s := &c.settings
 	var from *store.Snapshot
-	var is about
+	var kept about
 	if s.given["WithSnapshot"] > 0 {
 		if s.snapshot == nil {
 			return errors.New("WithSnapshot: the reader is nil")
 		}
 		var err error
 		if from, err = store.ReadSnapshot(s.snapshot); err == nil {
-			is, err = readAbout(from.Meta())
+			kept, err = readAbout(from.Meta())
 		}
 		if err != nil {
 			return fmt.Errorf("WithSnapshot: %w", err)
 		}
-		is.Token = "" // one from a data file is that of another cluster
-		from = from.WithMeta(is.String())
+		kept.Token = "" // one from a data file is that of another cluster
+		from = from.WithMeta(kept.String())
 	}
 	var err error
 	switch {
 	case s.dataFile != nil:
-		if c.store, is, err = s.dataFile.open(s.history, from, is); err != nil {
+		if c.store, kept, err = s.dataFile.open(s.history, from, kept); err != nil {
 			return fmt.Errorf("WithDataFile: %w", err)
 		}
 	case from != nil:
@@ -175,21 +175,21 @@ func (c *Cluster) openStore() error {
 		return fmt.Errorf("opening the store: %w", err)
 	}
 	c.goesOn = c.store.Revision() > store.FirstRevision
-	if err := c.adopt(is); err != nil {
+	if err := c.adopt(kept); err != nil {
 		return errors.Join(err, c.store.Close())
 	}
 	return nil
 }
 
 // adopt takes over the token and the key that the cluster had before, and makes a token if it had none.
-func (c *Cluster) adopt(is about) (err error) {
-	if c.token = is.Token; c.token == "" {
+func (c *Cluster) adopt(kept about) (err error) {
+	if c.token = kept.Token; c.token == "" {
 		if c.token, err = newToken(); err != nil {
 			return err
 		}
 	}
-	if is.AccountKey != nil {
-		key, err := x509.ParsePKCS8PrivateKey(is.AccountKey)
+	if kept.AccountKey != nil {
+		key, err := x509.ParsePKCS8PrivateKey(kept.AccountKey)
 		ours, ok := key.(*ecdsa.PrivateKey)
 		if err != nil || !ok {
 			return errors.New("the key of service account tokens is damaged")
@@ -208,53 +208,53 @@ func newToken() (string, error) {
 }
 
 // open opens the file, and writes the credentials of the cluster into it.
-func (f *dataFile) open(history store.Options, from *store.Snapshot, is about) (*store.Store, about, error) {
+func (f *dataFile) open(history store.Options, from *store.Snapshot, kept about) (*store.Store, about, error) {
 	o := store.FileOptions{From: from, Report: func(err error) { klog.Error(err) }}
 	switch f.fsync {
 	case "", FsyncAlways:
 	case FsyncEverySecond:
 		o.Sync = store.SyncEverySecond
 	default:
-		return nil, is, fmt.Errorf("unknown value %q for syncing; write %s or %s", f.fsync, FsyncAlways, FsyncEverySecond)
+		return nil, kept, fmt.Errorf("unknown value %q for syncing; write %s or %s", f.fsync, FsyncAlways, FsyncEverySecond)
 	}
 	s, err := store.OpenFile(f.path, history, o)
 	if err != nil {
-		return nil, is, err
+		return nil, kept, err
 	}
-	is, err = f.about(s)
+	kept, err = f.about(s)
 	if err != nil {
-		return nil, is, errors.Join(fmt.Errorf("data file %s: %w", f.path, err), s.Close())
+		return nil, kept, errors.Join(fmt.Errorf("data file %s: %w", f.path, err), s.Close())
 	}
-	return s, is, nil
+	return s, kept, nil
 }
 
 // about returns the about of the file, with what was missing in it.
-func (f *dataFile) about(s *store.Store) (is about, err error) {
+func (f *dataFile) about(s *store.Store) (described about, err error) {
 	kept := s.Meta()
 	if kept != "" || s.Revision() > store.FirstRevision {
-		if is, err = readAbout(kept); err != nil {
-			return is, err
+		if described, err = readAbout(kept); err != nil {
+			return described, err
 		}
 	}
-	is.Kubernetes = kubernetesVersion()
-	if is.Token == "" {
-		if is.Token, err = newToken(); err != nil {
-			return is, err
+	described.Kubernetes = kubernetesVersion()
+	if described.Token == "" {
+		if described.Token, err = newToken(); err != nil {
+			return described, err
 		}
 	}
-	if is.AccountKey == nil {
+	if described.AccountKey == nil {
 		key, err := auth.NewAccountKey()
 		if err != nil {
-			return is, err
+			return described, err
 		}
-		if is.AccountKey, err = x509.MarshalPKCS8PrivateKey(key); err != nil {
-			return is, err
+		if described.AccountKey, err = x509.MarshalPKCS8PrivateKey(key); err != nil {
+			return described, err
 		}
 	}
-	if now := is.String(); now != kept {
+	if now := described.String(); now != kept {
 		err = s.SetMeta(now)
 	}
-	return is, err
+	return described, err
 }
 
 // keptKey returns the key that a later cluster needs to accept the tokens of service accounts; nil if

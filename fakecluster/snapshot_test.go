@@ -128,16 +128,16 @@ func (p prepared) survived(t *testing.T, c *fakecluster.Cluster) {
 
 	// What has been given is not given again, and the next revision is the next.
 	client := kubernetes.NewForConfigOrDie(c.RESTConfig())
-	was, err := client.CoreV1().Services("default").Get(ctx, "web", metav1.GetOptions{})
+	before, err := client.CoreV1().Services("default").Get(ctx, "web", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"provided port is already allocated", "provided IP is already allocated"} {
 		taken := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "taken"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}}}
 		if i == 0 {
-			taken.Spec.Ports[0].NodePort = was.Spec.Ports[0].NodePort
+			taken.Spec.Ports[0].NodePort = before.Spec.Ports[0].NodePort
 		} else {
-			taken.Spec.ClusterIP = was.Spec.ClusterIP
+			taken.Spec.ClusterIP = before.Spec.ClusterIP
 		}
 		if _, err := client.CoreV1().Services("default").Create(ctx, taken, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a service with what another one has: %v, want …%s", err, want)
@@ -214,8 +214,8 @@ func TestAClusterContinuesInItsDataFile(t *testing.T) {
 	if third.RESTConfig().BearerToken == first.RESTConfig().BearerToken {
 		t.Error("the copy has the token of the cluster")
 	}
-	for of, path := range map[*fakecluster.Cluster]string{first: path, third: copied} {
-		if content, err := os.ReadFile(path); err != nil || !bytes.Contains(content, []byte(of.RESTConfig().BearerToken)) {
+	for cluster, path := range map[*fakecluster.Cluster]string{first: path, third: copied} {
+		if content, err := os.ReadFile(path); err != nil || !bytes.Contains(content, []byte(cluster.RESTConfig().BearerToken)) {
 			t.Errorf("the file lacks the token: %v", err)
 		}
 	}
@@ -286,11 +286,11 @@ func TestTheSeedContinues(t *testing.T) {
 	for range 2 {
 		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithSeed(7), fakecluster.WithSnapshot(bytes.NewReader(text)))
 		continued = append(continued, uid(c, "a"))
-		all, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).RbacV1().ClusterRoles().List(t.Context(), metav1.ListOptions{})
+		listed, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).RbacV1().ClusterRoles().List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, role := range all.Items {
+		for _, role := range listed.Items {
 			seen[string(role.UID)] = true
 		}
 	}

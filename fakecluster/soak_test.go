@@ -253,9 +253,9 @@ func (l *load) watch(t *testing.T, ctx context.Context, watcher int) {
 				t.Error(err)
 				return
 			}
-			was, _ := strconv.ParseInt(last, 10, 64)
-			if now, _ := strconv.ParseInt(object.GetResourceVersion(), 10, 64); last != "" && now <= was && !(seen == 0) {
-				t.Errorf("watcher %d: revision %d comes after %d", watcher, now, was)
+			before, _ := strconv.ParseInt(last, 10, 64)
+			if now, _ := strconv.ParseInt(object.GetResourceVersion(), 10, 64); last != "" && now <= before && !(seen == 0) {
+				t.Errorf("watcher %d: revision %d comes after %d", watcher, now, before)
 			}
 			if last != "" || e.Type != watch.Added {
 				last = object.GetResourceVersion()
@@ -280,9 +280,9 @@ func (l *load) fork(t *testing.T, ctx context.Context) {
 		r := f.Dynamic().Resource(cronTabs).Namespace("default")
 		name := fmt.Sprint("fork-", l.forks.Add(1))
 		if _, err = r.Create(ctx, cronTab(name), metav1.CreateOptions{}); err == nil {
-			var all *unstructured.UnstructuredList
-			if all, err = l.cluster.Dynamic().Resource(cronTabs).Namespace("default").List(ctx, metav1.ListOptions{}); err == nil &&
-				slices.ContainsFunc(all.Items, func(u unstructured.Unstructured) bool { return u.GetName() == name }) {
+			var listed *unstructured.UnstructuredList
+			if listed, err = l.cluster.Dynamic().Resource(cronTabs).Namespace("default").List(ctx, metav1.ListOptions{}); err == nil &&
+				slices.ContainsFunc(listed.Items, func(u unstructured.Unstructured) bool { return u.GetName() == name }) {
 				t.Errorf("what was written to a fork is in the cluster")
 			}
 		}

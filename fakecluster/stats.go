@@ -23,8 +23,8 @@ func (c *Cluster) ReportMetrics(b *testing.B) {
 	stats := c.Stats()
 	total := stats.Total(nil)
 	verbs := map[string]int64{}
-	for of, counts := range stats {
-		verbs[of.Verb] += counts.Requests
+	for counted, counts := range stats {
+		verbs[counted.Verb] += counts.Requests
 	}
 	b.ReportMetric(float64(total.Requests)/n, "requests/op")
 	for _, verb := range slices.Sorted(maps.Keys(verbs)) {

@@ -19,8 +19,8 @@ func (l *logged) Log(args ...any) { l.lines = append(l.lines, fmt.Sprint(args...
 // A request that a real server would serve is refused with an error that names fakecluster, and the log of
 // the test has it once. Requests that a real server does not serve either are left out.
 func TestTheLogNamesUnsupportedRequestsOnce(t *testing.T) {
-	of := &logged{TB: t}
-	c := fakecluster.Start(of, fakecluster.InProcess())
+	tb := &logged{TB: t}
+	c := fakecluster.Start(tb, fakecluster.InProcess())
 	ask := func(c *fakecluster.Cluster, path string) string {
 		return c.Discovery().RESTClient().Get().AbsPath(path).Do(context.Background()).Error().Error()
 	}
@@ -31,10 +31,10 @@ func TestTheLogNamesUnsupportedRequestsOnce(t *testing.T) {
 		equal(t, "queues", ask(c, "/debug/api_priority_and_fairness/dump_queues"), queues)
 		equal(t, "what nobody serves", ask(c, "/apis/apps/v1/deploymints"), "the server could not find the requested resource")
 	}
-	equal(t, "the log", of.lines, []string{logs, queues})
+	equal(t, "the log", tb.lines, []string{logs, queues})
 
 	ofFork := &logged{TB: t}
 	ask(c.Fork(ofFork), "/debug/flags")
 	equal(t, "the log of a fork", ofFork.lines, []string{logs})
-	equal(t, "the log", len(of.lines), 2)
+	equal(t, "the log", len(tb.lines), 2)
 }

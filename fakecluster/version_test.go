@@ -49,11 +49,11 @@ func TestThisVersion(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess())
 	client, err := kubernetes.NewForConfig(c.RESTConfig())
 	must(t, err)
-	is, err := client.ServerVersion()
+	info, err := client.ServerVersion()
 	must(t, err)
-	equal(t, "the emulated version", is.EmulationMinor, want.minor)
+	equal(t, "the emulated version", info.EmulationMinor, want.minor)
 	release := map[string]string{"37": "v1.37.1", "36": "v1.36.3", "35": "v1.35.4", "34": "v1.34.4"}[want.minor]
-	equal(t, "the version", is.Minor+" "+is.GitVersion, want.minor+" "+release)
+	equal(t, "the version", info.Minor+" "+info.GitVersion, want.minor+" "+release)
 	_, err = client.AdmissionregistrationV1().MutatingAdmissionPolicies().List(t.Context(), metav1.ListOptions{})
 	equal(t, "policies are served", err == nil, want.made36)
 	equal(t, "or not found", apierrors.IsNotFound(err), !want.made36)
@@ -83,9 +83,9 @@ func TestThisVersion(t *testing.T) {
 	equal(t, "another version", err.Error(), "WithAPIServerFlags: --emulated-version="+other+": this process behaves as Kubernetes 1."+want.minor+
 		", and upstream's feature gates belong to the process: set FAKECLUSTER_EMULATED_VERSION="+other+" before it starts")
 	_, err = fakecluster.New(fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--min-compatibility-version=1."+want.minor))
-	equal(t, "objects for another version", err == nil, want.minor == is.MinCompatibilityMinor)
+	equal(t, "objects for another version", err == nil, want.minor == info.MinCompatibilityMinor)
 	if err != nil {
-		equal(t, "the reason", err.Error(), "WithAPIServerFlags: --min-compatibility-version=1."+want.minor+": this process stores objects for Kubernetes 1."+is.MinCompatibilityMinor+
+		equal(t, "the reason", err.Error(), "WithAPIServerFlags: --min-compatibility-version=1."+want.minor+": this process stores objects for Kubernetes 1."+info.MinCompatibilityMinor+
 			", and upstream's feature gates belong to the process: set FAKECLUSTER_MIN_COMPATIBILITY_VERSION=1."+want.minor+" before it starts")
 	}
 	t.Setenv(versionVariable, "1.31")
@@ -121,9 +121,9 @@ func TestEmulating(t *testing.T) {
 	must(t, err)
 	defer c.Close()
 	client := kubernetes.NewForConfigOrDie(c.RESTConfig())
-	is, err := client.ServerVersion()
+	info, err := client.ServerVersion()
 	must(t, err)
-	equal(t, "the version", is.GitVersion+" emulates "+is.EmulationMinor, "v1.37.1 emulates 35")
+	equal(t, "the version", info.GitVersion+" emulates "+info.EmulationMinor, "v1.37.1 emulates 35")
 	_, err = client.AdmissionregistrationV1().MutatingAdmissionPolicies().List(t.Context(), metav1.ListOptions{})
 	equal(t, "a version of 1.36 is not found", apierrors.IsNotFound(err), true)
 	text, err := client.RESTClient().Get().AbsPath("/openapi/v3/api/v1").SetHeader("Accept", "application/json").Do(t.Context()).Raw()

@@ -82,21 +82,21 @@ func (c *Cluster) waitFor(ctx context.Context, obj runtime.Object, condition Con
 		last, why = object, unmet(object)
 		return why == ""
 	})
-	of := c.server.ObjectName(kind, namespace, name)
+	object := c.server.ObjectName(kind, namespace, name)
 	switch {
 	case err == nil && last == nil:
 		return nil
 	case err == nil:
 		if err := fill(obj, last); err != nil {
-			return fmt.Errorf("%s: %w", of, err)
+			return fmt.Errorf("%s: %w", object, err)
 		}
 		return nil
 	case why == "": // the object cannot be read
-		return fmt.Errorf("%s: %w", of, err)
+		return fmt.Errorf("%s: %w", object, err)
 	case !errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%s: the context of the test ended before the condition was met: %s: %w", of, why, err)
+		return fmt.Errorf("%s: the context of the test ended before the condition was met: %s: %w", object, why, err)
 	}
-	return errors.New(printable.Text(fmt.Sprintf("%s: not met after %s: %s%s%s", of, durationText(limit), why, changesText(states-1, last != nil), shown(last))))
+	return errors.New(printable.Text(fmt.Sprintf("%s: not met after %s: %s%s%s", object, durationText(limit), why, changesText(states-1, last != nil), shown(last))))
 }
 
 // durationText returns a duration without the units that are zero at its end: 1h, and not 1h0m0s.

@@ -179,7 +179,7 @@ const localServer = "localhost"
 
 // ServerName implements rest.Services.
 func (s *services) ServerName(namespace, name string, port int32) string {
-	if s.server.Port == 0 || s.at(reference(namespace, name, port)) != nil {
+	if s.server.Port == 0 || s.listenerOf(reference(namespace, name, port)) != nil {
 		return ""
 	}
 	return localServer
@@ -250,5 +250,5 @@ func (s *services) has(service any) bool {
 	if !ok {
 		port = 443
 	}
-	return s.server.Port != 0 || s.at(reference(namespace, name, int32(port))) != nil
+	return s.server.Port != 0 || s.listenerOf(reference(namespace, name, int32(port))) != nil
 }

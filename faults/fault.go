@@ -72,11 +72,11 @@ func (f Fault) String() string {
 	if f.Subresource != "" {
 		b.WriteString("/" + f.Subresource)
 	}
-	for _, of := range []struct{ what, is string }{
+	for _, field := range []struct{ what, value string }{
 		{"in namespace", f.Namespace}, {"of", f.Name}, {"by user", f.User}, {"with user agent", f.UserAgent},
 	} {
-		if of.is != "" {
-			fmt.Fprintf(&b, " %s %s", of.what, of.is)
+		if field.value != "" {
+			fmt.Fprintf(&b, " %s %s", field.what, field.value)
 		}
 	}
 	b.WriteString(": ")

@@ -95,9 +95,9 @@ func (c *FieldChange) UnmarshalJSON(text []byte) error {
 }
 
 func texts(value any) []string {
-	all, _ := value.([]any)
+	items, _ := value.([]any)
 	var out []string
-	for _, one := range all {
+	for _, one := range items {
 		if text, ok := one.(string); ok {
 			out = append(out, text)
 		}

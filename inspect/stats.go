@@ -52,8 +52,8 @@ func (c *Counts) Add(o Counts) {
 
 // Total adds up the counts for which keep returns true; all if keep is nil.
 func (s Stats) Total(keep func(Counted) bool) (total Counts) {
-	for of, counts := range s {
-		if keep == nil || keep(of) {
+	for counted, counts := range s {
+		if keep == nil || keep(counted) {
 			total.Add(counts)
 		}
 	}
@@ -63,14 +63,14 @@ func (s Stats) Total(keep func(Counted) bool) (total Counts) {
 // Since returns the difference to earlier Stats of the same cluster.
 func (s Stats) Since(former Stats) Stats {
 	since := Stats{}
-	for of, c := range s {
-		f := former[of]
+	for counted, c := range s {
+		f := former[counted]
 		c = Counts{
 			c.Requests - f.Requests, c.Failures - f.Failures, c.Conflicts - f.Conflicts, c.Repeats - f.Repeats, c.Revisions - f.Revisions,
 			c.Events - f.Events, c.Received - f.Received, c.Sent - f.Sent,
 		}
 		if c != (Counts{}) {
-			since[of] = c
+			since[counted] = c
 		}
 	}
 	return since
@@ -79,12 +79,12 @@ func (s Stats) Since(former Stats) Stats {
 // String has a line for each client, verb and resource, in this order.
 func (s Stats) String() string {
 	var lines []string
-	for of, c := range maps.All(s) {
+	for counted, c := range maps.All(s) {
 		what := "other paths"
-		if of.Resource != "" {
-			what = ObjectName(of.Group, of.Resource, of.Subresource, "", "")
+		if counted.Resource != "" {
+			what = ObjectName(counted.Group, counted.Resource, counted.Subresource, "", "")
 		}
-		line := fmt.Sprintf("%s %s %s: %d", of.Client(), of.Verb, what, c.Requests)
+		line := fmt.Sprintf("%s %s %s: %d", counted.Client(), counted.Verb, what, c.Requests)
 		for _, part := range []struct {
 			name string
 			n    int64

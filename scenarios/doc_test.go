@@ -78,11 +78,11 @@ func TestTheManualsSharedSetup(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all, err := syntax.Load(folder)
+	loaded, err := syntax.Load(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result := player.Play(t.Context(), all[0], player.InProcess); result.Failure != nil {
+	if result := player.Play(t.Context(), loaded[0], player.InProcess); result.Failure != nil {
 		t.Error(result.Failure)
 	}
 }

@@ -103,12 +103,12 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 	for _, option := range options {
 		option(&o)
 	}
-	all, err := o.reader.Load(pattern)
+	loaded, err := o.reader.Load(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
 	with := player.Player{Controller: o.controller, Live: o.live, Start: player.InProcessWith(o.cluster...)}
-	bases := player.SharedClusters(all)
+	bases := player.SharedClusters(loaded)
 	play := func(t *testing.T, s *syntax.Scenario) {
 		t.Parallel()
 		with := with
@@ -135,12 +135,12 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 			t.Log(line)
 		}
 	}
-	for i, s := range all {
+	for i, s := range loaded {
 		name := filepath.ToSlash(s.File) + "/" + s.Name
 		switch {
 		case s.Cases == nil:
 			t.Run(name, func(t *testing.T) { play(t, s) })
-		case i == 0 || all[i-1].Cases != s.Cases:
+		case i == 0 || loaded[i-1].Cases != s.Cases:
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				t.Cleanup(func() {
@@ -148,7 +148,7 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 						t.Errorf("closing the cluster of the setup: %v", err)
 					}
 				})
-				for _, c := range all[i:][:s.Cases.Count] {
+				for _, c := range loaded[i:][:s.Cases.Count] {
 					t.Run(c.Case, func(t *testing.T) { play(t, c) })
 				}
 			})

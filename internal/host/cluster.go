@@ -61,23 +61,23 @@ func (c *cluster) end() []error {
 }
 
 // parts returns the errors that errors.Join has joined.
-func parts(err error) (all []error) {
+func parts(err error) (found []error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range joined.Unwrap() {
-			all = append(all, parts(one)...)
+			found = append(found, parts(one)...)
 		}
-		return all
+		return found
 	}
 	if err != nil {
-		all = append(all, err)
+		found = append(found, err)
 	}
-	return all
+	return found
 }
 
 // endAll ends clusters, side by side.
-func endAll(all []*cluster) {
+func endAll(clusters []*cluster) {
 	var ended sync.WaitGroup
-	for _, c := range all {
+	for _, c := range clusters {
 		ended.Go(func() { c.end() })
 	}
 	ended.Wait()
@@ -103,7 +103,7 @@ type WebhookServer struct {
 
 func (c *cluster) describe() (d Cluster, err error) {
 	if c.other != nil {
-		d = c.other.is
+		d = c.other.cluster
 		d.Cluster = c.id
 		return d, nil
 	}

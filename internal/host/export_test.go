@@ -1,9 +1,9 @@
 package host
 
 // Routes returns the methods and paths of all operations.
-func Routes() (all []string) {
+func Routes() (found []string) {
 	for _, o := range operations() {
-		all = append(all, o.method+" "+o.path)
+		found = append(found, o.method+" "+o.path)
 	}
-	return all
+	return found
 }

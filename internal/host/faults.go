@@ -92,11 +92,11 @@ type Injections struct {
 func listFaults(c call, _ none) (Injections, error) {
 	c.cluster.mu.Lock()
 	defer c.cluster.mu.Unlock()
-	all := Injections{Faults: []Injection{}}
+	answer := Injections{Faults: []Injection{}}
 	for _, n := range slices.Sorted(maps.Keys(c.cluster.faults)) {
-		all.Faults = append(all.Faults, injection(n, c.cluster.faults[n]))
+		answer.Faults = append(answer.Faults, injection(n, c.cluster.faults[n]))
 	}
-	return all, nil
+	return answer, nil
 }
 
 // fault returns the fault that the path names.
@@ -221,8 +221,8 @@ func deliver(c call, d Deliver) (Delivered, error) {
 		return Delivered{}, err
 	}
 	given := 0
-	for _, is := range []bool{d.First != 0, d.Events != nil, d.Resource != "", d.UserAgent != ""} {
-		if is {
+	for _, set := range []bool{d.First != 0, d.Events != nil, d.Resource != "", d.UserAgent != ""} {
+		if set {
 			given++
 		}
 	}

@@ -75,14 +75,14 @@ func (h *Host) Close() error {
 	if h.idle != nil {
 		h.idle.Stop()
 	}
-	all := make([]*cluster, 0, len(h.clusters))
+	clusters := make([]*cluster, 0, len(h.clusters))
 	for _, c := range h.clusters {
-		all = append(all, c)
+		clusters = append(clusters, c)
 	}
 	clear(h.clusters)
 	h.mu.Unlock()
 	h.finish()
-	endAll(all)
+	endAll(clusters)
 	return nil
 }
 

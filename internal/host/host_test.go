@@ -284,9 +284,9 @@ func tryLooks(t *testing.T, c *client, maps configMaps, roles string) {
 	if len(history) != 2 || history[1].Client != "tester" || !strings.Contains(history[1].Text, `data.n: "1" → "2"`) {
 		t.Fatalf("history: %+v", history)
 	}
-	was := do[host.Found](c, fmt.Sprintf("GET /v1/clusters/{cluster}/object-at?kind=ConfigMap&name=first&revision=%d", history[0].Revision.Revision), "c1", "").Object
-	if n := was["data"].(map[string]any)["n"]; n != "1" {
-		t.Errorf("the object was %v", was)
+	before := do[host.Found](c, fmt.Sprintf("GET /v1/clusters/{cluster}/object-at?kind=ConfigMap&name=first&revision=%d", history[0].Revision.Revision), "c1", "").Object
+	if n := before["data"].(map[string]any)["n"]; n != "1" {
+		t.Errorf("the object was %v", before)
 	}
 }
 

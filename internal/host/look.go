@@ -32,13 +32,13 @@ type Requests struct {
 }
 
 func getRequests(c call, a After) (Requests, error) {
-	all := Requests{Requests: []Request{}}
+	answer := Requests{Requests: []Request{}}
 	for _, r := range c.cluster.Requests() {
 		if r.Number > a.After {
-			all.Requests = append(all.Requests, Request{r, r.Client(), r.Object(), r.String()})
+			answer.Requests = append(answer.Requests, Request{r, r.Client(), r.Object(), r.String()})
 		}
 	}
-	return all, nil
+	return answer, nil
 }
 
 // Revision is a revision of package inspect.
@@ -54,16 +54,16 @@ type History struct {
 }
 
 func getHistory(c call, o Object) (History, error) {
-	all := History{Revisions: []Revision{}}
+	answer := History{Revisions: []Revision{}}
 	obj, err := c.cluster.find(o)
 	if err != nil {
-		return all, err
+		return answer, err
 	}
 	history, err := c.cluster.History(obj)
 	for _, r := range history {
-		all.Revisions = append(all.Revisions, Revision{r, r.Client(), r.String()})
+		answer.Revisions = append(answer.Revisions, Revision{r, r.Client(), r.String()})
 	}
-	return all, wrong(err)
+	return answer, wrong(err)
 }
 
 // ObjectAt asks for an object as it was.
@@ -99,12 +99,12 @@ type Stats struct {
 
 func getStats(c call, _ none) (Stats, error) {
 	stats := c.cluster.Stats()
-	all := Stats{Counts: []Counted{}, Text: stats.String()}
-	for of, counts := range stats {
-		all.Counts = append(all.Counts, Counted{of, counts, of.Client()})
+	answer := Stats{Counts: []Counted{}, Text: stats.String()}
+	for counted, counts := range stats {
+		answer.Counts = append(answer.Counts, Counted{counted, counts, counted.Client()})
 	}
-	slices.SortFunc(all.Counts, func(a, b Counted) int { return strings.Compare(a.order(), b.order()) })
-	return all, nil
+	slices.SortFunc(answer.Counts, func(a, b Counted) int { return strings.Compare(a.order(), b.order()) })
+	return answer, nil
 }
 
 func (c Counted) order() string {
@@ -150,15 +150,15 @@ type AuditTrail struct {
 }
 
 func getAudit(c call, _ none) (AuditTrail, error) {
-	all := AuditTrail{Events: []json.RawMessage{}}
+	answer := AuditTrail{Events: []json.RawMessage{}}
 	for _, event := range c.cluster.Audit() {
 		text, err := json.Marshal(event)
 		if err != nil {
-			return all, err
+			return answer, err
 		}
-		all.Events = append(all.Events, text)
+		answer.Events = append(answer.Events, text)
 	}
-	return all, nil
+	return answer, nil
 }
 
 // AccessOf asks for the requests of a user.
@@ -173,8 +173,8 @@ type Access struct {
 }
 
 func getAccess(c call, a AccessOf) (Access, error) {
-	of := c.cluster.Access(a.User)
-	return Access{append([]inspect.AccessRequest{}, of.Requests...), append([]rbacv1.PolicyRule{}, of.Rules()...)}, nil
+	access := c.cluster.Access(a.User)
+	return Access{append([]inspect.AccessRequest{}, access.Requests...), append([]rbacv1.PolicyRule{}, access.Rules()...)}, nil
 }
 
 // Write is a write to explain.

@@ -30,13 +30,13 @@ type Object struct {
 
 // typesOfGo has the kinds of the types of client-go, by the package and the name of the type.
 var typesOfGo = sync.OnceValue(func() map[string]schema.GroupVersionKind {
-	all := map[string]schema.GroupVersionKind{}
+	kinds := map[string]schema.GroupVersionKind{}
 	for kind, t := range scheme.Scheme.AllKnownTypes() {
 		if kind.Version != runtime.APIVersionInternal && strings.HasSuffix(t.PkgPath(), "/"+kind.Version) {
-			all[nameOfType(t)] = kind
+			kinds[nameOfType(t)] = kind
 		}
 	}
-	return all
+	return kinds
 })
 
 func nameOfType(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }

@@ -19,12 +19,12 @@ func Document() []byte {
 	g := &generator{schemas: tree{}}
 	paths := tree{}
 	for _, o := range operations() {
-		at, ok := paths[o.path].(tree)
+		operations, ok := paths[o.path].(tree)
 		if !ok {
-			at = tree{}
-			paths[o.path] = at
+			operations = tree{}
+			paths[o.path] = operations
 		}
-		at[strings.ToLower(o.method)] = g.operation(o)
+		operations[strings.ToLower(o.method)] = g.operation(o)
 	}
 	text, err := json.MarshalIndent(tree{
 		"openapi": "3.0.3",
@@ -97,7 +97,7 @@ type field struct {
 }
 
 // fieldsOf returns the fields of a struct, with those of embedded ones that it does not hide.
-func fieldsOf(t reflect.Type) (all []field) {
+func fieldsOf(t reflect.Type) (fields []field) {
 	own := map[string]bool{}
 	for f := range t.Fields() {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
@@ -109,16 +109,16 @@ func fieldsOf(t reflect.Type) (all []field) {
 		switch {
 		case name == "-":
 		case name != "":
-			all = append(all, field{f, name, f.Tag.Get("doc"), more == ""})
+			fields = append(fields, field{f, name, f.Tag.Get("doc"), more == ""})
 		case f.Anonymous:
 			for _, inner := range fieldsOf(f.Type) {
 				if !own[inner.name] {
-					all = append(all, inner)
+					fields = append(fields, inner)
 				}
 			}
 		}
 	}
-	return all
+	return fields
 }
 
 // schema returns the schema of a type, which is a reference for a struct with a name.

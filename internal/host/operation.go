@@ -217,11 +217,11 @@ func readParameter(name, value string, into reflect.Value) (err error) {
 	case reflect.String:
 		into.SetString(value)
 	case reflect.Bool:
-		var is bool
-		if is, err = strconv.ParseBool(value); err != nil {
+		var parsed bool
+		if parsed, err = strconv.ParseBool(value); err != nil {
 			return fmt.Errorf("the parameter %s is true or false, and not %q", name, value)
 		}
-		into.SetBool(is)
+		into.SetBool(parsed)
 	case reflect.Int, reflect.Int64:
 		var n int64
 		if n, err = strconv.ParseInt(value, 10, 64); err != nil {

@@ -150,8 +150,8 @@ func (s Start) checkPaths() error {
 	return absolute(slices.Concat(s.CRDPaths, s.Manifests, s.Kustomize, s.WebhookPaths, nonEmpty(s.Snapshot, s.DataFile))...)
 }
 
-func nonEmpty(all ...string) []string {
-	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
+func nonEmpty(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
 
 // absolute returns an error for a path that is not absolute.

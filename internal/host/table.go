@@ -10,8 +10,8 @@ const (
 // documentPath is where the host serves its OpenAPI document.
 const documentPath = "/v1/openapi"
 
-// of is the path of a cluster.
-const of = "/v1/clusters/{cluster}"
+// clusterPath is the path of a cluster.
+const clusterPath = "/v1/clusters/{cluster}"
 
 // operations returns the control API.
 func operations() []operation {
@@ -23,43 +23,43 @@ func operations() []operation {
 
 		on("startCluster", post, "/v1/clusters", "Starts a cluster.", startCluster),
 		on("listClusters", get, "/v1/clusters", "Lists the clusters.", listClusters),
-		on("getCluster", get, of, "Describes a cluster and how to reach it.", getCluster),
-		on("endCluster", destroy, of, "Ends a cluster, and returns what has gone wrong in it.", endCluster),
-		on("forkCluster", post, of+"/fork", "Starts a copy of a cluster as it is now. Workloads do not run in it.", forkCluster),
-		on("compactCluster", post, of+"/compact", "Forgets the history until now, as etcd does.", compactCluster),
-		on("getSnapshot", get, of+"/snapshot", "Returns a snapshot of a cluster, to start others from.", getSnapshot),
-		on("getCredentials", post, of+"/credentials", "Returns how to reach a cluster as a user or a service account under RBAC.", getCredentials),
+		on("getCluster", get, clusterPath, "Describes a cluster and how to reach it.", getCluster),
+		on("endCluster", destroy, clusterPath, "Ends a cluster, and returns what has gone wrong in it.", endCluster),
+		on("forkCluster", post, clusterPath+"/fork", "Starts a copy of a cluster as it is now. Workloads do not run in it.", forkCluster),
+		on("compactCluster", post, clusterPath+"/compact", "Forgets the history until now, as etcd does.", compactCluster),
+		on("getSnapshot", get, clusterPath+"/snapshot", "Returns a snapshot of a cluster, to start others from.", getSnapshot),
+		on("getCredentials", post, clusterPath+"/credentials", "Returns how to reach a cluster as a user or a service account under RBAC.", getCredentials),
 
-		on("injectFault", post, of+"/faults", "Puts a fault in force.", injectFault),
-		on("listFaults", get, of+"/faults", "Lists the faults.", listFaults),
-		on("getFault", get, of+"/faults/{fault}", "Reports how often a fault has fired.", getFault),
-		on("stopFault", destroy, of+"/faults/{fault}", "Ends a fault.", stopFault),
-		on("beginHold", post, of+"/hold", "Begins to keep the events of all watches back.", beginHold),
-		on("getPending", get, of+"/hold", "Lists the events that are held back.", getPending),
-		on("deliver", post, of+"/hold/deliver", "Delivers events that are held back.", deliver),
-		on("releaseHold", destroy, of+"/hold", "Delivers everything that is held back, and ends the hold.", releaseHold),
+		on("injectFault", post, clusterPath+"/faults", "Puts a fault in force.", injectFault),
+		on("listFaults", get, clusterPath+"/faults", "Lists the faults.", listFaults),
+		on("getFault", get, clusterPath+"/faults/{fault}", "Reports how often a fault has fired.", getFault),
+		on("stopFault", destroy, clusterPath+"/faults/{fault}", "Ends a fault.", stopFault),
+		on("beginHold", post, clusterPath+"/hold", "Begins to keep the events of all watches back.", beginHold),
+		on("getPending", get, clusterPath+"/hold", "Lists the events that are held back.", getPending),
+		on("deliver", post, clusterPath+"/hold/deliver", "Delivers events that are held back.", deliver),
+		on("releaseHold", destroy, clusterPath+"/hold", "Delivers everything that is held back, and ends the hold.", releaseHold),
 
-		on("settle", post, of+"/settle", "Waits until the cluster is quiet.", settle),
-		on("waitFor", post, of+"/wait", "Waits until an object meets a condition, and returns the object.", waitFor),
-		on("checkBudget", post, of+"/check/budget", "Fails if a client has exceeded a budget.", checkBudget),
-		on("checkRole", post, of+"/check/role", "Fails if roles in manifests do not allow all requests of a user.", checkRole),
-		on("checkUnusedRules", post, of+"/check/unused-rules", "Fails if roles in manifests have rules that a user has never needed.", checkUnusedRules),
+		on("settle", post, clusterPath+"/settle", "Waits until the cluster is quiet.", settle),
+		on("waitFor", post, clusterPath+"/wait", "Waits until an object meets a condition, and returns the object.", waitFor),
+		on("checkBudget", post, clusterPath+"/check/budget", "Fails if a client has exceeded a budget.", checkBudget),
+		on("checkRole", post, clusterPath+"/check/role", "Fails if roles in manifests do not allow all requests of a user.", checkRole),
+		on("checkUnusedRules", post, clusterPath+"/check/unused-rules", "Fails if roles in manifests have rules that a user has never needed.", checkUnusedRules),
 
-		on("explain", post, of+"/explain", "Explains what the cluster does with a write, stage by stage.", explain),
-		on("getRequests", get, of+"/requests", "Lists the requests to the cluster, with their results.", getRequests),
-		on("getHistory", get, of+"/history", "Lists the states of an object, each with its writer and its changes.", getHistory),
-		on("getObjectAt", get, of+"/object-at", "Returns an object as it was at a revision.", getObjectAt),
-		on("getStats", get, of+"/stats", "Counts all requests.", getStats),
-		on("resetStats", destroy, of+"/stats", "Begins to count from zero, and forgets the requests.", resetStats),
-		on("getFindings", get, of+"/findings", "Returns what may be the reason of a failure.", getFindings),
-		on("getLastWrites", get, of+"/last-writes", "Lists the last writes of clients, each with what it changed.", getLastWrites),
-		on("getAccess", get, of+"/access", "Returns the requests of a user, and the rules that they need.", getAccess),
-		on("getAudit", get, of+"/audit", "Returns the audit trail.", getAudit),
-		on("getReport", get, of+"/report", "Returns a page for a browser: a timeline of requests, objects with their revisions, findings.", getReport),
-		on("reportFailure", post, of+"/failure", "Sets the failed assertion that the page shows; the first one counts.", reportFailure),
+		on("explain", post, clusterPath+"/explain", "Explains what the cluster does with a write, stage by stage.", explain),
+		on("getRequests", get, clusterPath+"/requests", "Lists the requests to the cluster, with their results.", getRequests),
+		on("getHistory", get, clusterPath+"/history", "Lists the states of an object, each with its writer and its changes.", getHistory),
+		on("getObjectAt", get, clusterPath+"/object-at", "Returns an object as it was at a revision.", getObjectAt),
+		on("getStats", get, clusterPath+"/stats", "Counts all requests.", getStats),
+		on("resetStats", destroy, clusterPath+"/stats", "Begins to count from zero, and forgets the requests.", resetStats),
+		on("getFindings", get, clusterPath+"/findings", "Returns what may be the reason of a failure.", getFindings),
+		on("getLastWrites", get, clusterPath+"/last-writes", "Lists the last writes of clients, each with what it changed.", getLastWrites),
+		on("getAccess", get, clusterPath+"/access", "Returns the requests of a user, and the rules that they need.", getAccess),
+		on("getAudit", get, clusterPath+"/audit", "Returns the audit trail.", getAudit),
+		on("getReport", get, clusterPath+"/report", "Returns a page for a browser: a timeline of requests, objects with their revisions, findings.", getReport),
+		on("reportFailure", post, clusterPath+"/failure", "Sets the failed assertion that the page shows; the first one counts.", reportFailure),
 
-		on("startWorkloads", post, of+"/workloads", "Runs Kubernetes' controllers and scheduler, and nodes with pods.", startWorkloads),
-		on("endWorkloads", destroy, of+"/workloads", "Ends the workloads, and returns what has gone wrong in them.", endWorkloads),
-		on("actOnNode", post, of+"/nodes/{node}", "Cordons, drains or deletes a node, stops its heartbeats, or makes it report pressure.", actOnNode),
+		on("startWorkloads", post, clusterPath+"/workloads", "Runs Kubernetes' controllers and scheduler, and nodes with pods.", startWorkloads),
+		on("endWorkloads", destroy, clusterPath+"/workloads", "Ends the workloads, and returns what has gone wrong in them.", endWorkloads),
+		on("actOnNode", post, clusterPath+"/nodes/{node}", "Cordons, drains or deletes a node, stops its heartbeats, or makes it report pressure.", actOnNode),
 	}
 }

@@ -33,8 +33,8 @@ var servedHere = map[string]bool{"getCluster": true, "endCluster": true, "forkCl
 
 // otherCluster is a cluster in a host of another version.
 type otherCluster struct {
-	of *otherSession
-	is Cluster // as that host describes it
+	session *otherSession
+	cluster Cluster // as that host describes it
 }
 
 // isOther reports whether a cluster of a version has to live in another host. The empty version is that of this host.
@@ -62,18 +62,18 @@ func (h *Host) startElsewhere(ctx context.Context, s Start) (Cluster, error) {
 
 // forkElsewhere forks a cluster of another version.
 func (h *Host) forkElsewhere(ctx context.Context, c *otherCluster, f Fork) (Cluster, error) {
-	there, err := h.otherSession(f.Session, c.of.version)
+	there, err := h.otherSession(f.Session, c.session.version)
 	if err != nil {
 		return Cluster{}, err
 	}
-	return h.takeOther(ctx, there, f.Session, "/v1/clusters/"+c.is.Cluster+"/fork", Fork{there.id})
+	return h.takeOther(ctx, there, f.Session, "/v1/clusters/"+c.cluster.Cluster+"/fork", Fork{there.id})
 }
 
 // takeOther adds the cluster that a request to the other host starts to a session.
 func (h *Host) takeOther(ctx context.Context, there *otherSession, session, path string, request any) (Cluster, error) {
 	c := newCluster(nil)
-	c.other = &otherCluster{of: there}
-	if err := there.do(ctx, http.MethodPost, path, request, &c.other.is); err != nil {
+	c.other = &otherCluster{session: there}
+	if err := there.do(ctx, http.MethodPost, path, request, &c.other.cluster); err != nil {
 		return Cluster{}, err
 	}
 	return h.take(session, c)
@@ -195,7 +195,7 @@ func (o *otherSession) do(ctx context.Context, method, target string, request, i
 // end ends the cluster in the other host.
 func (c *otherCluster) end() (errs []error) {
 	var ended Ended
-	if err := c.of.do(context.Background(), http.MethodDelete, "/v1/clusters/"+c.is.Cluster, nil, &ended); err != nil {
+	if err := c.session.do(context.Background(), http.MethodDelete, "/v1/clusters/"+c.cluster.Cluster, nil, &ended); err != nil {
 		return []error{err}
 	}
 	for _, text := range ended.Errors {
@@ -206,11 +206,11 @@ func (c *otherCluster) end() (errs []error) {
 
 // forward sends a request about the cluster to the other host, and its answer to the client. here is the name of the cluster in this host.
 func (c *otherCluster) forward(here string, w http.ResponseWriter, req *http.Request) {
-	target := "/v1/clusters/" + c.is.Cluster + strings.TrimPrefix(req.URL.EscapedPath(), "/v1/clusters/"+here)
+	target := "/v1/clusters/" + c.cluster.Cluster + strings.TrimPrefix(req.URL.EscapedPath(), "/v1/clusters/"+here)
 	if req.URL.RawQuery != "" {
 		target += "?" + req.URL.RawQuery
 	}
-	answer, err := c.of.send(req.Context(), req.Method, target, req.Body)
+	answer, err := c.session.send(req.Context(), req.Method, target, req.Body)
 	if err != nil {
 		writeError(w, err)
 		return

@@ -40,12 +40,12 @@ func (c *admissionChain) act(acting controller.Acting) error {
 	}
 	c.inTree.Store(&compiled)
 	for {
-		was := c.Load()
-		is := compiled
-		if was != nil {
-			is.Functions, is.Policies, is.Webhooks, is.Revision = was.Functions, was.Policies, was.Webhooks, was.Revision
+		former := c.Load()
+		copied := compiled
+		if former != nil {
+			copied.Functions, copied.Policies, copied.Webhooks, copied.Revision = former.Functions, former.Policies, former.Webhooks, former.Revision
 		}
-		if c.current.CompareAndSwap(was, &is) {
+		if c.current.CompareAndSwap(former, &copied) {
 			return nil
 		}
 	}
@@ -62,16 +62,16 @@ func (c *admissionChain) call(functions admission.Plugin) {
 // goroutines call it at once, the newest configuration wins, and none of them waits.
 func (c *admissionChain) refresh() error {
 	for {
-		was := c.Load()
-		is, err := c.compile(was)
+		former := c.Load()
+		next, err := c.compile(former)
 		var compacted *store.CompactedError
 		if errors.As(err, &compacted) {
 			continue // others write faster than the history is long
 		}
-		if err != nil || is == nil {
+		if err != nil || next == nil {
 			return err
 		}
-		if c.current.CompareAndSwap(was, is) {
+		if c.current.CompareAndSwap(former, next) {
 			return nil
 		}
 	}
@@ -79,9 +79,9 @@ func (c *admissionChain) refresh() error {
 
 // compile makes the chain of the present configuration, or returns nil if that has not
 // changed.
-func (c *admissionChain) compile(was *admission.Chain) (*admission.Chain, error) {
+func (c *admissionChain) compile(former *admission.Chain) (*admission.Chain, error) {
 	revision := c.store.Revision()
-	if revision <= was.Revision {
+	if revision <= former.Revision {
 		return nil, nil
 	}
 	configured := map[string][]store.Record{}
@@ -98,17 +98,17 @@ func (c *admissionChain) compile(was *admission.Chain) (*admission.Chain, error)
 	if !utilfeature.DefaultFeatureGate.Enabled(features.MutatingAdmissionPolicy) { // of an older version
 		delete(configured, "mutatingadmissionpolicies")
 	}
-	is := c.with(was)
-	is.Revision = revision
+	next := c.with(former)
+	next.Revision = revision
 	var err error
-	is.Policies, err = policy.New(was.Policies,
+	next.Policies, err = policy.New(former.Policies,
 		configured["validatingadmissionpolicies"], configured["validatingadmissionpolicybindings"],
 		configured["mutatingadmissionpolicies"], configured["mutatingadmissionpolicybindings"])
 	if err != nil {
 		return nil, err
 	}
-	is.Webhooks, err = webhook.New(was.Webhooks, configured["mutatingwebhookconfigurations"], configured["validatingwebhookconfigurations"])
-	return is, err
+	next.Webhooks, err = webhook.New(former.Webhooks, configured["mutatingwebhookconfigurations"], configured["validatingwebhookconfigurations"])
+	return next, err
 }
 
 // inherit gives a fork the chain of the server that it was forked from. The compiled
@@ -122,8 +122,8 @@ func (c *admissionChain) inherit(from *admission.Chain) error {
 
 // with makes a chain of the plugins that are compiled in and of the functions of another
 // chain.
-func (c *admissionChain) with(of *admission.Chain) *admission.Chain {
+func (c *admissionChain) with(base *admission.Chain) *admission.Chain {
 	chain := *c.inTree.Load()
-	chain.Functions = of.Functions
+	chain.Functions = base.Functions
 	return &chain
 }

@@ -22,11 +22,11 @@ func (c *Cluster) authenticationInfo() map[string]string {
 // informationChanged reports whether the result of authenticationInfo has changed since the last
 // call. It returns true once for each change.
 func (c *Cluster) informationChanged() bool {
-	was, is := c.published.Load(), c.authenticationInfo()
-	if was != nil && maps.Equal(*was, is) {
+	former, current := c.published.Load(), c.authenticationInfo()
+	if former != nil && maps.Equal(*former, current) {
 		return false
 	}
-	return c.published.CompareAndSwap(was, &is)
+	return c.published.CompareAndSwap(former, &current)
 }
 
 // PublishTrust publishes the client CAs if their files have changed, or if pods run now. A real server watches the files. Here

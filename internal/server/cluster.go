@@ -64,7 +64,7 @@ type Host struct {
 	// Log takes down the writes of the cluster's own controllers.
 	Log Log
 	// MayCreate refuses an update or an apply that creates an object (see write.Pipeline).
-	MayCreate func(ctx context.Context, of schema.GroupVersionResource, namespace, name string) error
+	MayCreate func(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error
 	// Failed is called with a message when a controller has failed, which no client sees.
 	Failed func(message string)
 }
@@ -111,7 +111,7 @@ type Cluster struct {
 // builtinKinds are the kinds that every cluster has.
 type builtinKinds struct {
 	options     builtin.Options
-	all         []*resource.Resource // in the order of discovery
+	ordered     []*resource.Resource // in the order of discovery
 	namespaces  *resource.Resource   // among all
 	definitions *resource.Resource   // among all
 
@@ -142,14 +142,14 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 	}
 	k := builtinKinds{inTree: admissionOptions, acting: acting, definitions: crd.Definitions(o.LegacyAPIs)}
 	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig, Network: builtin.Network(o.Network)}
-	k.all = builtin.Resources(k.options, k.definitions)
-	k.namespaces = k.all[slices.IndexFunc(k.all, func(r *resource.Resource) bool { return r.NamespaceOfItself })]
+	k.ordered = builtin.Resources(k.options, k.definitions)
+	k.namespaces = k.ordered[slices.IndexFunc(k.ordered, func(r *resource.Resource) bool { return r.NamespaceOfItself })]
 	return k, nil
 }
 
 // resource returns the built-in resource of a name.
-func (k builtinKinds) resource(of schema.GroupResource) *resource.Resource {
-	return k.all[slices.IndexFunc(k.all, func(r *resource.Resource) bool { return r.GroupResource() == of })]
+func (k builtinKinds) resource(gr schema.GroupResource) *resource.Resource {
+	return k.ordered[slices.IndexFunc(k.ordered, func(r *resource.Resource) bool { return r.GroupResource() == gr })]
 }
 
 // New makes a cluster over a store. Start begins it. It fails if the options contradict each other,
@@ -184,8 +184,8 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	outside := crd.Outside{Services: host.Services, Closing: host.Closing, Fails: host.Faults.FailConversion}
 	c := &Cluster{
 		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s, builtin.KeyPrefix("flowschemas"), builtin.KeyPrefix("prioritylevelconfigurations")), options: o, services: host.Services, builtin: kinds, rules: auth.NewRules(s, builtin.KeyPrefix, origin),
-		registry: &registry{store: s, builtin: kinds.all, definitions: kinds.definitions, outside: outside, memory: memory},
-		chain:    &admissionChain{store: s, builtin: kinds.all},
+		registry: &registry{store: s, builtin: kinds.ordered, definitions: kinds.definitions, outside: outside, memory: memory},
+		chain:    &admissionChain{store: s, builtin: kinds.ordered},
 	}
 	var err error
 	if c.hooks, err = newHooks(outside, host.Faults, kinds.inTree.Configuration()); err != nil {

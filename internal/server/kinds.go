@@ -36,17 +36,17 @@ type forKinds struct {
 var _ builtin.Cluster = forKinds{}
 
 // resource returns a built-in resource.
-func (k forKinds) resource(of schema.GroupResource) (*resource.Resource, error) {
-	res := k.registry.Load().Resource(of.Group, of.Resource)
+func (k forKinds) resource(gr schema.GroupResource) (*resource.Resource, error) {
+	res := k.registry.Load().Resource(gr.Group, gr.Resource)
 	if res == nil {
-		return nil, fmt.Errorf("there is no resource %s", of)
+		return nil, fmt.Errorf("there is no resource %s", gr)
 	}
 	return res, nil
 }
 
 // Object implements builtin.Cluster.
-func (k forKinds) Object(of schema.GroupResource, namespace, name string) (runtime.Object, error) {
-	res, err := k.resource(of)
+func (k forKinds) Object(gr schema.GroupResource, namespace, name string) (runtime.Object, error) {
+	res, err := k.resource(gr)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func (k forKinds) Object(of schema.GroupResource, namespace, name string) (runti
 }
 
 // Objects implements builtin.Cluster.
-func (k forKinds) Objects(of schema.GroupResource, namespace string) ([]runtime.Object, error) {
-	res, err := k.resource(of)
+func (k forKinds) Objects(gr schema.GroupResource, namespace string) ([]runtime.Object, error) {
+	res, err := k.resource(gr)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +72,8 @@ func (k forKinds) Objects(of schema.GroupResource, namespace string) ([]runtime.
 }
 
 // Create implements builtin.Cluster.
-func (k forKinds) Create(of schema.GroupResource, namespace string, obj runtime.Object) error {
-	res, err := k.resource(of)
+func (k forKinds) Create(gr schema.GroupResource, namespace string, obj runtime.Object) error {
+	res, err := k.resource(gr)
 	if err != nil {
 		return err
 	}
@@ -81,8 +81,8 @@ func (k forKinds) Create(of schema.GroupResource, namespace string, obj runtime.
 }
 
 // Delete implements builtin.Cluster.
-func (k forKinds) Delete(of schema.GroupResource, namespace, name string) error {
-	res, err := k.resource(of)
+func (k forKinds) Delete(gr schema.GroupResource, namespace, name string) error {
+	res, err := k.resource(gr)
 	if err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ func (k forKinds) Delete(of schema.GroupResource, namespace, name string) error 
 }
 
 // UpdateStatus implements builtin.Cluster.
-func (k forKinds) UpdateStatus(of schema.GroupResource, obj metav1.Object) error {
-	res, err := k.resource(of)
+func (k forKinds) UpdateStatus(gr schema.GroupResource, obj metav1.Object) error {
+	res, err := k.resource(gr)
 	if err != nil {
 		return err
 	}
@@ -104,20 +104,20 @@ func (k forKinds) UpdateStatus(of schema.GroupResource, obj metav1.Object) error
 }
 
 // Put implements builtin.Cluster.
-func (k forKinds) Put(ctx context.Context, of schema.GroupResource, namespace, name string,
+func (k forKinds) Put(ctx context.Context, resource schema.GroupResource, namespace, name string,
 	change func(runtime.Object) (runtime.Object, error)) (runtime.Object, error) {
-	return k.direct(ctx, of, namespace, name, write.Put{Make: change})
+	return k.direct(ctx, resource, namespace, name, write.Put{Make: change})
 }
 
 // Drop implements builtin.Cluster.
-func (k forKinds) Drop(ctx context.Context, of schema.GroupResource, namespace, name string, check func(runtime.Object) error) (runtime.Object, error) {
-	return k.direct(ctx, of, namespace, name, write.Drop{Check: check})
+func (k forKinds) Drop(ctx context.Context, resource schema.GroupResource, namespace, name string, check func(runtime.Object) error) (runtime.Object, error) {
+	return k.direct(ctx, resource, namespace, name, write.Drop{Check: check})
 }
 
 // direct carries out a write that is a part of a client's request, and returns a copy of the
 // object. The explanation of the request is about the request itself only.
-func (k forKinds) direct(ctx context.Context, of schema.GroupResource, namespace, name string, change write.Change) (runtime.Object, error) {
-	res, err := k.resource(of)
+func (k forKinds) direct(ctx context.Context, resource schema.GroupResource, namespace, name string, change write.Change) (runtime.Object, error) {
+	res, err := k.resource(resource)
 	if err != nil {
 		return nil, err
 	}

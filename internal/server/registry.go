@@ -64,9 +64,9 @@ func (c *registry) inheritFrom(origin *resource.Registry, revision int64) {
 // goroutines call it at once, the newest definitions win, and none of them waits.
 func (c *registry) refresh() error {
 	for {
-		was := c.Load()
-		is, err := c.next(was)
-		if err != nil || is == was || c.current.CompareAndSwap(was, is) {
+		former := c.Load()
+		next, err := c.next(former)
+		if err != nil || next == former || c.current.CompareAndSwap(former, next) {
 			return err
 		}
 	}
@@ -74,14 +74,14 @@ func (c *registry) refresh() error {
 
 // next returns the registry after another one: the same if nothing has been written since. It reads
 // the changes of the definitions, not all of them.
-func (c *registry) next(was *resource.Registry) (*resource.Registry, error) {
-	if was.Revision == 0 {
-		return c.all(was)
+func (c *registry) next(former *resource.Registry) (*resource.Registry, error) {
+	if former.Revision == 0 {
+		return c.whole(former)
 	}
-	if c.store.Revision() <= was.Revision {
-		return was, nil
+	if c.store.Revision() <= former.Revision {
+		return former, nil
 	}
-	changes, err := c.store.Watch(c.definitions.Prefix, was.Revision)
+	changes, err := c.store.Watch(c.definitions.Prefix, former.Revision)
 	newest := map[string]*store.Event{} // of each definition that has changed
 	for err == nil {
 		var events []*store.Event
@@ -94,13 +94,13 @@ func (c *registry) next(was *resource.Registry) (*resource.Registry, error) {
 	}
 	var compacted *store.CompactedError
 	if errors.As(err, &compacted) {
-		return c.all(was)
+		return c.whole(former)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the definitions: %w", err)
 	}
 	if len(newest) == 0 {
-		return was.At(changes.Revision()), nil
+		return former.At(changes.Revision()), nil
 	}
 	var changed []*resource.Definition
 	var gone []string
@@ -109,39 +109,39 @@ func (c *registry) next(was *resource.Registry) (*resource.Registry, error) {
 			gone = append(gone, strings.TrimPrefix(key, c.definitions.Prefix))
 			continue
 		}
-		d, err := c.definition(was, e.Record)
+		d, err := c.definition(former, e.Record)
 		if err != nil {
 			return nil, err
 		}
 		changed = append(changed, d)
 	}
-	return was.With(changes.Revision(), changed, gone), nil
+	return former.With(changes.Revision(), changed, gone), nil
 }
 
-// all makes the registry of all definitions. It reuses the entries of the former registry that
+// whole makes the registry of all definitions. It reuses the entries of the former registry that
 // have not changed.
-func (c *registry) all(was *resource.Registry) (*resource.Registry, error) {
+func (c *registry) whole(former *resource.Registry) (*resource.Registry, error) {
 	definitions, err := c.store.List(c.definitions.Prefix, store.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("reading the definitions: %w", err)
 	}
-	if definitions.Revision <= was.Revision {
-		return was, nil
+	if definitions.Revision <= former.Revision {
+		return former, nil
 	}
-	all := make([]*resource.Definition, 0, len(definitions.Records))
+	compiled := make([]*resource.Definition, 0, len(definitions.Records))
 	for _, record := range definitions.Records {
-		d, err := c.definition(was, record)
+		d, err := c.definition(former, record)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, d)
+		compiled = append(compiled, d)
 	}
-	return resource.NewRegistry(definitions.Revision, c.builtin, all), nil
+	return resource.NewRegistry(definitions.Revision, c.builtin, compiled), nil
 }
 
 // definition compiles a definition, unless the former registry has it already.
-func (c *registry) definition(was *resource.Registry, record store.Record) (*resource.Definition, error) {
-	former := was.Definition(strings.TrimPrefix(record.Key, c.definitions.Prefix))
+func (c *registry) definition(earlier *resource.Registry, record store.Record) (*resource.Definition, error) {
+	former := earlier.Definition(strings.TrimPrefix(record.Key, c.definitions.Prefix))
 	if former != nil && former.Record.Revision == record.Revision {
 		return former, nil
 	}
@@ -159,20 +159,20 @@ func (c *registry) definition(was *resource.Registry, record store.Record) (*res
 		klog.ErrorS(err, "A definition cannot be served", "definition", d.Name)
 	}
 	if d.Resource != nil {
-		d.Resource.Custom.Since = since(was, d, record)
+		d.Resource.Custom.Since = since(earlier, d, record)
 	}
 	return d, nil
 }
 
 // since returns the revision with which the history of a definition's objects begins: the
 // one that established the definition. Later changes of the definition do not move it.
-func since(was *resource.Registry, d *resource.Definition, record store.Record) int64 {
-	former := was.Definition(d.Name)
+func since(earlier *resource.Registry, d *resource.Definition, record store.Record) int64 {
+	former := earlier.Definition(d.Name)
 	switch {
 	case former != nil && former.Resource != nil && former.Resource.Prefix == d.Resource.Prefix && !former.Resource.Custom.Unlisted &&
 		former.Resource.Custom.Since <= record.Revision: // that of a fork's origin may be ahead of it
 		return former.Resource.Custom.Since
-	case former == nil && was.Revision == 0:
+	case former == nil && earlier.Revision == 0:
 		return record.Created // the best guess for a store that has been filled before
 	default:
 		return record.Revision

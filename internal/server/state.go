@@ -74,12 +74,12 @@ func (c state) List(v *resource.Version, namespace string, selector labels.Selec
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.memory.DecodeAll(v, list.Records)
+	objects, err := c.memory.DecodeAll(v, list.Records)
 	if err != nil {
 		return nil, err
 	}
-	matching := all[:0]
-	for _, obj := range all {
+	matching := objects[:0]
+	for _, obj := range objects {
 		metadata, err := meta.Accessor(obj)
 		if err != nil {
 			return nil, err

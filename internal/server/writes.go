@@ -29,8 +29,8 @@ type ownWrites struct {
 // source makes the object of a write in each attempt. The pipeline may alter what obj returns.
 func source(obj func() runtime.Object) write.Source {
 	return func(v *resource.Version) (resource.Decoded, error) {
-		is, err := v.Internal(obj())
-		return resource.Decoded{Object: is}, err
+		internal, err := v.Internal(obj())
+		return resource.Decoded{Object: internal}, err
 	}
 }
 
@@ -53,12 +53,12 @@ func (o *ownWrites) patchSecret(ctx context.Context, namespace, name string, pat
 }
 
 // request is the request for a write of the server itself. The caller adds the change.
-func request(of *resource.Resource, namespace, name string) write.Request {
-	return write.Request{Version: written(of), Namespace: namespace, Name: name, Manager: controller.APIServer.Manager()}
+func request(res *resource.Resource, namespace, name string) write.Request {
+	return write.Request{Version: written(res), Namespace: namespace, Name: name, Manager: controller.APIServer.Manager()}
 }
 
 // written returns the version that the server itself writes in: the stored one, if it is served.
-func written(of *resource.Resource) *resource.Version { return controller.APIServer.Version(of) }
+func written(res *resource.Resource) *resource.Version { return controller.APIServer.Version(res) }
 
 // run carries out a write of the server itself.
 func (o *ownWrites) run(ctx context.Context, verb string, w write.Request) error {
@@ -105,9 +105,9 @@ func (o *ownWrites) stageQuota(ctx context.Context, release bool, w write.Reques
 // inform adds to the context of a write what the strategies of built-in kinds read from the context of
 // a request.
 func (o *ownWrites) inform(ctx context.Context, w write.Request) context.Context {
-	of := w.Version.Resource
+	res := w.Version.Resource
 	return apirequest.WithRequestInfo(builtin.WithCluster(ctx, o.kinds), &apirequest.RequestInfo{
-		IsResourceRequest: true, APIGroup: of.Group, APIVersion: w.Version.Name,
-		Namespace: w.Namespace, Resource: of.Names.Plural, Subresource: w.Subresource, Name: w.Name,
+		IsResourceRequest: true, APIGroup: res.Group, APIVersion: w.Version.Name,
+		Namespace: w.Namespace, Resource: res.Names.Plural, Subresource: w.Subresource, Name: w.Name,
 	})
 }

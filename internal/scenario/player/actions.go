@@ -124,12 +124,12 @@ func removeAll(ctx context.Context, c *Client, r syntax.Request) (target, Answer
 }
 
 func calls(_ context.Context, c *Client, r syntax.Request) (target, Answer, error) {
-	w := c.webhooks.of(r.Argument)
+	w := c.webhooks.webhookOf(r.Argument)
 	return target{path: w.Name}, Answer{Code: http.StatusOK, Body: w.read(), Warnings: []any{}}, nil
 }
 
 func setWebhook(_ context.Context, c *Client, r syntax.Request) (target, Answer, error) {
-	w := c.webhooks.of(r.Argument)
+	w := c.webhooks.webhookOf(r.Argument)
 	w.setReply(r.Argument["reply"].(syntax.WebhookReply))
 	return target{path: w.Name}, done(), nil
 }

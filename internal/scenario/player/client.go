@@ -45,8 +45,8 @@ type Client struct {
 
 type kind struct{ apiVersion, kind string }
 
-func newClient(of Backend) (*Client, error) {
-	cfg := of.RESTConfig()
+func newClient(cluster Backend) (*Client, error) {
+	cfg := cluster.RESTConfig()
 	base, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func newClient(of Backend) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{cluster: of, Base: base, HTTP: admin, kinds: map[kind]metav1.APIResource{}}, nil
+	return &Client{cluster: cluster, Base: base, HTTP: admin, kinds: map[kind]metav1.APIResource{}}, nil
 }
 
 // NewHTTPClient is a client with the configuration, under the name of the scenarios.
@@ -99,15 +99,15 @@ func (c *Client) open(ctx context.Context, to Call) (*http.Response, error) {
 		}
 		body = bytes.NewReader(data)
 	}
-	at, err := c.Base.Parse(to.Path)
+	location, err := c.Base.Parse(to.Path)
 	if err != nil {
 		return nil, err
 	}
 	if len(to.query) > 0 {
 		// A path may have a query of its own.
-		at.RawQuery = strings.TrimPrefix(at.RawQuery+"&"+to.query.Encode(), "&")
+		location.RawQuery = strings.TrimPrefix(location.RawQuery+"&"+to.query.Encode(), "&")
 	}
-	request, err := http.NewRequestWithContext(ctx, to.Method, at.String(), body)
+	request, err := http.NewRequestWithContext(ctx, to.Method, location.String(), body)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (c *Client) toObject(ctx context.Context, r syntax.Request, method string, 
 // the argument of r refers to.
 func (c *Client) toCollection(ctx context.Context, r syntax.Request, method string, body any) (target, Answer, error) {
 	t := targetOfReference(r.Argument)
-	t.all = true
+	t.everywhere = true
 	path, err := c.collection(ctx, &t)
 	if err != nil {
 		return t, Answer{}, err
@@ -192,7 +192,7 @@ func (c *Client) collection(ctx context.Context, t *target) (string, error) {
 		return "", fmt.Errorf("a %s is cluster-scoped, but the reference has a namespace", t.kind)
 	case !resource.Namespaced:
 		t.namespace = ""
-	case t.namespace == "" && !t.all:
+	case t.namespace == "" && !t.everywhere:
 		t.namespace = metav1.NamespaceDefault
 	}
 	if t.namespace == "" {

@@ -19,16 +19,16 @@ import (
 // EvaluateCondition returns why the condition is not true of an answer, or nothing if it is true. A value that is too
 // long for the line has lines of its own.
 func EvaluateCondition(c syntax.Condition, a Answer, answers map[string]Answer) string {
-	all := map[string]Answer{syntax.AnswerName: a}
-	maps.Copy(all, answers)
-	value, details, err := syntax.Evaluate(c.Program, variablesOf(all))
+	named := map[string]Answer{syntax.AnswerName: a}
+	maps.Copy(named, answers)
+	value, details, err := syntax.Evaluate(c.Program, variablesOf(named))
 	switch {
 	case err != nil:
-		return fmt.Sprintf("%s: %s: %v", c.Pos, c.Text, redactEvaluationError(c.Program, all, err))
+		return fmt.Sprintf("%s: %s: %v", c.Pos, c.Text, redactEvaluationError(c.Program, named, err))
 	case value == types.True:
 		return ""
 	}
-	if shown, hides := redactedVariables(all); hides { // the evaluation for the message
+	if shown, hides := redactedVariables(named); hides { // the evaluation for the message
 		_, details, err = c.Program.Eval(shown)
 		if value = types.False; err != nil {
 			return fmt.Sprintf("%s: %s is false", c.Pos, c.Text)
@@ -95,11 +95,11 @@ func where(c syntax.Condition, state interpreter.EvalState) (short, long []strin
 }
 
 // appendNew appends a text that is not there yet.
-func appendNew(all []string, text string) []string {
-	if slices.Contains(all, text) {
-		return all
+func appendNew(texts []string, text string) []string {
+	if slices.Contains(texts, text) {
+		return texts
 	}
-	return append(all, text)
+	return append(texts, text)
 }
 
 // inYAML returns a value as YAML, shortened if it is very long.

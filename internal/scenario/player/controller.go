@@ -113,7 +113,7 @@ func (r *controllerRun) end() error {
 
 // writeRecorder is the transport of the controller. It records the writes.
 type writeRecorder struct {
-	of   *controllerRun
+	run  *controllerRun
 	next http.RoundTripper
 }
 
@@ -140,7 +140,7 @@ func (r *writeRecorder) RoundTrip(request *http.Request) (*http.Response, error)
 	if err == nil {
 		code = response.StatusCode
 	}
-	r.of.record(request.Method, request.URL.Path, code, body)
+	r.run.record(request.Method, request.URL.Path, code, body)
 	return response, err
 }
 

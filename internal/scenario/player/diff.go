@@ -89,7 +89,7 @@ func (d *yamlDiff) both(p place, want, got any) {
 // bothFields writes two mappings, of which one may be empty.
 func (d *yamlDiff) bothFields(p place, want, got map[string]any) {
 	begins := map[byte]bool{'-': true, '+': true} // whether the mapping begins with the next line of this side
-	at := func(marks string) place {
+	marked := func(marks string) place {
 		first := false
 		for _, mark := range []byte(marks) {
 			first, begins[mark] = first || begins[mark], false
@@ -104,20 +104,20 @@ func (d *yamlDiff) bothFields(p place, want, got map[string]any) {
 		g, there := got[name]
 		switch {
 		case !there:
-			d.field('-', at("-"), name, w)
+			d.field('-', marked("-"), name, w)
 		case !wanted:
-			d.field('+', at("+"), name, g)
+			d.field('+', marked("+"), name, g)
 		case reflect.DeepEqual(w, g):
-			d.field(' ', at("-+"), name, w)
+			d.field(' ', marked("-+"), name, w)
 		case differInside(w, g):
-			inside := d.open(' ', at("-+"), name, w)
+			inside := d.open(' ', marked("-+"), name, w)
 			d.both(inside, w, g)
 		case isBlock(w) && isBlock(g):
-			p := at("-+")
+			p := marked("-+")
 			d.bothBlocks(p, name, w.(string), g.(string))
 		default:
-			d.field('-', at("-"), name, w)
-			d.field('+', at("+"), name, g)
+			d.field('-', marked("-"), name, w)
+			d.field('+', marked("+"), name, g)
 		}
 	}
 }
@@ -148,9 +148,9 @@ func differInside(want, got any) bool {
 // fieldOrder returns the names of the fields in the order in which they are written: sorted, except that an item of a list begins
 // with a field that says which item it is, or with one that both sides have.
 func fieldOrder(p place, want, got map[string]any) []string {
-	all := maps.Clone(want)
-	maps.Copy(all, got)
-	names := slices.Sorted(maps.Keys(all))
+	fields := maps.Clone(want)
+	maps.Copy(fields, got)
+	names := slices.Sorted(maps.Keys(fields))
 	if p.dashes == "" || len(names) == 0 {
 		return names
 	}
@@ -354,15 +354,15 @@ func key(name string) string {
 
 // inFlow returns a list of scalars in a line of YAML.
 func inFlow(items []any) string {
-	all := make([]string, len(items))
+	texts := make([]string, len(items))
 	for i, item := range items {
-		all[i] = scalar(item)
-		if text, ok := item.(string); ok && strings.ContainsAny(all[i], ",[]{}") && !strings.HasPrefix(all[i], `"`) && !strings.HasPrefix(all[i], "'") {
+		texts[i] = scalar(item)
+		if text, ok := item.(string); ok && strings.ContainsAny(texts[i], ",[]{}") && !strings.HasPrefix(texts[i], `"`) && !strings.HasPrefix(texts[i], "'") {
 			node := &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Value: text}
 			if quoted, err := yaml.Marshal(node); err == nil {
-				all[i] = strings.TrimSuffix(string(quoted), "\n")
+				texts[i] = strings.TrimSuffix(string(quoted), "\n")
 			}
 		}
 	}
-	return "[" + strings.Join(all, ", ") + "]"
+	return "[" + strings.Join(texts, ", ") + "]"
 }

@@ -112,7 +112,7 @@ func check(ctx context.Context, s syntax.Step, c *Client, answers map[string]Ans
 		return playStep(ctx, s, c, answers)
 	}
 	a := Answer{Code: http.StatusOK, Body: event.object, Warnings: []any{}, redaction: event.redaction}
-	failure := &Failure{Position: s.Pos, Verb: s.Verb.Name, Object: event.of}
+	failure := &Failure{Position: s.Pos, Verb: s.Verb.Name, Object: event.watched}
 	if failure.Message, failure.Diff = evaluate(s.Expectation, a, answers); failure.Message != "" {
 		return Answer{}, failure
 	}
@@ -123,7 +123,7 @@ func check(ctx context.Context, s syntax.Step, c *Client, answers map[string]Ans
 type watchEvent struct {
 	kind      string // ADDED, MODIFIED or DELETED
 	object    any
-	of        string // the watched object or collection
+	watched   string // the watched object or collection
 	redaction redact.Request
 }
 
@@ -206,7 +206,7 @@ func (c *Client) watchTarget(ctx context.Context, s syntax.Step, answers map[str
 	}
 	t := targetOfReference(r.Argument)
 	one := t.name
-	t.all = one == ""
+	t.everywhere = one == ""
 	path, err := c.collection(ctx, &t)
 	if err != nil {
 		return t, "", nil, err
@@ -285,28 +285,28 @@ func changes(path string, before, after any) []string {
 	b, mapped := before.(map[string]any)
 	a, still := after.(map[string]any)
 	if mapped && still {
-		all := map[string]any{}
+		names := map[string]any{}
 		for name := range b {
-			all[name] = nil
+			names[name] = nil
 		}
 		for name := range a {
-			all[name] = nil
+			names[name] = nil
 		}
 		if path == "" { // which the items of a list of built-in objects lack
-			delete(all, "apiVersion")
-			delete(all, "kind")
+			delete(names, "apiVersion")
+			delete(names, "kind")
 		}
 		var lines []string
-		for _, name := range syntax.SortedFields(all) {
-			was, had := b[name]
-			is, has := a[name]
-			switch at := path + "." + name; {
+		for _, name := range syntax.SortedFields(names) {
+			former, had := b[name]
+			current, has := a[name]
+			switch field := path + "." + name; {
 			case had && has:
-				lines = append(lines, changes(at, was, is)...)
+				lines = append(lines, changes(field, former, current)...)
 			case has:
-				lines = append(lines, fmt.Sprintf("%s: + %s", strings.TrimPrefix(at, "."), inOneLine(is)))
+				lines = append(lines, fmt.Sprintf("%s: + %s", strings.TrimPrefix(field, "."), inOneLine(current)))
 			default:
-				lines = append(lines, fmt.Sprintf("%s: - %s", strings.TrimPrefix(at, "."), inOneLine(was)))
+				lines = append(lines, fmt.Sprintf("%s: - %s", strings.TrimPrefix(field, "."), inOneLine(former)))
 			}
 		}
 		return lines
@@ -320,13 +320,13 @@ func changes(path string, before, after any) []string {
 		}
 		return lines
 	}
-	if was, ok := before.(redacted); ok {
-		if is, ok := after.(redacted); ok && !was.equals(is.value) {
-			return []string{fmt.Sprintf("%s: %s -> %s", strings.TrimPrefix(path, "."), redact.Former, is)}
+	if former, ok := before.(redacted); ok {
+		if current, ok := after.(redacted); ok && !former.equals(current.value) {
+			return []string{fmt.Sprintf("%s: %s -> %s", strings.TrimPrefix(path, "."), redact.Former, current)}
 		}
 	}
-	if was, is := inOneLine(before), inOneLine(after); was != is {
-		return []string{fmt.Sprintf("%s: %s -> %s", strings.TrimPrefix(path, "."), was, is)}
+	if former, current := inOneLine(before), inOneLine(after); former != current {
+		return []string{fmt.Sprintf("%s: %s -> %s", strings.TrimPrefix(path, "."), former, current)}
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ type Explanation struct {
 	Title func(*syntax.Scenario) string
 }
 
-// of returns the explanation of a failure, a text for each part.
-func (e Explanation) of(cluster Backend, result *Result) (texts []string) {
+// textsOf returns the explanation of a failure, a text for each part.
+func (e Explanation) textsOf(cluster Backend, result *Result) (texts []string) {
 	c, ok := cluster.(interface {
 		Findings() inspect.Findings
 		ReportFailure(message string)

@@ -34,12 +34,12 @@ func TestScenariosThatKeepToTheirOwnObjectsAreIsolated(t *testing.T) {
 		if err := os.WriteFile(file, []byte(definition+step+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		all, err := syntax.Load(file)
+		loaded, err := syntax.Load(file)
 		if err != nil {
 			t.Errorf("%s: %v", step, err)
 			continue
 		}
-		if got := isIsolated(all[0]); got != want {
+		if got := isIsolated(loaded[0]); got != want {
 			t.Errorf("%s: %v", step, got)
 		}
 	}

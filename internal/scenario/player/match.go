@@ -62,7 +62,7 @@ func compared(want, got any) (w, g any) {
 // missing is in the place of an item of a list that one side of a difference does not have.
 type missing struct{}
 
-func comparedFields(want map[string]any, got any, all bool) (w, g any) {
+func comparedFields(want map[string]any, got any, exact bool) (w, g any) {
 	gotFields, ok := got.(map[string]any)
 	if !ok {
 		return plain(want), got
@@ -81,7 +81,7 @@ func comparedFields(want map[string]any, got any, all bool) (w, g any) {
 		}
 	}
 	for name, gotField := range gotFields {
-		if _, named := want[name]; all && !named {
+		if _, named := want[name]; exact && !named {
 			gotSide[name] = gotField
 		}
 	}
@@ -182,19 +182,19 @@ func align(want, got int, matches func(i, j int) bool) (pairs [][2]int) {
 
 // pairUnordered pairs as many items as possible that match, in the order of want. The others are paired in their order.
 func pairUnordered(want, got []any) (pairs [][2]int) {
-	of := make([]int, len(want)) // of each item of want, the item of got that matches it, or -1
-	for w := range of {
-		of[w] = -1
+	matched := make([]int, len(want)) // of each item of want, the item of got that matches it, or -1
+	for w := range matched {
+		matched[w] = -1
 	}
 	var left []int
 	for g, w := range partners(want, got) {
 		if w >= 0 {
-			of[w] = g
+			matched[w] = g
 		} else {
 			left = append(left, g)
 		}
 	}
-	for w, g := range of {
+	for w, g := range matched {
 		if g < 0 && len(left) > 0 {
 			g, left = left[0], left[1:]
 		}

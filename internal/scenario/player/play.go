@@ -50,14 +50,14 @@ type Player struct {
 }
 
 // Play plays a scenario, on a fork of what its cases share if of is not nil.
-func (with Player) Play(ctx context.Context, s *syntax.Scenario, of *sharedCluster) Result {
+func (with Player) Play(ctx context.Context, s *syntax.Scenario, shared *sharedCluster) Result {
 	if with.Start == nil {
 		with.Start = InProcess
 	}
 	result := Result{Scenario: s}
 	began := time.Now()
 	if with.Remote {
-		with.Bubble, of = nil, nil
+		with.Bubble, shared = nil, nil
 		if result.Skipped = unsupportedRemotely(s); result.Skipped != "" {
 			return result
 		}
@@ -79,7 +79,7 @@ func (with Player) Play(ctx context.Context, s *syntax.Scenario, of *sharedClust
 	case needsVirtualTime(s) != "":
 		result.Skipped = needsVirtualTime(s)
 	default:
-		playScenario(ctx, &result, ctx, with, of)
+		playScenario(ctx, &result, ctx, with, shared)
 	}
 	if result.Failure != nil && result.Failure.skipReason != "" {
 		result.Skipped, result.Failure = result.Failure.skipReason, nil
@@ -92,7 +92,7 @@ func (with Player) Play(ctx context.Context, s *syntax.Scenario, of *sharedClust
 var errOver = errors.New("the scenario has ended")
 
 // playScenario plays the scenario of a result and fills in the failure and the log.
-func playScenario(ctx context.Context, result *Result, interrupted context.Context, with Player, of *sharedCluster) {
+func playScenario(ctx context.Context, result *Result, interrupted context.Context, with Player, shared *sharedCluster) {
 	s := result.Scenario
 	if interrupted.Err() != nil {
 		result.Failure = &Failure{Position: s.Position, Message: fmt.Sprintf("not played: %v", context.Cause(interrupted))}
@@ -102,8 +102,8 @@ func playScenario(ctx context.Context, result *Result, interrupted context.Conte
 	defer stop(errOver)
 	var p *playback
 	played := 0
-	if of != nil {
-		p, result.Failure = of.fork(ctx, s, with.Start)
+	if shared != nil {
+		p, result.Failure = shared.fork(ctx, s, with.Start)
 		played = s.Cases.SharedSetup
 	} else {
 		p, result.Failure = begin(ctx, s, with.Start)
@@ -155,7 +155,7 @@ func (p *playback) end(result *Result, explanation Explanation) {
 	check("", p.endLife())
 	if result.Failure != nil {
 		result.Failure.Log = result.Log
-		result.Explained = explanation.of(p.cluster, result)
+		result.Explained = explanation.textsOf(p.cluster, result)
 	}
 	check("closing the cluster: ", p.close())
 }
@@ -245,7 +245,7 @@ func (p *playback) play(ctx context.Context, steps []syntax.Step, from, to int, 
 
 // step plays one step, and stores its answer.
 func (p *playback) step(ctx context.Context, s syntax.Step) *Failure {
-	answers, err := p.frames.of(s.Scope)
+	answers, err := p.frames.answersOf(s.Scope)
 	if err != nil {
 		return &Failure{Position: s.Pos, Verb: s.Verb.Name, Message: err.Error()}
 	}

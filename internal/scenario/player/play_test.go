@@ -236,9 +236,9 @@ func TestTheClusterHasTheOptionsOfTheScenario(t *testing.T) {
 // PlayAll reports in order, though the first scenario ends last.
 func TestResultsAreReportedInOrder(t *testing.T) {
 	const n = 20
-	var all []*syntax.Scenario
+	var loaded []*syntax.Scenario
 	for range n {
-		all = append(all, oneScenario(t, "- get: {path: /healthz}\n"))
+		loaded = append(loaded, oneScenario(t, "- get: {path: /healthz}\n"))
 	}
 	var started atomic.Int32
 	others := make(chan struct{})
@@ -256,8 +256,8 @@ func TestResultsAreReportedInOrder(t *testing.T) {
 		started.Store(2)
 	}
 	var reported []*syntax.Scenario
-	Player{Start: start}.PlayAll(t.Context(), all, func(r Result) { reported = append(reported, r.Scenario) })
-	if d := cmp.Diff(all, reported, cmp.Comparer(func(a, b *syntax.Scenario) bool { return a == b })); d != "" {
+	Player{Start: start}.PlayAll(t.Context(), loaded, func(r Result) { reported = append(reported, r.Scenario) })
+	if d := cmp.Diff(loaded, reported, cmp.Comparer(func(a, b *syntax.Scenario) bool { return a == b })); d != "" {
 		t.Errorf("reported (-want +got):\n%s", d)
 	}
 	Player{Start: start}.PlayAll(t.Context(), nil, func(Result) { t.Error("a result of nothing") })

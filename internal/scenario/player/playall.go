@@ -29,9 +29,9 @@ func (with Player) PlayAll(ctx context.Context, scenarios []*syntax.Scenario, re
 	}
 	bases := SharedClusters(scenarios)
 	play := func(i int) {
-		of := bases[scenarios[i].Cases]
-		result := with.Play(ctx, scenarios[i], of)
-		if err := of.release(); err != nil && result.Failure == nil {
+		shared := bases[scenarios[i].Cases]
+		result := with.Play(ctx, scenarios[i], shared)
+		if err := shared.release(); err != nil && result.Failure == nil {
 			result.Failure = &Failure{Position: scenarios[i].Position, Message: "closing the cluster of the setup: " + err.Error()}
 		}
 		results[i] <- result

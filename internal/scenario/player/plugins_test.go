@@ -86,12 +86,12 @@ func TestEachAdmissionPluginHasItsScenarios(t *testing.T) {
 			t.Errorf("there is no plugin %s", name)
 		}
 	}
-	all, err := syntax.Load("../../../scenarios")
+	loaded, err := syntax.Load("../../../scenarios")
 	if err != nil {
 		t.Fatal(err)
 	}
 	byName := map[string]*syntax.Scenario{}
-	for _, s := range all {
+	for _, s := range loaded {
 		byName[s.Name] = s
 	}
 	for name, is := range allPlugins {

@@ -52,11 +52,11 @@ func redactValue(_ []string, value any) any {
 // redaction is the request of a call, as far as it matters to what may be shown.
 func (to Call) redaction() redact.Request {
 	var r redact.Request
-	at, err := url.Parse(to.Path)
+	location, err := url.Parse(to.Path)
 	if err != nil {
 		return r
 	}
-	if info, err := RequestInfo.NewRequestInfo(&http.Request{Method: to.Method, URL: at}); err == nil && info.IsResourceRequest {
+	if info, err := RequestInfo.NewRequestInfo(&http.Request{Method: to.Method, URL: location}); err == nil && info.IsResourceRequest {
 		r = redact.Request{
 			Group: info.APIGroup, Resource: info.Resource, Subresource: info.Subresource, Namespace: info.Namespace, Name: info.Name,
 		}
@@ -92,11 +92,11 @@ func (a Answer) redactedError() map[string]any {
 
 // redactedWarnings are the warnings in the same way.
 func (a Answer) redactedWarnings() []any {
-	all := make([]any, len(a.Warnings))
+	warnings := make([]any, len(a.Warnings))
 	for i, warning := range a.Warnings {
-		all[i] = a.textOrRedacted(fmt.Sprint(warning))
+		warnings[i] = a.textOrRedacted(fmt.Sprint(warning))
 	}
-	return all
+	return warnings
 }
 
 // hideLeaves hides all texts in a tree.
@@ -111,19 +111,19 @@ func hideLeaves(tree any) any {
 
 // mapLeaves returns a copy of a tree in which a function has replaced what is neither a map nor a list.
 func mapLeaves(tree any, replace func(leaf any) any) any {
-	switch is := tree.(type) {
+	switch node := tree.(type) {
 	case map[string]any:
-		all := make(map[string]any, len(is))
-		for name, field := range is {
-			all[name] = mapLeaves(field, replace)
+		fields := make(map[string]any, len(node))
+		for name, field := range node {
+			fields[name] = mapLeaves(field, replace)
 		}
-		return all
+		return fields
 	case []any:
-		all := make([]any, len(is))
-		for i, item := range is {
-			all[i] = mapLeaves(item, replace)
+		items := make([]any, len(node))
+		for i, item := range node {
+			items[i] = mapLeaves(item, replace)
 		}
-		return all
+		return items
 	}
 	return replace(tree)
 }
@@ -146,16 +146,16 @@ func (a Answer) redactedText(text string) string {
 	if text != status["message"] {
 		return a.redaction.Text(text)
 	}
-	of := &metav1.Status{Message: text, Details: &metav1.StatusDetails{}}
+	answered := &metav1.Status{Message: text, Details: &metav1.StatusDetails{}}
 	details, _ := status["details"].(map[string]any)
 	causes, _ := details["causes"].([]any)
 	for _, each := range causes {
 		cause, _ := each.(map[string]any)
 		field, _ := cause["field"].(string)
 		message, _ := cause["message"].(string)
-		of.Details.Causes = append(of.Details.Causes, metav1.StatusCause{Field: field, Message: message})
+		answered.Details.Causes = append(answered.Details.Causes, metav1.StatusCause{Field: field, Message: message})
 	}
-	_, shown := a.redaction.Status(of)
+	_, shown := a.redaction.Status(answered)
 	return shown
 }
 
@@ -185,13 +185,13 @@ func renderRedacted(tree any) any {
 
 // hasRedacted reports whether a tree has hidden values.
 func hasRedacted(tree any) bool {
-	switch is := tree.(type) {
+	switch node := tree.(type) {
 	case redacted:
 		return true
 	case map[string]any:
-		return slices.ContainsFunc(slices.Collect(maps.Values(is)), hasRedacted)
+		return slices.ContainsFunc(slices.Collect(maps.Values(node)), hasRedacted)
 	case []any:
-		return slices.ContainsFunc(is, hasRedacted)
+		return slices.ContainsFunc(node, hasRedacted)
 	}
 	return false
 }

@@ -165,12 +165,12 @@ type placeholder string
 // frames has the answers of a running scenario, by scope.
 type frames map[*syntax.Scope]map[string]Answer
 
-// of returns the answers that a step of the scope sees.
-func (f frames) of(s *syntax.Scope) (map[string]Answer, error) {
+// answersOf returns the answers that a step of the scope sees.
+func (f frames) answersOf(s *syntax.Scope) (map[string]Answer, error) {
 	if answers, ok := f[s]; ok {
 		return answers, nil
 	}
-	outer, err := f.of(s.Outer)
+	outer, err := f.answersOf(s.Outer)
 	if err != nil {
 		return nil, err
 	}

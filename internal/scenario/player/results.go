@@ -51,7 +51,7 @@ func WriteJSON(w io.Writer, results []Result) error {
 		Failure  *failure `json:"failure,omitempty"`
 		Log      []string `json:"log,omitempty"`
 	}
-	all := []result{}
+	list := []result{}
 	for _, r := range results {
 		s := r.Scenario
 		one := result{s.File, s.Line, s.Name, s.Case, "passed", r.Elapsed.Seconds(), r.Skipped, nil, r.Log}
@@ -61,10 +61,10 @@ func WriteJSON(w io.Writer, results []Result) error {
 		case r.Skipped != "":
 			one.Result = "skipped"
 		}
-		all = append(all, one)
+		list = append(list, one)
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(all)
+	return encoder.Encode(list)
 }

@@ -47,7 +47,7 @@ func (p *playback) playWithRetries(ctx context.Context, s syntax.Step, answers m
 	Retry(ctx, p.grace, func() bool {
 		forget := p.client.webhooks.checkpoint()
 		if s.Verb.Name == "calls" {
-			forget = p.client.webhooks.of(s.Argument).undoRead()
+			forget = p.client.webhooks.webhookOf(s.Argument).undoRead()
 		}
 		if a, failure = playStep(ctx, s, p.client, answers); failure != nil {
 			forget()

@@ -46,7 +46,7 @@ func TestSharedSetups(t *testing.T) {
 				"outside.yaml": "setup: [{apiVersion: v1, kind: ConfigMap, data: [!from made.x ]}]\n",
 				"s.yaml":       "scenario: s\nsetup:\n- {apiVersion: v1, kind: Namespace, metadata: {name: n}}\n" + test.setup + "steps:\n- list: {apiVersion: v1, kind: ConfigMap}\n  as: made\n",
 			})
-			all, err := syntax.Load(filepath.Join(folder, "s.yaml"))
+			loaded, err := syntax.Load(filepath.Join(folder, "s.yaml"))
 			if err != nil {
 				if got := strings.ReplaceAll(err.Error(), folder, "FOLDER"); test.want == "" || !strings.Contains(got, ":"+test.want) {
 					t.Errorf("mistakes: %s, want %s", got, test.want)
@@ -56,7 +56,7 @@ func TestSharedSetups(t *testing.T) {
 			if test.want != "" {
 				t.Fatalf("no mistake, want %s", test.want)
 			}
-			if result := Play(t.Context(), all[0], InProcess); result.Failure != nil {
+			if result := Play(t.Context(), loaded[0], InProcess); result.Failure != nil {
 				t.Error(result.Failure)
 			}
 		})

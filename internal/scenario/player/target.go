@@ -14,7 +14,7 @@ type target struct {
 
 	apiVersion, kind, namespace, name string
 	// all: an empty namespace means all namespaces, not the default one.
-	all bool
+	everywhere bool
 	// ofManifest: a manifest describes the object.
 	ofManifest bool
 	// subresource is the name of a subresource of the object, or empty.

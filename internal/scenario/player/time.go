@@ -97,8 +97,8 @@ func settle(ctx context.Context, c *Client, r syntax.Request) (target, Answer, e
 func (c *Client) revision(ctx context.Context) (any, error) {
 	if c.stats != nil {
 		var n int64
-		for of, counts := range c.stats() {
-			if of.Resource != "leases" {
+		for counted, counts := range c.stats() {
+			if counted.Resource != "leases" {
 				n += counts.Revisions
 			}
 		}

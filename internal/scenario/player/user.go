@@ -23,13 +23,13 @@ func resolveUser(u *syntax.User, answers map[string]Answer) (*syntax.User, error
 }
 
 // configOf is the configuration of a client of the user.
-func configOf(u *syntax.User, of Backend) *rest.Config {
+func configOf(u *syntax.User, cluster Backend) *rest.Config {
 	switch {
 	case u.Account != nil:
 		namespace, name, _ := strings.Cut(fmt.Sprint(u.Account), "/")
-		return of.ServiceAccountConfig(namespace, name)
+		return cluster.ServiceAccountConfig(namespace, name)
 	case u.Token != nil:
-		cfg := of.RESTConfig()
+		cfg := cluster.RESTConfig()
 		// Remove all credentials of the administrator.
 		cfg.BearerToken, cfg.BearerTokenFile, cfg.Username, cfg.Password = fmt.Sprint(u.Token), "", "", ""
 		cfg.CertData, cfg.CertFile, cfg.KeyData, cfg.KeyFile = nil, "", nil, ""
@@ -40,5 +40,5 @@ func configOf(u *syntax.User, of Backend) *rest.Config {
 	for i, group := range u.Groups {
 		groups[i] = fmt.Sprint(group)
 	}
-	return of.ConfigFor(fmt.Sprint(u.Name), groups...)
+	return cluster.ConfigFor(fmt.Sprint(u.Name), groups...)
 }

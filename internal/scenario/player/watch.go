@@ -20,7 +20,7 @@ const watchSeconds = 5
 // watch reads as many events as the step expects. The answer is the list of them.
 func watch(ctx context.Context, c *Client, r syntax.Request) (target, Answer, error) {
 	t := targetOfReference(r.Argument)
-	t.all = true
+	t.everywhere = true
 	path, err := c.collection(ctx, &t)
 	if err != nil {
 		return t, Answer{}, err

@@ -32,18 +32,18 @@ type webhook struct {
 type webhooks []*webhook
 
 func startWebhooks(s *syntax.Scenario) webhooks {
-	all := make(webhooks, len(s.Webhooks))
+	started := make(webhooks, len(s.Webhooks))
 	for i, w := range s.Webhooks {
-		all[i] = &webhook{Webhook: w, reply: w.Reply, calls: []any{}}
+		started[i] = &webhook{Webhook: w, reply: w.Reply, calls: []any{}}
 	}
-	return all
+	return started
 }
 
 // services returns the services that the cluster has to reach. Webhooks may share one.
-func (all webhooks) services() []Service {
+func (ws webhooks) services() []Service {
 	var services []Service
 	behind := map[syntax.Service]byPath{}
-	for _, w := range all {
+	for _, w := range ws {
 		if behind[w.At] == nil {
 			behind[w.At] = byPath{}
 			services = append(services, Service{w.At, behind[w.At]})
@@ -70,9 +70,9 @@ func (b byPath) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 
 // answers returns the webhooks in the form in which steps refer to them: what a
 // configuration needs to reach each of them, under its name.
-func (all webhooks) answers(c Backend) map[string]Answer {
+func (ws webhooks) answers(c Backend) map[string]Answer {
 	answers := map[string]Answer{}
-	for _, w := range all {
+	for _, w := range ws {
 		answers[w.Name] = Answer{Body: map[string]any{
 			"caBundle": base64.StdEncoding.EncodeToString(c.CABundle()),
 			"url":      c.ServiceURL(w.At.Namespace, w.At.Name, w.At.Port) + w.Path,
@@ -81,15 +81,15 @@ func (all webhooks) answers(c Backend) map[string]Answer {
 	return answers
 }
 
-// of returns the webhook that the argument of a step names. The parser has checked that it
+// webhookOf returns the webhook that the argument of a step names. The parser has checked that it
 // exists.
-func (all webhooks) of(argument map[string]any) *webhook {
-	return all[slices.IndexFunc(all, func(w *webhook) bool { return w.Name == argument["name"] })]
+func (ws webhooks) webhookOf(argument map[string]any) *webhook {
+	return ws[slices.IndexFunc(ws, func(w *webhook) bool { return w.Name == argument["name"] })]
 }
 
 // failure returns why one of them could not give the answer of the scenario.
-func (all webhooks) failure() error {
-	for _, w := range all {
+func (ws webhooks) failure() error {
+	for _, w := range ws {
 		w.mu.Lock()
 		failed := w.failed
 		w.mu.Unlock()
@@ -108,15 +108,15 @@ func (w *webhook) setReply(to syntax.WebhookReply) {
 }
 
 // checkpoint returns a function that removes the calls after it.
-func (all webhooks) checkpoint() (forget func()) {
-	counts := make([]int, len(all))
-	for i, w := range all {
+func (ws webhooks) checkpoint() (forget func()) {
+	counts := make([]int, len(ws))
+	for i, w := range ws {
 		w.mu.Lock()
 		counts[i] = len(w.calls)
 		w.mu.Unlock()
 	}
 	return func() {
-		for i, w := range all {
+		for i, w := range ws {
 			w.mu.Lock()
 			w.calls = w.calls[:min(counts[i], len(w.calls))]
 			w.mu.Unlock()
@@ -207,13 +207,13 @@ func replyTo(r syntax.WebhookReply, review any) (media string, body []byte, err 
 		if err != nil {
 			return "", nil, err
 		}
-		of, ok := response.(map[string]any)
+		decoded, ok := response.(map[string]any)
 		if !ok {
 			return "", nil, fmt.Errorf("the response must be a mapping, not %v", response)
 		}
 		requested, _ := request.(map[string]any)
 		answer = map[string]any{
-			"apiVersion": fields["apiVersion"], "kind": fields["kind"], "response": withDefault(of, "uid", requested["uid"]),
+			"apiVersion": fields["apiVersion"], "kind": fields["kind"], "response": withDefault(decoded, "uid", requested["uid"]),
 		}
 	}
 	body, err = json.Marshal(plain(answer))

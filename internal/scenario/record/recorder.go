@@ -307,11 +307,11 @@ func certificateUser(req *http.Request) map[string]any {
 	if req.TLS == nil || len(req.TLS.PeerCertificates) == 0 {
 		return nil
 	}
-	of := req.TLS.PeerCertificates[0].Subject
-	if slices.Contains(of.Organization, "system:masters") {
+	subject := req.TLS.PeerCertificates[0].Subject
+	if slices.Contains(subject.Organization, "system:masters") {
 		return nil
 	}
-	return stepUser(of.CommonName, of.Organization)
+	return stepUser(subject.CommonName, subject.Organization)
 }
 
 // stepUser is a user as a step has it.
@@ -321,14 +321,14 @@ func stepUser(user string, groups []string) map[string]any {
 		return map[string]any{"serviceAccount": namespace + "/" + name}
 	}
 	by := map[string]any{"user": user}
-	var all []any
+	var values []any
 	for _, group := range groups {
 		if group != "system:authenticated" {
-			all = append(all, group)
+			values = append(values, group)
 		}
 	}
-	if all != nil {
-		by["groups"] = all
+	if values != nil {
+		by["groups"] = values
 	}
 	return by
 }
@@ -353,9 +353,9 @@ func (r *Recorder) userOf(ctx context.Context, authorization string) map[string]
 	status, _ := body["status"].(map[string]any)
 	info, _ := status["userInfo"].(map[string]any)
 	name, _ := info["username"].(string)
-	all, _ := info["groups"].([]any)
+	listed, _ := info["groups"].([]any)
 	var groups []string
-	for _, group := range all {
+	for _, group := range listed {
 		groups = append(groups, fmt.Sprint(group))
 	}
 	switch {

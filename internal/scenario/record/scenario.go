@@ -62,11 +62,11 @@ func written(c syntax.ClusterOptions) map[string]any {
 		"withoutAdmissionPlugins": c.WithoutAdmissionPlugins, "runtimeConfig": c.RuntimeConfig,
 	} {
 		if texts != nil && (len(texts) > 0 || name == "controllers") {
-			all := make([]any, len(texts))
+			items := make([]any, len(texts))
 			for i, text := range texts {
-				all[i] = text
+				items[i] = text
 			}
-			options[name] = all
+			options[name] = items
 		}
 	}
 	if c.LegacyAPIs {
@@ -116,11 +116,11 @@ func (r *Recorder) Write(ctx context.Context, path string, from InitialState) (s
 	if err = errors.Join(err, file.Close()); err != nil {
 		return 0, nil, err
 	}
-	all, err := syntax.Load(path)
+	loaded, err := syntax.Load(path)
 	if err != nil {
 		return 0, nil, err
 	}
-	_, err = rewrite.Rewrite(ctx, syntax.Reader{}, player.Player{}, all, true, func(r player.Result) {
+	_, err = rewrite.Rewrite(ctx, syntax.Reader{}, player.Player{}, loaded, true, func(r player.Result) {
 		if r.Failure != nil {
 			failures = append(failures, r.Failure)
 		}

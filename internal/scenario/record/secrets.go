@@ -19,18 +19,18 @@ type secrets struct {
 
 // hide replaces such values in an exchange. What an error or a warning may quote is not expected.
 func (s *secrets) hide(e *exchange) {
-	of := redact.Request{
+	request := redact.Request{
 		Group: e.info.APIGroup, Resource: e.info.Resource, Subresource: e.info.Subresource, Namespace: e.info.Namespace, Name: e.info.Name,
 		Secret: e.secret,
 	}.With(e.requestBody)
-	e.requestBody = of.Replace(e.requestBody, s.sent)
+	e.requestBody = request.Replace(e.requestBody, s.sent)
 	if e.code < http.StatusBadRequest {
-		e.responseBody = of.ReplaceAnswer(e.responseBody, s.answered)
+		e.responseBody = request.ReplaceAnswer(e.responseBody, s.answered)
 	} else {
-		e.responseBody = withoutSecrets(of, e.code, e.responseBody)
+		e.responseBody = withoutSecrets(request, e.code, e.responseBody)
 	}
 	for _, warning := range e.warnings {
-		if text, _ := warning.(string); of.Text(text) != text {
+		if text, _ := warning.(string); request.Text(text) != text {
 			e.warnings = nil
 			break
 		}
@@ -39,11 +39,11 @@ func (s *secrets) hide(e *exchange) {
 
 // withoutSecrets returns what of an error is expected: its code and its reason, and its message if that cannot
 // quote a secret.
-func withoutSecrets(of redact.Request, code int, failure any) any {
+func withoutSecrets(request redact.Request, code int, failure any) any {
 	status, ok := failure.(map[string]any)
 	if !ok {
 		text, _ := failure.(string)
-		if of.Text(text) != text {
+		if request.Text(text) != text {
 			return nil
 		}
 		return failure
@@ -51,7 +51,7 @@ func withoutSecrets(of redact.Request, code int, failure any) any {
 	left := map[string]any{"code": int64(code)}
 	for _, name := range []string{"reason", "message"} {
 		value, has := status[name]
-		if text, ok := value.(string); has && (!ok || redact.IsReason(text) || of.Text(text) == text) {
+		if text, ok := value.(string); has && (!ok || redact.IsReason(text) || request.Text(text) == text) {
 			left[name] = value
 		}
 	}

@@ -25,14 +25,14 @@ type recordedStep struct {
 }
 
 func (s *recordedStep) entries() []entry {
-	all := append([]entry{{s.verb, s.argument}}, s.more...)
+	entries := append([]entry{{s.verb, s.argument}}, s.more...)
 	switch {
 	case s.by != nil:
-		all = append(all, entry{"as", s.by})
+		entries = append(entries, entry{"as", s.by})
 	case s.as != "":
-		all = append(all, entry{"as", s.as})
+		entries = append(entries, entry{"as", s.as})
 	}
-	return append(all, s.expects...)
+	return append(entries, s.expects...)
 }
 
 // valueSource says in which answer, and where in it, a value of the server's first stood.
@@ -255,15 +255,15 @@ func (w *recording) withReferences(tree any) any {
 func (w *recording) reference(text string) any { return w.referTo("text "+text, text) }
 
 func (w *recording) referTo(key, text string) any {
-	at, ok := w.values[key]
-	if !ok || at.step.by != nil {
+	source, ok := w.values[key]
+	if !ok || source.step.by != nil {
 		return text
 	}
-	if at.step.as == "" {
-		w.names[at.kind]++
-		at.step.as = fmt.Sprintf("%s%d", at.kind, w.names[at.kind])
+	if source.step.as == "" {
+		w.names[source.kind]++
+		source.step.as = fmt.Sprintf("%s%d", source.kind, w.names[source.kind])
 	}
-	return syntax.From{Answer: at.step.as, Path: at.path}
+	return syntax.From{Answer: source.step.as, Path: source.path}
 }
 
 // options are those of the query that a scenario knows.
@@ -282,11 +282,11 @@ func (w *recording) options(e *exchange) map[string]any {
 				options[name] = values[0] == "true"
 			}
 		default:
-			all := make([]any, len(values))
+			items := make([]any, len(values))
 			for i, value := range values {
-				all[i] = value
+				items[i] = value
 			}
-			options[name] = all
+			options[name] = items
 		}
 	}
 	if e.request.URL.Query().Get("continue") != "" || options["limit"] != nil && e.request.URL.Query().Get("limit") == "500" {
@@ -328,11 +328,11 @@ func (w *recording) expect(s *recordedStep, e *exchange) {
 	case isList && len(items) > maxItems:
 		s.expects = append(s.expects, entry{"that", []any{fmt.Sprintf("size(answer.items) == %d", len(items))}})
 	case isList:
-		all := make([]any, len(items))
+		replaced := make([]any, len(items))
 		for i, item := range items {
-			all[i] = w.stable(lasting, item, true)
+			replaced[i] = w.stable(lasting, item, true)
 		}
-		s.expects = append(s.expects, entry{"expect", map[string]any{"items": all}})
+		s.expects = append(s.expects, entry{"expect", map[string]any{"items": replaced}})
 	default:
 		expected, _ := w.stable(lasting, body, false).(map[string]any)
 		if sent, ok := e.requestBody.(map[string]any); ok && !s.read {
@@ -433,7 +433,7 @@ func (w *recording) noteObjectValues(s *recordedStep, e *exchange, object any, p
 		if text == "" || w.sent[text] && name == "name" || name == "name" && (!generated || !strings.HasPrefix(text, prefix)) {
 			continue
 		}
-		if at, ok := w.values[key+text]; !ok || name == "resourceVersion" && at.step.by != nil {
+		if source, ok := w.values[key+text]; !ok || name == "resourceVersion" && source.step.by != nil {
 			w.values[key+text] = valueSource{s, kind, append(slices.Clone(path), "metadata", name)}
 		}
 	}

@@ -142,7 +142,7 @@ func (c *remoteCluster) CABundle() []byte {
 }
 
 func (c *remoteCluster) ServiceURL(namespace, name string, port int) string {
-	for _, a := range c.webhooks.at {
+	for _, a := range c.webhooks.addresses {
 		if a.Namespace == namespace && a.Name == name && a.Port == port {
 			return a.inside
 		}
@@ -231,17 +231,17 @@ func (c *remoteCluster) request(ctx context.Context, method, path string, body a
 		}
 		content = bytes.NewReader(data)
 	}
-	at, err := c.base.Parse(path)
+	location, err := c.base.Parse(path)
 	if err != nil {
 		return 0, nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, method, at.String(), content)
+	request, err := http.NewRequestWithContext(ctx, method, location.String(), content)
 	if err != nil {
 		return 0, nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	switch {
-	case method == http.MethodPatch && at.Query().Has("fieldManager"):
+	case method == http.MethodPatch && location.Query().Has("fieldManager"):
 		request.Header.Set("Content-Type", "application/apply-patch+yaml")
 	case method == http.MethodPatch:
 		request.Header.Set("Content-Type", "application/merge-patch+json")

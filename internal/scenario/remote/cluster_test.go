@@ -25,11 +25,11 @@ func TestScenariosPassOnARemoteCluster(t *testing.T) {
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Fatal(err)
 		}
-		var all []string
+		var found []string
 		for _, item := range list.Items {
-			all = append(all, item.GetName())
+			found = append(found, item.GetName())
 		}
-		return all
+		return found
 	}
 	resources := []schema.GroupVersionResource{
 		{Version: "v1", Resource: "namespaces"},
@@ -44,13 +44,13 @@ func TestScenariosPassOnARemoteCluster(t *testing.T) {
 	for _, resource := range resources {
 		before = append(before, names(resource))
 	}
-	all, err := syntax.Load("../../../scenarios/crontab", "../../../scenarios/access/impersonation.yaml", "../../../scenarios/start", "../../../scenarios/service-accounts/tokens.yaml", "../../../scenarios/access/roles.yaml", "../../../scenarios/subresources", "../../../scenarios/writes", "../../../scenarios/finalizers", "../../../scenarios/conflicts/deployments.yaml", "../../../scenarios/language", "../../../scenarios/admission/policies/matching.yaml", "../../../scenarios/admission/webhooks/refusals.yaml", "../../../scenarios/admission/webhooks/mutation.yaml", "../../../scenarios/versions/conversion.yaml", "../../../scenarios/pods/containers.yaml")
+	loaded, err := syntax.Load("../../../scenarios/crontab", "../../../scenarios/access/impersonation.yaml", "../../../scenarios/start", "../../../scenarios/service-accounts/tokens.yaml", "../../../scenarios/access/roles.yaml", "../../../scenarios/subresources", "../../../scenarios/writes", "../../../scenarios/finalizers", "../../../scenarios/conflicts/deployments.yaml", "../../../scenarios/language", "../../../scenarios/admission/policies/matching.yaml", "../../../scenarios/admission/webhooks/refusals.yaml", "../../../scenarios/admission/webhooks/mutation.yaml", "../../../scenarios/versions/conversion.yaml", "../../../scenarios/pods/containers.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	played := 0
 	skipped := map[string]bool{}
-	player.Player{Start: NewStarter(c.RESTConfig(), AllowClusterChanges()), Remote: true, Grace: time.Second, Bubble: player.Bubble(t)}.PlayAll(t.Context(), all, func(r player.Result) {
+	player.Player{Start: NewStarter(c.RESTConfig(), AllowClusterChanges()), Remote: true, Grace: time.Second, Bubble: player.Bubble(t)}.PlayAll(t.Context(), loaded, func(r player.Result) {
 		switch {
 		case r.Failure != nil && r.Scenario.Title() == "What is not there, and how many there are":
 			// The cluster has a ConfigMap in kube-system, as a real one has others.
@@ -159,12 +159,12 @@ func TestADefinitionOfTheRemoteClusterIsVisible(t *testing.T) {
 		}
 	}
 	c := fakecluster.Start(t, fakecluster.WithCRDPaths(folder+"/widgets.yaml"))
-	all, err := syntax.Load(folder+"/theirs.yaml", folder+"/own.yaml")
+	loaded, err := syntax.Load(folder+"/theirs.yaml", folder+"/own.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	played := 0
-	player.Player{Start: NewStarter(c.RESTConfig(), AllowClusterChanges()), Remote: true, Grace: time.Second}.PlayAll(t.Context(), all, func(r player.Result) {
+	player.Player{Start: NewStarter(c.RESTConfig(), AllowClusterChanges()), Remote: true, Grace: time.Second}.PlayAll(t.Context(), loaded, func(r player.Result) {
 		if r.Failure != nil || r.Skipped != "" {
 			t.Error(r.Failure, r.Skipped)
 		}

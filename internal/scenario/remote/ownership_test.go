@@ -76,7 +76,7 @@ steps:
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	all, err := syntax.Load(file)
+	loaded, err := syntax.Load(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ steps:
 		t.Run(name, func(t *testing.T) {
 			c := fakecluster.Start(t)
 			var got string
-			player.Player{Start: NewStarter(c.RESTConfig(), test.may...), Remote: true, Grace: time.Second, Bubble: player.Bubble(t)}.PlayAll(t.Context(), all, func(r player.Result) {
+			player.Player{Start: NewStarter(c.RESTConfig(), test.may...), Remote: true, Grace: time.Second, Bubble: player.Bubble(t)}.PlayAll(t.Context(), loaded, func(r player.Result) {
 				if r.Failure != nil {
 					got = fmt.Sprint(r.Failure)
 				}

@@ -74,11 +74,11 @@ func TestAStepIsRepeatedUntilItsAnswerIsAsExpected(t *testing.T) {
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			all, err := syntax.Load(file)
+			loaded, err := syntax.Load(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			player.Player{Start: NewStarter(cfg), Remote: true, Grace: 20 * time.Second}.PlayAll(t.Context(), all, func(r player.Result) {
+			player.Player{Start: NewStarter(cfg), Remote: true, Grace: 20 * time.Second}.PlayAll(t.Context(), loaded, func(r player.Result) {
 				failed := ""
 				if r.Failure != nil {
 					failed = r.Failure.Message

@@ -17,12 +17,12 @@ import (
 
 // transport is the way of a scenario's requests to the cluster.
 type transport struct {
-	of   *remoteCluster
-	next http.RoundTripper
+	cluster *remoteCluster
+	next    http.RoundTripper
 }
 
 func (v *transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	c := v.of
+	c := v.cluster
 	request = request.Clone(request.Context())
 	var data []byte
 	if request.Body != nil {
@@ -62,9 +62,9 @@ func (v *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 	}
 	if policies := policyPath.FindStringSubmatch(request.URL.Path); policies != nil && isWrite(request) && response.StatusCode < http.StatusBadRequest {
-		v.of.notePolicyWrite(policies[1])
+		v.cluster.notePolicyWrite(policies[1])
 	}
-	response.Body = &scenarioReader{c: c, of: response.Body, lines: bufio.NewReader(response.Body)}
+	response.Body = &scenarioReader{c: c, closer: response.Body, lines: bufio.NewReader(response.Body)}
 	response.ContentLength = -1
 	response.Header.Del("Content-Length")
 	for _, values := range response.Header {
@@ -82,7 +82,7 @@ func (v *transport) waitForPolicies(request *http.Request) error {
 	if policyPath.MatchString(path) || request.Method == http.MethodGet && !connection.MatchString(path) {
 		return nil
 	}
-	return v.of.waitForPolicies(request.Context())
+	return v.cluster.waitForPolicies(request.Context())
 }
 
 // connection matches the paths of connections, which go through admission whatever the method.
@@ -116,11 +116,11 @@ func (v *transport) noteCreated(request *http.Request, response *http.Response) 
 	if request.Method == http.MethodPost {
 		path += "/" + url.PathEscape(name)
 	}
-	v.of.mu.Lock()
-	v.of.created = append(v.of.created, path)
-	v.of.mu.Unlock()
+	v.cluster.mu.Lock()
+	v.cluster.created = append(v.cluster.created, path)
+	v.cluster.mu.Unlock()
 	if object["kind"] == "ResourceQuota" {
-		v.of.waitForQuotaStatus(request.Context(), path)
+		v.cluster.waitForQuotaStatus(request.Context(), path)
 	}
 	if object["kind"] != "CustomResourceDefinition" {
 		return nil
@@ -128,7 +128,7 @@ func (v *transport) noteCreated(request *http.Request, response *http.Response) 
 	if err := v.waitEstablished(request, name); err != nil {
 		return err
 	}
-	v.of.waitServed(request.Context(), object)
+	v.cluster.waitServed(request.Context(), object)
 	return nil
 }
 
@@ -165,7 +165,7 @@ func (v *transport) waitEstablished(created *http.Request, name string) error {
 			if ctx.Err() != nil && created.Context().Err() == nil {
 				return nil // it is for the scenario to see
 			}
-			return fmt.Errorf("waiting until %s is established: %w", v.of.toScenario([]byte(name)), err)
+			return fmt.Errorf("waiting until %s is established: %w", v.cluster.toScenario([]byte(name)), err)
 		}
 		for _, condition := range event.Object.Status.Conditions {
 			if condition.Type == "Established" && condition.Status == "True" || condition.Type == "NamesAccepted" && condition.Status == "False" {
@@ -178,11 +178,11 @@ func (v *transport) waitEstablished(created *http.Request, name string) error {
 // scenarioReader reads an answer line by line, as the scenario sees it. The events of a watch are
 // lines.
 type scenarioReader struct {
-	c     *remoteCluster
-	of    io.Closer
-	lines *bufio.Reader
-	ready []byte
-	err   error
+	c      *remoteCluster
+	closer io.Closer
+	lines  *bufio.Reader
+	ready  []byte
+	err    error
 }
 
 func (r *scenarioReader) Read(into []byte) (int, error) {
@@ -199,4 +199,4 @@ func (r *scenarioReader) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-func (r *scenarioReader) Close() error { return r.of.Close() }
+func (r *scenarioReader) Close() error { return r.closer.Close() }

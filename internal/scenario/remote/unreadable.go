@@ -44,11 +44,11 @@ func (c *remoteCluster) deleteUnreadable(ctx context.Context, definition string)
 				return true
 			}
 			for _, object := range unreadable(text, it.Spec.Group, it.Spec.Names.Plural) {
-				at := kind + "/" + it.Spec.Names.Plural + "/" + object[1]
+				place := kind + "/" + it.Spec.Names.Plural + "/" + object[1]
 				if object[0] != "" {
-					at = kind + "/namespaces/" + object[0] + "/" + it.Spec.Names.Plural + "/" + object[1]
+					place = kind + "/namespaces/" + object[0] + "/" + it.Spec.Names.Plural + "/" + object[1]
 				}
-				c.request(ctx, http.MethodDelete, at, map[string]any{"ignoreStoreReadErrorWithClusterBreakingPotential": true})
+				c.request(ctx, http.MethodDelete, place, map[string]any{"ignoreStoreReadErrorWithClusterBreakingPotential": true})
 			}
 			return false
 		})

@@ -146,8 +146,8 @@ func (c *remoteCluster) writeMarker(ctx context.Context, m *marker) error {
 			"metadata": map[string]any{"name": c.prefix + "-marker"},
 		}
 		maps.Copy(object, fields)
-		at := "/apis/admissionregistration.k8s.io/v1/" + resourceOfPolicies(kind) + "/" + c.prefix + "-marker?fieldManager=marker&force=true"
-		if code, text, err := c.request(ctx, http.MethodPatch, at, object); err != nil || code >= http.StatusBadRequest {
+		marker := "/apis/admissionregistration.k8s.io/v1/" + resourceOfPolicies(kind) + "/" + c.prefix + "-marker?fieldManager=marker&force=true"
+		if code, text, err := c.request(ctx, http.MethodPatch, marker, object); err != nil || code >= http.StatusBadRequest {
 			return errors.Join(fmt.Errorf("writing a policy to wait for others: %s: %s", player.CodeText(code), text), err)
 		}
 	}
@@ -165,7 +165,7 @@ func (c *remoteCluster) writeMarker(ctx context.Context, m *marker) error {
 // resourceOfPolicies is the plural of a kind of policies or bindings.
 func resourceOfPolicies(kind string) string {
 	kind = strings.ToLower(kind)
-	if policies, is := strings.CutSuffix(kind, "policy"); is {
+	if policies, isPolicy := strings.CutSuffix(kind, "policy"); isPolicy {
 		return policies + "policies"
 	}
 	return kind + "s"
@@ -187,7 +187,7 @@ func (m *marker) fields(mark string, c *remoteCluster) map[string]map[string]any
 		return map[string]map[string]any{m.kind: {"webhooks": []any{map[string]any{
 			"name": "marker.fakecluster.example.com", "rules": rules, "objectSelector": selector, "admissionReviewVersions": []any{"v1"},
 			"sideEffects": "None", "failurePolicy": "Ignore", "timeoutSeconds": 2,
-			"clientConfig": map[string]any{"url": c.webhooks.at[0].outside + markerPath + mark, "caBundle": c.CABundle()},
+			"clientConfig": map[string]any{"url": c.webhooks.addresses[0].outside + markerPath + mark, "caBundle": c.CABundle()},
 		}}}}
 	}
 	name := c.prefix

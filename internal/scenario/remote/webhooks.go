@@ -31,8 +31,8 @@ type webhookServers struct {
 	servers   []*http.Server
 	serving   sync.WaitGroup
 	// called: the API server has called one.
-	called atomic.Bool
-	at     []*serviceAddress
+	called    atomic.Bool
+	addresses []*serviceAddress
 }
 
 // serviceAddress is where a service is: in the words of the scenario and of the server's messages, and
@@ -71,7 +71,7 @@ func (c *remoteCluster) serveWebhooks(services []player.Service) (err error) {
 		c.webhooks.servers = append(c.webhooks.servers, server)
 		c.webhooks.serving.Go(func() { _ = server.ServeTLS(listener, "", "") }) // until it is closed
 		inside := fmt.Sprintf("https://%s.%s.svc:%d", s.Name, s.Namespace, s.Port)
-		c.webhooks.at = append(c.webhooks.at, &serviceAddress{
+		c.webhooks.addresses = append(c.webhooks.addresses, &serviceAddress{
 			Service: s, inside: inside, outside: "https://" + listener.Addr().String(), field: regexp.MustCompile(`"url":"` + regexp.QuoteMeta(inside) + `(/[^"]*)?"`),
 		})
 	}
@@ -94,7 +94,7 @@ func (h *webhookServers) close() error {
 // toCluster replaces the addresses in the scenario by those outside.
 func (h *webhookServers) toCluster(text string) string {
 	if h != nil {
-		for _, a := range h.at {
+		for _, a := range h.addresses {
 			text = strings.ReplaceAll(text, a.inside, a.outside)
 		}
 	}
@@ -104,7 +104,7 @@ func (h *webhookServers) toCluster(text string) string {
 // toScenario replaces the addresses outside by those in the scenario.
 func (h *webhookServers) toScenario(text []byte) []byte {
 	if h != nil {
-		for _, a := range h.at {
+		for _, a := range h.addresses {
 			text = bytes.ReplaceAll(text, []byte(a.outside), []byte(a.inside))
 			if a.referred.Load() {
 				text = a.field.ReplaceAllFunc(text, a.reference)
@@ -130,8 +130,8 @@ func (a *serviceAddress) reference(found []byte) []byte {
 // rewriteClientConfig is a clientConfig as the cluster gets it: with an address if it refers to a service of
 // the scenario.
 func (h *webhookServers) rewriteClientConfig(config any) {
-	of, _ := config.(map[string]any)
-	reference, _ := of["service"].(map[string]any)
+	fields, _ := config.(map[string]any)
+	reference, _ := fields["service"].(map[string]any)
 	if h == nil || reference == nil {
 		return
 	}
@@ -139,11 +139,11 @@ func (h *webhookServers) rewriteClientConfig(config any) {
 	if given, ok := reference["port"]; ok {
 		port = fmt.Sprint(given)
 	}
-	for _, a := range h.at {
+	for _, a := range h.addresses {
 		if reference["namespace"] == a.Namespace && reference["name"] == a.Name && port == fmt.Sprint(a.Port) {
 			path, _ := reference["path"].(string)
-			delete(of, "service")
-			of["url"] = a.inside + path
+			delete(fields, "service")
+			fields["url"] = a.inside + path
 			a.referred.Store(true)
 		}
 	}
@@ -184,7 +184,7 @@ func (c *remoteCluster) answerMarker(w http.ResponseWriter, r *http.Request, dat
 		return
 	}
 	response := map[string]any{"uid": review.Request.UID, "allowed": true}
-	if mark, is := strings.CutPrefix(r.URL.Path, markerPath); is {
+	if mark, isMarker := strings.CutPrefix(r.URL.Path, markerPath); isMarker {
 		response["allowed"], response["status"] = false, map[string]any{"message": "marked " + mark}
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -21,7 +21,7 @@ func TestAddressesOfHooks(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	outside := c.webhooks.at[0].outside
+	outside := c.webhooks.addresses[0].outside
 	sent := func(body string) string { return c.webhooks.toCluster(string(c.bodyToCluster([]byte(body)))) }
 
 	address := c.ServiceURL("default", "hook", 443) + "/a"

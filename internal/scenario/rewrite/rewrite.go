@@ -16,9 +16,9 @@ import (
 // what is not as expected.
 type Rewriter struct {
 	*source
-	of      *syntax.Scenario
-	step    syntax.Step
-	answers map[string]player.Answer
+	scenario *syntax.Scenario
+	step     syntax.Step
+	answers  map[string]player.Answer
 	// usePresent puts !present where a value differs, because another one would differ again.
 	usePresent bool
 
@@ -50,7 +50,7 @@ type place struct {
 func (r *Rewriter) rewrite(a player.Answer) {
 	e := r.step.Expectation
 	n := r.step.Node
-	at := func(name string) place { return r.fieldOf(place{n: syntax.ResolveAlias(n), flow: isFlow(n)}, name) }
+	field := func(name string) place { return r.fieldOf(place{n: syntax.ResolveAlias(n), flow: isFlow(n)}, name) }
 	refusal, err := player.Resolve(e.Error, r.answers)
 	if err != nil {
 		r.reject(n, "%v", err)
@@ -65,16 +65,16 @@ func (r *Rewriter) rewrite(a player.Answer) {
 		return
 	case refused && !a.IsError():
 		if syntax.IsMark(e.Error) {
-			r.value(at("error"), e.Error, syntax.Absent{})
+			r.value(field("error"), e.Error, syntax.Absent{})
 		} else {
 			r.remove(place{n: n, flow: isFlow(n)}, "error")
 		}
 	case refused:
-		r.value(at("error"), e.Error, a.ErrorFields())
+		r.value(field("error"), e.Error, a.ErrorFields())
 	case a.IsError() && e.HasError: // the parameter is !absent
-		r.value(at("error"), e.Error, ErrorSummary(a))
+		r.value(field("error"), e.Error, ErrorSummary(a))
 	case a.IsError() && e.HasWant:
-		expect := at("expect")
+		expect := field("expect")
 		from, err1 := r.start(expect.name)
 		to, err2 := r.end(expect.n)
 		if err1 != nil || err2 != nil {
@@ -88,16 +88,16 @@ func (r *Rewriter) rewrite(a player.Answer) {
 		return
 	case e.HasWant:
 		if want, err := player.Resolve(e.Want, r.answers); err != nil || want != (syntax.Absent{}) {
-			r.value(at("expect"), e.Want, a.Body)
+			r.value(field("expect"), e.Want, a.Body)
 		}
 	}
 	if e.Code != nil {
 		if code, err := player.Resolve(e.Code, r.answers); err != nil || code != (syntax.Absent{}) {
-			r.value(at("code"), e.Code, int64(a.Code))
+			r.value(field("code"), e.Code, int64(a.Code))
 		}
 	}
 	if e.Warnings != nil {
-		r.value(at("warnings"), e.Warnings, a.Warnings)
+		r.value(field("warnings"), e.Warnings, a.Warnings)
 	}
 	if e.Rows != nil {
 		name := "table"
@@ -105,7 +105,7 @@ func (r *Rewriter) rewrite(a player.Answer) {
 			name = "wide"
 		}
 		r.InTable = true
-		r.value(at(name), e.Rows, player.Printed(a.Body, e.Wide))
+		r.value(field(name), e.Rows, player.Printed(a.Body, e.Wide))
 		r.InTable = false
 	}
 	if c := e.StatusCondition; c != nil {
@@ -136,11 +136,11 @@ func ErrorSummary(a player.Answer) map[string]any {
 func isFlow(n *yaml.Node) bool { return syntax.ResolveAlias(n).Style&yaml.FlowStyle != 0 }
 
 // fieldOf is the place of a field of a mapping.
-func (r *Rewriter) fieldOf(of place, name string) place {
-	n := of.n
+func (r *Rewriter) fieldOf(parent place, name string) place {
+	n := parent.n
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if key := n.Content[i]; key.Value == name && key.Tag != "!!merge" {
-			return place{key, n.Content[i+1], of.flow || isFlow(n), of.own}
+			return place{key, n.Content[i+1], parent.flow || isFlow(n), parent.own}
 		}
 	}
 	return place{}
@@ -153,15 +153,15 @@ func (r *Rewriter) differs(tree, got any) bool {
 }
 
 // value rewrites the tree at a place so that it expects got; absent{}: no value.
-func (r *Rewriter) value(at place, tree, got any) {
-	n := at.n
+func (r *Rewriter) value(here place, tree, got any) {
+	n := here.n
 	_, gone := got.(syntax.Absent)
 	if n == nil {
 		r.reject(r.step.Node, "it is merged from another mapping")
 		return
 	}
-	if f, ok := tree.(syntax.From); ok && f.Answer == syntax.CaseName && r.of.Row != nil {
-		r.parameter(at, f, got)
+	if f, ok := tree.(syntax.From); ok && f.Answer == syntax.CaseName && r.scenario.Row != nil {
+		r.parameter(here, f, got)
 		return
 	}
 	if _, unneeded := tree.(syntax.Absent); gone && unneeded || !gone && !unneeded && !r.differs(tree, got) {
@@ -175,57 +175,57 @@ func (r *Rewriter) value(at place, tree, got any) {
 		r.reject(n, "the value is computed from other answers")
 		return
 	case gone:
-		r.replace(at, syntax.Absent{})
+		r.replace(here, syntax.Absent{})
 		return
 	}
 	switch tree := tree.(type) {
 	case map[string]any:
 		if fields, ok := got.(map[string]any); ok {
-			r.fields(at, tree, fields, false)
+			r.fields(here, tree, fields, false)
 			return
 		}
 	case syntax.Only:
 		if fields, ok := got.(map[string]any); ok {
-			r.fields(at, tree.Fields, fields, true)
+			r.fields(here, tree.Fields, fields, true)
 			return
 		}
 	case []any:
 		if items, ok := got.([]any); ok && len(tree) > 0 && len(items) > 0 {
-			r.items(at, tree, items)
+			r.items(here, tree, items)
 			return
 		}
 	case syntax.Unordered:
 		if items, ok := got.([]any); ok && len(tree.Items) > 0 && len(items) >= len(tree.Items) {
 			want, err := player.ResolveItems(tree.Items, r.answers)
 			if err == nil {
-				r.items(at, tree.Items, player.Arranged(want, items))
+				r.items(here, tree.Items, player.Arranged(want, items))
 				return
 			}
 		}
 	}
-	r.replace(at, got)
+	r.replace(here, got)
 }
 
 // parameter rewrites the value of a case.
-func (r *Rewriter) parameter(at place, f syntax.From, got any) {
-	if slices.ContainsFunc(r.of.All(), func(s syntax.Step) bool { return sends(s, f.Path) }) {
-		r.reject(at.n, "requests use %s, too", strings.Join(append([]string{syntax.CaseName}, f.Path...), "."))
+func (r *Rewriter) parameter(here place, f syntax.From, got any) {
+	if slices.ContainsFunc(r.scenario.All(), func(s syntax.Step) bool { return sends(s, f.Path) }) {
+		r.reject(here.n, "requests use %s, too", strings.Join(append([]string{syntax.CaseName}, f.Path...), "."))
 		return
 	}
-	of, tree := place{n: syntax.ResolveAlias(r.of.Row), flow: isFlow(r.of.Row), own: true}, any(r.of.Params)
+	row, tree := place{n: syntax.ResolveAlias(r.scenario.Row), flow: isFlow(r.scenario.Row), own: true}, any(r.scenario.Params)
 	for _, key := range f.Path {
 		fields, ok := tree.(map[string]any)
 		if !ok {
-			r.reject(at.n, "it is part of a parameter")
+			r.reject(here.n, "it is part of a parameter")
 			return
 		}
-		of, tree = r.fieldOf(of, key), fields[key]
-		if of.n == nil {
-			r.reject(at.n, "its parameter is merged from another mapping")
+		row, tree = r.fieldOf(row, key), fields[key]
+		if row.n == nil {
+			r.reject(here.n, "its parameter is merged from another mapping")
 			return
 		}
 	}
-	r.value(of, tree, got)
+	r.value(row, tree, got)
 }
 
 // sends reports whether the request of a step uses a parameter of the case.
@@ -263,8 +263,8 @@ func sends(s syntax.Step, path []string) bool {
 	return used(s.Argument) || used(s.To) || used(s.Body) || used(s.Options) || used(s.Headers) || used(by)
 }
 
-// fields rewrites the fields of a mapping; if it has all, those that are missing in it are added.
-func (r *Rewriter) fields(at place, tree, got map[string]any, all bool) {
+// fields rewrites the fields of a mapping; if it is exact, those that are missing in it are added.
+func (r *Rewriter) fields(at place, tree, got map[string]any, exact bool) {
 	flow := at.flow || isFlow(at.n)
 	for _, name := range syntax.SortedFields(tree) {
 		field, there := got[name]
@@ -281,15 +281,15 @@ func (r *Rewriter) fields(at place, tree, got map[string]any, all bool) {
 		r.value(here, tree[name], field)
 	}
 	for _, name := range syntax.SortedFields(got) {
-		if _, ok := tree[name]; all && !ok {
+		if _, ok := tree[name]; exact && !ok {
 			r.add(at, flow, name, got[name])
 		}
 	}
 }
 
 // add writes one more field, or one more item if name is empty.
-func (r *Rewriter) add(at place, flow bool, name string, value any) {
-	n := at.n
+func (r *Rewriter) add(here place, flow bool, name string, value any) {
+	n := here.n
 	value = r.stable(name, value)
 	if len(n.Content) == 0 {
 		r.reject(n, "it is empty") // !only {} is
@@ -307,7 +307,7 @@ func (r *Rewriter) add(at place, flow bool, name string, value any) {
 		if name != "" {
 			text = InFlow(name, 0) + ": " + text
 		}
-		r.change(end, end, ", "+r.spaced(text, end), at.own)
+		r.change(end, end, ", "+r.spaced(text, end), here.own)
 		return
 	}
 	indent := r.column(start)
@@ -319,12 +319,12 @@ func (r *Rewriter) add(at place, flow bool, name string, value any) {
 		text = "\n" + strings.Repeat(" ", indent) + "- " + r.written(value, indent, 2, true, 0)
 	}
 	end = r.lineEnd(end)
-	r.change(end, end, text, at.own)
+	r.change(end, end, text, here.own)
 }
 
 // items rewrites the items of a list.
-func (r *Rewriter) items(at place, tree, got []any) {
-	flow := at.flow || isFlow(at.n)
+func (r *Rewriter) items(here place, tree, got []any) {
+	flow := here.flow || isFlow(here.n)
 	same := 0
 	for same < min(len(tree), len(got)) && !r.differs(tree[same], got[same]) {
 		same++
@@ -334,30 +334,30 @@ func (r *Rewriter) items(at place, tree, got []any) {
 		wantEnd, gotEnd = wantEnd-1, gotEnd-1
 	}
 	for i := same; i < min(wantEnd, gotEnd); i++ {
-		r.value(place{nil, at.n.Content[i], flow, at.own}, tree[i], got[i])
+		r.value(place{nil, here.n.Content[i], flow, here.own}, tree[i], got[i])
 	}
 	for _, value := range got[min(wantEnd, gotEnd):gotEnd] {
-		r.add(at, flow, "", value)
+		r.add(here, flow, "", value)
 	}
 	if gotEnd < wantEnd {
-		r.cut(at, flow, gotEnd, wantEnd)
+		r.cut(here, flow, gotEnd, wantEnd)
 	}
 }
 
 // cut removes items of a list, but not all.
-func (r *Rewriter) cut(at place, flow bool, from, to int) {
-	n := at.n
-	place := func(i int, end bool) (at int) {
+func (r *Rewriter) cut(here place, flow bool, from, to int) {
+	n := here.n
+	place := func(i int, end bool) (offset int) {
 		var err error
 		if end {
-			at, err = r.end(n.Content[i])
+			offset, err = r.end(n.Content[i])
 		} else {
-			at, err = r.start(n.Content[i])
+			offset, err = r.start(n.Content[i])
 		}
 		if err != nil {
 			r.reject(n.Content[i], "%v", err)
 		}
-		return at
+		return offset
 	}
 	refused := len(r.rejections)
 	var begin, end int
@@ -373,13 +373,13 @@ func (r *Rewriter) cut(at place, flow bool, from, to int) {
 		}
 	}
 	if len(r.rejections) == refused {
-		r.change(begin, end, "", at.own)
+		r.change(begin, end, "", here.own)
 	}
 }
 
 // remove takes a field out of a mapping.
-func (r *Rewriter) remove(of place, name string) {
-	n := of.n
+func (r *Rewriter) remove(parent place, name string) {
+	n := parent.n
 	i := 0
 	for n.Content[i].Value != name {
 		i += 2
@@ -396,17 +396,17 @@ func (r *Rewriter) remove(of place, name string) {
 			r.reject(n.Content[2], "%v", err)
 			return
 		}
-	case of.flow:
+	case parent.flow:
 		start = strings.LastIndexByte(r.text[:start], ',')
 	default:
 		start, end = r.lineStart(start), min(r.lineEnd(end)+1, len(r.text))
 	}
-	r.change(start, end, "", of.own)
+	r.change(start, end, "", parent.own)
 }
 
 // replace writes a value in place of another.
-func (r *Rewriter) replace(at place, value any) {
-	n := at.n
+func (r *Rewriter) replace(here place, value any) {
+	n := here.n
 	start, err := r.start(n)
 	end, err2 := r.end(n)
 	if err != nil || err2 != nil {
@@ -414,8 +414,8 @@ func (r *Rewriter) replace(at place, value any) {
 		return
 	}
 	name := ""
-	if at.name != nil {
-		name = at.name.Value
+	if here.name != nil {
+		name = here.name.Value
 	}
 	if value = r.stable(name, value); r.usePresent {
 		if _, gone := value.(syntax.Absent); !gone {
@@ -426,7 +426,7 @@ func (r *Rewriter) replace(at place, value any) {
 	if n.Kind == yaml.ScalarNode {
 		style = n.Style &^ yaml.TaggedStyle
 	}
-	if at.flow {
+	if here.flow {
 		if r.text[start:end] != "" && r.text[start] == '!' && strings.HasPrefix(r.text[end:], " ") && strings.ContainsRune(",]}", rune((r.text + "}")[end+1])) {
 			end++ // the space that a mark needs behind it
 		}
@@ -434,19 +434,19 @@ func (r *Rewriter) replace(at place, value any) {
 		if start == end {
 			text = " " + text
 		}
-		r.change(start, end, r.spaced(text, end), at.own)
+		r.change(start, end, r.spaced(text, end), here.own)
 		return
 	}
 	keep := ""
 	if _, list := value.([]any); list && n.Tag == syntax.TagUnordered {
 		keep = syntax.TagUnordered + " "
 	}
-	if at.name == nil {
-		r.change(start, end, keep+r.written(value, r.column(start)-2, 0, true, style), at.own)
+	if here.name == nil {
+		r.change(start, end, keep+r.written(value, r.column(start)-2, 0, true, style), here.own)
 		return
 	}
-	key, err := r.start(at.name)
-	colon, err2 := r.end(at.name)
+	key, err := r.start(here.name)
+	colon, err2 := r.end(here.name)
 	if err != nil || err2 != nil {
 		r.reject(n, "%v", errUnclear)
 		return
@@ -463,7 +463,7 @@ func (r *Rewriter) replace(at place, value any) {
 			text = " " + text
 		}
 	}
-	r.change(start, end, text, at.own)
+	r.change(start, end, text, here.own)
 }
 
 // written returns the text of a value that stands outside of braces. A short one gets braces of its

@@ -47,18 +47,18 @@ func Rewrite(ctx context.Context, reader syntax.Reader, with player.Player, scen
 		if left[s.File] {
 			continue
 		}
-		of := keyOf(s)
-		of.of = ""
-		for _, step := range u.rewritten[of] {
+		key := keyOf(s)
+		key.row = ""
+		for _, step := range u.rewritten[key] {
 			said = append(said, fmt.Sprintf("%s: %s: %s", s.File, s.Name, step))
 		}
-		delete(u.rewritten, of)
+		delete(u.rewritten, key)
 	}
 	return said, err
 }
 
 // scenarioKey identifies a scenario while its file changes.
-type scenarioKey struct{ file, name, of string }
+type scenarioKey struct{ file, name, row string }
 
 func keyOf(s *syntax.Scenario) scenarioKey { return scenarioKey{s.File, s.Name, s.Case} }
 
@@ -99,7 +99,7 @@ type updater struct {
 
 // read reads the files of the scenarios, and returns the scenarios as they stand there now.
 func (u *updater) read(scenarios []*syntax.Scenario) ([]*syntax.Scenario, error) {
-	var all []*syntax.Scenario
+	var loaded []*syntax.Scenario
 	for _, s := range scenarios {
 		f := u.files[s.File]
 		if f == nil {
@@ -114,10 +114,10 @@ func (u *updater) read(scenarios []*syntax.Scenario) ([]*syntax.Scenario, error)
 			u.files[s.File] = f
 		}
 		if now := f.scenarios[keyOf(s)]; now != nil {
-			all = append(all, now)
+			loaded = append(loaded, now)
 		}
 	}
-	return all, nil
+	return loaded, nil
 }
 
 // maxTries is how often a step is rewritten: to what the cluster has answered, and if it answers
@@ -132,7 +132,7 @@ func (u *updater) round(scenarios []*syntax.Scenario) []*syntax.Scenario {
 	u.with.PlayAll(u.ctx, scenarios, func(r player.Result) {
 		key := keyOf(r.Scenario)
 		u.results[key] = r
-		key.of = ""
+		key.row = ""
 		playedOf[key]++
 		if r.Failure != nil && r.Failure.Mismatch != nil {
 			failed[key] = append(failed[key], r)
@@ -142,7 +142,7 @@ func (u *updater) round(scenarios []*syntax.Scenario) []*syntax.Scenario {
 	again := map[scenarioKey]bool{}
 	for _, s := range scenarios {
 		key := keyOf(s)
-		key.of = ""
+		key.row = ""
 		if results := failed[key]; results != nil && !again[key] {
 			delete(failed, key)
 			made := u.rewrite(results, playedOf[key])
@@ -159,7 +159,7 @@ func (u *updater) round(scenarios []*syntax.Scenario) []*syntax.Scenario {
 	var next []*syntax.Scenario
 	for _, s := range scenarios {
 		key := keyOf(s)
-		key.of = ""
+		key.row = ""
 		if now := u.files[s.File].scenarios[keyOf(s)]; again[key] && now != nil {
 			next = append(next, now)
 		}
@@ -170,9 +170,9 @@ func (u *updater) round(scenarios []*syntax.Scenario) []*syntax.Scenario {
 // giveUp gives the scenarios of a file up.
 func (u *updater) giveUp(path string, again map[scenarioKey]bool, why string) {
 	for key, result := range u.results {
-		of := key
-		of.of = ""
-		if key.file == path && again[of] && result.Failure != nil {
+		whole := key
+		whole.row = ""
+		if key.file == path && again[whole] && result.Failure != nil {
 			refuseRewrite(result.Failure, why)
 		}
 	}
@@ -202,11 +202,11 @@ func (u *updater) rewrite(results []player.Result, played int) []change {
 	case u.tries[tried] == maxTries:
 		return refuse("the answer is different in each run")
 	}
-	var all []change
+	var changes []change
 	var shared [][]change
 	for _, r := range results {
 		j := r.Failure.Mismatch
-		rewriting := &Rewriter{source: newSource(u.files[r.Scenario.File].text), of: r.Scenario, step: j.Step, answers: j.Answers, usePresent: u.usePresent || u.tries[tried] > 1}
+		rewriting := &Rewriter{source: newSource(u.files[r.Scenario.File].text), scenario: r.Scenario, step: j.Step, answers: j.Answers, usePresent: u.usePresent || u.tries[tried] > 1}
 		rewriting.rewrite(j.Got)
 		if len(rewriting.rejections) > 0 {
 			refuseRewrite(r.Failure, strings.Join(rewriting.rejections, "; "))
@@ -214,7 +214,7 @@ func (u *updater) rewrite(results []player.Result, played int) []change {
 		}
 		var others []change
 		for i, c := range rewriting.changes {
-			if all = append(all, c); !rewriting.inCase[i] {
+			if changes = append(changes, c); !rewriting.inCase[i] {
 				others = append(others, c)
 			}
 		}
@@ -226,15 +226,15 @@ func (u *updater) rewrite(results []player.Result, played int) []change {
 			return refuse("cases with different answers share the expectation; use a parameter (!from case.NAME) for the answer of each")
 		}
 	}
-	if len(all) == 0 {
+	if len(changes) == 0 {
 		return refuse("the step does not contain it")
 	}
 	u.tries[tried]++
 	if u.tries[tried] == 1 {
-		of := scenarioKey{first.Scenario.File, first.Scenario.Name, ""}
-		u.rewritten[of] = append(u.rewritten[of], first.Failure.Step)
+		key := scenarioKey{first.Scenario.File, first.Scenario.Name, ""}
+		u.rewritten[key] = append(u.rewritten[key], first.Failure.Step)
 	}
-	return all
+	return changes
 }
 
 // refuseRewrite records why an expectation is not rewritten.

@@ -19,11 +19,11 @@ func updatedFile(t *testing.T, text string) (after string, failures []string) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	all, err := syntax.Load(path)
+	loaded, err := syntax.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Update(t.Context(), syntax.Reader{}, player.Player{}, all, func(r player.Result) {
+	_, err = Update(t.Context(), syntax.Reader{}, player.Player{}, loaded, func(r player.Result) {
 		if r.Failure != nil {
 			failures = append(failures, r.Failure.Meanwhile)
 		}
@@ -144,12 +144,12 @@ func TestUpdateLeavesAFileThatHasChangedMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all, err := syntax.Load(folder)
+	loaded, err := syntax.Load(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const mine = "# mine\n"
-	rewritten, err := Update(t.Context(), syntax.Reader{}, player.Player{}, all, func(player.Result) {
+	rewritten, err := Update(t.Context(), syntax.Reader{}, player.Player{}, loaded, func(player.Result) {
 		if err := os.WriteFile(first, []byte(mine), 0o600); err != nil {
 			t.Error(err)
 		}

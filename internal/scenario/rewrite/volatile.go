@@ -25,12 +25,12 @@ func (r *Rewriter) isVolatile(name string, value any) bool {
 	case syntax.Absent:
 		return false
 	case string:
-		at, err := time.Parse(time.RFC3339Nano, v)
+		parsed, err := time.Parse(time.RFC3339Nano, v)
 		const day = 24 * time.Hour
 		if r.InTable && age.MatchString(v) {
 			return true
 		}
-		if err == nil && (time.Since(at).Abs() < day || at.Sub(bubbleStart).Abs() < day) {
+		if err == nil && (time.Since(parsed).Abs() < day || parsed.Sub(bubbleStart).Abs() < day) {
 			return true
 		}
 	}

@@ -41,16 +41,16 @@ type change struct {
 func (s *source) with(changes []change) []byte {
 	slices.SortStableFunc(changes, func(a, b change) int { return a.from - b.from })
 	var b bytes.Buffer
-	at := 0
+	offset := 0
 	for i, c := range changes {
-		if c.from < at || i > 0 && c == changes[i-1] {
+		if c.from < offset || i > 0 && c == changes[i-1] {
 			continue
 		}
-		b.WriteString(s.text[at:c.from])
+		b.WriteString(s.text[offset:c.from])
 		b.WriteString(c.text)
-		at = c.to
+		offset = c.to
 	}
-	b.WriteString(s.text[at:])
+	b.WriteString(s.text[offset:])
 	return b.Bytes()
 }
 
@@ -62,49 +62,49 @@ func (s *source) start(n *yaml.Node) (int, error) {
 	if n.Line < 1 || n.Line > len(s.lines) {
 		return 0, errUnclear
 	}
-	at := s.lines[n.Line-1]
+	offset := s.lines[n.Line-1]
 	for range n.Column - 1 {
-		_, size := utf8.DecodeRuneInString(s.text[at:])
-		if at += size; size == 0 {
+		_, size := utf8.DecodeRuneInString(s.text[offset:])
+		if offset += size; size == 0 {
 			return 0, errUnclear
 		}
 	}
-	return at, nil
+	return offset, nil
 }
 
 // lineEnd is where the line of a place ends, without its break.
-func (s *source) lineEnd(at int) int {
-	if i := strings.IndexByte(s.text[at:], '\n'); i >= 0 {
-		return at + i
+func (s *source) lineEnd(offset int) int {
+	if i := strings.IndexByte(s.text[offset:], '\n'); i >= 0 {
+		return offset + i
 	}
 	return len(s.text)
 }
 
 // lineStart is where the line of a place begins.
-func (s *source) lineStart(at int) int { return strings.LastIndexByte(s.text[:at], '\n') + 1 }
+func (s *source) lineStart(offset int) int { return strings.LastIndexByte(s.text[:offset], '\n') + 1 }
 
 // tagged finds the tag that a node begins with.
 var tagged = regexp.MustCompile(`^![^\s,\[\]{}]*`)
 
 // end is where a node ends.
 func (s *source) end(n *yaml.Node) (int, error) {
-	at, err := s.start(n)
+	offset, err := s.start(n)
 	if err != nil || n.Anchor != "" || n.Kind == yaml.AliasNode {
 		return 0, errUnclear
 	}
-	if tag := tagged.FindString(s.text[at:]); tag != "" {
-		at += len(tag)
-		if n.Kind == yaml.ScalarNode && n.Value == "" && !strings.HasPrefix(strings.TrimLeft(s.text[at:], " "), `""`) {
-			return at, nil
+	if tag := tagged.FindString(s.text[offset:]); tag != "" {
+		offset += len(tag)
+		if n.Kind == yaml.ScalarNode && n.Value == "" && !strings.HasPrefix(strings.TrimLeft(s.text[offset:], " "), `""`) {
+			return offset, nil
 		}
 		if n.Kind == yaml.ScalarNode || n.Style&yaml.FlowStyle != 0 {
-			at += len(s.text[at:]) - len(strings.TrimLeft(s.text[at:], " \t\r\n"))
+			offset += len(s.text[offset:]) - len(strings.TrimLeft(s.text[offset:], " \t\r\n"))
 		}
 	}
 	if n.Kind != yaml.ScalarNode {
-		return s.endOfCollection(n, at)
+		return s.endOfCollection(n, offset)
 	}
-	rest := s.text[at:]
+	rest := s.text[offset:]
 	switch {
 	case n.Style&yaml.DoubleQuotedStyle != 0:
 		for i := 1; i < len(rest); i++ {
@@ -112,44 +112,44 @@ func (s *source) end(n *yaml.Node) (int, error) {
 			case '\\':
 				i++
 			case '"':
-				return at + i + 1, nil
+				return offset + i + 1, nil
 			}
 		}
 	case n.Style&yaml.SingleQuotedStyle != 0:
 		for i := 1; i < len(rest); i++ {
 			if rest[i] == '\'' {
 				if !strings.HasPrefix(rest[i+1:], "'") {
-					return at + i + 1, nil
+					return offset + i + 1, nil
 				}
 				i++
 			}
 		}
 	case n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		return s.endOfBlock(at), nil
+		return s.endOfBlock(offset), nil
 	default:
-		return s.endOfPlain(n, at)
+		return s.endOfPlain(n, offset)
 	}
 	return 0, errUnclear
 }
 
 // endOfPlain is where a scalar without quotes ends. It may go over several lines.
-func (s *source) endOfPlain(n *yaml.Node, at int) (int, error) {
+func (s *source) endOfPlain(n *yaml.Node, offset int) (int, error) {
 	for i, word := range strings.Fields(n.Value) {
 		if i > 0 {
-			at += len(s.text[at:]) - len(strings.TrimLeft(s.text[at:], " \t\r\n"))
+			offset += len(s.text[offset:]) - len(strings.TrimLeft(s.text[offset:], " \t\r\n"))
 		}
-		if !strings.HasPrefix(s.text[at:], word) {
+		if !strings.HasPrefix(s.text[offset:], word) {
 			return 0, errUnclear
 		}
-		at += len(word)
+		offset += len(word)
 	}
-	return at, nil
+	return offset, nil
 }
 
 // endOfBlock is where a literal or folded scalar ends whose header is at a place: at the end of
 // its last line that is not empty.
-func (s *source) endOfBlock(at int) int {
-	end := s.lineEnd(at)
+func (s *source) endOfBlock(offset int) int {
+	end := s.lineEnd(offset)
 	least := 0
 	for next := end + 1; next < len(s.text); {
 		line := s.text[next:s.lineEnd(next)]
@@ -170,28 +170,28 @@ func (s *source) endOfBlock(at int) int {
 }
 
 // endOfCollection is where a mapping or a list ends, which begins at a place after its tag.
-func (s *source) endOfCollection(n *yaml.Node, at int) (int, error) {
+func (s *source) endOfCollection(n *yaml.Node, offset int) (int, error) {
 	// A single pair may stand in a list without braces: [a: b].
-	flow := n.Style&yaml.FlowStyle != 0 && at < len(s.text) && strings.ContainsRune("{[", rune(s.text[at]))
+	flow := n.Style&yaml.FlowStyle != 0 && offset < len(s.text) && strings.ContainsRune("{[", rune(s.text[offset]))
 	if len(n.Content) > 0 {
 		var err error
-		if at, err = s.end(n.Content[len(n.Content)-1]); err != nil {
+		if offset, err = s.end(n.Content[len(n.Content)-1]); err != nil {
 			return 0, err
 		}
 	} else if flow {
-		at++ // the opening bracket
+		offset++ // the opening bracket
 	}
 	if !flow {
-		return at, nil
+		return offset, nil
 	}
-	for at < len(s.text) {
-		switch c := s.text[at]; {
+	for offset < len(s.text) {
+		switch c := s.text[offset]; {
 		case c == '}' || c == ']':
-			return at + 1, nil
+			return offset + 1, nil
 		case c == '#':
-			at = s.lineEnd(at)
+			offset = s.lineEnd(offset)
 		case strings.ContainsRune(" \t\r\n,", rune(c)):
-			at++
+			offset++
 		default:
 			return 0, errUnclear
 		}
@@ -200,7 +200,9 @@ func (s *source) endOfCollection(n *yaml.Node, at int) (int, error) {
 }
 
 // column is how far a place is from the beginning of its line.
-func (s *source) column(at int) int { return utf8.RuneCountInString(s.text[s.lineStart(at):at]) }
+func (s *source) column(offset int) int {
+	return utf8.RuneCountInString(s.text[s.lineStart(offset):offset])
+}
 
 // MaxFlow is how wide a line may become by a mapping or a list in braces. Wider ones are written
 // in lines of their own.

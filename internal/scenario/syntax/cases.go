@@ -30,7 +30,7 @@ type parameters struct {
 
 // cases reads the table of cases.
 func (p *parser) cases(n *yaml.Node) []*Scenario {
-	var all []*Scenario
+	var scenarios []*Scenario
 	lines := map[string]int{}
 	began := len(p.mistakes)
 	p.parameters[CaseName] = []*parameters{} // also for a table with mistakes
@@ -56,17 +56,17 @@ func (p *parser) cases(n *yaml.Node) []*Scenario {
 			p.mistake(item, "duplicate case name %q, first on line %d", name, line)
 			continue
 		}
-		at := p.at(item)
-		lines[name] = at.Line
-		all = append(all, &Scenario{Position: at, Case: name, Params: values, Row: item})
+		position := p.position(item)
+		lines[name] = position.Line
+		scenarios = append(scenarios, &Scenario{Position: position, Case: name, Params: values, Row: item})
 		p.parameters[CaseName] = append(p.parameters[CaseName], &parameters{
 			owner: fmt.Sprintf("the case %q", name), values: values, used: map[string]bool{"name": true}, nodes: []*yaml.Node{item},
 		})
 	}
-	if len(all) == 0 && len(p.mistakes) == began {
+	if len(scenarios) == 0 && len(p.mistakes) == began {
 		p.mistake(n, "cases must not be empty; remove it from a scenario that is played once")
 	}
-	return all
+	return scenarios
 }
 
 // reportUnused reports the parameters of cases that nothing refers to.

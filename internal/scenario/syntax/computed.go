@@ -25,7 +25,7 @@ func (p *parser) computed(n *yaml.Node, variables []string) any {
 	if program == nil {
 		return nil
 	}
-	return Computed{p.at(n), n.Value, program}
+	return Computed{p.position(n), n.Value, program}
 }
 
 // ToJSON converts a value of CEL to JSON: bytes become base64, and times and durations

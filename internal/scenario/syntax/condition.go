@@ -22,7 +22,7 @@ type Condition struct {
 }
 
 func (p *parser) conditions(n *yaml.Node) []Condition {
-	var all []Condition
+	var conditions []Condition
 	items := p.items(n, "that")
 	if p.resolveNode(n).Kind == yaml.SequenceNode && len(items) == 0 {
 		p.mistake(n, "this expectation can never fail: the list \"that\" is empty; remove it, or add a condition")
@@ -30,11 +30,11 @@ func (p *parser) conditions(n *yaml.Node) []Condition {
 	for _, item := range items {
 		if text := p.text(item); text != "" {
 			if c, ok := p.condition(p.resolveNode(item), text); ok {
-				all = append(all, c)
+				conditions = append(conditions, c)
 			}
 		}
 	}
-	return all
+	return conditions
 }
 
 func (p *parser) condition(n *yaml.Node, text string) (Condition, bool) {
@@ -55,7 +55,7 @@ func (p *parser) condition(n *yaml.Node, text string) (Condition, bool) {
 		p.mistake(n, "%s can never fail: %s", text, why)
 		return Condition{}, false
 	}
-	return Condition{p.at(n), text, checked.NativeRep(), program}, true
+	return Condition{p.position(n), text, checked.NativeRep(), program}, true
 }
 
 // PathOf returns the source of e, if e is a field or an item of an answer.

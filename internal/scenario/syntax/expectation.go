@@ -106,21 +106,21 @@ func (p *parser) statusCondition(n *yaml.Node, text string) *StatusCondition {
 	if conditionType == "" || !slices.Contains(conditionStatuses, status) {
 		p.mistake(n, "condition takes TYPE or TYPE=STATUS, where STATUS is %s, and not %q", strings.Join(conditionStatuses, ", "), text)
 	}
-	return &StatusCondition{p.at(n), conditionType, status}
+	return &StatusCondition{p.position(n), conditionType, status}
 }
 
 // conditionStatuses are the statuses that a condition can have.
 var conditionStatuses = []string{"True", "False", "Unknown"}
 
 // list reads a list, which may contain marks.
-func (p *parser) list(n *yaml.Node, what, of string) any {
+func (p *parser) list(n *yaml.Node, what, element string) any {
 	before := len(p.mistakes)
 	tree := p.tree(n, expectationMarks)
 	switch tree.(type) {
 	case []any, Unordered, From, Computed:
 	default:
 		if len(p.mistakes) == before {
-			p.mistake(n, "%s takes a list %s", what, of)
+			p.mistake(n, "%s takes a list %s", what, element)
 		}
 	}
 	return tree

@@ -74,7 +74,7 @@ func (p *parser) compile(n *yaml.Node, text string, variables []string, options 
 					message += p.missing(m[1], variables)
 				}
 			}
-			p.mistakeAt(inside(p.at(n), n, text, e.Location.Line(), e.Location.Column()), "not CEL: %s: %s", text, message)
+			p.mistakeAt(inside(p.position(n), n, text, e.Location.Line(), e.Location.Column()), "not CEL: %s: %s", text, message)
 		}
 		return nil, nil
 	}
@@ -120,18 +120,18 @@ func (p *parser) missing(name string, defined []string) string {
 
 // inside returns the position of a character of an expression in the file. For a text of
 // several lines, or a folded one, it returns the position of the text.
-func inside(at Position, n *yaml.Node, text string, line, column int) Position {
+func inside(outer Position, n *yaml.Node, text string, line, column int) Position {
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 || strings.Contains(text, "\n") || line != 1 || column < 0 {
-		return at
+		return outer
 	}
 	if strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!") {
-		at.Column += len(n.Tag) + 1
+		outer.Column += len(n.Tag) + 1
 	}
 	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
-		at.Column++
+		outer.Column++
 	}
-	at.Column += column
-	return at
+	outer.Column += column
+	return outer
 }
 
 // mentions reports whether an expression uses one of the variables.

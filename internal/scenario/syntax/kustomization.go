@@ -14,7 +14,7 @@ import (
 const notBuilt = "the setup has a kustomization: give scenarios.Run the option scenarios.WithKustomize(kustomize.Build), with package github.com/fakecluster/fakecluster/kustomize"
 
 // kustomization reads the objects of a kustomization, in the order that installing needs.
-func (p *parser) kustomization(n *yaml.Node) (all []manifest) {
+func (p *parser) kustomization(n *yaml.Node) (built []manifest) {
 	var folder string
 	p.fields(n, "a kustomization", map[string]func(*yaml.Node){"kustomize": func(n *yaml.Node) { folder = p.text(n) }})
 	if folder == "" {
@@ -42,11 +42,11 @@ func (p *parser) kustomization(n *yaml.Node) (all []manifest) {
 		}
 		for _, root := range inner.Documents(text) {
 			m := inner.manifest(root)
-			m.pos = p.at(n)
-			all = append(all, m)
+			m.pos = p.position(n)
+			built = append(built, m)
 		}
 	}
 	p.mistakes = append(p.mistakes, inner.mistakes...)
-	slices.SortStableFunc(all, func(a, b manifest) int { return installStep(a) - installStep(b) })
-	return all
+	slices.SortStableFunc(built, func(a, b manifest) int { return installStep(a) - installStep(b) })
+	return built
 }

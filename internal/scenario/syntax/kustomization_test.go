@@ -36,12 +36,12 @@ func TestASetupMayHaveAKustomization(t *testing.T) {
 			&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "n"}}},
 		}, nil
 	}
-	all, err := Reader{Kustomize: build}.Load("s.yaml")
+	loaded, err := Reader{Kustomize: build}.Load("s.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var kinds []any
-	for _, step := range all[0].Setup {
+	for _, step := range loaded[0].Setup {
 		kinds = append(kinds, step.Argument["kind"])
 		if at := step.Pos.String(); at != "s.yaml:3" {
 			t.Errorf("the step is at %s", at)

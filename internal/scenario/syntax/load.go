@@ -53,9 +53,9 @@ func (r Reader) Load(patterns ...string) ([]*Scenario, error) {
 	}
 	reportUnusedFiles(files)
 
-	var all []*Scenario
+	var read []*Scenario
 	for _, f := range files {
-		all = append(all, f.Scenarios...)
+		read = append(read, f.Scenarios...)
 		mistakes = append(mistakes, f.mistakes...)
 	}
 	for _, pattern := range patterns {
@@ -69,7 +69,7 @@ func (r Reader) Load(patterns ...string) ([]*Scenario, error) {
 	if err := errors.Join(withoutRepetition(mistakes)...); err != nil {
 		return nil, err
 	}
-	return all, nil
+	return read, nil
 }
 
 // File is a YAML file and what is in it.

@@ -104,9 +104,9 @@ func TestLoad(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			all, err := Load(test.patterns...)
+			loaded, err := Load(test.patterns...)
 			var got, mistakes []string
-			for _, s := range all {
+			for _, s := range loaded {
 				got = append(got, s.Position.String())
 			}
 			if err != nil {

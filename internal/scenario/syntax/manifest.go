@@ -21,7 +21,7 @@ func (p *parser) manifestsOf(n *yaml.Node) []manifest {
 		return []manifest{p.manifest(n)}
 	}
 	var name string
-	var all []manifest
+	var read []manifest
 	p.fields(n, "a manifest's file", map[string]func(*yaml.Node){
 		"file": func(n *yaml.Node) { name = p.text(n) },
 		"set":  func(*yaml.Node) {},
@@ -43,25 +43,25 @@ func (p *parser) manifestsOf(n *yaml.Node) []manifest {
 	}
 	before := len(p.mistakes)
 	for _, file := range files {
-		all = append(all, p.manifestsOfFile(n, file, file != name)...)
+		read = append(read, p.manifestsOfFile(n, file, file != name)...)
 	}
-	if len(all) == 0 && len(p.mistakes) == before {
+	if len(read) == 0 && len(p.mistakes) == before {
 		p.mistake(n, "%s does not contain a manifest", name)
 	}
 	if len(files) != 1 || files[0] != name {
-		slices.SortStableFunc(all, func(a, b manifest) int { return installStep(a) - installStep(b) })
+		slices.SortStableFunc(read, func(a, b manifest) int { return installStep(a) - installStep(b) })
 	}
 	if changes := field(n, "set"); changes != nil {
-		for _, m := range all {
+		for _, m := range read {
 			p.set(changes, m.object)
 		}
 	}
-	return all
+	return read
 }
 
 // manifestsOfFile reads the manifests of one file. In a file of a folder, documents without apiVersion and
 // kind are skipped: a folder also has files for other programs.
-func (p *parser) manifestsOfFile(n *yaml.Node, name string, ofFolder bool) (all []manifest) {
+func (p *parser) manifestsOfFile(n *yaml.Node, name string, ofFolder bool) (read []manifest) {
 	p.manifests = append(p.manifests, name)
 	data, err := regularfile.Read(name)
 	if err != nil {
@@ -73,10 +73,10 @@ func (p *parser) manifestsOfFile(n *yaml.Node, name string, ofFolder bool) (all 
 		if ofFolder && field(root, "apiVersion") == nil && field(root, "kind") == nil {
 			continue
 		}
-		all = append(all, inner.manifest(root))
+		read = append(read, inner.manifest(root))
 	}
 	p.mistakes = append(p.mistakes, inner.mistakes...)
-	return all
+	return read
 }
 
 // installStep returns the step in which a manifest of a folder is created.
@@ -159,7 +159,7 @@ func (p *parser) manifest(n *yaml.Node) manifest {
 			p.mistake(n, "a manifest needs %s%s", name, meantField(object))
 		}
 	}
-	return manifest{p.at(n), object}
+	return manifest{p.position(n), object}
 }
 
 // meantField returns a hint about a misspelt field among those that identify a manifest.

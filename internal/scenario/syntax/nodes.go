@@ -66,15 +66,15 @@ func (p *parser) subject() string {
 // notText reports a value that is not a string, or is empty.
 func (p *parser) notText(n *yaml.Node) {
 	n = ResolveAlias(n)
-	switch of := p.subject(); {
+	switch subject := p.subject(); {
 	case n.Kind == yaml.MappingNode:
-		p.mistake(n, "%s must be a string, not a mapping", of)
+		p.mistake(n, "%s must be a string, not a mapping", subject)
 	case n.Kind == yaml.SequenceNode:
-		p.mistake(n, "%s must be a string, not a list", of)
+		p.mistake(n, "%s must be a string, not a list", subject)
 	case n.Value == "" || n.ShortTag() == "!!null":
-		p.mistake(n, "%s must not be empty", of)
+		p.mistake(n, "%s must not be empty", subject)
 	default:
-		p.mistake(n, "%s must be a string: put %s in quotes", of, n.Value)
+		p.mistake(n, "%s must be a string: put %s in quotes", subject, n.Value)
 	}
 }
 

@@ -86,12 +86,12 @@ func nodeIn(n *yaml.Node, key string) *yaml.Node {
 }
 
 // placed returns a copy of a node of another file, for messages at a place in this one.
-func placed(n, at *yaml.Node) *yaml.Node {
+func placed(n, place *yaml.Node) *yaml.Node {
 	c := *n
-	c.Line, c.Column = at.Line, at.Column
+	c.Line, c.Column = place.Line, place.Column
 	c.Content = make([]*yaml.Node, len(n.Content))
 	for i, inner := range n.Content {
-		c.Content[i] = placed(ResolveAlias(inner), at)
+		c.Content[i] = placed(ResolveAlias(inner), place)
 	}
 	return &c
 }

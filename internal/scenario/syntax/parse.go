@@ -57,14 +57,14 @@ func NewParser(path string) *parser {
 	return &parser{file: path, parameters: map[string][]*parameters{}, environments: map[string]*cel.Env{}}
 }
 
-func (p *parser) at(n *yaml.Node) Position { return Position{p.file, n.Line, n.Column} }
+func (p *parser) position(n *yaml.Node) Position { return Position{p.file, n.Line, n.Column} }
 
 func (p *parser) mistake(n *yaml.Node, format string, args ...any) {
-	p.mistakeAt(p.at(n), format, args...)
+	p.mistakeAt(p.position(n), format, args...)
 }
 
-func (p *parser) mistakeAt(at Position, format string, args ...any) {
-	p.mistakes = append(p.mistakes, fmt.Errorf("%s: %w", at.exactly(), fmt.Errorf(format, args...)))
+func (p *parser) mistakeAt(position Position, format string, args ...any) {
+	p.mistakes = append(p.mistakes, fmt.Errorf("%s: %w", position.exactly(), fmt.Errorf(format, args...)))
 }
 
 // yamlMessage matches an error of the YAML library, with its line.
@@ -83,15 +83,15 @@ func (p *parser) Documents(data []byte) []*yaml.Node {
 			return roots
 		}
 		if err != nil {
-			at, text := Position{File: p.file, Line: 1}, err.Error()
+			position, text := Position{File: p.file, Line: 1}, err.Error()
 			if m := yamlMessage.FindStringSubmatch(text); m != nil {
 				text = m[2]
 				if line, err := strconv.Atoi(m[1]); err == nil {
-					at.Line = line
+					position.Line = line
 				}
 			}
-			at, text = clarifyYAMLError(at, text, string(data))
-			p.mistakes = append(p.mistakes, fmt.Errorf("%s: not YAML: %s", at.exactly(), text))
+			position, text = clarifyYAMLError(position, text, string(data))
+			p.mistakes = append(p.mistakes, fmt.Errorf("%s: not YAML: %s", position.exactly(), text))
 			return roots
 		}
 		if root := document.Content[0]; root.ShortTag() != "!!null" {
@@ -104,28 +104,28 @@ func (p *parser) Documents(data []byte) []*yaml.Node {
 var unknownAnchor = regexp.MustCompile(`^unknown anchor '([^']+)' referenced$`)
 
 // clarifyYAMLError returns a clearer message and a more exact position for common errors of the YAML library.
-func clarifyYAMLError(at Position, message, text string) (Position, string) {
+func clarifyYAMLError(position Position, message, text string) (Position, string) {
 	lines := strings.Split(text, "\n")
 	if message == tagTooClose {
-		return at, message + " after a tag (inside of braces that is: {status: !absent })"
+		return position, message + " after a tag (inside of braces that is: {status: !absent })"
 	}
 	if m := unknownAnchor.FindStringSubmatch(message); m != nil {
 		alias := regexp.MustCompile(`(?:^|[\s\[{,:])(\*` + regexp.QuoteMeta(m[1]) + `)(?:$|[\s\]},:])`)
 		for i, line := range lines {
 			if found := alias.FindStringSubmatchIndex(line); found != nil {
-				at.Line, at.Column = i+1, utf8.RuneCountInString(line[:found[2]])+1
-				return at, fmt.Sprintf("unknown alias *%s: no value before it has the anchor &%s", m[1], m[1])
+				position.Line, position.Column = i+1, utf8.RuneCountInString(line[:found[2]])+1
+				return position, fmt.Sprintf("unknown alias *%s: no value before it has the anchor &%s", m[1], m[1])
 			}
 		}
 	}
-	if line := at.Line - 1; line < len(lines) {
+	if line := position.Line - 1; line < len(lines) {
 		before, _, tab := strings.Cut(lines[line], "\t")
 		if tab && strings.Trim(before, " -") == "" {
-			at.Column = len(before) + 1
-			return at, "a tab cannot indent: use spaces"
+			position.Column = len(before) + 1
+			return position, "a tab cannot indent: use spaces"
 		}
 	}
-	return at, message
+	return position, message
 }
 
 // Parse reads the text of a file. It reports mistakes by the method Err of the result.
@@ -136,13 +136,13 @@ func (r Reader) Parse(path string, data []byte) *File {
 	if roots := p.Documents(data); slices.ContainsFunc(roots, isScenario) {
 		lines := map[string]int{}
 		for _, root := range roots {
-			all := p.scenario(root)
-			name := all[0].Name
+			scenarios := p.scenario(root)
+			name := scenarios[0].Name
 			if line, twice := lines[name]; twice && name != "" {
 				p.mistake(root, "duplicate scenario name %q, first on line %d", name, line)
 			}
 			lines[name] = root.Line
-			f.Scenarios = append(f.Scenarios, all...)
+			f.Scenarios = append(f.Scenarios, scenarios...)
 		}
 	}
 	f.mistakes, f.manifests = p.mistakes, p.manifests
@@ -164,7 +164,7 @@ func isScenario(root *yaml.Node) bool {
 
 // scenario reads a document. It returns one scenario, or one for each of its cases.
 func (p *parser) scenario(root *yaml.Node) []*Scenario {
-	s := &Scenario{Position: p.at(root)}
+	s := &Scenario{Position: p.position(root)}
 	p.answers, p.parameters, p.caseUses, p.row, p.dependsOnCase = nil, map[string][]*parameters{}, 0, 0, false
 	before := len(p.mistakes)
 	var cases []*Scenario
@@ -202,9 +202,9 @@ func (p *parser) scenario(root *yaml.Node) []*Scenario {
 	}
 	s.Cases.Count = len(cases)
 	for i, c := range cases {
-		at, name, params, row := c.Position, c.Case, c.Params, c.Row
+		position, name, params, row := c.Position, c.Case, c.Params, c.Row
 		*c = *each[min(i, len(each)-1)]
-		c.Position, c.Case, c.Params, c.Row = at, name, params, row
+		c.Position, c.Case, c.Params, c.Row = position, name, params, row
 	}
 	return cases
 }
@@ -268,11 +268,11 @@ func (p *parser) workloads(n *yaml.Node) *workloadconfig.Config {
 
 // names reads a list of strings. An empty list is not nil.
 func (p *parser) names(n *yaml.Node, what string) []string {
-	all := []string{}
+	names := []string{}
 	for _, item := range p.items(n, what) {
-		all = append(all, p.text(item))
+		names = append(names, p.text(item))
 	}
-	return all
+	return names
 }
 
 // controllers reads the names of controllers that act within a write.
@@ -293,7 +293,7 @@ func (p *parser) plugins(n *yaml.Node, what string) []string {
 
 // namesOf reads a list of names, all of which must be allowed ones. otherwise returns what the mistake says about a name that
 // resembles none of them; nil: nothing.
-func (p *parser) namesOf(n *yaml.Node, what, of string, allowed []string, otherwise func(name string) string) []string {
+func (p *parser) namesOf(n *yaml.Node, what, element string, allowed []string, otherwise func(name string) string) []string {
 	names := p.names(n, what)
 	for i, name := range names {
 		if name == "" || slices.Contains(allowed, name) {
@@ -303,7 +303,7 @@ func (p *parser) namesOf(n *yaml.Node, what, of string, allowed []string, otherw
 		if suggestion == "" && otherwise != nil {
 			suggestion = otherwise(name)
 		}
-		p.mistake(ResolveAlias(n).Content[i], "unknown %s %q (allowed: %s)%s", of, name, strings.Join(allowed, ", "), suggestion)
+		p.mistake(ResolveAlias(n).Content[i], "unknown %s %q (allowed: %s)%s", element, name, strings.Join(allowed, ", "), suggestion)
 	}
 	return names
 }
@@ -311,7 +311,7 @@ func (p *parser) namesOf(n *yaml.Node, what, of string, allowed []string, otherw
 // setup reads the items of a setup: manifests, which are created, shared setups, and steps. It
 // counts those that are the same for all cases of the table.
 func (p *parser) setup(n *yaml.Node, t *Cases) []Step {
-	var all []Step
+	var steps []Step
 	before := p.caseUses
 	items := p.items(n, "setup")
 	same := p.caseUses == before
@@ -320,29 +320,29 @@ func (p *parser) setup(n *yaml.Node, t *Cases) []Step {
 		before := p.caseUses
 		switch {
 		case field(item, "use") != nil && field(item, "kind") == nil:
-			all = append(all, p.use(item)...)
+			steps = append(steps, p.use(item)...)
 		case field(item, "kustomize") != nil && field(item, "kind") == nil:
-			all = append(all, p.creates(p.kustomization(item))...)
+			steps = append(steps, p.creates(p.kustomization(item))...)
 		case isStep(item):
-			all = append(all, p.step(item))
+			steps = append(steps, p.step(item))
 		default:
-			all = append(all, p.creates(p.manifestsOf(item))...)
+			steps = append(steps, p.creates(p.manifestsOf(item))...)
 		}
 		// A fork does not have the faults of its origin.
-		injects := len(all) > 0 && all[len(all)-1].Verb != nil && all[len(all)-1].Verb.Name == "fault"
+		injects := len(steps) > 0 && steps[len(steps)-1].Verb != nil && steps[len(steps)-1].Verb.Name == "fault"
 		if same = same && p.caseUses == before && !injects; same && t != nil {
-			t.SharedSetup = len(all)
+			t.SharedSetup = len(steps)
 		}
 	}
-	return all
+	return steps
 }
 
 // creates returns the steps that create objects.
-func (p *parser) creates(manifests []manifest) (all []Step) {
+func (p *parser) creates(manifests []manifest) (steps []Step) {
 	for _, m := range manifests {
-		all = append(all, Step{Pos: m.pos, Verb: verbNamed("create"), Scope: p.scope, Request: Request{Argument: m.object}})
+		steps = append(steps, Step{Pos: m.pos, Verb: verbNamed("create"), Scope: p.scope, Request: Request{Argument: m.object}})
 	}
-	return all
+	return steps
 }
 
 // isStep reports whether an item of a setup is a step. A manifest has a kind, or names a file.
@@ -363,17 +363,17 @@ func (p *parser) noteLaterNames(steps []*yaml.Node) {
 }
 
 func (p *parser) steps(n *yaml.Node) []Step {
-	var all []Step
+	var steps []Step
 	items := p.items(n, "steps")
 	p.noteLaterNames(items)
 	for _, item := range items {
-		all = append(all, p.step(item))
+		steps = append(steps, p.step(item))
 	}
-	return all
+	return steps
 }
 
 func (p *parser) step(n *yaml.Node) Step {
-	s := Step{Pos: p.at(n), Node: n, Scope: p.scope}
+	s := Step{Pos: p.position(n), Node: n, Scope: p.scope}
 	readers := p.expectations(&s.Expectation)
 	readers["name"] = func(n *yaml.Node) { s.Name = p.text(n) }
 	given := map[*RequestField]*yaml.Node{}

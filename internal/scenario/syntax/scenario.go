@@ -47,15 +47,15 @@ func (s *Scenario) All() []Step { return append(slices.Clone(s.Setup), s.Steps..
 
 // Groups returns the groups of the definitions and APIServices that the scenario creates.
 func (s *Scenario) Groups() []string {
-	var all []string
+	var names []string
 	for _, step := range s.All() {
 		spec, _ := step.Argument["spec"].(map[string]any)
 		kind := step.Argument["kind"]
-		if group, ok := spec["group"].(string); ok && (kind == "CustomResourceDefinition" || kind == "APIService") && !slices.Contains(all, group) {
-			all = append(all, group)
+		if group, ok := spec["group"].(string); ok && (kind == "CustomResourceDefinition" || kind == "APIService") && !slices.Contains(names, group) {
+			names = append(names, group)
 		}
 	}
-	return all
+	return names
 }
 
 // Cases is what the cases of one scenario have in common.

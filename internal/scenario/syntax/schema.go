@@ -138,13 +138,13 @@ func Schema() []byte {
 
 // orParameter allows a parameter of the case in place of a mapping or a list. An editor that does not support
 // its tag sees a string.
-func orParameter(of jsonSchema) {
-	if t, ok := of["type"].(string); ok && (t == "object" || t == "array") {
-		of["type"] = []string{t, "string"}
+func orParameter(schema jsonSchema) {
+	if t, ok := schema["type"].(string); ok && (t == "object" || t == "array") {
+		schema["type"] = []string{t, "string"}
 	}
-	if ref, ok := of["$ref"]; ok {
-		delete(of, "$ref")
-		of["anyOf"] = []jsonSchema{{"$ref": ref}, {"type": "string"}}
+	if ref, ok := schema["$ref"]; ok {
+		delete(schema, "$ref")
+		schema["anyOf"] = []jsonSchema{{"$ref": ref}, {"type": "string"}}
 	}
 }
 
@@ -156,20 +156,20 @@ func object(fields []fieldDoc) jsonSchema {
 	return jsonSchema{"type": "object", "additionalProperties": false, "properties": properties}
 }
 
-func names(all []string) jsonSchema {
+func names(allowed []string) jsonSchema {
 	properties := jsonSchema{}
-	for _, name := range all {
+	for _, name := range allowed {
 		properties[name] = jsonSchema{}
 	}
 	return properties
 }
 
 func value(notation, doc string) jsonSchema {
-	of := schemaOfNotation(notation)
+	schema := schemaOfNotation(notation)
 	if doc != "" {
-		of["description"] = doc
+		schema["description"] = doc
 	}
-	return of
+	return schema
 }
 
 // braces finds the mappings in a notation.
@@ -241,15 +241,15 @@ func schemaOfNotation(notation string) jsonSchema {
 	case "{fieldManager, force, ...}":
 		return jsonSchema{"type": "object", "additionalProperties": false, "properties": names(QueryOptions)}
 	}
-	all := braces.FindAllStringSubmatch(notation, -1)
-	if len(all) == 0 { // json, merge or strategic
+	matches := braces.FindAllStringSubmatch(notation, -1)
+	if len(matches) == 0 { // json, merge or strategic
 		return jsonSchema{"enum": strings.Split(strings.ReplaceAll(notation, " or ", ", "), ", ")}
 	}
-	var of []string
-	for _, m := range all {
-		of = append(of, strings.Split(m[1], ", ")...)
+	var options []string
+	for _, m := range matches {
+		options = append(options, strings.Split(m[1], ", ")...)
 	}
-	return jsonSchema{"type": "object", "additionalProperties": false, "properties": names(of)}
+	return jsonSchema{"type": "object", "additionalProperties": false, "properties": names(options)}
 }
 
 // StepDoc documents one kind of step.

@@ -101,10 +101,10 @@ func (p *parser) use(n *yaml.Node) []Step {
 		owner: fmt.Sprintf("the shared setup %s", name), values: with, used: map[string]bool{},
 		nodes: []*yaml.Node{withNode, field(roots[0], "parameters")}, parser: p,
 	}}
-	var all []Step
+	var steps []Step
 	inner.fields(roots[0], "a shared setup", map[string]func(*yaml.Node){
 		"parameters": func(*yaml.Node) {},
-		"setup":      func(n *yaml.Node) { all = inner.setup(n, nil) },
+		"setup":      func(n *yaml.Node) { steps = inner.setup(n, nil) },
 	})
-	return all
+	return steps
 }

@@ -210,5 +210,5 @@ func (p *parser) from(n *yaml.Node, marks []string) any {
 	case !slices.Contains(p.answers, path[0]):
 		p.mistake(n, "no earlier answer is named %q (as: %s)%s", path[0], path[0], p.missing(path[0], p.answers))
 	}
-	return From{Pos: p.at(n), Answer: path[0], Path: path[1:]}
+	return From{Pos: p.position(n), Answer: path[0], Path: path[1:]}
 }

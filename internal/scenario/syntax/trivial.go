@@ -112,8 +112,8 @@ func (p *parser) alwaysTrue(checked *cel.Ast, variables []string) string {
 }
 
 // unparsed is a part of an expression as text.
-func unparsed(of *cel.Ast, e ast.Expr) string {
-	text, err := cel.ExprToString(e, of.NativeRep().SourceInfo())
+func unparsed(whole *cel.Ast, e ast.Expr) string {
+	text, err := cel.ExprToString(e, whole.NativeRep().SourceInfo())
 	if err != nil {
 		return fmt.Sprint(e.ID()) // like nothing else
 	}

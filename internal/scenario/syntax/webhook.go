@@ -42,7 +42,7 @@ const DefaultPort = 443
 // webhooks reads the webhooks of a scenario. Its setup and its steps can refer to each by
 // its name, as to an answer.
 func (p *parser) webhooks(n *yaml.Node) []Webhook {
-	var all []Webhook
+	var webhooks []Webhook
 	for _, item := range p.items(n, "webhooks") {
 		w := Webhook{At: Service{Port: DefaultPort}}
 		readers := p.replyFields(&w.Reply)
@@ -56,7 +56,7 @@ func (p *parser) webhooks(n *yaml.Node) []Webhook {
 		if w.Name == "" || w.At.Namespace == "" || w.At.Name == "" {
 			p.mistake(item, "a webhook needs name and service: {namespace, name}")
 		}
-		for _, other := range all {
+		for _, other := range webhooks {
 			if other.At == w.At && other.Path == w.Path {
 				p.mistake(item, "the webhook %s has the same service, port and path", other.Name)
 			}
@@ -66,9 +66,9 @@ func (p *parser) webhooks(n *yaml.Node) []Webhook {
 		}
 		p.checkReply(item, w.Reply)
 		p.nameAnswer(item, w.Name)
-		all = append(all, w)
+		webhooks = append(webhooks, w)
 	}
-	return all
+	return webhooks
 }
 
 func (p *parser) service(n *yaml.Node, w *Webhook) {

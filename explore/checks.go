@@ -137,8 +137,10 @@ var troubled = regexp.MustCompile(`(?i)fail|error|invalid|degraded|reject|forbid
 func (p *playing) refusal() (text string, times int) {
 	refused, last := map[string]int{}, map[string]time.Time{}
 	existing := map[string]bool{}
+	var lastWrite time.Time
 	for _, r := range p.run.cluster.Requests() {
 		if r.Revisions > 0 && !uncounted(r.Resource) {
+			lastWrite = r.Time
 			for line := range existing {
 				delete(refused, line)
 			}
@@ -149,8 +151,8 @@ func (p *playing) refusal() (text string, times int) {
 			continue
 		}
 		// Many operators create an object whenever they look at it. They are not stuck, because they do not do it again and again
-		// when all else is at rest.
-		if exists && r.Time.Before(p.out.times[len(p.out.times)-1]) {
+		// when all else is at rest. Right after a write, they have looked because of that.
+		if exists && (r.Time.Before(p.out.times[len(p.out.times)-1]) || !r.Time.After(lastWrite)) {
 			continue
 		}
 		line := requestLine(r, "")

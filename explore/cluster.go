@@ -47,11 +47,12 @@ type run struct {
 	// delivering ends when released is closed; nil: without a hold.
 	released   chan struct{}
 	delivering sync.WaitGroup
-	probes     bool  // reads are repeated, as of the past
-	all        bool  // reads without a resourceVersion may be stale
-	stacks     bool  // the line of code that sends each write is kept
-	pace       *pace // of the requests; nil: no limit
-	realTime   bool  // it is not in a bubble
+	probes     bool       // reads are repeated, as of the past
+	all        bool       // reads without a resourceVersion may be stale
+	stacks     bool       // the line of code that sends each write is kept
+	pace       *pace      // of the requests; nil: no limit
+	user       *meanwhile // nil: the user does nothing while the operator works
+	realTime   bool       // it is not in a bubble
 
 	earlier int // requests of controllers in the clusters that this one goes on from
 

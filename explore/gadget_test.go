@@ -39,6 +39,8 @@ type gadgetOperator struct {
 	image, prefix string
 	// ask is called for each reconcile; nil: nothing is called.
 	ask func(name string) error
+	// before is called for each reconcile with the Gadget of the cache, and may end it; nil: nothing is called.
+	before func(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) (skip bool, err error)
 }
 
 func (o gadgetOperator) subject() explore.Subject {
@@ -111,6 +113,11 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 		}
 	}
 	gadget := obj.(*unstructured.Unstructured).DeepCopy()
+	if o.before != nil {
+		if skip, err := o.before(ctx, client, gadget); skip || err != nil {
+			return err
+		}
+	}
 	configMaps := client.Resource(configMapR).Namespace("default")
 	count, _, _ := unstructured.NestedInt64(gadget.Object, "spec", "count")
 	text, _, _ := unstructured.NestedString(gadget.Object, "spec", "text")

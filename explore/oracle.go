@@ -12,7 +12,7 @@ const (
 	// PathIndependent: the objects depend on what the custom resource is now, and not on what it was before.
 	PathIndependent Oracle = "path-independent"
 	// Recovers: the objects are the same after a crash, a broken connection, a late event, a lost or changed object,
-	// pods that failed for a while, or a Secret that came late.
+	// pods that failed for a while, a Secret that came late, or a user who acts while the operator works.
 	Recovers Oracle = "recovers"
 	// TruthfulStatus: the status is about the present generation, and reports an error that goes on.
 	TruthfulStatus Oracle = "truthful-status"

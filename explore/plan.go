@@ -36,6 +36,9 @@ type around struct {
 	owned   []string          // objects of the operator
 	edits   []generate.Step   // of these objects, to values that the operator itself gives them
 	changes []generate.Change // that the server accepts
+	// effective are the changes of which the operator has done something, and writes those of the operator after a create.
+	effective []generate.Change
+	writes    schedule
 }
 
 // plan runs all trials, in a fixed order: the corpus, the life of each seed, each change, each fault, and then random sequences until
@@ -53,6 +56,9 @@ func (e *operatorExploration) plan() error {
 	for _, a := range all {
 		e.changes(a)
 		e.disturbances(a)
+	}
+	for _, a := range all {
+		e.users(a)
 	}
 	for _, a := range all {
 		e.faults(a)
@@ -134,6 +140,9 @@ func (e *operatorExploration) changes(a *around) {
 		case out.rejected == "":
 			a.changes = append(a.changes, c)
 			a.learnEdits(out)
+			if a.hasEffect(out) {
+				a.effective = append(a.effective, c)
+			}
 		case len(out.checkpoints) > 1:
 			others = append(others, slices.Concat([]generate.Step{create}, c.Steps, []generate.Step{remove}))
 			a.changes = append(a.changes, generate.Change{Steps: c.Steps})
@@ -164,6 +173,12 @@ func (a *around) learnEdits(out *outcome) {
 			}
 		}
 	}
+}
+
+// hasEffect reports whether other objects than the custom resource have changed after the second step.
+func (a *around) hasEffect(out *outcome) bool {
+	return len(out.checkpoints) > 1 && slices.ContainsFunc(state.Differences(out.checkpoints[0].state, out.checkpoints[1].state, nil),
+		func(d state.Difference) bool { return d.Object != a.seed.name })
 }
 
 // disturbances runs the edits of the operator's objects.
@@ -212,6 +227,11 @@ func (e *operatorExploration) faults(a *around) {
 // sequence returns a random trial.
 func (a *around) sequence(random *rand.Rand) trial {
 	t := trial{seed: a.seed, steps: []generate.Step{create}}
+	if random.IntN(8) == 0 && len(a.writes) > 0 && len(a.changes) > 0 {
+		t.fault = schedule{a.writes[random.IntN(len(a.writes))]}
+		t.steps = append(t.steps, rushed(a.changes[random.IntN(len(a.changes))].Steps)...)
+		return t
+	}
 	exists := true
 	gone := map[string]bool{}
 	for range 2 + random.IntN(4) {

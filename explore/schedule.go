@@ -65,6 +65,8 @@ func (p point) explain() string {
 		return fmt.Sprintf("%s stops right after the %s, and is started again", of.controller, what)
 	case crashBefore:
 		return fmt.Sprintf("%s stops right before the %s, and is started again", of.controller, what)
+	case userBefore:
+		return fmt.Sprintf("the user takes the steps (at once) right before the %s by %s", what, of.controller)
 	case cutAfter:
 		return fmt.Sprintf("the connection breaks after the %s by %s has been made", what, of.controller)
 	case cutBefore:
@@ -109,7 +111,7 @@ func parse(text, test string) (schedule, error) {
 		if len(fields) == 0 {
 			continue
 		}
-		p, err := parsePoint(fields)
+		p, err := parsePoint(fields, effects)
 		if err != nil {
 			return nil, fmt.Errorf("the part %q of the schedule: %w", strings.TrimSpace(part), err)
 		}
@@ -118,7 +120,7 @@ func parse(text, test string) (schedule, error) {
 	return s, nil
 }
 
-func parsePoint(fields []string) (p point, err error) {
+func parsePoint(fields, effects []string) (p point, err error) {
 	p.effect = fields[0]
 	want := 6
 	switch {

@@ -58,6 +58,12 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	seen, strike, _ := run.observe(t.requestOf(info), sent)
 	req.Header.Set("User-Agent", seen.userAgent)
+	return run.user.around(ctx, seen.occurrence, func() (*http.Response, error) { return t.send(req, info, seen, strike) })
+}
+
+// send sends a request, with the fault that strikes it.
+func (t *transport) send(req *http.Request, info *apirequest.RequestInfo, seen *sentRequest, strike point) (*http.Response, error) {
+	run := t.instance.of.run
 	fault := faults.Fault{UserAgent: seen.userAgent, Subresource: faults.AnySubresource, Times: 1, Optional: true}
 	switch strike.effect {
 	case crashBefore:

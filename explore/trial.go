@@ -94,7 +94,7 @@ func (e *operatorExploration) parseTrial(text string) (trial, error) {
 			if len(fields) == 0 {
 				continue
 			}
-			p, err := parsePoint(fields)
+			p, err := parsePoint(fields, append(slices.Clone(effects), userBefore))
 			if err != nil {
 				return tr, fmt.Errorf("the part %q: %w", strings.TrimSpace(part), err)
 			}
@@ -180,7 +180,9 @@ type playing struct {
 // playToEnd runs a trial in a bubble of its own, or in real time.
 func (e *operatorExploration) playToEnd(tr trial, out *outcome) {
 	for _, p := range tr.fault {
-		out.run.points[occurrence{p.request, p.nth}] = p
+		if p.effect != userBefore {
+			out.run.points[occurrence{p.request, p.nth}] = p
+		}
 	}
 	place := e.inBubble
 	if e.subject.RealTime > 0 {
@@ -231,6 +233,9 @@ func (p *playing) play() {
 		time.Sleep(lateBegin)
 	}
 	p.out.began = time.Now()
+	if p.run.user = p.newMeanwhile(); p.run.user != nil {
+		defer p.run.user.end()
+	}
 	p.startOperator()
 	if !p.settle(-1) {
 		return
@@ -245,12 +250,16 @@ func (p *playing) play() {
 		before := p.operatorRevisions()
 		p.out.times = append(p.out.times, time.Now())
 		if why := p.take(s); why != "" {
-			p.out.rejected = fmt.Sprintf("%s: %s", s, why)
+			if len(p.out.problems) == 0 { // otherwise they may be the reason
+				p.out.rejected = fmt.Sprintf("%s: %s", s, why)
+			}
 			return
 		}
 		if i+1 < len(p.steps) && p.steps[i+1].Rush {
+			p.awaitWrite(i)
 			continue
 		}
+		p.resume()
 		quiet := p.settle(i)
 		if s.Verb == generate.Restart && !s.Rush && quiet {
 			p.checkStart(before)

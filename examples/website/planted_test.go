@@ -2,6 +2,7 @@ package website_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -153,6 +154,35 @@ var bugs = []bug{
 		metav1.SetMetaDataLabel(&service.ObjectMeta, "example.com/host", site.Spec.Host)
 		return p.Patch(ctx, service, client.MergeFrom(before))
 	}},
+	{name: "the host is registered before the finalizer is stored", oracle: explore.Recovers, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
+		if !site.DeletionTimestamp.IsZero() || controllerutil.ContainsFinalizer(site, website.Finalizer) {
+			return false, nil
+		}
+		return false, p.Registry.Register(ctx, site.Spec.Host, "pending", string(site.UID))
+	}},
+	{name: "a ConfigMap without owner is made before the finalizer is stored", oracle: explore.CleansUp, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
+		notes := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: site.Namespace, Name: site.Name + "-notes"}}
+		if !site.DeletionTimestamp.IsZero() {
+			return false, client.IgnoreNotFound(p.Delete(ctx, notes))
+		}
+		if controllerutil.ContainsFinalizer(site, website.Finalizer) {
+			return false, nil
+		}
+		return false, client.IgnoreAlreadyExists(p.Create(ctx, notes))
+	}},
+	{name: "a stale patch overwrites the spec", oracle: explore.Recovers, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
+		if site.Annotations["example.com/seen"] != "" {
+			return false, nil
+		}
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{"example.com/seen": "true"}}, "spec": site.Spec})
+		return true, errors.Join(err, client.IgnoreNotFound(p.Patch(ctx, site, client.RawPatch(types.MergePatchType, patch))))
+	}},
+	{name: "the finalizer needs the Service", oracle: explore.CleansUp, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
+		if site.DeletionTimestamp.IsZero() {
+			return false, nil
+		}
+		return false, p.reader.Get(ctx, client.ObjectKeyFromObject(site), &corev1.Service{})
+	}},
 	{name: "a Secret that comes late is not noticed", oracle: explore.Recovers, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: site.Namespace, Name: "credentials"}}
 		err := p.reader.Get(ctx, client.ObjectKeyFromObject(secret), secret)
@@ -236,7 +266,7 @@ func (w statusWriter) Update(ctx context.Context, obj client.Object, options ...
 // subject is the operator with the bug.
 func (b bug) subject() explore.Subject {
 	s := subject(image)
-	s.MaxFindings = 1
+	s.MaxFindings, s.Trials = 1, 300
 	for _, o := range explore.Oracles() {
 		if o.Oracle != b.oracle {
 			s.Without = append(s.Without, o.Oracle) // a mistake often breaks several promises

@@ -1,0 +1,186 @@
+package explore
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/fakecluster/fakecluster/explore/internal/generate"
+)
+
+// userBefore is the effect of a point at which the user takes steps of the trial: those that follow the first step without a pause. It is for trials of
+// operators alone.
+const userBefore = "user-before"
+
+// meanwhile is what the user does right before a write of the operator. The write waits until that is done. Its answer waits until the operator's watches
+// have what the user and the write have changed, so that what the operator reads next does not depend on chance.
+type meanwhile struct {
+	write   occurrence
+	reached gate // the operator is about to send the write
+	done    gate // the steps of the user are taken
+	sent    gate // the write is sent, and answered
+	seen    gate // the operator may have the answer
+	awaited bool
+}
+
+// gate is something that happens once.
+type gate struct {
+	opened chan struct{}
+	once   *sync.Once
+}
+
+func newGate() gate { return gate{make(chan struct{}), &sync.Once{}} }
+
+func (g gate) open() { g.once.Do(func() { close(g.opened) }) }
+
+// pass returns when the gate is open, or with the error of ctx.
+func (g gate) pass(ctx context.Context) error {
+	select {
+	case <-g.opened:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// newMeanwhile returns what the user does in the trial while the operator works; nil: nothing. In a bubble, it must be called there.
+func (t trial) newMeanwhile() *meanwhile {
+	i := slices.IndexFunc(t.fault, func(p point) bool { return p.effect == userBefore })
+	if i < 0 || !slices.ContainsFunc(t.steps, func(s generate.Step) bool { return s.Rush }) {
+		return nil
+	}
+	return &meanwhile{write: occurrence{t.fault[i].request, t.fault[i].nth}, reached: newGate(), done: newGate(), sent: newGate(), seen: newGate()}
+}
+
+// around sends a request with a function. If it is the write, the user acts before.
+func (m *meanwhile) around(ctx context.Context, request occurrence, send func() (*http.Response, error)) (*http.Response, error) {
+	if m == nil || request != m.write {
+		return send()
+	}
+	m.reached.open()
+	if err := m.done.pass(ctx); err != nil {
+		return nil, err
+	}
+	resp, err := send()
+	m.sent.open()
+	_ = m.seen.pass(ctx)
+	return resp, err
+}
+
+// end lets the operator go on.
+func (m *meanwhile) end() {
+	m.done.open()
+	m.seen.open()
+}
+
+// awaitWrite returns when the operator is about to send the write before which the user takes the next steps, or has come to rest without it.
+func (p *playing) awaitWrite(step int) {
+	m := p.run.user
+	if m == nil || m.awaited {
+		return
+	}
+	m.awaited = true
+	for range quietRounds {
+		timer := time.NewTimer(p.pause(step))
+		select {
+		case <-m.reached.opened:
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		if p.subject.Workloads != nil || !p.runWorkloads() {
+			return
+		}
+	}
+}
+
+// resume lets the operator send the write, and go on when it has been told of all changes.
+func (p *playing) resume() {
+	m := p.run.user
+	if m == nil {
+		return
+	}
+	defer m.end()
+	select {
+	case <-m.reached.opened:
+	default:
+		return // the operator came to rest without the write
+	}
+	m.done.open()
+	if p.subject.RealTime == 0 && m.sent.pass(p.run.t.Context()) == nil {
+		synctest.Wait()
+	}
+}
+
+// usersChanges is how many changes a user makes at each write.
+const usersChanges = 2
+
+// users runs what a user does while the operator works: at each write of the operator, the user deletes the custom resource, or changes it. The
+// operator may also crash at the same write.
+func (e *operatorExploration) users(a *around) {
+	var changes []generate.Change
+	paths := map[string]bool{}
+	for _, c := range slices.Concat(a.effective, a.changes) {
+		if path := c.Steps[0].Path; len(changes) < usersChanges && !paths[path] {
+			paths[path] = true
+			changes = append(changes, c)
+		}
+	}
+	bases := [][]generate.Step{{create}}
+	for _, c := range changes[:min(1, len(changes))] {
+		bases = append(bases, slices.Concat([]generate.Step{create}, c.Steps))
+	}
+	var removed, changed []trial
+	for i, steps := range bases {
+		if e.over() {
+			return
+		}
+		for _, write := range e.writesOf(trial{seed: a.seed, steps: steps}) {
+			if i == 0 {
+				a.writes = append(a.writes, write)
+			}
+			crash := write
+			crash.effect = crashBefore
+			gone := slices.Concat(steps, []generate.Step{rush(remove), create})
+			removed = append(removed, trial{seed: a.seed, steps: gone, fault: schedule{write}}, trial{seed: a.seed, steps: gone, fault: schedule{write, crash}})
+			for _, c := range changes[i:] {
+				changed = append(changed, trial{seed: a.seed, steps: slices.Concat(steps, rushed(c.Steps)), fault: schedule{write}})
+			}
+		}
+	}
+	e.runAll(slices.Concat(removed, changed))
+}
+
+// rushed returns steps that follow without a pause.
+func rushed(steps []generate.Step) []generate.Step {
+	steps = slices.Clone(steps)
+	for i := range steps {
+		steps[i].Rush = true
+	}
+	return steps
+}
+
+// writesOf returns the writes of the operator after the last step of a trial, as points before which the user does something.
+func (e *operatorExploration) writesOf(tr trial) (writes schedule) {
+	out := e.runAll([]trial{tr})[0]
+	if out.rejected != "" || out.run == nil || len(out.times) != len(tr.steps) {
+		return nil
+	}
+	sent := map[occurrence]time.Time{}
+	for _, s := range out.run.seen {
+		sent[s.occurrence] = s.at
+	}
+	points, _ := (&exploration{}).pointsOf(out.run)
+	for _, p := range points {
+		resource, _, _ := strings.Cut(p.request.resource, ".")
+		if p.effect == crashBefore && !uncounted(resource) && !sent[occurrence{p.request, p.nth}].Before(out.times[len(out.times)-1]) {
+			p.effect = userBefore
+			writes = append(writes, p)
+		}
+	}
+	return writes
+}

@@ -113,6 +113,7 @@ func (p *playing) checkGeneration(u *unstructured.Unstructured) {
 	if !p.seed.status {
 		return // each write of the status makes a new generation
 	}
+	p.noteGeneration(u)
 	about := func(path string, of any) {
 		if n, ok := of.(int64); ok && n != 0 && n != u.GetGeneration() {
 			p.report(problem{oracle: TruthfulStatus, key: "generation " + path, step: p.step,

@@ -52,6 +52,7 @@ type results struct {
 	keys     map[string]bool // of findings, and of the differences that come with them
 	doubtful map[string]bool // keys of problems that did not show again
 	mask     state.Mask
+	wholes   map[*seed]*whole
 	began    time.Time
 	reported time.Time // when the progress was reported last
 	over     bool
@@ -74,6 +75,7 @@ func (e *operatorExploration) explore() (Found, error) {
 	e.references.all = map[string]*reference{}
 	e.results.access = map[inspect.AccessRequest]bool{}
 	e.results.keys, e.results.doubtful, e.results.mask, e.results.began = map[string]bool{}, map[string]bool{}, state.Mask{}, time.Now()
+	e.results.wholes = map[*seed]*whole{}
 	e.results.reported, e.results.found.Left = e.results.began, e.left
 	defer collectLess()()
 	if err := e.rest(); err != nil {
@@ -104,6 +106,9 @@ func (e *operatorExploration) explore() (Found, error) {
 		if rejected := e.replay(tr); rejected != "" {
 			return e.results.found, fmt.Errorf("the trial to replay is not possible any more: %s", rejected)
 		}
+		if e.next == nil {
+			e.checkWhole()
+		}
 		return e.results.found, nil
 	}
 	if e.next != nil {
@@ -115,6 +120,7 @@ func (e *operatorExploration) explore() (Found, error) {
 		return e.results.found, err
 	}
 	e.noteStuck()
+	e.checkWhole()
 	return e.results.found, e.checkRules()
 }
 
@@ -301,6 +307,7 @@ func (e *operatorExploration) count(tr trial, out *outcome) bool {
 		return false
 	}
 	e.results.found.Trials++
+	e.results.wholeOf(tr.seed).addTrial(tr, out)
 	for _, c := range out.checkpoints {
 		if c.desired == nil || !c.quiet {
 			continue

@@ -34,6 +34,7 @@ type gadgetOperator struct {
 	endsAtZero       bool // returns an error from Run if a count is 0
 	panicsWithoutAll bool // panics without a mode
 	deletesOthers    bool // deletes a ConfigMap that is not its own
+	hidesGeneration  bool // sets no observedGeneration
 
 	// image is that of a Deployment beside the ConfigMaps, and prefix that of the names of the ConfigMaps. They are no mistakes.
 	image, prefix string
@@ -173,6 +174,9 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 		}
 	}
 	status := map[string]any{"observedGeneration": gadget.GetGeneration(), "made": count}
+	if o.hidesGeneration {
+		delete(status, "observedGeneration")
+	}
 	if o.reportsAlways {
 		was, _, _ := unstructured.NestedInt64(gadget.Object, "status", "made")
 		status["made"] = was%1000 + 1

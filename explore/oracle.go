@@ -14,7 +14,7 @@ const (
 	// Recovers: the objects are the same after a crash, a broken connection, a late event, a lost or changed object,
 	// pods that failed for a while, a Secret that came late, or a user who acts while the operator works.
 	Recovers Oracle = "recovers"
-	// TruthfulStatus: the status is about the present generation, and reports an error that goes on.
+	// TruthfulStatus: the status is about the present generation, names it if the schema has a field for it, and reports an error that goes on.
 	TruthfulStatus Oracle = "truthful-status"
 	// CleansUp: after a delete nothing is left, no finalizer is stuck, and nothing else was deleted.
 	CleansUp Oracle = "cleans-up"

@@ -36,6 +36,7 @@ type seed struct {
 	object   *unstructured.Unstructured
 	schema   *apiextensionsv1.JSONSchemaProps
 	status   bool // it has the subresource status
+	observes bool // its schema has status.observedGeneration
 	needs    []need
 }
 
@@ -274,7 +275,7 @@ func (e *operatorExploration) findSeeds() error {
 	}
 	for _, sample := range samples {
 		if d, v := definitionOf(definitions.Items, sample); d != nil {
-			s := &seed{object: sample, schema: v.Schema.OpenAPIV3Schema, status: v.Subresources != nil && v.Subresources.Status != nil,
+			s := &seed{object: sample, schema: v.Schema.OpenAPIV3Schema, observes: observes(v.Schema.OpenAPIV3Schema), status: v.Subresources != nil && v.Subresources.Status != nil,
 				resource: schema.GroupVersionResource{Group: d.Spec.Group, Version: v.Name, Resource: d.Spec.Names.Plural}}
 			if d.Spec.Scope == apiextensionsv1.NamespaceScoped && sample.GetNamespace() == "" {
 				sample.SetNamespace("default")

@@ -144,6 +144,9 @@ type outcome struct {
 	callers     map[string]string // lines of code, by user agent
 	run         *run
 
+	generation bool     // status.observedGeneration was set
+	without    *problem // that it was not; nil: it was, or the operator has not written the status
+
 	began time.Time   // when the operator was started
 	times []time.Time // of the steps that were taken
 }

@@ -1,9 +1,12 @@
 package website_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +43,10 @@ type bug struct {
 	client func(client.Client) client.Client
 	// unwatched is a controller that does not watch its children.
 	unwatched bool
+	// definition changes the text of the CustomResourceDefinition; nil: it is that of the operator.
+	definition func(text string) string
+	// trials is how many trials there are; 0: 300.
+	trials int
 	// restricted runs the operator under its role. The other mistakes need other rights, which hides nothing.
 	restricted bool
 }
@@ -183,6 +190,9 @@ var bugs = []bug{
 		}
 		return false, p.reader.Get(ctx, client.ObjectKeyFromObject(site), &corev1.Service{})
 	}},
+	{name: "the schema has observedGeneration, and the operator never sets it", oracle: explore.TruthfulStatus, trials: 30, definition: func(text string) string {
+		return strings.Replace(text, "              address:\n", "              observedGeneration: {format: int64, type: integer}\n              address:\n", 1)
+	}},
 	{name: "a Secret that comes late is not noticed", oracle: explore.Recovers, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: site.Namespace, Name: "credentials"}}
 		err := p.reader.Get(ctx, client.ObjectKeyFromObject(secret), secret)
@@ -264,9 +274,12 @@ func (w statusWriter) Update(ctx context.Context, obj client.Object, options ...
 }
 
 // subject is the operator with the bug.
-func (b bug) subject() explore.Subject {
+func (b bug) subject(t *testing.T) explore.Subject {
 	s := subject(image)
-	s.MaxFindings, s.Trials = 1, 300
+	s.MaxFindings, s.Trials = 1, cmp.Or(b.trials, 300)
+	if b.definition != nil {
+		s.Install = []string{changedDefinition(t, b.definition), "config/rbac"}
+	}
 	for _, o := range explore.Oracles() {
 		if o.Oracle != b.oracle {
 			s.Without = append(s.Without, o.Oracle) // a mistake often breaks several promises
@@ -296,6 +309,23 @@ func (b bug) subject() explore.Subject {
 	return s
 }
 
+// changedDefinition returns the path of the definition of Websites with another text.
+func changedDefinition(t *testing.T, change func(string) string) string {
+	before, err := os.ReadFile("config/crd/example.com_websites.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := change(string(before))
+	if text == string(before) {
+		t.Fatal("the definition is not changed")
+	}
+	path := filepath.Join(t.TempDir(), "websites.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // TestExplorationFindsPlantedBugs plants mistakes into the operator. Each is found, by the oracle that it is for. With
 // -short, one mistake is planted for each oracle.
 func TestExplorationFindsPlantedBugs(t *testing.T) {
@@ -306,7 +336,7 @@ func TestExplorationFindsPlantedBugs(t *testing.T) {
 		}
 		planted[b.oracle] = true
 		t.Run(b.name, func(t *testing.T) {
-			found, err := explore.FindOperator(t, b.subject())
+			found, err := explore.FindOperator(t, b.subject(t))
 			if err != nil {
 				t.Fatal(err)
 			}

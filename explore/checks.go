@@ -380,15 +380,18 @@ func (p *playing) operatorRequests() (all []inspect.Request) {
 }
 
 // line is a request of the operator on one line, with the line of code that sends it.
-func (p *playing) line(r inspect.Request) string {
+func (p *playing) line(r inspect.Request) string { return requestLine(r, p.codeOf(r.UserAgent)) }
+
+// codeOf returns the line of code that sends the request with a user agent; empty: it is not known.
+func (p *playing) codeOf(userAgent string) string {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
 	for _, s := range p.run.seen {
-		if s.userAgent == r.UserAgent && s.callers != nil {
-			return requestLine(r, lineOf(s.callers))
+		if s.userAgent == userAgent && s.callers != nil {
+			return lineOf(s.callers)
 		}
 	}
-	return requestLine(r, "")
+	return ""
 }
 
 func requestLine(r inspect.Request, code string) string {

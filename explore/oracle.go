@@ -29,6 +29,8 @@ const (
 	NoLeak Oracle = "no-leak"
 	// CleanWrites: the server neither drops fields of a write nor warns about one.
 	CleanWrites Oracle = "clean-writes"
+	// QuietWrites: the operator does not write again and again what is there already.
+	QuietWrites Oracle = "quiet-writes"
 	// IdempotentStart: an operator that starts again when nothing has changed writes nothing.
 	IdempotentStart Oracle = "idempotent-start"
 	// Upgrades: after an upgrade all objects can be read and written, and are what the new version makes of them. See [Upgrade].
@@ -65,6 +67,7 @@ func Oracles() []OracleDoc {
 		{NoPanic, "panics or ends", false, false},
 		{NoLeak, "leaves goroutines behind", false, false},
 		{CleanWrites, "writes what the server drops or warns about", false, false},
+		{QuietWrites, "writes what is there already", false, false},
 		{IdempotentStart, "writes when it starts again", false, false},
 		{Upgrades, "does not survive an upgrade", false, true},
 		{Downgrades, "does not survive the way back from an upgrade", false, true},

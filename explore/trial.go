@@ -266,6 +266,7 @@ func (p *playing) play() {
 		quiet := p.settle(i)
 		if s.Verb == generate.Restart && !s.Rush && quiet {
 			p.checkStart(before)
+			p.checkQuietWrites()
 		}
 		p.check(quiet)
 		if !quiet || p.run.t.Failed() {

@@ -193,6 +193,9 @@ var bugs = []bug{
 	{name: "the schema has observedGeneration, and the operator never sets it", oracle: explore.TruthfulStatus, trials: 30, definition: func(text string) string {
 		return strings.Replace(text, "              address:\n", "              observedGeneration: {format: int64, type: integer}\n              address:\n", 1)
 	}},
+	{name: "the status is updated in each pass", oracle: explore.QuietWrites, after: func(ctx context.Context, p *planted, site *website.Website) error {
+		return client.IgnoreNotFound(p.Status().Update(ctx, site))
+	}},
 	{name: "a Secret that comes late is not noticed", oracle: explore.Recovers, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: site.Namespace, Name: "credentials"}}
 		err := p.reader.Get(ctx, client.ObjectKeyFromObject(secret), secret)

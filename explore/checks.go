@@ -41,6 +41,7 @@ func (p *playing) check(quiet bool) {
 		u := p.current()
 		if u != nil {
 			p.checkKept(u)
+			p.checkSpec(u)
 		}
 		switch refusal, times := p.refusal(); {
 		case u == nil:

@@ -94,7 +94,7 @@ func TestUsersActWhileTheOperatorWorks(t *testing.T) {
 		"the finalizer needs the ledger": {finalized(false, true), explore.CleansUp,
 			"create & delete | user-before operator create configmaps default/ 1; crash-before operator create configmaps default/ 1",
 			`is still there with the finalizers ["example.com/gadget"]`},
-		"the spec is overwritten": {overwriting(), explore.Recovers, "create & remove /spec/count | user-before operator patch gadgets.example.com default/a 1", "/spec/count"},
+		"the spec is overwritten": {overwriting(), explore.KeepsSpec, "create & remove /spec/count | user-before operator patch gadgets.example.com default/a 1", "/spec/count"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := tt.operator.subject()

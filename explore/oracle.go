@@ -29,6 +29,8 @@ const (
 	NoLeak Oracle = "no-leak"
 	// CleanWrites: the server neither drops fields of a write nor warns about one.
 	CleanWrites Oracle = "clean-writes"
+	// KeepsSpec: the operator does not change what the user has set in the custom resource.
+	KeepsSpec Oracle = "keeps-spec"
 	// QuietWrites: the operator does not write again and again what is there already.
 	QuietWrites Oracle = "quiet-writes"
 	// IdempotentStart: an operator that starts again when nothing has changed writes nothing.
@@ -67,6 +69,7 @@ func Oracles() []OracleDoc {
 		{NoPanic, "panics or ends", false, false},
 		{NoLeak, "leaves goroutines behind", false, false},
 		{CleanWrites, "writes what the server drops or warns about", false, false},
+		{KeepsSpec, "changes what the user has set", false, false},
 		{QuietWrites, "writes what is there already", false, false},
 		{IdempotentStart, "writes when it starts again", false, false},
 		{Upgrades, "does not survive an upgrade", false, true},

@@ -193,6 +193,19 @@ var bugs = []bug{
 	{name: "the schema has observedGeneration, and the operator never sets it", oracle: explore.TruthfulStatus, trials: 30, definition: func(text string) string {
 		return strings.Replace(text, "              address:\n", "              observedGeneration: {format: int64, type: integer}\n              address:\n", 1)
 	}},
+	{name: "more than two replicas are capped in the spec", oracle: explore.KeepsSpec, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
+		if site.Spec.Replicas <= 2 {
+			return false, nil
+		}
+		return true, p.Patch(ctx, site, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":2}}`)))
+	}},
+	{name: "the annotations of the user are replaced", oracle: explore.KeepsSpec, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
+		if len(site.Annotations) == 1 && site.Annotations["example.com/image"] == site.Spec.Image {
+			return false, nil
+		}
+		site.Annotations = map[string]string{"example.com/image": site.Spec.Image}
+		return true, client.IgnoreNotFound(p.Update(ctx, site))
+	}},
 	{name: "the status is updated in each pass", oracle: explore.QuietWrites, after: func(ctx context.Context, p *planted, site *website.Website) error {
 		return client.IgnoreNotFound(p.Status().Update(ctx, site))
 	}},

@@ -317,5 +317,6 @@ func (e *operatorExploration) count(tr trial, out *outcome) bool {
 			e.note(r.trial, r.out)
 		}
 	}
+	e.noteField(tr, out)
 	return true
 }

@@ -31,6 +31,8 @@ const (
 	CleanWrites Oracle = "clean-writes"
 	// KeepsSpec: the operator does not change what the user has set in the custom resource.
 	KeepsSpec Oracle = "keeps-spec"
+	// FieldsMatter: a field of the spec has an effect. Only fields with well-known names count, unless Subject.With has the oracle.
+	FieldsMatter Oracle = "fields-matter"
 	// QuietWrites: the operator does not write again and again what is there already.
 	QuietWrites Oracle = "quiet-writes"
 	// IdempotentStart: an operator that starts again when nothing has changed writes nothing.
@@ -70,6 +72,7 @@ func Oracles() []OracleDoc {
 		{NoLeak, "leaves goroutines behind", false, false},
 		{CleanWrites, "writes what the server drops or warns about", false, false},
 		{KeepsSpec, "changes what the user has set", false, false},
+		{FieldsMatter, "ignores a field of the spec", false, false},
 		{QuietWrites, "writes what is there already", false, false},
 		{IdempotentStart, "writes when it starts again", false, false},
 		{Upgrades, "does not survive an upgrade", false, true},

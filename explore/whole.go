@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,6 +12,7 @@ import (
 type whole struct {
 	generation bool     // status.observedGeneration was set
 	without    *witness // the first trial at whose end it was not, although the operator has written a status; nil: there is none
+	fields     map[string]*field
 }
 
 // witness is a trial that shows a problem.
@@ -23,7 +25,7 @@ type witness struct {
 // wholeOf returns what the trials of a seed show together.
 func (r *results) wholeOf(s *seed) *whole {
 	if r.wholes[s] == nil {
-		r.wholes[s] = &whole{}
+		r.wholes[s] = &whole{fields: map[string]*field{}}
 	}
 	return r.wholes[s]
 }
@@ -40,8 +42,19 @@ func (w *whole) addTrial(tr trial, out *outcome) {
 func (e *operatorExploration) checkWhole() {
 	for _, s := range e.seeds {
 		w := e.results.wholeOf(s)
-		if w.without != nil && !w.generation && !e.results.keys[w.without.problem.id()] {
-			e.report(w.without.trial, w.without.outcome, w.without.problem)
+		var found []*witness
+		if w.without != nil && !w.generation {
+			found = append(found, w.without)
+		}
+		// What the subject ignores may be the effect.
+		each := slices.Contains(e.subject.With, FieldsMatter)
+		if each || len(e.subject.Ignore) == 0 {
+			found = append(found, w.fieldsWithoutEffect(each)...)
+		}
+		for _, shown := range found {
+			if !e.results.keys[shown.problem.id()] {
+				e.report(shown.trial, shown.outcome, shown.problem)
+			}
 		}
 	}
 }

@@ -206,6 +206,9 @@ var bugs = []bug{
 		site.Annotations = map[string]string{"example.com/image": site.Spec.Image}
 		return true, client.IgnoreNotFound(p.Update(ctx, site))
 	}},
+	{name: "nobody looks at the service account", oracle: explore.FieldsMatter, trials: 60, definition: func(text string) string {
+		return strings.Replace(text, "              replicas:\n", "              serviceAccountName: {type: string}\n              replicas:\n", 1)
+	}},
 	{name: "the status is updated in each pass", oracle: explore.QuietWrites, after: func(ctx context.Context, p *planted, site *website.Website) error {
 		return client.IgnoreNotFound(p.Status().Update(ctx, site))
 	}},

@@ -1,0 +1,75 @@
+package explore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fakecluster/fakecluster/explore/internal/generate"
+	"github.com/fakecluster/fakecluster/explore/internal/state"
+)
+
+// field is what the trials show about a field of the spec.
+type field struct {
+	effect bool     // a trial that sets it differs from one that does not
+	unseen *witness // a trial that does not differ; nil: there is none
+	plain  bool     // it is one of plainFields, and the operator makes pods
+}
+
+// plainFields are fields of a spec that everybody takes for those of the pods and workloads that an operator makes. Other fields may be for what
+// happens later, or outside of the cluster.
+var plainFields = []string{"replicas", "image", "imagePullSecrets", "env", "args", "command", "nodeSelector", "tolerations", "serviceAccountName",
+	"priorityClassName", "schedulerName", "runtimeClassName", "hostNetwork", "terminationGracePeriodSeconds"}
+
+// noteField notes whether a trial that sets a field of the spec, and changes nothing else, has an effect. What leads at once to its states is compared,
+// because an operator that does not notice a change is another problem.
+func (e *operatorExploration) noteField(tr trial, out *outcome) {
+	if !e.subject.checks(FieldsMatter) || len(tr.fault) > 0 || len(tr.steps) < 2 || tr.steps[0].Verb != generate.Create || len(out.checkpoints) < 2 ||
+		len(tr.steps) > 2 && tr.steps[2].Rush {
+		return
+	}
+	s, before, after := tr.steps[1], out.checkpoints[0], out.checkpoints[1]
+	if s.Verb != generate.Set || s.Rush || !strings.HasPrefix(s.Path, "/spec/") || isZero(s.Value) || withoutEmpty(s.Value) == nil || after.desired == nil || before.desired == nil || !after.quiet || after.stuck != "" {
+		return
+	}
+	old, changed := e.reference(tr, before).state(), e.reference(tr, after).state()
+	if old == nil || changed == nil {
+		return
+	}
+	differences := state.Differences(old, changed, nil)
+	if len(differences) == 0 {
+		return // the value is the default
+	}
+	fields := e.results.wholeOf(tr.seed).fields
+	f := fields[s.Path]
+	if f == nil {
+		f = &field{plain: slices.Contains(plainFields, strings.TrimPrefix(s.Path, "/spec/")) && slices.ContainsFunc(before.owned, func(o state.Object) bool { return makesPods(o.Resource) })}
+		fields[s.Path] = f
+	}
+	if slices.ContainsFunc(differences, func(d state.Difference) bool {
+		return d.Object != tr.seed.name || !strings.HasPrefix(d.Path, "/spec")
+	}) {
+		f.effect = true
+		return
+	}
+	if f.unseen == nil {
+		f.unseen = &witness{tr, out, problem{oracle: FieldsMatter, key: tr.seed.resource.GroupResource().String() + " " + s.Path, step: 1,
+			what: fmt.Sprintf("no trial that sets %s has an effect: neither another object nor the status differs", s.Path)}}
+	}
+}
+
+// makesPods reports whether the objects of a resource have a template of pods, or are pods.
+func makesPods(resource string) bool {
+	return slices.Contains([]string{"deployments.apps", "statefulsets.apps", "daemonsets.apps", "replicasets.apps", "jobs.batch", "cronjobs.batch", "pods"}, resource)
+}
+
+// fieldsWithoutEffect returns the trials of fields that have no effect in any trial, in the order of the fields.
+func (w *whole) fieldsWithoutEffect(each bool) (found []*witness) {
+	for _, path := range slices.Sorted(maps.Keys(w.fields)) {
+		if f := w.fields[path]; f.unseen != nil && !f.effect && (each || f.plain) {
+			found = append(found, f.unseen)
+		}
+	}
+	return found
+}

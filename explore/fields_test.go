@@ -1,0 +1,59 @@
+package explore_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fakecluster/fakecluster/explore"
+)
+
+// A field that the operator ignores is a finding if its name is one of pods, and the operator makes some. Other fields are checked if the oracle is
+// switched on.
+func TestAFieldWithoutEffectIsAFinding(t *testing.T) {
+	text, err := os.ReadFile("testdata/gadget/crd.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := filepath.Join(t.TempDir(), "crd.yaml")
+	changed := strings.Replace(string(text), "              mode:", "              serviceAccountName: {type: string}\n              color: {type: string}\n              mode:", 1)
+	if err := os.WriteFile(definition, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const account = "no trial that sets /spec/serviceAccountName has an effect: neither another object nor the status differs"
+	for name, tt := range map[string]struct {
+		image  string
+		with   []explore.Oracle
+		ignore []string
+		want   []string
+	}{
+		"with pods":                 {image: "nginx", want: []string{account}},
+		"without pods":              {},
+		"the effect may be ignored": {image: "nginx", ignore: []string{"deployments.apps /spec/template"}},
+		"every field": {with: []explore.Oracle{explore.FieldsMatter}, want: []string{
+			"no trial that sets /spec/color has an effect: neither another object nor the status differs", account}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := gadgetOperator{image: tt.image}.subject()
+			s.Install[0], s.Roles, s.With, s.Ignore, s.Trials = definition, nil, tt.with, tt.ignore, 80
+			s.Without = []explore.Oracle{explore.Recovers} // it does not watch its Deployment
+			found := findIn(t, s)
+			var got []string
+			for _, f := range found.Findings {
+				got = append(got, f.What)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Fatalf("(-want +got):\n%s", diff)
+			}
+			for _, f := range found.Findings {
+				s.Replay = f.Trial
+				if again := findIn(t, s); len(again.Findings) != 1 || again.Findings[0].What != f.What || f.Oracle != explore.FieldsMatter {
+					t.Errorf("the replay of %s: %s, %+v", f.Trial, again, again.Findings)
+				}
+			}
+		})
+	}
+}

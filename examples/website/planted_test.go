@@ -45,6 +45,8 @@ type bug struct {
 	unwatched bool
 	// definition changes the text of the CustomResourceDefinition; nil: it is that of the operator.
 	definition func(text string) string
+	// requeue is when each Website is looked at again; 0: as the operator does.
+	requeue time.Duration
 	// trials is how many trials there are; 0: 300.
 	trials int
 	// restricted runs the operator under its role. The other mistakes need other rights, which hides nothing.
@@ -209,6 +211,18 @@ var bugs = []bug{
 	{name: "nobody looks at the service account", oracle: explore.FieldsMatter, trials: 60, definition: func(text string) string {
 		return strings.Replace(text, "              replicas:\n", "              serviceAccountName: {type: string}\n              replicas:\n", 1)
 	}},
+	{name: "each Website is looked at again after ten milliseconds", oracle: explore.Converges, requeue: 10 * time.Millisecond},
+	{name: "the Service is read a hundred times a second", oracle: explore.Converges, after: func(ctx context.Context, p *planted, site *website.Website) error {
+		if p.done[site.UID]++; p.done[site.UID] > 1 || !site.DeletionTimestamp.IsZero() {
+			return nil
+		}
+		go func() {
+			for p.reader.Get(ctx, client.ObjectKeyFromObject(site), &corev1.Service{}) == nil {
+				time.Sleep(10 * time.Millisecond)
+			}
+		}()
+		return nil
+	}},
 	{name: "the status is updated in each pass", oracle: explore.QuietWrites, after: func(ctx context.Context, p *planted, site *website.Website) error {
 		return client.IgnoreNotFound(p.Status().Update(ctx, site))
 	}},
@@ -239,6 +253,9 @@ func (p *planted) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 		}
 	}
 	result, err := p.Reconciler.Reconcile(ctx, request)
+	if p.requeue > 0 {
+		result.RequeueAfter = p.requeue
+	}
 	if err != nil || p.after == nil {
 		return result, err
 	}

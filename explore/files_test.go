@@ -30,7 +30,7 @@ func TestJUnit(t *testing.T) {
 	got := regexp.MustCompile(`(?s)(<failure [^>]*>explore: the operator depends on the past).*?(</failure>)`).ReplaceAllString(b.String(), "$1…$2")
 	want := `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites>
-  <testsuite name="TestOperator" tests="11" failures="1" skipped="1">
+  <testsuite name="TestOperator" tests="14" failures="1" skipped="1">
     <testcase classname="TestOperator" name="converges"></testcase>
     <testcase classname="TestOperator" name="path-independent">
       <failure message="configmaps default/a-1 exists">explore: the operator depends on the past…</failure>
@@ -44,6 +44,9 @@ func TestJUnit(t *testing.T) {
     <testcase classname="TestOperator" name="no-panic"></testcase>
     <testcase classname="TestOperator" name="no-leak"></testcase>
     <testcase classname="TestOperator" name="clean-writes"></testcase>
+    <testcase classname="TestOperator" name="keeps-spec"></testcase>
+    <testcase classname="TestOperator" name="fields-matter"></testcase>
+    <testcase classname="TestOperator" name="quiet-writes"></testcase>
     <testcase classname="TestOperator" name="idempotent-start"></testcase>
     <testcase classname="TestOperator" name="holds"></testcase>
   </testsuite>

@@ -37,9 +37,8 @@ func (e *operatorExploration) noteField(tr trial, out *outcome) {
 	if old == nil || changed == nil {
 		return
 	}
-	differences := state.Differences(old, changed, nil)
-	if len(differences) == 0 {
-		return // the value is the default
+	if value, set := generate.Get(old[tr.seed.name], s.Path); set && same(value, s.Value) {
+		return // it is the default
 	}
 	fields := e.results.wholeOf(tr.seed).fields
 	f := fields[s.Path]
@@ -47,7 +46,7 @@ func (e *operatorExploration) noteField(tr trial, out *outcome) {
 		f = &field{plain: slices.Contains(plainFields, strings.TrimPrefix(s.Path, "/spec/")) && slices.ContainsFunc(before.owned, func(o state.Object) bool { return makesPods(o.Resource) })}
 		fields[s.Path] = f
 	}
-	if slices.ContainsFunc(differences, func(d state.Difference) bool {
+	if slices.ContainsFunc(state.Differences(old, changed, nil), func(d state.Difference) bool {
 		return d.Object != tr.seed.name || !strings.HasPrefix(d.Path, "/spec")
 	}) {
 		f.effect = true

@@ -346,6 +346,7 @@
 //	  - {owner: Job/broken, exitCode: 3}
 //	  programs:                # of the machine, for images; a relative path begins at the folder of the file
 //	  - {image: "ghcr.io/acme/operator", path: ./bin/manager}
+//	  controlPlane: true       # adds a control-plane node, CoreDNS and kube-proxy
 //	  provisioners: [ebs.csi.aws.com]        # whose claims get volumes
 //	  controllers: ["*", "-ttl-controller"]  # as in the flag of kube-controller-manager
 //	  scheduler: false         # or a KubeSchedulerConfiguration

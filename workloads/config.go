@@ -20,6 +20,7 @@ const DefaultNodes = workloadconfig.DefaultNodes
 // field workloads of scenario files do:
 //
 //	nodes: 5                     # or a list of Node objects; default: 3
+//	controlPlane: true           # see ControlPlane
 //	behaviors:                   # see Behavior
 //	- {image: "nginx:1.27", readyDelay: 30s}
 //	programs:                    # see Command; a relative path begins at the folder of the file
@@ -93,6 +94,9 @@ func (s *settings) addData() {
 	}
 	for _, p := range c.Programs {
 		Command(p.Image, p.Path, p.Args...)(s)
+	}
+	if given("controlPlane", c.ControlPlane, "ControlPlane") {
+		s.controlPlane = true
 	}
 	if given("provisioners", c.Provisioners != nil, "Provisioners") {
 		s.provisioners = c.Provisioners

@@ -48,6 +48,16 @@ func NodeObjects(nodes ...*corev1.Node) Option {
 	return once("NodeObjects", func(s *settings) { s.nodes = append(s.nodes, nodes...) })
 }
 
+// ControlPlane adds what kind has besides: a Node "control-plane" with the label node-role.kubernetes.io/control-plane and its taint, which runs
+// the static Pods etcd, kube-apiserver, kube-controller-manager and kube-scheduler, and in kube-system CoreDNS behind the Service kube-dns, and
+// kube-proxy on each Node. Nodes of [NodeObjects] that have the label take the place of the additional one. The Pods run no program:
+// fakecluster does their work, and its DNS answers at the address of kube-dns.
+//
+// Default: there is nothing in kube-system but what the API server creates.
+func ControlPlane() Option {
+	return once("ControlPlane", func(s *settings) { s.controlPlane = true })
+}
+
 // Provisioners have the claims of StorageClasses with these provisioners, such as "ebs.csi.aws.com", get their volumes as those of the default
 // class do: at once, on a Node. "*" is all of them. "fakecluster.io/volume" and "rancher.io/local-path", that of kind, need not be named.
 //
@@ -89,6 +99,9 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 		if len(s.behaviors) > 0 {
 			return nil, errors.New("Behaviors: there are no Nodes; add Nodes(3)")
 		}
+		if s.controlPlane {
+			return nil, errors.New("ControlPlane: there are no Nodes; add Nodes(1)")
+		}
 		if len(s.provisioners) > 0 {
 			return nil, errors.New("Provisioners: there are no Nodes; add Nodes(1)")
 		}
@@ -119,8 +132,8 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 	}
 	kubelets := newKubelets(w, s.logger)
 	w.agent, err = node.Start(ctx, node.Config{
-		Adopted: kubelets.serve,
-		Nodes:   s.nodes, Behaviors: s.behaviors, Runtimes: []node.Runtime{functions}, BuiltIn: builtIn, Script: functions.StartScript, Notice: notices, Files: imageFiles, OnlyKnownImages: s.onlyKnown,
+		Adopted: kubelets.serve, StaticPods: w.staticPods,
+		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: []node.Runtime{functions}, BuiltIn: builtIn, Script: functions.StartScript, Notice: notices, Files: imageFiles, OnlyKnownImages: s.onlyKnown,
 		Seed: w.attachment.Seed(), Informers: shared, Report: w.report,
 		Revision: w.attachment.Revision, Faulty: w.attachment.Faulty,
 		Network: w.network, DNS: w.dns.String(),

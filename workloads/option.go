@@ -36,6 +36,7 @@ type settings struct {
 	images        []container.Image
 	files         []imageFiles
 	onlyKnown     bool // OnlyKnownImages
+	controlPlane  bool
 	provisioners  []string
 	wrong         []error // options with impossible arguments
 	repeated      string  // an option that was given twice
@@ -114,6 +115,7 @@ func read(opts []Option) (*settings, error) {
 		o(s)
 	}
 	s.addData()
+	s.addControlPlane()
 	if s.repeated != "" {
 		return nil, fmt.Errorf("%s is given twice", s.repeated)
 	}

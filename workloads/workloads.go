@@ -3,6 +3,7 @@ package workloads
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"sync"
@@ -24,6 +25,7 @@ type Workloads struct {
 	agent      *node.Agent // nil: there are no Nodes
 	network    *network.Network
 	dns        netip.Addr // of the cluster
+	services   string     // the range of the addresses of Services; only with a control plane
 	end        func()
 	leave      sync.Once    // the cluster, which goes on
 	fail       func(error)  // the test, if there is one
@@ -110,6 +112,11 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 	if len(s.nodes) > 0 {
 		if err := w.createRoles(context.Background()); err != nil {
 			return err
+		}
+		if s.controlPlane {
+			if err := w.installControlPlane(context.Background(), c, s); err != nil {
+				return fmt.Errorf("ControlPlane: %w", err)
+			}
 		}
 	}
 	if err := w.attachment.Act(within...); err != nil {

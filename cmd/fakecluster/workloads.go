@@ -22,7 +22,9 @@ type living struct {
 	nodes     int
 	config    string
 	programs  []string
-	behaviors []string
+
+	controlPlane bool
+	behaviors    []string
 
 	provisioners []string
 }
@@ -31,14 +33,16 @@ func (l *living) describe(flags *pflag.FlagSet) {
 	flags.BoolVar(&l.workloads, "workloads", false, `run Kubernetes' controllers and scheduler, and nodes whose pods start, become ready
 and complete, without images (docs/workloads.md)`)
 	flags.IntVar(&l.nodes, "nodes", 0, "with --workloads: the number of nodes, which are in two zones (default 3)")
+	flags.BoolVar(&l.controlPlane, "control-plane", false, `with --workloads: add what kind has: a node "control-plane" with its taint and static pods, kube-dns, CoreDNS
+and kube-proxy, which run no program`)
 	flags.StringArrayVar(&l.programs, "program", nil, `with --workloads, as IMAGE=PATH: run the containers of an image as this program of the machine, on Linux, with the container's
 arguments, environment, volumes and Services (docs/containers.md); may be repeated`)
 	flags.StringArrayVar(&l.behaviors, "behavior", nil, `with --workloads, as YAML: what containers do, such as '{image: gatekeeper, admission: allow}' or '{owner: Job/broken, exitCode: 3}'
 (docs/workloads.md has the fields); the first one that selects a container applies; may be repeated`)
 	flags.StringArrayVar(&l.provisioners, "provisioner", nil, `with --workloads: have claims of StorageClasses with this provisioner, such as ebs.csi.aws.com, get volumes;
 '*' is all of them; may be repeated`)
-	flags.StringVar(&l.config, "workloads-config", "", `with --workloads: a YAML file with any of nodes, behaviors (what containers do), programs, provisioners,
-controllers and scheduler, as the field workloads of scenario files has them`)
+	flags.StringVar(&l.config, "workloads-config", "", `with --workloads: a YAML file with any of nodes, controlPlane, behaviors (what containers do), programs,
+provisioners, controllers and scheduler, as the field workloads of scenario files has them`)
 }
 
 // options returns the options of package workloads, and nil if nothing lives in the cluster.
@@ -48,6 +52,8 @@ func (l *living) options(cmd *cobra.Command) ([]workloads.Option, error) {
 	switch {
 	case !l.workloads && nodes:
 		return nil, usageError{errors.New("--nodes: needs --workloads")}
+	case !l.workloads && l.controlPlane:
+		return nil, usageError{errors.New("--control-plane: needs --workloads")}
 	case !l.workloads && len(l.programs) > 0:
 		return nil, usageError{errors.New("--program: needs --workloads")}
 	case !l.workloads && len(l.behaviors) > 0:
@@ -64,6 +70,9 @@ func (l *living) options(cmd *cobra.Command) ([]workloads.Option, error) {
 		options = append(options, workloads.Nodes(l.nodes))
 	case !config:
 		options = append(options, workloads.Nodes(workloads.DefaultNodes))
+	}
+	if l.controlPlane {
+		options = append(options, workloads.ControlPlane())
 	}
 	if config {
 		options = append(options, workloads.ConfigFile(l.config))

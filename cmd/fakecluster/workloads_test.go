@@ -214,6 +214,7 @@ func TestServeRejectsWrongWorkloads(t *testing.T) {
 	}{
 		{"nodes alone", "", []string{"--nodes", "2"}, 2, "--nodes: needs --workloads"},
 		{"a configuration alone", "", []string{"--workloads-config", config}, 2, "--workloads-config: needs --workloads"},
+		{"a control plane alone", "", []string{"--control-plane"}, 2, "--control-plane: needs --workloads"},
 		{"a program alone", "", []string{"--program", "a=b"}, 2, "--program: needs --workloads"},
 		{"a program without an image", "", []string{"--workloads", "--program", "bin/manager"}, 2,
 			`--program: "bin/manager" is not IMAGE=PATH, such as ghcr.io/acme/operator=./bin/manager`},

@@ -456,7 +456,7 @@ func TestMistakesAreRejected(t *testing.T) {
 		{"an option that is wrong", "POST", "/v1/clusters", `{"session": "SESSION", "controllers": ["x"]}`, 400, ""},
 		{"an object without a kind", "POST", "/v1/clusters", `{"session": "SESSION", "objects": [{"metadata": {"name": "a"}}]}`, 400, "objects[0]: the object does not have a kind: give its apiVersion and kind"},
 		{"a type of Go that is not known", "POST", "/v1/clusters", `{"session": "SESSION", "objects": [{"kind": "example.com/api.Thing"}]}`, 400, "objects[0]: the object of the type example.com/api.Thing does not name its apiVersion and kind: set both"},
-		{"an unknown field of workloads", "POST", "/v1/clusters", `{"session": "SESSION", "workloads": {"nodez": 1}}`, 400, `workloads:1:2: unknown field "nodez" (allowed: behaviors, controllers, nodes, programs, provisioners, scheduler)`},
+		{"an unknown field of workloads", "POST", "/v1/clusters", `{"session": "SESSION", "workloads": {"nodez": 1}}`, 400, `workloads:1:2: unknown field "nodez" (allowed: behaviors, controlPlane, controllers, nodes, programs, provisioners, scheduler)`},
 		{"a snapshot that is not one", "POST", "/v1/clusters", `{"session": "SESSION", "snapshotData": "?"}`, 400, "snapshotData is not base64: encode the answer of GET /v1/clusters/CLUSTER/snapshot"},
 		{"a snapshot without an end", "POST", "/v1/clusters", `{"session": "SESSION", "snapshot": "/dev/zero"}`, 400, "the snapshot /dev/zero is not a regular file"},
 		{"a snapshot in a folder", "POST", "/v1/clusters", `{"session": "SESSION", "snapshot": "/dev"}`, 400, "the snapshot /dev is not a regular file"},

@@ -32,7 +32,7 @@ type Start struct {
 	WebhookPaths []string          `json:"webhookPaths,omitempty" doc:"absolute paths of files and folders whose webhook configurations are installed; the answer says where the webhook server has to listen (WithWebhookPaths)"`
 
 	Controllers             []string         `json:"controllers,omitzero" doc:"the controllers that act within a write; * is all of them, and an empty list none; default: namespace-controller (WithControllers)"`
-	Workloads               json.RawMessage  `json:"workloads,omitempty" schema:"object" doc:"runs Kubernetes' controllers, scheduler and nodes: an object with any of nodes, behaviors, programs, provisioners, controllers, scheduler, as in docs/workloads.md"`
+	Workloads               json.RawMessage  `json:"workloads,omitempty" schema:"object" doc:"runs Kubernetes' controllers, scheduler and nodes: an object with any of nodes, controlPlane, behaviors, programs, provisioners, controllers, scheduler, as in docs/workloads.md"`
 	Flags                   []string         `json:"flags,omitempty" doc:"flags of kube-apiserver, with absolute paths (WithAPIServerFlags)"`
 	Authorization           string           `json:"authorization,omitempty" doc:"RBAC or AlwaysAllow; default: RBAC (WithAuthorization)"`
 	EnableAdmissionPlugins  []string         `json:"enableAdmissionPlugins,omitempty" doc:"admission plugins to turn on (WithAdmissionPlugins)"`
@@ -215,7 +215,7 @@ func (c *cluster) live(config []byte) error {
 
 // Workloads describes what lives in a cluster.
 type Workloads struct {
-	Workloads json.RawMessage `json:"workloads,omitempty" schema:"object" doc:"an object with any of nodes, behaviors, programs, provisioners, controllers, scheduler, as in docs/workloads.md; default: three nodes, all controllers and the scheduler"`
+	Workloads json.RawMessage `json:"workloads,omitempty" schema:"object" doc:"an object with any of nodes, controlPlane, behaviors, programs, provisioners, controllers, scheduler, as in docs/workloads.md; default: three nodes, all controllers and the scheduler"`
 }
 
 func startWorkloads(c call, w Workloads) (none, error) { return none{}, c.cluster.live(w.Workloads) }

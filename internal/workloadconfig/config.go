@@ -20,6 +20,8 @@ import (
 type Config struct {
 	// Nodes is a number, or a list of Node objects. Default: [DefaultNodes].
 	Nodes Nodes `json:"nodes,omitzero"`
+	// ControlPlane adds a node of the control plane with its static pods, CoreDNS and kube-proxy.
+	ControlPlane bool `json:"controlPlane,omitempty"`
 	// Behaviors are what containers do. The first one that selects a container applies.
 	Behaviors []Behavior `json:"behaviors,omitempty"`
 	// Programs run the containers of images as programs of the machine, in real time.
@@ -107,6 +109,8 @@ func Read(n *yaml.Node) (*Config, []Mistake) {
 		switch key.Value {
 		case "nodes":
 			s.readNodes(value, &c.Nodes)
+		case "controlPlane":
+			s.read(value, &c.ControlPlane)
 		case "behaviors":
 			s.readBehaviors(value, &c.Behaviors)
 		case "programs":

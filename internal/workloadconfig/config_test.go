@@ -11,8 +11,8 @@ import (
 
 func TestFilesAreReadStrictly(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
-		{"an unknown field", "node: 3", `f.yaml:1:1: unknown field "node" (allowed: behaviors, controllers, nodes, programs, provisioners, scheduler)`},
-		{"a list", "[nodes]", "f.yaml:1:1: this has to be a mapping with some of behaviors, controllers, nodes, programs, provisioners, scheduler"},
+		{"an unknown field", "node: 3", `f.yaml:1:1: unknown field "node" (allowed: behaviors, controlPlane, controllers, nodes, programs, provisioners, scheduler)`},
+		{"a list", "[nodes]", "f.yaml:1:1: this has to be a mapping with some of behaviors, controlPlane, controllers, nodes, programs, provisioners, scheduler"},
 		{"a field twice", "nodes: 1\nnodes: 2", "f.yaml:2:1: nodes is given twice, first on line 1"},
 		{"text that is not YAML", "nodes: 1\n- a", "f.yaml:1: not YAML: did not find expected key"},
 		{"two documents", "nodes: 1\n---\nnodes: 2", "f.yaml: this has to be one YAML document"},
@@ -59,6 +59,7 @@ nodes: &nodes
 behaviors:
 - {image: web, readyDelay: 1m30s, jitter: 0.2, usage: {cpu: 100m}, exitCode: 3}
 provisioners: [ebs.csi.aws.com]
+controlPlane: true
 programs: [{image: tool, path: bin/tool, args: [-v]}]
 controllers: []
 scheduler: {percentageOfNodesToScore: 100}

@@ -39,6 +39,7 @@ var clusterFields = []fieldDoc{
 
 var workloadFields = []fieldDoc{
 	{"nodes", "NODES", "The number of nodes, or Node objects; 3 if left out."},
+	{"controlPlane", "FLAG", "Adds a node of the control plane with its static pods, CoreDNS and kube-proxy, as kind has them."},
 	{"behaviors", "BEHAVIORS", "What containers do; the first one that selects a container applies."},
 	{"programs", "PROGRAMS", "Programs of the machine that run the containers of images, in real time."},
 	{"provisioners", "TEXTS", "Provisioners of StorageClasses whose claims get volumes, besides fakecluster.io/volume and rancher.io/local-path; * for all."},

@@ -56,6 +56,9 @@ func (n *Network) lead(s *stack, to netip.AddrPort, protocol corev1.Protocol, la
 	from := s.source(to.Addr())
 	if t, found := n.serviceAt(s, to, protocol); found {
 		e := n.choose(t, from, last)
+		if n.leadsToDNS(t, to, protocol, e) {
+			return lead{stack: n.dns.stack, at: netip.AddrPortFrom(n.config.DNS, to.Port()), from: from}
+		}
 		if !e.IsValid() {
 			return lead{err: syscall.ECONNREFUSED}
 		}
@@ -86,6 +89,22 @@ func (n *Network) lead(s *stack, to netip.AddrPort, protocol corev1.Protocol, la
 		return lead{err: syscall.ENETUNREACH}
 	}
 	return lead{stack: target, at: to, from: from}
+}
+
+// leadsToDNS reports whether the DNS answers in the place of the Service that has its address, because nobody listens at the endpoint of the
+// Service: a CoreDNS that runs no program. The caller holds the lock.
+func (n *Network) leadsToDNS(t target, to netip.AddrPort, protocol corev1.Protocol, endpoint netip.AddrPort) bool {
+	if to.Addr() != n.config.DNS || to.Port() != dnsPort || t.missing {
+		return false
+	}
+	s := n.stacks[endpoint.Addr()]
+	switch {
+	case s == nil:
+		return true
+	case protocol == udp:
+		return s.receiver(endpoint, netip.AddrPort{}) == nil
+	}
+	return s.listener(endpoint) == nil
 }
 
 // hostPortAt returns the host port at an address, for a client on a stack. The caller holds the lock.

@@ -70,7 +70,11 @@ func (a *Agent) newNode(ctx context.Context, spec *corev1.Node, i int) (*node, e
 	if err != nil {
 		return nil, fmt.Errorf("a client for node %s: %w", spec.Name, err)
 	}
-	return newNode(ctx, a, spec, client, a.subnets.subnet(i)), nil
+	var static []*corev1.Pod
+	if a.config.StaticPods != nil {
+		static = a.config.StaticPods(spec)
+	}
+	return newNode(ctx, a, spec, client, a.subnets.subnet(i), static), nil
 }
 
 // label gives the object of an adopted node the labels of a kubelet that it lacks.

@@ -38,6 +38,8 @@ type Behavior = workloadconfig.Behavior
 type Config struct {
 	// Nodes are the nodes. What their specification leaves out is set by Start: see [Nodes].
 	Nodes []*corev1.Node
+	// StaticPods returns the static pods of a node, as they are in the files of its kubelet. nil: there are none.
+	StaticPods func(*corev1.Node) []*corev1.Pod
 	// Behaviors say what containers do. The first one that matches a container applies to it.
 	Behaviors []Behavior
 	// Runtimes start containers. The first one that has the image does. Default: all containers follow behaviors.

@@ -32,6 +32,7 @@ type node struct {
 	subnet   subnet
 	taken    map[string]types.UID // addresses
 	hasFiles bool                 // at first
+	static   static
 
 	adopted  bool   // somebody else has created the object
 	compared string // revision of the object; of heartbeats
@@ -61,13 +62,13 @@ type arrival struct {
 	gone bool
 }
 
-func newNode(ctx context.Context, a *Agent, spec *corev1.Node, client kubernetes.Interface, addresses subnet) *node {
+func newNode(ctx context.Context, a *Agent, spec *corev1.Node, client kubernetes.Interface, addresses subnet, static []*corev1.Pod) *node {
 	return &node{
 		agent: a, name: spec.Name, ip: internalIP(spec), spec: spec, client: client, subnet: addresses,
 		events:  newRecorder(spec.Name, client),
-		backOff: flowcontrol.NewBackOff(10*time.Second, 300*time.Second),
-		logger:  klog.FromContext(ctx).WithValues("node", spec.Name),
-		pods:    map[types.UID]*pod{}, images: map[string]bool{}, taken: map[string]types.UID{},
+		backOff: flowcontrol.NewBackOff(10*time.Second, 300*time.Second), static: newStatic(spec.Name, static, time.Now()),
+		logger: klog.FromContext(ctx).WithValues("node", spec.Name),
+		pods:   map[types.UID]*pod{}, images: map[string]bool{}, taken: map[string]types.UID{},
 		work: make(chan struct{}, 1), queued: map[types.UID]bool{}, arrived: map[types.UID]arrival{}, looks: map[types.UID][]look{}, refreshing: map[types.UID]bool{}, mounts: map[types.UID]volumeSource{},
 		pressure: map[corev1.NodeConditionType]bool{}, shown: map[string]*shown{},
 	}
@@ -83,6 +84,7 @@ func (n *node) run(ctx context.Context) {
 	case <-n.agent.listed:
 	}
 	n.takeOverFirst()
+	n.createMirrors(ctx)
 	for {
 		select {
 		case <-ctx.Done():
@@ -91,6 +93,7 @@ func (n *node) run(ctx context.Context) {
 		}
 		n.obey(ctx)
 		for {
+			n.createMirrors(ctx)
 			p := n.next()
 			if p == nil {
 				break
@@ -124,6 +127,9 @@ func rank(is bool) int {
 
 // end stops the timers.
 func (n *node) end() {
+	if n.static.timer != nil {
+		n.static.timer.Stop()
+	}
 	for _, p := range n.pods {
 		if p.timer != nil {
 			p.timer.Stop()
@@ -159,11 +165,15 @@ func (n *node) next() *pod {
 		delete(n.arrived, uid)
 		p := n.pods[uid]
 		if p == nil {
-			if !changed || change.gone {
+			if !changed || change.gone || n.static.outlived(change.pod) {
 				continue
 			}
 			p = newPod(n, change.pod)
 			n.pods[uid] = p
+			if n.static.mirrors(change.pod) {
+				p.static = true
+				n.static.pods[p.key()] = p
+			}
 		}
 		if changed {
 			p.seen(change.pod) // also if it is gone: its last state says how long its containers have

@@ -38,6 +38,8 @@ type pod struct {
 	api  *corev1.Pod // the newest version that is there, with the resources that the node has allocated; read-only
 	gone bool        // the object is deleted
 
+	static bool // the object is a mirror pod
+
 	status    corev1.PodStatus // the newest status of ours
 	unwritten bool             // status is not written yet
 	restore   time.Time        // when to look whether somebody else has written it; zero: nobody has
@@ -202,6 +204,10 @@ func (p *pod) sync(ctx context.Context) {
 
 // step does one round, and reports whether another one has to follow at once.
 func (p *pod) step(ctx context.Context, now time.Time) bool {
+	if p.static && (p.gone || p.api.DeletionTimestamp != nil) {
+		p.unmirror(ctx, now)
+		return false
+	}
 	if p.finished {
 		p.answer(ctx, now)
 		return false

@@ -122,6 +122,9 @@ func strip(o *unstructured.Unstructured) {
 		delete(o.Object, "data") // the certificate of the cluster
 	case "Service":
 		each(o.Object, "spec", "ports", func(port map[string]any) { delete(port, "nodePort") })
+	case "Node":
+		// They follow from where the scheduler has placed Pods.
+		unstructured.RemoveNestedField(o.Object, "status", "images")
 	case "Pod":
 		for _, list := range []string{"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"} {
 			each(o.Object, "status", list, func(status map[string]any) {

@@ -149,6 +149,7 @@ func (p *pod) adoptContainer(ctx context.Context, s *corev1.ContainerStatus) boo
 	case s.State.Running != nil:
 		plan := p.node.agent.plan(p.api, spec, kind, attempt)
 		p.plans[spec.Name] = plan
+		p.node.images.add(spec.Image)
 		p.reconfigure(ctx, spec)
 		c := p.container(spec, kind, attempt, s.State.Running.StartedAt.Time)
 		c.id = trimID(s.ContainerID)

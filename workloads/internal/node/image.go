@@ -59,7 +59,7 @@ func (p *pod) pull(i image, now time.Time) (time.Duration, *reason) {
 		p.pass.again(now.Add(retryPeriod))
 		return 0, &reason{"InvalidImageName", message}
 	}
-	if p.node.images[i.name] && i.policy != corev1.PullAlways && i.plan.pullError == "" {
+	if p.node.images.has(i.name) && i.policy != corev1.PullAlways && i.plan.pullError == "" {
 		return 0, nil
 	}
 	if i.policy == corev1.PullNever {
@@ -101,7 +101,8 @@ func (p *pod) pulled(i image, now time.Time) *reason {
 		return &reason{"ErrImagePull", i.plan.pullError}
 	}
 	delete(p.pulls, i.name)
-	present := p.node.images[i.name] || i.policy == corev1.PullNever
+	present := p.node.images.has(i.name) || i.policy == corev1.PullNever
+	p.node.images.add(i.name)
 	if present && i.policy != corev1.PullAlways {
 		message := fmt.Sprintf("Container image %q already present on machine", i.name)
 		if utilfeature.DefaultFeatureGate.Enabled(features.KubeletEnsureSecretPulledImages) {
@@ -110,7 +111,6 @@ func (p *pod) pulled(i image, now time.Time) *reason {
 		i.record(corev1.EventTypeNormal, events.PulledImage, "%s", message)
 		return nil
 	}
-	p.node.images[i.name] = true
 	took := now.Sub(p.pass.began).Truncate(time.Millisecond)
 	i.record(corev1.EventTypeNormal, events.PulledImage,
 		"Successfully pulled image %q in %v (%v including waiting). Image size: %v bytes.", i.name, took, took, imageSize(i.name))
@@ -164,6 +164,6 @@ func (p *pod) unmountable(ctx context.Context, spec *corev1.Container) *reason {
 // imageSize returns a size from 10 to 138 MB that follows from the name.
 func imageSize(image string) int {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(image))
+	_, _ = h.Write([]byte(familiar(image)))
 	return 10_000_000 + int(h.Sum32()>>5)
 }

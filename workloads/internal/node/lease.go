@@ -59,7 +59,7 @@ func (a *Agent) heartbeats(ctx context.Context) {
 	ticker := time.NewTicker(beatPeriod)
 	defer ticker.Stop()
 	write, reported := statusPeriod(), time.Now()
-	for {
+	for beat := 1; ; beat++ {
 		select {
 		case <-ctx.Done():
 			return
@@ -77,6 +77,9 @@ func (a *Agent) heartbeats(ctx context.Context) {
 			reported = time.Now()
 		}
 		for _, n := range a.nodes.Load().list {
+			if beat%int(imagesPeriod/beatPeriod) == 0 && n.beats() && n.images.report() {
+				n.compared = ""
+			}
 			object := n.object()
 			if object == nil || !n.beats() || !due && (n.failed() || !n.deviates(object)) {
 				continue

@@ -23,12 +23,12 @@ type node struct {
 	spec    *corev1.Node // as it is registered
 	client  kubernetes.Interface
 	events  *recorder
+	images  *images
 	backOff *flowcontrol.Backoff // of containers that have ended
 	logger  klog.Logger
 
 	// Of the goroutine of the node.
 	pods     map[types.UID]*pod
-	images   map[string]bool // pulled
 	subnet   subnet
 	taken    map[string]types.UID // addresses
 	hasFiles bool                 // at first
@@ -65,10 +65,10 @@ type arrival struct {
 func newNode(ctx context.Context, a *Agent, spec *corev1.Node, client kubernetes.Interface, addresses subnet, static []*corev1.Pod) *node {
 	return &node{
 		agent: a, name: spec.Name, ip: internalIP(spec), spec: spec, client: client, subnet: addresses,
-		events:  newRecorder(spec.Name, client),
+		events: newRecorder(spec.Name, client), images: newImages(spec.Status.Images),
 		backOff: flowcontrol.NewBackOff(10*time.Second, 300*time.Second), static: newStatic(spec.Name, static, time.Now()),
 		logger: klog.FromContext(ctx).WithValues("node", spec.Name),
-		pods:   map[types.UID]*pod{}, images: map[string]bool{}, taken: map[string]types.UID{},
+		pods:   map[types.UID]*pod{}, taken: map[string]types.UID{},
 		work: make(chan struct{}, 1), queued: map[types.UID]bool{}, arrived: map[types.UID]arrival{}, looks: map[types.UID][]look{}, refreshing: map[types.UID]bool{}, mounts: map[types.UID]volumeSource{},
 		pressure: map[corev1.NodeConditionType]bool{}, shown: map[string]*shown{},
 	}

@@ -27,7 +27,11 @@ func (n *node) register(ctx context.Context) {
 		_, err = n.client.CoreV1().Nodes().Create(ctx, object, metav1.CreateOptions{})
 	}
 	if n.adopted && err == nil || apierrors.IsAlreadyExists(err) {
-		err = n.writeStatus(ctx, nil)
+		if object, err = n.client.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{}); err == nil {
+			n.images.takeOver(object.Status.Images)
+			n.images.report()
+			err = n.writeStatus(ctx, object)
+		}
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -84,6 +88,7 @@ func (n *node) statusAfter(current *corev1.NodeStatus) *corev1.NodeStatus {
 	}
 	status.Conditions = current.DeepCopy().Conditions
 	status.VolumesAttached, status.VolumesInUse = current.VolumesAttached, current.VolumesInUse
+	status.Images = n.images.status()
 	n.setConditions(status, time.Now())
 	return status
 }

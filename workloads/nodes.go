@@ -132,7 +132,7 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 	}
 	kubelets := newKubelets(w, s.logger)
 	w.agent, err = node.Start(ctx, node.Config{
-		Adopted: kubelets.serve, StaticPods: w.staticPods,
+		Adopted: kubelets.serve, StaticPods: w.staticPods, Attaches: true,
 		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: []node.Runtime{functions}, BuiltIn: builtIn, Script: functions.StartScript, Notice: notices, Files: imageFiles, OnlyKnownImages: s.onlyKnown,
 		Seed: w.attachment.Seed(), Informers: shared, Report: w.report,
 		Revision: w.attachment.Revision, Faulty: w.attachment.Faulty,

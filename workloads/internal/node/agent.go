@@ -71,6 +71,8 @@ type Config struct {
 	Faulty   func() bool
 	// Adopted is called with the kubelet of a node that is adopted. It must not block. nil: nothing is.
 	Adopted func(kubelet.Node)
+	// Attaches makes the agent record the Events of the controller of kube-controller-manager that attaches volumes, for those that nobody attaches.
+	Attaches bool
 	// Report is called with problems that leave a node or a pod without what it should be, such as a Node object that
 	// the server rejects. It may be called by several goroutines.
 	Report func(error)
@@ -94,6 +96,7 @@ type Agent struct {
 	listed    <-chan struct{} // closed when the nodes have the pods that were there before
 	beats     beats
 	volumes   volumes
+	attacher  *recorder // nil: another program attaches volumes
 	wait      sync.WaitGroup
 
 	mu       sync.Mutex
@@ -115,6 +118,15 @@ func Start(ctx context.Context, config Config) (*Agent, error) {
 		services: config.Informers.Core().V1().Services().Lister()}
 	if a.behaviors, err = newBehaviors(config.Behaviors, a.servicesOf); err != nil {
 		return nil, err
+	}
+	if config.Attaches {
+		const group = "system:serviceaccounts"
+		client, err := config.Client("system:serviceaccount:kube-system:attachdetach-controller", group, group+":kube-system", "system:authenticated")
+		if err != nil {
+			return nil, err
+		}
+		a.attacher = newRecorder("", client)
+		a.attacher.component = "attachdetach-controller"
 	}
 	a.beats = beats{ctx: ctx, writing: make(chan struct{}, 1), last: time.Now()}
 	a.subnets = newSubnets(specs)

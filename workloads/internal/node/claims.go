@@ -64,6 +64,8 @@ func (p *pod) checkClaim(ctx context.Context, v *corev1.Volume, mounted, device 
 		err = errors.New("PVC is not bound")
 	case claim.Spec.VolumeName == "":
 		err = errors.New("PVC has empty pvc.Spec.VolumeName")
+	default:
+		err = p.bind(ctx, v.Name, claim)
 	}
 	if err != nil {
 		return fmt.Errorf("error processing PVC %s/%s: %w", p.api.Namespace, name, err)
@@ -85,9 +87,14 @@ func (p *pod) checkClaim(ctx context.Context, v *corev1.Volume, mounted, device 
 
 // checkDriver returns an error if a CSI driver is not registered on the node, which its CSINode says.
 func (p *pod) checkDriver(ctx context.Context, driver string) error {
-	object, err := p.node.client.StorageV1().CSINodes().Get(ctx, p.node.name, metav1.GetOptions{})
-	if err == nil && slices.ContainsFunc(object.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return d.Name == driver }) {
+	if p.registered(ctx, driver) {
 		return nil
 	}
 	return fmt.Errorf("kubernetes.io/csi: mounter.SetUpAt failed to get CSI client: driver name %s not found in the list of registered CSI drivers", driver)
+}
+
+// registered reports whether the CSINode of the node lists a driver.
+func (p *pod) registered(ctx context.Context, driver string) bool {
+	object, err := p.node.client.StorageV1().CSINodes().Get(ctx, p.node.name, metav1.GetOptions{})
+	return err == nil && slices.ContainsFunc(object.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return d.Name == driver })
 }

@@ -20,14 +20,18 @@ import (
 // recorder writes the Events of a node at once, without the goroutines of a broadcaster. Upstream's correlator
 // counts repeated events, aggregates similar ones and drops floods, as in a kubelet. Its methods are safe for concurrent use.
 type recorder struct {
-	node       string
+	component  string
+	node       string // empty: the component is not on a node
 	client     kubernetes.Interface
 	correlator *record.EventCorrelator
 }
 
 func newRecorder(node string, client kubernetes.Interface) *recorder {
-	return &recorder{node: node, client: client, correlator: record.NewEventCorrelator(clock.RealClock{})}
+	return &recorder{component: kubeletComponent, node: node, client: client, correlator: record.NewEventCorrelator(clock.RealClock{})}
 }
+
+// kubeletComponent is the component of the Events of a node.
+const kubeletComponent = "kubelet"
 
 // pod records an event about a pod.
 func (r *recorder) pod(ctx context.Context, pod *corev1.Pod, eventType, reason, format string, args ...any) {
@@ -71,8 +75,8 @@ func (r *recorder) event(ctx context.Context, ref *corev1.ObjectReference, event
 		LastTimestamp:       metav1.NewTime(now),
 		Count:               1,
 		Type:                eventType,
-		Source:              corev1.EventSource{Component: "kubelet", Host: r.node},
-		ReportingController: "kubelet",
+		Source:              corev1.EventSource{Component: r.component, Host: r.node},
+		ReportingController: r.component,
 		ReportingInstance:   r.node,
 	}
 	result, err := r.correlator.EventCorrelate(event)

@@ -81,6 +81,9 @@ func (a *Agent) heartbeats(ctx context.Context) {
 				n.compared = ""
 			}
 			object := n.object()
+			if object != nil && n.needsCSINode() {
+				n.ensureCSINode(ctx, object)
+			}
 			if object == nil || !n.beats() || !due && (n.failed() || !n.deviates(object)) {
 				continue
 			}

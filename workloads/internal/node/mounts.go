@@ -91,6 +91,9 @@ func (p *pod) hostPathOf(volume string) string {
 			return inTree(v.HostPath.Path)
 		}
 	}
+	if bound := p.bound[volume]; showsNode(bound) {
+		return inTree(bound.Spec.HostPath.Path)
+	}
 	return ""
 }
 

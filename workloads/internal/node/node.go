@@ -38,22 +38,23 @@ type node struct {
 	compared string // revision of the object; of heartbeats
 	halted   bool   // by the annotation
 
-	mu         sync.Mutex
-	work       chan struct{} // has room for one: there is work
-	queue      []types.UID
-	queued     map[types.UID]bool
-	all        bool // all pods have something to do
-	arrived    map[types.UID]arrival
-	looks      map[types.UID][]look
-	refreshing map[types.UID]bool         // the sources of their volumes have changed
-	mounts     map[types.UID]volumeSource // of pods with code
-	stopped    bool                       // by StopHeartbeats
-	resumed    bool                       // and not looked at all pods since
-	registered bool
-	rejected   bool // the server has not taken the Node object
-	pressure   map[corev1.NodeConditionType]bool
-	lease      lease
-	shown      map[string]*shown // by namespace and name
+	mu           sync.Mutex
+	work         chan struct{} // has room for one: there is work
+	queue        []types.UID
+	queued       map[types.UID]bool
+	all          bool // all pods have something to do
+	arrived      map[types.UID]arrival
+	looks        map[types.UID][]look
+	refreshing   map[types.UID]bool         // the sources of their volumes have changed
+	mounts       map[types.UID]volumeSource // of pods with code
+	stopped      bool                       // by StopHeartbeats
+	resumed      bool                       // and not looked at all pods since
+	registered   bool
+	rejected     bool // the server has not taken the Node object
+	lacksCSINode bool
+	pressure     map[corev1.NodeConditionType]bool
+	lease        lease
+	shown        map[string]*shown // by namespace and name
 }
 
 // arrival is a change of a pod that the goroutine of the node has not taken over yet.

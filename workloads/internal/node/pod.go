@@ -71,6 +71,8 @@ type pod struct {
 	configurations map[string]configuration // by name: of the next start
 	volumes        map[string]*files.Tree   // by name
 	payloads       map[string]payload       // by name: the files that come from the API
+	bound          boundVolumes
+	attachments    attachments
 	tokens         map[string]token
 	certificates   map[certificateSource]*certificate
 	trees          []*files.Tree // those that end with the pod
@@ -112,7 +114,7 @@ func newPod(n *node, api *corev1.Pod) *pod {
 	return &pod{
 		node: n, api: api, resize: resize{wanted: api}, status: *api.Status.DeepCopy(),
 		runs: map[string][]*container{}, plans: map[string]plan{}, reasons: map[string]reason{}, pulls: map[string]*retry{},
-		configurations: map[string]configuration{}, volumes: map[string]*files.Tree{}, payloads: map[string]payload{}, tokens: map[string]token{},
+		configurations: map[string]configuration{}, volumes: map[string]*files.Tree{}, payloads: map[string]payload{}, bound: boundVolumes{}, attachments: attachments{}, tokens: map[string]token{},
 		certificates: map[certificateSource]*certificate{},
 		dirty:        true,
 	}

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -167,7 +166,7 @@ func (w *world) prepareRefusals() {
 func (w *world) createClaim(name string) {
 	w.Helper()
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{
-		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, VolumeName: "pv",
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, VolumeName: name,
 		Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
 	}}
 	if _, err := w.admin.CoreV1().PersistentVolumeClaims("default").Create(w.Context(), claim, metav1.CreateOptions{}); err != nil {
@@ -188,20 +187,8 @@ func TestARefusedPodRunsWhenTheCauseIsGone(t *testing.T) {
 				t.Errorf("%s: got %s, want %s", name, got, want)
 			}
 		}
-		w.createClaim("c")
-		bound, err := w.admin.CoreV1().PersistentVolumeClaims("default").Get(t.Context(), "c", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		bound.Status.Phase = corev1.ClaimBound
-		if _, err := w.admin.CoreV1().PersistentVolumeClaims("default").UpdateStatus(t.Context(), bound, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.admin.StorageV1().CSINodes().Create(t.Context(), &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: "n1"},
-			Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{{Name: "csi.example.com", NodeID: "n1"}}},
-		}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		w.createVolume("c", corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data/c"}})
+		w.register("csi.example.com")
 		w.create("creator", hostPath("/data/x", corev1.HostPathDirectoryOrCreate))
 		time.Sleep(3 * time.Minute)
 		for _, name := range []string{"claim", "driver", "directory", "creator"} {

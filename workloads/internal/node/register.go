@@ -24,7 +24,7 @@ func (n *node) register(ctx context.Context) {
 	if n.adopted {
 		err = n.label(ctx)
 	} else {
-		_, err = n.client.CoreV1().Nodes().Create(ctx, object, metav1.CreateOptions{})
+		object, err = n.client.CoreV1().Nodes().Create(ctx, object, metav1.CreateOptions{})
 	}
 	if n.adopted && err == nil || apierrors.IsAlreadyExists(err) {
 		if object, err = n.client.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{}); err == nil {
@@ -43,6 +43,7 @@ func (n *node) register(ctx context.Context) {
 		n.agent.config.Report(fmt.Errorf("node %s does not exist, because it cannot be registered: %w", n.name, err))
 		return
 	}
+	n.ensureCSINode(ctx, object)
 	if err := n.renew(ctx, time.Now()); err != nil && ctx.Err() == nil {
 		n.agent.config.Report(fmt.Errorf("node %s becomes NotReady, because its Lease cannot be written: %w", n.name, err))
 	}

@@ -44,21 +44,34 @@ func (p *pod) mountVolumes(ctx context.Context, now time.Time) bool {
 		p.mount.at = now.Add(retryPeriod)
 		return false
 	}
-	failed := false
+	failed, unattached := false, false
 	mounts, devices := p.usedVolumes()
 	for i := range p.api.Spec.Volumes {
 		v := &p.api.Spec.Volumes[i]
 		if (v.HostPath != nil || v.CSI != nil) && !mounts.Has(v.Name) && !devices.Has(v.Name) {
 			continue
 		}
-		if err := p.mountVolume(ctx, v, now); err != nil {
+		waits, err := p.checkPersistentVolume(ctx, v, now)
+		if unattached = unattached || waits; waits {
+			continue
+		}
+		if err == nil {
+			if err = p.mountVolume(ctx, v, now); err != nil {
+				err = &mountError{"MountVolume.SetUp", v.Name, err}
+			}
+		}
+		if err != nil {
 			failed = true
-			p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume,
-				"MountVolume.SetUp failed for volume %q : %v", v.Name, err)
+			p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume, "%v", err)
 		}
 	}
 	if failed {
 		p.mount.failed(now, 500*time.Millisecond, 2*time.Minute+2*time.Second)
+	}
+	if unattached && !failed {
+		p.mount.at = p.nextAttach(now)
+	}
+	if failed || unattached {
 		return false
 	}
 	p.mounted, p.mount = true, retry{}
@@ -271,9 +284,9 @@ func (p *pod) tree(ctx context.Context, v *corev1.Volume) (*files.Tree, error) {
 	case v.EmptyDir != nil:
 		return p.emptyDir(v), nil
 	case v.PersistentVolumeClaim != nil:
-		return p.claim(ctx, v.PersistentVolumeClaim.ClaimName)
+		return p.claim(ctx, v.Name, v.PersistentVolumeClaim.ClaimName)
 	case v.Ephemeral != nil:
-		return p.claim(ctx, p.api.Name+"-"+v.Name)
+		return p.claim(ctx, v.Name, p.api.Name+"-"+v.Name)
 	case v.Image != nil:
 		tree := p.node.agent.filesOf(v.Image.Reference)
 		p.trees = append(p.trees, tree)
@@ -291,15 +304,6 @@ func (p *pod) newTree() *files.Tree {
 	t := files.NewTree()
 	p.trees = append(p.trees, t)
 	return t
-}
-
-// claim returns the volume of a claim. It lives as long as the claim does.
-func (p *pod) claim(ctx context.Context, name string) (*files.Tree, error) {
-	claim, err := p.node.client.CoreV1().PersistentVolumeClaims(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("error processing PVC %s/%s: failed to fetch PVC from API server: %w", p.api.Namespace, name, err)
-	}
-	return p.node.agent.volumes.of("claim/" + string(claim.UID)), nil
 }
 
 // unmount removes the folders of the volumes that end with the pod.

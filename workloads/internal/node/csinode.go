@@ -1,0 +1,70 @@
+package node
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// migratedPlugins are the volume plugins of Kubernetes whose volumes CSI drivers serve.
+const migratedPlugins = "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernetes.io/azure-file,kubernetes.io/cinder,kubernetes.io/gce-pd," +
+	"kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume"
+
+// ensureCSINode creates the CSINode of the node. A failure is made up for with a heartbeat.
+func (n *node) ensureCSINode(ctx context.Context, owner *corev1.Node) {
+	err := n.createCSINode(ctx, owner)
+	if err != nil {
+		n.logger.V(2).Info("The CSINode is not created, and will be", "err", err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lacksCSINode = err != nil
+}
+
+func (n *node) needsCSINode() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.lacksCSINode && !n.stopped
+}
+
+// createCSINode creates the CSINode of the node, which has no drivers at first, in the place of one of an earlier Node of the name. Drivers that somebody
+// has added stay.
+func (n *node) createCSINode(ctx context.Context, owner *corev1.Node) error {
+	object := &storagev1.CSINode{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: n.name, Annotations: map[string]string{corev1.MigratedPluginsAnnotationKey: migratedPlugins},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: n.name, UID: owner.UID}},
+		},
+		Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{}},
+	}
+	client := n.client.StorageV1().CSINodes()
+	_, err := client.Create(ctx, object, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	present, err := client.Get(ctx, n.name, metav1.GetOptions{})
+	if err != nil || ownedBy(present, owner) {
+		return err
+	}
+	if err := client.Delete(ctx, n.name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	_, err = client.Create(ctx, object, metav1.CreateOptions{})
+	return err
+}
+
+// ownedBy reports whether a CSINode belongs to a Node, which one without an owner does: somebody has created it.
+func ownedBy(object *storagev1.CSINode, owner *corev1.Node) bool {
+	if len(object.OwnerReferences) == 0 {
+		return true
+	}
+	for _, o := range object.OwnerReferences {
+		if o.Kind == "Node" && o.UID == owner.UID {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,130 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/kubelet/events"
+	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
+)
+
+const (
+	// attachTimeout is how long kube-controller-manager waits until the attacher of a CSI driver has attached a volume.
+	attachTimeout = 2 * time.Minute
+	// The delays between its attempts.
+	firstAttachDelay, lastAttachDelay = 500 * time.Millisecond, 2*time.Minute + 2*time.Second
+)
+
+// mountError is why an operation of a kubelet on a volume has failed.
+type mountError struct {
+	operation, volume string
+	err               error
+}
+
+func (e *mountError) Error() string {
+	return fmt.Sprintf("%s failed for volume %q : %v", e.operation, e.volume, e.err)
+}
+
+// bind notes the PersistentVolume of a claim that a volume of the pod is. The errors are those of a kubelet.
+func (p *pod) bind(ctx context.Context, volume string, claim *corev1.PersistentVolumeClaim) error {
+	name := claim.Spec.VolumeName
+	object, err := p.node.client.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case err != nil:
+		return fmt.Errorf("failed to fetch PV %s from API server: %w", name, err)
+	case object.Spec.ClaimRef == nil:
+		return fmt.Errorf("found PV object %s but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim", name)
+	case object.Spec.ClaimRef.UID != claim.UID:
+		return fmt.Errorf("found PV object %s but its pv.Spec.ClaimRef.UID %s does not point to claim.UID %s", name, object.Spec.ClaimRef.UID, claim.UID)
+	}
+	p.bound[volume] = object
+	return nil
+}
+
+// checkPersistentVolume returns why the PersistentVolume of a volume cannot be mounted, and whether it waits for somebody to attach it. Other volumes
+// are fine. A CSI driver that the CSINode of the node lists has attached its volumes, and has nothing in them.
+func (p *pod) checkPersistentVolume(ctx context.Context, v *corev1.Volume, now time.Time) (unattached bool, err error) {
+	volume := p.bound[v.Name]
+	switch {
+	case volume == nil:
+	case volume.Spec.CSI != nil:
+		driver := volume.Spec.CSI.Driver
+		if p.registered(ctx, driver) {
+			delete(p.attachments, volume.UID)
+			return false, nil
+		}
+		if object, err := p.node.client.StorageV1().CSIDrivers().Get(ctx, driver, metav1.GetOptions{}); err != nil || ptr.Deref(object.Spec.AttachRequired, true) {
+			p.attach(ctx, volume, now)
+			return true, nil
+		}
+		return false, &mountError{"MountVolume.MountDevice", volume.Name,
+			fmt.Errorf("kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: driver name %s not found in the list of registered CSI drivers", driver)}
+	case showsNode(volume):
+		if _, err := p.node.hostPath(volume.Spec.HostPath); err != nil {
+			return false, &mountError{"MountVolume.SetUp", volume.Name, err}
+		}
+	}
+	return false, nil
+}
+
+// showsNode reports whether a PersistentVolume shows files of the node. The volumes of package provisioner do not.
+func showsNode(volume *corev1.PersistentVolume) bool {
+	return volume != nil && volume.Spec.HostPath != nil && !provisioner.Made(volume)
+}
+
+// attach waits for the attacher of a CSI driver, which there is not, and records what kube-controller-manager records in its attempts.
+func (p *pod) attach(ctx context.Context, volume *corev1.PersistentVolume, now time.Time) {
+	a := p.attachments[volume.UID]
+	if a == nil {
+		a = &retry{at: now.Add(attachTimeout)}
+		p.attachments[volume.UID] = a
+	}
+	if now.Before(a.at) {
+		return
+	}
+	if attacher := p.node.agent.attacher; attacher != nil {
+		attacher.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedAttachVolume, "AttachVolume.Attach failed for volume %q : timed out waiting for external-attacher of %s CSI driver to attach volume %s",
+			volume.Name, volume.Spec.CSI.Driver, volume.Spec.CSI.VolumeHandle)
+	}
+	a.failed(now, firstAttachDelay, lastAttachDelay)
+	a.at = a.at.Add(attachTimeout)
+}
+
+// nextAttach returns when to look again at the volumes that are not attached: soon, because their driver may come.
+func (p *pod) nextAttach(now time.Time) time.Time {
+	next := now.Add(retryPeriod)
+	for _, a := range p.attachments {
+		next = earlier(next, a.at, now)
+	}
+	return next
+}
+
+// claim returns the files of a claim. A volume that shows files of the node has those; others live as long as the claim does.
+func (p *pod) claim(ctx context.Context, volume, name string) (*files.Tree, error) {
+	claim, err := p.node.client.CoreV1().PersistentVolumeClaims(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err == nil {
+		err = p.bind(ctx, volume, claim)
+	} else {
+		err = fmt.Errorf("failed to fetch PVC from API server: %w", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("error processing PVC %s/%s: %w", p.api.Namespace, name, err)
+	}
+	if showsNode(p.bound[volume]) {
+		return p.node.hostPath(p.bound[volume].Spec.HostPath)
+	}
+	return p.node.agent.volumes.of("claim/" + string(claim.UID)), nil
+}
+
+// boundVolumes are the PersistentVolumes of a pod by the names of its volumes.
+type boundVolumes map[string]*corev1.PersistentVolume
+
+// attachments are the volumes that are not attached, and when that has failed or will.
+type attachments map[types.UID]*retry

@@ -72,12 +72,16 @@ spec:
 			equal(t, path, get(path), want)
 		}
 		for path, want := range map[string]string{
-			namespace + "/pods/web:81/proxy/":        "error trying to reach service: dial tcp 10.244.0.",
-			"/api/v1/nodes/n1:81/proxy/":             "error trying to reach service: dial tcp 172.18.0.2:81: connect: connection refused",
-			"/api/v1/nodes/n1/proxy/stats/summary":   `"nodeName":"n1"`,
-			"/api/v1/nodes/n1/proxy/pods/":           `"kind":"PodList"`,
-			"/api/v1/nodes/n1/proxy/nothing":         "the server could not find the requested resource",
-			namespace + "/services/web:none/proxy/x": `no endpoints available for service "web"`,
+			namespace + "/pods/web:81/proxy/":         "error trying to reach service: dial tcp 10.244.0.",
+			"/api/v1/nodes/n1:81/proxy/":              "error trying to reach service: dial tcp 172.18.0.2:81: connect: connection refused",
+			"/api/v1/nodes/n1/proxy/stats/summary":    `"nodeName":"n1"`,
+			"/api/v1/nodes/n1/proxy/pods/":            `"kind":"PodList"`,
+			"/api/v1/nodes/n1/proxy/metrics":          `kubelet_node_name{node="n1"} 1`,
+			"/api/v1/nodes/n1:10250/proxy/metrics":    `kubelet_started_containers_total{container_type="container"} 1`,
+			"/api/v1/nodes/n1/proxy/metrics/cadvisor": `image="docker.io/library/app:latest",name="`,
+			"/api/v1/nodes/n1/proxy/metrics/resource": `container_start_time_seconds{container="app",namespace="default",pod="web"} `,
+			"/api/v1/nodes/n1/proxy/nothing":          "the server could not find the requested resource",
+			namespace + "/services/web:none/proxy/x":  `no endpoints available for service "web"`,
 		} {
 			if got := get(path); !strings.Contains(got, want) {
 				t.Errorf("%s: got %q, want %q in it", path, got, want)

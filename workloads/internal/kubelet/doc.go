@@ -1,5 +1,5 @@
 // Package kubelet is the HTTP API of the kubelet of a node: logs of containers, commands in them, ports of pods, and what the node
-// reports about its pods.
+// reports about its pods, its metrics among it.
 //
 // The API server sends it the subresources log, exec, attach and portforward of pods, and proxy of nodes. [Server] answers with
 // what a [Node] shows of its pods. The protocols of exec, attach and port-forward are those of container runtimes, by the

@@ -32,6 +32,10 @@ type Node interface {
 	Running(pod *corev1.Pod, name string) *Container
 	// Dialer returns how to connect to addresses within a pod, such as 127.0.0.1:8080; nil: the pod does not run.
 	Dialer(pod *corev1.Pod) func(ctx context.Context, network, address string) (net.Conn, error)
+	// Spec returns the Node as it is registered, with its capacity and what is known of its machine.
+	Spec() *corev1.Node
+	// Counts returns what the kubelet has counted.
+	Counts() Counts
 	// Usage returns what the running containers of a pod use.
 	Usage(pod *corev1.Pod) map[string]corev1.ResourceList
 }
@@ -65,6 +69,8 @@ func NewServer(node Node, logger klog.Logger) *Server {
 	mux.HandleFunc("/portForward/{namespace}/{pod}", s.portForward)
 	mux.HandleFunc("/attach/{namespace}/{pod}/{container}", s.attach)
 	mux.HandleFunc("GET /stats/summary", s.summary)
+	mux.Handle("GET /metrics", nodeMetrics(node))
+	mux.Handle("GET /metrics/cadvisor", cadvisorMetrics(node))
 	mux.Handle("GET /metrics/resource", resourceMetrics(node))
 	mux.HandleFunc("GET /logs/{$}", nodeLogs)
 	ctx, end := context.WithCancel(klog.NewContext(context.Background(), logger))

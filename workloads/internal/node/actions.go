@@ -233,6 +233,7 @@ func (p *pod) advance(ctx context.Context, now time.Time) bool {
 		spec, before := p.pass.starts[0], p.pass.stage
 		done, failed := p.start(ctx, spec, now)
 		if failed != nil {
+			p.countFailure(spec, failed)
 			p.reasons[spec.Name] = *failed
 			done = true
 		}
@@ -263,6 +264,7 @@ func (p *pod) start(ctx context.Context, spec *corev1.Container, now time.Time) 
 		if failed := p.backOff(ctx, spec, now); failed != nil {
 			return false, failed
 		}
+		p.node.count(func(c *kubelet.Counts) { c.Containers[containerTypes[kindOf(p.api, spec.Name)]]++ })
 		p.plans[spec.Name] = p.node.agent.plan(p.api, spec, kindOf(p.api, spec.Name), p.nextAttempt(spec.Name))
 		if failed := p.unmountable(ctx, spec); failed != nil {
 			return false, failed
@@ -302,6 +304,15 @@ func (p *pod) start(ctx context.Context, spec *corev1.Container, now time.Time) 
 		return p.killed(p.latest(spec.Name), now)
 	}
 	return false, nil
+}
+
+// countFailure counts a failed start of a container. One that a back-off prevents was not tried.
+func (p *pod) countFailure(spec *corev1.Container, failed *reason) {
+	if failed.reason != "CrashLoopBackOff" {
+		p.node.count(func(c *kubelet.Counts) {
+			c.ContainerErrors[kubelet.Failures{Type: containerTypes[kindOf(p.api, spec.Name)], Code: failed.reason}]++
+		})
+	}
 }
 
 // postStarted goes on when the postStart hook has ended. If it has failed, the container ends.

@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 )
 
 // node is a node and its pods.
@@ -55,6 +57,7 @@ type node struct {
 	pressure     map[corev1.NodeConditionType]bool
 	lease        lease
 	shown        map[string]*shown // by namespace and name
+	counts       kubelet.Counts
 }
 
 // arrival is a change of a pod that the goroutine of the node has not taken over yet.

@@ -20,6 +20,7 @@ import (
 	utilpod "k8s.io/kubernetes/pkg/util/pod"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
 
@@ -465,7 +466,9 @@ func (p *pod) startSandbox(ctx context.Context, now time.Time) bool {
 	if now.Before(s.readyAt) {
 		return false
 	}
+	p.node.count(func(c *kubelet.Counts) { c.Pods++ })
 	if err := p.checkRuntime(ctx, s.failures); err != nil {
+		p.node.count(func(c *kubelet.Counts) { c.PodErrors++ })
 		p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedCreatePodSandBox, "Failed to create pod sandbox: %v", err)
 		s.failures++
 		s.readyAt = now.Add(retryPeriod)

@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
+	kubeletmetrics "k8s.io/kubernetes/pkg/kubelet/metrics"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
@@ -124,6 +126,33 @@ func (v view) of(pod *corev1.Pod) *shown {
 
 // Usage implements kubelet.Node.
 func (v view) Usage(pod *corev1.Pod) map[string]corev1.ResourceList { return v.agent.Usage(pod) }
+
+// Spec implements kubelet.Node.
+func (v view) Spec() *corev1.Node { return v.spec }
+
+// Counts implements kubelet.Node.
+func (v view) Counts() kubelet.Counts {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	counts := v.counts
+	counts.Containers, counts.ContainerErrors = maps.Clone(counts.Containers), maps.Clone(counts.ContainerErrors)
+	return counts
+}
+
+// containerTypes are the types of containers in metrics.
+var containerTypes = map[ContainerKind]string{
+	Main: kubeletmetrics.Container, Init: kubeletmetrics.InitContainer, Sidecar: kubeletmetrics.InitContainer, Ephemeral: kubeletmetrics.EphemeralContainer,
+}
+
+// count changes what the kubelet has counted.
+func (n *node) count(change func(*kubelet.Counts)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.counts.Containers == nil {
+		n.counts.Containers, n.counts.ContainerErrors = map[string]int{}, map[kubelet.Failures]int{}
+	}
+	change(&n.counts)
+}
 
 // Kubelets returns what the API of the kubelet of each node shows.
 func (a *Agent) Kubelets() []kubelet.Node {

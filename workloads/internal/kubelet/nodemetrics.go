@@ -1,0 +1,136 @@
+package kubelet
+
+import (
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-base/metrics"
+	kubeletmetrics "k8s.io/kubernetes/pkg/kubelet/metrics"
+	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
+
+	"github.com/fakecluster/fakecluster/internal/discovery"
+)
+
+// Counts are what a kubelet counts since its start.
+type Counts struct {
+	Pods, PodErrors int              // attempts to start a pod, and those that have failed
+	Containers      map[string]int   // attempts to start a container, by its type
+	ContainerErrors map[Failures]int // those that have failed
+}
+
+// Failures are the failures to start a container that are counted together.
+type Failures struct {
+	Type string // of the container: Container, InitContainer or EphemeralContainer of package metrics of the kubelet
+	Code string // the reason, such as ErrImagePull
+}
+
+// The metrics of /metrics: those of a kubelet whose values are known here. Upstream's own are variables of the process.
+var (
+	buildInfo = metrics.NewDesc("kubernetes_build_info", "A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it is running.",
+		[]string{"major", "minor", "git_version", "git_commit", "git_tree_state", "build_date", "go_version", "compiler", "platform"}, nil, metrics.BETA, "")
+	nodeName          = kubeletDesc(kubeletmetrics.NodeNameKey, "The node's name. The count is always 1.", kubeletmetrics.NodeLabelKey)
+	cgroupVersion     = kubeletDesc(kubeletmetrics.CgroupVersionKey, "cgroup version on the hosts.")
+	runningPods       = kubeletDesc(kubeletmetrics.RunningPodsKey, "Number of pods that have a running pod sandbox")
+	runningContainers = kubeletDesc(kubeletmetrics.RunningContainersKey, "Number of containers currently running", "container_state")
+	desiredPods       = kubeletDesc(kubeletmetrics.DesiredPodCountKey, "The number of pods the kubelet is being instructed to run. static is true if the pod is not from the apiserver.", "static")
+	activePods        = kubeletDesc(kubeletmetrics.ActivePodCountKey, "The number of pods the kubelet considers active and which are being considered when admitting new pods. static is true if the pod is not from the apiserver.", "static")
+	mirrorPods        = kubeletDesc(kubeletmetrics.MirrorPodCountKey, "The number of mirror pods the kubelet will try to create (one per admitted static pod)")
+	ephemeral         = kubeletDesc(kubeletmetrics.ManagedEphemeralContainersKey, "Current number of ephemeral containers in pods managed by this kubelet.")
+	startedPods       = kubeletDesc(kubeletmetrics.StartedPodsTotalKey, "Cumulative number of pods started")
+	podErrors         = kubeletDesc(kubeletmetrics.StartedPodsErrorsTotalKey, "Cumulative number of errors when starting pods")
+	startedContainers = kubeletDesc(kubeletmetrics.StartedContainersTotalKey, "Cumulative number of containers started", "container_type")
+	containerErrors   = kubeletDesc(kubeletmetrics.StartedContainersErrorsTotalKey, "Cumulative number of errors when starting containers", "container_type", "code")
+)
+
+func kubeletDesc(name, help string, labels ...string) *metrics.Desc {
+	return metrics.NewDesc(kubeletmetrics.KubeletSubsystem+"_"+name, help, labels, nil, metrics.ALPHA, "")
+}
+
+// nodeMetrics returns the handler of /metrics.
+func nodeMetrics(node Node) http.Handler {
+	registry := metrics.NewKubeRegistry()
+	registry.CustomMustRegister(&nodeCollector{node: node})
+	return metrics.HandlerFor(registry, metrics.HandlerOpts{ErrorHandling: metrics.ContinueOnError})
+}
+
+// nodeCollector collects the metrics when they are read.
+type nodeCollector struct {
+	metrics.BaseStableCollector
+	node Node
+}
+
+// DescribeWithStability implements metrics.StableCollector.
+func (c *nodeCollector) DescribeWithStability(to chan<- *metrics.Desc) {
+	for _, desc := range []*metrics.Desc{
+		buildInfo, nodeName, cgroupVersion, runningPods, runningContainers, desiredPods, activePods, mirrorPods, ephemeral, startedPods, podErrors, startedContainers, containerErrors,
+	} {
+		to <- desc
+	}
+}
+
+// CollectWithStability implements metrics.StableCollector.
+func (c *nodeCollector) CollectWithStability(to chan<- metrics.Metric) {
+	gauge := func(desc *metrics.Desc, value int, labels ...string) {
+		to <- metrics.NewLazyConstMetric(desc, metrics.GaugeValue, float64(value), labels...)
+	}
+	counter := func(desc *metrics.Desc, value int, labels ...string) {
+		to <- metrics.NewLazyConstMetric(desc, metrics.CounterValue, float64(value), labels...)
+	}
+	v := discovery.Version
+	gauge(buildInfo, 1, v.Major, v.Minor, v.GitVersion, v.GitCommit, v.GitTreeState, v.BuildDate, v.GoVersion, v.Compiler, v.Platform)
+	gauge(nodeName, 1, c.node.Name())
+	gauge(cgroupVersion, 2)
+
+	running, mirrors, debugging := 0, 0, 0
+	desired, active, containers := map[string]int{"": 0, "true": 0}, map[string]int{"": 0, "true": 0}, map[string]int{}
+	for _, pod := range c.node.Pods() {
+		static := ""
+		if pod.Annotations[kubetypes.ConfigSourceAnnotationKey] == kubetypes.FileSource {
+			static = "true"
+			mirrors++
+		}
+		desired[static]++
+		if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
+			active[static]++
+		}
+		for _, condition := range pod.Status.Conditions {
+			if condition.Type == corev1.PodReadyToStartContainers && condition.Status == corev1.ConditionTrue {
+				running++
+			}
+		}
+		debugging += len(pod.Spec.EphemeralContainers)
+		for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses} {
+			for i := range statuses {
+				s := &statuses[i]
+				if s.State.Running != nil {
+					containers["running"]++
+				}
+				for _, ended := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
+					if ended != nil {
+						containers["exited"]++
+					}
+				}
+			}
+		}
+	}
+	gauge(runningPods, running)
+	gauge(mirrorPods, mirrors)
+	gauge(ephemeral, debugging)
+	for state, n := range containers {
+		gauge(runningContainers, n, state)
+	}
+	for static, n := range desired {
+		gauge(desiredPods, n, static)
+		gauge(activePods, active[static], static)
+	}
+
+	counts := c.node.Counts()
+	counter(startedPods, counts.Pods)
+	counter(podErrors, counts.PodErrors)
+	for kind, n := range counts.Containers {
+		counter(startedContainers, n, kind)
+	}
+	for of, n := range counts.ContainerErrors {
+		counter(containerErrors, n, of.Type, of.Code)
+	}
+}

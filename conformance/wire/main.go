@@ -47,9 +47,9 @@ var list = verdict.List{
 	Path: "wire.txt",
 	Comment: `The requests that fakecluster answers in another way than a real kube-apiserver 1.37.1. All others of
 "go run ./wire", which writes this with -update, are answered alike. The first line that differs follows:
-"-" is the real server, "+" fakecluster. The causes: a definition without objects ends at once; a list of
-objects of which one cannot be read says so at once, while the cache of a real server cannot begin and
-has its clients come again later.
+"-" is the real server, "+" fakecluster. The causes: a program that is built from modules has no commit and
+no date; a definition without objects ends at once; a list of objects of which one cannot be read says so at
+once, while the cache of a real server cannot begin and has its clients come again later.
 Which of several bindings a review names, how far a definition has got with its end, whether the condition
 of a new FlowSchema or APIService is there yet, the order in YAML of component statuses and of managed fields
 of one second, and whether a watch of one second ends with a bookmark, is a matter of chance on a real server:

@@ -1,12 +1,11 @@
 package kubeadm
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	_ "embed"
 	"fmt"
-	"text/template"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -60,18 +59,14 @@ func Install(ctx context.Context, client dynamic.Interface, mapper meta.RESTMapp
 
 // objects returns the objects of addons.yaml.
 func (c Cluster) objects() ([]*unstructured.Unstructured, error) {
-	text := template.Must(template.New("addons").Parse(addons))
-	var filled bytes.Buffer
-	if err := text.Execute(&filled, map[string]string{
-		"DNS": c.DNS, "Services": c.Services, "Pods": podRange, "Server": c.Node + ":" + serverPort, "Cluster": clusterName, "Version": discovery.Version.GitVersion,
-		"CoreDNS": "registry.k8s.io/coredns/coredns:" + coreDNSVersion, "Proxy": image("kube-proxy"),
-	}); err != nil {
-		return nil, err
-	}
+	filled := strings.NewReplacer( // not text/template, because of which a linker keeps all exported methods
+		"{{.DNS}}", c.DNS, "{{.Services}}", c.Services, "{{.Pods}}", podRange, "{{.Server}}", c.Node+":"+serverPort, "{{.Cluster}}", clusterName,
+		"{{.Version}}", discovery.Version.GitVersion, "{{.CoreDNS}}", "registry.k8s.io/coredns/coredns:"+coreDNSVersion, "{{.Proxy}}", image("kube-proxy"),
+	).Replace(addons)
 	var objects []*unstructured.Unstructured
-	for document := range bytes.SplitSeq(filled.Bytes(), []byte("---\n")) {
+	for document := range strings.SplitSeq(filled, "---\n") {
 		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(document, &object.Object); err != nil {
+		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
 			return nil, err
 		}
 		if object.GetKind() == "ConfigMap" && object.GetName() == "kube-proxy" {

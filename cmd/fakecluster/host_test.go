@@ -258,10 +258,15 @@ func TestAHostWithoutItsSocketIsNotWaitedForForEver(t *testing.T) {
 	socket := socketIn(folder)
 	running := startHost(t)
 	defer running.stop()
+	starting, err := awaitLock(t.Context(), filepath.Join(folder, "starting.lock"), endTime) // it answers before its start is over
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock(starting)
 	if err := os.Remove(socket); err != nil {
 		t.Fatal(err)
 	}
-	_, err := takePlace(t.Context(), folder, host.Options{}, time.Millisecond)
+	_, err = takePlace(t.Context(), folder, host.Options{}, time.Millisecond)
 	if want := fmt.Sprintf("the host that runs no longer has its socket %s, which was removed: end its process %d, and try again", socket, os.Getpid()); err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}

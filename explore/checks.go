@@ -20,16 +20,16 @@ import (
 
 // check looks at the cluster after a step, and adds a checkpoint.
 func (p *playing) check(quiet bool) {
-	all := p.objects()
-	c := checkpoint{step: p.step, request: p.sent, quiet: quiet, owned: owned(all, p.seed.name)}
+	objects := p.objects()
+	c := checkpoint{step: p.step, request: p.sent, quiet: quiet, owned: owned(objects, p.seed.name)}
 	if p.exists {
 		c.desired = p.direct()
 		c.object, _ = p.desired()
 	}
-	c.state = p.stateOf(all)
+	c.state = p.stateOf(objects)
 	if p.neighbor && p.exists {
 		p.neighbors = map[string]types.UID{}
-		for _, o := range owned(all, p.seed.name+"-neighbor") {
+		for _, o := range owned(objects, p.seed.name+"-neighbor") {
 			p.neighbors[o.Name()] = o.GetUID()
 		}
 	}
@@ -52,20 +52,20 @@ func (p *playing) check(quiet bool) {
 			p.checkGeneration(u)
 		}
 	} else if p.gone() {
-		p.checkCleanedUp(all)
+		p.checkCleanedUp(objects)
 	}
-	p.checkPods(all)
-	p.checkForeign(all)
-	p.checkInvariants(all)
+	p.checkPods(objects)
+	p.checkForeign(objects)
+	p.checkInvariants(objects)
 }
 
 // stateOf returns the state of objects, without what the subject ignores.
-func (p *playing) stateOf(all []state.Object) state.State { return state.Of(p.unignored(all)) }
+func (p *playing) stateOf(objects []state.Object) state.State { return state.Of(p.unignored(objects)) }
 
 // unignored returns objects without what the subject ignores.
-func (p *playing) unignored(all []state.Object) []state.Object {
-	kept := make([]state.Object, 0, len(all))
-	for _, o := range all {
+func (p *playing) unignored(objects []state.Object) []state.Object {
+	kept := make([]state.Object, 0, len(objects))
+	for _, o := range objects {
 		if slices.Contains(p.subject.Ignore, o.Resource) {
 			continue
 		}
@@ -80,26 +80,26 @@ func (p *playing) unignored(all []state.Object) []state.Object {
 }
 
 // without removes the fields at a path, in which an asterisk is any index or key.
-func without(at any, path []string) any {
-	switch of := at.(type) {
+func without(value any, path []string) any {
+	switch parent := value.(type) {
 	case map[string]any:
-		for key := range of {
+		for key := range parent {
 			switch {
 			case path[0] != "*" && path[0] != escapeKey.Replace(key):
 			case len(path) == 1:
-				delete(of, key)
+				delete(parent, key)
 			default:
-				of[key] = without(of[key], path[1:])
+				parent[key] = without(parent[key], path[1:])
 			}
 		}
 	case []any:
 		if path[0] == "*" && len(path) > 1 {
-			for i := range of {
-				of[i] = without(of[i], path[1:])
+			for i := range parent {
+				parent[i] = without(parent[i], path[1:])
 			}
 		}
 	}
-	return at
+	return value
 }
 
 var escapeKey = strings.NewReplacer("~", "~0", "/", "~1")
@@ -115,8 +115,8 @@ func (p *playing) checkGeneration(u *unstructured.Unstructured) {
 		return // each write of the status makes a new generation
 	}
 	p.noteGeneration(u)
-	about := func(path string, of any) {
-		if n, ok := of.(int64); ok && n != 0 && n != u.GetGeneration() {
+	about := func(path string, object any) {
+		if n, ok := object.(int64); ok && n != 0 && n != u.GetGeneration() {
 			p.report(problem{oracle: TruthfulStatus, key: "generation " + path, step: p.step,
 				what: fmt.Sprintf("%s of %s is %d, although the operator is done with generation %d", path, p.seed.name, n, u.GetGeneration())})
 		}
@@ -126,8 +126,8 @@ func (p *playing) checkGeneration(u *unstructured.Unstructured) {
 	}
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range conditions {
-		if of, ok := c.(map[string]any); ok {
-			about(fmt.Sprintf("status.conditions[type=%v].observedGeneration", of["type"]), of["observedGeneration"])
+		if condition, ok := c.(map[string]any); ok {
+			about(fmt.Sprintf("status.conditions[type=%v].observedGeneration", condition["type"]), condition["observedGeneration"])
 		}
 	}
 }
@@ -189,11 +189,11 @@ func (p *playing) reportsTrouble(u *unstructured.Unstructured) bool {
 	}
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range conditions {
-		of, ok := c.(map[string]any)
-		if !ok || of["status"] == "True" {
+		condition, ok := c.(map[string]any)
+		if !ok || condition["status"] == "True" {
 			continue
 		}
-		if n, ok := of["observedGeneration"].(int64); !ok || n == u.GetGeneration() {
+		if n, ok := condition["observedGeneration"].(int64); !ok || n == u.GetGeneration() {
 			return true
 		}
 	}
@@ -215,8 +215,8 @@ func kept(resource string) bool {
 }
 
 // checkCleanedUp checks that nothing of the operator is left.
-func (p *playing) checkCleanedUp(all []state.Object) {
-	for _, o := range all {
+func (p *playing) checkCleanedUp(objects []state.Object) {
+	for _, o := range objects {
 		if o.Name() == p.seed.name {
 			p.report(problem{oracle: CleansUp, key: "finalizer", step: p.step,
 				what: fmt.Sprintf("%s was deleted, and is still there with the finalizers %q", o.Name(), o.GetFinalizers())})
@@ -228,7 +228,7 @@ func (p *playing) checkCleanedUp(all []state.Object) {
 	}
 	var left []string
 	resource := ""
-	for _, o := range all {
+	for _, o := range objects {
 		if p.atRest[o.Name()] || p.present[o.Name()] != "" || kept(o.Resource) || slices.Contains(p.subject.Ignore, o.Resource) ||
 			slices.ContainsFunc(p.seed.needs, func(n need) bool { return n.name == o.Name() }) {
 			continue
@@ -243,9 +243,9 @@ func (p *playing) checkCleanedUp(all []state.Object) {
 }
 
 // checkForeign checks that the operator has deleted nothing that is not its own.
-func (p *playing) checkForeign(all []state.Object) {
+func (p *playing) checkForeign(objects []state.Object) {
 	there := map[string]bool{}
-	for _, o := range all {
+	for _, o := range objects {
 		there[o.Name()] = true
 	}
 	own := map[string]bool{}
@@ -265,7 +265,7 @@ func (p *playing) checkForeign(all []state.Object) {
 		p.report(problem{oracle: CleansUp, key: "neighbor", step: p.step, what: "the operator has deleted " + p.seed.name + "-neighbor"})
 	}
 	if p.neighbor && p.gone() && !p.exists {
-		p.checkNeighbor(all)
+		p.checkNeighbor(objects)
 	}
 }
 
@@ -274,9 +274,9 @@ func (p *playing) needed(name string) bool {
 }
 
 // checkNeighbor checks that the delete of the custom resource has left the objects of its neighbor alone.
-func (p *playing) checkNeighbor(all []state.Object) {
+func (p *playing) checkNeighbor(objects []state.Object) {
 	now := map[string]types.UID{}
-	for _, o := range owned(all, p.seed.name+"-neighbor") {
+	for _, o := range owned(objects, p.seed.name+"-neighbor") {
 		now[o.Name()] = o.GetUID()
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.neighbors)) {
@@ -371,13 +371,13 @@ var placeOfPanic = regexp.MustCompile(`[^ (]+\.go:[0-9]+`)
 var digits = regexp.MustCompile(`[0-9]+`)
 
 // operatorRequests returns the requests of the operator.
-func (p *playing) operatorRequests() (all []inspect.Request) {
+func (p *playing) operatorRequests() (requests []inspect.Request) {
 	for _, r := range p.run.cluster.Requests() {
 		if fromOperator(r.UserAgent) {
-			all = append(all, r)
+			requests = append(requests, r)
 		}
 	}
-	return all
+	return requests
 }
 
 // line is a request of the operator on one line, with the line of code that sends it.

@@ -48,7 +48,7 @@ type run struct {
 	released   chan struct{}
 	delivering sync.WaitGroup
 	probes     bool       // reads are repeated, as of the past
-	all        bool       // reads without a resourceVersion may be stale
+	anyRead    bool       // reads without a resourceVersion may be stale
 	stacks     bool       // the line of code that sends each write is kept
 	pace       *pace      // of the requests; nil: no limit
 	user       *meanwhile // nil: the user does nothing while the operator works
@@ -80,7 +80,7 @@ type occurrence struct {
 // sentRequest is a request that a controller has sent in a run.
 type sentRequest struct {
 	occurrence
-	at        time.Time
+	time      time.Time
 	userAgent string // of this request alone
 	dryRun    bool
 	lag       int       // revisions by which a stale answer differs; 0: it does not
@@ -177,17 +177,17 @@ type controller struct {
 
 // instance is a controller from its start to its end.
 type instance struct {
-	of    *controller
-	ctx   context.Context
-	end   context.CancelFunc
-	began time.Time
-	dead  atomic.Bool
-	done  chan struct{}
+	controller *controller
+	ctx        context.Context
+	end        context.CancelFunc
+	began      time.Time
+	dead       atomic.Bool
+	done       chan struct{}
 }
 
 // begin starts the controller.
 func (c *controller) begin() {
-	l := &instance{of: c, began: time.Now(), done: make(chan struct{})}
+	l := &instance{controller: c, began: time.Now(), done: make(chan struct{})}
 	l.ctx, l.end = context.WithCancel(c.run.cluster.ControllerContext(context.Background()))
 	config := rest.CopyConfig(c.config)
 	config.UserAgent = c.name
@@ -220,10 +220,10 @@ func (l *instance) crash() {
 	if !l.dead.CompareAndSwap(false, true) {
 		return
 	}
-	l.of.run.restarts.Go(func() {
+	l.controller.run.restarts.Go(func() {
 		l.stop()
 		time.Sleep(restartAfter)
-		l.of.begin()
+		l.controller.begin()
 	})
 	if !l.starting() {
 		l.end()
@@ -242,7 +242,7 @@ const startsWithin = time.Second
 // starting reports whether the caches of the controller may still be syncing. A manager of controller-runtime whose context ends then
 // never ends, and keeps a processor busy (kubernetes-sigs/controller-runtime#3440).
 func (l *instance) starting() bool {
-	return !l.of.run.realTime && time.Since(l.began) < startsWithin
+	return !l.controller.run.realTime && time.Since(l.began) < startsWithin
 }
 
 // stop ends the context, once the controller has started, and waits until the controller has stopped.
@@ -255,7 +255,7 @@ func (l *instance) stop() {
 	}
 	l.end()
 	within := stopWithin
-	if l.of.run.realTime {
+	if l.controller.run.realTime {
 		within = stopWithinInRealTime
 	}
 	timer := time.NewTimer(within)
@@ -263,8 +263,8 @@ func (l *instance) stop() {
 	select {
 	case <-l.done:
 	case <-timer.C:
-		l.of.run.t.Errorf("the controller %s has not stopped %v after its context ended", l.of.name, within)
-		if !l.of.run.realTime {
+		l.controller.run.t.Errorf("the controller %s has not stopped %v after its context ended", l.controller.name, within)
+		if !l.controller.run.realTime {
 			l.awaitEnd() // a bubble cannot end before
 		}
 	}
@@ -284,8 +284,8 @@ func (l *instance) awaitEnd() {
 	case <-timer.C:
 	}
 	what := fmt.Sprintf("the controller %s ignores its context: it has not stopped a day after that has ended, so the run cannot end. Return when ctx.Done() is closed, "+
-		"and sleep with a timer beside it: select { case <-ctx.Done(): return nil; case <-time.After(pause): }", l.of.name)
-	r := l.of.run
+		"and sleep with a timer beside it: select { case <-ctx.Done(): return nil; case <-time.After(pause): }", l.controller.name)
+	r := l.controller.run
 	if r.endless == nil {
 		go panic("explore: " + r.t.Name() + ": " + what)
 	} else {
@@ -316,12 +316,12 @@ func (r *run) end() {
 
 // observe counts a request of a controller, and returns the fault of the schedule at it, if any. It completes sent: the user
 // agent gets a number, by which the request is known.
-func (r *run) observe(of request, sent sentRequest) (s *sentRequest, strike point, struck bool) {
+func (r *run) observe(sending request, sent sentRequest) (s *sentRequest, strike point, struck bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.counts[of]++
+	r.counts[sending]++
 	s = &sent
-	s.occurrence, s.at = occurrence{of, r.counts[of]}, time.Now()
+	s.occurrence, s.time = occurrence{sending, r.counts[sending]}, time.Now()
 	r.seen = append(r.seen, s)
 	s.userAgent += fmt.Sprintf("explore-%d.", r.earlier+len(r.seen))
 	strike, struck = r.points[s.occurrence]

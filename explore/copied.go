@@ -75,21 +75,21 @@ func (p *playing) copied(written map[string]any, warning string) bool {
 	if len(names) == 0 {
 		return false
 	}
-	of := counterparts{names: names}
+	found := counterparts{names: names}
 	for n := range len(p.edits) + 1 {
 		if wanted, err := generate.Edit(p.seed.object.Object, p.edits[:n]...); err == nil {
-			of.collect(nil, wanted)
+			found.collect(nil, wanted)
 		}
 	}
-	return slices.ContainsFunc(of.values, func(v any) bool { return same(v, value) })
+	return slices.ContainsFunc(found.values, func(v any) bool { return same(v, value) })
 }
 
 // lookUp follows the path of a warning, such as spec.containers[0].image, as far as there are values, and returns the last of them, with
 // the names of the fields that lead to it; none: there is no value.
-func lookUp(of any, path string) (names []string, value any) {
-	at := of
+func lookUp(root any, path string) (names []string, value any) {
+	here := root
 	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
-		switch in := at.(type) {
+		switch in := here.(type) {
 		case map[string]any:
 			next, ok := in[step]
 			if spec, isMap := in["spec"].(map[string]any); !ok && isMap {
@@ -101,17 +101,17 @@ func lookUp(of any, path string) (names []string, value any) {
 			if !ok {
 				return names, value
 			}
-			at, names = next, append(names, step)
+			here, names = next, append(names, step)
 		case []any:
 			i, err := strconv.Atoi(step)
 			if err != nil || i < 0 || i >= len(in) {
 				return names, value
 			}
-			at = in[i]
+			here = in[i]
 		default:
 			return names, value
 		}
-		value = at
+		value = here
 	}
 	return names, value
 }
@@ -126,7 +126,7 @@ type counterparts struct {
 }
 
 // collect adds the values at and below a path of the custom resource. An item of a list has the names of its list.
-func (c *counterparts) collect(names []string, of any) {
+func (c *counterparts) collect(names []string, value any) {
 	n := 0
 	for n < min(len(names), len(c.names)) && names[len(names)-1-n] == c.names[len(c.names)-1-n] {
 		n++
@@ -135,15 +135,15 @@ func (c *counterparts) collect(names []string, of any) {
 		c.end, c.values = n, nil
 	}
 	if n > 0 && n == c.end {
-		c.values = append(c.values, of)
+		c.values = append(c.values, value)
 	}
-	switch of := of.(type) {
+	switch parent := value.(type) {
 	case map[string]any:
-		for name, here := range of {
+		for name, here := range parent {
 			c.collect(append(slices.Clip(names), name), here)
 		}
 	case []any:
-		for _, item := range of {
+		for _, item := range parent {
 			c.collect(names, item)
 		}
 	}
@@ -152,11 +152,11 @@ func (c *counterparts) collect(names []string, of any) {
 // same compares values without empty fields, which typed clients leave out.
 func same(a, b any) bool { return reflect.DeepEqual(withoutEmpty(a), withoutEmpty(b)) }
 
-func withoutEmpty(of any) any {
-	switch of := of.(type) {
+func withoutEmpty(value any) any {
+	switch parent := value.(type) {
 	case map[string]any:
 		kept := map[string]any{}
-		for name, value := range of {
+		for name, value := range parent {
 			if value = withoutEmpty(value); value != nil {
 				kept[name] = value
 			}
@@ -167,7 +167,7 @@ func withoutEmpty(of any) any {
 		return nil
 	case []any:
 		var kept []any
-		for _, item := range of {
+		for _, item := range parent {
 			kept = append(kept, withoutEmpty(item))
 		}
 		if len(kept) > 0 {
@@ -175,11 +175,11 @@ func withoutEmpty(of any) any {
 		}
 		return nil
 	case int64:
-		return float64(of) // as in JSON
+		return float64(parent) // as in JSON
 	case string:
-		if of == "" {
+		if parent == "" {
 			return nil
 		}
 	}
-	return of
+	return value
 }

@@ -33,7 +33,7 @@ func remember(test string, f Finding) error {
 }
 
 // corpus returns the trials of former findings. One that cannot be run, because its seed is gone for example, is left out, and the log says so.
-func (e *operatorExploration) corpus() (all []trial) {
+func (e *operatorExploration) corpus() (kept []trial) {
 	files, _ := filepath.Glob(filepath.Join(corpusOf(e.t.Name()), "*"))
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -50,10 +50,10 @@ func (e *operatorExploration) corpus() (all []trial) {
 				e.t.Logf("explore: the former finding %s is left out: %v", file, err)
 				continue
 			}
-			all = append(all, tr)
+			kept = append(kept, tr)
 		}
 	}
-	return all
+	return kept
 }
 
 // replayCorpus plays the trials of former findings, unless the exploration publishes none.

@@ -23,8 +23,8 @@ const chunk = 16
 
 // references are the states that are reached at once, by the steps that lead there.
 type references struct {
-	mu  sync.Mutex
-	all map[string]*reference
+	mu         sync.Mutex
+	references map[string]*reference
 }
 
 type reference struct {
@@ -62,17 +62,17 @@ type results struct {
 }
 
 // needed notes requests of the operator.
-func (r *results) needed(all []inspect.AccessRequest) {
+func (r *results) needed(requests []inspect.AccessRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, of := range all {
-		r.access[of] = true
+	for _, request := range requests {
+		r.access[request] = true
 	}
 }
 
 // explore runs all trials.
 func (e *operatorExploration) explore() (Found, error) {
-	e.references.all = map[string]*reference{}
+	e.references.references = map[string]*reference{}
 	e.results.access = map[inspect.AccessRequest]bool{}
 	e.results.keys, e.results.doubtful, e.results.mask, e.results.began = map[string]bool{}, map[string]bool{}, state.Mask{}, time.Now()
 	e.results.wholes = map[*seed]*whole{}
@@ -240,14 +240,14 @@ func (e *operatorExploration) runChunk(trials []trial, outcomes []*outcome) {
 }
 
 // reference returns what leads at once to the state that is wanted at a checkpoint of a trial.
-func (e *operatorExploration) reference(of trial, c checkpoint) *reference {
-	tr := trial{seed: of.seed, steps: c.desired, patient: of.patient}
+func (e *operatorExploration) reference(compared trial, c checkpoint) *reference {
+	tr := trial{seed: compared.seed, steps: c.desired, patient: compared.patient}
 	key := fmt.Sprint(tr.patient, tr)
 	e.references.mu.Lock()
-	r := e.references.all[key]
+	r := e.references.references[key]
 	if r == nil {
 		r = &reference{trial: tr}
-		e.references.all[key] = r
+		e.references.references[key] = r
 	}
 	e.references.mu.Unlock()
 	r.once.Do(func() { r.out = e.play(tr) })

@@ -41,9 +41,9 @@ func Eventually(name, resource string, condition fakecluster.Condition) Invarian
 }
 
 // checkInvariants checks the objects of the trial after a step.
-func (p *playing) checkInvariants(all []state.Object) {
+func (p *playing) checkInvariants(objects []state.Object) {
 	for _, v := range p.subject.Invariants {
-		for _, o := range all {
+		for _, o := range objects {
 			if o.Resource != v.resource || o.GetDeletionTimestamp() != nil {
 				continue
 			}

@@ -16,31 +16,31 @@ import (
 type pods map[string]map[string]any
 
 // podTemplates returns the pods of objects.
-func podTemplates(all []state.Object) pods {
-	of := pods{}
-	for _, o := range all {
+func podTemplates(objects []state.Object) pods {
+	templates := pods{}
+	for _, o := range objects {
 		switch o.Resource {
 		case "deployments.apps", "statefulsets.apps", "daemonsets.apps":
 			if template, ok, _ := unstructured.NestedMap(o.Object, "spec", "template"); ok {
-				of[o.Name()] = template
+				templates[o.Name()] = template
 			}
 		case "pods":
 			if !slices.ContainsFunc(o.GetOwnerReferences(), func(r ownerReference) bool {
 				return r.Kind == "ReplicaSet" || r.Kind == "StatefulSet" || r.Kind == "DaemonSet" || r.Kind == "Job"
 			}) {
-				of[o.Name()] = map[string]any{"uid": string(o.GetUID())}
+				templates[o.Name()] = map[string]any{"uid": string(o.GetUID())}
 			}
 		}
 	}
-	return of
+	return templates
 }
 
 // checkPods checks that an upgrade has not restarted pods.
-func (p *playing) checkPods(all []state.Object) {
+func (p *playing) checkPods(objects []state.Object) {
 	if p.pods == nil {
 		return
 	}
-	before, after := p.pods, podTemplates(p.unignored(all))
+	before, after := p.pods, podTemplates(p.unignored(objects))
 	p.pods = nil
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if equality.Semantic.DeepEqual(before[name], after[name]) {
@@ -68,10 +68,10 @@ func (p *playing) checkKept(u *unstructured.Unstructured) {
 		return
 	}
 	spec, _, _ := unstructured.NestedMap(u.Object, "spec")
-	of := func(spec map[string]any) state.State {
+	stateOf := func(spec map[string]any) state.State {
 		return state.State{p.seed.name: {"spec": spec}}
 	}
-	for _, d := range state.Differences(of(p.wanted), of(spec), nil) {
+	for _, d := range state.Differences(stateOf(p.wanted), stateOf(spec), nil) {
 		if !d.Added {
 			oracle := Upgrades
 			if p.installation != p.next {

@@ -172,7 +172,7 @@ func (e *operatorExploration) writesOf(tr trial) (writes schedule) {
 	}
 	sent := map[occurrence]time.Time{}
 	for _, s := range out.run.seen {
-		sent[s.occurrence] = s.at
+		sent[s.occurrence] = s.time
 	}
 	points, _ := (&exploration{}).pointsOf(out.run)
 	for _, p := range points {

@@ -45,29 +45,29 @@ type around struct {
 // the exploration is over.
 func (e *operatorExploration) plan() error {
 	e.replayCorpus()
-	var all []*around
+	var seeds []*around
 	for _, s := range e.seeds {
 		a, err := e.life(s)
 		if err != nil {
 			return err
 		}
-		all = append(all, a)
+		seeds = append(seeds, a)
 	}
-	for _, a := range all {
+	for _, a := range seeds {
 		e.changes(a)
 		e.disturbances(a)
 	}
-	for _, a := range all {
+	for _, a := range seeds {
 		e.users(a)
 	}
-	for _, a := range all {
+	for _, a := range seeds {
 		e.faults(a)
 	}
 	random := rand.New(rand.NewPCG(e.subject.Seed, 1))
 	for !e.over() {
 		var trials []trial
 		for range chunk {
-			trials = append(trials, all[random.IntN(len(all))].sequence(random))
+			trials = append(trials, seeds[random.IntN(len(seeds))].sequence(random))
 		}
 		e.runAll(trials)
 	}
@@ -116,25 +116,25 @@ func (e *operatorExploration) life(s *seed) (*around, error) {
 	return a, nil
 }
 
-func trials(s *seed, all [][]generate.Step) (of []trial) {
-	for _, steps := range all {
-		of = append(of, trial{seed: s, steps: steps})
+func trials(s *seed, sequences [][]generate.Step) (made []trial) {
+	for _, steps := range sequences {
+		made = append(made, trial{seed: s, steps: steps})
 	}
-	return of
+	return made
 }
 
 // changes runs each change of a property, and its undoing. A change that the server rejects, or does not let undo, is made before the object
 // is created, or is not undone.
 func (e *operatorExploration) changes(a *around) {
-	all := generate.Changes(a.seed.schema, a.seed.object.Object)
+	changes := generate.Changes(a.seed.schema, a.seed.object.Object)
 	var steps [][]generate.Step
-	for _, c := range all {
+	for _, c := range changes {
 		steps = append(steps, slices.Concat([]generate.Step{create}, c.Steps, c.Undo, []generate.Step{remove}))
 	}
 	outcomes := e.runAll(trials(a.seed, steps))
 	var others [][]generate.Step
 	for i, out := range outcomes {
-		c := all[i]
+		c := changes[i]
 		switch {
 		case out.rejected == notRun:
 		case out.rejected == "":
@@ -183,11 +183,11 @@ func (a *around) hasEffect(out *outcome) bool {
 
 // disturbances runs the edits of the operator's objects.
 func (e *operatorExploration) disturbances(a *around) {
-	var all [][]generate.Step
+	var sequences [][]generate.Step
 	for _, edit := range a.edits {
-		all = append(all, []generate.Step{create, edit, remove})
+		sequences = append(sequences, []generate.Step{create, edit, remove})
 	}
-	e.runAll(trials(a.seed, all))
+	e.runAll(trials(a.seed, sequences))
 }
 
 // changesWithFaults is how many changes are tried with each fault.
@@ -210,17 +210,17 @@ func (e *operatorExploration) faults(a *around) {
 			continue
 		}
 		points, _ := (&exploration{}).pointsOf(out.run)
-		var all []trial
+		var found []trial
 		for _, p := range points {
 			if p.effect == late && e.subject.RealTime > 0 {
 				continue // such a trial takes minutes
 			}
 			if text := p.String(); !seen[text] {
 				seen[text] = true
-				all = append(all, trial{seed: a.seed, steps: steps, fault: schedule{p}})
+				found = append(found, trial{seed: a.seed, steps: steps, fault: schedule{p}})
 			}
 		}
-		e.runAll(all)
+		e.runAll(found)
 	}
 }
 

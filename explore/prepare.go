@@ -150,7 +150,7 @@ func (i *installation) options(seed uint64) []fakecluster.Option {
 }
 
 // readObjects reads the objects in manifest files and folders.
-func readObjects(paths []string) (all []*unstructured.Unstructured, err error) {
+func readObjects(paths []string) (objects []*unstructured.Unstructured, err error) {
 	for _, path := range paths {
 		files, err := regularfile.Manifests(path)
 		if err != nil {
@@ -181,15 +181,15 @@ func readObjects(paths []string) (all []*unstructured.Unstructured, err error) {
 						return nil, fmt.Errorf("%s: %w", file, err)
 					}
 					for i := range list.Items {
-						all = append(all, &list.Items[i])
+						objects = append(objects, &list.Items[i])
 					}
 				} else if u.GetKind() != "" && u.GetAPIVersion() != "" {
-					all = append(all, u)
+					objects = append(objects, u)
 				}
 			}
 		}
 	}
-	return all, nil
+	return objects, nil
 }
 
 // missingNamespaces returns the namespaces that objects are in and that no manifest creates: kustomize or Helm often does.
@@ -223,22 +223,22 @@ func (i *installation) findUser() error {
 			}
 			subjects, _, _ := unstructured.NestedSlice(m.Object, "subjects")
 			for _, s := range subjects {
-				if of, ok := s.(map[string]any); ok && of["kind"] == "ServiceAccount" {
-					namespace := of["namespace"]
+				if subject, ok := s.(map[string]any); ok && subject["kind"] == "ServiceAccount" {
+					namespace := subject["namespace"]
 					if namespace == nil {
 						namespace = m.GetNamespace()
 					}
-					accounts[fmt.Sprintf("%v/%v", namespace, of["name"])] = true
+					accounts[fmt.Sprintf("%v/%v", namespace, subject["name"])] = true
 				}
 			}
 		}
-		switch all := slices.Sorted(maps.Keys(accounts)); len(all) {
+		switch names := slices.Sorted(maps.Keys(accounts)); len(names) {
 		case 0:
 			return fmt.Errorf("no binding in %s names a ServiceAccount: add the binding of the operator's role to Subject.Roles", strings.Join(slices.Concat(i.subject.Install, i.subject.Roles), ", "))
 		case 1:
-			account = all[0]
+			account = names[0]
 		default:
-			return fmt.Errorf("the bindings in Subject.Roles name several ServiceAccounts: set Subject.User to the operator's, such as %q; they are %s", all[0], strings.Join(all, ", "))
+			return fmt.Errorf("the bindings in Subject.Roles name several ServiceAccounts: set Subject.User to the operator's, such as %q; they are %s", names[0], strings.Join(names, ", "))
 		}
 	}
 	namespace, name, ok := strings.Cut(account, "/")
@@ -310,10 +310,10 @@ func minimal(d *apiextensionsv1.CustomResourceDefinition) *unstructured.Unstruct
 }
 
 // definitionOf returns the definition of an object, and its version.
-func definitionOf(all []apiextensionsv1.CustomResourceDefinition, u *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.CustomResourceDefinitionVersion) {
+func definitionOf(definitions []apiextensionsv1.CustomResourceDefinition, u *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.CustomResourceDefinitionVersion) {
 	kind := u.GroupVersionKind()
-	for i := range all {
-		d := &all[i]
+	for i := range definitions {
+		d := &definitions[i]
 		if d.Spec.Group != kind.Group || d.Spec.Names.Kind != kind.Kind {
 			continue
 		}

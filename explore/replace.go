@@ -27,7 +27,7 @@ func (p *playing) replaceVersion(to *installation, atWork bool) error {
 		return errors.New("this version runs already")
 	}
 	p.finish()
-	before, was := p.objects(), p.current()
+	before, former := p.objects(), p.current()
 	cluster, err := p.startFrom(to)
 	if err != nil {
 		oracle, version := Upgrades, "new"
@@ -53,8 +53,8 @@ func (p *playing) replaceVersion(to *installation, atWork bool) error {
 	if !atWork {
 		p.pods = podTemplates(p.unignored(before))
 	}
-	if was != nil && p.wanted == nil {
-		p.wanted, _, _ = unstructured.NestedMap(was.Object, "spec")
+	if former != nil && p.wanted == nil {
+		p.wanted, _, _ = unstructured.NestedMap(former.Object, "spec")
 	}
 	p.startOperator()
 	return nil
@@ -90,22 +90,22 @@ func (p *playing) startFrom(to *installation) (c *fakecluster.Cluster, err error
 // findResources finds the versions in which what the trial has changed is served.
 func (p *playing) findResources() error {
 	for _, resource := range slices.Sorted(maps.Keys(p.changed)) {
-		if of, err := p.served(p.changed[resource]); err == nil {
-			p.changed[resource] = of
+		if served, err := p.served(p.changed[resource]); err == nil {
+			p.changed[resource] = served
 		}
 	}
-	of, err := p.served(p.seed.resource)
-	p.resource = of
+	served, err := p.served(p.seed.resource)
+	p.resource = served
 	return err
 }
 
 // served returns a resource in its version, or in the preferred one if that is not served.
-func (p *playing) served(of schema.GroupVersionResource) (schema.GroupVersionResource, error) {
+func (p *playing) served(resource schema.GroupVersionResource) (schema.GroupVersionResource, error) {
 	mapper := p.run.cluster.RESTMapper()
-	if exact, err := mapper.ResourceFor(of); err == nil && exact == of {
-		return of, nil
+	if exact, err := mapper.ResourceFor(resource); err == nil && exact == resource {
+		return resource, nil
 	}
-	return mapper.ResourceFor(of.GroupResource().WithVersion(""))
+	return mapper.ResourceFor(resource.GroupResource().WithVersion(""))
 }
 
 // notePresent notes the objects of the cluster that the trial has not made.
@@ -131,12 +131,12 @@ func (p *playing) replaceManifests() error {
 			namespace = metav1.NamespaceDefault
 		}
 		objects := p.client.Resource(mapping.Resource).Namespace(namespace)
-		was, err := objects.Get(context.Background(), m.GetName(), getOptions)
+		former, err := objects.Get(context.Background(), m.GetName(), getOptions)
 		if err != nil {
 			continue // such as one that a controller has deleted
 		}
 		now := m.DeepCopy()
-		now.SetResourceVersion(was.GetResourceVersion())
+		now.SetResourceVersion(former.GetResourceVersion())
 		changed, err := objects.Update(context.Background(), now, updateOptions)
 		if err != nil {
 			return fmt.Errorf("the manifest of %s %s: %w", m.GetKind(), m.GetName(), err)

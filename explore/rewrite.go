@@ -31,7 +31,7 @@ func (p *playing) rewriteAll() {
 
 // rewrite writes the custom resources of a definition.
 func (p *playing) rewrite(d *apiextensionsv1.CustomResourceDefinition) *problem {
-	of := schema.GroupVersionResource{Group: d.Spec.Group, Resource: d.Spec.Names.Plural}
+	resource := schema.GroupVersionResource{Group: d.Spec.Group, Resource: d.Spec.Names.Plural}
 	var stored string
 	for _, v := range d.Spec.Versions {
 		if v.Storage {
@@ -40,17 +40,17 @@ func (p *playing) rewrite(d *apiextensionsv1.CustomResourceDefinition) *problem 
 		if !v.Served {
 			continue
 		}
-		if _, err := p.client.Resource(of.GroupResource().WithVersion(v.Name)).List(context.Background(), listOptions); err != nil {
+		if _, err := p.client.Resource(resource.GroupResource().WithVersion(v.Name)).List(context.Background(), listOptions); err != nil {
 			return p.refused("read "+d.Name, fmt.Sprintf("%s cannot be read in the version %s", d.Name, v.Name), err)
 		}
 	}
-	of.Version = stored
-	all, err := p.client.Resource(of).List(context.Background(), listOptions)
+	resource.Version = stored
+	list, err := p.client.Resource(resource).List(context.Background(), listOptions)
 	if err != nil {
 		return nil // the storage version is not served
 	}
-	for i := range all.Items {
-		if why := p.rewriteOne(of, &all.Items[i]); why != nil {
+	for i := range list.Items {
+		if why := p.rewriteOne(resource, &list.Items[i]); why != nil {
 			return why
 		}
 	}
@@ -64,15 +64,15 @@ func (p *playing) rewrite(d *apiextensionsv1.CustomResourceDefinition) *problem 
 }
 
 // rewriteOne writes a custom resource.
-func (p *playing) rewriteOne(of schema.GroupVersionResource, u *unstructured.Unstructured) *problem {
-	name := state.Name(of.GroupResource().String(), u.GetNamespace(), u.GetName())
-	objects := p.client.Resource(of).Namespace(u.GetNamespace())
+func (p *playing) rewriteOne(resource schema.GroupVersionResource, u *unstructured.Unstructured) *problem {
+	name := state.Name(resource.GroupResource().String(), u.GetNamespace(), u.GetName())
+	objects := p.client.Resource(resource).Namespace(u.GetNamespace())
 	label := []byte(`{"metadata":{"labels":{"explored":"yes"}}}`)
 	if _, err := objects.Patch(context.Background(), u.GetName(), types.MergePatchType, label, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
-		return p.refused("label "+of.Resource, "a label of "+name+" cannot be changed any more", err)
+		return p.refused("label "+resource.Resource, "a label of "+name+" cannot be changed any more", err)
 	}
 	if _, err := objects.Update(context.Background(), u, updateOptions); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
-		return p.refused("write "+of.Resource, name+" cannot be written as it is any more", err)
+		return p.refused("write "+resource.Resource, name+" cannot be written as it is any more", err)
 	}
 	return nil
 }

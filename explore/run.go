@@ -231,7 +231,7 @@ func (e *exploration) over() bool {
 // once runs the body once.
 func (e *exploration) once(what schedule, probes bool) *run {
 	e.result.Runs++
-	r := &run{probes: probes, all: e.stale, counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
+	r := &run{probes: probes, anyRead: e.stale, counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
 	for _, p := range what {
 		if p.effect == order {
 			r.order = rand.New(rand.NewPCG(e.seed, uint64(p.amount)))
@@ -301,7 +301,7 @@ func (r *run) collectRequests() {
 
 // pointsOf returns the points at which something can go wrong and make a difference, and how many
 // others are left out.
-func (e *exploration) pointsOf(base *run) (all []point, pruned int) {
+func (e *exploration) pointsOf(base *run) (points []point, pruned int) {
 	byStrike := map[string][]point{}
 	add := func(strike string, s *sentRequest, amount int, matters bool) {
 		if !matters {
@@ -314,41 +314,41 @@ func (e *exploration) pointsOf(base *run) (all []point, pruned int) {
 	// At the same moment, goroutines of a controller come in any order.
 	seen := slices.Clone(base.seen)
 	slices.SortStableFunc(seen, func(a, b *sentRequest) int {
-		return cmp.Or(a.at.Compare(b.at), cmp.Compare(fmt.Sprint(a.occurrence), fmt.Sprint(b.occurrence)))
+		return cmp.Or(a.time.Compare(b.time), cmp.Compare(fmt.Sprint(a.occurrence), fmt.Sprint(b.occurrence)))
 	})
 	for _, s := range seen {
-		is := base.listed[s.userAgent]
+		request := base.listed[s.userAgent]
 		switch s.verb {
 		case "create", "update", "patch", "delete", "deletecollection":
 			resource, _, _ := strings.Cut(s.resource, "/")
 			matters := !s.dryRun && resource != "events" && resource != "events.events.k8s.io"
 			for _, strike := range []string{crashAfter, cutAfter} {
-				add(strike, s, 0, matters && is.Revisions > 0)
+				add(strike, s, 0, matters && request.Revisions > 0)
 			}
 			for _, strike := range []string{cutBefore, crashBefore} {
-				add(strike, s, 0, matters && is.Code < 400)
+				add(strike, s, 0, matters && request.Code < 400)
 			}
 		case "get", "list":
 			add(stale, s, s.lag, s.lag > 0)
 		case "watch":
-			if is.Events > 0 {
+			if request.Events > 0 {
 				watching++
 			}
-			add(late, s, 0, is.Events > 0)
-			for n := range min(is.Events, 10) + 1 {
-				add(drop, s, int(n), is.Events > 0)
+			add(late, s, 0, request.Events > 0)
+			for n := range min(request.Events, 10) + 1 {
+				add(drop, s, int(n), request.Events > 0)
 			}
 		}
 	}
 	for _, strike := range effects {
-		all = append(all, byStrike[strike]...)
+		points = append(points, byStrike[strike]...)
 	}
 	if watching > 1 {
 		for n := range e.orders {
-			all = append(all, point{effect: order, amount: n + 1})
+			points = append(points, point{effect: order, amount: n + 1})
 		}
 	} else {
 		pruned += e.orders
 	}
-	return all, pruned
+	return points, pruned
 }

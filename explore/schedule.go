@@ -52,31 +52,31 @@ func (p point) String() string {
 
 // explain returns the same as a sentence.
 func (p point) explain() string {
-	of := p.request
-	what := fmt.Sprintf("%s of %s", of.verb, of.resource)
-	if of.object != "-" {
-		what += " " + of.object
+	request := p.request
+	what := fmt.Sprintf("%s of %s", request.verb, request.resource)
+	if request.object != "-" {
+		what += " " + request.object
 	}
 	if p.nth > 1 {
 		what += fmt.Sprintf(" (number %d)", p.nth)
 	}
 	switch p.effect {
 	case crashAfter:
-		return fmt.Sprintf("%s stops right after the %s, and is started again", of.controller, what)
+		return fmt.Sprintf("%s stops right after the %s, and is started again", request.controller, what)
 	case crashBefore:
-		return fmt.Sprintf("%s stops right before the %s, and is started again", of.controller, what)
+		return fmt.Sprintf("%s stops right before the %s, and is started again", request.controller, what)
 	case userBefore:
-		return fmt.Sprintf("the user takes the steps (at once) right before the %s by %s", what, of.controller)
+		return fmt.Sprintf("the user takes the steps (at once) right before the %s by %s", what, request.controller)
 	case cutAfter:
-		return fmt.Sprintf("the connection breaks after the %s by %s has been made", what, of.controller)
+		return fmt.Sprintf("the connection breaks after the %s by %s has been made", what, request.controller)
 	case cutBefore:
-		return fmt.Sprintf("the connection breaks before the %s by %s is made", what, of.controller)
+		return fmt.Sprintf("the connection breaks before the %s by %s is made", what, request.controller)
 	case late:
-		return fmt.Sprintf("the events of the %s by %s come %v late", what, of.controller, lateBy)
+		return fmt.Sprintf("the events of the %s by %s come %v late", what, request.controller, lateBy)
 	case drop:
-		return fmt.Sprintf("the connection of the %s by %s breaks after %s", what, of.controller, printable.Count(p.amount, "event"))
+		return fmt.Sprintf("the connection of the %s by %s breaks after %s", what, request.controller, printable.Count(p.amount, "event"))
 	case stale:
-		return fmt.Sprintf("the %s by %s is answered as of %s before", what, of.controller, printable.Count(p.amount, "revision"))
+		return fmt.Sprintf("the %s by %s is answered as of %s before", what, request.controller, printable.Count(p.amount, "revision"))
 	}
 	return fmt.Sprintf("the events of the watches come in the order %d", p.amount)
 }
@@ -95,15 +95,15 @@ func (s schedule) text(test string) string {
 
 // parse reads a schedule of a test.
 func parse(text, test string) (schedule, error) {
-	of, rest, ok := strings.Cut(text, ": ")
+	controller, rest, ok := strings.Cut(text, ": ")
 	if !ok {
-		of, ok = strings.CutSuffix(text, ":")
+		controller, ok = strings.CutSuffix(text, ":")
 	}
 	if !ok {
 		return nil, fmt.Errorf("the schedule %q does not begin with the name of its test", text)
 	}
-	if of != test {
-		return nil, fmt.Errorf("the schedule is of the test %s, not of %s", of, test)
+	if controller != test {
+		return nil, fmt.Errorf("the schedule is of the test %s, not of %s", controller, test)
 	}
 	var s schedule
 	for part := range strings.SplitSeq(rest, ";") {

@@ -67,11 +67,11 @@ func changedOf(wanted, before, after map[string]any) string {
 			found, _, _ := unstructured.NestedMap(object, "metadata", name)
 			return found
 		}
-		was, has := texts(before), texts(after)
+		former, has := texts(before), texts(after)
 		for _, key := range slices.Sorted(maps.Keys(texts(wanted))) {
 			value, exists := has[key]
 			// An operator may remove what asks it to do something once it is done.
-			if _, existed := was[key]; existed && (exists && value != was[key] || !exists && strings.HasPrefix(key, "explore.example.com/")) {
+			if _, existed := former[key]; existed && (exists && value != former[key] || !exists && strings.HasPrefix(key, "explore.example.com/")) {
 				return "/metadata/" + name + "/" + escapeKey.Replace(key)
 			}
 		}
@@ -83,14 +83,14 @@ func changedOf(wanted, before, after map[string]any) string {
 func changedIn(path string, wanted, before, after any) string {
 	switch wanted := wanted.(type) {
 	case map[string]any:
-		was, isMap := before.(map[string]any)
+		former, isMap := before.(map[string]any)
 		has, _ := after.(map[string]any)
 		if !isMap {
 			return ""
 		}
 		for _, key := range slices.Sorted(maps.Keys(wanted)) {
 			below := path + "/" + escapeKey.Replace(key)
-			value, existed := was[key]
+			value, existed := former[key]
 			now, exists := has[key]
 			switch {
 			case !existed || !exists && isZero(value):
@@ -103,21 +103,21 @@ func changedIn(path string, wanted, before, after any) string {
 			}
 		}
 	case []any:
-		was, isList := before.([]any)
+		former, isList := before.([]any)
 		has, _ := after.([]any)
 		if !isList {
 			return ""
 		}
-		if len(was) != len(has) {
-			if missing := slices.ContainsFunc(was, func(item any) bool {
+		if len(former) != len(has) {
+			if missing := slices.ContainsFunc(former, func(item any) bool {
 				return !slices.ContainsFunc(has, func(other any) bool { return reflect.DeepEqual(item, other) })
 			}); missing {
 				return path
 			}
 			return "" // there are more
 		}
-		for i := range min(len(was), len(wanted)) {
-			if changed := changedIn(fmt.Sprintf("%s/%d", path, i), wanted[i], was[i], has[i]); changed != "" {
+		for i := range min(len(former), len(wanted)) {
+			if changed := changedIn(fmt.Sprintf("%s/%d", path, i), wanted[i], former[i], has[i]); changed != "" {
 				return changed
 			}
 		}

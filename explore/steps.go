@@ -49,10 +49,10 @@ func (p *playing) take(s generate.Step) (why string) {
 		if p.exists {
 			return "the object exists"
 		}
-		var of map[string]any
-		if of, err = p.desired(); err == nil {
-			of["apiVersion"] = p.resource.GroupVersion().String()
-			_, err = objects.Create(ctx, &unstructured.Unstructured{Object: of}, createOptions)
+		var fields map[string]any
+		if fields, err = p.desired(); err == nil {
+			fields["apiVersion"] = p.resource.GroupVersion().String()
+			_, err = objects.Create(ctx, &unstructured.Unstructured{Object: fields}, createOptions)
 			p.exists = err == nil
 		}
 	case generate.Set, generate.Remove:
@@ -96,8 +96,8 @@ func (p *playing) take(s generate.Step) (why string) {
 }
 
 // change changes a field of an object, as a client that reads it before and tries again after a conflict.
-func (p *playing) change(of schema.GroupVersionResource, namespace, name string, s generate.Step) error {
-	objects := p.client.Resource(of).Namespace(namespace)
+func (p *playing) change(resource schema.GroupVersionResource, namespace, name string, s generate.Step) error {
+	objects := p.client.Resource(resource).Namespace(namespace)
 	for tries := 0; ; tries++ {
 		u, err := objects.Get(context.Background(), name, getOptions)
 		if err != nil {
@@ -126,10 +126,10 @@ func (p *playing) restart() {
 
 // disturb deletes or changes an object of the operator.
 func (p *playing) disturb(s generate.Step) error {
-	resource, at, _ := strings.Cut(s.Object, " ")
-	namespace, name, ok := strings.Cut(at, "/")
+	resource, object, _ := strings.Cut(s.Object, " ")
+	namespace, name, ok := strings.Cut(object, "/")
 	if !ok {
-		namespace, name = "", at
+		namespace, name = "", object
 	}
 	for _, o := range p.objects() {
 		if o.Resource != resource || o.GetNamespace() != namespace || !(o.GetName() == name || o.Prefix() != "" && o.Prefix()+"*1" == name) {
@@ -139,11 +139,11 @@ func (p *playing) disturb(s generate.Step) error {
 			if groupResource(r) != resource || r.Version == "" {
 				continue
 			}
-			of := groupVersionResource(r)
+			resource := groupVersionResource(r)
 			if s.Verb == generate.EditOwned {
-				return p.change(of, namespace, o.GetName(), s)
+				return p.change(resource, namespace, o.GetName(), s)
 			}
-			return p.client.Resource(of).Namespace(namespace).Delete(context.Background(), o.GetName(), metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
+			return p.client.Resource(resource).Namespace(namespace).Delete(context.Background(), o.GetName(), metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
 		}
 	}
 	return fmt.Errorf("the operator has not made %s", s.Object)

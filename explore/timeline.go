@@ -26,44 +26,44 @@ type moment struct {
 // timelineOf returns the timeline of an outcome.
 func (e *operatorExploration) timelineOf(title string, tr trial, out *outcome) *timeline {
 	type timed struct {
-		at time.Time
+		time time.Time
 		moment
 	}
-	var all []timed
-	for i, at := range out.times {
-		all = append(all, timed{at, moment{Kind: "step", Text: sentence(tr.seed, tr.steps[i])}})
+	var moments []timed
+	for i, taken := range out.times {
+		moments = append(moments, timed{taken, moment{Kind: "step", Text: sentence(tr.seed, tr.steps[i])}})
 	}
 	for _, r := range out.requests {
-		of := timed{r.Time, moment{Kind: "write", Text: requestLine(r, out.callers[r.UserAgent])}}
+		shown := timed{r.Time, moment{Kind: "write", Text: requestLine(r, out.callers[r.UserAgent])}}
 		switch {
 		case uncounted(r.Resource):
 			continue
 		case r.Code >= 400:
-			of.Kind = "refused"
+			shown.Kind = "refused"
 		case r.Revisions == 0:
 			continue
 		}
-		all = append(all, of)
+		moments = append(moments, shown)
 	}
-	slices.SortStableFunc(all, func(a, b timed) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(moments, func(a, b timed) int { return a.time.Compare(b.time) })
 	t := &timeline{Title: title}
-	for _, of := range all {
-		of.moment.At = of.at.Sub(out.began).Round(time.Millisecond).String()
-		of.moment.Text = printable.Text(of.moment.Text)
-		t.Moments = append(t.Moments, of.moment)
+	for _, shown := range moments {
+		shown.moment.At = shown.time.Sub(out.began).Round(time.Millisecond).String()
+		shown.moment.Text = printable.Text(shown.moment.Text)
+		t.Moments = append(t.Moments, shown.moment)
 	}
 	return t
 }
 
 // timelines returns the timelines of a finding: that of what it is compared with, if any, and that of its trial.
-func (e *operatorExploration) timelines(tr trial, out *outcome, p problem) (all []*timeline) {
+func (e *operatorExploration) timelines(tr trial, out *outcome, p problem) (shown []*timeline) {
 	for _, c := range out.checkpoints {
 		if p.compared && c.step == p.step {
 			r := e.reference(tr, c)
-			all = append(all, e.timelineOf("Expected", r.trial, r.out))
+			shown = append(shown, e.timelineOf("Expected", r.trial, r.out))
 		}
 	}
-	return append(all, e.timelineOf("Actual", tr, out))
+	return append(shown, e.timelineOf("Actual", tr, out))
 }
 
 // WritePage writes a page for a browser about the finding: its report, and beside each other the timelines of what was expected and of what

@@ -40,7 +40,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil || !info.IsResourceRequest {
 		return t.to.RoundTrip(req)
 	}
-	run := t.instance.of.run
+	run := t.instance.controller.run
 	if run.pace != nil {
 		if err := run.pace.wait(ctx); err != nil {
 			return abort(req, err)
@@ -63,7 +63,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // send sends a request, with the fault that strikes it.
 func (t *transport) send(req *http.Request, info *apirequest.RequestInfo, seen *sentRequest, strike point) (*http.Response, error) {
-	run := t.instance.of.run
+	run := t.instance.controller.run
 	fault := faults.Fault{UserAgent: seen.userAgent, Subresource: faults.AnySubresource, Times: 1, Optional: true}
 	switch strike.effect {
 	case crashBefore:
@@ -89,7 +89,7 @@ func (t *transport) send(req *http.Request, info *apirequest.RequestInfo, seen *
 		fault.Effect = faults.StaleRead(strike.amount)
 	default:
 		resp, err := t.to.RoundTrip(req)
-		if err == nil && run.probes && (info.Verb == "get" || info.Verb == "list") && mayBeStale(req, run.all) {
+		if err == nil && run.probes && (info.Verb == "get" || info.Verb == "list") && mayBeStale(req, run.anyRead) {
 			err = t.probe(seen, req, resp)
 		}
 		if err == nil && len(resp.Header["Warning"]) > 0 {
@@ -128,16 +128,16 @@ func (t *transport) requestOf(info *apirequest.RequestInfo) request {
 	if object == "" {
 		object = "-"
 	}
-	return request{t.instance.of.name, info.Verb, resource, object}
+	return request{t.instance.controller.name, info.Verb, resource, object}
 }
 
 // mayBeStale reports whether a read may be answered from the past.
-func mayBeStale(req *http.Request, all bool) bool {
+func mayBeStale(req *http.Request, anyRead bool) bool {
 	switch req.URL.Query().Get("resourceVersion") {
 	case "0":
 		return true
 	case "":
-		return all && req.URL.Query().Get("continue") == ""
+		return anyRead && req.URL.Query().Get("continue") == ""
 	}
 	return false
 }
@@ -154,7 +154,7 @@ func (t *transport) probe(seen *sentRequest, req *http.Request, resp *http.Respo
 		again := req.Clone(req.Context())
 		agent := seen.userAgent + "probe"
 		again.Header.Set("User-Agent", agent)
-		fault := t.instance.of.run.cluster.Inject(faults.Fault{
+		fault := t.instance.controller.run.cluster.Inject(faults.Fault{
 			UserAgent: agent, Subresource: faults.AnySubresource, Times: 1, Optional: true, Effect: faults.StaleRead(lag),
 		})
 		past, err := t.to.RoundTrip(again)
@@ -162,9 +162,9 @@ func (t *transport) probe(seen *sentRequest, req *http.Request, resp *http.Respo
 		if err != nil {
 			return nil // the run ends
 		}
-		was, err := io.ReadAll(past.Body)
+		former, err := io.ReadAll(past.Body)
 		_ = past.Body.Close()
-		if err == nil && (past.StatusCode != resp.StatusCode || content(was) != content(body)) {
+		if err == nil && (past.StatusCode != resp.StatusCode || content(former) != content(body)) {
 			seen.lag = lag
 		}
 	}

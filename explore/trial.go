@@ -382,8 +382,8 @@ func (p *playing) sentRequests() int {
 
 // lastWritten names the resource of the last write.
 func (p *playing) lastWritten() string {
-	all := p.run.cluster.Requests()
-	for _, r := range slices.Backward(all) {
+	requests := p.run.cluster.Requests()
+	for _, r := range slices.Backward(requests) {
 		if r.Revisions > 0 && !uncounted(r.Resource) {
 			return r.Resource + " " + r.Subresource
 		}
@@ -398,13 +398,13 @@ func uncounted(resource string) bool {
 
 // revisions is how many revisions there were in the trial, without heartbeats.
 func (p *playing) revisions() int64 {
-	return p.run.cluster.Stats().Total(func(of inspect.Counted) bool { return !uncounted(of.Resource) }).Revisions
+	return p.run.cluster.Stats().Total(func(counted inspect.Counted) bool { return !uncounted(counted.Resource) }).Revisions
 }
 
 // operatorRevisions is how many revisions the operator has made.
 func (p *playing) operatorRevisions() int64 {
-	return p.run.cluster.Stats().Total(func(of inspect.Counted) bool {
-		return !uncounted(of.Resource) && fromOperator(of.UserAgent)
+	return p.run.cluster.Stats().Total(func(counted inspect.Counted) bool {
+		return !uncounted(counted.Resource) && fromOperator(counted.UserAgent)
 	}).Revisions
 }
 
@@ -416,16 +416,16 @@ func (p *playing) report(found problem) {
 }
 
 // owned returns the objects whose owner is the custom resource, directly or not.
-func owned(all []state.Object, of string) (below []state.Object) {
+func owned(objects []state.Object, uid string) (below []state.Object) {
 	owners := map[string]bool{}
-	for _, o := range all {
-		if o.Name() == of {
+	for _, o := range objects {
+		if o.Name() == uid {
 			owners[string(o.GetUID())] = true
 		}
 	}
 	for found := true; found; {
 		found = false
-		for _, o := range all {
+		for _, o := range objects {
 			if owners[string(o.GetUID())] || !slices.ContainsFunc(o.GetOwnerReferences(), func(r ownerReference) bool { return owners[string(r.UID)] }) {
 				continue
 			}
@@ -443,7 +443,7 @@ func (p *playing) objects() []state.Object {
 }
 
 // objectsOf returns those of some resources.
-func (p *playing) objectsOf(wanted func(resource string) bool) (all []state.Object) {
+func (p *playing) objectsOf(wanted func(resource string) bool) (found []state.Object) {
 	p.noteChanged()
 	for _, resource := range slices.Sorted(maps.Keys(p.changed)) {
 		if !wanted(resource) {
@@ -456,11 +456,11 @@ func (p *playing) objectsOf(wanted func(resource string) bool) (all []state.Obje
 		for i := range list.Items {
 			o := state.Object{Resource: resource, Unstructured: &list.Items[i]}
 			if p.present[o.Name()] != o.GetResourceVersion() {
-				all = append(all, o)
+				found = append(found, o)
 			}
 		}
 	}
-	return all
+	return found
 }
 
 // noteChanged notes the resources of the writes until now.

@@ -24,19 +24,19 @@ func (p *playing) runWorkloads() (changed bool) {
 		if status == nil {
 			continue
 		}
-		was, _, _ := unstructured.NestedMap(o.Object, "status")
-		merged := runtime.DeepCopyJSON(was)
+		former, _, _ := unstructured.NestedMap(o.Object, "status")
+		merged := runtime.DeepCopyJSON(former)
 		if merged == nil {
 			merged = map[string]any{}
 		}
 		maps.Copy(merged, status)
-		if equality.Semantic.DeepEqual(withoutZeros(was), withoutZeros(merged)) {
+		if equality.Semantic.DeepEqual(withoutZeros(former), withoutZeros(merged)) {
 			continue
 		}
 		u := o.DeepCopy()
 		u.Object["status"] = merged
-		of := schema.GroupVersionResource{Group: o.GroupVersionKind().Group, Version: version, Resource: schema.ParseGroupResource(o.Resource).Resource}
-		if _, err := p.client.Resource(of).Namespace(o.GetNamespace()).UpdateStatus(context.Background(), u, updateOptions); err == nil {
+		resource := schema.GroupVersionResource{Group: o.GroupVersionKind().Group, Version: version, Resource: schema.ParseGroupResource(o.Resource).Resource}
+		if _, err := p.client.Resource(resource).Namespace(o.GetNamespace()).UpdateStatus(context.Background(), u, updateOptions); err == nil {
 			changed = true
 		}
 	}
@@ -121,8 +121,8 @@ func (p *playing) workloadStatus(o state.Object) (version string, status map[str
 		ready, condition = 0, "False"
 	}
 	now := time.Now().UTC().Format(time.RFC3339)
-	if was, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions"); len(was) > 0 {
-		if first, ok := was[0].(map[string]any); ok && first["status"] == condition {
+	if former, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions"); len(former) > 0 {
+		if first, ok := former[0].(map[string]any); ok && first["status"] == condition {
 			now, _ = first["lastTransitionTime"].(string)
 		}
 	}

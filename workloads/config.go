@@ -73,13 +73,13 @@ func (s *settings) addData() {
 	if c == nil {
 		return
 	}
-	given := func(field string, is bool, options ...string) bool {
+	given := func(field string, set bool, options ...string) bool {
 		for _, option := range options {
-			if is && s.alreadyGiven[option] {
+			if set && s.alreadyGiven[option] {
 				s.wrong = append(s.wrong, fmt.Errorf("%s has %s, and the option %s is given, too; leave one of them out", s.dataName, field, option))
 			}
 		}
-		return is
+		return set
 	}
 	switch {
 	case given("nodes", c.Nodes.Objects != nil, "Nodes", "NodeObjects"):

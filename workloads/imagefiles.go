@@ -29,11 +29,11 @@ func ImageFiles(name string, files fs.FS) Option {
 }
 
 // readFiles reads the files of images.
-func readFiles(all []imageFiles) ([]node.ImageFiles, error) {
+func readFiles(images []imageFiles) ([]node.ImageFiles, error) {
 	var errs []error
 	var read []node.ImageFiles
 	seen := map[string]bool{}
-	for _, i := range all {
+	for _, i := range images {
 		_, err := path.Match(i.image, "")
 		switch {
 		case err != nil:

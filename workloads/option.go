@@ -128,16 +128,16 @@ func read(opts []Option) (*settings, error) {
 // acting returns the names of the controllers that act: those that run as clients, and those that act within the writes of the
 // cluster.
 func (s *settings) acting(a *fakecluster.Attachment) (clients []string, within []fakecluster.Controller, err error) {
-	all := ControllerNames()
+	known := ControllerNames()
 	for _, name := range s.controllers {
 		if why, missing := controlplane.Missing[strings.TrimPrefix(name, "-")]; missing {
 			return nil, nil, fmt.Errorf("Controllers: %s does not run in a living cluster, because %s", strings.TrimPrefix(name, "-"), why)
 		}
-		if name != "*" && !slices.Contains(all, strings.TrimPrefix(name, "-")) {
-			return nil, nil, fmt.Errorf("Controllers: there is no controller %q; there are %s", name, strings.Join(all, ", "))
+		if name != "*" && !slices.Contains(known, strings.TrimPrefix(name, "-")) {
+			return nil, nil, fmt.Errorf("Controllers: there is no controller %q; there are %s", name, strings.Join(known, ", "))
 		}
 	}
-	for _, name := range all {
+	for _, name := range known {
 		client := slices.Contains(controlplane.Names(), name)
 		left := slices.Contains(s.controllers, "-"+name)
 		if left && !client && a.Acts(fakecluster.Controller(name)) {

@@ -149,11 +149,11 @@ func makeAssets(cache, folder string, source io.Reader) error {
 // removeOld removes folders that have not been used since a time, and files that killed calls
 // have left behind.
 func removeOld(cache string, since time.Time) {
-	all, err := os.ReadDir(cache)
+	entries, err := os.ReadDir(cache)
 	if err != nil {
 		return
 	}
-	for _, entry := range all {
+	for _, entry := range entries {
 		if info, err := entry.Info(); err == nil && info.IsDir() && info.ModTime().Before(since) {
 			_ = os.RemoveAll(filepath.Join(cache, entry.Name()))
 		}

@@ -89,12 +89,12 @@ func follow(flags *serverflags.Flags) error {
 	if len(gates) == 0 {
 		return nil
 	}
-	all, err := emulation.ParseGates(os.Getenv(emulation.GatesVariable))
+	parsed, err := emulation.ParseGates(os.Getenv(emulation.GatesVariable))
 	if err != nil {
 		return err
 	}
-	maps.Copy(all, gates)
-	return startAnewWith(emulation.GatesVariable, emulation.FormatGates(all))
+	maps.Copy(parsed, gates)
+	return startAnewWith(emulation.GatesVariable, emulation.FormatGates(parsed))
 }
 
 // startAnewWith starts the program again with a variable. It returns only if that fails.

@@ -102,18 +102,18 @@ func serveEtcd(ctx context.Context, flags map[string]string, stderr io.Writer) e
 
 // listenAt listens at a URL, which is http or https.
 func listenAt(address, certificate, key string) (net.Listener, error) {
-	at, err := url.Parse(strings.TrimSpace(address))
+	location, err := url.Parse(strings.TrimSpace(address))
 	if err != nil {
 		return nil, err
 	}
-	if at.Scheme != "http" && at.Scheme != "https" {
+	if location.Scheme != "http" && location.Scheme != "https" {
 		return nil, fmt.Errorf("--listen-client-urls: %q is neither a http nor a https URL", address)
 	}
-	if host := at.Hostname(); host != "localhost" && !net.ParseIP(host).IsLoopback() {
+	if host := location.Hostname(); host != "localhost" && !net.ParseIP(host).IsLoopback() {
 		return nil, fmt.Errorf("--listen-client-urls: %s is not a loopback address; fakecluster listens on loopback addresses only", host)
 	}
 	var config *tls.Config
-	if at.Scheme == "https" {
+	if location.Scheme == "https" {
 		pair, err := tls.LoadX509KeyPair(certificate, key)
 		if err != nil {
 			return nil, fmt.Errorf("--cert-file and --key-file: %w", err)
@@ -122,7 +122,7 @@ func listenAt(address, certificate, key string) (net.Listener, error) {
 		// change it.
 		config = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}}
 	}
-	listener, err := net.Listen("tcp", at.Host)
+	listener, err := net.Listen("tcp", location.Host)
 	if err != nil || config == nil {
 		return listener, err
 	}

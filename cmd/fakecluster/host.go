@@ -338,11 +338,11 @@ func joinHost(folder string, options host.Options) (there bool, err error) {
 		return false, nil
 	}
 	defer answer.Body.Close()
-	var is host.Info
-	if err := json.NewDecoder(answer.Body).Decode(&is); err != nil || answer.StatusCode != http.StatusOK {
+	var info host.Info
+	if err := json.NewDecoder(answer.Body).Decode(&info); err != nil || answer.StatusCode != http.StatusOK {
 		return false, fmt.Errorf("what listens at %s is not a host of fakecluster (%s): end it, and remove the socket", socket, answer.Status)
 	}
-	if is.Build == options.Build || is.Version == options.Version && is.Version != unreleased {
+	if info.Build == options.Build || info.Version == options.Version && info.Version != unreleased {
 		return true, nil
 	}
 	ended, err := client.Post("http://fakecluster/v1/end", "application/json", nil)
@@ -353,7 +353,7 @@ func joinHost(folder string, options host.Options) (there bool, err error) {
 	if ended.StatusCode == http.StatusNoContent {
 		return false, nil
 	}
-	return false, fmt.Errorf("a host of another build of fakecluster (%s) is in use at %s, and this is %s: wait until its clients have ended, or end its process %d", is.Version, socket, options.Version, is.PID)
+	return false, fmt.Errorf("a host of another build of fakecluster (%s) is in use at %s, and this is %s: wait until its clients have ended, or end its process %d", info.Version, socket, options.Version, info.PID)
 }
 
 // unixClient returns a client for a host at a socket.

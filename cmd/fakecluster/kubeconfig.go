@@ -76,7 +76,7 @@ func removeKubeconfig(path string, content []byte) {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return
 	}
-	if is, err := os.ReadFile(path); err == nil && bytes.Equal(is, content) {
+	if current, err := os.ReadFile(path); err == nil && bytes.Equal(current, content) {
 		os.Remove(path)
 	}
 }

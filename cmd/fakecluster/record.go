@@ -67,14 +67,14 @@ func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller
 		return nil, err
 	}
 	for _, path := range paths {
-		at, err := filepath.Abs(path)
+		absolute, err := filepath.Abs(path)
 		if err != nil {
 			return nil, err
 		}
-		if relative, err := filepath.Rel(folder, at); err == nil {
-			at = filepath.ToSlash(relative)
+		if relative, err := filepath.Rel(folder, absolute); err == nil {
+			absolute = filepath.ToSlash(relative)
 		}
-		s.from.Files = append(s.from.Files, at)
+		s.from.Files = append(s.from.Files, absolute)
 	}
 	return s, nil
 }
@@ -132,11 +132,11 @@ func inYAML(objects []runtime.Object) ([]byte, error) {
 
 // definitionsIn returns the manifest files at a path that have a definition: --crds ignores all others.
 func definitionsIn(path string) (files []string, err error) {
-	all, err := regularfile.Manifests(path)
+	paths, err := regularfile.Manifests(path)
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range all {
+	for _, file := range paths {
 		text, err := regularfile.Read(file)
 		if err != nil {
 			return nil, err

@@ -159,11 +159,11 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 		return err
 	}
 	reader := syntax.Reader{Kustomize: kustomize.Build}
-	all, err := reader.Load(paths...)
+	loaded, err := reader.Load(paths...)
 	if err != nil {
 		return fmt.Errorf("run: nothing was played:\n%w", err)
 	}
-	if all, err = f.chosen(all); err != nil {
+	if loaded, err = f.chosen(loaded); err != nil {
 		return err
 	}
 	// Libraries log refused requests. A scenario has the refusals that it expects, so the
@@ -174,7 +174,7 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	reporter := player.NewReporter(cmd.OutOrStdout())
 	reporter.Quiet, reporter.Verbose = f.quiet, f.verbose
 	if isTerminal(cmd.OutOrStdout()) {
-		reporter.Progress = len(all)
+		reporter.Progress = len(loaded)
 	}
 	var results []player.Result
 	with, err := f.player(cmd.Context())
@@ -186,7 +186,7 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 		results = append(results, r)
 	}
 	if f.update {
-		rewritten, err := rewrite.Update(cmd.Context(), reader, with, all, report)
+		rewritten, err := rewrite.Update(cmd.Context(), reader, with, loaded, report)
 		if err != nil {
 			return fmt.Errorf("run: --update: %w", err)
 		}
@@ -194,7 +194,7 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 			fmt.Fprintln(cmd.OutOrStdout(), "rewritten", line)
 		}
 	} else {
-		with.PlayAll(cmd.Context(), all, report)
+		with.PlayAll(cmd.Context(), loaded, report)
 	}
 	passed := reporter.Summary()
 	for _, report := range f.reports {
@@ -224,45 +224,45 @@ func withReports(args []string) []string {
 	if len(args) == 0 || args[0] != "run" {
 		return args
 	}
-	var all []string
+	var names []string
 	for i := 0; i < len(args); i++ {
 		if args[i] == "--" {
-			return append(all, args[i:]...)
+			return append(names, args[i:]...)
 		}
 		if format, given := strings.CutPrefix(args[i], "--report="); given && formats[format] != nil && i+1 < len(args) {
-			all = append(all, args[i]+"="+args[i+1])
+			names = append(names, args[i]+"="+args[i+1])
 			i++
 			continue
 		}
-		all = append(all, args[i])
+		names = append(names, args[i])
 		if args[i] == "--report" && i+2 < len(args) && formats[args[i+1]] != nil {
-			all = append(all, args[i+1]+"="+args[i+2])
+			names = append(names, args[i+1]+"="+args[i+2])
 			i += 2
 		}
 	}
-	return all
+	return names
 }
 
 // chosen returns the scenarios that --run selects.
-func (f *playing) chosen(all []*syntax.Scenario) ([]*syntax.Scenario, error) {
+func (f *playing) chosen(loaded []*syntax.Scenario) ([]*syntax.Scenario, error) {
 	if f.run == "" {
-		return all, nil
+		return loaded, nil
 	}
 	pattern, err := regexp.Compile(f.run)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("run: --run: %w", err)}
 	}
-	all = slices.DeleteFunc(all, func(s *syntax.Scenario) bool {
+	loaded = slices.DeleteFunc(loaded, func(s *syntax.Scenario) bool {
 		name := filepath.ToSlash(s.File) + "/" + s.Name
 		if s.Case != "" {
 			name += "/" + s.Case
 		}
 		return !pattern.MatchString(name)
 	})
-	if len(all) == 0 {
+	if len(loaded) == 0 {
 		return nil, fmt.Errorf("run: no scenario matches %s", f.run)
 	}
-	return all, nil
+	return loaded, nil
 }
 
 // isTerminal reports whether the output is a terminal.

@@ -274,18 +274,18 @@ func readObjects(path string) ([]runtime.Object, error) {
 		return nil, err
 	}
 	defer file.Close()
-	var all []runtime.Object
+	var objects []runtime.Object
 	decoder := utilyaml.NewYAMLOrJSONDecoder(file, 4096)
 	for n := 1; ; n++ {
 		u := &unstructured.Unstructured{}
 		err := decoder.Decode(&u.Object)
 		switch {
 		case errors.Is(err, io.EOF):
-			return all, nil
+			return objects, nil
 		case err != nil:
 			return nil, fmt.Errorf("%s: document %d: %w", path, n, err)
 		case len(u.Object) > 0:
-			all = append(all, u)
+			objects = append(objects, u)
 		}
 	}
 }

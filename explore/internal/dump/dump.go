@@ -127,17 +127,17 @@ func (l *loader) loadStatus(objects dynamic.ResourceInterface, u, created *unstr
 }
 
 // observe replaces an observed generation in a status and its conditions.
-func observe(status map[string]any, was, is int64) {
-	replace := func(of map[string]any) {
-		if of["observedGeneration"] == was {
-			of["observedGeneration"] = is
+func observe(status map[string]any, before, after int64) {
+	replace := func(object map[string]any) {
+		if object["observedGeneration"] == before {
+			object["observedGeneration"] = after
 		}
 	}
 	replace(status)
 	conditions, _ := status["conditions"].([]any)
 	for _, c := range conditions {
-		if of, ok := c.(map[string]any); ok {
-			replace(of)
+		if condition, ok := c.(map[string]any); ok {
+			replace(condition)
 		}
 	}
 }

@@ -28,8 +28,8 @@ func Changes(schema *apiextensionsv1.JSONSchemaProps, object map[string]any) []C
 			continue
 		}
 		property := schema.Properties[name]
-		value, is := object[name]
-		g.field("/"+escape.Replace(name), name, &property, value, is, slices.Contains(schema.Required, name), 1)
+		value, set := object[name]
+		g.field("/"+escape.Replace(name), name, &property, value, set, slices.Contains(schema.Required, name), 1)
 	}
 	// Labels and annotations belong to users, and an operator may copy them.
 	for _, path := range []string{"/metadata/labels/explore.example.com~1label", "/metadata/annotations/explore.example.com~1annotation"} {
@@ -47,11 +47,11 @@ type generator struct {
 func (g *generator) set(path string, value any) {
 	step := Step{Verb: Set, Path: path, Value: value}
 	undo := Step{Verb: Remove, Path: path}
-	if was, is := Get(g.object, path); is {
-		if equality.Semantic.DeepEqual(was, value) {
+	if former, set := Get(g.object, path); set {
+		if equality.Semantic.DeepEqual(former, value) {
 			return
 		}
-		undo = Step{Verb: Set, Path: path, Value: was}
+		undo = Step{Verb: Set, Path: path, Value: former}
 	}
 	for _, c := range g.changes {
 		if c.Steps[0].String() == step.String() && len(c.Steps) == 1 {
@@ -63,16 +63,16 @@ func (g *generator) set(path string, value any) {
 
 // remove adds a change that removes a field or the item of a list.
 func (g *generator) remove(path string) {
-	was, _ := Get(g.object, path)
-	g.changes = append(g.changes, Change{[]Step{{Verb: Remove, Path: path}}, []Step{{Verb: Set, Path: path, Value: was}}})
+	former, _ := Get(g.object, path)
+	g.changes = append(g.changes, Change{[]Step{{Verb: Remove, Path: path}}, []Step{{Verb: Set, Path: path, Value: former}}})
 }
 
 // field adds the changes of a property, which the object may or may not have.
-func (g *generator) field(path, name string, s *apiextensionsv1.JSONSchemaProps, value any, is, required bool, depth int) {
+func (g *generator) field(path, name string, s *apiextensionsv1.JSONSchemaProps, value any, set, required bool, depth int) {
 	if strings.ContainsAny(path, " ;&") {
 		return // it could not be written as text
 	}
-	if !is {
+	if !set {
 		for _, v := range values(name, s, nil) {
 			g.set(path, v)
 		}
@@ -99,18 +99,18 @@ func (g *generator) field(path, name string, s *apiextensionsv1.JSONSchemaProps,
 func (g *generator) below(path string, s *apiextensionsv1.JSONSchemaProps, value map[string]any, depth int) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]
-		was, is := value[name]
-		g.field(path+"/"+escape.Replace(name), name, &property, was, is, slices.Contains(s.Required, name), depth+1)
+		former, set := value[name]
+		g.field(path+"/"+escape.Replace(name), name, &property, former, set, slices.Contains(s.Required, name), depth+1)
 	}
 	g.unions(path, s, value)
-	of := s.AdditionalProperties
-	if of == nil || of.Schema == nil {
+	additional := s.AdditionalProperties
+	if additional == nil || additional.Schema == nil {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(value)) {
-		g.field(path+"/"+escape.Replace(key), key, of.Schema, value[key], true, false, depth+1)
+		g.field(path+"/"+escape.Replace(key), key, additional.Schema, value[key], true, false, depth+1)
 	}
-	if added := values("key", of.Schema, nil); len(added) > 0 {
+	if added := values("key", additional.Schema, nil); len(added) > 0 {
 		g.set(path+"/explored", added[0])
 	}
 }
@@ -124,7 +124,7 @@ func (g *generator) unions(path string, s *apiextensionsv1.JSONSchemaProps, valu
 		if slices.Contains(s.Required, name) || s.Properties[name].Type != "object" {
 			continue
 		}
-		if _, is := value[name]; is {
+		if _, exists := value[name]; exists {
 			set = append(set, name)
 		} else {
 			unset = append(unset, name)
@@ -154,12 +154,12 @@ func (g *generator) list(path, name string, s *apiextensionsv1.JSONSchemaProps, 
 	}
 	item := s.Items.Schema
 	for i, v := range items {
-		at := fmt.Sprintf("%s/%d", path, i)
-		if of, ok := v.(map[string]any); ok && depth < maxDepth {
-			g.below(at, item, of, depth+1)
+		below := fmt.Sprintf("%s/%d", path, i)
+		if fields, ok := v.(map[string]any); ok && depth < maxDepth {
+			g.below(below, item, fields, depth+1)
 		} else {
 			for _, v := range values(name, item, v) {
-				g.set(at, v)
+				g.set(below, v)
 			}
 		}
 	}
@@ -183,17 +183,17 @@ func another(name string, s *apiextensionsv1.JSONSchemaProps, items []any) (any,
 	var like any
 	if len(items) > 0 {
 		like = items[len(items)-1]
-	} else if all := values(name, item, nil); len(all) > 0 {
-		return all[0], true
+	} else if found := values(name, item, nil); len(found) > 0 {
+		return found[0], true
 	}
-	of, ok := like.(map[string]any)
+	fields, ok := like.(map[string]any)
 	if !ok {
-		if all := values(name, item, like); len(all) > 0 {
-			return all[0], true
+		if found := values(name, item, like); len(found) > 0 {
+			return found[0], true
 		}
 		return nil, false
 	}
-	of = maps.Clone(of)
+	fields = maps.Clone(fields)
 	keys := s.XListMapKeys
 	if len(keys) == 0 {
 		keys = []string{"name"}
@@ -203,9 +203,9 @@ func another(name string, s *apiextensionsv1.JSONSchemaProps, items []any) (any,
 		if !ok {
 			continue
 		}
-		if all := values(key, &property, of[key]); len(all) > 0 {
-			of[key] = all[0]
+		if found := values(key, &property, fields[key]); len(found) > 0 {
+			fields[key] = found[0]
 		}
 	}
-	return of, true
+	return fields, true
 }

@@ -13,26 +13,26 @@ var unescape, escape = strings.NewReplacer("~1", "/", "~0", "~"), strings.NewRep
 
 // Get returns the value at a path of an object.
 func Get(object map[string]any, path string) (any, bool) {
-	var at any = object
+	var here any = object
 	for token := range tokens(path) {
-		switch of := at.(type) {
+		switch parent := here.(type) {
 		case map[string]any:
-			next, ok := of[token]
+			next, ok := parent[token]
 			if !ok {
 				return nil, false
 			}
-			at = next
+			here = next
 		case []any:
 			i, err := strconv.Atoi(token)
-			if err != nil || i < 0 || i >= len(of) {
+			if err != nil || i < 0 || i >= len(parent) {
 				return nil, false
 			}
-			at = of[i]
+			here = parent[i]
 		default:
 			return nil, false
 		}
 	}
-	return at, true
+	return here, true
 }
 
 // Edit returns a copy of an object to which the steps set and remove have been applied. Objects that a path
@@ -65,41 +65,41 @@ func tokens(path string) func(yield func(string) bool) {
 	}
 }
 
-func edit(at any, path []string, value any, remove bool) (any, error) {
+func edit(here any, path []string, value any, remove bool) (any, error) {
 	if len(path) == 0 {
 		return value, nil
 	}
-	if at == nil && remove {
+	if here == nil && remove {
 		return nil, nil
 	}
-	switch of := at.(type) {
+	switch parent := here.(type) {
 	case nil:
 		return edit(map[string]any{}, path, value, remove)
 	case map[string]any:
 		if remove && len(path) == 1 {
-			delete(of, path[0])
-			return of, nil
+			delete(parent, path[0])
+			return parent, nil
 		}
-		child, ok := of[path[0]]
+		child, ok := parent[path[0]]
 		if remove && !ok {
-			return of, nil
+			return parent, nil
 		}
 		changed, err := edit(child, path[1:], value, remove)
-		of[path[0]] = changed
-		return of, err
+		parent[path[0]] = changed
+		return parent, err
 	case []any:
 		i, err := strconv.Atoi(path[0])
 		switch {
-		case err != nil || i < 0 || i > len(of) || remove && i == len(of):
-			return at, fmt.Errorf("the list has no item %s", path[0])
+		case err != nil || i < 0 || i > len(parent) || remove && i == len(parent):
+			return here, fmt.Errorf("the list has no item %s", path[0])
 		case remove && len(path) == 1:
-			return slices.Delete(of, i, i+1), nil
-		case i == len(of):
-			of = append(of, nil)
+			return slices.Delete(parent, i, i+1), nil
+		case i == len(parent):
+			parent = append(parent, nil)
 		}
-		changed, err := edit(of[i], path[1:], value, remove)
-		of[i] = changed
-		return of, err
+		changed, err := edit(parent[i], path[1:], value, remove)
+		parent[i] = changed
+		return parent, err
 	}
-	return at, fmt.Errorf("%s is not below an object or a list", path[0])
+	return here, fmt.Errorf("%s is not below an object or a list", path[0])
 }

@@ -8,7 +8,7 @@ import (
 
 // matching returns texts that a pattern matches: one as short as possible, and one that takes optional parts
 // once. There are none for a pattern that cannot be read, or whose assertions the texts break.
-func matching(pattern string) (all []any) {
+func matching(pattern string) (texts []any) {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return nil
@@ -21,35 +21,35 @@ func matching(pattern string) (all []any) {
 		var b strings.Builder
 		write(&b, tree, optional)
 		if compiled.MatchString(b.String()) {
-			all = append(all, b.String())
+			texts = append(texts, b.String())
 		}
 	}
-	return all
+	return texts
 }
 
 // write writes a text that an expression matches. optional is how often a part is written that may be missing.
-func write(b *strings.Builder, of *syntax.Regexp, optional int) {
+func write(b *strings.Builder, expression *syntax.Regexp, optional int) {
 	times := 1
-	switch of.Op {
+	switch expression.Op {
 	case syntax.OpLiteral:
-		b.WriteString(string(of.Rune))
+		b.WriteString(string(expression.Rune))
 		return
 	case syntax.OpCharClass:
-		b.WriteRune(pick(of.Rune))
+		b.WriteRune(pick(expression.Rune))
 		return
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		b.WriteByte('x')
 		return
 	case syntax.OpAlternate:
-		write(b, of.Sub[0], optional)
+		write(b, expression.Sub[0], optional)
 		return
 	case syntax.OpStar, syntax.OpQuest:
 		times = optional
 	case syntax.OpRepeat:
-		times = max(of.Min, min(optional, max(of.Max, 0)))
+		times = max(expression.Min, min(optional, max(expression.Max, 0)))
 	}
 	for range times {
-		for _, sub := range of.Sub {
+		for _, sub := range expression.Sub {
 			write(b, sub, optional)
 		}
 	}

@@ -12,43 +12,43 @@ import (
 
 // values returns values for a property, the most ordinary first. like is the present value; nil: there is none. It may be among
 // the values.
-func values(name string, s *apiextensionsv1.JSONSchemaProps, like any) (all []any) {
+func values(name string, s *apiextensionsv1.JSONSchemaProps, like any) (found []any) {
 	switch {
 	case len(s.Enum) > 0:
 		for _, e := range s.Enum {
-			all = append(all, decoded(e))
+			found = append(found, decoded(e))
 		}
-		return other(all, like)
+		return other(found, like)
 	case s.XIntOrString:
 		return other(append(quantities(s), int64(1), "25%"), like)
 	}
 	switch s.Type {
 	case "boolean":
-		all = []any{true, false}
+		found = []any{true, false}
 	case "integer":
-		all = integers(s, like)
+		found = integers(s, like)
 	case "number":
-		all = []any{float64(1), 0.5, float64(0)}
+		found = []any{float64(1), 0.5, float64(0)}
 	case "string":
-		all = texts(name, s, like)
+		found = texts(name, s, like)
 	case "array":
-		all = append(lists(name, s), []any{})
+		found = append(lists(name, s), []any{})
 	case "object":
-		all = objects(s)
+		found = objects(s)
 	}
 	if s.Default != nil {
-		all = append(all, decoded(*s.Default))
+		found = append(found, decoded(*s.Default))
 	}
-	return other(all, like)
+	return other(found, like)
 }
 
 // other drops the present value and values that come twice.
-func other(all []any, like any) (kept []any) {
+func other(found []any, like any) (kept []any) {
 	seen := map[string]bool{}
 	if like != nil {
 		seen[jsonOf(like)] = true
 	}
-	for _, v := range all {
+	for _, v := range found {
 		if text := jsonOf(v); !seen[text] {
 			seen[text] = true
 			kept = append(kept, v)
@@ -68,7 +68,7 @@ func decoded(raw apiextensionsv1.JSON) any {
 }
 
 // integers returns the neighbors of the present value, zero, and the bounds.
-func integers(s *apiextensionsv1.JSONSchemaProps, like any) (all []any) {
+func integers(s *apiextensionsv1.JSONSchemaProps, like any) (found []any) {
 	low, high := int64(math.MinInt64), int64(math.MaxInt64)
 	if s.Format == "int32" {
 		low, high = math.MinInt32, math.MaxInt32
@@ -100,10 +100,10 @@ func integers(s *apiextensionsv1.JSONSchemaProps, like any) (all []any) {
 	}
 	for _, c := range candidates {
 		if c >= low && c <= high && (s.Minimum != nil || c >= 0) {
-			all = append(all, c)
+			found = append(found, c)
 		}
 	}
-	return all
+	return found
 }
 
 // quantities returns quantities if the pattern is that of one.
@@ -149,7 +149,7 @@ var named = []struct {
 }
 
 // texts returns strings: of the format, of what the name means, from the pattern, or words, and within the bounds of the length.
-func texts(name string, s *apiextensionsv1.JSONSchemaProps, like any) (all []any) {
+func texts(name string, s *apiextensionsv1.JSONSchemaProps, like any) (found []any) {
 	ordinary := []any{"explored", "explored-again"}
 	for _, n := range named {
 		if n.name.MatchString(name) {
@@ -157,27 +157,27 @@ func texts(name string, s *apiextensionsv1.JSONSchemaProps, like any) (all []any
 			break
 		}
 	}
-	if of, ok := formats[s.Format]; ok {
-		ordinary = of
+	if known, ok := formats[s.Format]; ok {
+		ordinary = known
 	}
-	all = append(all, ordinary...)
+	found = append(found, ordinary...)
 	if s.Pattern != "" {
 		if pattern, err := regexp.Compile(s.Pattern); err == nil {
-			all = slices.DeleteFunc(all, func(v any) bool { return !pattern.MatchString(v.(string)) })
+			found = slices.DeleteFunc(found, func(v any) bool { return !pattern.MatchString(v.(string)) })
 		}
-		all = append(all, matching(s.Pattern)...)
+		found = append(found, matching(s.Pattern)...)
 	} else if s.Format == "" {
 		if text, ok := like.(string); ok && text != "" && len(ordinary) > 0 {
-			all = append(all, text+"2")
+			found = append(found, text+"2")
 		}
 		if s.MinLength == nil || *s.MinLength == 0 {
-			all = append(all, "")
+			found = append(found, "")
 		}
 		if s.MaxLength != nil && *s.MaxLength <= 253 && *s.MaxLength > 0 && len(ordinary) > 0 {
-			all = append(all, strings.Repeat("x", int(*s.MaxLength)))
+			found = append(found, strings.Repeat("x", int(*s.MaxLength)))
 		}
 	}
-	return slices.DeleteFunc(all, func(v any) bool {
+	return slices.DeleteFunc(found, func(v any) bool {
 		length := int64(len(v.(string)))
 		return s.MinLength != nil && length < *s.MinLength || s.MaxLength != nil && length > *s.MaxLength
 	})
@@ -206,14 +206,14 @@ func objects(s *apiextensionsv1.JSONSchemaProps) []any {
 		if v, ok := least[name]; ok {
 			more[name] = v
 		} else if property.Type != "object" && property.Type != "array" {
-			if all := values(name, &property, nil); len(all) > 0 {
-				more[name] = all[0]
+			if found := values(name, &property, nil); len(found) > 0 {
+				more[name] = found[0]
 			}
 		}
 	}
-	if of := s.AdditionalProperties; of != nil && of.Schema != nil {
-		if all := values("key", of.Schema, nil); len(all) > 0 {
-			more["explored"] = all[0]
+	if additional := s.AdditionalProperties; additional != nil && additional.Schema != nil {
+		if found := values("key", additional.Schema, nil); len(found) > 0 {
+			more["explored"] = found[0]
 		}
 	}
 	return []any{least, more}
@@ -232,8 +232,8 @@ func Minimal(s *apiextensionsv1.JSONSchemaProps) map[string]any {
 		}
 		if property.Type == "object" && !property.XIntOrString {
 			object[name] = Minimal(&property)
-		} else if all := values(name, &property, nil); len(all) > 0 {
-			object[name] = all[0]
+		} else if found := values(name, &property, nil); len(found) > 0 {
+			object[name] = found[0]
 		}
 	}
 	return object

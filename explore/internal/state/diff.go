@@ -27,41 +27,41 @@ func Diff(want, got map[string]any) string {
 			}
 		}
 	}
-	var all []string
+	var lines []string
 	for i, j := 0, 0; i < len(a) || j < len(b); {
 		switch {
 		case i < len(a) && j < len(b) && a[i] == b[j]:
-			all = append(all, "  "+a[i])
+			lines = append(lines, "  "+a[i])
 			i, j = i+1, j+1
 		case j == len(b) || i < len(a) && length[i+1][j] >= length[i][j+1]:
-			all = append(all, "- "+a[i])
+			lines = append(lines, "- "+a[i])
 			i++
 		default:
-			all = append(all, "+ "+b[j])
+			lines = append(lines, "+ "+b[j])
 			j++
 		}
 	}
-	return strings.Join(near(all), "\n")
+	return strings.Join(near(lines), "\n")
 }
 
 // near keeps the lines that differ, those around them, and the lines without indent, which say where they are.
-func near(all []string) (kept []string) {
-	keep := make([]bool, len(all))
-	for i, line := range all {
+func near(lines []string) (kept []string) {
+	keep := make([]bool, len(lines))
+	for i, line := range lines {
 		if line[0] == ' ' {
 			continue
 		}
-		for j := max(0, i-context); j <= min(len(all)-1, i+context); j++ {
+		for j := max(0, i-context); j <= min(len(lines)-1, i+context); j++ {
 			keep[j] = true
 		}
 		// The fields that the line is below.
 		for j, indent := i-1, indentOf(line); j >= 0 && indent > 0; j-- {
-			if of := indentOf(all[j]); of < indent && all[j][0] == ' ' {
-				keep[j], indent = true, of
+			if depth := indentOf(lines[j]); depth < indent && lines[j][0] == ' ' {
+				keep[j], indent = true, depth
 			}
 		}
 	}
-	for i, line := range all {
+	for i, line := range lines {
 		if keep[i] {
 			kept = append(kept, line)
 		} else if i > 0 && keep[i-1] {

@@ -33,7 +33,7 @@ func (d Difference) String() string {
 type Mask map[Difference]bool
 
 // Differences returns where two states differ, without those of the mask, in the order of the names.
-func Differences(want, got State, mask Mask) (all []Difference) {
+func Differences(want, got State, mask Mask) (found []Difference) {
 	names := map[string]bool{}
 	for name := range want {
 		names[name] = true
@@ -43,24 +43,24 @@ func Differences(want, got State, mask Mask) (all []Difference) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		w, wanted := want[name]
-		g, is := got[name]
+		g, exists := got[name]
 		switch {
-		case !is:
-			all = append(all, Difference{Object: name, Missing: true})
+		case !exists:
+			found = append(found, Difference{Object: name, Missing: true})
 		case !wanted:
-			all = append(all, Difference{Object: name, Added: true})
+			found = append(found, Difference{Object: name, Added: true})
 		default:
-			compare(name, "", w, g, &all)
+			compare(name, "", w, g, &found)
 		}
 	}
-	return slices.DeleteFunc(all, func(d Difference) bool { return mask.has(d) })
+	return slices.DeleteFunc(found, func(d Difference) bool { return mask.has(d) })
 }
 
 // has reports whether the mask has a difference, or one of a field above it.
 func (m Mask) has(d Difference) bool {
 	for path := d.Path; ; path = path[:strings.LastIndex(path, "/")] {
-		for _, of := range []Difference{{d.Object, path, false, false}, {d.Object, path, true, false}, {d.Object, path, false, true}} {
-			if m[of] {
+		for _, masked := range []Difference{{d.Object, path, false, false}, {d.Object, path, true, false}, {d.Object, path, false, true}} {
+			if m[masked] {
 				return true
 			}
 		}
@@ -71,13 +71,13 @@ func (m Mask) has(d Difference) bool {
 }
 
 // Add adds differences to the mask.
-func (m Mask) Add(all []Difference) {
-	for _, d := range all {
+func (m Mask) Add(differences []Difference) {
+	for _, d := range differences {
 		m[d] = true
 	}
 }
 
-func compare(name, path string, want, got any, all *[]Difference) {
+func compare(name, path string, want, got any, found *[]Difference) {
 	switch w := want.(type) {
 	case map[string]any:
 		g, ok := got.(map[string]any)
@@ -94,14 +94,14 @@ func compare(name, path string, want, got any, all *[]Difference) {
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
 			below := path + "/" + key
 			a, wanted := w[key]
-			b, is := g[key]
+			b, exists := g[key]
 			switch {
-			case !is:
-				*all = append(*all, Difference{Object: name, Path: below, Missing: true})
+			case !exists:
+				*found = append(*found, Difference{Object: name, Path: below, Missing: true})
 			case !wanted:
-				*all = append(*all, Difference{Object: name, Path: below, Added: true})
+				*found = append(*found, Difference{Object: name, Path: below, Added: true})
 			default:
-				compare(name, below, a, b, all)
+				compare(name, below, a, b, found)
 			}
 		}
 		return
@@ -111,12 +111,12 @@ func compare(name, path string, want, got any, all *[]Difference) {
 			break
 		}
 		for i := range w {
-			compare(name, path+"/*", w[i], g[i], all)
+			compare(name, path+"/*", w[i], g[i], found)
 		}
 		return
 	}
 	if !reflect.DeepEqual(want, got) && fmt.Sprint(want) != fmt.Sprint(got) {
-		*all = append(*all, Difference{Object: name, Path: path})
+		*found = append(*found, Difference{Object: name, Path: path})
 	}
 }
 
@@ -129,30 +129,30 @@ type Field struct {
 
 // Changed returns the fields that have another value in the second object, with this value. Fields that only one of them has are left
 // out.
-func Changed(before, after map[string]any) (all []Field) {
-	changed("", before, after, &all)
-	return all
+func Changed(before, after map[string]any) (fields []Field) {
+	changed("", before, after, &fields)
+	return fields
 }
 
 var escape = strings.NewReplacer("~", "~0", "/", "~1")
 
-func changed(path string, before, after any, all *[]Field) {
+func changed(path string, before, after any, fields *[]Field) {
 	switch b := before.(type) {
 	case map[string]any:
 		a, _ := after.(map[string]any)
 		for _, key := range slices.Sorted(maps.Keys(b)) {
 			if value, ok := a[key]; ok {
-				changed(path+"/"+escape.Replace(key), b[key], value, all)
+				changed(path+"/"+escape.Replace(key), b[key], value, fields)
 			}
 		}
 	case []any:
 		a, _ := after.([]any)
 		for i := range min(len(a), len(b)) {
-			changed(fmt.Sprintf("%s/%d", path, i), b[i], a[i], all)
+			changed(fmt.Sprintf("%s/%d", path, i), b[i], a[i], fields)
 		}
 	default:
 		if !reflect.DeepEqual(before, after) && reflect.TypeOf(before) == reflect.TypeOf(after) {
-			*all = append(*all, Field{path, after})
+			*fields = append(*fields, Field{path, after})
 		}
 	}
 }

@@ -70,17 +70,17 @@ func canonical(objects []Object) map[string]string {
 	for _, o := range objects {
 		names[o.Name()] = o.Name()
 		if prefix := o.Prefix(); prefix != "" {
-			of := Name(o.Resource, o.GetNamespace(), prefix)
-			random[of] = append(random[of], o)
+			group := Name(o.Resource, o.GetNamespace(), prefix)
+			random[group] = append(random[group], o)
 		}
 	}
-	for of, all := range random {
+	for group, objects := range random {
 		// Controllers often give an object the name of its owner, so that equal objects have the order of their owners by their names.
-		slices.SortFunc(all, func(a, b Object) int {
+		slices.SortFunc(objects, func(a, b Object) int {
 			return cmp.Or(cmp.Compare(content(a), content(b)), cmp.Compare(a.GetName(), b.GetName()))
 		})
-		for i, o := range all {
-			names[o.Name()] = fmt.Sprintf("%s*%d", of, i+1)
+		for i, o := range objects {
+			names[o.Name()] = fmt.Sprintf("%s*%d", group, i+1)
 		}
 	}
 	return names
@@ -124,13 +124,13 @@ var words = []string{"https", "httpd", "grpcs", "mqtts", "smtps", "pgsql", "mssq
 
 // content is an object without its metadata and what is random in it, as text.
 func content(o Object) string {
-	of := maps.Clone(o.Object)
-	delete(of, "metadata")
+	copied := maps.Clone(o.Object)
+	delete(copied, "metadata")
 	if o.Resource == "pods" {
-		of = runtime.DeepCopyJSON(of)
-		hideAddresses(of["status"])
+		copied = runtime.DeepCopyJSON(copied)
+		hideAddresses(copied["status"])
 	}
-	text, err := json.Marshal(of)
+	text, err := json.Marshal(copied)
 	if err != nil {
 		return ""
 	}
@@ -145,17 +145,17 @@ var tokenVolume = regexp.MustCompile(`\bkube-api-access-[a-z0-9]{5}\b`)
 
 // hideAddresses removes addresses and the ids of containers from the status of a Pod.
 func hideAddresses(status any) {
-	switch of := status.(type) {
+	switch typed := status.(type) {
 	case map[string]any:
-		for key, value := range of {
+		for key, value := range typed {
 			if key == "podIP" || key == "podIPs" || key == "containerID" {
-				delete(of, key)
+				delete(typed, key)
 			} else {
 				hideAddresses(value)
 			}
 		}
 	case []any:
-		for _, value := range of {
+		for _, value := range typed {
 			hideAddresses(value)
 		}
 	}
@@ -188,12 +188,12 @@ func newReplacer(objects []Object, names map[string]string) *replacer {
 			}
 		}
 	}
-	var all []string
+	var found []string
 	// A longer value first: one may be the beginning of another.
 	for _, from := range slices.SortedFunc(maps.Keys(pairs), func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) }) {
-		all = append(all, from, pairs[from])
+		found = append(found, from, pairs[from])
 	}
-	r.strings = strings.NewReplacer(all...)
+	r.strings = strings.NewReplacer(found...)
 	return r
 }
 
@@ -201,8 +201,8 @@ func newReplacer(objects []Object, names map[string]string) *replacer {
 var serverMade = []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "generateName"}
 
 func (r *replacer) object(o Object) map[string]any {
-	of := runtime.DeepCopyJSON(o.Object)
-	if metadata, ok := of["metadata"].(map[string]any); ok {
+	copied := runtime.DeepCopyJSON(o.Object)
+	if metadata, ok := copied["metadata"].(map[string]any); ok {
 		for _, name := range serverMade {
 			delete(metadata, name)
 		}
@@ -214,15 +214,15 @@ func (r *replacer) object(o Object) map[string]any {
 		}
 	}
 	if o.Resource == "secrets" {
-		hideData(of)
+		hideData(copied)
 	}
 	if o.Resource == "services" {
-		hidePorts(of)
+		hidePorts(copied)
 	}
 	if o.Resource == "pods" {
-		hideAddresses(of["status"])
+		hideAddresses(copied["status"])
 	}
-	v, _ := r.value("", of).(map[string]any)
+	v, _ := r.value("", copied).(map[string]any)
 	return v
 }
 
@@ -251,14 +251,14 @@ func hidePorts(service map[string]any) {
 func (r *replacer) value(key string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:
-		for name, of := range v {
+		for name, field := range v {
 			// The server derives a default of imagePullPolicy from the tag when a container is created, and keeps it when the
 			// image changes.
 			if name == "imagePullPolicy" || strings.HasSuffix(strings.ToLower(name), "generation") {
 				delete(v, name)
 				continue
 			}
-			if changed := r.value(name, of); changed == nil {
+			if changed := r.value(name, field); changed == nil {
 				delete(v, name)
 			} else {
 				v[name] = changed
@@ -274,8 +274,8 @@ func (r *replacer) value(key string, value any) any {
 		if key == "conditions" {
 			return r.conditions(v)
 		}
-		for i, of := range v {
-			v[i] = r.value("", of)
+		for i, item := range v {
+			v[i] = r.value("", item)
 		}
 	case string:
 		return r.text(key, v)
@@ -296,12 +296,12 @@ func (r *replacer) text(key, text string) any {
 }
 
 // conditions returns conditions in the order of their types, with their status alone.
-func (r *replacer) conditions(all []any) []any {
-	kept := make([]any, 0, len(all))
-	for _, c := range all {
+func (r *replacer) conditions(conditions []any) []any {
+	kept := make([]any, 0, len(conditions))
+	for _, c := range conditions {
 		condition, ok := c.(map[string]any)
 		if !ok {
-			return all
+			return conditions
 		}
 		kept = append(kept, map[string]any{"type": condition["type"], "status": condition["status"]})
 	}

@@ -81,7 +81,7 @@ func run(ctx context.Context, w io.Writer, kubeconfig, config string) error {
 	if err != nil {
 		return err
 	}
-	at, err := serve(ctx, agent, shared)
+	address, err := serve(ctx, agent, shared)
 	if err != nil {
 		return err
 	}
@@ -89,10 +89,10 @@ func run(ctx context.Context, w io.Writer, kubeconfig, config string) error {
 	if late := agent.WaitReady(ctx, true); len(late) > 0 {
 		return fmt.Errorf("%s", late[0])
 	}
-	if err := announceMetrics(ctx, admin, at); err != nil {
+	if err := announceMetrics(ctx, admin, address); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "ready https://%s\n", at)
+	fmt.Fprintf(w, "ready https://%s\n", address)
 	agent.Wait()
 	volumes.Wait()
 	shared.Shutdown()

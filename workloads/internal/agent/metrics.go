@@ -31,7 +31,7 @@ var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", V
 
 // announceMetrics creates the APIService of metrics.k8s.io in the place of that of an agent before, and returns when the API server
 // reaches this one. The service that it points to is a name for this machine.
-func announceMetrics(ctx context.Context, admin *rest.Config, at *net.TCPAddr) error {
+func announceMetrics(ctx context.Context, admin *rest.Config, address *net.TCPAddr) error {
 	client, objects, err := clients(admin)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func announceMetrics(ctx context.Context, admin *rest.Config, at *net.TCPAddr) e
 	if err := removeAPIService(ctx, objects); err != nil {
 		return err
 	}
-	if err := createAPIService(ctx, objects, int64(at.Port)); err != nil {
+	if err := createAPIService(ctx, objects, int64(address.Port)); err != nil {
 		return err
 	}
 	watched, err := objects.Resource(apiServices).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + apiService, TimeoutSeconds: new(int64(60))})

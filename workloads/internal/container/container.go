@@ -57,20 +57,20 @@ type Container struct {
 }
 
 func newContainer(p *process) *Container {
-	of := p.of
+	spec := p.wanted
 	c := &Container{
-		Name: of.Spec.Name, Image: of.Spec.Image, Pod: of.Pod.DeepCopy(), Command: of.Command, Args: of.Args, Dir: of.Spec.WorkingDir,
-		Hostname: of.Hostname, IP: of.IP, Environment: append([]string{"HOSTNAME=" + of.Hostname}, of.Environment...),
-		Stdin: strings.NewReader(""), Stdout: of.Log.Writer(stdio.Stdout), Stderr: of.Log.Writer(stdio.Stderr),
-		spec: of.Spec, files: of.Files, config: p.runtime.config.RESTConfig,
+		Name: spec.Spec.Name, Image: spec.Spec.Image, Pod: spec.Pod.DeepCopy(), Command: spec.Command, Args: spec.Args, Dir: spec.Spec.WorkingDir,
+		Hostname: spec.Hostname, IP: spec.IP, Environment: append([]string{"HOSTNAME=" + spec.Hostname}, spec.Environment...),
+		Stdin: strings.NewReader(""), Stdout: spec.Log.Writer(stdio.Stdout), Stderr: spec.Log.Writer(stdio.Stderr),
+		spec: spec.Spec, files: spec.Files, config: p.runtime.config.RESTConfig,
 	}
 	c.killed = make(chan struct{})
 	c.kill = sync.OnceFunc(func() { close(c.killed) })
-	if of.Stdin != nil {
-		c.Stdin = of.Stdin
+	if spec.Stdin != nil {
+		c.Stdin = spec.Stdin
 	}
-	if of.Host != nil {
-		c.sockets = of.Host.NewProcess()
+	if spec.Host != nil {
+		c.sockets = spec.Host.NewProcess()
 	}
 	if c.Dir == "" {
 		c.Dir = "/"

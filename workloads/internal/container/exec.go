@@ -77,19 +77,19 @@ func (c *Container) handled(name string) shell.Program {
 	if run == nil {
 		return nil
 	}
-	return func(ctx context.Context, of *shell.Command) (code int) {
+	return func(ctx context.Context, command *shell.Command) (code int) {
 		err := error(errGoexit)
 		defer func() {
 			if v := recover(); v != nil {
-				fmt.Fprintf(of.Stderr, "panic: %v\n\n%s", v, debug.Stack())
+				fmt.Fprintf(command.Stderr, "panic: %v\n\n%s", v, debug.Stack())
 				code = panicked
 			} else if err == errGoexit {
-				fmt.Fprintln(of.Stderr, err)
+				fmt.Fprintln(command.Stderr, err)
 			}
 		}()
-		err = run(ctx, &Command{Args: of.Args, Stdin: of.Stdin, Stdout: of.Stdout, Stderr: of.Stderr, TTY: of.TTY, Container: c})
+		err = run(ctx, &Command{Args: command.Args, Stdin: command.Stdin, Stdout: command.Stdout, Stderr: command.Stderr, TTY: command.TTY, Container: c})
 		if exit := exitError(0); err != nil && !errors.As(err, &exit) {
-			fmt.Fprintf(of.Stderr, "%v\n", err)
+			fmt.Fprintf(command.Stderr, "%v\n", err)
 		}
 		return int(codeOf(err))
 	}

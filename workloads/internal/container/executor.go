@@ -30,9 +30,9 @@ func NewSPDYExecutor(dial func(ctx context.Context, network, address string) (ne
 	if err != nil {
 		return nil, err
 	}
-	at := *to
-	at.Scheme, at.Host = "https", apiServer
-	return remotecommand.NewSPDYExecutorForTransports(transport, clientspdy.NewUpgraderForStreaming(upgrade), method, &at)
+	location := *to
+	location.Scheme, location.Host = "https", apiServer
+	return remotecommand.NewSPDYExecutorForTransports(transport, clientspdy.NewUpgraderForStreaming(upgrade), method, &location)
 }
 
 // NewSPDYExecutor returns what remotecommand.NewSPDYExecutor does, for the configuration of [Container.RESTConfig]: its connections are

@@ -68,14 +68,14 @@ func count(goroutines string) string {
 }
 
 // startedAt returns which line has started a goroutine whose outermost function is at a line.
-func startedAt(all, line string) string {
-	for stack := range strings.SplitSeq(all, "\n\n") {
+func startedAt(stacks, line string) string {
+	for stack := range strings.SplitSeq(stacks, "\n\n") {
 		before, created, ok := strings.Cut(stack, "\ncreated by ")
 		if !ok || !strings.Contains(lastFrame(before), line+" ") {
 			continue
 		}
-		if at := createdBy.FindStringSubmatch("created by " + created); at != nil {
-			return "started at " + at[1]
+		if match := createdBy.FindStringSubmatch("created by " + created); match != nil {
+			return "started at " + match[1]
 		}
 	}
 	return "which is at " + line

@@ -23,7 +23,7 @@ type probe struct {
 // Probe implements node.Process. It starts the probe; when the result is there, the agent asks again.
 func (p *process) Probe(kind node.ProbeKind, _ time.Time) (node.ProbeResult, string) {
 	spec := map[node.ProbeKind]*corev1.Probe{
-		node.Readiness: p.of.Spec.ReadinessProbe, node.Liveness: p.of.Spec.LivenessProbe, node.Startup: p.of.Spec.StartupProbe,
+		node.Readiness: p.wanted.Spec.ReadinessProbe, node.Liveness: p.wanted.Spec.LivenessProbe, node.Startup: p.wanted.Spec.StartupProbe,
 	}[kind]
 	if spec == nil {
 		return node.Success, ""
@@ -40,7 +40,7 @@ func (p *process) Probe(kind node.ProbeKind, _ time.Time) (node.ProbeResult, str
 				p.mu.Lock()
 				running.done, running.result, running.output = true, result, output
 				p.mu.Unlock()
-				p.of.Changed()
+				p.wanted.Changed()
 			}()
 			result, output = p.probe(spec)
 		})
@@ -59,12 +59,12 @@ func (p *process) probe(spec *corev1.Probe) (result node.ProbeResult, output str
 	defer cancel()
 	p.awaitPrograms(ctx) // also for a function that begins to listen
 	if spec.Exec == nil {
-		if p.of.Host == nil {
+		if p.wanted.Host == nil {
 			return node.Unrunnable, errNoNetwork.Error()
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), most) // the network answers when the container has ended
 		defer cancel()
-		result, output, err := p.of.Host.Probe(ctx, spec, p.of.Spec)
+		result, output, err := p.wanted.Host.Probe(ctx, spec, p.wanted.Spec)
 		if err != nil {
 			return node.Unrunnable, err.Error()
 		}
@@ -84,7 +84,7 @@ func (p *process) probe(spec *corev1.Probe) (result node.ProbeResult, output str
 	case ctx.Err() != nil:
 		return node.Failure, fmt.Sprintf("command timed out: %q timed out after %v", strings.Join(spec.Exec.Command, " "), most)
 	case err != nil:
-		return node.Unrunnable, node.ExecError(p.of.ID, err).Error()
+		return node.Unrunnable, node.ExecError(p.wanted.ID, err).Error()
 	case code != 0:
 		return node.Failure, out.String()
 	}

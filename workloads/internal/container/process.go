@@ -30,7 +30,7 @@ const (
 // process is a container that runs. It is a node.Process.
 type process struct {
 	runtime   *Runtime
-	of        node.Container
+	wanted    node.Container
 	program   bool // it is a program of the system or a script, which SIGKILL ends
 	script    bool // it is a script
 	container *Container
@@ -45,8 +45,8 @@ type process struct {
 	probes     map[node.ProbeKind]*probe
 }
 
-func newProcess(r *Runtime, of node.Container, program bool) *process {
-	p := &process{runtime: r, of: of, program: program, probes: map[node.ProbeKind]*probe{}}
+func newProcess(r *Runtime, container node.Container, program bool) *process {
+	p := &process{runtime: r, wanted: container, program: program, probes: map[node.ProbeKind]*probe{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.alive, p.ended = context.WithCancel(context.Background())
 	p.container = newContainer(p)
@@ -114,9 +114,9 @@ func (p *process) end(exit node.Exit) {
 	if p.container.sockets != nil {
 		p.container.sockets.Close()
 	}
-	p.of.Log.Close()
-	if p.of.Stdin != nil {
-		p.of.Stdin.Close()
+	p.wanted.Log.Close()
+	if p.wanted.Stdin != nil {
+		p.wanted.Stdin.Close()
 	}
 	exit.At, exit.Message = time.Now(), p.terminationMessage(exit.Code)
 	p.mu.Lock()
@@ -126,7 +126,7 @@ func (p *process) end(exit node.Exit) {
 	}
 	p.mu.Unlock()
 	if first {
-		p.of.Changed()
+		p.wanted.Changed()
 	}
 }
 
@@ -136,9 +136,9 @@ const messageLimit = 4096
 // terminationMessage returns what the container has written to its terminationMessagePath, or the end of its log if it
 // has failed and the policy says so.
 func (p *process) terminationMessage(code int32) string {
-	spec := p.of.Spec
+	spec := p.wanted.Spec
 	if spec.TerminationMessagePath != "" {
-		data, err := p.of.Files.ReadFile(spec.TerminationMessagePath)
+		data, err := p.wanted.Files.ReadFile(spec.TerminationMessagePath)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Sprintf("Error on reading termination log %s: %v", spec.TerminationMessagePath, err)
 		}
@@ -149,7 +149,7 @@ func (p *process) terminationMessage(code int32) string {
 			return string(data)
 		}
 	}
-	return node.MessageOfLog(spec, p.of.Log, code)
+	return node.MessageOfLog(spec, p.wanted.Log, code)
 }
 
 // Exec implements node.Process. A program that does not end with its context goes on by itself, and Close reports it.
@@ -179,7 +179,7 @@ const programDelay = 10 * time.Millisecond
 
 // awaitPrograms waits until programs may run in the container.
 func (p *process) awaitPrograms(ctx context.Context) {
-	timer := time.NewTimer(time.Until(p.of.StartedAt.Add(programDelay)))
+	timer := time.NewTimer(time.Until(p.wanted.StartedAt.Add(programDelay)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -232,5 +232,5 @@ func (p *process) Kill(now time.Time) {
 
 // String names the container for errors.
 func (p *process) String() string {
-	return fmt.Sprintf("container %s of pod %s/%s (image %s)", p.of.Spec.Name, p.of.Pod.Namespace, p.of.Pod.Name, p.of.Spec.Image)
+	return fmt.Sprintf("container %s of pod %s/%s (image %s)", p.wanted.Spec.Name, p.wanted.Pod.Namespace, p.wanted.Pod.Name, p.wanted.Spec.Image)
 }

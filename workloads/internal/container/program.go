@@ -35,11 +35,11 @@ func (g *Program) function(kubeconfig func() ([]byte, error)) (Function, error) 
 	case bubble.Inside():
 		return nil, fmt.Errorf("the program %s: a program has real time, so it cannot run in a synctest bubble; use a function", g.Path)
 	}
-	at, err := exec.LookPath(g.Path)
+	path, err := exec.LookPath(g.Path)
 	if err != nil {
 		return nil, fmt.Errorf("the program %s: %w", g.Path, err)
 	}
-	if at, err = filepath.Abs(at); err != nil {
+	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("the program %s: %w", g.Path, err)
 	}
 	return func(ctx context.Context, c *Container) error {
@@ -50,7 +50,7 @@ func (g *Program) function(kubeconfig func() ([]byte, error)) (Function, error) 
 		if err != nil {
 			return err
 		}
-		return errors.Join(run(ctx, c, own, exec.Command(at, g.Args...), kubeconfig), os.RemoveAll(own))
+		return errors.Join(run(ctx, c, own, exec.Command(path, g.Args...), kubeconfig), os.RemoveAll(own))
 	}, nil
 }
 
@@ -165,24 +165,24 @@ type folders map[string]string
 
 // mountedFolders returns folders with the volumes that a container mounts.
 func mountedFolders(c *Container) (folders, error) {
-	all := folders{}
+	found := folders{}
 	for _, mount := range c.spec.VolumeMounts {
-		at := filepath.Clean(mount.MountPath)
-		folder, err := c.Folder(at)
+		path := filepath.Clean(mount.MountPath)
+		folder, err := c.Folder(path)
 		if err != nil {
 			return nil, fmt.Errorf("a folder for the volume %s: %w", mount.Name, err)
 		}
-		all[at] = folder
+		found[path] = folder
 	}
-	return all, nil
+	return found, nil
 }
 
 // in returns a path on disk for a path in the container that is mounted, and everything else as it is.
 func (f folders) in(name string) string {
 	longest := ""
-	for at := range f {
-		if rest, ok := strings.CutPrefix(name, at); ok && (rest == "" || rest[0] == '/') && len(at) > len(longest) {
-			longest = at
+	for path := range f {
+		if rest, ok := strings.CutPrefix(name, path); ok && (rest == "" || rest[0] == '/') && len(path) > len(longest) {
+			longest = path
 		}
 	}
 	if longest == "" {
@@ -193,14 +193,14 @@ func (f folders) in(name string) string {
 
 // inAll does the same for words, and for what follows the first "=" of a word.
 func (f folders) inAll(words []string) []string {
-	all := make([]string, len(words))
+	replaced := make([]string, len(words))
 	for i, word := range words {
-		all[i] = f.in(word)
+		replaced[i] = f.in(word)
 		if name, value, ok := strings.Cut(word, "="); ok {
-			all[i] = name + "=" + f.in(value)
+			replaced[i] = name + "=" + f.in(value)
 		}
 	}
-	return all
+	return replaced
 }
 
 // outOfCluster returns an environment without the address of the API server in the network of the pods, which a program does not reach.
@@ -221,8 +221,8 @@ func writeKubeconfig(file, namespace, token string, kubeconfig func() ([]byte, e
 		return err
 	}
 	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{"pod": {TokenFile: token}}
-	for _, of := range config.Contexts {
-		of.AuthInfo, of.Namespace = "pod", cmp.Or(namespace, of.Namespace)
+	for _, entry := range config.Contexts {
+		entry.AuthInfo, entry.Namespace = "pod", cmp.Or(namespace, entry.Namespace)
 	}
 	return clientcmd.WriteToFile(*config, file)
 }

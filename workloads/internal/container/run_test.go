@@ -118,7 +118,7 @@ func TestAProgramThatEndsItsGoroutine(t *testing.T) {
 				t.Errorf("%q ends with %d, %v and writes %q, want %q", command, code, err, &out, want)
 			}
 		}
-		p.(*process).of.Spec.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"fail"}}}}
+		p.(*process).wanted.Spec.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"fail"}}}}
 		p.Probe(node.Readiness, time.Now())
 		synctest.Wait()
 		if result, output := p.Probe(node.Readiness, time.Now()); result != node.Failure || output != errGoexit.Error() {

@@ -91,9 +91,9 @@ func (r *Runtime) image(name string) *Image {
 }
 
 // Start implements node.Runtime.
-func (r *Runtime) Start(of node.Container) node.Process {
-	image := r.image(of.Spec.Image)
-	p := newProcess(r, of, image.Program != nil)
+func (r *Runtime) Start(container node.Container) node.Process {
+	image := r.image(container.Spec.Image)
+	p := newProcess(r, container, image.Program != nil)
 	r.begin(p, image.Run)
 	return p
 }

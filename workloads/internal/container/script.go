@@ -29,10 +29,10 @@ func (p *process) runScript(ctx context.Context, c *Container) error {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	programs := c.programs()
-	programs.Passed = time.Since(p.of.StartedAt) // not 0 if the container has run before
+	programs.Passed = time.Since(p.wanted.StartedAt) // not 0 if the container has run before
 	programs.Terminated = ctx.Done()
 	var died atomic.Bool
-	if spec := &p.of.Pod.Spec; spec.HostPID || ptr.Deref(spec.ShareProcessNamespace, false) {
+	if spec := &p.wanted.Pod.Spec; spec.HostPID || ptr.Deref(spec.ShareProcessNamespace, false) {
 		defer context.AfterFunc(ctx, func() {
 			if !programs.Trapped() {
 				died.Store(true)
@@ -48,7 +48,7 @@ func (p *process) runScript(ctx context.Context, c *Container) error {
 		}
 	}()
 	code, _ := programs.Run(run, shell.Command{
-		Args: slices.Concat(c.Command, c.Args), Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, TTY: p.of.Spec.TTY,
+		Args: slices.Concat(c.Command, c.Args), Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr, TTY: p.wanted.Spec.TTY,
 	})
 	if died.Load() {
 		code = terminated

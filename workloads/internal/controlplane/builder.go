@@ -39,10 +39,10 @@ func (b *builder) client(account string) (kubernetes.Interface, error) {
 }
 
 // together returns a function that runs several functions at the same time. It returns when all have returned.
-func together(all ...runFunc) runFunc {
+func together(parts ...runFunc) runFunc {
 	return func(ctx context.Context) {
 		var running sync.WaitGroup
-		for _, run := range all {
+		for _, run := range parts {
 			running.Go(func() {
 				defer recoverPanic(ctx)
 				run(ctx)

@@ -34,8 +34,8 @@ type cloud struct {
 // newCloud returns a cloud in which the Services of a lister have the addresses of their statuses, as in a fork.
 func newCloud(services corelisters.ServiceLister) *cloud {
 	c := &cloud{addresses: map[types.UID][]string{}, owners: map[string]types.UID{}}
-	all, _ := services.List(labels.Everything()) // it reads a cache, and does not fail
-	for _, s := range all {
+	listed, _ := services.List(labels.Everything()) // it reads a cache, and does not fail
+	for _, s := range listed {
 		if !hasBalancer(s) {
 			continue
 		}

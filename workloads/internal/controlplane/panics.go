@@ -54,30 +54,30 @@ func init() {
 var running planes
 
 type planes struct {
-	mu  sync.Mutex
-	all map[*Plane]func(error) // how each reports
+	mu     sync.Mutex
+	planes map[*Plane]func(error) // how each reports
 }
 
 func (p *planes) add(one *Plane, report func(error)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.all == nil {
-		p.all = map[*Plane]func(error){}
+	if p.planes == nil {
+		p.planes = map[*Plane]func(error){}
 	}
-	p.all[one] = report
+	p.planes[one] = report
 }
 
 func (p *planes) remove(one *Plane) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.all, one)
+	delete(p.planes, one)
 }
 
 // panicked reports a panic to all control planes, and whether there are any.
 func (p *planes) panicked(name string, what any) bool {
 	p.mu.Lock()
 	var reports []func(error)
-	for _, report := range p.all {
+	for _, report := range p.planes {
 		reports = append(reports, report)
 	}
 	p.mu.Unlock()
@@ -90,10 +90,10 @@ func (p *planes) panicked(name string, what any) bool {
 // controllerOf returns the package of the controller, or of the scheduler, that a stack belongs to; empty: there is none.
 func controllerOf(stack []byte) string {
 	for _, line := range strings.Split(string(stack), "\n") {
-		for _, of := range []string{"k8s.io/kubernetes/pkg/controller/", "k8s.io/kubernetes/pkg/scheduler.", "k8s.io/cloud-provider/controllers/"} {
-			if rest, ok := strings.CutPrefix(line, of); ok {
+		for _, prefix := range []string{"k8s.io/kubernetes/pkg/controller/", "k8s.io/kubernetes/pkg/scheduler.", "k8s.io/cloud-provider/controllers/"} {
+			if rest, ok := strings.CutPrefix(line, prefix); ok {
 				name, _, _ := strings.Cut(rest, ".")
-				return strings.TrimSuffix(strings.TrimPrefix(of, "k8s.io/kubernetes/pkg/"), ".") + name
+				return strings.TrimSuffix(strings.TrimPrefix(prefix, "k8s.io/kubernetes/pkg/"), ".") + name
 			}
 		}
 	}

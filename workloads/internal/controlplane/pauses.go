@@ -146,8 +146,8 @@ func (p *pauses) waitForTaints() {
 }
 
 // nodes returns the informer of nodes for the controller. The first loop is the only one that lists them.
-func (p *pauses) nodes(of coreinformers.NodeInformer) coreinformers.NodeInformer {
-	return pausedNodes{of, p}
+func (p *pauses) nodes(informer coreinformers.NodeInformer) coreinformers.NodeInformer {
+	return pausedNodes{informer, p}
 }
 
 type pausedNodes struct {
@@ -223,11 +223,11 @@ func (k keyRecorder) Value(key any) any {
 }
 
 // leases returns the informer of Leases for the controller. Its lister shows also those beats that are not written.
-func (p *pauses) leases(of coordinationinformers.LeaseInformer) coordinationinformers.LeaseInformer {
+func (p *pauses) leases(informer coordinationinformers.LeaseInformer) coordinationinformers.LeaseInformer {
 	if p.Idle == nil {
-		return of
+		return informer
 	}
-	return leasesWithBeats{of, p.Idle}
+	return leasesWithBeats{informer, p.Idle}
 }
 
 type leasesWithBeats struct {
@@ -245,11 +245,11 @@ type listerWithBeats struct {
 }
 
 func (l listerWithBeats) Leases(namespace string) coordinationlisters.LeaseNamespaceLister {
-	of := l.LeaseLister.Leases(namespace)
+	leases := l.LeaseLister.Leases(namespace)
 	if namespace != corev1.NamespaceNodeLease {
-		return of
+		return leases
 	}
-	return nodeLeasesWithBeats{of, l.idle}
+	return nodeLeasesWithBeats{leases, l.idle}
 }
 
 type nodeLeasesWithBeats struct {
@@ -263,11 +263,11 @@ func (l nodeLeasesWithBeats) Get(name string) (*coordinationv1.Lease, error) {
 		return nil, err
 	}
 	beat, _, found := l.idle.Beat(name)
-	if at := lease.Spec.RenewTime; !found || at != nil && !at.Time.Before(beat) {
+	if renewed := lease.Spec.RenewTime; !found || renewed != nil && !renewed.Time.Before(beat) {
 		return lease, nil
 	}
 	renewed := lease.DeepCopy()
-	at := metav1.NewMicroTime(beat)
-	renewed.Spec.RenewTime = &at
+	renewal := metav1.NewMicroTime(beat)
+	renewed.Spec.RenewTime = &renewal
 	return renewed, nil
 }

@@ -107,20 +107,20 @@ func (g *podCollector) collect(ctx context.Context) {
 	g.deleteAll(ctx, selected(pods, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil && pod.Spec.NodeName == "" }), nil)
 }
 
-func selected(pods []*corev1.Pod, is func(*corev1.Pod) bool) []*corev1.Pod {
-	var of []*corev1.Pod
+func selected(pods []*corev1.Pod, matches func(*corev1.Pod) bool) []*corev1.Pod {
+	var found []*corev1.Pod
 	for _, pod := range pods {
-		if is(pod) {
-			of = append(of, pod)
+		if matches(pod) {
+			found = append(found, pod)
 		}
 	}
-	return of
+	return found
 }
 
 // finished returns the finished Pods beyond the threshold: evicted ones first, then the oldest.
 func (g *podCollector) finished(pods []*corev1.Pod) []*corev1.Pod {
-	all := selected(pods, isFinished)
-	excess := len(all) - podGCThreshold
+	finished := selected(pods, isFinished)
+	excess := len(finished) - podGCThreshold
 	if excess <= 0 {
 		return nil
 	}
@@ -130,10 +130,10 @@ func (g *podCollector) finished(pods []*corev1.Pod) []*corev1.Pod {
 		}
 		return 1
 	}
-	slices.SortFunc(all, func(a, b *corev1.Pod) int {
+	slices.SortFunc(finished, func(a, b *corev1.Pod) int {
 		return cmp.Or(evicted(a)-evicted(b), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	return all[:excess]
+	return finished[:excess]
 }
 
 func isFinished(pod *corev1.Pod) bool {

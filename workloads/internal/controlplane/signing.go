@@ -54,11 +54,11 @@ var signers = map[string]func(*x509.CertificateRequest, []certificatesv1.KeyUsag
 }
 
 func asStrings(usages []certificatesv1.KeyUsage) []string {
-	all := make([]string, 0, len(usages))
+	names := make([]string, 0, len(usages))
 	for _, u := range usages {
-		all = append(all, string(u))
+		names = append(names, string(u))
 	}
-	return all
+	return names
 }
 
 // validateClientUsages checks the usages of a client certificate.

@@ -84,33 +84,33 @@ func (r *Root) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	m, at := r.find(name)
-	return m.Tree.Open(at)
+	m, path := r.find(name)
+	return m.Tree.Open(path)
 }
 
 // ReadFile returns the content of a file.
 func (r *Root) ReadFile(name string) ([]byte, error) {
-	m, at := r.find(clean(name))
-	data, err := fs.ReadFile(m.Tree, at)
+	m, path := r.find(clean(name))
+	data, err := fs.ReadFile(m.Tree, path)
 	return data, withPath(err, name)
 }
 
 // WriteFile writes a file, and makes the directories that it lies in.
 func (r *Root) WriteFile(name string, data []byte, mode fs.FileMode) error {
-	m, at := r.find(clean(name))
+	m, path := r.find(clean(name))
 	if m.ReadOnly {
 		return &fs.PathError{Op: "open", Path: name, Err: syscall.EROFS}
 	}
-	return withPath(m.Tree.Write(at, File{Data: data, Mode: mode}), name)
+	return withPath(m.Tree.Write(path, File{Data: data, Mode: mode}), name)
 }
 
 // Append appends to a file, and creates it if there is none.
 func (r *Root) Append(name string, data []byte, mode fs.FileMode) error {
-	m, at := r.find(clean(name))
+	m, path := r.find(clean(name))
 	if m.ReadOnly {
 		return &fs.PathError{Op: "open", Path: name, Err: syscall.EROFS}
 	}
-	return withPath(m.Tree.Append(at, data, mode), name)
+	return withPath(m.Tree.Append(path, data, mode), name)
 }
 
 // Changed returns a channel that is closed when the file may have changed, and nil if that is not known.
@@ -121,26 +121,26 @@ func (r *Root) Changed(name string) <-chan struct{} {
 
 // Mkdir makes a directory, and those that it lies in.
 func (r *Root) Mkdir(name string) error {
-	m, at := r.find(clean(name))
+	m, path := r.find(clean(name))
 	if m.ReadOnly {
 		return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.EROFS}
 	}
-	return withPath(m.Tree.Mkdir(at), name)
+	return withPath(m.Tree.Mkdir(path), name)
 }
 
 // Remove removes a file, or a directory with everything in it.
 func (r *Root) Remove(name string) error {
-	m, at := r.find(clean(name))
+	m, path := r.find(clean(name))
 	if m.ReadOnly {
 		return &fs.PathError{Op: "remove", Path: name, Err: syscall.EROFS}
 	}
-	return withPath(m.Tree.Remove(at), name)
+	return withPath(m.Tree.Remove(path), name)
 }
 
 // Folder returns a folder on disk with what is at a path, which has to be that of a mount or below it. Programs that
 // need paths read and write there.
 func (r *Root) Folder(name string) (string, error) {
-	m, at := r.find(clean(name))
+	m, inside := r.find(clean(name))
 	if m.Tree == r.own {
 		return "", &fs.PathError{Op: "folder", Path: name, Err: errors.New("no volume is mounted there")}
 	}
@@ -148,7 +148,7 @@ func (r *Root) Folder(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return path.Join(folder, at), nil
+	return path.Join(folder, inside), nil
 }
 
 // withPath returns an error about a path as the container knows it.

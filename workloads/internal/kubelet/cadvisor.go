@@ -82,10 +82,10 @@ func (c cadvisor) Collect(to chan<- prometheus.Metric) {
 	gauge(cadvisorInfo, 1, info.KernelVersion, info.OSImage, "", "", "")
 	gauge(cadvisorError, 0)
 
-	all := summaryOf(c.node, now)
-	use(all.Node.CPU, all.Node.Memory, []string{"/", "", "", "", "", ""})
-	for i := range all.Pods {
-		p := &all.Pods[i]
+	summary := summaryOf(c.node, now)
+	use(summary.Node.CPU, summary.Node.Memory, []string{"/", "", "", "", "", ""})
+	for i := range summary.Pods {
+		p := &summary.Pods[i]
 		pod := c.node.Pod(p.PodRef.Namespace, p.PodRef.Name)
 		if pod == nil {
 			continue // it has gone meanwhile

@@ -25,8 +25,8 @@ func (s *Server) logs(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if options.Stream == nil {
-		all := corev1.LogStreamAll
-		options.Stream = &all
+		stream := corev1.LogStreamAll
+		options.Stream = &stream
 	}
 	if errs := validation.ValidatePodLogOptions(options); len(errs) > 0 {
 		fail(w, http.StatusUnprocessableEntity, errors.New(`{"message": "Invalid request."}`))

@@ -48,14 +48,14 @@ func (c *collector) DescribeWithStability(to chan<- *metrics.Desc) {
 
 // CollectWithStability implements metrics.StableCollector.
 func (c *collector) CollectWithStability(to chan<- metrics.Metric) {
-	all := summaryOf(c.node, time.Now())
+	summary := summaryOf(c.node, time.Now())
 	used := func(cpu, memory *metrics.Desc, c *stats.CPUStats, m *stats.MemoryStats, labels ...string) {
 		spent := float64(*c.UsageCoreNanoSeconds) / float64(time.Second)
 		to <- metrics.NewLazyMetricWithTimestamp(c.Time.Time, metrics.NewLazyConstMetric(cpu, metrics.CounterValue, spent, labels...))
 		to <- metrics.NewLazyMetricWithTimestamp(m.Time.Time, metrics.NewLazyConstMetric(memory, metrics.GaugeValue, float64(*m.WorkingSetBytes), labels...))
 	}
-	used(nodeCPU, nodeMemory, all.Node.CPU, all.Node.Memory)
-	for _, p := range all.Pods {
+	used(nodeCPU, nodeMemory, summary.Node.CPU, summary.Node.Memory)
+	for _, p := range summary.Pods {
 		for _, c := range p.Containers {
 			labels := []string{c.Name, p.PodRef.Name, p.PodRef.Namespace}
 			started := float64(c.StartTime.UnixNano()) / float64(time.Second)

@@ -130,7 +130,7 @@ func (c *nodeCollector) CollectWithStability(to chan<- metrics.Metric) {
 	for kind, n := range counts.Containers {
 		counter(startedContainers, n, kind)
 	}
-	for of, n := range counts.ContainerErrors {
-		counter(containerErrors, n, of.Type, of.Code)
+	for failure, n := range counts.ContainerErrors {
+		counter(containerErrors, n, failure.Type, failure.Code)
 	}
 }

@@ -16,14 +16,14 @@ func (s *Server) summary(w http.ResponseWriter, _ *http.Request) {
 
 // use is what a container uses since it has started.
 type use struct {
-	of    corev1.ResourceList
+	usage corev1.ResourceList
 	since time.Time
 }
 
 // summaryOf returns what the pods of a node use. The time of the CPU is that of the containers that run now: it begins anew with each start of one.
 func summaryOf(node Node, at time.Time) *stats.Summary {
 	now := metav1.NewTime(at)
-	all := &stats.Summary{Node: stats.NodeStats{NodeName: node.Name()}, Pods: []stats.PodStats{}}
+	summary := &stats.Summary{Node: stats.NodeStats{NodeName: node.Name()}, Pods: []stats.PodStats{}}
 	var total []use
 	for _, pod := range node.Pods() {
 		used := node.Usage(pod)
@@ -37,12 +37,12 @@ func summaryOf(node Node, at time.Time) *stats.Summary {
 		var ofPod []use
 		for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 			for i := range statuses {
-				of, runs := used[statuses[i].Name]
+				usage, runs := used[statuses[i].Name]
 				if !runs || statuses[i].State.Running == nil {
 					continue
 				}
 				started := statuses[i].State.Running.StartedAt
-				u := use{of, started.Time}
+				u := use{usage, started.Time}
 				p.Containers = append(p.Containers, stats.ContainerStats{Name: statuses[i].Name, StartTime: started, CPU: cpu(now, u), Memory: memory(now, u)})
 				ofPod = append(ofPod, u)
 			}
@@ -51,19 +51,19 @@ func summaryOf(node Node, at time.Time) *stats.Summary {
 			continue
 		}
 		p.CPU, p.Memory = cpu(now, ofPod...), memory(now, ofPod...)
-		all.Pods = append(all.Pods, p)
+		summary.Pods = append(summary.Pods, p)
 		total = append(total, ofPod...)
 	}
-	all.Node.CPU, all.Node.Memory = cpu(now, total...), memory(now, total...)
-	return all
+	summary.Node.CPU, summary.Node.Memory = cpu(now, total...), memory(now, total...)
+	return summary
 }
 
 func cpu(now metav1.Time, used ...use) *stats.CPUStats {
 	var rate, spent uint64
 	for _, u := range used {
-		of := u.of.Cpu().AsApproximateFloat64()
-		rate += uint64(of * 1e9)
-		spent += uint64(of * float64(max(now.Sub(u.since), 0))) // a status written by hand may begin later
+		cores := u.usage.Cpu().AsApproximateFloat64()
+		rate += uint64(cores * 1e9)
+		spent += uint64(cores * float64(max(now.Sub(u.since), 0))) // a status written by hand may begin later
 	}
 	return &stats.CPUStats{Time: now, UsageNanoCores: &rate, UsageCoreNanoSeconds: &spent}
 }
@@ -71,7 +71,7 @@ func cpu(now metav1.Time, used ...use) *stats.CPUStats {
 func memory(now metav1.Time, used ...use) *stats.MemoryStats {
 	var bytes uint64
 	for _, u := range used {
-		bytes += uint64(u.of.Memory().Value())
+		bytes += uint64(u.usage.Memory().Value())
 	}
 	return &stats.MemoryStats{Time: now, UsageBytes: &bytes, WorkingSetBytes: &bytes}
 }

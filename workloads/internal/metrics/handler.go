@@ -225,14 +225,14 @@ func (h *Handler) ofNode(node *corev1.Node) *v1beta1.NodeMetrics {
 }
 
 // sum returns the sum of CPU and memory, each of which is 0 if nothing is said about it.
-func sum(all ...corev1.ResourceList) corev1.ResourceList {
+func sum(lists ...corev1.ResourceList) corev1.ResourceList {
 	total := corev1.ResourceList{}
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		of := total[name]
-		for _, one := range all {
-			of.Add(one[name])
+		quantity := total[name]
+		for _, one := range lists {
+			quantity.Add(one[name])
 		}
-		total[name] = of
+		total[name] = quantity
 	}
 	return total
 }

@@ -46,8 +46,8 @@ func install(c *restful.Container) error {
 	s := scheme.Scheme
 	group := &endpoints.APIGroupVersion{
 		Storage: map[string]registryrest.Storage{
-			"nodes": described{of: &v1beta1.NodeMetrics{}, all: &v1beta1.NodeMetricsList{}},
-			"pods":  described{of: &v1beta1.PodMetrics{}, all: &v1beta1.PodMetricsList{}, namespaced: true},
+			"nodes": described{item: &v1beta1.NodeMetrics{}, list: &v1beta1.NodeMetricsList{}},
+			"pods":  described{item: &v1beta1.PodMetrics{}, list: &v1beta1.PodMetricsList{}, namespaced: true},
 		},
 		Root: "/apis", GroupVersion: v1beta1.SchemeGroupVersion, OptionsExternalVersion: &schema.GroupVersion{Version: "v1"},
 		Serializer: scheme.Codecs, ParameterCodec: runtime.NewParameterCodec(s),
@@ -64,20 +64,20 @@ func install(c *restful.Container) error {
 // described stands for the storage of a kind, whose methods tell upstream's installer which verbs it has. The installer does
 // not read or list.
 type described struct {
-	of, all    runtime.Object
+	item, list runtime.Object
 	namespaced bool
 }
 
 var errDescribed = errors.New("it is only described")
 
 // New implements registryrest.Storage.
-func (d described) New() runtime.Object { return d.of }
+func (d described) New() runtime.Object { return d.item }
 
 // Destroy implements registryrest.Storage.
 func (described) Destroy() {}
 
 // NewList implements registryrest.Lister.
-func (d described) NewList() runtime.Object { return d.all }
+func (d described) NewList() runtime.Object { return d.list }
 
 // NamespaceScoped implements registryrest.Scoper.
 func (d described) NamespaceScoped() bool { return d.namespaced }

@@ -36,14 +36,14 @@ func tableOf(obj runtime.Object, include string) (*metav1.Table, error) {
 		{Name: "memory", Type: "string", Format: "quantity"},
 		{Name: "Window", Type: "string", Format: "duration"},
 	}}
-	add := func(name string, usage corev1.ResourceList, w metav1.Duration, of runtime.Object) error {
+	add := func(name string, usage corev1.ResourceList, w metav1.Duration, object runtime.Object) error {
 		row := metav1.TableRow{Cells: []any{name, usage.Cpu().String(), usage.Memory().String(), w.Duration.String()}}
 		switch metav1.IncludeObjectPolicy(include) {
 		case metav1.IncludeNone:
 		case metav1.IncludeObject:
-			row.Object.Object = of
+			row.Object.Object = object
 		case "", metav1.IncludeMetadata:
-			m, err := meta.Accessor(of)
+			m, err := meta.Accessor(object)
 			if err != nil {
 				return err
 			}
@@ -58,11 +58,11 @@ func tableOf(obj runtime.Object, include string) (*metav1.Table, error) {
 	}
 	node := func(m *v1beta1.NodeMetrics) error { return add(m.Name, m.Usage, m.Window, m) }
 	pod := func(m *v1beta1.PodMetrics) error {
-		var all []corev1.ResourceList
+		var usages []corev1.ResourceList
 		for _, c := range m.Containers {
-			all = append(all, c.Usage)
+			usages = append(usages, c.Usage)
 		}
-		return add(m.Name, sum(all...), m.Window, m)
+		return add(m.Name, sum(usages...), m.Window, m)
 	}
 	switch m := obj.(type) {
 	case *v1beta1.NodeMetrics:

@@ -17,10 +17,10 @@ type conn struct {
 }
 
 // newConn returns the ends of a connection. The client sees the address that it has dialed, which may be that of a Service.
-func newConn(client *Process, from, dialed netip.AddrPort, server *Process, at netip.AddrPort) (*conn, *conn) {
+func newConn(client *Process, from, dialed netip.AddrPort, server *Process, served netip.AddrPort) (*conn, *conn) {
 	there, back := newStream(), newStream()
 	return &conn{in: back, out: there, local: tcpAddr(from), remote: tcpAddr(dialed), process: client},
-		&conn{in: there, out: back, local: tcpAddr(at), remote: tcpAddr(from), process: server}
+		&conn{in: there, out: back, local: tcpAddr(served), remote: tcpAddr(from), process: server}
 }
 
 func tcpAddr(a netip.AddrPort) *net.TCPAddr { return net.TCPAddrFromAddrPort(a) }

@@ -87,7 +87,7 @@ func (p *Process) connect(ctx context.Context, to netip.AddrPort) (*conn, error)
 	default:
 		return nil, os.NewSyscallError("connect", r.err)
 	}
-	client, server := newConn(p, r.from, to, r.listener.process, r.at)
+	client, server := newConn(p, r.from, to, r.listener.process, r.local)
 	if !p.remember(client) {
 		return nil, net.ErrClosed
 	}

@@ -25,8 +25,8 @@ const (
 // asks, and over TCP in one for each connection.
 func (n *Network) listenDNS() error {
 	n.dns = n.newProcess(n.newStack("", n.config.DNS), resolver{network: n})
-	at := netip.AddrPortFrom(n.config.DNS, dnsPort).String()
-	packets, err := n.dns.ListenPacket("udp", at)
+	address := netip.AddrPortFrom(n.config.DNS, dnsPort).String()
+	packets, err := n.dns.ListenPacket("udp", address)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (n *Network) listenDNS() error {
 			_ = udp.process.network.send(udp, p.from, answer) // an answer that cannot be sent is lost
 		}
 	}
-	connections, err := n.dns.Listen("tcp", at)
+	connections, err := n.dns.Listen("tcp", address)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (n *Network) resolveInDomain(reply *dnsmessage.Message, q dnsmessage.Questi
 }
 
 // addressRecords returns the records of a name that are of a type, A or AAAA, after those of the names that it stands for.
-func (n *Network) addressRecords(owner dnsmessage.Name, name string, t dnsmessage.Type, aliases int) (all []dnsmessage.Resource) {
+func (n *Network) addressRecords(owner dnsmessage.Name, name string, t dnsmessage.Type, aliases int) (records []dnsmessage.Resource) {
 	entries, _ := n.entries(name)
 	var seen []netip.Addr
 	for _, e := range entries {
@@ -188,18 +188,18 @@ func (n *Network) addressRecords(owner dnsmessage.Name, name string, t dnsmessag
 		case e.alias != "" && aliases > 0:
 			next := n.addressRecords(nameOf(e.alias), e.alias, t, aliases-1)
 			if len(next) > 0 || !inDomain(e.alias, domain) {
-				all = append(append(all, cname(owner, e.alias)), next...)
+				records = append(append(records, cname(owner, e.alias)), next...)
 			}
 		case e.alias == "" && e.ip.Is4() == (t == dnsmessage.TypeA) && !slices.Contains(seen, e.ip):
 			seen = append(seen, e.ip)
-			all = append(all, address(owner, e.ip))
+			records = append(records, address(owner, e.ip))
 		}
 	}
-	return all
+	return records
 }
 
 // serviceRecords returns the SRV records of entries, and the addresses of their targets.
-func serviceRecords(owner dnsmessage.Name, entries []entry) (all, addresses []dnsmessage.Resource) {
+func serviceRecords(owner dnsmessage.Name, entries []entry) (records, addresses []dnsmessage.Resource) {
 	type target struct {
 		name string
 		port int32
@@ -216,7 +216,7 @@ func serviceRecords(owner dnsmessage.Name, entries []entry) (all, addresses []dn
 			continue
 		}
 		if first(target{name: e.name, port: e.port}) {
-			all = append(all, record(owner, dnsmessage.TypeSRV, &dnsmessage.SRVResource{
+			records = append(records, record(owner, dnsmessage.TypeSRV, &dnsmessage.SRVResource{
 				Weight: uint16(max(1, 100/len(entries))), Port: uint16(e.port), Target: nameOf(e.name),
 			}))
 		}
@@ -224,7 +224,7 @@ func serviceRecords(owner dnsmessage.Name, entries []entry) (all, addresses []dn
 			addresses = append(addresses, address(nameOf(e.name), e.ip))
 		}
 	}
-	return all, addresses
+	return records, addresses
 }
 
 func record(owner dnsmessage.Name, t dnsmessage.Type, body dnsmessage.ResourceBody) dnsmessage.Resource {

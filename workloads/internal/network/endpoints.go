@@ -25,15 +25,15 @@ func serviceOf(object any) ([]string, error) {
 // byEndpoint is the name of an index of EndpointSlices of Services: by the addresses of their endpoints.
 const byEndpoint = "fakecluster.io/endpoint"
 
-func endpointsOf(object any) (all []string, err error) {
+func endpointsOf(object any) (keys []string, err error) {
 	slice, ok := object.(*discoveryv1.EndpointSlice)
 	if !ok || slice.Labels[discoveryv1.LabelServiceName] == "" {
 		return nil, nil
 	}
 	for _, e := range slice.Endpoints {
-		all = append(all, e.Addresses...)
+		keys = append(keys, e.Addresses...)
 	}
-	return all, nil
+	return keys, nil
 }
 
 // slicesOf returns the EndpointSlices of a Service, by name.
@@ -44,14 +44,14 @@ func (n *Network) slicesOf(namespace, service string) []*discoveryv1.EndpointSli
 // slicesBy returns the EndpointSlices with a key of an index, by name.
 func (n *Network) slicesBy(index, key string) []*discoveryv1.EndpointSlice {
 	objects, _ := n.slices.ByIndex(index, key)
-	all := make([]*discoveryv1.EndpointSlice, 0, len(objects))
+	found := make([]*discoveryv1.EndpointSlice, 0, len(objects))
 	for _, o := range objects {
-		all = append(all, o.(*discoveryv1.EndpointSlice))
+		found = append(found, o.(*discoveryv1.EndpointSlice))
 	}
-	slices.SortFunc(all, func(a, b *discoveryv1.EndpointSlice) int {
+	slices.SortFunc(found, func(a, b *discoveryv1.EndpointSlice) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
-	return all
+	return found
 }
 
 // usable returns the endpoints that may answer a connection, as kube-proxy chooses them: those that are ready, or, if there
@@ -74,12 +74,12 @@ func (n *Network) usable(t target) []netip.AddrPort {
 				if err != nil {
 					continue
 				}
-				at := netip.AddrPortFrom(ip, uint16(*p.Port))
+				endpoint := netip.AddrPortFrom(ip, uint16(*p.Port))
 				switch {
 				case isReady(&e):
-					ready = append(ready, at)
+					ready = append(ready, endpoint)
 				case ptr.Deref(e.Conditions.Serving, false) && ptr.Deref(e.Conditions.Terminating, false):
-					terminating = append(terminating, at)
+					terminating = append(terminating, endpoint)
 				}
 			}
 		}
@@ -105,14 +105,14 @@ func (n *Network) Servers(namespace, service string, port int32) []Server {
 		return nil
 	}
 	s := object.(*corev1.Service)
-	at := slices.IndexFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port && cmp.Or(p.Protocol, tcp) == tcp })
-	if at < 0 || len(s.Spec.IPFamilies) == 0 {
+	index := slices.IndexFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port && cmp.Or(p.Protocol, tcp) == tcp })
+	if index < 0 || len(s.Spec.IPFamilies) == 0 {
 		return nil
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var servers []Server
-	for _, endpoint := range n.usable(target{service: s, port: &s.Spec.Ports[at], family: s.Spec.IPFamilies[0]}) {
+	for _, endpoint := range n.usable(target{service: s, port: &s.Spec.Ports[index], family: s.Spec.IPFamilies[0]}) {
 		stack := n.stacks[endpoint.Addr()]
 		if stack != nil && stack.listener(endpoint) != nil {
 			servers = append(servers, Server{Listens: true})

@@ -16,11 +16,11 @@ const (
 // flow is what the kernel remembers about packets from a socket to an address, so that they lead to one endpoint of a Service, and its
 // answers come from that address. The lock of the network guards it.
 type flow struct {
-	client   *packetConn
-	dialed   netip.AddrPort // where the client sends to
-	at, from netip.AddrPort // the addresses that the server sees
-	last     time.Time
-	answered bool
+	client      *packetConn
+	dialed      netip.AddrPort // where the client sends to
+	local, from netip.AddrPort // the addresses that the server sees
+	last        time.Time
+	answered    bool
 }
 
 func (f *flow) over(now time.Time) bool {
@@ -55,7 +55,7 @@ func (n *Network) flow(c *packetConn, to netip.AddrPort) (*packetConn, netip.Add
 	now := time.Now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	source := netip.AddrPortFrom(c.process.stack.source(to.Addr()), c.at.Port())
+	source := netip.AddrPortFrom(c.process.stack.source(to.Addr()), c.local.Port())
 	if f := n.flows[ends{source, to}]; f != nil && !f.over(now) {
 		f.last, f.answered = now, true
 		return f.client, f.dialed, nil
@@ -67,17 +67,17 @@ func (n *Network) flow(c *packetConn, to netip.AddrPort) (*packetConn, netip.Add
 	}
 	var last netip.AddrPort
 	if f != nil {
-		last = f.at
+		last = f.local
 	}
 	r := n.lead(c.process.stack, to, udp, last)
 	if r.err != nil {
 		return nil, netip.AddrPort{}, r.err
 	}
-	if f == nil || f.at != r.at {
+	if f == nil || f.local != r.local {
 		f = n.newFlow(c, to, r, now)
 	}
 	f.last = now
-	if receiver := r.stack.receiver(f.at, f.from); receiver != nil {
+	if receiver := r.stack.receiver(f.local, f.from); receiver != nil {
 		return receiver, f.from, nil
 	}
 	return nil, netip.AddrPort{}, syscall.ECONNREFUSED
@@ -91,23 +91,23 @@ func (n *Network) newFlow(c *packetConn, to netip.AddrPort, r lead, now time.Tim
 			n.forgetFlow(f)
 		}
 	}
-	from := netip.AddrPortFrom(r.from, c.at.Port())
-	for other := n.flows[ends{r.at, from}]; other != nil; other = n.flows[ends{r.at, from}] {
+	from := netip.AddrPortFrom(r.from, c.local.Port())
+	for other := n.flows[ends{r.local, from}]; other != nil; other = n.flows[ends{r.local, from}] {
 		if other.over(now) {
 			n.forgetFlow(other)
 			break
 		}
 		from = netip.AddrPortFrom(r.from, max(from.Port()+1, firstPort))
 	}
-	f := &flow{client: c, dialed: to, at: r.at, from: from}
-	c.flows[to], n.flows[ends{r.at, from}] = f, f
+	f := &flow{client: c, dialed: to, local: r.local, from: from}
+	c.flows[to], n.flows[ends{r.local, from}] = f, f
 	return f
 }
 
 // forgetFlow forgets a flow. The caller holds the lock.
 func (n *Network) forgetFlow(f *flow) {
 	delete(f.client.flows, f.dialed)
-	delete(n.flows, ends{f.at, f.from})
+	delete(n.flows, ends{f.local, f.from})
 }
 
 // forgetFlows forgets the flows that a socket has begun.
@@ -121,11 +121,11 @@ func (n *Network) forgetFlows(c *packetConn) {
 
 // receiver returns the socket that gets a packet for an address of the stack, or nil. One whose peer has sent it comes first. The
 // caller holds the lock of the network.
-func (s *stack) receiver(at, from netip.AddrPort) *packetConn {
+func (s *stack) receiver(local, from netip.AddrPort) *packetConn {
 	var found *packetConn
-	for _, b := range s.packets[at.Port()] {
+	for _, b := range s.packets[local.Port()] {
 		c := b.(*packetConn)
-		if !overlap(c.at.Addr(), at.Addr()) {
+		if !overlap(c.local.Addr(), local.Addr()) {
 			continue
 		}
 		if c.remote == from {

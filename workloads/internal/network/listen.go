@@ -34,7 +34,7 @@ func (errNotAccepted) Unwrap() error { return syscall.ETIMEDOUT }
 // listener is a port at which a process listens.
 type listener struct {
 	process *Process
-	at      netip.AddrPort // an unspecified address stands for all of the pod
+	local   netip.AddrPort // an unspecified address stands for all of the pod
 	handle  func(*conn)    // gets connections in the place of Accept, while the lock is held; nil: they wait for Accept
 
 	mu       sync.Mutex
@@ -48,20 +48,20 @@ type listener struct {
 // is tcp, tcp4 or tcp6. Addresses of loopback can be reached by the containers of the pod only. The listener is closed
 // when the process ends. The errors are those of [net.Listen].
 func (p *Process) Listen(network, address string) (net.Listener, error) {
-	at, err := p.bindTo("tcp", network, address)
+	local, err := p.bindTo("tcp", network, address)
 	if err != nil {
 		return nil, &net.OpError{Op: "listen", Net: network, Err: err}
 	}
-	l := &listener{process: p, at: at}
+	l := &listener{process: p, local: local}
 	l.changed = sync.NewCond(&l.mu)
 	failed := func(err error) (net.Listener, error) {
-		shown := tcpAddr(at)
+		shown := tcpAddr(local)
 		if strings.HasPrefix(address, ":") {
 			shown.IP = nil // as package net
 		}
 		return nil, &net.OpError{Op: "listen", Net: network, Addr: shown, Err: err}
 	}
-	if err := p.stack.bind(p.stack.listeners, l, &l.at); err != nil {
+	if err := p.stack.bind(p.stack.listeners, l, &l.local); err != nil {
 		return failed(err)
 	}
 	if !p.remember(l) {
@@ -72,17 +72,17 @@ func (p *Process) Listen(network, address string) (net.Listener, error) {
 }
 
 // bindTo returns the address that a program listens at, with a protocol.
-func (p *Process) bindTo(protocol, network, address string) (at netip.AddrPort, err error) {
+func (p *Process) bindTo(protocol, network, address string) (local netip.AddrPort, err error) {
 	carried, err := protocolOf(network)
 	if err != nil {
-		return at, err
+		return local, err
 	}
 	if carried != protocol {
-		return at, &net.AddrError{Err: "unexpected address type", Addr: address}
+		return local, &net.AddrError{Err: "unexpected address type", Addr: address}
 	}
 	host, port, err := splitAddress(network, address)
 	if err != nil {
-		return at, err
+		return local, err
 	}
 	var ip netip.Addr
 	switch host {
@@ -96,7 +96,7 @@ func (p *Process) bindTo(protocol, network, address string) (at netip.AddrPort, 
 		}
 	default:
 		if ip, err = netip.ParseAddr(host); err != nil {
-			return at, p.names.noSuchHost(host)
+			return local, p.names.noSuchHost(host)
 		}
 	}
 	return netip.AddrPortFrom(ip.Unmap(), port), nil
@@ -143,22 +143,22 @@ type bound interface {
 type ports map[uint16][]bound
 
 // bind gives a socket its port at an address, in which port 0 is replaced by a free one.
-func (s *stack) bind(in ports, b bound, at *netip.AddrPort) error {
+func (s *stack) bind(in ports, b bound, local *netip.AddrPort) error {
 	s.network.mu.Lock()
 	defer s.network.mu.Unlock()
-	ip := at.Addr()
+	ip := local.Addr()
 	if !ip.IsUnspecified() && !ip.IsLoopback() && !s.has(ip) {
 		return os.NewSyscallError("bind", syscall.EADDRNOTAVAIL)
 	}
-	if at.Port() == 0 {
-		*at = netip.AddrPortFrom(ip, s.freePort(in))
+	if local.Port() == 0 {
+		*local = netip.AddrPortFrom(ip, s.freePort(in))
 	}
-	for _, other := range in[at.Port()] {
+	for _, other := range in[local.Port()] {
 		if overlap(ip, other.boundAt().Addr()) {
 			return os.NewSyscallError("bind", syscall.EADDRINUSE)
 		}
 	}
-	in[at.Port()] = append(in[at.Port()], b)
+	in[local.Port()] = append(in[local.Port()], b)
 	return nil
 }
 
@@ -183,9 +183,9 @@ func (s *stack) unbind(in ports, b bound) {
 }
 
 // listener returns who listens at an address of the stack, or nil. The caller holds the lock of the network.
-func (s *stack) listener(at netip.AddrPort) *listener {
-	for _, b := range s.listeners[at.Port()] {
-		if overlap(b.boundAt().Addr(), at.Addr()) {
+func (s *stack) listener(local netip.AddrPort) *listener {
+	for _, b := range s.listeners[local.Port()] {
+		if overlap(b.boundAt().Addr(), local.Addr()) {
 			return b.(*listener)
 		}
 	}
@@ -306,13 +306,13 @@ func (l *listener) SetDeadline(t time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return &net.OpError{Op: "set", Net: "tcp", Addr: tcpAddr(l.at), Err: net.ErrClosed}
+		return &net.OpError{Op: "set", Net: "tcp", Addr: tcpAddr(l.local), Err: net.ErrClosed}
 	}
 	l.deadline.set(t, l.changed)
 	return nil
 }
 
-func (l *listener) boundAt() netip.AddrPort { return l.at }
+func (l *listener) boundAt() netip.AddrPort { return l.local }
 
 // Addr implements net.Listener.
-func (l *listener) Addr() net.Addr { return tcpAddr(l.at) }
+func (l *listener) Addr() net.Addr { return tcpAddr(l.local) }

@@ -52,7 +52,7 @@ func (n *Network) resolverOf(names Names) resolver {
 
 // hostsOf returns the addresses of the names in a hosts file.
 func hostsOf(file string) map[string][]netip.Addr {
-	all := map[string][]netip.Addr{}
+	hosts := map[string][]netip.Addr{}
 	for line := range strings.Lines(file) {
 		line, _, _ = strings.Cut(line, "#")
 		fields := strings.Fields(line)
@@ -65,10 +65,10 @@ func hostsOf(file string) map[string][]netip.Addr {
 		}
 		for _, name := range fields[1:] {
 			name = strings.ToLower(name)
-			all[name] = append(all[name], ip.Unmap())
+			hosts[name] = append(hosts[name], ip.Unmap())
 		}
 	}
-	return all
+	return hosts
 }
 
 // addresses returns the addresses of a host, which may be an address. The error is a *net.DNSError.
@@ -99,14 +99,14 @@ func (r resolver) tries(name string) []string {
 	if full, ok := strings.CutSuffix(name, "."); ok {
 		return []string{full}
 	}
-	all := make([]string, 0, len(r.searches)+1)
+	names := make([]string, 0, len(r.searches)+1)
 	for _, s := range r.searches {
-		all = append(all, name+"."+s)
+		names = append(names, name+"."+s)
 	}
 	if strings.Count(name, ".") >= r.ndots {
-		return append([]string{name}, all...)
+		return append([]string{name}, names...)
 	}
-	return append(all, name)
+	return append(names, name)
 }
 
 func (r resolver) noSuchHost(name string) *net.DNSError {
@@ -118,17 +118,17 @@ func (r resolver) noSuchHost(name string) *net.DNSError {
 }
 
 // addressesOf returns the addresses of a full name in the DNS of the cluster.
-func (n *Network) addressesOf(full string, aliases int) (all []netip.Addr) {
+func (n *Network) addressesOf(full string, aliases int) (found []netip.Addr) {
 	entries, _ := n.entries(full)
 	for _, e := range entries {
 		switch {
 		case e.alias == "":
-			if !slices.Contains(all, e.ip) {
-				all = append(all, e.ip)
+			if !slices.Contains(found, e.ip) {
+				found = append(found, e.ip)
 			}
 		case aliases > 0:
-			all = append(all, n.addressesOf(e.alias, aliases-1)...)
+			found = append(found, n.addressesOf(e.alias, aliases-1)...)
 		}
 	}
-	return all
+	return found
 }

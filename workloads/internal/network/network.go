@@ -56,7 +56,7 @@ type Network struct {
 type nodeAddress struct {
 	node     *stack // nil for all addresses but that of loopback, which each node has
 	protocol corev1.Protocol
-	at       netip.AddrPort
+	address  netip.AddrPort
 }
 
 // hostPort is the port of a container that a port of its node leads to.
@@ -261,7 +261,7 @@ func (n *Network) openPorts(h *Host) {
 				ips = []netip.Addr{wanted}
 			}
 			for _, ip := range ips {
-				key := nodeAddress{protocol: cmp.Or(p.Protocol, tcp), at: netip.AddrPortFrom(ip, uint16(p.HostPort))}
+				key := nodeAddress{protocol: cmp.Or(p.Protocol, tcp), address: netip.AddrPortFrom(ip, uint16(p.HostPort))}
 				if ip.IsLoopback() {
 					key.node = n.nodeStack(h.pod.Spec.NodeName, h.node)
 				}
@@ -313,9 +313,9 @@ func (h *Host) Close() {
 			delete(n.stacks, ip)
 		}
 	}
-	for at, to := range n.ports {
+	for address, to := range n.ports {
 		if to.host == h {
-			delete(n.ports, at)
+			delete(n.ports, address)
 		}
 	}
 	n.mu.Unlock()

@@ -27,7 +27,7 @@ type packet struct {
 // packetConn is a socket for UDP. It implements net.PacketConn, and, as a *net.UDPConn, net.Conn for the peer of Dial.
 type packetConn struct {
 	process *Process
-	at      netip.AddrPort // an unspecified address stands for all of the pod
+	local   netip.AddrPort // an unspecified address stands for all of the pod
 	remote  netip.AddrPort // the peer of Dial; the zero value: it has none
 	handle  func(packet)   // gets packets in the goroutine that sends them; nil: they wait to be read
 
@@ -46,13 +46,13 @@ type packetConn struct {
 // ListenPacket opens a UDP port of the pod, such as ":53", "10.244.0.5:53" or "127.0.0.1:0"; port 0 stands for a free one. The network
 // is udp, udp4 or udp6. The port is closed when the process ends. The errors are those of [net.ListenPacket].
 func (p *Process) ListenPacket(network, address string) (net.PacketConn, error) {
-	at, err := p.bindTo("udp", network, address)
+	local, err := p.bindTo("udp", network, address)
 	if err != nil {
 		return nil, &net.OpError{Op: "listen", Net: network, Err: err}
 	}
-	c, err := p.newPacketConn(at, netip.AddrPort{})
+	c, err := p.newPacketConn(local, netip.AddrPort{})
 	if err != nil {
-		shown := net.UDPAddrFromAddrPort(at)
+		shown := net.UDPAddrFromAddrPort(local)
 		if strings.HasPrefix(address, ":") {
 			shown.IP = nil // as package net
 		}
@@ -75,10 +75,10 @@ func (p *Process) dialPacket(to netip.AddrPort) (*packetConn, error) {
 	return p.newPacketConn(netip.AddrPortFrom(p.stack.source(to.Addr()), 0), to)
 }
 
-func (p *Process) newPacketConn(at, remote netip.AddrPort) (*packetConn, error) {
-	c := &packetConn{process: p, at: at, remote: remote, flows: map[netip.AddrPort]*flow{}}
+func (p *Process) newPacketConn(local, remote netip.AddrPort) (*packetConn, error) {
+	c := &packetConn{process: p, local: local, remote: remote, flows: map[netip.AddrPort]*flow{}}
 	c.changed = sync.NewCond(&c.mu)
-	if err := p.stack.bind(p.stack.packets, c, &c.at); err != nil {
+	if err := p.stack.bind(p.stack.packets, c, &c.local); err != nil {
 		return nil, err
 	}
 	if !p.remember(c) {
@@ -88,7 +88,7 @@ func (p *Process) newPacketConn(at, remote netip.AddrPort) (*packetConn, error) 
 	return c, nil
 }
 
-func (c *packetConn) boundAt() netip.AddrPort { return c.at }
+func (c *packetConn) boundAt() netip.AddrPort { return c.local }
 
 // receive adds a packet to those that wait to be read.
 func (c *packetConn) receive(p packet) {
@@ -155,14 +155,14 @@ func (c *packetConn) Read(b []byte) (int, error) {
 
 // WriteTo implements net.PacketConn. It does not wait.
 func (c *packetConn) WriteTo(b []byte, to net.Addr) (int, error) {
-	at, ok := to.(*net.UDPAddr)
+	remote, ok := to.(*net.UDPAddr)
 	switch {
 	case !ok:
 		return 0, c.wrap("write", "sendto", to, syscall.EINVAL)
 	case c.remote.IsValid():
 		return 0, c.wrap("write", "sendto", to, net.ErrWriteToConnected)
 	}
-	address := at.AddrPort()
+	address := remote.AddrPort()
 	return c.write(b, netip.AddrPortFrom(address.Addr().Unmap(), address.Port()), "sendto", to)
 }
 
@@ -218,7 +218,7 @@ func (c *packetConn) shut(bool) (open bool) {
 }
 
 // LocalAddr implements net.PacketConn and net.Conn.
-func (c *packetConn) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(c.at) }
+func (c *packetConn) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(c.local) }
 
 // RemoteAddr implements net.Conn. It is nil if the socket has no peer.
 func (c *packetConn) RemoteAddr() net.Addr {

@@ -144,9 +144,9 @@ func (p *Process) probeGRPC(ctx context.Context, action *corev1.GRPCAction, ip s
 	answer, err := healthv1.NewHealthClient(connection).Check(metadata.NewOutgoingContext(ctx, metadata.MD{}), request)
 	if err != nil {
 		output := fmt.Sprintf("error: health rpc probe failed: %+v", err)
-		switch of, _ := status.FromError(err); of.Code() {
+		switch answered, _ := status.FromError(err); answered.Code() {
 		case codes.Unimplemented:
-			output = "error: this server does not implement the grpc health protocol (grpc.health.v1.Health): " + of.Message()
+			output = "error: this server does not implement the grpc health protocol (grpc.health.v1.Health): " + answered.Message()
 		case codes.DeadlineExceeded:
 			output = fmt.Sprintf("timeout: health rpc did not complete within %v", timeout)
 		}

@@ -19,7 +19,7 @@ const tcp, udp = corev1.ProtocolTCP, corev1.ProtocolUDP
 // route is who answers at an address with TCP.
 type route struct {
 	listener *listener
-	at       netip.AddrPort // the address that the server sees
+	local    netip.AddrPort // the address that the server sees
 	from     netip.AddrPort // the address that the client has for the server
 	err      error          // syscall.Errno
 }
@@ -32,17 +32,17 @@ func (n *Network) route(s *stack, to netip.AddrPort) route {
 	if r.err != nil {
 		return route{err: r.err}
 	}
-	l := r.stack.listener(r.at)
+	l := r.stack.listener(r.local)
 	if l == nil {
 		return route{err: syscall.ECONNREFUSED}
 	}
-	return route{listener: l, at: r.at, from: netip.AddrPortFrom(r.from, s.freePort(s.listeners))}
+	return route{listener: l, local: r.local, from: netip.AddrPortFrom(r.from, s.freePort(s.listeners))}
 }
 
 // lead is where an address leads to.
 type lead struct {
 	stack *stack
-	at    netip.AddrPort // the address that the server sees
+	local netip.AddrPort // the address that the server sees
 	from  netip.Addr     // the address that the client has for the server
 	err   error          // syscall.Errno
 }
@@ -57,7 +57,7 @@ func (n *Network) lead(s *stack, to netip.AddrPort, protocol corev1.Protocol, la
 	if t, found := n.serviceAt(s, to, protocol); found {
 		e := n.choose(t, from, last)
 		if n.leadsToDNS(t, to, protocol, e) {
-			return lead{stack: n.dns.stack, at: netip.AddrPortFrom(n.config.DNS, to.Port()), from: from}
+			return lead{stack: n.dns.stack, local: netip.AddrPortFrom(n.config.DNS, to.Port()), from: from}
 		}
 		if !e.IsValid() {
 			return lead{err: syscall.ECONNREFUSED}
@@ -88,7 +88,7 @@ func (n *Network) lead(s *stack, to netip.AddrPort, protocol corev1.Protocol, la
 	if target == nil {
 		return lead{err: syscall.ENETUNREACH}
 	}
-	return lead{stack: target, at: to, from: from}
+	return lead{stack: target, local: to, from: from}
 }
 
 // leadsToDNS reports whether the DNS answers in the place of the Service that has its address, because nobody listens at the endpoint of the
@@ -109,7 +109,7 @@ func (n *Network) leadsToDNS(t target, to netip.AddrPort, protocol corev1.Protoc
 
 // hostPortAt returns the host port at an address, for a client on a stack. The caller holds the lock.
 func (n *Network) hostPortAt(s *stack, to netip.AddrPort, protocol corev1.Protocol) (hostPort, bool) {
-	key := nodeAddress{protocol: protocol, at: to}
+	key := nodeAddress{protocol: protocol, address: to}
 	if to.Addr().IsLoopback() {
 		key.node = s
 	}
@@ -201,17 +201,17 @@ func addressesOf(object any) ([]string, error) {
 	if !ok {
 		return nil, nil
 	}
-	all := slices.Concat(service.Spec.ClusterIPs, service.Spec.ExternalIPs, []string{service.Spec.ClusterIP})
+	addresses := slices.Concat(service.Spec.ClusterIPs, service.Spec.ExternalIPs, []string{service.Spec.ClusterIP})
 	for _, ingress := range service.Status.LoadBalancer.Ingress {
-		all = append(all, ingress.IP)
+		addresses = append(addresses, ingress.IP)
 	}
 	for _, p := range service.Spec.Ports {
 		if p.NodePort != 0 {
-			all = append(all, nodePort(p.NodePort))
+			addresses = append(addresses, nodePort(p.NodePort))
 		}
 	}
-	slices.Sort(all)
-	return slices.DeleteFunc(slices.Compact(all), func(a string) bool { return a == "" || a == corev1.ClusterIPNone }), nil
+	slices.Sort(addresses)
+	return slices.DeleteFunc(slices.Compact(addresses), func(a string) bool { return a == "" || a == corev1.ClusterIPNone }), nil
 }
 
 // servicesBy returns the Services at an address, by namespace and name.

@@ -30,7 +30,7 @@ func inDomain(name, domain string) bool { return name == domain || strings.HasSu
 
 // entries returns what a full name stands for, in lower case and without a dot at its end: names of Services, of their endpoints and ports, and
 // of the addresses of pods, as CoreDNS has them. exists reports whether there is the name, which may stand for nothing.
-func (n *Network) entries(full string) (all []entry, exists bool) {
+func (n *Network) entries(full string) (found []entry, exists bool) {
 	if !inDomain(full, domain) {
 		return nil, false
 	}
@@ -58,11 +58,11 @@ func (n *Network) entries(full string) (all []entry, exists bool) {
 	}
 	name, before := labels[len(labels)-1], labels[:len(labels)-1]
 	if kind == "pod" {
-		all = podEntries(name, namespace)
+		found = podEntries(name, namespace)
 	} else if service := n.service(namespace, name); service != nil {
-		all = n.serviceEntries(service, before)
+		found = n.serviceEntries(service, before)
 	}
-	return all, len(all) > 0
+	return found, len(found) > 0
 }
 
 // podEntries returns the address that is the name of a pod. CoreDNS does not look for the pod.
@@ -79,7 +79,7 @@ func podEntries(name, namespace string) []entry {
 }
 
 // serviceEntries returns what a Service has, by the labels before its name: those of an endpoint, or of a port and its protocol.
-func (n *Network) serviceEntries(service *corev1.Service, before []string) (all []entry) {
+func (n *Network) serviceEntries(service *corev1.Service, before []string) (found []entry) {
 	name := service.Name + "." + service.Namespace + ".svc." + domain
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
 		alias := strings.ToLower(strings.TrimSuffix(service.Spec.ExternalName, "."))
@@ -95,26 +95,26 @@ func (n *Network) serviceEntries(service *corev1.Service, before []string) (all 
 	case 2:
 		port, protocol = strings.TrimPrefix(before[0], "_"), strings.TrimPrefix(before[1], "_")
 	}
-	matches := func(p string, of corev1.Protocol) bool {
-		return (port == "" || strings.EqualFold(port, p)) && (protocol == "" || strings.EqualFold(protocol, string(of)))
+	matches := func(p string, wanted corev1.Protocol) bool {
+		return (port == "" || strings.EqualFold(port, p)) && (protocol == "" || strings.EqualFold(protocol, string(wanted)))
 	}
 	if endpoint != "" || service.Spec.ClusterIP == corev1.ClusterIPNone {
 		for _, e := range n.endpointEntries(service) {
 			if (endpoint == "" || endpoint == e.hostname) && matches(e.portName, e.protocol) {
-				all = append(all, entry{name: e.hostname + "." + name, ip: e.ip, port: e.port})
+				found = append(found, entry{name: e.hostname + "." + name, ip: e.ip, port: e.port})
 			}
 		}
-		return all
+		return found
 	}
 	for _, p := range service.Spec.Ports {
 		if !matches(p.Name, cmp.Or(p.Protocol, tcp)) {
 			continue
 		}
 		for _, ip := range clusterIPs(service) {
-			all = append(all, entry{name: name, ip: ip, port: p.Port})
+			found = append(found, entry{name: name, ip: ip, port: p.Port})
 		}
 	}
-	return all
+	return found
 }
 
 func (n *Network) service(namespace, name string) *corev1.Service {
@@ -125,17 +125,17 @@ func (n *Network) service(namespace, name string) *corev1.Service {
 	return object.(*corev1.Service)
 }
 
-func clusterIPs(service *corev1.Service) (all []netip.Addr) {
+func clusterIPs(service *corev1.Service) (found []netip.Addr) {
 	texts := service.Spec.ClusterIPs
 	if len(texts) == 0 {
 		texts = []string{service.Spec.ClusterIP}
 	}
 	for _, text := range texts {
 		if ip, err := netip.ParseAddr(text); err == nil {
-			all = append(all, ip)
+			found = append(found, ip)
 		}
 	}
-	return all
+	return found
 }
 
 // endpointEntry is a port of an endpoint that is ready.
@@ -148,7 +148,7 @@ type endpointEntry struct {
 }
 
 // endpointEntries returns the endpoints of a Service that are ready, in the order of their addresses, once for each port.
-func (n *Network) endpointEntries(service *corev1.Service) (all []endpointEntry) {
+func (n *Network) endpointEntries(service *corev1.Service) (found []endpointEntry) {
 	for _, slice := range n.slicesOf(service.Namespace, service.Name) {
 		for _, e := range slice.Endpoints {
 			if !isReady(&e) {
@@ -161,17 +161,17 @@ func (n *Network) endpointEntries(service *corev1.Service) (all []endpointEntry)
 				}
 				one := endpointEntry{hostname: hostnameOf(address, ptr.Deref(e.Hostname, "")), ip: ip, port: -1}
 				if len(slice.Ports) == 0 {
-					all = append(all, one)
+					found = append(found, one)
 				}
 				for _, p := range slice.Ports {
 					one.port, one.portName, one.protocol = ptr.Deref(p.Port, -1), ptr.Deref(p.Name, ""), ptr.Deref(p.Protocol, "")
-					all = append(all, one)
+					found = append(found, one)
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b endpointEntry) int { return a.ip.Compare(b.ip) })
-	return all
+	slices.SortStableFunc(found, func(a, b endpointEntry) int { return a.ip.Compare(b.ip) })
+	return found
 }
 
 // hostnameOf returns the name of an endpoint below that of its Service.
@@ -187,7 +187,7 @@ func hostnameOf(address, hostname string) string {
 }
 
 // namesOf returns the names of an address: that of the Service that has it as a cluster IP, or those of the endpoints that have it.
-func (n *Network) namesOf(ip netip.Addr) (all []string) {
+func (n *Network) namesOf(ip netip.Addr) (names []string) {
 	for _, service := range n.servicesBy(ip.String()) {
 		if slices.Contains(clusterIPs(service), ip) {
 			return []string{service.Name + "." + service.Namespace + ".svc." + domain}
@@ -197,11 +197,11 @@ func (n *Network) namesOf(ip netip.Addr) (all []string) {
 		for _, e := range slice.Endpoints {
 			if isReady(&e) && slices.Contains(e.Addresses, ip.String()) {
 				name := hostnameOf(ip.String(), ptr.Deref(e.Hostname, "")) + "." + slice.Labels[discoveryv1.LabelServiceName] + "." + slice.Namespace + ".svc." + domain
-				if !slices.Contains(all, name) {
-					all = append(all, name)
+				if !slices.Contains(names, name) {
+					names = append(names, name)
 				}
 			}
 		}
 	}
-	return all
+	return names
 }

@@ -477,7 +477,7 @@ func (p *pod) reconfigure(ctx context.Context, spec *corev1.Container) {
 	if !p.hasCode() {
 		return
 	}
-	p.mount.at = time.Time{}
+	p.mount.time = time.Time{}
 	p.mountVolumes(ctx, time.Now())
 	if err := p.configure(ctx, spec); err != nil {
 		root, _ := files.NewRoot(files.NewTree(), nil) // without mounts nothing can be wrong
@@ -507,9 +507,9 @@ func (p *pod) put(c *container) {
 }
 
 // again asks for another pass not later than at a time.
-func (run *pass) again(at time.Time) {
-	if run.retry.IsZero() || at.Before(run.retry) {
-		run.retry = at
+func (run *pass) again(due time.Time) {
+	if run.retry.IsZero() || due.Before(run.retry) {
+		run.retry = due
 	}
 }
 
@@ -530,10 +530,10 @@ func (p *pod) backOff(ctx context.Context, spec *corev1.Container, now time.Time
 	p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.BackOffStartContainer,
 		"Back-off restarting failed container %s in pod %s", spec.Name, format.Pod(p.api))
 	delay := p.node.backOff.Get(key)
-	at := c.exit.At.Add(delay)
-	if resync := now.Add(resyncPeriod); at.After(resync) {
-		at = resync
+	due := c.exit.At.Add(delay)
+	if resync := now.Add(resyncPeriod); due.After(resync) {
+		due = resync
 	}
-	p.pass.again(at)
+	p.pass.again(due)
 	return &reason{"CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", delay, spec.Name, format.Pod(p.api))}
 }

@@ -43,21 +43,21 @@ func (a *Agent) adopt(object *corev1.Node) {
 	if a.ended || a.node(object.Name) != nil || !isAdopted(object) {
 		return
 	}
-	was := a.nodes.Load()
+	former := a.nodes.Load()
 	spec := object.DeepCopy()
 	spec.Status.Conditions = nil // those of an agent before
 	if err := possible(spec); err != nil {
 		a.config.Report(fmt.Errorf("a kubelet for a Node: %w", err))
 		return
 	}
-	setDefaults(spec, len(was.list))
-	n, err := a.newNode(a.beats.ctx, spec, len(was.list))
+	setDefaults(spec, len(former.list))
+	n, err := a.newNode(a.beats.ctx, spec, len(former.list))
 	if err != nil {
 		a.config.Report(err)
 		return
 	}
 	n.adopted = true
-	a.nodes.Store(was.with(n))
+	a.nodes.Store(former.with(n))
 	if a.config.Adopted != nil {
 		a.config.Adopted(view{n})
 	}

@@ -269,11 +269,11 @@ func (a *Agent) nodeChanged(object any) {
 
 // nodeUpdated has a node obey its annotation, and adopts one that has been annotated.
 func (a *Agent) nodeUpdated(before, after any) {
-	was, is := before.(*corev1.Node), after.(*corev1.Node)
-	n := a.node(is.Name)
+	former, current := before.(*corev1.Node), after.(*corev1.Node)
+	n := a.node(current.Name)
 	if n == nil {
-		a.adopt(is)
-	} else if was.Annotations[HeartbeatsAnnotation] != is.Annotations[HeartbeatsAnnotation] {
+		a.adopt(current)
+	} else if former.Annotations[HeartbeatsAnnotation] != current.Annotations[HeartbeatsAnnotation] {
 		n.wake()
 	}
 }
@@ -296,7 +296,7 @@ func (a *Agent) start(c Container) Process {
 
 // plan makes the plan for a start of a container.
 func (a *Agent) plan(pod *corev1.Pod, spec *corev1.Container, kind ContainerKind, attempt int) plan {
-	b := a.behaviors.of(pod, spec)
+	b := a.behaviors.behaviorOf(pod, spec)
 	p := planFor(a.config.Seed, b, pod, spec, kind, attempt)
 	if a.config.OnlyKnownImages && b == nil && !a.hasFunction(spec) && !a.isBuiltIn(pod, spec) && a.imageFiles(spec.Image) == nil {
 		name := imageName(spec.Image)
@@ -311,7 +311,7 @@ func (p *pod) notice(ctx context.Context, spec *corev1.Container) {
 	a, kind := p.node.agent, kindOf(p.api, spec.Name)
 	completes := kind == Init || kind == Main && p.api.Spec.RestartPolicy != corev1.RestartPolicyAlways
 	_, simulated := p.latest(spec.Name).process.(*simulated)
-	if b := a.behaviors.of(p.api, spec); !completes || a.config.Notice == nil || pauses(spec) || !simulated || b != nil && b.Decides() {
+	if b := a.behaviors.behaviorOf(p.api, spec); !completes || a.config.Notice == nil || pauses(spec) || !simulated || b != nil && b.Decides() {
 		return
 	}
 	a.mu.Lock()
@@ -362,14 +362,14 @@ func (a *Agent) isBuiltIn(pod *corev1.Pod, spec *corev1.Container) bool {
 
 // isDecided reports whether a behavior says what a container does.
 func (a *Agent) isDecided(pod *corev1.Pod, spec *corev1.Container) bool {
-	b := a.behaviors.of(pod, spec)
+	b := a.behaviors.behaviorOf(pod, spec)
 	return b != nil && b.Decides()
 }
 
 // AllowsAdmission reports whether a behavior has the webhooks allow everything that a pod is to serve.
 func (a *Agent) AllowsAdmission(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(spec corev1.Container) bool {
-		b := a.behaviors.of(pod, &spec)
+		b := a.behaviors.behaviorOf(pod, &spec)
 		return b != nil && b.Admission == workloadconfig.AllowAdmission
 	})
 }
@@ -462,8 +462,8 @@ func newBehaviors(list []Behavior, services func(*corev1.Pod) []string) (*behavi
 	return &behaviors{list: slices.Clone(list), services: services, used: make([]bool, len(list))}, errors.Join(errs...)
 }
 
-// of returns the behavior that applies to a container, and nil if none does.
-func (b *behaviors) of(pod *corev1.Pod, spec *corev1.Container) *Behavior {
+// behaviorOf returns the behavior that applies to a container, and nil if none does.
+func (b *behaviors) behaviorOf(pod *corev1.Pod, spec *corev1.Container) *Behavior {
 	for i := range b.list {
 		if b.list[i].Matches(pod, spec, b.services) {
 			b.mu.Lock()

@@ -81,7 +81,7 @@ func (p *pod) certify(ctx context.Context, now time.Time) {
 				c = &certificate{}
 				p.certificates[source] = c
 				// A kubelet mounts the volume a moment later. A signer that answers at once is in time for it.
-				p.mount.at = now.Add(p.jitter().between("certificate", 100*time.Millisecond, 200*time.Millisecond))
+				p.mount.time = now.Add(p.jitter().between("certificate", 100*time.Millisecond, 200*time.Millisecond))
 			}
 			if err := p.renew(ctx, s, source, c, now); err != nil {
 				c.retry.failed(now, 5*time.Millisecond, 1000*time.Second)
@@ -93,7 +93,7 @@ func (p *pod) certify(ctx context.Context, now time.Time) {
 
 // renew does what is due for a certificate.
 func (p *pod) renew(ctx context.Context, s *corev1.PodCertificateProjection, source certificateSource, c *certificate, now time.Time) error {
-	if c.refused != nil || now.Before(c.retry.at) {
+	if c.refused != nil || now.Before(c.retry.time) {
 		return nil
 	}
 	if c.request != "" {
@@ -247,7 +247,7 @@ func (p *pod) certificatesDue(now time.Time) time.Time {
 		if c.refused != nil {
 			continue
 		}
-		next = earlier(next, c.retry.at, now)
+		next = earlier(next, c.retry.time, now)
 		if c.request != "" {
 			next = earlier(next, c.abandonAt, now)
 		}
@@ -281,15 +281,15 @@ func (p *pod) certificateFiles(s *corev1.PodCertificateProjection, source certif
 	case len(c.chain) == 0:
 		return nil, errors.New("credential bundle is not issued yet")
 	}
-	all := payload{}
+	merged := payload{}
 	for path, data := range map[string][]byte{
 		s.CredentialBundlePath: bytes.Join([][]byte{c.key, c.chain}, nil), s.KeyPath: c.key, s.CertificateChainPath: c.chain,
 	} {
 		if path != "" {
-			all[path] = volumeutil.FileProjection{Data: data, Mode: mode}
+			merged[path] = volumeutil.FileProjection{Data: data, Mode: mode}
 		}
 	}
-	return all, nil
+	return merged, nil
 }
 
 // newKey returns a private key as PEM, and a request for a certificate that proves that we have it.
@@ -327,9 +327,9 @@ func generateKey(keyType string) (crypto.Signer, error) {
 
 // certificatesOf returns the certificates of a text, without what stands between them.
 func certificatesOf(text string) []byte {
-	var all []byte
+	var bundle []byte
 	for block, rest := pem.Decode([]byte(text)); block != nil; block, rest = pem.Decode(rest) {
-		all = append(all, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: block.Bytes})...)
+		bundle = append(bundle, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: block.Bytes})...)
 	}
-	return all
+	return bundle
 }

@@ -52,7 +52,7 @@ func (g *cgroup) set(pod *corev1.Pod, spec *corev1.Container, resources *corev1.
 	if !requested || request.IsZero() {
 		request = cpu
 	}
-	all := map[string]files.File{}
+	found := map[string]files.File{}
 	for name, text := range map[string]string{
 		groupFolder + "/cgroup.controllers": "cpuset cpu io memory hugetlb pids rdma misc",
 		groupFolder + "/cpu.max":            quota(cpu.MilliValue()),
@@ -67,15 +67,15 @@ func (g *cgroup) set(pod *corev1.Pod, spec *corev1.Container, resources *corev1.
 		processFolder + "/oom_score_adj":    strconv.Itoa(qos.GetContainerOOMScoreAdjust(pod, spec, max(capacity.Memory().Value(), 1))),
 		processFolder + "/status":           "Cpus_allowed_list:\t" + processors(capacity.Cpu().Value()) + "\nMems_allowed_list:\t0",
 	} {
-		all[name] = files.File{Data: []byte(text + "\n"), Mode: 0o444}
+		found[name] = files.File{Data: []byte(text + "\n"), Mode: 0o444}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.files = all
+	g.files = found
 	if g.tree == nil {
 		return nil
 	}
-	return g.tree.Replace(all)
+	return g.tree.Replace(found)
 }
 
 // limitOf returns the limit of a container, which is that of the pod if it has none of its own.

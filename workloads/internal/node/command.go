@@ -39,7 +39,7 @@ func parseCommand(container *corev1.Container) (command, bool) {
 
 // parseScript reads commands that are separated by line ends, ";", "&&" and "||".
 func parseScript(script string) (command, bool) {
-	var all command
+	var expanded command
 	for _, loop := range []string{"while true", "while :", "while sleep"} {
 		if strings.HasPrefix(strings.TrimSpace(script), loop) {
 			return command{forever: true}, true
@@ -61,23 +61,23 @@ func parseScript(script string) (command, bool) {
 				return command{}, false
 			}
 			if run {
-				all.runTime += c.runTime
-				all.code, all.forever = c.code, c.forever || all.runTime > longest
-				if exits || all.forever {
-					return all, true
+				expanded.runTime += c.runTime
+				expanded.code, expanded.forever = c.code, c.forever || expanded.runTime > longest
+				if exits || expanded.forever {
+					return expanded, true
 				}
 			}
 		}
 		switch separator {
 		case "&&":
-			run = all.code == 0
+			run = expanded.code == 0
 		case "||":
-			run = all.code != 0
+			run = expanded.code != 0
 		default:
 			run = true
 		}
 	}
-	return all, true
+	return expanded, true
 }
 
 // longest is the time from which a sleep does not end: a time.Duration holds three times as much.

@@ -130,8 +130,8 @@ func (c *container) beginStop(ctx context.Context, p *pod, grace int64, message 
 			if end := c.stop.since.Add(time.Duration(left) * time.Second); end.Before(c.stop.preStop) {
 				c.stop.preStop = end
 			}
-			if at := now.Add(time.Duration(max(grace, minimumGrace)) * time.Second); !c.stop.signaled.IsZero() && at.Before(c.stop.killAt) {
-				c.stop.killAt = at
+			if killAt := now.Add(time.Duration(max(grace, minimumGrace)) * time.Second); !c.stop.signaled.IsZero() && killAt.Before(c.stop.killAt) {
+				c.stop.killAt = killAt
 			}
 		}
 		return

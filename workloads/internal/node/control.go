@@ -60,11 +60,11 @@ func (n *Node) StopHeartbeats(ctx context.Context) error {
 // what there is to do for them.
 func (n *Node) ResumeHeartbeats(ctx context.Context) error {
 	n.node.mu.Lock()
-	was := n.node.stopped
+	former := n.node.stopped
 	n.node.stopped = false
-	n.node.resumed = n.node.resumed || was
+	n.node.resumed = n.node.resumed || former
 	n.node.mu.Unlock()
-	if !was {
+	if !former {
 		return nil
 	}
 	defer n.node.enqueueAll()
@@ -82,10 +82,10 @@ func (n *Node) SetPressure(ctx context.Context, kind corev1.NodeConditionType, o
 			continue
 		}
 		n.node.mu.Lock()
-		was := n.node.pressure[kind]
+		former := n.node.pressure[kind]
 		n.node.pressure[kind] = on
 		n.node.mu.Unlock()
-		if err := n.node.writeStatus(ctx, nil); err != nil || was == on {
+		if err := n.node.writeStatus(ctx, nil); err != nil || former == on {
 			return err
 		}
 		change := p.better

@@ -58,7 +58,7 @@ func (n *Node) Drain(ctx context.Context) error {
 		case e, ok := <-changes.ResultChan():
 			if !ok {
 				err = errors.New("the watch of pods has ended")
-			} else if pod, is := e.Object.(*corev1.Pod); is && e.Type == watch.Deleted {
+			} else if pod, isPod := e.Object.(*corev1.Pod); isPod && e.Type == watch.Deleted {
 				delete(left, pod.UID)
 			}
 		case <-again:
@@ -92,7 +92,7 @@ func drains(pod *corev1.Pod) bool {
 func evict(ctx context.Context, admin kubernetes.Interface, pods, only map[types.UID]*corev1.Pod) (map[types.UID]*corev1.Pod, error) {
 	protected := map[types.UID]*corev1.Pod{}
 	for uid, pod := range pods {
-		if _, is := only[uid]; only != nil && !is {
+		if _, wanted := only[uid]; only != nil && !wanted {
 			continue
 		}
 		err := admin.PolicyV1().Evictions(pod.Namespace).Evict(ctx, &policyv1.Eviction{

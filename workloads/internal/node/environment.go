@@ -48,11 +48,11 @@ func (p *pod) environmentOf(ctx context.Context, spec *corev1.Container) (enviro
 	if err != nil {
 		return nil, err
 	}
-	all := environment{}
-	if err := p.readAll(ctx, spec.EnvFrom, all); err != nil {
+	variables := environment{}
+	if err := p.readAll(ctx, spec.EnvFrom, variables); err != nil {
 		return nil, err
 	}
-	lookup := expansion.MappingFuncFor(all, services)
+	lookup := expansion.MappingFuncFor(variables, services)
 	for i := range spec.Env {
 		variable := &spec.Env[i]
 		value := expansion.Expand(variable.Value, lookup)
@@ -64,26 +64,26 @@ func (p *pod) environmentOf(ctx context.Context, spec *corev1.Container) (enviro
 				continue
 			}
 		}
-		all[variable.Name] = value
+		variables[variable.Name] = value
 	}
 	for name, value := range services {
-		if _, has := all[name]; !has {
-			all[name] = value
+		if _, has := variables[name]; !has {
+			variables[name] = value
 		}
 	}
-	return all, nil
+	return variables, nil
 }
 
 // serviceVariables returns the variables of Services: of the API server always, and of the pod's namespace unless
 // enableServiceLinks is false.
 func (p *pod) serviceVariables() (map[string]string, error) {
-	all, err := p.node.agent.services.List(labels.Everything())
+	found, err := p.node.agent.services.List(labels.Everything())
 	if err != nil {
 		return nil, err
 	}
 	// The API server's namespace comes last: its Service wins over one of the same name.
 	var services []*corev1.Service
-	for _, s := range all {
+	for _, s := range found {
 		server := s.Namespace == metav1.NamespaceDefault && s.Name == "kubernetes"
 		linked := s.Namespace == p.api.Namespace && ptr.Deref(p.api.Spec.EnableServiceLinks, true) && s.Name != "kubernetes"
 		if v1helper.IsServiceIPSet(s) && (server || linked) {

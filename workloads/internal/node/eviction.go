@@ -25,7 +25,7 @@ const (
 // eviction is how far the eviction of a pod is whose volumes are larger than their size limits.
 type eviction struct {
 	exceeded atomic.Bool // a write has exceeded a limit; set by containers
-	at       time.Time   // when the kubelet finds out; zero: there is nothing to find
+	noticed  time.Time   // when the kubelet finds out; zero: there is nothing to find
 	reason   *reason     // the pod is evicted
 }
 
@@ -53,8 +53,8 @@ func (p *pod) sizeInMemory(v *corev1.Volume) int64 {
 		return limited
 	})
 	size, limits := allocatable.Memory().Value(), resourcehelper.PodLimits(p.api, resourcehelper.PodResourcesOptions{})
-	if of := limits.Memory().Value(); limited && of > 0 {
-		size = min(size, of)
+	if limit := limits.Memory().Value(); limited && limit > 0 {
+		size = min(size, limit)
 	}
 	if own := v.EmptyDir.SizeLimit; own != nil && own.Sign() > 0 {
 		size = min(size, own.Value())
@@ -70,14 +70,14 @@ func (p *pod) evicts(ctx context.Context, now time.Time) bool {
 	}
 	v := p.tooLarge()
 	if v == nil {
-		e.at = time.Time{}
+		e.noticed = time.Time{}
 		return false
 	}
 	e.exceeded.Store(true)
-	if e.at.IsZero() {
-		e.at = now.Add(p.jitter().between("eviction", earliestEviction, latestEviction))
+	if e.noticed.IsZero() {
+		e.noticed = now.Add(p.jitter().between("eviction", earliestEviction, latestEviction))
 	}
-	if now.Before(e.at) {
+	if now.Before(e.noticed) {
 		return false
 	}
 	e.reason = &reason{"Evicted", fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name, v.EmptyDir.SizeLimit.String())}

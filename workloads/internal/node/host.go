@@ -18,11 +18,11 @@ func (p *pod) addresses() []string {
 	if len(p.ips) > 0 {
 		return p.ips
 	}
-	var all []string
+	var lines []string
 	for _, ip := range p.api.Status.PodIPs { // the pod is being taken over
-		all = append(all, ip.IP)
+		lines = append(lines, ip.IP)
 	}
-	return append(all, p.node.ip)
+	return append(lines, p.node.ip)
 }
 
 // stopSandbox ends what the containers share.

@@ -17,7 +17,7 @@ const hostsFile = "etc/hosts"
 
 // files returns the files of the node, which volumes of the type hostPath show.
 func (n *node) files() *files.Tree {
-	tree := n.agent.volumes.of("host/" + n.name)
+	tree := n.agent.volumes.treeOf("host/" + n.name)
 	if _, err := fs.Stat(tree, hostsFile); err != nil && !n.hasFiles {
 		if err := tree.Write(hostsFile, files.File{Data: []byte(n.hosts()), Mode: 0o644}); err != nil {
 			n.agent.config.Report(fmt.Errorf("the files of node %s: %w", n.name, err))
@@ -34,11 +34,11 @@ func (n *node) hosts() string {
 }
 
 // inTree returns the name of an absolute path in a tree.
-func inTree(at string) string {
-	if at = strings.Trim(path.Clean("/"+at), "/"); at == "" {
+func inTree(name string) string {
+	if name = strings.Trim(path.Clean("/"+name), "/"); name == "" {
 		return "."
 	}
-	return at
+	return name
 }
 
 // hostPath returns the files of the node, in which there is what the volume shows: it was there before, a machine has it, or the volume creates it.

@@ -15,7 +15,7 @@ import (
 
 // retry is when something that has failed is tried again. The delays double.
 type retry struct {
-	at    time.Time
+	time  time.Time
 	delay time.Duration
 	err   string
 }
@@ -23,8 +23,8 @@ type retry struct {
 // failed notes a failure, and returns when to try again.
 func (r *retry) failed(now time.Time, first, most time.Duration) time.Time {
 	r.delay = min(max(2*r.delay, first), most)
-	r.at = now.Add(r.delay)
-	return r.at
+	r.time = now.Add(r.delay)
+	return r.time
 }
 
 // image is an image that has to be on the node, for a container or as a volume.
@@ -71,7 +71,7 @@ func (p *pod) pull(i image, now time.Time) (time.Duration, *reason) {
 		p.pass.again(now.Add(retryPeriod))
 		return 0, &reason{"ErrImageNeverPull", message}
 	}
-	if r := p.pulls[i.name]; r != nil && now.Before(r.at) {
+	if r := p.pulls[i.name]; r != nil && now.Before(r.time) {
 		message := fmt.Sprintf("Back-off pulling image %q", i.name)
 		i.record(corev1.EventTypeNormal, events.BackOffPullImage, "%s", message)
 		p.pass.again(now.Add(retryPeriod))

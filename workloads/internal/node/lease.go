@@ -111,7 +111,7 @@ func (a *Agent) mayFail(revision int64) bool {
 
 // writeBeats writes the last beat of each node whose Lease has an older one.
 func (a *Agent) writeBeats() {
-	if !slices.ContainsFunc(a.nodes.Load().list, func(n *node) bool { return n.lags(a.beats.at()) }) {
+	if !slices.ContainsFunc(a.nodes.Load().list, func(n *node) bool { return n.lags(a.beats.latest()) }) {
 		return
 	}
 	select {
@@ -120,7 +120,7 @@ func (a *Agent) writeBeats() {
 		return
 	}
 	defer func() { <-a.beats.writing }()
-	last := a.beats.at()
+	last := a.beats.latest()
 	var before, ours int64
 	if a.config.Revision != nil {
 		before = a.config.Revision()
@@ -148,8 +148,8 @@ func (a *Agent) writeBeats() {
 	a.beats.mu.Unlock()
 }
 
-// at returns when the last beat was.
-func (b *beats) at() time.Time {
+// latest returns when the last beat was.
+func (b *beats) latest() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.last
@@ -179,7 +179,7 @@ func (a *Agent) Beat(name string) (last time.Time, beats, found bool) {
 	if n == nil {
 		return time.Time{}, false, false
 	}
-	last = a.beats.at()
+	last = a.beats.latest()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.registered || !n.lease.written {
@@ -219,26 +219,26 @@ func (n *node) failed() bool {
 }
 
 // renew writes a time into the Lease, and creates the Lease first if there is none.
-func (n *node) renew(ctx context.Context, at time.Time) error {
+func (n *node) renew(ctx context.Context, beat time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, beatPeriod)
 	defer cancel()
-	err := n.writeLease(ctx, metav1.NewMicroTime(at))
+	err := n.writeLease(ctx, metav1.NewMicroTime(beat))
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.lease.tried = later(n.lease.tried, at)
+	n.lease.tried = later(n.lease.tried, beat)
 	switch {
 	case err == nil:
-		n.lease.written, n.lease.renewed, n.lease.good, n.lease.failed = true, at, at, false
+		n.lease.written, n.lease.renewed, n.lease.good, n.lease.failed = true, beat, beat, false
 	case !n.lease.failed:
-		n.lease.good, n.lease.failed = later(at.Add(-beatPeriod), n.lease.renewed), true
+		n.lease.good, n.lease.failed = later(beat.Add(-beatPeriod), n.lease.renewed), true
 	}
 	return err
 }
 
-func (n *node) writeLease(ctx context.Context, at metav1.MicroTime) error {
+func (n *node) writeLease(ctx context.Context, beat metav1.MicroTime) error {
 	leases := n.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	patch := func() error {
-		patch := []byte(`{"spec":{"renewTime":"` + at.UTC().Format(metav1.RFC3339Micro) + `"}}`)
+		patch := []byte(`{"spec":{"renewTime":"` + beat.UTC().Format(metav1.RFC3339Micro) + `"}}`)
 		return n.client.CoordinationV1().RESTClient().Patch(types.MergePatchType).
 			Namespace(corev1.NamespaceNodeLease).Resource("leases").Name(n.name).Body(patch).Do(ctx).Error()
 	}
@@ -259,7 +259,7 @@ func (n *node) writeLease(ctx context.Context, at metav1.MicroTime) error {
 			Name: n.name, Namespace: corev1.NamespaceNodeLease,
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: n.name, UID: object.UID}},
 		},
-		Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To(n.name), LeaseDurationSeconds: ptr.To(int32(leaseSeconds)), RenewTime: &at},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: ptr.To(n.name), LeaseDurationSeconds: ptr.To(int32(leaseSeconds)), RenewTime: &beat},
 	}
 	if _, err = leases.Create(ctx, lease, metav1.CreateOptions{}); apierrors.IsAlreadyExists(err) {
 		err = patch()

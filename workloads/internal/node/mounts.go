@@ -35,8 +35,8 @@ func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*fil
 		if err != nil {
 			return nil, err
 		}
-		if at := p.hostPathOf(m.Name); at != "" {
-			below = path.Join(at, below)
+		if hostPath := p.hostPathOf(m.Name); hostPath != "" {
+			below = path.Join(hostPath, below)
 		}
 		content, fromAPI := p.payloads[m.Name]
 		image := p.isImage(m.Name)
@@ -101,12 +101,12 @@ func (p *pod) hostPathOf(volume string) string {
 func subPath(m *corev1.VolumeMount, env environment) (string, error) {
 	below := m.SubPath
 	if m.SubPathExpr != "" {
-		var all []kubecontainer.EnvVar
+		var variables []kubecontainer.EnvVar
 		for name, value := range env {
-			all = append(all, kubecontainer.EnvVar{Name: name, Value: value})
+			variables = append(variables, kubecontainer.EnvVar{Name: name, Value: value})
 		}
 		var err error
-		if below, err = kubecontainer.ExpandContainerVolumeMounts(*m, all); err != nil {
+		if below, err = kubecontainer.ExpandContainerVolumeMounts(*m, variables); err != nil {
 			return "", err
 		}
 	}
@@ -221,11 +221,11 @@ func (p *pod) trustAnchors(ctx context.Context, s *corev1.ClusterTrustBundleProj
 			anchors.Insert(string(block.Bytes))
 		}
 	}
-	all := []byte{}
+	content := []byte{}
 	for _, anchor := range sets.List(anchors) {
-		all = append(all, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte(anchor)})...)
+		content = append(content, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte(anchor)})...)
 	}
-	return all, nil
+	return content, nil
 }
 
 // sources returns what the files of the pod's volumes come from, as "configmap/name", "secret/name" and "trustbundle".

@@ -44,7 +44,7 @@ type node struct {
 	work         chan struct{} // has room for one: there is work
 	queue        []types.UID
 	queued       map[types.UID]bool
-	all          bool // all pods have something to do
+	everyPod     bool // all pods have something to do
 	arrived      map[types.UID]arrival
 	looks        map[types.UID][]look
 	refreshing   map[types.UID]bool         // the sources of their volumes have changed
@@ -122,8 +122,8 @@ func (n *node) takeOverFirst() {
 }
 
 // rank sorts what is so before what is not.
-func rank(is bool) int {
-	if is {
+func rank(later bool) int {
+	if later {
 		return 0
 	}
 	return 1
@@ -146,8 +146,8 @@ func (n *node) end() {
 func (n *node) next() *pod {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.all && !n.stopped {
-		n.all = false
+	if n.everyPod && !n.stopped {
+		n.everyPod = false
 		if n.resumed {
 			n.resumed = false
 			for _, p := range n.pods {
@@ -216,7 +216,7 @@ func (n *node) enqueue(uid types.UID) {
 // enqueueAll has all pods synced, because the Node object is there or gone.
 func (n *node) enqueueAll() {
 	n.mu.Lock()
-	n.all = true
+	n.everyPod = true
 	n.mu.Unlock()
 	n.wake()
 }

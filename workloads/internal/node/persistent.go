@@ -83,10 +83,10 @@ func showsNode(volume *corev1.PersistentVolume) bool {
 func (p *pod) attach(ctx context.Context, volume *corev1.PersistentVolume, now time.Time) {
 	a := p.attachments[volume.UID]
 	if a == nil {
-		a = &retry{at: now.Add(attachTimeout)}
+		a = &retry{time: now.Add(attachTimeout)}
 		p.attachments[volume.UID] = a
 	}
-	if now.Before(a.at) {
+	if now.Before(a.time) {
 		return
 	}
 	if attacher := p.node.agent.attacher; attacher != nil {
@@ -94,14 +94,14 @@ func (p *pod) attach(ctx context.Context, volume *corev1.PersistentVolume, now t
 			volume.Name, volume.Spec.CSI.Driver, volume.Spec.CSI.VolumeHandle)
 	}
 	a.failed(now, firstAttachDelay, lastAttachDelay)
-	a.at = a.at.Add(attachTimeout)
+	a.time = a.time.Add(attachTimeout)
 }
 
 // nextAttach returns when to look again at the volumes that are not attached: soon, because their driver may come.
 func (p *pod) nextAttach(now time.Time) time.Time {
 	next := now.Add(retryPeriod)
 	for _, a := range p.attachments {
-		next = earlier(next, a.at, now)
+		next = earlier(next, a.time, now)
 	}
 	return next
 }
@@ -120,7 +120,7 @@ func (p *pod) claim(ctx context.Context, volume, name string) (*files.Tree, erro
 	if showsNode(p.bound[volume]) {
 		return p.node.hostPath(p.bound[volume].Spec.HostPath)
 	}
-	return p.node.agent.volumes.of("claim/" + string(claim.UID)), nil
+	return p.node.agent.volumes.treeOf("claim/" + string(claim.UID)), nil
 }
 
 // boundVolumes are the PersistentVolumes of a pod by the names of its volumes.

@@ -549,7 +549,7 @@ func (p *pod) schedule(now time.Time) {
 		next = earlier(next, r.next(p, now), now)
 	}
 	next = earlier(next, p.again, now)
-	next = earlier(next, p.mount.at, now)
+	next = earlier(next, p.mount.time, now)
 	next = earlier(next, p.refresh, now)
 	next = earlier(next, p.certificatesDue(now), now)
 	next = earlier(next, p.resize.retryAt, now)
@@ -557,7 +557,7 @@ func (p *pod) schedule(now time.Time) {
 	next = earlier(next, p.restore, now)
 	next = earlier(next, p.sandbox.readyAt, now)
 	next = earlier(next, p.deadline(), now)
-	next = earlier(next, p.eviction.at, now)
+	next = earlier(next, p.eviction.noticed, now)
 	if p.pass != nil {
 		next = earlier(next, p.pass.until, now)
 	}

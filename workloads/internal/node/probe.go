@@ -27,14 +27,14 @@ type prober struct {
 	kind ProbeKind
 	spec *corev1.Probe
 
-	tick   time.Time  // the next run
-	asked  bool       // run now, and count the period from now on
-	idle   bool       // no timer is set for the next run
-	of     *container // the start that it has looked at last
-	flight *container // the start whose probe runs
-	last   bool       // the last result
-	run    int        // how often in a row the last result came
-	held   bool       // it has done its work for this start of the container
+	tick      time.Time  // the next run
+	asked     bool       // run now, and count the period from now on
+	idle      bool       // no timer is set for the next run
+	container *container // the start that it has looked at last
+	flight    *container // the start whose probe runs
+	last      bool       // the last result
+	run       int        // how often in a row the last result came
+	held      bool       // it has done its work for this start of the container
 }
 
 // addProbers begins the probes of the pod, at its first sync.
@@ -148,8 +148,8 @@ func (r *prober) begin(p *pod, now time.Time) bool {
 	if c == nil || !p.probes(c, now) {
 		return false
 	}
-	if r.of != c {
-		r.of, r.held = c, false
+	if r.container != c {
+		r.container, r.held = c, false
 		if r.kind == Readiness && c.verdicts[Readiness] == unprobed {
 			c.verdicts[Readiness], p.dirty = probeFailed, true // the first result of each start, for which a kubelet syncs the pod
 		}
@@ -187,7 +187,7 @@ func (p *pod) probes(c *container, now time.Time) bool {
 // active reports whether the probe runs now: a startup probe until it has passed, the others after that. While the pod ends, only the readiness of
 // its main containers is probed.
 func (r *prober) active(p *pod, c *container) bool {
-	held := r.held && r.of == c || p.ending != nil && c.kind == Main && r.kind != Readiness
+	held := r.held && r.container == c || p.ending != nil && c.kind == Main && r.kind != Readiness
 	return !held && (r.kind == Startup) != c.passed()
 }
 
@@ -201,8 +201,8 @@ func (r *prober) period() time.Duration {
 }
 
 // from returns the first run at or after a time.
-func (r *prober) from(at time.Time) time.Time {
-	if behind := at.Sub(r.tick); behind > 0 {
+func (r *prober) from(now time.Time) time.Time {
+	if behind := now.Sub(r.tick); behind > 0 {
 		return r.tick.Add((behind + r.period() - 1) / r.period() * r.period())
 	}
 	return r.tick
@@ -222,9 +222,9 @@ func (r *prober) take(ctx context.Context, p *pod, result ProbeResult, output st
 		warn("%s probe errored and resulted in unknown state: %s", r.kind, output)
 		return false
 	}
-	ok, is, threshold := result == Success, probePassed, r.spec.SuccessThreshold
+	ok, passed, threshold := result == Success, probePassed, r.spec.SuccessThreshold
 	if !ok {
-		is, threshold = probeFailed, r.spec.FailureThreshold
+		passed, threshold = probeFailed, r.spec.FailureThreshold
 		warn("%s probe failed: %s", r.kind, output)
 	}
 	if r.last != ok {
@@ -237,8 +237,8 @@ func (r *prober) take(ctx context.Context, p *pod, result ProbeResult, output st
 	if r.kind == Startup || r.kind == Liveness && !ok {
 		r.held, r.run = true, 0
 	}
-	changed = c.verdicts[r.kind] != is && !(r.kind == Liveness && ok)
-	c.verdicts[r.kind] = is
+	changed = c.verdicts[r.kind] != passed && !(r.kind == Liveness && ok)
+	c.verdicts[r.kind] = passed
 	return changed
 }
 
@@ -250,10 +250,10 @@ func (r *prober) next(p *pod, now time.Time) time.Time {
 		r.idle = r.flight == nil
 		return time.Time{}
 	}
-	if at := r.delayed(c); r.of == c && at.After(now) {
-		r.tick = r.from(at)
+	if next := r.delayed(c); r.container == c && next.After(now) {
+		r.tick = r.from(next)
 	}
-	if !c.running() || !c.process.Steady() || r.of != c {
+	if !c.running() || !c.process.Steady() || r.container != c {
 		return r.tick
 	}
 	if result, _ := c.process.Probe(r.kind, now); result != Success || c.verdicts[r.kind] != probePassed || !r.last {
@@ -288,9 +288,9 @@ func (p *pod) showProbes(ctx context.Context, now time.Time) {
 	if p.ending != nil {
 		phase = p.ending.phase
 	}
-	all := append(append([]corev1.ContainerStatus{}, s.InitContainerStatuses...), s.ContainerStatuses...)
+	statuses := append(append([]corev1.ContainerStatus{}, s.InitContainerStatuses...), s.ContainerStatuses...)
 	for _, condition := range []corev1.PodCondition{
-		kubeletstatus.GeneratePodReadyCondition(p.api, &p.status, s.Conditions, all, phase), kubeletstatus.GenerateContainersReadyCondition(p.api, &p.status, all, phase),
+		kubeletstatus.GeneratePodReadyCondition(p.api, &p.status, s.Conditions, statuses, phase), kubeletstatus.GenerateContainersReadyCondition(p.api, &p.status, statuses, phase),
 	} {
 		if i, _ := podutil.GetPodCondition(&s, condition.Type); i >= 0 {
 			s.Conditions[i] = condition

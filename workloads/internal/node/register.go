@@ -141,9 +141,9 @@ func (n *node) setConditions(s *corev1.NodeStatus, now time.Time) {
 }
 
 func setCondition(s *corev1.NodeStatus, kind corev1.NodeConditionType, value corev1.ConditionStatus, why reason, now time.Time) {
-	at := metav1.NewTime(now)
+	stamp := metav1.NewTime(now)
 	c := corev1.NodeCondition{
-		Type: kind, Status: value, Reason: why.reason, Message: why.message, LastHeartbeatTime: at, LastTransitionTime: at,
+		Type: kind, Status: value, Reason: why.reason, Message: why.message, LastHeartbeatTime: stamp, LastTransitionTime: stamp,
 	}
 	for i := range s.Conditions {
 		if s.Conditions[i].Type == kind {

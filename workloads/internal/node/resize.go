@@ -95,9 +95,9 @@ func (p *pod) allocate(ctx context.Context, now time.Time) {
 }
 
 func resizeCondition(kind corev1.PodConditionType, before *corev1.PodCondition, reason, message string, generation int64, now time.Time) *corev1.PodCondition {
-	at := metav1.NewTime(now).Rfc3339Copy()
+	stamp := metav1.NewTime(now).Rfc3339Copy()
 	c := &corev1.PodCondition{
-		Type: kind, Status: corev1.ConditionTrue, LastProbeTime: at, LastTransitionTime: at, ObservedGeneration: generation, Reason: reason, Message: message,
+		Type: kind, Status: corev1.ConditionTrue, LastProbeTime: stamp, LastTransitionTime: stamp, ObservedGeneration: generation, Reason: reason, Message: message,
 	}
 	if before != nil && before.Reason == reason {
 		c.LastTransitionTime = before.LastTransitionTime
@@ -207,13 +207,13 @@ func priority(pod *corev1.Pod) int32 {
 
 // resizeConditions returns the conditions about the resize of a pod that goes on.
 func (p *pod) resizeConditions() []corev1.PodCondition {
-	var all []corev1.PodCondition
+	var conditions []corev1.PodCondition
 	for _, c := range []*corev1.PodCondition{p.resize.pending, p.resize.inProgress} {
 		if c != nil {
-			all = append(all, *c)
+			conditions = append(conditions, *c)
 		}
 	}
-	return all
+	return conditions
 }
 
 // adoptResize takes over what another agent has allocated, as the status says it.

@@ -93,7 +93,7 @@ func (v view) Pod(namespace, name string) *corev1.Pod {
 
 // Container implements kubelet.Node.
 func (v view) Container(pod *corev1.Pod, id string) *kubelet.Container {
-	if s := v.of(pod); s != nil {
+	if s := v.shownOf(pod); s != nil {
 		return s.containers[strings.TrimPrefix(id, "containerd://")]
 	}
 	return nil
@@ -101,7 +101,7 @@ func (v view) Container(pod *corev1.Pod, id string) *kubelet.Container {
 
 // Running implements kubelet.Node.
 func (v view) Running(pod *corev1.Pod, name string) *kubelet.Container {
-	if s := v.of(pod); s != nil {
+	if s := v.shownOf(pod); s != nil {
 		return s.running[name]
 	}
 	return nil
@@ -109,13 +109,13 @@ func (v view) Running(pod *corev1.Pod, name string) *kubelet.Container {
 
 // Dialer implements kubelet.Node.
 func (v view) Dialer(pod *corev1.Pod) func(ctx context.Context, network, address string) (net.Conn, error) {
-	if s := v.of(pod); s != nil && s.host != nil {
+	if s := v.shownOf(pod); s != nil && s.host != nil {
 		return s.host.Dial
 	}
 	return nil
 }
 
-func (v view) of(pod *corev1.Pod) *shown {
+func (v view) shownOf(pod *corev1.Pod) *shown {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if s := v.shown[pod.Namespace+"/"+pod.Name]; s != nil && s.api.UID == pod.UID {
@@ -156,11 +156,11 @@ func (n *node) count(change func(*kubelet.Counts)) {
 
 // Kubelets returns what the API of the kubelet of each node shows.
 func (a *Agent) Kubelets() []kubelet.Node {
-	all := make([]kubelet.Node, 0, len(a.nodes.Load().list))
+	nodes := make([]kubelet.Node, 0, len(a.nodes.Load().list))
 	for _, n := range a.nodes.Load().list {
-		all = append(all, view{n})
+		nodes = append(nodes, view{n})
 	}
-	return all
+	return nodes
 }
 
 // DialKubelet connects to the API of the kubelet of a node by a function. While its heartbeats are stopped, nothing listens there.

@@ -46,17 +46,17 @@ func planFor(seed uint64, b *Behavior, pod *corev1.Pod, container *corev1.Contai
 	if b == nil {
 		b = &Behavior{}
 	}
-	of := func(what string, d time.Duration) time.Duration {
+	delayed := func(what string, d time.Duration) time.Duration {
 		return vary.around(what, d, b.Jitter)
 	}
 	p := plan{
-		pullDelay:        of("pull", b.PullDelay),
+		pullDelay:        delayed("pull", b.PullDelay),
 		pullError:        b.PullError,
-		startDelay:       of("start", b.StartDelay),
+		startDelay:       delayed("start", b.StartDelay),
 		startError:       b.StartError,
-		readyAfter:       of("ready", b.ReadyDelay),
+		readyAfter:       delayed("ready", b.ReadyDelay),
 		neverReady:       b.NeverReady,
-		unhealthyAfter:   of("unhealthy", b.UnhealthyAfter),
+		unhealthyAfter:   delayed("unhealthy", b.UnhealthyAfter),
 		terminationDelay: b.TerminationDelay,
 		message:          b.Message,
 		log:              b.Log,
@@ -75,7 +75,7 @@ func planFor(seed uint64, b *Behavior, pod *corev1.Pod, container *corev1.Contai
 	if healed {
 		p.unhealthyAfter = 0
 	}
-	p.runTime = of("run", b.RunTime)
+	p.runTime = delayed("run", b.RunTime)
 	line, understood := parseCommand(container)
 	p.setTermination(b, pod, container, kind, understood)
 	switch {

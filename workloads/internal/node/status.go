@@ -71,8 +71,8 @@ func (p *pod) generate(now time.Time, terminal bool) corev1.PodStatus {
 		s.EphemeralContainerStatuses[i].Started = nil // they are not probed
 	}
 
-	all := append(slices.Clone(s.InitContainerStatuses), s.ContainerStatuses...)
-	s.Phase = phase(pod, all, terminal, kubecontainer.HasAnyActiveRegularContainerStarted(&pod.Spec, runtime))
+	statuses := append(slices.Clone(s.InitContainerStatuses), s.ContainerStatuses...)
+	s.Phase = phase(pod, statuses, terminal, kubecontainer.HasAnyActiveRegularContainerStarted(&pod.Spec, runtime))
 	if !podutil.IsPodPhaseTerminal(s.Phase) && podutil.IsPodPhaseTerminal(pod.Status.Phase) {
 		s.Phase = pod.Status.Phase
 	}
@@ -92,9 +92,9 @@ func (p *pod) generate(now time.Time, terminal bool) corev1.PodStatus {
 		s.Conditions = append(s.Conditions, p.resizeConditions()...)
 	}
 	s.Conditions = append(s.Conditions, kubeletstatus.GeneratePodReadyToStartContainersCondition(pod, old, runtime))
-	s.Conditions = append(s.Conditions, kubeletstatus.GeneratePodInitializedCondition(pod, old, all, s.Phase))
-	s.Conditions = append(s.Conditions, kubeletstatus.GeneratePodReadyCondition(pod, old, s.Conditions, all, s.Phase))
-	s.Conditions = append(s.Conditions, kubeletstatus.GenerateContainersReadyCondition(pod, old, all, s.Phase))
+	s.Conditions = append(s.Conditions, kubeletstatus.GeneratePodInitializedCondition(pod, old, statuses, s.Phase))
+	s.Conditions = append(s.Conditions, kubeletstatus.GeneratePodReadyCondition(pod, old, s.Conditions, statuses, s.Phase))
+	s.Conditions = append(s.Conditions, kubeletstatus.GenerateContainersReadyCondition(pod, old, statuses, s.Phase))
 	s.Conditions = append(s.Conditions, corev1.PodCondition{
 		Type:               corev1.PodScheduled,
 		ObservedGeneration: podutil.CalculatePodConditionObservedGeneration(old, pod.Generation, corev1.PodScheduled),

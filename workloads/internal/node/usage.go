@@ -17,7 +17,7 @@ func (a *Agent) Usage(pod *corev1.Pod) map[string]corev1.ResourceList {
 			for _, specs := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 				for j := range specs {
 					if specs[j].Name == statuses[i].Name {
-						usage[specs[j].Name] = ptr.Deref(a.behaviors.of(pod, &specs[j]), Behavior{}).Usage
+						usage[specs[j].Name] = ptr.Deref(a.behaviors.behaviorOf(pod, &specs[j]), Behavior{}).Usage
 					}
 				}
 			}

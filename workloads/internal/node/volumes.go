@@ -36,12 +36,12 @@ func (p *pod) mountVolumes(ctx context.Context, now time.Time) bool {
 	if p.mounted {
 		return true
 	}
-	if now.Before(p.mount.at) {
+	if now.Before(p.mount.time) {
 		return false
 	}
 	if err := p.checkClaims(ctx); err != nil {
 		p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume, "Unable to attach or mount volumes: %v", err)
-		p.mount.at = now.Add(retryPeriod)
+		p.mount.time = now.Add(retryPeriod)
 		return false
 	}
 	failed, unattached := false, false
@@ -69,7 +69,7 @@ func (p *pod) mountVolumes(ctx context.Context, now time.Time) bool {
 		p.mount.failed(now, 500*time.Millisecond, 2*time.Minute+2*time.Second)
 	}
 	if unattached && !failed {
-		p.mount.at = p.nextAttach(now)
+		p.mount.time = p.nextAttach(now)
 	}
 	if failed || unattached {
 		return false
@@ -129,7 +129,7 @@ func sameFile(a, b volumeutil.FileProjection) bool {
 
 // filesOf returns the files of a volume below a path.
 func filesOf(content payload, below string) map[string]files.File {
-	all := map[string]files.File{}
+	merged := map[string]files.File{}
 	for name, file := range content {
 		if below != "" {
 			var inside bool
@@ -139,9 +139,9 @@ func filesOf(content payload, below string) map[string]files.File {
 				continue
 			}
 		}
-		all[name] = files.File{Data: file.Data, Mode: fs.FileMode(file.Mode).Perm()}
+		merged[name] = files.File{Data: file.Data, Mode: fs.FileMode(file.Mode).Perm()}
 	}
-	return all
+	return merged
 }
 
 // payload returns the files of a volume whose content comes from the API, and nil for other volumes.
@@ -188,7 +188,7 @@ type volumeHost struct {
 func (h volumeHost) GetNodeAllocatable() (corev1.ResourceList, error) { return h.allocatable, nil }
 
 func (p *pod) projectedFiles(ctx context.Context, v *corev1.Volume, now time.Time) (payload, error) {
-	all, mode := payload{}, v.Projected.DefaultMode
+	merged, mode := payload{}, v.Projected.DefaultMode
 	var errs []error
 	for i := range v.Projected.Sources {
 		var content payload
@@ -210,9 +210,9 @@ func (p *pod) projectedFiles(ctx context.Context, v *corev1.Volume, now time.Tim
 		if err != nil {
 			errs = append(errs, err)
 		}
-		maps.Copy(all, content)
+		maps.Copy(merged, content)
 	}
-	return all, utilerrors.NewAggregate(errs)
+	return merged, utilerrors.NewAggregate(errs)
 }
 
 // token is a token of the pod's service account, which is renewed when four fifths of its life are over.
@@ -253,9 +253,9 @@ func (p *pod) trustBundleFile(ctx context.Context, s *corev1.ClusterTrustBundleP
 }
 
 // refreshBy has the volumes brought up to date at a time at the latest.
-func (p *pod) refreshBy(at time.Time) {
-	if p.refresh.IsZero() || at.Before(p.refresh) {
-		p.refresh = at
+func (p *pod) refreshBy(due time.Time) {
+	if p.refresh.IsZero() || due.Before(p.refresh) {
+		p.refresh = due
 	}
 }
 
@@ -366,8 +366,8 @@ type volumes struct {
 	trees map[string]*files.Tree
 }
 
-// of returns a volume.
-func (v *volumes) of(key string) *files.Tree {
+// treeOf returns a volume.
+func (v *volumes) treeOf(key string) *files.Tree {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.trees == nil {

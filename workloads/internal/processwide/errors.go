@@ -32,8 +32,8 @@ func ofController() bool {
 	frames := runtime.CallersFrames(counters[:runtime.Callers(3, counters)])
 	for {
 		f, more := frames.Next()
-		for _, of := range []string{"k8s.io/kubernetes/pkg/controller", "k8s.io/kubernetes/pkg/scheduler", "k8s.io/cloud-provider/controllers/"} {
-			if strings.HasPrefix(f.Function, of) {
+		for _, prefix := range []string{"k8s.io/kubernetes/pkg/controller", "k8s.io/kubernetes/pkg/scheduler", "k8s.io/cloud-provider/controllers/"} {
+			if strings.HasPrefix(f.Function, prefix) {
 				return true
 			}
 		}

@@ -137,20 +137,20 @@ func (s *Shell) transferAll(ctx context.Context, c *Command, flags string, do fu
 		return c.fail(1, "target '%s' is not a directory", names[len(names)-1])
 	}
 	for _, name := range names[:len(names)-1] {
-		from, at := c.absolute(name), to
+		from, place := c.absolute(name), to
 		info, err := fs.Stat(s.Files, relative(from))
 		if err != nil {
 			code = c.fail(1, "can't stat '%s': %s", name, reason(err))
 			continue
 		}
 		if into && !strings.HasSuffix(name, "/.") {
-			at = path.Join(to, path.Base(from))
+			place = path.Join(to, path.Base(from))
 		}
-		if strings.HasPrefix(at, from+"/") {
+		if strings.HasPrefix(place, from+"/") {
 			code = c.fail(1, "cannot copy a directory, '%s', into itself", name)
 			continue
 		}
-		if err := do(from, at, info); err != nil {
+		if err := do(from, place, info); err != nil {
 			code = c.fail(1, "%s", reason(err))
 		}
 	}
@@ -162,9 +162,9 @@ func (s *Shell) copyTree(ctx context.Context, from, to string) error {
 		if err != nil {
 			return err
 		}
-		at := path.Join(to, strings.TrimPrefix("/"+name, from))
+		place := path.Join(to, strings.TrimPrefix("/"+name, from))
 		if entry.IsDir() {
-			return s.Files.Mkdir(at)
+			return s.Files.Mkdir(place)
 		}
 		info, err := entry.Info()
 		if err != nil {
@@ -174,7 +174,7 @@ func (s *Shell) copyTree(ctx context.Context, from, to string) error {
 		if err != nil {
 			return err
 		}
-		return s.Files.WriteFile(at, data, info.Mode().Perm())
+		return s.Files.WriteFile(place, data, info.Mode().Perm())
 	})
 }
 
@@ -194,16 +194,16 @@ func changeMode(ctx context.Context, s *Shell, c *Command) int {
 	}
 	code := 0
 	for _, name := range args[1:] {
-		at := c.absolute(name)
-		info, err := fs.Stat(s.Files, relative(at))
+		absolute := c.absolute(name)
+		info, err := fs.Stat(s.Files, relative(absolute))
 		if err == nil && info.Mode().IsRegular() {
 			mode := fs.FileMode(number).Perm()
 			if wrong != nil {
 				mode = info.Mode().Perm() | 0o111
 			}
 			var data []byte
-			if data, err = s.read(ctx, at); err == nil {
-				err = s.Files.WriteFile(at, data, mode)
+			if data, err = s.read(ctx, absolute); err == nil {
+				err = s.Files.WriteFile(absolute, data, mode)
 			}
 		}
 		if err != nil {

@@ -118,8 +118,8 @@ func cat(ctx context.Context, s *Shell, c *Command) int {
 			}
 			continue
 		}
-		at := c.absolute(name)
-		if info, err := fs.Stat(s.Files, relative(at)); err == nil && info.IsDir() {
+		absolute := c.absolute(name)
+		if info, err := fs.Stat(s.Files, relative(absolute)); err == nil && info.IsDir() {
 			code = c.fail(1, "%s: Is a directory", name)
 			continue
 		}
@@ -137,7 +137,7 @@ func cat(ctx context.Context, s *Shell, c *Command) int {
 
 // ls lists directories. -l shows modes, sizes and times, -a names that begin with a dot, and -d directories themselves.
 func ls(ctx context.Context, s *Shell, c *Command) int {
-	long, all, self, code := false, false, false, 0
+	long, whole, self, code := false, false, false, 0
 	var names []string
 	for _, a := range c.Args[1:] {
 		if !strings.HasPrefix(a, "-") || a == "-" {
@@ -149,7 +149,7 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 			case 'l':
 				long = true
 			case 'a', 'A':
-				all = true
+				whole = true
 			case 'd':
 				self = true
 			case '1', 'h':
@@ -172,8 +172,8 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 		if ctx.Err() != nil {
 			return ended
 		}
-		at := relative(c.absolute(name))
-		info, err := fs.Stat(s.Files, at)
+		inTree := relative(c.absolute(name))
+		info, err := fs.Stat(s.Files, inTree)
 		if err != nil {
 			code = c.fail(2, "cannot access '%s': %s", name, reason(err))
 			continue
@@ -182,7 +182,7 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 			show(name, info)
 			continue
 		}
-		entries, err := fs.ReadDir(s.Files, at)
+		entries, err := fs.ReadDir(s.Files, inTree)
 		if err != nil {
 			code = c.fail(2, "cannot open directory '%s': %s", name, reason(err))
 			continue
@@ -194,7 +194,7 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 			fmt.Fprintf(c.Stdout, "%s:\n", name)
 		}
 		for _, e := range entries {
-			if info, err := e.Info(); err == nil && (all || !strings.HasPrefix(e.Name(), ".")) {
+			if info, err := e.Info(); err == nil && (whole || !strings.HasPrefix(e.Name(), ".")) {
 				show(e.Name(), info)
 			}
 		}
@@ -278,15 +278,15 @@ const maxConditions = 1000
 // checkAny checks conditions with -o and -a between them. -a binds closer.
 func (s *Shell) checkAny(c *Command, args []string) (bool, error) {
 	for _, operator := range []string{"-o", "-a"} {
-		at := slices.Index(args, operator)
-		if at < 1 || at == len(args)-1 || len(args) == 3 && at != 1 {
+		index := slices.Index(args, operator)
+		if index < 1 || index == len(args)-1 || len(args) == 3 && index != 1 {
 			continue
 		}
-		left, err := s.checkAny(c, args[:at])
+		left, err := s.checkAny(c, args[:index])
 		if err != nil {
 			return false, err
 		}
-		right, err := s.checkAny(c, args[at+1:])
+		right, err := s.checkAny(c, args[index+1:])
 		return operator == "-o" && (left || right) || left && right, err
 	}
 	if len(args) > 1 && args[0] == "!" {

@@ -67,8 +67,8 @@ func (s *Shell) archive(ctx context.Context, c *Command, names []string) int {
 	code := 0
 	w := tar.NewWriter(c.Stdout)
 	for _, name := range names {
-		at := relative(c.absolute(name))
-		err := fs.WalkDir(s.Files, at, func(found string, entry fs.DirEntry, err error) error {
+		place := relative(c.absolute(name))
+		err := fs.WalkDir(s.Files, place, func(found string, entry fs.DirEntry, err error) error {
 			if err = errors.Join(err, ctx.Err()); err != nil {
 				return err
 			}
@@ -80,7 +80,7 @@ func (s *Shell) archive(ctx context.Context, c *Command, names []string) int {
 			if err != nil {
 				return err
 			}
-			header.Name = strings.TrimPrefix(path.Join(name, strings.TrimPrefix(strings.TrimPrefix(found, at), "/")), "/")
+			header.Name = strings.TrimPrefix(path.Join(name, strings.TrimPrefix(strings.TrimPrefix(found, place), "/")), "/")
 			if entry.IsDir() {
 				header.Name += "/"
 				return w.WriteHeader(header)
@@ -118,14 +118,14 @@ func (s *Shell) extract(ctx context.Context, c *Command) int {
 		if err != nil {
 			return c.fail(2, "%v", err)
 		}
-		at := path.Join(c.Dir, path.Clean("/"+header.Name))
+		place := path.Join(c.Dir, path.Clean("/"+header.Name))
 		switch header.Typeflag {
 		case tar.TypeDir:
-			err = s.Files.Mkdir(at)
+			err = s.Files.Mkdir(place)
 		case tar.TypeReg:
 			data := buffer{limits: limitsOf(ctx)}
 			if _, err = io.Copy(&data, r); err == nil {
-				err = s.Files.WriteFile(at, data.content.Bytes(), fs.FileMode(header.Mode).Perm())
+				err = s.Files.WriteFile(place, data.content.Bytes(), fs.FileMode(header.Mode).Perm())
 			}
 			data.discard()
 		default:

@@ -25,7 +25,7 @@ const (
 
 // line is a line of a log, or a part of one, which does not end with a newline.
 type line struct {
-	at     time.Time
+	time   time.Time
 	stream Stream
 	text   []byte
 }
@@ -148,9 +148,9 @@ func (l *Log) End(limit int) string {
 	for i := len(l.lines) - 1; i >= 0 && left > 0; i-- {
 		take(l.lines[i].text)
 	}
-	all := make([]byte, 0, limit-left)
+	line := make([]byte, 0, limit-left)
 	for i := len(parts) - 1; i >= 0; i-- {
-		all = append(all, parts[i]...)
+		line = append(line, parts[i]...)
 	}
-	return string(all)
+	return string(line)
 }

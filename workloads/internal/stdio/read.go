@@ -68,12 +68,12 @@ type output struct {
 
 // write writes a line. It reports whether nothing may follow.
 func (o *output) write(l line) (done bool, err error) {
-	if l.at.Before(o.options.Since) {
+	if l.time.Before(o.options.Since) {
 		return false, nil
 	}
 	text := l.text
 	if o.options.Timestamps && o.begins {
-		text = append([]byte(l.at.UTC().Format(timestamp)+" "), text...)
+		text = append([]byte(l.time.UTC().Format(timestamp)+" "), text...)
 	}
 	o.begins = text[len(text)-1] == '\n'
 	to := o.to[l.stream]

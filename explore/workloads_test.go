@@ -115,6 +115,30 @@ func TestAClaimThatIsDeletedEnds(t *testing.T) {
 	}
 }
 
+// A Job that has done its work is not missed when somebody deletes it.
+func TestAJobThatIsCompleteNeedNotBeMadeGood(t *testing.T) {
+	s := gadgetOperator{}.subject()
+	s.Roles = nil
+	run := s.Run
+	s.Run = func(ctx context.Context, config *rest.Config) error {
+		_, err := kubernetes.NewForConfigOrDie(config).BatchV1().Jobs("default").Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "a"},
+			Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
+				Containers: []corev1.Container{{Name: "main", Image: "nginx"}}}}}}, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+		return run(ctx, config)
+	}
+	s.Replay = "gadgets.example.com default/a: create; delete-owned jobs.batch default/a"
+	found, err := explore.FindOperator(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.Findings) > 0 {
+		t.Error(found.Findings[0].Report)
+	}
+}
+
 // With the hook, Pods run in each trial, and a correct operator has no finding. Without it there are no Pods.
 func TestTrialsWithLivingPods(t *testing.T) {
 	for name, tc := range map[string]struct {

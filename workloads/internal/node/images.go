@@ -101,11 +101,11 @@ func (i *images) status() []corev1.ContainerImage {
 	return i.reported
 }
 
-// familiar returns an image in the way in which most people write it, with a tag.
+// familiar returns an image in the way in which most people write it: without the registry and the tag that are meant if nothing is written.
 func familiar(image string) string {
 	named, err := reference.ParseDockerRef(image)
 	if err != nil {
 		return image
 	}
-	return reference.FamiliarString(named)
+	return strings.TrimSuffix(reference.FamiliarString(named), ":latest")
 }

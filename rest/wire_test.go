@@ -17,6 +17,8 @@ import (
 	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fakecluster/fakecluster/internal/testing/gotext"
 )
 
 // record names a real API server; its answers replace the expected ones in
@@ -149,7 +151,7 @@ func (p *player) play(lines []string) []string {
 		out = append(out, lines[begin:next]...)
 		var want []string
 		for ; next < len(lines) && strings.HasPrefix(lines[next], "<"); next++ {
-			want = append(want, lines[next])
+			want = append(want, gotext.JSON(lines[next]))
 		}
 		got := p.step(command, request)
 		if *record == "" {

@@ -7,4 +7,5 @@ var replaced = []string{
 	"invalid character '[' exceeded max depth", "exceeded max depth",
 	"invalid character '{' exceeded max depth", "exceeded max depth",
 	"invalid character 'ï' looking for beginning of value", `invalid character '\ufeff' looking for beginning of value`,
+	`\ufffd`, "\ufffd", // for bytes that are not UTF-8
 }

@@ -4,5 +4,5 @@ package gotext
 
 import "strings"
 
-// JSON returns a message with the text of an error of encoding/json as the release of Go has it that the test is compiled with.
+// JSON returns a message with the text of an error of encoding/json, or an answer that encoding/json has written, as the release of Go has it that the test is compiled with.
 func JSON(message string) string { return strings.NewReplacer(replaced...).Replace(message) }

@@ -19,4 +19,7 @@ func TestTextsAreThoseOfThePackage(t *testing.T) {
 			t.Errorf("%.20s: %v, want %s", body, err, JSON(want))
 		}
 	}
+	if got, err := json.Marshal("\xff"); err != nil || string(got) != JSON(`"\ufffd"`) {
+		t.Errorf("bytes that are not UTF-8: %s, %v, want %s", got, err, JSON(`"\ufffd"`))
+	}
 }

@@ -36,7 +36,7 @@ func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) 
 		return nil
 	}
 	want := e.reference(tr, c).state()
-	if want == nil || oracle == Recovers && len(tr.fault) == 0 && (hasEnded(want) || hasEnded(c.state)) {
+	if want == nil || oracle == Recovers && len(tr.fault) == 0 && slices.ContainsFunc(tr.steps[:c.step+1], harms) && (hasEnded(want) || hasEnded(c.state)) {
 		return nil
 	}
 	if c.stuck != "" {
@@ -56,6 +56,11 @@ func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) 
 		}
 	}
 	return found
+}
+
+// harms reports whether a step loses or changes what belongs to a workload, or lets its pods fail. After a restart, the operator has what it needs.
+func harms(s generate.Step) bool {
+	return slices.Contains([]string{generate.Fail, generate.Heal, generate.DeleteOwned, generate.EditOwned}, s.Verb)
 }
 
 // hasEnded reports whether a state has Jobs that are complete, and no other workload. What has done its work need not be made good: whether a Job

@@ -3,6 +3,7 @@ package explore
 import (
 	"testing"
 
+	"github.com/fakecluster/fakecluster/explore/internal/generate"
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
@@ -24,6 +25,17 @@ func TestWhatHasEnded(t *testing.T) {
 	} {
 		if got := hasEnded(tt.state); got != tt.want {
 			t.Errorf("%s: got %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+func TestStepsThatHarmAWorkload(t *testing.T) {
+	for verb, want := range map[string]bool{
+		generate.Fail: true, generate.Heal: true, generate.DeleteOwned: true, generate.EditOwned: true,
+		generate.Restart: false, generate.Withdraw: false, generate.Provide: false, generate.Create: false, generate.Set: false,
+	} {
+		if got := harms(generate.Step{Verb: verb}); got != want {
+			t.Errorf("%s: got %v, want %v", verb, got, want)
 		}
 	}
 }

@@ -27,8 +27,8 @@ func TestChangesOfWhatTheUserHasSet(t *testing.T) {
 		"another item":                  {object{"a": []any{object{"n": "x"}}}, object{"a": []any{object{"n": "x"}}}, object{"a": []any{object{"n": "y"}}}, "/spec/a/0/n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			of := func(spec object) object { return object{"spec": spec} }
-			if got := changedOf(of(tt.wanted), of(tt.before), of(tt.after)); got != tt.want {
+			with := func(spec object) object { return object{"spec": spec} }
+			if got := changedOf(with(tt.wanted), with(tt.before), with(tt.after)); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
@@ -43,8 +43,8 @@ func TestChangesOfWhatTheUserHasSet(t *testing.T) {
 		"one more":            {object{"example.com/a": "x"}, object{"example.com/a": "x", "b": "y"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			of := func(annotations object) object { return object{"metadata": object{"annotations": annotations}} }
-			if got := changedOf(of(tt.wanted), of(tt.wanted), of(tt.after)); got != tt.want {
+			with := func(annotations object) object { return object{"metadata": object{"annotations": annotations}} }
+			if got := changedOf(with(tt.wanted), with(tt.wanted), with(tt.after)); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

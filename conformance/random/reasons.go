@@ -66,7 +66,7 @@ func takesListedVersion(s play.Step) bool {
 	return values.Get("resourceVersion") == "${listed}" && values.Get("resourceVersionMatch") != "Exact"
 }
 
-// followsWrite reports whether a read comes right after a write, and both servers answer it in the same way but for the time at which they have objects.
+// followsWrite reports whether a list comes right after a write, and both servers answer it with objects.
 func followsWrite(d *play.Difference) bool {
 	if len(d.Before) == 0 || strings.Contains(d.Diff, `"reason": `) || strings.Contains(d.Step.Path, "watch=") {
 		return false

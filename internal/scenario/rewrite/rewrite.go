@@ -264,8 +264,8 @@ func sends(s syntax.Step, path []string) bool {
 }
 
 // fields rewrites the fields of a mapping; if it is exact, those that are missing in it are added.
-func (r *Rewriter) fields(at place, tree, got map[string]any, exact bool) {
-	flow := at.flow || isFlow(at.n)
+func (r *Rewriter) fields(mapping place, tree, got map[string]any, exact bool) {
+	flow := mapping.flow || isFlow(mapping.n)
 	for _, name := range syntax.SortedFields(tree) {
 		field, there := got[name]
 		if !there {
@@ -274,7 +274,7 @@ func (r *Rewriter) fields(at place, tree, got map[string]any, exact bool) {
 		if _, none := tree[name].(syntax.Absent); none && !there {
 			continue
 		}
-		here := r.fieldOf(at, name)
+		here := r.fieldOf(mapping, name)
 		if here.n == nil && there && !r.differs(tree[name], field) {
 			continue
 		}
@@ -282,7 +282,7 @@ func (r *Rewriter) fields(at place, tree, got map[string]any, exact bool) {
 	}
 	for _, name := range syntax.SortedFields(got) {
 		if _, ok := tree[name]; exact && !ok {
-			r.add(at, flow, name, got[name])
+			r.add(mapping, flow, name, got[name])
 		}
 	}
 }

@@ -122,7 +122,8 @@ func observeChange(o *observe.Request, w write.Request) {
 	case write.Patch:
 		o.Patch(change.Body)
 	case write.Delete:
-		o.Object(change.Options, corev1.SchemeGroupVersion, gvr, w.Subresource, metainternalversionscheme.Codecs)
+		// Deletes share their options, and the encoder writes into what it encodes.
+		o.Object(change.Options.DeepCopy(), corev1.SchemeGroupVersion, gvr, w.Subresource, metainternalversionscheme.Codecs)
 	}
 }
 

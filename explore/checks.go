@@ -115,10 +115,11 @@ func (p *playing) checkGeneration(u *unstructured.Unstructured) {
 		return // each write of the status makes a new generation
 	}
 	p.noteGeneration(u)
+	var former, others []string // the first, and the others in short
 	about := func(path string, object any) {
 		if n, ok := object.(int64); ok && n != 0 && n != u.GetGeneration() {
-			p.report(problem{oracle: TruthfulStatus, key: "generation " + path, step: p.step,
-				what: fmt.Sprintf("%s of %s is %d, although the operator is done with generation %d", path, p.seed.name, n, u.GetGeneration())})
+			former = append(former, fmt.Sprintf("%s of %s is %d, although the operator is done with generation %d", path, p.seed.name, n, u.GetGeneration()))
+			others = append(others, fmt.Sprintf("%s is %d", path, n))
 		}
 	}
 	if n, ok, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration"); ok {
@@ -129,6 +130,9 @@ func (p *playing) checkGeneration(u *unstructured.Unstructured) {
 		if condition, ok := c.(map[string]any); ok {
 			about(fmt.Sprintf("status.conditions[type=%v].observedGeneration", condition["type"]), condition["observedGeneration"])
 		}
+	}
+	if len(former) > 0 {
+		p.report(problem{oracle: TruthfulStatus, key: "generation " + p.seed.resource.GroupResource().String(), step: p.step, what: former[0], detail: strings.Join(others[1:], "\n")})
 	}
 }
 

@@ -56,12 +56,12 @@ func (e *operatorExploration) freshWithoutNoise(tr trial, out *outcome) []proble
 
 // report reports a problem as a finding.
 func (e *operatorExploration) report(tr trial, out *outcome, p problem) {
-	e.results.keys[p.id()] = true
+	e.results.know(p)
 	e.results.over = e.results.over || p.oracle == NoLeak // each further trial leaves goroutines, too
 	if p.compared {
 		for _, other := range e.problems(tr, out) {
 			if other.compared {
-				e.results.keys[other.id()] = true
+				e.results.know(other)
 			}
 		}
 	}

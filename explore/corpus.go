@@ -24,12 +24,17 @@ func remember(test string, f Finding) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("the corpus of findings: %w", err)
 	}
-	path := filepath.Join(folder, fmt.Sprintf("%s-%.6x", f.Oracle, sha256.Sum256([]byte(f.Trial))))
+	path := filepath.Join(folder, f.file())
 	text := fmt.Sprintf("# %s\n%s\n", strings.ReplaceAll(f.What, "\n", " "), f.Trial)
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("the corpus of findings: %w", err)
 	}
 	return nil
+}
+
+// file is the name of the finding's file in a corpus. Findings of other explorations with the same trial have the same.
+func (f Finding) file() string {
+	return fmt.Sprintf("%s-%.6x", f.Oracle, sha256.Sum256([]byte(f.Trial)))
 }
 
 // corpus returns the trials of former findings. One that cannot be run, because its seed is gone for example, is left out, and the log says so.
@@ -61,7 +66,7 @@ func (e *operatorExploration) replayCorpus() {
 	if e.publish == nil {
 		return
 	}
-	for _, tr := range e.corpus() {
+	for _, tr := range ofShard(e.corpus()) {
 		if e.over() {
 			return
 		}

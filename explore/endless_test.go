@@ -3,11 +3,14 @@ package explore_test
 import (
 	"context"
 	"regexp"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -98,5 +101,35 @@ func TestALoopOfReadsIsFound(t *testing.T) {
 		if want == 1 && !regexp.MustCompile(text).MatchString(found.Findings[0].What) {
 			t.Error(found.Findings[0].Report)
 		}
+	}
+}
+
+// An operator that never rests is watched for a quarter of an hour until that is a finding. Later trials in which it still makes the same writes are shorter, because
+// nothing else takes so long.
+func TestTrialsAreShorterOnceTheOperatorIsKnownToBeRestless(t *testing.T) {
+	s := gadgetOperator{before: func(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) (bool, error) {
+		gadget.SetAnnotations(map[string]string{"example.com/seen": gadget.GetResourceVersion()})
+		_, err := client.Resource(gadgets).Namespace("default").Update(ctx, gadget, metav1.UpdateOptions{})
+		return false, err
+	}}.subject()
+	s.Roles, s.Trials, s.Without = nil, 3, []explore.Oracle{explore.KeepsSpec, explore.QuietWrites, explore.TruthfulStatus}
+	var mu sync.Mutex
+	var lasted []time.Duration // minutes of virtual time
+	run := s.Run
+	s.Run = func(ctx context.Context, config *rest.Config) error {
+		began := time.Now()
+		err := run(ctx, config)
+		mu.Lock()
+		defer mu.Unlock()
+		lasted = append(lasted, time.Since(began).Truncate(time.Minute))
+		return err
+	}
+	found, _ := explore.FindTrials(t, s, 1)
+	if len(found.Findings) != 1 || found.Findings[0].What != "the operator still writes after 15m0s; the last writes:" {
+		t.Errorf("%s: %+v", found, found.Findings)
+	}
+	longest, last := slices.Max(lasted), lasted[len(lasted)-1]
+	if longest < 15*time.Minute || last != 2*time.Minute {
+		t.Errorf("the trials lasted %v", lasted)
 	}
 }

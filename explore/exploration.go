@@ -61,6 +61,21 @@ type results struct {
 	access map[inspect.AccessRequest]bool // what the operator has requested in all trials
 }
 
+// know notes that a problem is among the findings, or comes with one.
+func (r *results) know(p problem) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keys[p.id()] = true
+}
+
+// knows reports whether a problem is among the findings. Unlike the exploration itself, a trial has to ask for it, because it may still run when it is
+// stuck.
+func (r *results) knows(p problem) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.keys[p.id()]
+}
+
 // needed notes requests of the operator.
 func (r *results) needed(requests []inspect.AccessRequest) {
 	r.mu.Lock()
@@ -94,6 +109,10 @@ func (e *operatorExploration) explore() (Found, error) {
 	if e.subject.RealTime > 0 {
 		e.results.found.RealTime = e.subject.RealTime
 		e.results.found.Unchecked = append(e.results.found.Unchecked, "goroutines that the operator leaves behind, because they have no bubble")
+	}
+	e.results.found.Shard = shardFlag.String()
+	if shardFlag.count > 1 && e.subject.checks(NeedsItsRules) && e.user != "" {
+		e.results.found.Unchecked = append(e.results.found.Unchecked, fmt.Sprintf("%s, because the trials of other shards need other rules", NeedsItsRules))
 	}
 	if e.user == "" {
 		e.results.found.Unchecked = append(e.results.found.Unchecked, "permitted, because Subject.Roles is empty")
@@ -133,7 +152,7 @@ func (e *operatorExploration) noteStuck() {
 
 // checkRules compares the roles with what the operator has needed in all trials.
 func (e *operatorExploration) checkRules() error {
-	if e.user == "" || !e.subject.checks(NeedsItsRules) {
+	if e.user == "" || shardFlag.count > 1 || !e.subject.checks(NeedsItsRules) {
 		return nil
 	}
 	diff, err := fakecluster.Access{User: e.user, Requests: slices.Collect(maps.Keys(e.results.access))}.CompareRoles(e.subject.Roles...)

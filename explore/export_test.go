@@ -35,3 +35,19 @@ func FindWithin(t *testing.T, s Subject, idle time.Duration) Found {
 	}
 	return found
 }
+
+// SetShard sets -explore.shard until the test ends; empty: all trials.
+func SetShard(t *testing.T, text string) {
+	t.Helper()
+	before := shardFlag
+	t.Cleanup(func() { shardFlag = before })
+	if shardFlag = (shard{}); text == "" {
+		return
+	}
+	if err := shardFlag.Set(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// CheckShard returns the error of a value of -explore.shard.
+func CheckShard(text string) error { return new(shard).Set(text) }

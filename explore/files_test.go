@@ -33,7 +33,7 @@ func TestJUnit(t *testing.T) {
   <testsuite name="TestOperator" tests="14" failures="1" skipped="1">
     <testcase classname="TestOperator" name="converges"></testcase>
     <testcase classname="TestOperator" name="path-independent">
-      <failure message="configmaps default/a-1 exists">explore: the operator depends on the past…</failure>
+      <failure message="configmaps default/a-1 exists" type="path-independent-53a928078ecf">explore: the operator depends on the past…</failure>
     </testcase>
     <testcase classname="TestOperator" name="recovers"></testcase>
     <testcase classname="TestOperator" name="truthful-status"></testcase>
@@ -102,7 +102,7 @@ func TestFindingsAreWrittenToFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := runChild(t, folder, "TestChildFinds", "-explore.junit=results", "-explore.replay=gadgets.example.com default/a: create; remove /spec/count")
-	for _, path := range []string{"results/TestChildFinds.xml", "pages/TestChildFinds-path-independent-1.html"} {
+	for _, path := range []string{"results/TestChildFinds.xml", "pages/TestChildFinds-path-independent-53a928078ecf.html"} {
 		if _, err := os.Stat(filepath.Join(folder, path)); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}

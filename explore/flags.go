@@ -12,8 +12,13 @@ var (
 	seedFlag     = flag.Uint64("explore.seed", 0, "explore.Operator: the `seed` of random sequences, in place of Subject.Seed")
 	parallelFlag = flag.Int("explore.parallel", runtime.GOMAXPROCS(0), "explore.Operator: how many trials run at the same time; `n`")
 	junitFlag    = flag.String("explore.junit", "", "explore.Operator: write the result as JUnit into this `folder`, a file for each test")
+	shardFlag    shard
 	replayFlag   = flag.String("explore.replay", "", "explore.Operator: run this `trial` of a report alone")
 )
+
+func init() {
+	flag.Var(&shardFlag, "explore.shard", "explore.Operator: run a part of the trials, such as `3/8`; the parts are 0/8 to 7/8")
+}
 
 // takeFlags lets the flags replace what the subject says.
 func (s *Subject) takeFlags() {

@@ -152,7 +152,7 @@ func (e *operatorExploration) users(a *around) {
 			}
 		}
 	}
-	e.runAll(slices.Concat(removed, changed))
+	e.runAll(slices.Concat(ofShard(removed), changed)) // the changes are those of this shard
 }
 
 // rushed returns steps that follow without a pause.

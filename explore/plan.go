@@ -42,7 +42,7 @@ type around struct {
 }
 
 // plan runs all trials, in a fixed order: the corpus, the life of each seed, each change, each fault, and then random sequences until
-// the exploration is over.
+// the exploration is over. A shard runs its part of them, and random sequences of its own.
 func (e *operatorExploration) plan() error {
 	e.replayCorpus()
 	var seeds []*around
@@ -63,7 +63,7 @@ func (e *operatorExploration) plan() error {
 	for _, a := range seeds {
 		e.faults(a)
 	}
-	random := rand.New(rand.NewPCG(e.subject.Seed, 1))
+	random := rand.New(rand.NewPCG(e.subject.Seed, 1+uint64(shardFlag.index)))
 	for !e.over() {
 		var trials []trial
 		for range chunk {
@@ -112,7 +112,7 @@ func (e *operatorExploration) life(s *seed) (*around, error) {
 		withdraw, provide := generate.Step{Verb: generate.Withdraw, Object: n.name}, generate.Step{Verb: generate.Provide, Object: n.name}
 		lives = append(lives, []generate.Step{withdraw, create, provide, remove}, []generate.Step{create, withdraw, provide, remove})
 	}
-	e.runAll(trials(s, lives))
+	e.runAll(ofShard(trials(s, lives)))
 	return a, nil
 }
 
@@ -126,7 +126,7 @@ func trials(s *seed, sequences [][]generate.Step) (made []trial) {
 // changes runs each change of a property, and its undoing. A change that the server rejects, or does not let undo, is made before the object
 // is created, or is not undone.
 func (e *operatorExploration) changes(a *around) {
-	changes := generate.Changes(a.seed.schema, a.seed.object.Object)
+	changes, elsewhere := shardFlag.changes(generate.Changes(a.seed.schema, a.seed.object.Object))
 	var steps [][]generate.Step
 	for _, c := range changes {
 		steps = append(steps, slices.Concat([]generate.Step{create}, c.Steps, c.Undo, []generate.Step{remove}))
@@ -151,6 +151,7 @@ func (e *operatorExploration) changes(a *around) {
 		}
 	}
 	e.runAll(trials(a.seed, others))
+	a.changes = append(a.changes, elsewhere...)
 }
 
 // learnEdits learns from the effect of a change which fields of its objects the operator changes, and to which values. If somebody else
@@ -220,7 +221,7 @@ func (e *operatorExploration) faults(a *around) {
 				found = append(found, trial{seed: a.seed, steps: steps, fault: schedule{p}})
 			}
 		}
-		e.runAll(found)
+		e.runAll(ofShard(found))
 	}
 }
 

@@ -118,6 +118,9 @@ func (f Found) String() string {
 	if f.RealTime > 0 {
 		text += fmt.Sprintf("; in real time, with %v after each step", f.RealTime)
 	}
+	if f.Shard != "" {
+		text += "; shard " + f.Shard
+	}
 	if len(f.Unchecked) > 0 {
 		text += "; not checked: " + strings.Join(f.Unchecked, ", ")
 	}

@@ -135,8 +135,8 @@ func (found Found) writeFiles(test string) error {
 	if folder == "" {
 		return nil
 	}
-	for i, f := range found.Findings {
-		path := filepath.Join(folder, fmt.Sprintf("%s-%s-%d.html", name, f.Oracle, i+1))
+	for _, f := range found.Findings {
+		path := filepath.Join(folder, name+"-"+f.file()+".html")
 		if err := writeFile(path, f.WritePage); err != nil {
 			return err
 		}
@@ -168,6 +168,8 @@ type Found struct {
 	// Unconfirmed are problems of trials that did not show them again, each with the oracle and the trial. They may be noise, or depend on
 	// the order in which goroutines of the operator run.
 	Unconfirmed []string
+	// Shard is the flag -explore.shard; empty: all trials ran.
+	Shard string
 	// Unchecked are the oracles that did not apply, each with the reason.
 	Unchecked []string
 	// Left are the objects of Subject.Dump that were left out, each with the reason.

@@ -32,8 +32,9 @@ const (
 	patience = 11 * time.Minute
 	// startFor is how long an operator gets to start.
 	startFor = 10 * time.Second
-	// quietRounds is how often this time may pass with writes until the operator counts as never quiet.
-	quietRounds = 12
+	// quietRounds is how often this time may pass with writes until the operator counts as never quiet, and knownRounds if that is a finding already:
+	// such trials take the longest.
+	quietRounds, knownRounds = 12, 2
 	// operatorName is the name of the operator's client.
 	operatorName = "operator"
 )
@@ -307,16 +308,21 @@ func (p *playing) finish() {
 // settle waits until nothing has been written for a while. It reports whether that came.
 func (p *playing) settle(step int) bool {
 	pause := p.pause(step)
-	for range quietRounds {
+	waited := time.Duration(0)
+	for round := range quietRounds {
 		if p.subject.RealTime > 0 {
 			p.waitForWork(pause)
 		}
 		before, sent, delayed := p.revisions(), p.sentRequests(), p.run.pace.delayedRequests()
 		p.pass(pause)
+		waited += pause
 		if p.run.t.Failed() {
 			return false // the operator has ended, or time stands still
 		}
 		if p.revisions() != before {
+			if round+1 >= knownRounds && p.results.knows(p.restless(step, waited)) {
+				break
+			}
 			continue
 		}
 		isLoop := step >= 0 && p.run.pace.delayedRequests() > delayed // many at the start may be those of caches
@@ -332,10 +338,14 @@ func (p *playing) settle(step int) bool {
 			return true
 		}
 	}
-	p.report(problem{oracle: Converges, key: "writes " + p.lastWritten(), step: step,
-		what:   fmt.Sprintf("the operator still writes after %v; the last writes:", quietRounds*pause),
-		detail: strings.Join(p.run.cluster.LastWrites(4), "\n")})
+	p.report(p.restless(step, waited))
 	return false
+}
+
+// restless is the problem of an operator that has not come to rest.
+func (p *playing) restless(step int, waited time.Duration) problem {
+	return problem{oracle: Converges, key: "writes " + p.lastWritten(), step: step,
+		what: fmt.Sprintf("the operator still writes after %v; the last writes:", waited), detail: strings.Join(p.run.cluster.LastWrites(4), "\n")}
 }
 
 // pause is how long nothing may be written until settle returns.

@@ -87,15 +87,16 @@ func (e *operatorExploration) planUpgrades() error {
 			{create, rush(upgrade)},
 			{create, fail, upgrade, heal},
 		}
-		first := e.runAll(trials(s, upgrades))[0]
+		first := e.runAll(trials(s, upgrades[:1]))[0]
 		if first.rejected != "" && first.rejected != notRun && len(first.checkpoints) == 0 {
 			return fmt.Errorf("the seed %s cannot be created: %s: correct the sample in Subject.Seeds, or give one if there is none", s.name, first.rejected)
 		}
+		e.runAll(ofShard(trials(s, upgrades[1:])))
 		var changed [][]generate.Step
 		for _, c := range generate.Changes(s.schema, s.object.Object) {
 			changed = append(changed, slices.Concat(c.Steps, []generate.Step{create, upgrade, rewrite, downgrade}))
 		}
-		e.runAll(trials(s, changed))
+		e.runAll(ofShard(trials(s, changed)))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@
 //	fakecluster serve [--kubeconfig FILE] [--data FILE] [--crds PATH]...
 //	fakecluster run [--run REGEX] [-q|-v] [--parallel N] [--report junit|json FILE] [--update] [--kubeconfig FILE] PATH...
 //	fakecluster snapshot [--snapshot FILE] [--crds PATH]... FILE
+//	fakecluster explore merge [--to DIR] [--known DIR]... DIR...
 //	fakecluster new scenario FILE
 //	fakecluster envtest
 //	fakecluster host [--background] [--listen PORT] [--stay]
@@ -90,7 +91,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		addKubernetesVersion(cmd)
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(newCommand(), versionCommand())
+	root.AddCommand(exploreCommand(), newCommand(), versionCommand())
 	root.SetArgs(withReports(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -5,14 +5,22 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Suite is a group of tests, such as a file.
 type Suite struct {
-	Name  string
-	Cases []Case
+	Name       string
+	Properties []Property
+	Cases      []Case
 	// Timed says that the times of the tests are written.
 	Timed bool
+}
+
+// Property says something about the run of a suite.
+type Property struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
 }
 
 // Case is one test.
@@ -30,6 +38,7 @@ type Case struct {
 // Text is why a test has failed, or was skipped.
 type Text struct {
 	Message string `xml:"message,attr,omitempty"`
+	Type    string `xml:"type,attr,omitempty"` // of a failure
 	Text    string `xml:",chardata"`
 }
 
@@ -40,24 +49,33 @@ type suite struct {
 	Failures int    `xml:"failures,attr"`
 	Skipped  int    `xml:"skipped,attr"`
 	Time     string `xml:"time,attr,omitempty"`
-	Cases    []Case `xml:"testcase"`
+
+	Properties *properties `xml:"properties"` // nil: there are none
+	Cases      []Case      `xml:"testcase"`
+}
+
+type properties struct {
+	Properties []Property `xml:"property"`
+}
+
+// document is a file.
+type document struct {
+	XMLName xml.Name `xml:"testsuites"`
+	Suites  []suite  `xml:"testsuite"`
 }
 
 // Write writes suites.
 func Write(w io.Writer, suites ...Suite) error {
-	var document struct {
-		XMLName xml.Name `xml:"testsuites"`
-		Suites  []suite  `xml:"testsuite"`
-	}
+	var d document
 	for _, s := range suites {
-		document.Suites = append(document.Suites, s.counted())
+		d.Suites = append(d.Suites, s.counted())
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
 	encoder := xml.NewEncoder(w)
 	encoder.Indent("", "  ")
-	if err := encoder.Encode(document); err != nil {
+	if err := encoder.Encode(d); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")
@@ -67,6 +85,9 @@ func Write(w io.Writer, suites ...Suite) error {
 // counted returns the suite with the numbers of its tests.
 func (s Suite) counted() suite {
 	out := suite{Name: s.Name, Tests: len(s.Cases)}
+	if len(s.Properties) > 0 {
+		out.Properties = &properties{s.Properties}
+	}
 	seconds := 0.0
 	for _, c := range s.Cases {
 		if len(c.Failures) > 0 {
@@ -85,4 +106,57 @@ func (s Suite) counted() suite {
 		out.Time = fmt.Sprintf("%.3f", seconds)
 	}
 	return out
+}
+
+// Read reads what Write has written, without times.
+func Read(r io.Reader) ([]Suite, error) {
+	var d document
+	if err := xml.NewDecoder(r).Decode(&d); err != nil {
+		return nil, fmt.Errorf("no JUnit of test suites: %w", err)
+	}
+	var suites []Suite
+	for _, s := range d.Suites {
+		read := Suite{Name: s.Name, Cases: s.Cases}
+		if s.Properties != nil {
+			read.Properties = s.Properties.Properties
+		}
+		suites = append(suites, read)
+	}
+	return suites, nil
+}
+
+// Merge returns suites as one of each name, with the properties of all, and each test once. A test has the failures of all, those with the same message once, and is skipped if
+// it was skipped wherever it is.
+func Merge(suites ...Suite) (merged []Suite) {
+	for _, s := range suites {
+		i := slices.IndexFunc(merged, func(m Suite) bool { return m.Name == s.Name })
+		if i < 0 {
+			i = len(merged)
+			merged = append(merged, Suite{Name: s.Name, Timed: s.Timed})
+		}
+		merged[i].Properties = append(merged[i].Properties, s.Properties...)
+		for _, c := range s.Cases {
+			merged[i].add(c)
+		}
+	}
+	return merged
+}
+
+// add adds a test, or what it says of a test that is there.
+func (s *Suite) add(c Case) {
+	i := slices.IndexFunc(s.Cases, func(there Case) bool { return there.Class == c.Class && there.Name == c.Name })
+	if i < 0 {
+		c.Failures = slices.Clone(c.Failures)
+		s.Cases = append(s.Cases, c)
+		return
+	}
+	there := &s.Cases[i]
+	if c.Skipped == nil {
+		there.Skipped = nil
+	}
+	for _, f := range c.Failures {
+		if !slices.ContainsFunc(there.Failures, func(known Text) bool { return known.Message == f.Message }) {
+			there.Failures = append(there.Failures, f)
+		}
+	}
 }

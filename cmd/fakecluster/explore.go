@@ -1,0 +1,325 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fakecluster/fakecluster/internal/junit"
+	"github.com/fakecluster/fakecluster/internal/printable"
+)
+
+func exploreCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "explore", Short: "Merge the results of explorations",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return usageError{errors.New("explore: name what to do: fakecluster explore merge DIR...")}
+		},
+	}
+	cmd.AddCommand(mergeCommand())
+	return cmd
+}
+
+func mergeCommand() *cobra.Command {
+	var to string
+	var known []string
+	cmd := &cobra.Command{
+		Use:   "merge [flags] DIR...",
+		Short: "Merge what the shards of an exploration have found",
+		Long: `Merge what the shards of an exploration have found, each a run of go test with
+-explore.shard. The folders have the files that -explore.junit writes, and the pages of
+findings that FAKECLUSTER_REPORT asks for; subfolders count. Written are
+
+  junit.xml    a test for each oracle, with the findings of all shards
+  index.html   the findings on one page, with links to their own pages
+  summary.md   the findings as a comment for a pull request, the new ones first
+
+A finding is new if no file in the folders of --known has it: name the folder
+testdata/explore of the main branch. The results of a shard that are missing are an
+error.`,
+		Example: `  fakecluster explore merge --to merged --known testdata/explore results/
+  gh pr comment --body-file merged/summary.md`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("explore merge: name the folders with the results of the shards")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := mergeExplorations(cmd.OutOrStdout(), to, known, args); err != nil {
+				return fmt.Errorf("explore merge: %w", err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", ".", "the `folder` for what is written")
+	cmd.Flags().StringArrayVar(&known, "known", nil, "a `folder` with known findings, such as testdata/explore of the main branch; may be repeated")
+	return cmd
+}
+
+// explored is what several shards have found.
+type explored struct {
+	suites []junit.Suite
+	pages  []string // paths
+	known  map[string]bool
+}
+
+// explorationFinding is one of the findings.
+type explorationFinding struct {
+	test, oracle string
+	junit.Text
+	page string // name of a file; empty: there is none
+	old  bool   // it is known
+}
+
+// label says that a finding is known.
+func (f explorationFinding) label() string {
+	if f.old {
+		return ", known"
+	}
+	return ""
+}
+
+// mergeExplorations merges the results in folders.
+func mergeExplorations(stdout io.Writer, to string, known, folders []string) error {
+	found := explored{known: map[string]bool{}}
+	var suites []junit.Suite
+	for _, folder := range folders {
+		read, err := found.read(folder)
+		if err != nil {
+			return err
+		}
+		suites = append(suites, read...)
+	}
+	if len(suites) == 0 {
+		return fmt.Errorf("there are no results in %s: run the shards with -explore.junit=DIR", strings.Join(folders, ", "))
+	}
+	for _, folder := range known {
+		if err := found.readKnown(folder); err != nil {
+			return err
+		}
+	}
+	found.suites = junit.Merge(suites...)
+	if err := found.write(to); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(stdout, found.title())
+	return errors.Join(err, found.complete())
+}
+
+// read reads the files of a folder. What an earlier merge has written is left out.
+func (found *explored) read(folder string) (suites []junit.Suite, err error) {
+	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || entry.Name() == "junit.xml" {
+			return err
+		}
+		switch filepath.Ext(path) {
+		case ".html":
+			found.pages = append(found.pages, path)
+		case ".xml":
+			file, err := os.Open(path)
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			read, err := junit.Read(file)
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			suites = append(suites, read...)
+		}
+		return nil
+	})
+	return suites, err
+}
+
+// readKnown reads a corpus of findings: the name of a file is the type of a failure, and its first line the message.
+func (found *explored) readKnown(folder string) error {
+	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		test := filepath.Base(filepath.Dir(path))
+		found.known[test+" "+entry.Name()] = true
+		first, _, _ := strings.Cut(string(text), "\n")
+		if message, ok := strings.CutPrefix(first, "# "); ok {
+			oracle := entry.Name()[:max(0, strings.LastIndex(entry.Name(), "-"))]
+			found.known[test+" "+oracle+" "+message] = true
+		}
+		return nil
+	})
+}
+
+// findings returns the findings, the new ones first.
+func (found *explored) findings() (findings []explorationFinding) {
+	for _, s := range found.suites {
+		for _, c := range s.Cases {
+			for _, f := range c.Failures {
+				finding := explorationFinding{test: s.Name, oracle: c.Name, Text: f}
+				test := strings.ReplaceAll(s.Name, "/", "_")
+				finding.old = found.known[test+" "+f.Type] || found.known[test+" "+c.Name+" "+strings.ReplaceAll(f.Message, "\n", " ")]
+				if i := found.page(f.Type); i >= 0 {
+					finding.page = filepath.Base(found.pages[i])
+				}
+				findings = append(findings, finding)
+			}
+		}
+	}
+	slices.SortStableFunc(findings, func(a, b explorationFinding) int {
+		return cmp.Compare(strconv.FormatBool(a.old), strconv.FormatBool(b.old))
+	})
+	return findings
+}
+
+// page returns the index of the page of a finding; negative: there is none.
+func (found *explored) page(id string) int {
+	return slices.IndexFunc(found.pages, func(path string) bool { return id != "" && strings.HasSuffix(path, "-"+id+".html") })
+}
+
+// shards returns the shards whose results are there, and how many there are of each number.
+func (found *explored) shards(s junit.Suite) map[int][]int {
+	there := map[int][]int{}
+	for _, p := range s.Properties {
+		var index, count int
+		if _, err := fmt.Sscanf(p.Value, "%d/%d", &index, &count); err == nil && p.Name == "explore.shard" {
+			there[count] = append(there[count], index)
+		}
+	}
+	return there
+}
+
+// complete returns an error if results of a shard are missing.
+func (found *explored) complete() error {
+	var errs []error
+	for _, s := range found.suites {
+		there := found.shards(s)
+		for _, count := range slices.Sorted(maps.Keys(there)) {
+			var missing []string
+			for i := range count {
+				if !slices.Contains(there[count], i) {
+					missing = append(missing, fmt.Sprintf("%d/%d", i, count))
+				}
+			}
+			if len(missing) > 0 {
+				errs = append(errs, fmt.Errorf("the results of %s are missing of these shards: %s; look into their logs", s.Name, strings.Join(missing, ", ")))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// title is the result in a few words.
+func (found *explored) title() string {
+	findings := found.findings()
+	fresh := 0
+	for _, f := range findings {
+		if !f.old {
+			fresh++
+		}
+	}
+	if len(found.known) > 0 {
+		return fmt.Sprintf("%s, %d of them new", printable.Count(len(findings), "finding"), fresh)
+	}
+	return printable.Count(len(findings), "finding")
+}
+
+// write writes the three files, and copies the pages of findings.
+func (found *explored) write(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	findings := found.findings()
+	var results strings.Builder
+	if err := junit.Write(&results, found.suites...); err != nil {
+		return err
+	}
+	for name, content := range map[string]string{"junit.xml": results.String(), "index.html": found.html(findings), "summary.md": found.markdown(findings)} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	for _, f := range findings {
+		if f.page == "" {
+			continue
+		}
+		page, err := os.ReadFile(found.pages[found.page(f.Type)])
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(folder, f.page), page, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// markdown returns the comment for a pull request.
+func (found *explored) markdown(findings []explorationFinding) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### Exploration: %s\n", found.title())
+	if err := found.complete(); err != nil {
+		fmt.Fprintf(&b, "\n%s\n", err)
+	}
+	for _, f := range findings {
+		fence := strings.Repeat("`", max(3, longestRun(f.Text.Text, '`')+1))
+		fmt.Fprintf(&b, "\n<details><summary><b>%s</b> (%s%s): %s</summary>\n\n%stext\n%s\n%s\n\n</details>\n",
+			html.EscapeString(f.oracle), html.EscapeString(f.test), f.label(), html.EscapeString(f.Message), fence, f.Text.Text, fence)
+	}
+	return b.String()
+}
+
+// longestRun returns how often a byte stands in a row at most.
+func longestRun(text string, b byte) (longest int) {
+	n := 0
+	for i := range len(text) {
+		if n++; text[i] != b {
+			n = 0
+		}
+		longest = max(longest, n)
+	}
+	return longest
+}
+
+// html returns the page of all findings.
+func (found *explored) html(findings []explorationFinding) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>Exploration: %[1]s</title>
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2em; color-scheme: light dark }
+pre { font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere }
+</style>
+<h1>Exploration: %[1]s</h1>
+`, found.title())
+	if err := found.complete(); err != nil {
+		fmt.Fprintf(&b, "<p>%s</p>\n", html.EscapeString(err.Error()))
+	}
+	for _, f := range findings {
+		fmt.Fprintf(&b, "<h2>%s: %s</h2>\n<p>%s%s", html.EscapeString(f.oracle), html.EscapeString(f.Message), html.EscapeString(f.test), f.label())
+		if f.page != "" {
+			fmt.Fprintf(&b, `, <a href="%s">what happened</a>`, html.EscapeString(f.page))
+		}
+		fmt.Fprintf(&b, "</p>\n<pre>%s</pre>\n", html.EscapeString(f.Text.Text))
+	}
+	b.WriteString("</html>\n")
+	return b.String()
+}

@@ -57,6 +57,7 @@ func (e *operatorExploration) plan() error {
 		e.changes(a)
 		e.disturbances(a)
 	}
+	e.longNames()
 	for _, a := range seeds {
 		e.users(a)
 	}

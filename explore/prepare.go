@@ -64,6 +64,8 @@ type operatorExploration struct {
 	*installation
 	next  *installation // the version of an upgrade; nil: there is none
 	seeds []*seed
+	// longSeeds are those with long names, of which only the life is tried.
+	longSeeds []*seed
 
 	// publish is called for each finding as it comes, and the trials of former findings are played first; nil: neither.
 	publish  func(Finding)
@@ -290,6 +292,11 @@ func (e *operatorExploration) findSeeds() error {
 	for _, s := range e.seeds {
 		if err := e.findNeeds(s, samples); err != nil {
 			return err
+		}
+	}
+	for _, s := range e.seeds {
+		if long := s.withLongName(); long != nil {
+			e.longSeeds = append(e.longSeeds, long)
 		}
 	}
 	return nil

@@ -79,7 +79,7 @@ func (t trial) String() string {
 
 // parseTrial reads a trial of one of the seeds.
 func (e *operatorExploration) parseTrial(text string) (trial, error) {
-	for _, s := range e.seeds {
+	for _, s := range slices.Concat(e.seeds, e.longSeeds) {
 		rest, ok := strings.CutPrefix(text, s.name+":")
 		if !ok {
 			continue

@@ -163,6 +163,15 @@ var bugs = []bug{
 		metav1.SetMetaDataLabel(&service.ObjectMeta, "example.com/host", site.Spec.Host)
 		return p.Patch(ctx, service, client.MergeFrom(before))
 	}},
+	{name: "a long name with a prefix is not a label, and nobody hears of it", oracle: explore.TruthfulStatus, after: func(ctx context.Context, p *planted, site *website.Website) error {
+		service := &corev1.Service{}
+		if err := p.reader.Get(ctx, client.ObjectKeyFromObject(site), service); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		before := service.DeepCopy()
+		metav1.SetMetaDataLabel(&service.ObjectMeta, "example.com/site", "website-"+site.Name)
+		return p.Patch(ctx, service, client.MergeFrom(before))
+	}},
 	{name: "the host is registered before the finalizer is stored", oracle: explore.Recovers, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
 		if !site.DeletionTimestamp.IsZero() || controllerutil.ContainsFinalizer(site, website.Finalizer) {
 			return false, nil

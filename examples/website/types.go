@@ -19,11 +19,12 @@ func AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// Website is a page that is served under a host name.
+// Website is a page that is served under a host name. Its name is that of its children, and a label of their Pods.
 //
 // +kubebuilder:object:generate=true
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="a name must have at most 63 characters, because it is that of the Service"
 // +kubebuilder:printcolumn:name="Host",type=string,JSONPath=`.spec.host`
 // +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].status`
 type Website struct {

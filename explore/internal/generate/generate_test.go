@@ -218,12 +218,36 @@ func TestIntegersKeepTheirBounds(t *testing.T) {
 		like   any
 		want   []any
 	}{
-		"no bounds":  {apiextensionsv1.JSONSchemaProps{Type: "integer"}, int64(5), []any{int64(6), int64(8), int64(4), int64(0), int64(1)}},
+		"no bounds":  {apiextensionsv1.JSONSchemaProps{Type: "integer"}, int64(5), []any{int64(6), int64(8), int64(4), int64(10), int64(0), int64(1)}},
 		"bounds":     {apiextensionsv1.JSONSchemaProps{Type: "integer", Minimum: ptr.To(4.0), Maximum: ptr.To(6.0)}, int64(5), []any{int64(6), int64(4)}},
 		"exclusive":  {apiextensionsv1.JSONSchemaProps{Type: "integer", Minimum: ptr.To(0.0), ExclusiveMinimum: true}, nil, []any{int64(1), int64(3)}},
-		"a multiple": {apiextensionsv1.JSONSchemaProps{Type: "integer", MultipleOf: ptr.To(10.0)}, int64(20), []any{int64(30), int64(50), int64(10), int64(0)}},
+		"a multiple": {apiextensionsv1.JSONSchemaProps{Type: "integer", MultipleOf: ptr.To(10.0)}, int64(20), []any{int64(30), int64(50), int64(10), int64(40), int64(0)}},
 	} {
 		if diff := cmp.Diff(tt.want, values("n", &tt.schema, tt.like)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Quantities and durations are changed in relation to what is there: twice, half, and the same in another unit.
+func TestQuantitiesAndDurationsAreRelative(t *testing.T) {
+	const pattern = `^([+-]?[0-9.]+)([eEinumkKMGTPE]*[-+]?[0-9]*)$`
+	for name, tt := range map[string]struct {
+		field  string
+		schema apiextensionsv1.JSONSchemaProps
+		like   any
+		want   []any
+	}{
+		"a size":                {"size", apiextensionsv1.JSONSchemaProps{Type: "string"}, "10Gi", []any{"20Gi", "5Gi", "10240Mi", "2Gi", "10Gi2", ""}},
+		"an odd size":           {"memory", apiextensionsv1.JSONSchemaProps{Type: "string"}, "1Mi", []any{"2Mi", "512Ki", "1024Ki", "2Gi", "1Mi2", ""}},
+		"cores":                 {"cpu", apiextensionsv1.JSONSchemaProps{XIntOrString: true, Pattern: pattern}, "500m", []any{"1", "250m", "0.5", "2", "1Gi", int64(1), "25%"}},
+		"cores as a number":     {"cpu", apiextensionsv1.JSONSchemaProps{XIntOrString: true, Pattern: pattern}, int64(2), []any{"4", "1", "2000m", "2", "500m", "1Gi", int64(1), "25%"}},
+		"no quantity":           {"size", apiextensionsv1.JSONSchemaProps{Type: "string"}, "large", []any{"2Gi", "large2", ""}},
+		"a duration":            {"timeout", apiextensionsv1.JSONSchemaProps{Type: "string"}, "90s", []any{"3m0s", "45s", "90000ms", "1h0m0s", "30s", "90s2", ""}},
+		"a duration by format":  {"wait", apiextensionsv1.JSONSchemaProps{Type: "string", Format: "duration"}, "1h0m0s", []any{"2h0m0s", "30m0s", "3600s", "30s"}},
+		"a duration of nothing": {"timeout", apiextensionsv1.JSONSchemaProps{Type: "string"}, "0s", []any{"1h0m0s", "30s", "0s2", ""}},
+	} {
+		if diff := cmp.Diff(tt.want, values(tt.field, &tt.schema, tt.like)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -20,7 +20,7 @@ func values(name string, s *apiextensionsv1.JSONSchemaProps, like any) (found []
 		}
 		return other(found, like)
 	case s.XIntOrString:
-		return other(append(quantities(s), int64(1), "25%"), like)
+		return other(append(quantities(s, like), int64(1), "25%"), like)
 	}
 	switch s.Type {
 	case "boolean":
@@ -91,7 +91,7 @@ func integers(s *apiextensionsv1.JSONSchemaProps, like any) (found []any) {
 		step = int64(*s.MultipleOf)
 	}
 	n, _ := like.(int64)
-	candidates := []int64{n + step, n + 3*step, n - step, 0, step}
+	candidates := []int64{n + step, n + 3*step, n - step, 2 * n, 0, step}
 	if s.Minimum != nil {
 		candidates = append(candidates, low)
 	}
@@ -107,9 +107,9 @@ func integers(s *apiextensionsv1.JSONSchemaProps, like any) (found []any) {
 }
 
 // quantities returns quantities if the pattern is that of one.
-func quantities(s *apiextensionsv1.JSONSchemaProps) []any {
+func quantities(s *apiextensionsv1.JSONSchemaProps, like any) []any {
 	if strings.Contains(s.Pattern, "KMGTPE") {
-		return []any{"2", "500m", "1Gi"}
+		return append(quantitiesLike(like), "2", "500m", "1Gi")
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func quantities(s *apiextensionsv1.JSONSchemaProps) []any {
 // formats are values for formats.
 var formats = map[string][]any{
 	"date":      {"2030-01-02"},
-	"date-time": {"2030-01-02T03:04:05Z"},
+	"date-time": {"2030-01-02T03:04:05Z", "2030-01-31T23:30:00-05:00"},
 	"duration":  {"1h0m0s", "30s"},
 	"email":     {"explorer@example.com"},
 	"hostname":  {"explored.example.com"},
@@ -136,10 +136,11 @@ var named = []struct {
 	values []any
 }{
 	{regexp.MustCompile(`(?i)image$`), []any{"registry.example.com/explored:2.0", "registry.example.com/explored", "registry.example.com/explored@sha256:" + strings.Repeat("0123456789abcdef", 4)}},
-	{regexp.MustCompile(`(?i)(duration|interval|timeout|period|delay|ttl)$`), []any{"1h0m0s", "30s"}},
+	{ofDuration, []any{"1h0m0s", "30s"}},
 	{regexp.MustCompile(`(?i)(url|uri|endpoint)$`), []any{"https://explored.example.com/path"}},
 	{regexp.MustCompile(`(?i)(host|hostname|domain|fqdn)$`), []any{"explored.example.com"}},
-	{regexp.MustCompile(`(?i)(schedule|cron)$`), []any{"*/5 * * * *"}},
+	{regexp.MustCompile(`(?i)(schedule|cron)$`), []any{"*/5 * * * *", "0 3 31 * *", "CRON_TZ=Europe/Berlin 30 2 * * *"}},
+	{regexp.MustCompile(`(?i)timezone$`), []any{"Europe/Berlin", "Etc/UTC"}},
 	{regexp.MustCompile(`(?i)email$`), []any{"explorer@example.com"}},
 	{regexp.MustCompile(`(?i)(version|tag)$`), []any{"2.0.0"}},
 	{regexp.MustCompile(`(?i)(size|storage|memory)$`), []any{"2Gi"}},
@@ -159,6 +160,12 @@ func texts(name string, s *apiextensionsv1.JSONSchemaProps, like any) (found []a
 	}
 	if known, ok := formats[s.Format]; ok {
 		ordinary = known
+	}
+	switch {
+	case ofQuantity.MatchString(name):
+		found = quantitiesLike(like)
+	case ofDuration.MatchString(name) || s.Format == "duration":
+		found = durationsLike(like)
 	}
 	found = append(found, ordinary...)
 	if s.Pattern != "" {

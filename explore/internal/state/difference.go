@@ -115,7 +115,7 @@ func compare(name, path string, want, got any, found *[]Difference) {
 		}
 		return
 	}
-	if !reflect.DeepEqual(want, got) && fmt.Sprint(want) != fmt.Sprint(got) {
+	if w, g := fmt.Sprint(want), fmt.Sprint(got); !reflect.DeepEqual(want, got) && w != g && !SameInOtherUnit(w, g) {
 		*found = append(*found, Difference{Object: name, Path: path})
 	}
 }

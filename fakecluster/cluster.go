@@ -262,14 +262,18 @@ func (c *Cluster) Fork(t testing.TB) *Cluster {
 // NewFork is Fork for programs, examples and TestMain: the copy runs until its Close. It fails if
 // the cluster is closed. After an error nothing is left to close.
 func (c *Cluster) NewFork() (*Cluster, error) {
-	if bubble.Inside() && !c.settings.inProcess {
-		return nil, fmt.Errorf("forking: %w", errForkInBubble)
+	settings := c.settings
+	if bubble.Inside() && !settings.inProcess {
+		if !bubble.Driven() {
+			return nil, fmt.Errorf("forking: %w", errForkInBubble)
+		}
+		settings.inProcess, settings.tls = true, false // the clients of a bubble that another process drives do not use the socket
 	}
 	forked, err := c.store.Fork()
 	if err != nil {
 		return nil, fmt.Errorf("forking: %w", err)
 	}
-	services, err := listenServices(c.settings, c.services.signer())
+	services, err := listenServices(settings, c.services.signer())
 	if err != nil {
 		_ = forked.Close()
 		return nil, fmt.Errorf("forking: %w", err)
@@ -280,7 +284,6 @@ func (c *Cluster) NewFork() (*Cluster, error) {
 		_ = forked.Close()
 		return nil, fmt.Errorf("forking: %w", err)
 	}
-	settings := c.settings
 	settings.flags.Serving.Address = "" // which the other one listens on
 	f := &Cluster{settings: settings, token: c.token, accountKey: c.accountKey, store: forked, server: server, services: services, home: home{inBubble: bubble.Inside(), outer: c.outerContexts()}}
 	if err := f.open(); err != nil {

@@ -47,14 +47,11 @@ var passings struct {
 // and the stack of the goroutine of the test. If a bubble is watched several times, the first one counts until its stop. Outside of a bubble, WatchPassing does
 // nothing.
 func WatchPassing(pause time.Duration, look func(), work func() int64, endless func(idle time.Duration, stack string)) (stop func()) {
-	if !Inside() {
+	number := current()
+	if number == "" || Driven() {
 		return func() {}
 	}
-	header := goroutineHeader.FindStringSubmatch(stacks(false))
-	if header == nil {
-		return func() {} // the format of stacks has changed
-	}
-	p := &passing{bubble: header[3], look: look, work: work, endless: endless}
+	p := &passing{bubble: number, look: look, work: work, endless: endless}
 	p.wait(pause, pause, 0, work())
 	passings.mu.Lock()
 	defer passings.mu.Unlock()

@@ -1,0 +1,49 @@
+package bubble
+
+import "sync"
+
+// driven are the bubbles whose time passes as something outside says.
+var driven struct {
+	mu      sync.Mutex
+	bubbles map[string]bool
+}
+
+// Drive says that something outside of the bubble of the caller lets its time pass, until stop is called: that its time stands still is no
+// mistake, so that it is not watched, and its clusters have no sockets. Outside of a bubble, Drive does nothing.
+func Drive() (stop func()) {
+	number := current()
+	if number == "" {
+		return func() {}
+	}
+	driven.mu.Lock()
+	defer driven.mu.Unlock()
+	if driven.bubbles == nil {
+		driven.bubbles = map[string]bool{}
+	}
+	driven.bubbles[number] = true
+	return func() {
+		driven.mu.Lock()
+		defer driven.mu.Unlock()
+		delete(driven.bubbles, number)
+	}
+}
+
+// Driven reports whether the caller runs in a bubble of [Drive].
+func Driven() bool {
+	number := current()
+	driven.mu.Lock()
+	defer driven.mu.Unlock()
+	return number != "" && driven.bubbles[number]
+}
+
+// current returns the number of the bubble of the caller. It is empty outside of bubbles, and if the format of stacks has changed.
+func current() string {
+	if !Inside() {
+		return ""
+	}
+	header := goroutineHeader.FindStringSubmatch(stacks(false))
+	if header == nil {
+		return ""
+	}
+	return header[3]
+}

@@ -10,7 +10,7 @@ import (
 )
 
 // Only package testing can make a bubble of testing/synctest, in which time is virtual, and it
-// makes one in a test only. So the process of "fakecluster run" is a test of one function, as
+// makes one in a test only. So the process of "fakecluster run", and that of "fakecluster host", is a test of one function, as
 // programs are that "go test" builds.
 
 // inTest calls f with a context in which bubbles can be made, and ends the process with what it
@@ -43,7 +43,7 @@ func bubbles(ctx context.Context) func(func()) error {
 		t.Run("bubble", func(t *testing.T) {
 			defer func() {
 				if r := recover(); r != nil {
-					err = fmt.Errorf("the scenario ended with a panic: %v", r)
+					err = fmt.Errorf("the bubble ended with a panic: %v", r)
 				}
 			}()
 			synctest.Test(t, func(*testing.T) { f() })

@@ -75,7 +75,7 @@ func (f *hosting) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	options := host.Options{Version: thisBuild().Version, Build: build, PID: os.Getpid(), Other: otherHost}
+	options := host.Options{Version: thisBuild().Version, Build: build, PID: os.Getpid(), Other: otherHost, Bubble: bubbles(ctx)}
 	if !f.stay {
 		options.Idle = idleTime
 	}

@@ -38,7 +38,7 @@ func main() {
 	// The first signal ends ctx. A second one ends the process.
 	context.AfterFunc(ctx, stop)
 	name, args := os.Args[0], os.Args[1:]
-	if len(args) > 0 && args[0] == "run" {
+	if len(args) > 0 && (args[0] == "run" || args[0] == "host") {
 		inTest(ctx, func(ctx context.Context) int { return as(ctx, name, args, os.Stdout, os.Stderr) })
 	}
 	os.Exit(as(ctx, name, args, os.Stdout, os.Stderr))

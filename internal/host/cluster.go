@@ -15,6 +15,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/faults"
+	"github.com/fakecluster/fakecluster/internal/bubble"
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
@@ -23,6 +24,9 @@ type cluster struct {
 	*fakecluster.Cluster // nil: it is in another host
 	other                *otherCluster
 	id, session          string
+	driver               *driver           // nil: the cluster is not in a bubble
+	token                string            // of the administrator, in a bubble
+	transport            http.RoundTripper // in a bubble
 
 	mu        sync.Mutex
 	faults    map[int]faults.Injection
@@ -39,8 +43,24 @@ func newCluster(c *fakecluster.Cluster) *cluster {
 	return &cluster{Cluster: c, faults: map[int]faults.Injection{}, answered: map[string]bool{}}
 }
 
+// inBubble puts a new cluster into the bubble of a driver, if there is one.
+func (c *cluster) inBubble(d *driver) *cluster {
+	if d != nil {
+		cfg := c.RESTConfig()
+		c.driver, c.token, c.transport = d, cfg.BearerToken, cfg.Transport
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.clusters = append(d.clusters, c)
+	}
+	return c
+}
+
 // end closes the cluster, and returns its errors, except those that were the answer to a request.
 func (c *cluster) end() []error {
+	if c.driver != nil && !bubble.Inside() {
+		c.driver.stop() // it ends its clusters
+		return nil
+	}
 	c.ending.Do(func() {
 		c.mu.Lock()
 		life := c.workloads
@@ -89,7 +109,7 @@ type Cluster struct {
 	URL                  string         `json:"url" doc:"the address of its API server"`
 	Token                string         `json:"token" doc:"the bearer token of its administrator"`
 	CertificateAuthority string         `json:"certificateAuthority,omitempty" doc:"the PEM of the authority that signed the certificate of an HTTPS url"`
-	Kubeconfig           string         `json:"kubeconfig" doc:"a kubeconfig of the administrator, over HTTPS"`
+	Kubeconfig           string         `json:"kubeconfig" doc:"a kubeconfig of the administrator, over HTTPS; empty in a bubble"`
 	CABundle             string         `json:"caBundle,omitempty" doc:"the PEM for the caBundle of webhook configurations, if the cluster was started with webhookPaths"`
 	WebhookServer        *WebhookServer `json:"webhookServer,omitempty" doc:"where the webhook server of the client has to listen, if the cluster was started with webhookPaths"`
 }
@@ -106,6 +126,9 @@ func (c *cluster) describe() (d Cluster, err error) {
 		d = c.other.cluster
 		d.Cluster = c.id
 		return d, nil
+	}
+	if c.driver != nil {
+		return Cluster{Cluster: c.id, URL: c.driver.url, Token: c.token}, nil
 	}
 	kubeconfig, err := c.Kubeconfig()
 	if err != nil {
@@ -147,6 +170,9 @@ func endCluster(c call, _ none) (Ended, error) {
 		return Ended{}, err
 	}
 	ended := Ended{Errors: []string{}}
+	if d := c.cluster.driver; d != nil {
+		d.forget(c.cluster)
+	}
 	for _, err := range c.cluster.end() {
 		ended.Errors = append(ended.Errors, err.Error())
 	}
@@ -165,11 +191,14 @@ func forkCluster(c call, f Fork) (Cluster, error) {
 	if c.cluster.other != nil {
 		return c.host.forkElsewhere(c, c.cluster.other, f)
 	}
+	if d := driverOf(c); d != nil && c.cluster.WebhookServer().Port != 0 {
+		return Cluster{}, errWebhookInBubble
+	}
 	forked, err := c.cluster.NewFork()
 	if err != nil {
 		return Cluster{}, err
 	}
-	return c.host.take(f.Session, newCluster(forked))
+	return c.host.take(f.Session, newCluster(forked).inBubble(driverOf(c)))
 }
 
 // take adds a new cluster to a session and describes it. After an error the cluster is closed.
@@ -207,7 +236,7 @@ type Credentials struct {
 	CertificateAuthority string `json:"certificateAuthority,omitempty" doc:"the PEM of the authority that signed the certificate of an HTTPS url"`
 	ClientCertificate    string `json:"clientCertificate,omitempty" doc:"the PEM of a client certificate, which a cluster with TLS takes in place of a token"`
 	ClientKey            string `json:"clientKey,omitempty" doc:"the PEM of its key"`
-	Kubeconfig           string `json:"kubeconfig" doc:"a kubeconfig of the user, over HTTPS"`
+	Kubeconfig           string `json:"kubeconfig" doc:"a kubeconfig of the user, over HTTPS; empty in a bubble"`
 }
 
 // config returns the configuration of a client of a user.
@@ -233,6 +262,10 @@ func getCredentials(c call, u User) (cr Credentials, err error) {
 		return cr, err
 	}
 	cr = Credentials{URL: cfg.Host, Token: cfg.BearerToken, CertificateAuthority: string(cfg.CAData), ClientCertificate: string(cfg.CertData), ClientKey: string(cfg.KeyData)}
+	if d := c.cluster.driver; d != nil {
+		cr.URL = d.url
+		return cr, nil
+	}
 	text, err := c.cluster.Kubeconfig()
 	if err != nil {
 		return cr, err

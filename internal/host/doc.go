@@ -11,8 +11,15 @@
 // A request with an unknown field is rejected, and paths in requests are absolute, because the folder of the client is not that of
 // the host.
 //
+// # Bubbles
+//
+// A cluster with virtual time lives in a testing/synctest bubble of this process, which ends with its connection. All requests about it
+// come over this connection, as frames, and are served in the bubble: its channels and timers belong to it. Between two
+// frames time stands still, so the cluster is never ahead of its client.
+//
 // # Locks
 //
 // The lock of a Host guards its sessions and clusters, that of a cluster its faults, its hold and its workloads. None is held while
-// a method of package fakecluster works, except for that of a cluster while its workloads start.
+// a method of package fakecluster works, except for that of a cluster while its workloads start. That of a driver guards what the next frame has, and is held
+// for moments only.
 package host

@@ -1,9 +1,73 @@
 package host
 
+import (
+	"bufio"
+	"net/http"
+	"time"
+)
+
 // Routes returns the methods and paths of all operations.
 func Routes() (found []string) {
 	for _, o := range operations() {
 		found = append(found, o.method+" "+o.path)
 	}
 	return found
+}
+
+// Frame returns a frame of a client with one request; without a method it has none.
+func Frame(now time.Time, exchange uint64, cluster, method, uri, token, body string) []byte {
+	f := make([]byte, frameHead)
+	if method != "" {
+		f = appendKind(f, beginExchange, exchange)
+		f = appendText(appendText(appendText(appendText(f, cluster), method), uri), "host")
+		f = appendText(appendHeader(f, http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}), body)
+	}
+	sealFrame(f, now)
+	return f
+}
+
+// CancelFrame returns a frame of a client that cancels an exchange.
+func CancelFrame(now time.Time, exchange uint64) []byte {
+	f := appendKind(make([]byte, frameHead), cancelExchange, exchange)
+	sealFrame(f, now)
+	return f
+}
+
+// Answered is what a frame of the host says about an exchange.
+type Answered struct {
+	Status int
+	Body   string
+	Ended  bool
+	Err    string
+}
+
+// ReadAnswers reads a frame of the host, and adds what it says. Mistakes are the error of exchange 0.
+func ReadAnswers(r *bufio.Reader, answers map[uint64]Answered) (now time.Time, err error) {
+	now, messages, _, err := readFrame(r, nil)
+	for err == nil && len(messages) > 0 {
+		var kind byte
+		var id, status uint64
+		var text []byte
+		if kind, id, err = messages.kind(); err != nil {
+			return now, err
+		}
+		a := answers[id]
+		switch kind {
+		case answerBegins:
+			if status, err = messages.number(); err == nil {
+				_, err = messages.header()
+			}
+			a.Status = int(status)
+		case answerGoesOn:
+			text, err = messages.text()
+			a.Body += string(text)
+		case answerEnds, mistakeFound:
+			text, err = messages.text()
+			a.Ended, a.Err = true, string(text)
+		default:
+			err = errFrame
+		}
+		answers[id] = a
+	}
+	return now, err
 }

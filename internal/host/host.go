@@ -3,6 +3,8 @@ package host
 import (
 	"crypto/rand"
 	"fmt"
+	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -23,6 +25,8 @@ type Options struct {
 	// Other starts the host that behaves as another version of Kubernetes, if it does not run, and returns where it is: unix:SOCKET, or a URL
 	// and a token; nil: all clusters have the version of the process.
 	Other func(version string) (where []string, err error)
+	// Bubble calls a function in a new testing/synctest bubble, and returns when the bubble has ended; nil: clusters with virtual time are refused.
+	Bubble func(run func()) error
 	// Idle is how long the host waits for a client before Done is closed; 0: Done is only closed by an operation or by Close.
 	Idle time.Duration
 }
@@ -37,9 +41,11 @@ type Host struct {
 	mu       sync.Mutex
 	sessions map[string]*session
 	clusters map[string]*cluster
-	started  int         // clusters until now
-	requests int         // that are being served
-	idle     *time.Timer // runs while there are none; nil: the host does not end by itself
+	drivers  map[*driver]bool // of bubbles
+	stray    net.Listener     // the address of clusters in bubbles; nil: there were none
+	started  int              // clusters until now
+	requests int              // that are being served
+	idle     *time.Timer      // runs while there are none; nil: the host does not end by itself
 	closed   bool
 }
 
@@ -54,7 +60,7 @@ type session struct {
 
 // New makes a host without clusters. Close ends it.
 func New(o Options) *Host {
-	h := &Host{options: o, routes: http.NewServeMux(), done: make(chan struct{}), sessions: map[string]*session{}, clusters: map[string]*cluster{}}
+	h := &Host{options: o, routes: http.NewServeMux(), done: make(chan struct{}), sessions: map[string]*session{}, clusters: map[string]*cluster{}, drivers: map[*driver]bool{}}
 	h.finish = sync.OnceFunc(func() { close(h.done) })
 	for _, o := range operations() {
 		h.routes.HandleFunc(o.method+" "+o.path, func(w http.ResponseWriter, req *http.Request) { o.serve(h, w, req) })
@@ -80,8 +86,15 @@ func (h *Host) Close() error {
 		clusters = append(clusters, c)
 	}
 	clear(h.clusters)
+	drivers := slices.Collect(maps.Keys(h.drivers))
+	if h.stray != nil {
+		_ = h.stray.Close() // always nil
+	}
 	h.mu.Unlock()
 	h.finish()
+	for _, d := range drivers {
+		d.stop()
+	}
 	endAll(clusters)
 	return nil
 }
@@ -93,6 +106,11 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	h.begin()
 	defer h.end()
+	h.serveRoute(w, req)
+}
+
+// serveRoute serves a request to an operation.
+func (h *Host) serveRoute(w http.ResponseWriter, req *http.Request) {
 	if _, pattern := h.routes.Handler(req); pattern == "" {
 		writeError(w, h.unknownRoute(req))
 		return

@@ -40,7 +40,7 @@ type client struct {
 
 // newClient makes a host and a client with a session.
 func newClient(t testing.TB) *client {
-	h := host.New(host.Options{Version: "v1.2.3", Build: "b", PID: 42})
+	h := host.New(host.Options{Version: "v1.2.3", Build: "b", PID: 42, Bubble: bubbles(t)})
 	t.Cleanup(func() { _ = h.Close() })
 	return openSession(t, h)
 }
@@ -202,6 +202,7 @@ func TestOperations(t *testing.T) {
 	tryWaits(t, c, maps)
 	tryCopies(t, c, admin)
 	tryWorkloads(t, c)
+	tryBubble(t, c)
 
 	do[struct{}](c, "DELETE /v1/clusters/{cluster}/stats", "c1", "")
 	if got := do[host.Requests](c, "GET /v1/clusters/{cluster}/requests", "c1", "").Requests; len(got) != 0 {

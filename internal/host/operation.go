@@ -55,6 +55,10 @@ func on[Request, Answer any](name, method, path, doc string, do func(call, Reque
 				writeError(w, err)
 				return
 			}
+			if err := c.checkBubble(name); err != nil {
+				writeError(w, err)
+				return
+			}
 			if c.cluster.other != nil && !servedHere[name] {
 				c.cluster.other.forward(c.cluster.id, w, req)
 				return
@@ -74,6 +78,17 @@ func on[Request, Answer any](name, method, path, doc string, do func(call, Reque
 		write(w, answer)
 	}
 	return o
+}
+
+// checkBubble returns an error if the cluster of a call is in another bubble. A cluster outside can be forked in a bubble.
+func (c call) checkBubble(operation string) error {
+	switch here := driverOf(c); {
+	case c.cluster.driver == here, c.cluster.driver == nil && c.cluster.other == nil && operation == "forkCluster":
+		return nil
+	case c.cluster.driver != nil:
+		return errOtherBubble
+	}
+	return errOutsideBubble
 }
 
 // typeOf returns the type of a request or an answer, or nil if there is none.

@@ -177,11 +177,18 @@ func startCluster(c call, s Start) (Cluster, error) {
 	if err != nil {
 		return Cluster{}, wrong(err)
 	}
+	d := driverOf(c)
+	if d != nil {
+		if len(s.WebhookPaths) > 0 {
+			return Cluster{}, errWebhookInBubble
+		}
+		options = append(options, fakecluster.InProcess())
+	}
 	started, err := fakecluster.New(options...)
 	if err != nil {
 		return Cluster{}, wrong(err)
 	}
-	n := newCluster(started)
+	n := newCluster(started).inBubble(d)
 	if len(s.Workloads) > 0 {
 		if err := n.live(s.Workloads); err != nil {
 			n.end()

@@ -20,6 +20,7 @@ func operations() []operation {
 		on("getDocument", get, documentPath, "Returns the OpenAPI document of the control API.", getDocument),
 		on("endHost", post, "/v1/end", "Ends the host if no session is open.", endHost),
 		openSession(),
+		openBubble(),
 
 		on("startCluster", post, "/v1/clusters", "Starts a cluster.", startCluster),
 		on("listClusters", get, "/v1/clusters", "Lists the clusters.", listClusters),

@@ -22,6 +22,8 @@ import (
 type otherSession struct {
 	version string
 	client  *http.Client
+	network string // of the address
+	address string
 	base    string // of URLs
 	token   string
 	id      string
@@ -124,19 +126,19 @@ func (h *Host) openOther(version string) (*otherSession, error) {
 		return nil, err
 	}
 	there := &otherSession{version: version, base: "http://fakecluster"}
-	network, address := "unix", ""
+	there.network = "unix"
 	switch {
 	case len(where) == 1 && strings.HasPrefix(where[0], "unix:"):
-		address = strings.TrimPrefix(where[0], "unix:")
+		there.address = strings.TrimPrefix(where[0], "unix:")
 	case len(where) == 2:
-		network, there.base, there.token = "tcp", where[0], where[1]
-		address = strings.TrimPrefix(there.base, "http://")
+		there.network, there.base, there.token = "tcp", where[0], where[1]
+		there.address = strings.TrimPrefix(there.base, "http://")
 	default:
 		return nil, fmt.Errorf("%q is not an address of a host", where)
 	}
 	var d net.Dialer
 	there.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return d.DialContext(ctx, network, address)
+		return d.DialContext(ctx, there.network, there.address)
 	}}}
 	answer, err := there.send(context.Background(), http.MethodPost, "/v1/sessions", nil)
 	if err != nil {

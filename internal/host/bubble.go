@@ -1,0 +1,485 @@
+package host
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/fakecluster/fakecluster/internal/bubble"
+)
+
+// A cluster whose time is that of a client's testing/synctest bubble lives in a bubble of the host. The goroutine that reads the
+// client's frames is in that bubble, so that time stands still between two frames: a socket does not block durably. A frame says
+// which time it is for the client, and the goroutine sleeps until then, which lets everything happen that is due until then.
+
+// Bubble asks for virtual time.
+type Bubble struct {
+	Session           string `json:"session" doc:"the session in which the clusters live; POST /v1/sessions opens one"`
+	KubernetesVersion string `json:"kubernetesVersion,omitempty" doc:"the version of Kubernetes that the clusters behave as, such as 1.35; default: that of the host"`
+	Cluster           string `json:"cluster,omitempty" doc:"a cluster that will be forked in the bubble, and has real time"`
+}
+
+// OpenedBubble is the answer before the first frame.
+type OpenedBubble struct {
+	Session string `json:"session" doc:"the session for startCluster and forkCluster in the bubble"`
+	Cluster string `json:"cluster,omitempty" doc:"the name of the cluster to fork in the bubble"`
+}
+
+// openBubble opens a bubble for as long as the connection lasts.
+func openBubble() operation {
+	o := operation{
+		name: "openBubble", method: http.MethodPost, path: "/v1/bubbles", request: typeOf[Bubble](), answer: typeOf[OpenedBubble](),
+		doc: "Opens a bubble of virtual time. After the answer the connection carries frames, which module remote sends.",
+	}
+	o.serve = func(h *Host, w http.ResponseWriter, req *http.Request) {
+		if err := h.serveBubble(w, req, o); err != nil {
+			writeError(w, err)
+		}
+	}
+	return o
+}
+
+// serveBubble serves a bubble until its connection ends. An error is the answer.
+func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation) error {
+	var b Bubble
+	if err := read(req, &b, o); err != nil {
+		return err
+	}
+	if err := h.hasSession(b.Session); err != nil {
+		return err
+	}
+	answer := OpenedBubble{b.Session, b.Cluster}
+	other, err := isOther(b.KubernetesVersion)
+	if err != nil {
+		return err
+	}
+	var there *otherSession
+	if b.Cluster != "" {
+		c, err := h.cluster(b.Cluster)
+		switch {
+		case err != nil:
+			return err
+		case c.driver != nil:
+			return errOtherBubble
+		case c.other != nil:
+			if there, err = h.otherSession(b.Session, c.other.session.version); err != nil {
+				return err
+			}
+			b.Cluster = c.other.cluster.Cluster
+		}
+	} else if other {
+		if there, err = h.otherSession(b.Session, b.KubernetesVersion); err != nil {
+			return err
+		}
+	}
+	if there != nil {
+		return there.pipeBubble(w, Bubble{Session: there.id, Cluster: b.Cluster})
+	}
+	if h.options.Bubble == nil {
+		return refuse(http.StatusNotImplemented, "this host cannot make bubbles: use that of the program fakecluster")
+	}
+	address, err := h.strayAddress()
+	if err != nil {
+		return err
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if !answerRaw(conn, answer) {
+		return nil
+	}
+	d := &driver{host: h, conn: conn, reader: buffered.Reader, url: address, exchanges: map[uint64]*exchange{}, left: make(chan struct{})}
+	d.out = make([]byte, frameHead, 4<<10)
+	defer close(d.left)
+	if !h.addDriver(d) {
+		return nil
+	}
+	defer h.removeDriver(d)
+	if err := h.options.Bubble(d.run); err != nil {
+		log.Printf("fakecluster: a bubble: %v", err)
+	}
+	return nil
+}
+
+// answerRaw answers on a connection that has been taken from the server, and reports whether the client has got it.
+func answerRaw(conn net.Conn, answer any) bool {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		panic(err) // it has texts only
+	}
+	_, err = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+	return err == nil
+}
+
+// errOtherBubble is the error for a cluster of another bubble.
+var errOtherBubble = refuse(http.StatusConflict, "the cluster lives in a synctest bubble, and can be used there only: start one outside of the bubble, and fork it inside")
+
+// errOutsideBubble is the error for a request in a bubble about a cluster that is not in it.
+var errOutsideBubble = refuse(http.StatusConflict, "the cluster has real time: fork it in the bubble, and use the fork")
+
+// errWebhookInBubble is the error for a cluster that calls a webhook server.
+var errWebhookInBubble = refuse(http.StatusBadRequest, "webhookPaths: the webhook server of a test has a socket, which stops the time of a synctest bubble: use the cluster outside of bubbles")
+
+// addDriver adds the driver of a bubble, unless the host is closed.
+func (h *Host) addDriver(d *driver) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.drivers[d] = true
+	return true
+}
+
+func (h *Host) removeDriver(d *driver) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.drivers, d)
+}
+
+// driver lets the time of a bubble pass, as the frames of a client say.
+type driver struct {
+	host   *Host
+	conn   net.Conn
+	reader *bufio.Reader
+	url    string        // of the clusters
+	left   chan struct{} // of the process: closed when the bubble has ended
+
+	exchanges map[uint64]*exchange // of the goroutine that runs
+	running   sync.WaitGroup       // the goroutines of exchanges
+
+	mu       sync.Mutex
+	out      []byte // the next frame
+	clusters []*cluster
+}
+
+// driverKey is the key of a driver in the context of a request.
+type driverKey struct{}
+
+// driverOf returns the driver of the bubble in which a request is served, or nil.
+func driverOf(ctx context.Context) *driver {
+	d, _ := ctx.Value(driverKey{}).(*driver)
+	return d
+}
+
+// stop ends the bubble from outside, and waits for its end.
+func (d *driver) stop() {
+	_ = d.conn.Close() // always nil, or closed before
+	<-d.left
+}
+
+// run serves frames until the connection ends, in the bubble. Then it ends the clusters.
+func (d *driver) run() {
+	defer bubble.Drive()()
+	var buffer []byte
+	for {
+		now, messages, grown, err := readFrame(d.reader, buffer)
+		if err != nil {
+			break
+		}
+		buffer = grown
+		if ahead := time.Until(now); ahead > 0 {
+			time.Sleep(ahead)
+			if len(messages) > 0 {
+				synctest.Wait() // what was due comes before what the client asks for
+			}
+		}
+		if d.take(messages) != nil {
+			break
+		}
+		synctest.Wait()
+		if d.reply() != nil {
+			break
+		}
+	}
+	for _, x := range d.exchanges {
+		x.cancel()
+	}
+	d.running.Wait()
+	d.mu.Lock()
+	clusters := d.clusters
+	d.mu.Unlock()
+	for _, c := range clusters {
+		d.host.remove(c)
+		c.end()
+	}
+}
+
+// take takes the actions of a frame.
+func (d *driver) take(messages reader) error {
+	for len(messages) > 0 {
+		kind, id, err := messages.kind()
+		if err != nil {
+			return err
+		}
+		switch kind {
+		case cancelExchange:
+			if x := d.exchanges[id]; x != nil {
+				x.cancel()
+			}
+			continue
+		case beginExchange:
+		default:
+			return errFrame
+		}
+		x := &exchange{driver: d, id: id}
+		if err := x.read(&messages); err != nil {
+			return err
+		}
+		d.exchanges[id] = x
+		d.running.Go(x.serve)
+	}
+	return nil
+}
+
+// reply writes the next frame, with what has happened.
+func (d *driver) reply() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	sealFrame(d.out, time.Now())
+	_, err := d.conn.Write(d.out)
+	if cap(d.out) > 1<<20 {
+		d.out = make([]byte, 0, 4<<10)
+	}
+	d.out = d.out[:frameHead]
+	for id, x := range d.exchanges {
+		if x.ended {
+			delete(d.exchanges, id)
+		}
+	}
+	return err
+}
+
+// forget removes a cluster that ends before the bubble does.
+func (d *driver) forget(c *cluster) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.clusters = slices.DeleteFunc(d.clusters, func(other *cluster) bool { return other == c })
+}
+
+// mistake tells the client what is wrong.
+func (d *driver) mistake(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.out = appendText(appendKind(d.out, mistakeFound, 0), text)
+}
+
+// exchange is a request of a frame, to a cluster or to the control API.
+type exchange struct {
+	driver  *driver
+	id      uint64
+	cluster string // empty: the control API
+	request *http.Request
+	cancel  context.CancelFunc
+	ended   bool // the client has everything, or will have it with the next frame; guarded by the lock of the driver
+}
+
+// read reads the request.
+func (x *exchange) read(messages *reader) error {
+	var fields [4][]byte
+	for i := range fields {
+		var err error
+		if fields[i], err = messages.text(); err != nil {
+			return err
+		}
+	}
+	header, err := messages.header()
+	if err != nil {
+		return err
+	}
+	body, err := messages.text()
+	if err != nil {
+		return err
+	}
+	x.cluster = string(fields[0])
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), driverKey{}, x.driver))
+	x.cancel = cancel
+	x.request, err = http.NewRequestWithContext(ctx, string(fields[1]), "http://"+string(fields[3])+string(fields[2]), bytes.NewReader(bytes.Clone(body)))
+	if err != nil {
+		return err
+	}
+	x.request.Header = header
+	return nil
+}
+
+// put adds messages to the next frame.
+func (x *exchange) put(add func(out []byte) []byte) {
+	x.driver.mu.Lock()
+	defer x.driver.mu.Unlock()
+	x.driver.out = add(x.driver.out)
+}
+
+func (x *exchange) putData(p []byte) {
+	x.put(func(out []byte) []byte { return appendText(appendKind(out, answerGoesOn, x.id), p) })
+}
+
+func (x *exchange) putHead(status int, header http.Header) {
+	x.put(func(out []byte) []byte {
+		return appendHeader(binary.AppendUvarint(appendKind(out, answerBegins, x.id), uint64(status)), header)
+	})
+}
+
+func (x *exchange) putEnd(text string) {
+	x.put(func(out []byte) []byte { x.ended = true; return appendText(appendKind(out, answerEnds, x.id), text) })
+}
+
+// serve serves the request.
+func (x *exchange) serve() {
+	defer x.cancel()
+	if x.cluster == "" {
+		answer := recorder{header: http.Header{}, code: http.StatusOK}
+		x.driver.host.serveRoute(&answer, x.request)
+		x.putHead(answer.code, answer.header)
+		x.putData(answer.body.Bytes())
+		x.putEnd("")
+		return
+	}
+	if err := x.forward(); err != nil {
+		x.putEnd(err.Error())
+		return
+	}
+	x.putEnd("")
+}
+
+// forward sends the request to its cluster.
+func (x *exchange) forward() error {
+	c, err := x.driver.host.cluster(x.cluster)
+	if err != nil {
+		return err
+	}
+	if c.driver != x.driver {
+		return errOtherBubble
+	}
+	answer, err := c.transport.RoundTrip(x.request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	x.putHead(answer.StatusCode, answer.Header)
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	for {
+		n, err := answer.Body.Read(*buffer)
+		if n > 0 {
+			x.putData((*buffer)[:n])
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
+
+// recorder keeps the answer of the control API.
+type recorder struct {
+	header http.Header
+	code   int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) WriteHeader(code int)        { r.code = code }
+func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
+
+// pipeBubble opens the bubble in the host of another version, and copies frames between it and the client.
+func (o *otherSession) pipeBubble(w http.ResponseWriter, b Bubble) error {
+	text, err := json.Marshal(b)
+	if err != nil {
+		return err
+	}
+	there, err := net.Dial(o.network, o.address)
+	if err != nil {
+		return err
+	}
+	defer there.Close()
+	req, err := http.NewRequest(http.MethodPost, o.base+"/v1/bubbles", bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	if o.token != "" {
+		req.Header.Set("Authorization", "Bearer "+o.token)
+	}
+	if err := req.Write(there); err != nil {
+		return err
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		_, _ = io.Copy(there, buffered) // ends with one of the connections
+		_ = there.Close()
+	}()
+	_, _ = io.Copy(conn, there)
+	_ = conn.Close()
+	<-copied
+	return nil
+}
+
+// strayAddress returns the address that clusters in bubbles have. A client that connects to it has a transport of its own, and gets an
+// answer that says what to write.
+func (h *Host) strayAddress() (string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stray != nil {
+		return "http://" + h.stray.Addr().String(), nil
+	}
+	if h.closed {
+		return "", errors.New("the host has ended")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	h.stray = l
+	go func() {
+		_ = (&http.Server{Handler: http.HandlerFunc(h.serveStray), ReadHeaderTimeout: 10 * time.Second}).Serve(l) // until it is closed
+	}()
+	return "http://" + l.Addr().String(), nil
+}
+
+// strayText says what to write in place of a transport of the client's own.
+const strayText = "the cluster lives in a synctest bubble, where a client with a socket stops the time: give the client the transport of the cluster, " +
+	"as in &rest.Config{Host: c.URL(), BearerToken: c.Token(), Transport: c.Transport(), QPS: -1} or &http.Client{Transport: c.Transport()}"
+
+// serveStray answers a request of a client with a transport of its own, and tells the bubble of the cluster whose token it has.
+func (h *Host) serveStray(w http.ResponseWriter, req *http.Request) {
+	token := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
+	h.mu.Lock()
+	told := map[*driver]bool{}
+	for _, c := range h.clusters {
+		if c.driver != nil && token != "" && c.token == token {
+			told[c.driver] = true
+		}
+	}
+	h.mu.Unlock()
+	for d := range told {
+		d.mistake(strayText)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Connection", "close") // which leaves no goroutine in the client's bubble
+	w.WriteHeader(http.StatusBadRequest)
+	_ = encode(w, map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": struct{}{}, "status": "Failure", "reason": "BadRequest", "code": http.StatusBadRequest, "message": strayText}) // the client may have gone
+}

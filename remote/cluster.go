@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,12 +16,16 @@ import (
 
 // Cluster is a running cluster. Its methods are safe for concurrent use.
 type Cluster struct {
-	host *connection
-	is   described
-	test testing.TB // nil: it is of New or NewFork
+	host    *connection
+	bubble  *bubble // nil: the cluster is outside of bubbles
+	version string  // of KubernetesVersion
+	is      described
+	test    testing.TB // nil: it is of New or NewFork
+	misused sync.Once
 
 	mu     sync.Mutex
-	wrong  []error // misuse, for Close, if there is no test
+	wrong  []error         // misuse, for Close, if there is no test
+	outer  *http.Transport // outside of bubbles; nil: nobody has used it
 	closed bool
 }
 
@@ -42,8 +47,13 @@ type WebhookServer struct {
 // Start runs a cluster until the test and its subtests are complete. If the test fails, its log shows what has happened in the
 // cluster, and with the environment variable FAKECLUSTER_REPORT=DIR a page for a browser is written. Start fails the test with t.Fatal
 // if the cluster cannot start.
+//
+// In a testing/synctest bubble, the clock of the cluster is that of the bubble: leases, deletions, tokens, timeouts and workloads follow
+// it. That needs Go 1.25. Clients need [Cluster.Transport]. What the cluster does by itself reaches the test with the answer to its next
+// request, or a moment later: at most the time since anything has happened, and at most a second, or a thousandth of that time.
 func Start(t testing.TB, opts ...Option) *Cluster {
 	t.Helper()
+	checkTest(t)
 	h, isNew, err := connect()
 	if err != nil {
 		t.Fatalf("fakecluster: %v", err)
@@ -76,16 +86,36 @@ func start(h *connection, opts []Option) (*Cluster, error) {
 		}
 	}
 	c := &Cluster{host: h}
-	if err := h.do(context.Background(), "POST", "/v1/clusters", s, &c.is); err != nil {
+	c.version, _ = s["kubernetesVersion"].(string)
+	if !insideBubble() {
+		if err := h.do(context.Background(), "POST", "/v1/clusters", s, &c.is); err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
+	b, err := openBubble(h, c.version, "")
+	if err != nil {
+		return nil, err
+	}
+	b.add(c)
+	delete(s, "kubernetesVersion") // the bubble has it
+	s["session"] = b.session
+	if _, lives := s["workloads"]; lives {
+		b.watched.living.Store(true)
+	}
+	if err := b.do(context.Background(), "POST", "/v1/clusters", s, &c.is); err != nil {
+		b.remove(c)
 		return nil, err
 	}
 	return c, nil
 }
 
 // Fork runs an independent copy of the cluster as it is now, until the test and its subtests are complete. An error fails the test with
-// t.Fatal. Workloads do not run in the copy.
+// t.Fatal. Workloads do not run in the copy. In a testing/synctest bubble, the cluster may be one that was started outside: the copy has the
+// time of the bubble.
 func (c *Cluster) Fork(t testing.TB) *Cluster {
 	t.Helper()
+	checkTest(t)
 	f, err := c.NewFork()
 	if err != nil {
 		t.Fatalf("fakecluster: %v", err)
@@ -96,11 +126,35 @@ func (c *Cluster) Fork(t testing.TB) *Cluster {
 
 // NewFork is Fork for programs and TestMain: the copy runs until its Close, or until the process ends.
 func (c *Cluster) NewFork() (*Cluster, error) {
-	f := &Cluster{host: c.host}
-	if err := c.do("POST", "/fork", map[string]string{"session": c.host.session}, &f.is); err != nil {
+	f := &Cluster{host: c.host, version: c.version}
+	if err := c.fork(f); err != nil {
 		return nil, fmt.Errorf("forking: %w", err)
 	}
 	return f, nil
+}
+
+func (c *Cluster) fork(f *Cluster) error {
+	inside := insideBubble()
+	switch {
+	case !inside && c.bubble == nil:
+		return c.do("POST", "/fork", map[string]string{"session": c.host.session}, &f.is)
+	case !inside:
+		return errUsedOutside
+	}
+	b, name := c.bubble, c.is.Cluster
+	if b == nil {
+		var err error
+		if b, err = openBubble(c.host, "", c.is.Cluster); err != nil {
+			return err
+		}
+		name = b.cluster
+	}
+	b.add(f)
+	err := b.do(context.Background(), "POST", "/v1/clusters/"+name+"/fork", map[string]string{"session": b.session}, &f.is)
+	if err != nil {
+		b.remove(f)
+	}
+	return err
 }
 
 // Close ends the cluster. Further calls do nothing and return nil. For a cluster without a test, the error also names faults
@@ -122,6 +176,14 @@ func (c *Cluster) Close() error {
 // end ends the cluster, and returns what has gone wrong in it.
 func (c *Cluster) end() []string {
 	var ended struct{ Errors []string }
+	if c.bubble != nil {
+		if err := c.checkPlace(); err != nil {
+			return []string{"closing: " + err.Error()}
+		}
+		defer c.bubble.remove(c)
+	} else {
+		defer c.closeIdle()
+	}
 	if err := c.do("DELETE", "", nil, &ended); err != nil {
 		return []string{"closing: " + err.Error()}
 	}
@@ -172,7 +234,19 @@ const reportFolder = "FAKECLUSTER_REPORT"
 
 // do sends a request about the cluster.
 func (c *Cluster) do(method, path string, body, into any) error {
-	return c.host.do(context.Background(), method, "/v1/clusters/"+c.is.Cluster+path, body, into)
+	return c.doWith(context.Background(), method, path, body, into)
+}
+
+// doWith sends a request about the cluster that ends with a context.
+func (c *Cluster) doWith(ctx context.Context, method, path string, body, into any) error {
+	if err := c.checkPlace(); err != nil {
+		return err
+	}
+	path = "/v1/clusters/" + c.is.Cluster + path
+	if c.bubble != nil {
+		return c.bubble.do(ctx, method, path, body, into)
+	}
+	return c.host.do(ctx, method, path, body, into)
 }
 
 // get returns the answer to a GET about the cluster, and an error as misuse.
@@ -196,14 +270,20 @@ func (c *Cluster) blame(err error) {
 	c.wrong = append(c.wrong, err)
 }
 
-// URL returns the address of the cluster, such as http://127.0.0.1:34567. A request without credentials is answered with 401.
+// URL returns the address of the cluster, such as http://127.0.0.1:34567. A request without credentials is answered with 401. In a bubble it works
+// with [Cluster.Transport] only.
 func (c *Cluster) URL() string { return c.is.URL }
 
 // Token returns the bearer token of the administrator, who may do everything.
 func (c *Cluster) Token() string { return c.is.Token }
 
-// Kubeconfig returns a kubeconfig file of the administrator, over HTTPS.
-func (c *Cluster) Kubeconfig() ([]byte, error) { return []byte(c.is.Kubeconfig), nil }
+// Kubeconfig returns a kubeconfig file of the administrator, over HTTPS. A cluster in a bubble has none.
+func (c *Cluster) Kubeconfig() ([]byte, error) {
+	if c.bubble != nil {
+		return nil, errors.New("kubeconfig: a cluster in a synctest bubble has no socket for other processes: call Kubeconfig for a cluster that was started outside of bubbles")
+	}
+	return []byte(c.is.Kubeconfig), nil
+}
 
 // CABundle returns the PEM of the authority that signed the certificate of WebhookServer. It is what the caBundle of a webhook
 // configuration has to be. It is nil without [WebhookPaths].

@@ -12,8 +12,24 @@
 // variable FAKECLUSTER, then on the PATH, and otherwise builds it once in your cache folder, which takes a few minutes. It starts the
 // host if none runs. Clusters end with their test, and also if the process of the test is killed.
 //
+// # Virtual time
+//
+// In a testing/synctest bubble, the clock of a cluster is that of the bubble, so that an hour takes no time. It needs Go 1.25, and clients with the
+// transport of the cluster:
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		c := remote.Start(t)
+//		cfg := &rest.Config{Host: c.URL(), BearerToken: c.Token(), Transport: c.Transport(), QPS: -1}
+//		...
+//		time.Sleep(8 * time.Hour)
+//	})
+//
+// A cluster that was started outside of the bubble is forked inside. docs/remote.md says when the test sees what the cluster does by itself.
+//
+// # What is missing
+//
 // What needs a Go function in the process of the API server is missing: the options WithAdmission, WithAuthenticator, WithAuthorizer,
-// WithClock, WithConversion, WithMiddleware, WithService, and InProcess, with which virtual time is possible. Webhooks work as with envtest: the
+// WithClock, WithConversion, WithMiddleware and WithService. Webhooks work as with envtest, outside of bubbles: the
 // webhook server listens where Cluster.WebhookServer says.
 //
 // All methods of a Cluster are safe for concurrent use.

@@ -19,7 +19,6 @@ import (
 
 // connection is a session of a host. Its clusters end with it.
 type connection struct {
-	client  *http.Client
 	network string // of the address
 	address string
 	token   string
@@ -110,11 +109,6 @@ func newConnection(p program, where ...string) (*connection, error) {
 	default:
 		return nil, fmt.Errorf("%q is not an address of a host", where)
 	}
-	var d net.Dialer
-	// Without connections that stay open, no goroutine is left behind by a test.
-	c.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return d.DialContext(ctx, c.network, c.address)
-	}}}
 	return c, nil
 }
 
@@ -184,18 +178,69 @@ func (c *connection) do(ctx context.Context, method, path string, body, into any
 	if err != nil {
 		return err
 	}
-	answer, err := c.client.Do(req)
+	status, text, err := c.send(req)
 	if err != nil {
 		return fmt.Errorf("the host does not answer: %w", err)
 	}
+	return readAnswer(status, text, into)
+}
+
+// do sends a request to the control API in the bubble.
+func (b *bubble) do(ctx context.Context, method, path string, body, into any) error {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://fakecluster"+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	answer, err := b.roundTrip("", req)
+	if err != nil {
+		return err
+	}
 	defer answer.Body.Close()
 	if text, err = io.ReadAll(answer.Body); err != nil {
-		return fmt.Errorf("the host does not answer: %w", err)
+		return err
 	}
-	if answer.StatusCode >= 300 {
+	return readAnswer(answer.StatusCode, text, into)
+}
+
+// send sends a request over a connection of its own, on the goroutine of the caller, so that nothing is left behind in a bubble.
+func (c *connection) send(req *http.Request) (status int, text []byte, err error) {
+	ctx := req.Context()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, c.network, c.address)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer conn.Close()
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, func() { conn.Close() })()
+	}
+	req.Close = true
+	if err = req.Write(conn); err == nil {
+		var answer *http.Response
+		if answer, err = http.ReadResponse(bufio.NewReader(conn), req); err == nil {
+			status = answer.StatusCode
+			text, err = io.ReadAll(answer.Body)
+		}
+	}
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return status, text, err
+}
+
+// readAnswer reads an answer into a value. One that is an error becomes one.
+func readAnswer(status int, text []byte, into any) error {
+	if status >= 300 {
 		var failure struct{ Error string }
 		if json.Unmarshal(text, &failure) != nil || failure.Error == "" {
-			failure.Error = answer.Status + ": " + string(text)
+			failure.Error = fmt.Sprintf("%d %s: %s", status, http.StatusText(status), text)
 		}
 		return errors.New(failure.Error)
 	}

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // startChild runs this test binary as a program that starts a cluster, and returns the words of its line: the process of its host, and
@@ -72,7 +73,10 @@ func TestClustersHaveTheVersionOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// A test has clusters of several versions, and a fork has the version of its origin.
+// synctestTest is synctest.Test; nil: this Go has no bubbles.
+var synctestTest func(t *testing.T, run func(t *testing.T))
+
+// A test has clusters of several versions, also in a bubble, and a fork has the version of its origin.
 func TestClustersOfSeveralVersions(t *testing.T) {
 	var process *os.Process // the host of the older version, which would end by itself after a minute
 	t.Cleanup(func() {
@@ -100,6 +104,22 @@ func TestClustersOfSeveralVersions(t *testing.T) {
 	versionIs(t, older.URL(), older.Token(), "36 35")
 	fork := older.Fork(t)
 	versionIs(t, fork.URL(), fork.Token(), "36 35")
+	if synctestTest != nil {
+		synctestTest(t, func(t *testing.T) {
+			fork, older, newest := older.Fork(t), Start(t, KubernetesVersion("1.36")), Start(t)
+			time.Sleep(time.Hour)
+			for c, want := range map[*Cluster]any{fork: "36", older: "36", newest: "37"} {
+				u := admin(t, c)
+				if got := u.must("GET", "/version", "")["minor"]; got != want {
+					t.Errorf("a cluster in a bubble has the minor version %v, want %v", got, want)
+				}
+				created := u.must("POST", maps, configMap("a"))["metadata"].(map[string]any)["creationTimestamp"]
+				if want := time.Now().UTC().Format(time.RFC3339); created != want {
+					t.Errorf("created at %v, want %v", created, want)
+				}
+			}
+		})
+	}
 	if _, err := New(KubernetesVersion("1.30")); err == nil || err.Error() != `kubernetesVersion: fakecluster does not have Kubernetes "1.30": write 1.34, 1.35, 1.36 or 1.37` {
 		t.Errorf("a version that does not exist: %v", err)
 	}

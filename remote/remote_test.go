@@ -24,12 +24,21 @@ type user struct {
 	t     testing.TB
 	url   string
 	token string
+	// transport sends its requests; nil: one without connections that stay open.
+	transport http.RoundTripper
 }
 
-func admin(t testing.TB, c *Cluster) user { return user{t, c.URL(), c.Token()} }
+// admin returns the administrator of a cluster, who uses its transport in a bubble.
+func admin(t testing.TB, c *Cluster) user {
+	u := user{t: t, url: c.URL(), token: c.Token()}
+	if c.bubble != nil {
+		u.transport = c.Transport()
+	}
+	return u
+}
 
-// send sends a request, and returns the code of the answer and its content. A request of which the connection breaks has the code 0.
-func (u user) send(method, path, body string) (int, map[string]any) {
+// open sends a request, and returns its answer, whose body goes on.
+func (u user) open(method, path, body string) (*http.Response, error) {
 	u.t.Helper()
 	req, err := http.NewRequest(method, u.url+path, strings.NewReader(body))
 	if err != nil {
@@ -40,8 +49,17 @@ func (u user) send(method, path, body string) (int, map[string]any) {
 	if u.token != "" {
 		req.Header.Set("Authorization", "Bearer "+u.token)
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Do(req)
+	client := http.Client{Transport: u.transport}
+	if u.transport == nil {
+		client.Transport = &http.Transport{DisableKeepAlives: true}
+	}
+	return client.Do(req)
+}
+
+// send sends a request, and returns the code of the answer and its content. A request of which the connection breaks has the code 0.
+func (u user) send(method, path, body string) (int, map[string]any) {
+	u.t.Helper()
+	answer, err := u.open(method, path, body)
 	if err != nil {
 		return 0, nil
 	}
@@ -92,7 +110,7 @@ func TestACluster(t *testing.T) {
 	u := admin(t, c)
 	u.must("GET", maps+"/first", "")
 	u.must("POST", cronTabs, `{"apiVersion": "stable.example.com/v1", "kind": "CronTab", "metadata": {"name": "a"}, "spec": {"cronSpec": "* * * * */5", "image": "a"}}`)
-	if code, _ := (user{t, c.URL(), ""}).send("GET", maps, ""); code != 401 {
+	if code, _ := (user{t: t, url: c.URL(), token: ""}).send("GET", maps, ""); code != 401 {
 		t.Errorf("without the token: %d", code)
 	}
 	if kubeconfig, err := c.Kubeconfig(); err != nil || !bytes.Contains(kubeconfig, []byte("server: https://127.0.0.1:")) {
@@ -120,11 +138,11 @@ func TestACluster(t *testing.T) {
 func TestUsers(t *testing.T) {
 	c := Start(t, Seed(1), Audit("Metadata"))
 	jane := c.ConfigFor("jane", "team")
-	if code, content := (user{t, jane.Host, jane.BearerToken}).send("GET", maps, ""); code != 403 || !strings.Contains(fmt.Sprint(content["message"]), `User "jane" cannot list resource "configmaps"`) {
+	if code, content := (user{t: t, url: jane.Host, token: jane.BearerToken}).send("GET", maps, ""); code != 403 || !strings.Contains(fmt.Sprint(content["message"]), `User "jane" cannot list resource "configmaps"`) {
 		t.Errorf("jane lists: %d %v", code, content)
 	}
 	account := c.ServiceAccountConfig("default", "operator")
-	if code, _ := (user{t, account.Host, account.BearerToken}).send("GET", maps, ""); code != 401 {
+	if code, _ := (user{t: t, url: account.Host, token: account.BearerToken}).send("GET", maps, ""); code != 401 {
 		t.Errorf("an account that does not exist: %d", code)
 	}
 	access := c.Access("jane")
@@ -216,7 +234,7 @@ func TestTheLogOfAFailedTest(t *testing.T) {
 	r := &recorder{TB: t, failed: true}
 	r.run(func(t testing.TB) {
 		c := Start(t)
-		(user{t, c.URL(), ""}).send("GET", maps, "")
+		(user{t: t, url: c.URL(), token: ""}).send("GET", maps, "")
 		c.ReportFailure("it is wrong")
 	})
 	log := strings.Join(r.log, "\n")
@@ -228,7 +246,7 @@ func TestTheLogOfAFailedTest(t *testing.T) {
 		t.Errorf("the page: %v", err)
 	}
 	passed := &recorder{TB: t}
-	passed.run(func(t testing.TB) { (user{t, Start(t).URL(), ""}).send("GET", maps, "") })
+	passed.run(func(t testing.TB) { (user{t: t, url: Start(t).URL(), token: ""}).send("GET", maps, "") })
 	if len(passed.log) > 0 {
 		t.Errorf("a test that passes logs %q", passed.log)
 	}

@@ -12,7 +12,7 @@ import (
 // Settle returns when the cluster is quiet: no request is in flight, every watch has delivered all its events, and no request has come
 // for 100 ms, or for two seconds if workloads run. It fails if an object is written without end, if ctx ends, or after ten minutes.
 func (c *Cluster) Settle(ctx context.Context) error {
-	err := c.host.do(ctx, "POST", "/v1/clusters/"+c.is.Cluster+"/settle", struct{}{}, nil)
+	err := c.doWith(ctx, "POST", "/settle", struct{}{}, nil)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("the cluster is not quiet: %w", ctx.Err())
 	}

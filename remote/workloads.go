@@ -41,6 +41,9 @@ func (c *Cluster) RunWorkloads(config string) error {
 	if err != nil {
 		return err
 	}
+	if c.bubble != nil {
+		c.bubble.watched.living.Store(true)
+	}
 	return c.do("POST", "/workloads", map[string]any{"workloads": described}, nil)
 }
 

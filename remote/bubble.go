@@ -1,0 +1,411 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// bubble is the part of the host's process whose time is that of a testing/synctest bubble of this one. Its methods are called in
+// the bubble.
+//
+// A goroutine that waits for a socket stops the time of the bubble. So a request is written and read by the goroutine that makes it, and
+// nothing reads the connection between two requests. What happens in the cluster meanwhile comes with the answer to the next
+// frame: that of a request, or of the pump, which sends one whenever some time has passed.
+type bubble struct {
+	session string // for the clusters
+	cluster string // the name of the outer cluster that is forked, for the host of its version
+	watched *watchedBubble
+
+	mu        sync.Mutex // not held while anything waits for time to pass
+	conn      net.Conn
+	reader    *bufio.Reader
+	frame     []byte
+	exchanges map[uint64]*exchange
+	begun     uint64 // exchanges until now
+	err       error  // why the host does not answer any more
+	clusters  []*Cluster
+	closed    bool   // the last cluster has ended
+	mistaken  string // a mistake that the host has found, until the pump reports it
+
+	busy chan struct{} // has a value when something has happened that the pump should look after
+	stop chan struct{} // closed at the end
+	gone chan struct{} // closed when the pump has ended
+}
+
+// hostPatience is how long the host may take for a frame, in real time: the deadline of a socket is not virtual.
+const hostPatience = 2 * time.Minute
+
+// insideBubble reports whether the caller runs in a testing/synctest bubble. Only there the time has no monotonic reading. Round(0) removes
+// that reading, so it changes the time only outside.
+func insideBubble() bool {
+	now := time.Now()
+	return now == now.Round(0)
+}
+
+// isOuter reports whether a test, which code in a bubble uses, is one outside of the bubble. Package testing refuses the Deadline of the
+// test of a bubble, and of no other.
+func isOuter(t testing.TB) (outer bool) {
+	with, ok := t.(interface{ Deadline() (time.Time, bool) })
+	if !ok || !insideBubble() {
+		return false
+	}
+	defer func() {
+		if recover() != nil {
+			outer = false
+		}
+	}()
+	with.Deadline()
+	return true
+}
+
+// The mistakes of a test in a bubble, each with what to write instead.
+var (
+	errOldGo        = fmt.Errorf("a cluster in a synctest bubble needs Go 1.25 or newer, and this is %s: write go 1.25 into go.mod, or run GOTOOLCHAIN=go1.25.0 go test", runtime.Version())
+	errUsedInBubble = errors.New("the cluster was started outside of the synctest bubble that uses it: write c := base.Fork(t) in the bubble, where base is the cluster, and use the transport of c")
+	errUsedOutside  = errors.New("the cluster was started in a synctest bubble and is used outside of it: use the cluster in the function of synctest.Test, or start it outside and write c := base.Fork(t) in the bubble")
+	errOuterTest    = errors.New("t is the test outside of the synctest bubble: write synctest.Test(t, func(t *testing.T) { … }), and use the t of that function")
+	errEnded        = errors.New("the cluster has ended")
+)
+
+// checkTest ends a test that code in a bubble uses although it is one outside.
+func checkTest(t testing.TB) {
+	t.Helper()
+	if isOuter(t) {
+		t.Fatalf("fakecluster: %v", errOuterTest)
+	}
+}
+
+// checkPlace returns an error for a caller that is not where the cluster is: in its bubble, or outside of bubbles.
+func (c *Cluster) checkPlace() error {
+	switch inside := insideBubble(); {
+	case inside == (c.bubble != nil):
+		return nil
+	case inside:
+		return errUsedInBubble
+	}
+	return errUsedOutside
+}
+
+// openBubble opens a bubble of the host, for a cluster of a version, or for a fork of a cluster outside.
+func openBubble(h *connection, version, cluster string) (*bubble, error) {
+	if !hasBubbles {
+		return nil, errOldGo
+	}
+	conn, err := net.Dial(h.network, h.address)
+	if err != nil {
+		return nil, fmt.Errorf("the host does not answer: %w", err)
+	}
+	b := &bubble{conn: conn, reader: bufio.NewReader(conn), frame: make([]byte, frameHead, 4<<10), exchanges: map[uint64]*exchange{},
+		busy: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{})}
+	text, err := json.Marshal(map[string]string{"session": h.session, "kubernetesVersion": version, "cluster": cluster})
+	if err != nil {
+		return nil, err
+	}
+	req, err := h.request(context.Background(), "POST", "/v1/bubbles", text)
+	if err == nil {
+		err = req.Write(conn)
+	}
+	var answer *http.Response
+	if err == nil {
+		answer, err = http.ReadResponse(b.reader, req)
+	}
+	var opened struct{ Session, Cluster, Error string }
+	if err == nil {
+		err = json.NewDecoder(answer.Body).Decode(&opened)
+	}
+	if err == nil && opened.Session == "" {
+		err = errors.New(opened.Error)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	answer.Body.Close()
+	b.session, b.cluster = opened.Session, opened.Cluster
+	b.watched = watchBubble(b)
+	go b.pump()
+	return b, nil
+}
+
+// add adds a cluster, which ends with the bubble.
+func (b *bubble) add(c *Cluster) {
+	c.bubble = b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.clusters = append(b.clusters, c)
+}
+
+// remove removes a cluster that has ended, and ends the bubble of the last one.
+func (b *bubble) remove(c *Cluster) {
+	b.mu.Lock()
+	for i, other := range b.clusters {
+		if other == c {
+			b.clusters = append(b.clusters[:i:i], b.clusters[i+1:]...)
+			break
+		}
+	}
+	last := len(b.clusters) == 0 && !b.closed
+	b.closed = b.closed || last
+	b.mu.Unlock()
+	if last {
+		b.close()
+	}
+}
+
+// close ends the bubble of the host.
+func (b *bubble) close() {
+	close(b.stop)
+	<-b.gone
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.err = errEnded
+	}
+	b.fail()
+	b.conn.Close()
+	b.watched.stop()
+}
+
+// fail ends all exchanges with the error of the bubble. The caller has its lock.
+func (b *bubble) fail() {
+	for id, x := range b.exchanges {
+		x.end(b.err)
+		delete(b.exchanges, id)
+	}
+}
+
+// begin sends a request, and returns its exchange. What has happened until then is with their readers when it returns.
+func (b *bubble) begin(cluster, method, uri, host string, header http.Header, body []byte) (*exchange, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.begun++
+	x := &exchange{bubble: b, id: b.begun, changed: make(chan struct{}, 1)}
+	b.exchanges[x.id] = x
+	f := appendKind(b.frame, beginExchange, x.id)
+	f = appendText(appendText(appendText(appendText(f, cluster), method), uri), host)
+	if err := b.exchange(appendText(appendHeader(f, header), body), x); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// cancel ends an exchange whose answer nobody wants any more.
+func (b *bubble) cancel(x *exchange) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.exchanges[x.id] == nil || b.err != nil {
+		return
+	}
+	_ = b.exchange(appendKind(b.frame, cancelExchange, x.id), x) // the bubble has the error
+	delete(b.exchanges, x.id)
+}
+
+// exchange sends a frame, and gives what has happened to its readers. own is the exchange of the caller, if there is one. The
+// caller has the lock.
+func (b *bubble) exchange(frame []byte, own *exchange) error {
+	if b.err != nil {
+		return b.err
+	}
+	b.watched.frames.Add(1)
+	sealFrame(frame, time.Now())
+	_ = b.conn.SetDeadline(time.Now().Add(hostPatience)) // without it the read waits longer
+	_, err := b.conn.Write(frame)
+	var messages reader
+	if err == nil {
+		messages, err = readFrame(b.reader)
+	}
+	if cap(frame) <= 1<<20 {
+		b.frame = frame[:frameHead]
+	}
+	for err == nil && len(messages) > 0 {
+		err = b.take(&messages, own)
+	}
+	if err != nil {
+		b.err = fmt.Errorf("the host of the cluster has ended, or does not answer: start the test again, and look at the log of the host if that happens again: %w", err)
+		b.fail()
+		return b.err
+	}
+	return nil
+}
+
+// take takes a message of the host. The caller has the lock.
+func (b *bubble) take(messages *reader, own *exchange) error {
+	kind, id, err := messages.kind()
+	if err != nil {
+		return err
+	}
+	x := b.exchanges[id]
+	if x == nil {
+		x = &exchange{} // it was canceled
+	}
+	if x != own {
+		b.wake()
+	}
+	switch kind {
+	case answerBegins:
+		status, err := messages.number()
+		if err != nil {
+			return err
+		}
+		header, err := messages.header()
+		if err != nil {
+			return err
+		}
+		x.begins(int(status), header)
+	case answerGoesOn:
+		data, err := messages.text()
+		if err != nil {
+			return err
+		}
+		x.goesOn(data)
+	case answerEnds:
+		text, err := messages.text()
+		if err != nil {
+			return err
+		}
+		delete(b.exchanges, id)
+		if len(text) > 0 {
+			x.end(errors.New(string(text)))
+		} else {
+			x.end(nil)
+		}
+	case mistakeFound:
+		text, err := messages.text()
+		if err != nil {
+			return err
+		}
+		b.mistaken = string(text)
+	default:
+		return errFrame
+	}
+	return nil
+}
+
+// wake makes the pump begin with small steps again.
+func (b *bubble) wake() {
+	select {
+	case b.busy <- struct{}{}:
+	default:
+	}
+}
+
+// The steps of the pump. It begins with the first one, and each is as long as the time since anything has happened, but at most
+// longestStep, or a thousandth of that time. While a call waits for its answer, a step is at most a twentieth of that time.
+const (
+	firstStep   = time.Millisecond
+	longestStep = time.Second
+)
+
+func (b *bubble) step(idle time.Duration) time.Duration {
+	b.mu.Lock()
+	waits := false
+	for _, x := range b.exchanges {
+		waits = waits || !x.answered.Load()
+	}
+	b.mu.Unlock()
+	step := idle
+	if waits {
+		step = idle / 20
+	}
+	return max(firstStep, min(step, max(longestStep, idle/1000)))
+}
+
+// pump lets the time of the host pass when that of this bubble does, and collects what has happened there.
+func (b *bubble) pump() {
+	defer close(b.gone)
+	last := time.Now()
+	for {
+		timer := time.NewTimer(b.step(time.Since(last)))
+		select {
+		case <-b.stop:
+			timer.Stop()
+			return
+		case <-b.busy:
+			timer.Stop()
+			last = time.Now()
+			continue
+		case <-timer.C:
+		}
+		b.watched.passed()
+		b.mu.Lock()
+		err := b.exchange(b.frame, nil)
+		mistake := b.mistaken
+		b.mistaken = ""
+		b.mu.Unlock()
+		if err != nil {
+			b.report(err.Error())
+			<-b.stop
+			return
+		}
+		if mistake != "" {
+			b.report(mistake)
+		}
+	}
+}
+
+// report fails the tests of the clusters with a mistake that they may never see. If they go on nevertheless, the process ends.
+func (b *bubble) report(mistake string) {
+	b.watched.mistaken(mistake)
+	b.mu.Lock()
+	var tests []testing.TB
+	for _, c := range b.clusters {
+		if c.test != nil {
+			tests = append(tests, c.test)
+		}
+	}
+	b.mu.Unlock()
+	for _, t := range tests {
+		t.Errorf("fakecluster: %s", mistake)
+	}
+}
+
+// exchange is a request and its answer.
+type exchange struct {
+	bubble   *bubble
+	id       uint64
+	answered atomic.Bool
+	changed  chan struct{} // has a value when there is something to take
+
+	mu     sync.Mutex
+	status int // 0: there is no answer yet
+	header http.Header
+	data   [][]byte
+	ended  bool
+	err    error // of the end
+}
+
+func (x *exchange) change(f func()) {
+	x.mu.Lock()
+	f()
+	x.mu.Unlock()
+	select {
+	case x.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (x *exchange) begins(status int, header http.Header) {
+	x.answered.Store(true)
+	x.change(func() { x.status, x.header = status, header })
+}
+
+func (x *exchange) goesOn(data []byte) {
+	if len(data) > 0 {
+		x.change(func() { x.data = append(x.data, data) })
+	}
+}
+
+func (x *exchange) end(err error) {
+	x.answered.Store(true)
+	x.change(func() { x.ended, x.err = true, err })
+}

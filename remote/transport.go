@@ -1,0 +1,228 @@
+package remote
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Transport returns an http.RoundTripper for clients of the cluster. In a testing/synctest bubble every client needs it, because
+// one with a socket of its own stops the time of the bubble:
+//
+//	cfg := &rest.Config{Host: c.URL(), BearerToken: c.Token(), Transport: c.Transport(), QPS: -1}
+//
+// Requests need the token, as with any other transport. Outside of bubbles it is a transport with connections of its own, which end with
+// the cluster; with [TLS] it trusts the certificate. A request that upgrades its connection, as exec does, is refused in a bubble.
+func (c *Cluster) Transport() http.RoundTripper { return &transport{c} }
+
+// outerTransport returns the transport of a cluster outside of bubbles.
+func (c *Cluster) outerTransport() *http.Transport {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.outer != nil {
+		return c.outer
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	if ca := pem(c.is.CertificateAuthority); ca != nil {
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(ca)
+		t.TLSClientConfig = &tls.Config{RootCAs: roots}
+	}
+	c.outer = t
+	return t
+}
+
+// closeIdle closes the connections of the transport that no request uses.
+func (c *Cluster) closeIdle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.outer != nil {
+		c.outer.CloseIdleConnections()
+	}
+}
+
+// transport sends requests to a cluster.
+type transport struct{ cluster *Cluster }
+
+// CloseIdleConnections is called by http.Client and client-go.
+func (t *transport) CloseIdleConnections() {
+	if t.cluster.bubble == nil && !insideBubble() {
+		t.cluster.closeIdle()
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	c := t.cluster
+	if err := c.checkPlace(); err != nil {
+		closeBody(req)
+		c.misuse(err)
+		return nil, fmt.Errorf("fakecluster: %w", err)
+	}
+	if c.bubble == nil {
+		return c.outerTransport().RoundTrip(req)
+	}
+	answer, err := c.bubble.roundTrip(c.is.Cluster, req)
+	if err != nil {
+		return nil, fmt.Errorf("fakecluster: %w", err)
+	}
+	return answer, nil
+}
+
+// misuse fails the test of the cluster once, because controllers only log the errors of their requests.
+func (c *Cluster) misuse(err error) {
+	c.misused.Do(func() {
+		if c.test != nil {
+			c.test.Errorf("fakecluster: %v", err)
+		}
+	})
+}
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		req.Body.Close()
+	}
+}
+
+var errUpgrade = errors.New("a request that upgrades its connection cannot be sent in a synctest bubble: exec, attach and port-forward work with a cluster outside of bubbles")
+
+// roundTrip sends a request to a cluster of the bubble.
+func (b *bubble) roundTrip(cluster string, req *http.Request) (*http.Response, error) {
+	defer closeBody(req)
+	ctx := req.Context()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if req.Header.Get("Upgrade") != "" {
+		return nil, errUpgrade
+	}
+	var body []byte
+	if req.Body != nil {
+		var err error
+		if body, err = io.ReadAll(req.Body); err != nil {
+			return nil, err
+		}
+	}
+	host := req.Host
+	if host == "" {
+		host = req.URL.Host
+	}
+	method := req.Method
+	if method == "" {
+		method = http.MethodGet
+	}
+	header := req.Header
+	if header.Get("User-Agent") == "" {
+		header = header.Clone()
+		header.Set("User-Agent", "Go-http-client/1.1")
+	}
+	work := method != http.MethodGet && !strings.Contains(req.URL.Path, "/leases/")
+	if !strings.Contains(req.URL.RawQuery, "watch=") && !strings.Contains(req.URL.Path, "/leases/") {
+		b.watched.work.Add(1)
+	}
+	x, err := b.begin(cluster, method, req.URL.RequestURI(), host, header, body)
+	if err != nil {
+		return nil, err
+	}
+	if work || !x.answered.Load() {
+		b.wake()
+	}
+	for {
+		x.mu.Lock()
+		status, ended, failed := x.status, x.ended, x.err
+		x.mu.Unlock()
+		switch {
+		case status != 0:
+			return x.response(req), nil
+		case ended:
+			return nil, failed
+		}
+		select {
+		case <-x.changed:
+		case <-ctx.Done():
+			b.cancel(x)
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// response returns the answer, whose header has arrived.
+func (x *exchange) response(req *http.Request) *http.Response {
+	length := int64(-1)
+	if n, err := strconv.ParseInt(x.header.Get("Content-Length"), 10, 64); err == nil {
+		length = n
+	}
+	return &http.Response{
+		Status: fmt.Sprintf("%d %s", x.status, http.StatusText(x.status)), StatusCode: x.status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: x.header, ContentLength: length, Request: req, Body: &body{exchange: x, ctx: req.Context()},
+	}
+}
+
+// body is the body of an answer.
+type body struct {
+	exchange *exchange
+	ctx      context.Context
+	closed   bool
+}
+
+var errClosedBody = errors.New("http: read on closed response body") // net/http's words
+
+// Read implements io.Reader.
+func (r *body) Read(p []byte) (int, error) {
+	x := r.exchange
+	for {
+		n, err := r.next(p)
+		if n > 0 || err != nil || len(p) == 0 {
+			return n, err
+		}
+		select {
+		case <-x.changed:
+		case <-r.ctx.Done():
+			x.bubble.cancel(x)
+			return 0, context.Cause(r.ctx)
+		}
+	}
+}
+
+// next reads what is there, and returns 0 if there is nothing yet.
+func (r *body) next(p []byte) (int, error) {
+	x := r.exchange
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case r.closed:
+		return 0, errClosedBody
+	case len(x.data) > 0:
+		n := copy(p, x.data[0])
+		if x.data[0] = x.data[0][n:]; len(x.data[0]) == 0 {
+			x.data = x.data[1:]
+		}
+		return n, nil
+	case x.ended && x.err != nil:
+		return 0, fmt.Errorf("fakecluster: %w", x.err)
+	case x.ended:
+		return 0, io.EOF
+	}
+	return 0, nil
+}
+
+// Close implements io.Closer. It ends a watch.
+func (r *body) Close() error {
+	x := r.exchange
+	x.mu.Lock()
+	open := !r.closed && !x.ended
+	r.closed = true
+	x.mu.Unlock()
+	if open {
+		x.bubble.cancel(x)
+	}
+	x.change(func() { x.ended = true }) // a reader that waits ends
+	return nil
+}

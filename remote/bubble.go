@@ -34,6 +34,7 @@ type bubble struct {
 	begun     uint64 // exchanges until now
 	err       error  // why the host does not answer any more
 	clusters  []*Cluster
+	ending    int    // clusters that end, which takes a second of the store
 	closed    bool   // the last cluster has ended
 	mistaken  string // a mistake that the host has found, until the pump reports it
 
@@ -143,6 +144,13 @@ func (b *bubble) add(c *Cluster) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.clusters = append(b.clusters, c)
+}
+
+// ends says that a cluster begins to end, or has ended.
+func (b *bubble) ends(change int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ending += change
 }
 
 // remove removes a cluster that has ended, and ends the bubble of the last one.
@@ -304,15 +312,20 @@ func (b *bubble) wake() {
 const (
 	firstStep   = time.Millisecond
 	longestStep = time.Second
+	// endStep is the step while a cluster ends: nobody waits for what happens then.
+	endStep = 250 * time.Millisecond
 )
 
 func (b *bubble) step(idle time.Duration) time.Duration {
 	b.mu.Lock()
-	waits := false
+	ending, waits := b.ending > 0, false
 	for _, x := range b.exchanges {
 		waits = waits || !x.answered.Load()
 	}
 	b.mu.Unlock()
+	if ending {
+		return endStep
+	}
 	step := idle
 	if waits {
 		step = idle / 20

@@ -181,6 +181,8 @@ func (c *Cluster) end() []string {
 			return []string{"closing: " + err.Error()}
 		}
 		defer c.bubble.remove(c)
+		c.bubble.ends(1)
+		defer c.bubble.ends(-1)
 	} else {
 		defer c.closeIdle()
 	}

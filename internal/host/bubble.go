@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/subtle"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -470,7 +471,7 @@ func (h *Host) serveStray(w http.ResponseWriter, req *http.Request) {
 	h.mu.Lock()
 	told := map[*driver]bool{}
 	for _, c := range h.clusters {
-		if c.driver != nil && token != "" && c.token == token {
+		if c.driver != nil && subtle.ConstantTimeCompare([]byte(c.token), []byte(token)) == 1 {
 			told[c.driver] = true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -196,18 +197,24 @@ func tryStrangers(t *testing.T, c *client, b *bubbleClient, made host.Cluster) {
 	}
 }
 
-// The clusters of a bubble end with their session, and with the host.
-func TestBubblesEndWithTheirSession(t *testing.T) {
-	for name, end := range map[string]func(*client){
-		"session": func(c *client) { c.end() },
-		"host":    func(c *client) { _ = c.host.Close() },
+// The clusters of a bubble end with their connection, as that of a client that is killed, with their session, and with the host.
+func TestBubblesEndWithTheirConnection(t *testing.T) {
+	for name, end := range map[string]func(*client, *bubbleClient){
+		"connection": func(c *client, b *bubbleClient) {
+			b.conn.Close()
+			for len(do[host.Clusters](c, "GET /v1/clusters", "", "").Clusters) > 0 {
+				runtime.Gosched()
+			}
+		},
+		"session": func(c *client, _ *bubbleClient) { c.end() },
+		"host":    func(c *client, _ *bubbleClient) { _ = c.host.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClient(t)
 			b := openBubble(t, c, `{"session": "SESSION"}`)
 			made := b.start(`, "workloads": {"nodes": 1}`)
 			b.begin(made.Cluster, "GET", mapsPath+"?watch=true", made.Token, "")
-			end(c)
+			end(c, b)
 			if _, err := b.reader.ReadByte(); err == nil {
 				t.Error("the connection goes on")
 			}

@@ -264,22 +264,22 @@ func TestAServerThatCannotBeReachedIsUnavailable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const of = "v1.b.example.com"
+	const apiService = "v1.b.example.com"
 	create("b")
-	unavailable(of, "/apis/b.example.com/v1", `False ServiceNotFound: service/b in "default" is not present`)
+	unavailable(apiService, "/apis/b.example.com/v1", `False ServiceNotFound: service/b in "default" is not present`)
 	put(services, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"b"},"spec":{"ports":[{"name":"api","port":443}],"clusterIP":"10.0.0.77"}}`)
-	unavailable(of, "/apis/b.example.com/v1", `False ServicePortError: service/b in "default" is not listening on port 8443`)
+	unavailable(apiService, "/apis/b.example.com/v1", `False ServicePortError: service/b in "default" is not listening on port 8443`)
 	if _, err := c.Dynamic().Resource(services).Namespace("default").Patch(t.Context(), "b", types.JSONPatchType,
 		[]byte(`[{"op":"replace","path":"/spec/ports/0/port","value":8443}]`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	unavailable(of, "/apis/b.example.com/v1", `False EndpointsNotFound: cannot find endpointslices for service/b in "default"`)
+	unavailable(apiService, "/apis/b.example.com/v1", `False EndpointsNotFound: cannot find endpointslices for service/b in "default"`)
 	put(slicesOf, `{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{"name":"b-1","labels":{"kubernetes.io/service-name":"b"}},
 		"addressType":"IPv4","endpoints":[{"addresses":["10.1.1.1"]}],"ports":[{"name":"other","port":1}]}`)
-	unavailable(of, "/apis/b.example.com/v1", `False MissingEndpoints: endpointslices for service/b in "default" have no addresses with port name "api"`)
+	unavailable(apiService, "/apis/b.example.com/v1", `False MissingEndpoints: endpointslices for service/b in "default" have no addresses with port name "api"`)
 	put(slicesOf, `{"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","metadata":{"name":"b-2","labels":{"kubernetes.io/service-name":"b"}},
 		"addressType":"IPv4","endpoints":[{"addresses":["10.1.1.1"]}],"ports":[{"name":"api","port":1}]}`)
-	unavailable(of, "/apis/b.example.com/v1", `False FailedDiscoveryCheck: no route to service "b" in namespace "default": in fakecluster nothing listens at the IP of a service; WithService gives it a handler`)
+	unavailable(apiService, "/apis/b.example.com/v1", `False FailedDiscoveryCheck: no route to service "b" in namespace "default": in fakecluster nothing listens at the IP of a service; WithService gives it a handler`)
 }
 
 func unstructuredOf(t *testing.T, obj any, apiVersion, kind string) *unstructured.Unstructured {
@@ -491,9 +491,9 @@ func TestDefinitionsHaveAPIServices(t *testing.T) {
 
 // definitionIn is a definition of gadgets that serves versions.
 func definitionIn(versions ...string) *unstructured.Unstructured {
-	var all []any
+	var resources []any
 	for i, v := range versions {
-		all = append(all, map[string]any{
+		resources = append(resources, map[string]any{
 			"name": v, "served": true, "storage": i == 0,
 			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}},
 		})
@@ -501,7 +501,7 @@ func definitionIn(versions ...string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "gadgets.example.com"},
 		"spec": map[string]any{
-			"group": "example.com", "scope": "Cluster", "versions": all,
+			"group": "example.com", "scope": "Cluster", "versions": resources,
 			"names": map[string]any{"plural": "gadgets", "singular": "gadget", "kind": "Gadget"},
 		},
 	}}

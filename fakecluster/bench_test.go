@@ -120,7 +120,7 @@ func newBench(b *testing.B, objects int, way ...fakecluster.Option) *bench {
 func newFloor(b *testing.B, c *fakecluster.Cluster, way []fakecluster.Option) dynamic.ResourceInterface {
 	b.Helper()
 	const path = "/apis/stable.example.com/v1/namespaces/default/crontabs"
-	all := raw(b, c, path)
+	answer := raw(b, c, path)
 	one := raw(b, c, path+"/"+nameOf(1))
 	event := `{"type":"MODIFIED","object":` + string(bytes.TrimSpace(one)) + "}\n"
 	watchers := make(chan chan<- struct{}, 1) // who waits for a patch, if there is one
@@ -146,7 +146,7 @@ func newFloor(b *testing.B, c *fakecluster.Cluster, way []fakecluster.Option) dy
 		case r.Method == http.MethodPost:
 			code = http.StatusCreated
 		case r.Method == http.MethodGet && r.URL.Path == path:
-			body = all
+			body = answer
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))

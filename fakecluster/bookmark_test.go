@@ -12,7 +12,7 @@ import (
 // A bookmark has a resourceVersion and no generation, in every form.
 func TestABookmarkDoesNotHaveAGeneration(t *testing.T) {
 	const one = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
-	for form, at := range map[string]string{"application/json": "object.metadata", one: "object.metadata", "application/json;as=Table;v=v1;g=meta.k8s.io": "object.rows.0.object.metadata"} {
+	for form, metadataPath := range map[string]string{"application/json": "object.metadata", one: "object.metadata", "application/json;as=Table;v=v1;g=meta.k8s.io": "object.rows.0.object.metadata"} {
 		for _, path := range []string{"/apis/example.com/v1/gadgets", "/apis/apps/v1/deployments"} {
 			synctest.Test(t, func(t *testing.T) {
 				c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(definitionIn("v1")))
@@ -20,7 +20,7 @@ func TestABookmarkDoesNotHaveAGeneration(t *testing.T) {
 				if kind := gjson.Get(event, "type").Str; kind != "BOOKMARK" {
 					t.Fatalf("%s as %s: %s", path, form, event)
 				}
-				if metadata := gjson.Get(event, at); metadata.Get("generation").Exists() || !metadata.Get("resourceVersion").Exists() {
+				if metadata := gjson.Get(event, metadataPath); metadata.Get("generation").Exists() || !metadata.Get("resourceVersion").Exists() {
 					t.Errorf("%s as %s: %s", path, form, metadata.Raw)
 				}
 			})

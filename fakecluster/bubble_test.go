@@ -103,16 +103,16 @@ func TestEndlessWritesInABubbleFailTheTest(t *testing.T) {
 	const advice = ". Write only what has changed: if !equality.Semantic.DeepEqual(before, after) { … }"
 	for _, test := range []struct {
 		rule, want string
-		write      func(maps typedcorev1.ConfigMapInterface, of *corev1.ConfigMap) (*corev1.ConfigMap, error)
+		write      func(maps typedcorev1.ConfigMapInterface, configMap *corev1.ConfigMap) (*corev1.ConfigMap, error)
 	}{
 		{"writes that change something", "time in the synctest bubble stands still, because of endless writes to configmaps default/a: 2001 writes in a row by operator update (2000), operator create (1); " +
-			`the last: data.a: "N" → "N"` + advice, func(maps typedcorev1.ConfigMapInterface, of *corev1.ConfigMap) (*corev1.ConfigMap, error) {
-			of.Data = map[string]string{"a": of.ResourceVersion}
-			return maps.Update(context.Background(), of, metav1.UpdateOptions{})
+			`the last: data.a: "N" → "N"` + advice, func(maps typedcorev1.ConfigMapInterface, configMap *corev1.ConfigMap) (*corev1.ConfigMap, error) {
+			configMap.Data = map[string]string{"a": configMap.ResourceVersion}
+			return maps.Update(context.Background(), configMap, metav1.UpdateOptions{})
 		}},
 		{"writes that change nothing", "time in the synctest bubble stands still, because of endless writes to PUT /api/v1/namespaces/default/configmaps/a from operator (2001 times)" + advice,
-			func(maps typedcorev1.ConfigMapInterface, of *corev1.ConfigMap) (*corev1.ConfigMap, error) {
-				return maps.Update(context.Background(), of, metav1.UpdateOptions{})
+			func(maps typedcorev1.ConfigMapInterface, configMap *corev1.ConfigMap) (*corev1.ConfigMap, error) {
+				return maps.Update(context.Background(), configMap, metav1.UpdateOptions{})
 			}},
 	} {
 		t.Run(test.rule, func(t *testing.T) {

@@ -78,19 +78,19 @@ func TestControllersDoNotFollowADryRun(t *testing.T) {
 
 // The same requests with the same seed give the same objects, also those that controllers make.
 func TestControllersRepeatWithTheSeed(t *testing.T) {
-	var all [2]string
-	for i := range all {
+	var names [2]string
+	for i := range names {
 		_, k := kept(t, fakecluster.WithSeed(7), fakecluster.WithControllers(fakecluster.AllControllers()...))
 		for n := range 3 {
 			name := fmt.Sprintf("team-%d", n)
 			made[*corev1.Namespace](t)(k.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))
-			all[i] += string(made[*corev1.ServiceAccount](t)(k.CoreV1().ServiceAccounts(name).Get(t.Context(), "default", metav1.GetOptions{})).UID) + "\n"
-			all[i] += string(made[*corev1.ConfigMap](t)(k.CoreV1().ConfigMaps(name).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})).UID) + "\n"
+			names[i] += string(made[*corev1.ServiceAccount](t)(k.CoreV1().ServiceAccounts(name).Get(t.Context(), "default", metav1.GetOptions{})).UID) + "\n"
+			names[i] += string(made[*corev1.ConfigMap](t)(k.CoreV1().ConfigMaps(name).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})).UID) + "\n"
 		}
 		pod := made[*corev1.Pod](t)(k.CoreV1().Pods("team-0").Create(t.Context(), pod("p", ""), metav1.CreateOptions{}))
-		all[i] += pod.Spec.Volumes[0].Name
+		names[i] += pod.Spec.Volumes[0].Name
 	}
-	equal(t, "accounts, certificates and the token volume", all[1], all[0])
+	equal(t, "accounts, certificates and the token volume", names[1], names[0])
 }
 
 // The last of the writers has seen the writes of all others.
@@ -196,15 +196,15 @@ func TestAPodWaitsForTheServiceAccountOfItsNamespace(t *testing.T) {
 				}
 			}
 		})
-		of := func(name, account string) *corev1.Pod {
+		podOf := func(name, account string) *corev1.Pod {
 			return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name},
 				Spec: corev1.PodSpec{ServiceAccountName: account, Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 		}
-		_, err := k.CoreV1().Pods("default").Create(t.Context(), of("q", "robot"), metav1.CreateOptions{})
+		_, err := k.CoreV1().Pods("default").Create(t.Context(), podOf("q", "robot"), metav1.CreateOptions{})
 		fails(t, "another account", err, `pods "q" is forbidden: error looking up service account default/robot: serviceaccount "robot" not found`)
 		equal(t, "time that has passed", time.Since(began), time.Duration(0))
 
-		pod, err := k.CoreV1().Pods("default").Create(t.Context(), of("p", ""), metav1.CreateOptions{})
+		pod, err := k.CoreV1().Pods("default").Create(t.Context(), podOf("p", ""), metav1.CreateOptions{})
 		equal(t, "error", err, nil)
 		equal(t, "account", pod.Spec.ServiceAccountName, "default")
 		equal(t, "time that has passed", time.Since(began), 300*time.Millisecond)

@@ -264,21 +264,21 @@ func TestAHangingConversionDoesNotDelayTheResponse(t *testing.T) {
 		}})
 		client, err := clientrest.HTTPClientFor(c.RESTConfig())
 		must(t, err)
-		const all = "/apis/example.com/v1/namespaces/default/crontabs"
-		for _, of := range [][2]string{
-			{http.MethodGet, all}, {http.MethodGet, all + "/a"}, {http.MethodPatch, all + "/a"}, {http.MethodDelete, all + "/a"}, {http.MethodDelete, all},
+		const collection = "/apis/example.com/v1/namespaces/default/crontabs"
+		for _, request := range [][2]string{
+			{http.MethodGet, collection}, {http.MethodGet, collection + "/a"}, {http.MethodPatch, collection + "/a"}, {http.MethodDelete, collection + "/a"}, {http.MethodDelete, collection},
 		} {
-			req, err := http.NewRequestWithContext(t.Context(), of[0], c.URL()+of[1]+"?timeout=3s", strings.NewReader(`{}`))
+			req, err := http.NewRequestWithContext(t.Context(), request[0], c.URL()+request[1]+"?timeout=3s", strings.NewReader(`{}`))
 			must(t, err)
 			req.Header.Set("Content-Type", "application/json")
-			if of[0] == http.MethodPatch {
+			if request[0] == http.MethodPatch {
 				req.Header.Set("Content-Type", "application/merge-patch+json")
 			}
 			began := time.Now()
 			res, err := client.Do(req)
 			must(t, err)
 			must(t, res.Body.Close())
-			equal(t, fmt.Sprint(of, " is answered after"), fmt.Sprint(res.StatusCode, " ", time.Since(began)), "504 3s")
+			equal(t, fmt.Sprint(request, " is answered after"), fmt.Sprint(res.StatusCode, " ", time.Since(began)), "504 3s")
 		}
 	})
 }

@@ -37,9 +37,9 @@ func deleteRaw(t testing.TB, c *fakecluster.Cluster, path string) *unstructured.
 }
 
 // condition is a condition's status, reason and message.
-func condition(crd *apiextensionsv1.CustomResourceDefinition, of apiextensionsv1.CustomResourceDefinitionConditionType) string {
+func condition(crd *apiextensionsv1.CustomResourceDefinition, kind apiextensionsv1.CustomResourceDefinitionConditionType) string {
 	for _, c := range crd.Status.Conditions {
-		if c.Type == of {
+		if c.Type == kind {
 			return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
 		}
 	}

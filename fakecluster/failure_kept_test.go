@@ -180,10 +180,10 @@ func TestAFailedTestLogsOwnedObjectsThatWereNotCreatedAgain(t *testing.T) {
 		w, err := maps.Watch(t.Context(), metav1.ListOptions{})
 		must(t, err)
 		defer w.Stop()
-		child := func(name, of string, uid types.UID) {
+		child := func(name, owner string, uid types.UID) {
 			t.Helper()
 			_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: "stable.example.com/v1", Kind: "CronTab", Name: of, UID: uid, Controller: new(true)}}}}, metav1.CreateOptions{})
+				APIVersion: "stable.example.com/v1", Kind: "CronTab", Name: owner, UID: uid, Controller: new(true)}}}}, metav1.CreateOptions{})
 			must(t, err)
 		}
 		kept, gone := create(t, crons, cronTab("kept")), create(t, crons, cronTab("gone"))

@@ -191,7 +191,7 @@ func TestTheLogOfAFailedTest(t *testing.T) {
 }
 
 // reconcileNothing is a Reconciler that does not expect to find nothing.
-func reconcileNothing(of *unstructured.Unstructured) { _ = of.Object["spec"] }
+func reconcileNothing(obj *unstructured.Unstructured) { _ = obj.Object["spec"] }
 
 func cronsOf(cfg *clientrest.Config) dynamic.ResourceInterface {
 	return dynamic.NewForConfigOrDie(cfg).Resource(cronTabs).Namespace("default")

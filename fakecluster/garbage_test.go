@@ -48,8 +48,8 @@ func TestGarbageIsCollectedOnTheClockOfABubble(t *testing.T) {
 		start := metav1.Now().Rfc3339Copy()
 		removeBy(t, inDefault(c), "owner", metav1.DeletePropagationForeground)
 		equal(t, "dependents", names(list(t, cms)), []string{"held"})
-		for of, u := range map[string]*unstructured.Unstructured{"owner": get(t, inDefault(c), "owner"), "dependent": get(t, cms, "held")} {
-			equal(t, of+" is deleted now", u.GetDeletionTimestamp().Equal(&start), true)
+		for which, u := range map[string]*unstructured.Unstructured{"owner": get(t, inDefault(c), "owner"), "dependent": get(t, cms, "held")} {
+			equal(t, which+" is deleted now", u.GetDeletionTimestamp().Equal(&start), true)
 		}
 		setFinalizers(t, cms, "held")
 		equal(t, "dependents", names(list(t, cms)), []string{})
@@ -186,19 +186,19 @@ func TestARefusedStepOfTheCollectorIsRepeatedAtTheNextRelatedWrite(t *testing.T)
 // dependent to wait for.
 func nothingLeft(t *testing.T, c *fakecluster.Cluster, when string) {
 	t.Helper()
-	all := slices.Concat(list(t, inDefault(c)).Items, list(t, c.Dynamic().Resource(configMaps).Namespace("default")).Items)
-	is := map[types.UID]bool{}
+	objects := slices.Concat(list(t, inDefault(c)).Items, list(t, c.Dynamic().Resource(configMaps).Namespace("default")).Items)
+	present := map[types.UID]bool{}
 	blocked := map[types.UID]bool{}
-	for _, u := range all {
-		is[u.GetUID()] = true
+	for _, u := range objects {
+		present[u.GetUID()] = true
 		for _, owner := range u.GetOwnerReferences() {
 			blocked[owner.UID] = blocked[owner.UID] || *owner.BlockOwnerDeletion
 		}
 	}
-	for _, u := range all {
+	for _, u := range objects {
 		if u.GetDeletionTimestamp() == nil {
 			for _, owner := range u.GetOwnerReferences() {
-				if !is[owner.UID] {
+				if !present[owner.UID] {
 					t.Errorf("%s: %s %s refers to %s, which is gone", when, u.GetKind(), u.GetName(), owner.Name)
 				}
 			}
@@ -245,14 +245,14 @@ func writeAndCollect(t *testing.T, c *fakecluster.Cluster) {
 				// Owners come before their dependents, so that there are no circles. As on
 				// a real server, objects in a circle may wait for each other without end
 				// if they are deleted at the same time.
-				kind, at := random.IntN(2), random.IntN(16)
-				name, resource := fmt.Sprint("object-", at), resources[kind]
+				kind, number := random.IntN(2), random.IntN(16)
+				name, resource := fmt.Sprint("object-", number), resources[kind]
 				switch random.IntN(6) {
 				case 0, 1, 2:
 					u := object(name, kind)
 					var named []*unstructured.Unstructured
-					for range random.IntN(min(4, at+1)) {
-						owner, err := resources[random.IntN(2)].Get(t.Context(), fmt.Sprint("object-", random.IntN(at)), metav1.GetOptions{})
+					for range random.IntN(min(4, number+1)) {
+						owner, err := resources[random.IntN(2)].Get(t.Context(), fmt.Sprint("object-", random.IntN(number)), metav1.GetOptions{})
 						if tolerable(err); err == nil {
 							named = append(named, owner)
 						}

@@ -243,7 +243,7 @@ func (m *mixed) do(op operation) {
 		write("DELETE", "/api/v1/namespaces/"+namespace, "", "")
 	case "watch", "watchlist":
 		if len(m.watchers) < 12 {
-			w := &mixedWatcher{of: m, kind: kind, streamed: op.what == "watchlist"}
+			w := &mixedWatcher{mixed: m, kind: kind, streamed: op.what == "watchlist"}
 			if op.choice%2 == 0 {
 				w.namespace = namespace
 			}
@@ -515,14 +515,14 @@ func (m *mixed) close() (err error) {
 
 // mixedWatcher watches a kind, and resumes where its watch has ended.
 type mixedWatcher struct {
-	of              *mixed
+	mixed           *mixed
 	kind, namespace string
 	streamed        bool // it begins with a streaming list
 
-	begun   bool
-	initial bool              // the initial events have not ended yet
-	state   map[string]string // revisions of objects, by NAMESPACE/NAME
-	at      sight             // where it would go on: the definition and the revision
+	begun    bool
+	initial  bool              // the initial events have not ended yet
+	state    map[string]string // revisions of objects, by NAMESPACE/NAME
+	position sight             // where it would go on: the definition and the revision
 
 	cancel context.CancelFunc
 	mu     sync.Mutex
@@ -552,12 +552,12 @@ func (w *mixedWatcher) look() error {
 			return err
 		}
 	}
-	now, served := w.of.truth[w.kind]
+	now, served := w.mixed.truth[w.kind]
 	if w.cancel != nil && !ended {
 		if w.initial {
 			return errors.New("the initial events have not ended")
 		}
-		if !served || now.uid != w.at.uid {
+		if !served || now.uid != w.position.uid {
 			return fmt.Errorf("the watch goes on, and its definition is gone (%v)", served)
 		}
 		if d := cmp.Diff(w.visible(now), w.state); d != "" {
@@ -570,12 +570,12 @@ func (w *mixedWatcher) look() error {
 		w.cancel = nil
 	}
 	if expired {
-		compacted, fired := w.of.compactedAt()
-		if w.at.uid == now.uid && w.at.revision >= compacted && served {
-			w.of.expired++
+		compacted, fired := w.mixed.compactedAt()
+		if w.position.uid == now.uid && w.position.revision >= compacted && served {
+			w.mixed.expired++
 		}
-		if w.of.expired > fired {
-			return fmt.Errorf("410 at %d, though nothing has been compacted since %d, and %d watches were to end so", w.at.revision, compacted, fired)
+		if w.mixed.expired > fired {
+			return fmt.Errorf("410 at %d, though nothing has been compacted since %d, and %d watches were to end so", w.position.revision, compacted, fired)
 		}
 		w.begun = false
 	}
@@ -598,15 +598,15 @@ func (w *mixedWatcher) resume(now sight, served bool) error {
 	query := url.Values{"watch": {"1"}, "allowWatchBookmarks": {"true"}}
 	switch {
 	case w.begun:
-		query.Set("resourceVersion", strconv.Itoa(w.at.revision))
+		query.Set("resourceVersion", strconv.Itoa(w.position.revision))
 	case !served:
 		return nil
 	case w.streamed:
 		query.Set("sendInitialEvents", "true")
 		query.Set("resourceVersionMatch", "NotOlderThan")
-		w.state, w.initial, w.at = map[string]string{}, true, sight{uid: now.uid}
+		w.state, w.initial, w.position = map[string]string{}, true, sight{uid: now.uid}
 	default:
-		w.state, w.at = w.visible(now), sight{uid: now.uid, revision: now.revision}
+		w.state, w.position = w.visible(now), sight{uid: now.uid, revision: now.revision}
 		query.Set("resourceVersion", strconv.Itoa(now.revision))
 	}
 	path := mixedGroup(w.kind)
@@ -614,7 +614,7 @@ func (w *mixedWatcher) resume(now sight, served bool) error {
 		path += "/namespaces/" + w.namespace
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	resp, err := w.of.open(ctx, "watcher", "GET", path+"/"+w.kind+"?"+query.Encode(), "", "")
+	resp, err := w.mixed.open(ctx, "watcher", "GET", path+"/"+w.kind+"?"+query.Encode(), "", "")
 	if err != nil {
 		cancel()
 		return err
@@ -627,7 +627,7 @@ func (w *mixedWatcher) resume(now sight, served bool) error {
 		case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable, code == http.StatusInternalServerError && bytes.Contains(text, []byte("on purpose")):
 			return nil // a fault; it tries again
 		}
-		_, err := w.of.checkRefusal("a watch", w.kind, w.at, resp.StatusCode)
+		_, err := w.mixed.checkRefusal("a watch", w.kind, w.position, resp.StatusCode)
 		if resp.StatusCode == http.StatusGone {
 			w.begun = false
 		}
@@ -674,10 +674,10 @@ func (w *mixedWatcher) read(line []byte) (expired bool, err error) {
 	}
 	revision, _ := strconv.Atoi(revisionIn(event.Object))
 	if event.Type == "BOOKMARK" {
-		if revision < w.at.revision {
-			return false, fmt.Errorf("a bookmark at %d after %d", revision, w.at.revision)
+		if revision < w.position.revision {
+			return false, fmt.Errorf("a bookmark at %d after %d", revision, w.position.revision)
 		}
-		w.at.revision = revision
+		w.position.revision = revision
 		w.initial = w.initial && !bytes.Contains(line, []byte(`"k8s.io/initial-events-end":"true"`))
 		return false, nil
 	}
@@ -686,8 +686,8 @@ func (w *mixedWatcher) read(line []byte) (expired bool, err error) {
 	switch {
 	case w.namespace != "" && namespace != w.namespace:
 		return false, fmt.Errorf("an object of another namespace: %s", line)
-	case !w.initial && revision <= w.at.revision:
-		return false, fmt.Errorf("%s %s at %d comes after %d", event.Type, key, revision, w.at.revision)
+	case !w.initial && revision <= w.position.revision:
+		return false, fmt.Errorf("%s %s at %d comes after %d", event.Type, key, revision, w.position.revision)
 	case exists == (event.Type == "ADDED"):
 		return false, fmt.Errorf("%s %s at %d, and it was in the state before: %v", event.Type, key, revision, exists)
 	}
@@ -695,7 +695,7 @@ func (w *mixedWatcher) read(line []byte) (expired bool, err error) {
 		delete(w.state, key)
 	}
 	if !w.initial {
-		w.at.revision = revision
+		w.position.revision = revision
 	}
 	return false, nil
 }

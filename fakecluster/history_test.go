@@ -93,14 +93,14 @@ func TestTheHistoryOfAForkGoesOn(t *testing.T) {
 	change(t, as(fork, fork.RESTConfig(), "fork"), a, "two")
 	change(t, as(parent, parent.RESTConfig(), "parent"), a, "three")
 	r := revision(t, a) - 1
-	of := func(c *fakecluster.Cluster) string {
+	historyOf := func(c *fakecluster.Cluster) string {
 		h, err := c.History(a)
 		must(t, err)
 		return h.String()
 	}
 	common := fmt.Sprintf("revision %d: fakecluster.test create\nrevision %d: before update\n\tspec.image: \"my-awesome-cron-image\" → \"one\"\n", r, r+1)
-	equal(t, "of the fork", of(fork), common+fmt.Sprintf("revision %d: fork update\n\tspec.image: \"one\" → \"two\"\n", r+2))
-	equal(t, "of its origin", of(parent), common+fmt.Sprintf("revision %d: parent update\n\tspec.image: \"one\" → \"three\"\n", r+2))
+	equal(t, "of the fork", historyOf(fork), common+fmt.Sprintf("revision %d: fork update\n\tspec.image: \"one\" → \"two\"\n", r+2))
+	equal(t, "of its origin", historyOf(parent), common+fmt.Sprintf("revision %d: parent update\n\tspec.image: \"one\" → \"three\"\n", r+2))
 	h, err := fork.History(a)
 	must(t, err)
 	equal(t, "numbers of requests", []int64{h[0].Number, h[1].Number, h[2].Number}, []int64{0, 0, 2})

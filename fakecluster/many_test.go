@@ -17,29 +17,29 @@ func TestHundredClustersAreIsolated(t *testing.T) {
 	const clusters = 100
 	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
 		var (
-			all  [clusters]*fakecluster.Cluster
+			made [clusters]*fakecluster.Cluster
 			uids sync.Map
 			work sync.WaitGroup
 		)
 		// A few are filled at a time: if all were, a busy machine would need more than the time that a request may take.
 		turns := make(chan struct{}, 8)
-		for i := range all {
+		for i := range made {
 			work.Go(func() {
 				turns <- struct{}{}
 				defer func() { <-turns }()
 				var err error
-				if all[i], err = fakecluster.New(way...); err != nil {
+				if made[i], err = fakecluster.New(way...); err != nil {
 					t.Error(err)
 					return
 				}
-				if err := populate(t.Context(), all[i], fmt.Sprint(i)); err != nil {
+				if err := populate(t.Context(), made[i], fmt.Sprint(i)); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		work.Wait()
 		defer func() {
-			for _, c := range all {
+			for _, c := range made {
 				if c != nil {
 					must(t, c.Close())
 				}
@@ -48,16 +48,16 @@ func TestHundredClustersAreIsolated(t *testing.T) {
 		if t.Failed() {
 			return
 		}
-		for i, c := range all {
+		for i, c := range made {
 			l := list(t, inDefault(c))
 			if len(l.Items) != 1 {
 				t.Fatalf("cluster %d has %q", i, names(l))
 			}
 			u := &l.Items[0]
 			equal(t, "object", fixed(t, u), stored("a", fmt.Sprint(i), 2, revision(t, l)))
-			equal(t, "revision", revision(t, l), revision(t, list(t, inDefault(all[0]))))
-			if of, taken := uids.LoadOrStore(u.GetUID(), i); taken {
-				t.Errorf("clusters %d and %d share the uid %s", of, i, u.GetUID())
+			equal(t, "revision", revision(t, l), revision(t, list(t, inDefault(made[0]))))
+			if owner, taken := uids.LoadOrStore(u.GetUID(), i); taken {
+				t.Errorf("clusters %d and %d share the uid %s", owner, i, u.GetUID())
 			}
 		}
 	})
@@ -91,17 +91,17 @@ func TestIdleClusterHoldsAMegabyteAtMost(t *testing.T) {
 	for _, way := range ways { // one after the other: the heap is the process's
 		t.Run(way.name, func(t *testing.T) {
 			fakecluster.Start(t, way.options...) // what the process needs once
-			all := make([]*fakecluster.Cluster, 0, clusters)
+			made := make([]*fakecluster.Cluster, 0, clusters)
 			before := heap()
 			for range clusters {
-				all = append(all, defined(t, way.options...))
+				made = append(made, defined(t, way.options...))
 			}
 			each := (int64(heap()) - int64(before)) / clusters
 			t.Logf("%d KiB of heap a cluster with one definition", each>>10)
 			if each > limit {
 				t.Errorf("a cluster holds %d bytes, more than %d", each, limit)
 			}
-			runtime.KeepAlive(all)
+			runtime.KeepAlive(made)
 		})
 	}
 }

@@ -46,14 +46,14 @@ func TestAForkContinuesAMigration(t *testing.T) {
 	fork := c.Fork(t)
 	for _, test := range []struct {
 		what       string
-		of         *fakecluster.Cluster
+		cluster    *fakecluster.Cluster
 		conditions string
 		says       string // of the first
 	}{
 		{"the cluster", c, "Running=True", "The migration is running, 1/1 objects not yet migrated; transient error: object not decodable revision=201: conversion webhook for example.com/v1beta1, Kind=CronTab failed: the server is currently unable to handle the request"},
 		{"the fork", fork, "Running=False Succeeded=True", "Migration completed"},
 	} {
-		m, err := test.of.Dynamic().Resource(migrations).Get(t.Context(), "m", metav1.GetOptions{})
+		m, err := test.cluster.Dynamic().Resource(migrations).Get(t.Context(), "m", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,17 +106,17 @@ func TestAMigrationWaitsAMinuteForItsResource(t *testing.T) {
 		must(t, err)
 		time.Sleep(30 * time.Second)
 		fork := c.Fork(t)
-		for _, at := range []struct {
+		for _, moment := range []struct {
 			after  time.Duration
 			failed bool
 		}{{29 * time.Second, false}, {time.Second, true}} {
-			time.Sleep(at.after)
+			time.Sleep(moment.after)
 			synctest.Wait()
 			for what, cluster := range map[string]*fakecluster.Cluster{"the cluster": c, "the fork": fork} {
 				m, err := kubernetes.NewForConfigOrDie(cluster.RESTConfig()).StoragemigrationV1().StorageVersionMigrations().Get(t.Context(), "m", metav1.GetOptions{})
 				must(t, err)
-				equal(t, what+": failed", meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationFailed)), at.failed)
-				equal(t, what+": runs", meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationRunning)), !at.failed)
+				equal(t, what+": failed", meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationFailed)), moment.failed)
+				equal(t, what+": runs", meta.IsStatusConditionTrue(m.Status.Conditions, string(storagemigrationv1.MigrationRunning)), !moment.failed)
 			}
 		}
 	})

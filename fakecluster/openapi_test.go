@@ -60,10 +60,10 @@ func TestEveryBuiltInVerbHasAPathInOpenAPI(t *testing.T) {
 				collection = object
 			}
 			for _, verb := range r.Verbs {
-				at, method := object, map[string]string{"create": "post", "update": "put", "list": "get", "deletecollection": "delete"}[verb]
+				path, method := object, map[string]string{"create": "post", "update": "put", "list": "get", "deletecollection": "delete"}[verb]
 				switch verb {
 				case "create", "list", "deletecollection":
-					at = collection
+					path = collection
 				case "watch":
 					continue // a list with a parameter
 				}
@@ -71,8 +71,8 @@ func TestEveryBuiltInVerbHasAPathInOpenAPI(t *testing.T) {
 					method = verb
 				}
 				verbs++
-				if document.Paths[at][method] == nil {
-					missing = append(missing, method+" "+at)
+				if document.Paths[path][method] == nil {
+					missing = append(missing, method+" "+path)
 				}
 			}
 		}

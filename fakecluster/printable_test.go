@@ -52,8 +52,8 @@ func TestEscapeSequencesAreNotPrinted(t *testing.T) {
 		if !strings.Contains(text, `\u001b[2J`) {
 			t.Errorf("%s does not show what was sent:\n%q", what, text)
 		}
-		if at := strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }); at >= 0 {
-			t.Errorf("%s has a control character at %d:\n%q", what, at, text)
+		if i := strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }); i >= 0 {
+			t.Errorf("%s has a control character at %d:\n%q", what, i, text)
 		}
 	}
 }

@@ -51,9 +51,9 @@ func (l limited) limitIn(namespace string, q *corev1.ResourceQuota) {
 	must(l, err)
 }
 
-func resources(of ...string) corev1.ResourceList {
+func resources(pairs ...string) corev1.ResourceList {
 	list := corev1.ResourceList{}
-	for _, one := range of {
+	for _, one := range pairs {
 		name, quantity, _ := strings.Cut(one, "=")
 		list[corev1.ResourceName(name)] = resource.MustParse(quantity)
 	}
@@ -128,18 +128,18 @@ func TestConcurrentCreatesFillAQuotaExactly(t *testing.T) {
 	// At no revision was there an object that no quota had been charged for, or more than the limit.
 	last := revision(t, list(t, l.Dynamic().Resource(configMaps)))
 	for r := last - 60; r <= last; r++ {
-		at := metav1.ListOptions{ResourceVersion: fmt.Sprint(r), ResourceVersionMatch: metav1.ResourceVersionMatchExact}
-		objects, err := l.CoreV1().ConfigMaps("default").List(t.Context(), at)
+		exactly := metav1.ListOptions{ResourceVersion: fmt.Sprint(r), ResourceVersionMatch: metav1.ResourceVersionMatchExact}
+		objects, err := l.CoreV1().ConfigMaps("default").List(t.Context(), exactly)
 		must(t, err)
-		quotas, err := l.CoreV1().ResourceQuotas("default").List(t.Context(), at)
+		quotas, err := l.CoreV1().ResourceQuotas("default").List(t.Context(), exactly)
 		must(t, err)
 		for _, q := range quotas.Items {
 			used := q.Status.Used["configmaps"]
 			if q.Status.Used == nil {
 				continue
 			}
-			if is := used.Value(); is < int64(len(objects.Items)) || is > 10 {
-				t.Errorf("at revision %d the quota %s says that %d are used, and there are %d", r, q.Name, is, len(objects.Items))
+			if counted := used.Value(); counted < int64(len(objects.Items)) || counted > 10 {
+				t.Errorf("at revision %d the quota %s says that %d are used, and there are %d", r, q.Name, counted, len(objects.Items))
 			}
 		}
 	}
@@ -419,10 +419,10 @@ func TestADeleteReleasesAQuotaInTheSameCommit(t *testing.T) {
 	l.limit("other", "secrets=5")
 	must(t, l.configMap("a"))
 	must(t, l.configMap("b"))
-	at := func() int { return revision(t, list(t, l.Dynamic().Resource(configMaps))) }
-	before := at()
+	current := func() int { return revision(t, list(t, l.Dynamic().Resource(configMaps))) }
+	before := current()
 	must(t, l.CoreV1().ConfigMaps("default").Delete(t.Context(), "a", metav1.DeleteOptions{}))
-	equal(t, "revisions", at()-before, 2)
+	equal(t, "revisions", current()-before, 2)
 	q, err := l.CoreV1().ResourceQuotas("default").Get(t.Context(), "quota", metav1.GetOptions{})
 	must(t, err)
 	equal(t, "the quota changes after the object", revision(t, q), before+2)

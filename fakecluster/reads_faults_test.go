@@ -30,15 +30,15 @@ func replayed(t *testing.T, writers *consistency.Writers, play func(t testing.TB
 }
 
 // injectAll puts faults of requests for samples by an agent in force. Whether each has struck is looked at later.
-func injectAll(c *fakecluster.Cluster, agent string, wanted ...faults.Fault) (all []faults.Injection) {
+func injectAll(c *fakecluster.Cluster, agent string, wanted ...faults.Fault) (injections []faults.Injection) {
 	for _, f := range wanted {
 		f.Resource, f.UserAgent, f.Optional = "samples.reads.example.com", agent, true
 		if f.Verb != "watch" && f.Verb != "list" {
 			f.Subresource = faults.AnySubresource
 		}
-		all = append(all, c.Inject(f))
+		injections = append(injections, c.Inject(f))
 	}
-	return all
+	return injections
 }
 
 // faultsOfWrites makes the writes of an agent go wrong in each way.

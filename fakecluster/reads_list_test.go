@@ -19,12 +19,12 @@ import (
 
 // listed is the answer to a list: its items, or why it was refused.
 type listed struct {
-	code    int
-	names   string // of the items
-	at      string // its resourceVersion, as the table names it
-	more    bool   // it has a continue token
-	left    string // remainingItemCount
-	message string
+	code     int
+	names    string // of the items
+	revision string // its resourceVersion, as the table names it
+	more     bool   // it has a continue token
+	left     string // remainingItemCount
+	message  string
 }
 
 // pastAndPresent is a cluster whose history has been compacted, of four objects
@@ -98,13 +98,13 @@ func (p *pastAndPresent) list(t *testing.T, rv, match string, limit int, token s
 	if err := json.Unmarshal([]byte(body), &answer); err != nil {
 		t.Fatalf("%v: %s", err, body)
 	}
-	l := listed{code: code, at: answer.Metadata.ResourceVersion, more: answer.Metadata.Continue != "", message: answer.Message}
+	l := listed{code: code, revision: answer.Metadata.ResourceVersion, more: answer.Metadata.Continue != "", message: answer.Message}
 	for _, item := range answer.Items {
 		l.names += item.Metadata.Name
 	}
 	for name, moment := range p.moments {
-		if moment == l.at && moment != "" {
-			l.at = name
+		if moment == l.revision && moment != "" {
+			l.revision = name
 		}
 		if len(moment) > 0 && code != http.StatusOK {
 			l.message = strings.ReplaceAll(l.message, " "+moment+",", " <"+name+">,")
@@ -140,11 +140,11 @@ const (
 
 // refusal is a 422 of the list's options; several come in the order given.
 func refusal(reasons ...string) listed {
-	all := strings.Join(reasons, ", ")
+	text := strings.Join(reasons, ", ")
 	if len(reasons) > 1 {
-		all = "[" + all + "]"
+		text = "[" + text + "]"
 	}
-	return listed{code: 422, message: `ListOptions.meta.k8s.io "" is invalid: ` + all}
+	return listed{code: 422, message: `ListOptions.meta.k8s.io "" is invalid: ` + text}
 }
 
 func bad(message string) listed { return listed{code: 400, message: message} }
@@ -157,9 +157,9 @@ func bad(message string) listed { return listed{code: 400, message: message} }
 func TestListBySemanticsOfResourceVersion(t *testing.T) { synctest.Test(t, listBySemantics) }
 
 func listBySemantics(t *testing.T) {
-	all := func(at string) listed { return listed{code: 200, names: "abcd", at: at} }
-	page := func(names, at, left string) listed {
-		return listed{code: 200, names: names, at: at, more: true, left: left}
+	complete := func(revision string) listed { return listed{code: 200, names: "abcd", revision: revision} }
+	page := func(names, revision, left string) listed {
+		return listed{code: 200, names: names, revision: revision, more: true, left: left}
 	}
 	const none, exact, newer, other = "", "Exact", "NotOlderThan", "Newest"
 	type request struct {
@@ -172,13 +172,13 @@ func listBySemantics(t *testing.T) {
 	// Without a token.
 	for _, limit := range []int{0, 2, 4, 100, -1} {
 		// A limit that cuts makes a page, others do not.
-		latest, past := all("current"), listed{code: 200, names: "abc", at: "exact"}
+		latest, past := complete("current"), listed{code: 200, names: "abc", revision: "exact"}
 		if limit == 2 {
 			latest, past = page("ab", "current", "2"), page("ab", "exact", "1")
 		}
 		legacy := func(rv string, l listed) { expect[request{rv, none, limit, ""}] = l }
 		legacy("", latest)
-		legacy("0", all("current"))
+		legacy("0", complete("current"))
 		legacy("current", latest)
 		legacy("garbage", bad(noNumber))
 		legacy("negative", bad(noNegative))
@@ -187,8 +187,8 @@ func listBySemantics(t *testing.T) {
 			legacy("exact", past)
 			legacy("compacted", listed{code: 410, message: tooOld})
 		} else {
-			legacy("exact", all("current"))
-			legacy("compacted", all("current"))
+			legacy("exact", complete("current"))
+			legacy("compacted", complete("current"))
 		}
 		for rv, l := range map[string]listed{
 			"": refusal(needsVersion), "0": refusal(notExactlyZero), "current": latest, "exact": past,
@@ -197,7 +197,7 @@ func listBySemantics(t *testing.T) {
 			expect[request{rv, exact, limit, ""}] = l
 		}
 		for rv, l := range map[string]listed{
-			"": refusal(needsVersion), "0": all("current"), "current": latest, "exact": latest,
+			"": refusal(needsVersion), "0": complete("current"), "current": latest, "exact": latest,
 			"compacted": latest, "future": {code: 504, message: tooNew}, "garbage": bad(noNumber), "negative": bad(noNegative),
 		} {
 			expect[request{rv, newer, limit, ""}] = l
@@ -214,7 +214,7 @@ func listBySemantics(t *testing.T) {
 				var l listed
 				switch token {
 				case "exact":
-					l = listed{code: 200, names: "bc", at: "exact"}
+					l = listed{code: 200, names: "bc", revision: "exact"}
 					if limit == 1 && rv != "0" {
 						l = page("b", "exact", "1")
 					}

@@ -132,33 +132,33 @@ func TestContinueAfterCompactionIsInconsistent(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		create(t, crontabs, cronTab(name))
 	}
-	at := func() string { return list(t, crontabs).GetResourceVersion() }
+	current := func() string { return list(t, crontabs).GetResourceVersion() }
 	step := func(what string, got, want listed) {
 		t.Helper()
 		if got != want {
 			t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
 		}
 	}
-	first := at()
-	step("first page", p.list(t, "", "", 2, ""), listed{code: 200, names: "ab", at: first, more: true, left: "3"})
+	first := current()
+	step("first page", p.list(t, "", "", 2, ""), listed{code: 200, names: "ab", revision: first, more: true, left: "3"})
 	remove(t, crontabs, "c")
 	create(t, crontabs, cronTab("b2"))
-	step("a page of the past", p.list(t, "", "", 2, "next"), listed{code: 200, names: "cd", at: first, more: true, left: "1"})
+	step("a page of the past", p.list(t, "", "", 2, "next"), listed{code: 200, names: "cd", revision: first, more: true, left: "1"})
 	must(t, crontabs.Delete(t.Context(), "e", metav1.DeleteOptions{}))
 	create(t, crontabs, cronTab("x"))
 	step("compacted", p.list(t, "", "", 2, "next"), listed{code: 410, message: tooOldToken, more: true})
-	now := at()
-	step("the inconsistent rest", p.list(t, "", "", 2, "next"), listed{code: 200, names: "x", at: now})
+	now := current()
+	step("the inconsistent rest", p.list(t, "", "", 2, "next"), listed{code: 200, names: "x", revision: now})
 
-	step("first page again", p.list(t, "", "", 1, ""), listed{code: 200, names: "a", at: now, more: true, left: "4"})
+	step("first page again", p.list(t, "", "", 1, ""), listed{code: 200, names: "a", revision: now, more: true, left: "4"})
 	for _, name := range []string{"f", "g", "h", "i"} {
 		create(t, crontabs, cronTab(name))
 	}
 	step("compacted again", p.list(t, "", "", 1, "next"), listed{code: 410, message: tooOldToken, more: true})
-	now = at()
-	step("an inconsistent page", p.list(t, "", "", 1, "next"), listed{code: 200, names: "b", at: now, more: true, left: "7"})
+	now = current()
+	step("an inconsistent page", p.list(t, "", "", 1, "next"), listed{code: 200, names: "b", revision: now, more: true, left: "7"})
 	create(t, crontabs, cronTab("c"))
-	step("which is consistent from then on", p.list(t, "", "", 100, "next"), listed{code: 200, names: "b2dfghix", at: now})
+	step("which is consistent from then on", p.list(t, "", "", 100, "next"), listed{code: 200, names: "b2dfghix", revision: now})
 }
 
 func TestPagerReadsAllOfOneRevision(t *testing.T) {
@@ -215,10 +215,10 @@ func TestPagerFallsBackToAFullListAfterCompaction(t *testing.T) {
 	}
 	p := pager.New(page)
 	p.PageSize = 4
-	all, paginated, err := p.List(t.Context(), metav1.ListOptions{})
+	whole, paginated, err := p.List(t.Context(), metav1.ListOptions{})
 	must(t, err)
 	equal(t, "paginated", paginated, true)
-	equal(t, "objects", names(all.(*unstructured.UnstructuredList)), names(list(t, crontabs)))
+	equal(t, "objects", names(whole.(*unstructured.UnstructuredList)), names(list(t, crontabs)))
 	equal(t, "requests", requests, []string{
 		"limit 4, continue false: ", "limit 4, continue true: ", "limit 4, continue true: Expired", "limit 0, continue false: "})
 

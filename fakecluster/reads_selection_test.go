@@ -126,7 +126,7 @@ func TestSelectorsMatchFieldsAndLabels(t *testing.T) {
 			if random.IntN(2) == 0 {
 				query = "resourceVersionMatch=Exact&resourceVersion=" + seedtest.Pick(random, revisions...)
 			}
-			whole, at, _ := w.Items(t, path+query)
+			whole, listRevision, _ := w.Items(t, path+query)
 			var want []json.RawMessage
 			for _, item := range whole {
 				if s.picks(t, item) {
@@ -135,7 +135,7 @@ func TestSelectorsMatchFieldsAndLabels(t *testing.T) {
 			}
 			picked += len(want)
 			got, revision, _ := w.Items(t, path+s.query(query))
-			equal(t, fmt.Sprintf("%s: the revision of %+v", name, s), revision, at)
+			equal(t, fmt.Sprintf("%s: the revision of %+v", name, s), revision, listRevision)
 			if !slices.EqualFunc(want, got, sameText) {
 				t.Errorf("%s: %s%s: want %s, got %s", name, path, s.query(query), namesIn(want), namesIn(got))
 			}

@@ -50,8 +50,8 @@ func leak(text string) string {
 	}
 	for _, form := range forms {
 		for _, in := range []string{text, strings.ToLower(text)} {
-			if at := strings.Index(in, form); at >= 0 {
-				return in[max(0, at-200):min(len(in), at+100)]
+			if i := strings.Index(in, form); i >= 0 {
+				return in[max(0, i-200):min(len(in), i+100)]
 			}
 		}
 	}
@@ -214,11 +214,11 @@ func (d secretWrites) value() any {
 }
 
 func (d secretWrites) values() map[string]any {
-	all := map[string]any{}
+	answers := map[string]any{}
 	for range d.IntN(3) + 1 {
-		all[seedtest.Pick(d, "a", "tls.crt", "bad key", "denied", ".dockerconfigjson", "a")] = d.value()
+		answers[seedtest.Pick(d, "a", "tls.crt", "bad key", "denied", ".dockerconfigjson", "a")] = d.value()
 	}
-	return all
+	return answers
 }
 
 // object is a Secret, or a part of one.
@@ -469,10 +469,10 @@ func leaksOf(t *testing.T, random secretWrites, kind, folder string, echoed map[
 		}
 	}
 	for _, name := range []string{"one", "two", "three"} {
-		for _, of := range []string{"v1/Secret", "example.com/v1/Bundle"} {
+		for _, kind := range []string{"v1/Secret", "example.com/v1/Bundle"} {
 			obj := &unstructured.Unstructured{}
-			obj.SetAPIVersion(of[:strings.LastIndex(of, "/")])
-			obj.SetKind(of[strings.LastIndex(of, "/")+1:])
+			obj.SetAPIVersion(kind[:strings.LastIndex(kind, "/")])
+			obj.SetKind(kind[strings.LastIndex(kind, "/")+1:])
 			obj.SetNamespace("default")
 			obj.SetName(name)
 			history, err := c.History(obj)

@@ -59,11 +59,11 @@ func (p *provider) token(claims map[string]any) string {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	all := map[string]any{"iss": p.URL, "aud": "cluster", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix()}
+	content := map[string]any{"iss": p.URL, "aud": "cluster", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix()}
 	for name, value := range claims {
-		all[name] = value
+		content[name] = value
 	}
-	token, err := jwt.Signed(signer).Claims(all).CompactSerialize()
+	token, err := jwt.Signed(signer).Claims(content).CompactSerialize()
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -75,11 +75,11 @@ func bearerIs(t *testing.T, c *fakecluster.Cluster, token string) string {
 	t.Helper()
 	config := c.RESTConfig()
 	config.BearerToken = token
-	is, err := kubernetes.NewForConfigOrDie(config).AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	review, err := kubernetes.NewForConfigOrDie(config).AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		return err.Error()
 	}
-	return is.Status.UserInfo.Username + " " + strings.Join(is.Status.UserInfo.Groups, ",")
+	return review.Status.UserInfo.Username + " " + strings.Join(review.Status.UserInfo.Groups, ",")
 }
 
 func TestOpenIDConnectByFlags(t *testing.T) {
@@ -88,23 +88,23 @@ func TestOpenIDConnectByFlags(t *testing.T) {
 		"--oidc-issuer-url="+p.URL, "--oidc-client-id=cluster", "--oidc-ca-file="+p.caFile, "--oidc-signing-algs=ES256",
 		"--oidc-username-claim=name", "--oidc-username-prefix=oidc:", "--oidc-groups-claim=groups", "--oidc-groups-prefix=oidc:",
 		"--oidc-required-claim=hd=example.com", "--authorization-mode=RBAC"))
-	of := map[string]any{"name": "jane", "groups": []string{"dev", "ops"}, "hd": "example.com"}
-	expectText(t, "a token", bearerIs(t, c, p.token(of)), "oidc:jane oidc:dev,oidc:ops,system:authenticated")
-	of["hd"] = "example.org"
-	expectText(t, "without a required claim", bearerIs(t, c, p.token(of)), "Unauthorized")
-	of["hd"], of["aud"] = "example.com", "another"
-	expectText(t, "for somebody else", bearerIs(t, c, p.token(of)), "Unauthorized")
-	of["aud"], of["exp"] = "cluster", time.Now().Add(-time.Hour).Unix()
-	expectText(t, "an old token", bearerIs(t, c, p.token(of)), "Unauthorized")
-	delete(of, "exp")
+	claims := map[string]any{"name": "jane", "groups": []string{"dev", "ops"}, "hd": "example.com"}
+	expectText(t, "a token", bearerIs(t, c, p.token(claims)), "oidc:jane oidc:dev,oidc:ops,system:authenticated")
+	claims["hd"] = "example.org"
+	expectText(t, "without a required claim", bearerIs(t, c, p.token(claims)), "Unauthorized")
+	claims["hd"], claims["aud"] = "example.com", "another"
+	expectText(t, "for somebody else", bearerIs(t, c, p.token(claims)), "Unauthorized")
+	claims["aud"], claims["exp"] = "cluster", time.Now().Add(-time.Hour).Unix()
+	expectText(t, "an old token", bearerIs(t, c, p.token(claims)), "Unauthorized")
+	delete(claims, "exp")
 	other := startProvider(t, "/.well-known/openid-configuration")
-	of["iss"] = p.URL
-	expectText(t, "signed by another issuer", bearerIs(t, c, other.token(of)), "Unauthorized")
+	claims["iss"] = p.URL
+	expectText(t, "signed by another issuer", bearerIs(t, c, other.token(claims)), "Unauthorized")
 	if p.reads != 2 {
 		t.Errorf("the keys of the issuer were read %d times, want 2: at first, and for the key that it does not know", p.reads)
 	}
 	fork := c.Fork(t)
-	expectText(t, "a fork", bearerIs(t, fork, p.token(of)), "oidc:jane oidc:dev,oidc:ops,system:authenticated")
+	expectText(t, "a fork", bearerIs(t, fork, p.token(claims)), "oidc:jane oidc:dev,oidc:ops,system:authenticated")
 }
 
 // The issuer may have another address, claims may be mapped by CEL, and requests

@@ -74,7 +74,7 @@ func TestTheCertificateIsOfTheNameThatAClientCalls(t *testing.T) {
 		"--tls-sni-cert-key="+putCertificate(t, folder, "address", "address")+":127.0.0.1",
 		"--tls-sni-cert-key="+putCertificate(t, folder, "late", "late", "own.example"),
 	))
-	for _, is := range []struct{ rule, name, want string }{
+	for _, tt := range []struct{ rule, name, want string }{
 		{"another name gets the usual one", "other.example", "usual h2"},
 		{"the common name counts", "own.example", "own.example h2"},
 		{"a name in a flag comes before one in a certificate", "also.example", "given.example h2"},
@@ -82,8 +82,8 @@ func TestTheCertificateIsOfTheNameThatAClientCalls(t *testing.T) {
 		{"with names in the flag, those of the certificate do not count", "given.example", "usual h2"},
 		{"an address is called without a name", "127.0.0.1", "address h2"},
 	} {
-		if got := shown(t, c, is.name); got != is.want {
-			t.Errorf("%s: %s gets %s, want %s", is.rule, is.name, got, is.want)
+		if got := shown(t, c, tt.name); got != tt.want {
+			t.Errorf("%s: %s gets %s, want %s", tt.rule, tt.name, got, tt.want)
 		}
 	}
 	if _, err := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
@@ -140,7 +140,7 @@ func TestFlagsForNodePorts(t *testing.T) {
 		}
 		return ""
 	}
-	for _, is := range []struct {
+	for _, tt := range []struct {
 		name string
 		port int32
 		want string
@@ -149,26 +149,26 @@ func TestFlagsForNodePorts(t *testing.T) {
 		{"first", 0, ""},
 		{"second", 0, `Internal error occurred: failed to allocate a nodePort: range is full`},
 	} {
-		if got := create(is.name, is.port); got != is.want {
-			t.Errorf("%s: %q, want %q", is.name, got, is.want)
+		if got := create(tt.name, tt.port); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }
 
 func TestFlagsForCORS(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.WithAPIServerFlags("--cors-allowed-origins=//page\\.example(:|$)"))
-	for _, is := range []struct{ rule, method, origin, want string }{
+	for _, tt := range []struct{ rule, method, origin, want string }{
 		{"a page asks before it sends a request", http.MethodOptions, "https://page.example", "204 https://page.example"},
 		{"the answer may be read", http.MethodGet, "https://page.example:8443", "200 https://page.example:8443"},
 		{"another page is refused", http.MethodGet, "https://page.example.evil", "403 "},
 		{"a program sends no origin", http.MethodGet, "", "200 "},
 	} {
-		req, err := http.NewRequest(is.method, c.URL()+"/readyz", nil)
+		req, err := http.NewRequest(tt.method, c.URL()+"/readyz", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if is.origin != "" {
-			req.Header.Set("Origin", is.origin)
+		if tt.origin != "" {
+			req.Header.Set("Origin", tt.origin)
 			req.Header.Set("Sec-Fetch-Site", "cross-site")
 		}
 		res, err := http.DefaultClient.Do(req)
@@ -176,8 +176,8 @@ func TestFlagsForCORS(t *testing.T) {
 			t.Fatal(err)
 		}
 		res.Body.Close()
-		if got := res.Status[:3] + " " + res.Header.Get("Access-Control-Allow-Origin"); got != is.want {
-			t.Errorf("%s: %s, want %s", is.rule, got, is.want)
+		if got := res.Status[:3] + " " + res.Header.Get("Access-Control-Allow-Origin"); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.rule, got, tt.want)
 		}
 	}
 	_, err := fakecluster.New(fakecluster.WithAPIServerFlags("--cors-allowed-origins=page"))
@@ -190,7 +190,7 @@ func TestFlagsForTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--request-timeout=5s", "--min-request-timeout=60"))
 		core := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1()
-		for _, is := range []struct {
+		for _, tt := range []struct {
 			rule          string
 			timeout       *int64
 			least, atMost time.Duration
@@ -199,14 +199,14 @@ func TestFlagsForTimeouts(t *testing.T) {
 			{"a watch may have its own", ptr.To[int64](7), 7 * time.Second, 7 * time.Second},
 		} {
 			began := time.Now()
-			w, err := core.ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: is.timeout})
+			w, err := core.ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: tt.timeout})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for range w.ResultChan() {
 			}
-			if took := time.Since(began); took < is.least || took > is.atMost {
-				t.Errorf("%s: it ended after %v", is.rule, took)
+			if took := time.Since(began); took < tt.least || took > tt.atMost {
+				t.Errorf("%s: it ended after %v", tt.rule, took)
 			}
 		}
 	})

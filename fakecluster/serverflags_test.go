@@ -85,7 +85,7 @@ func TestFlagsForUsers(t *testing.T) {
 		return cfg
 	}
 	jane := whoIs(t, certificate(authority))
-	for _, is := range []struct{ rule, got, want string }{
+	for _, tt := range []struct{ rule, got, want string }{
 		{"a client certificate names its user and groups", jane, "jane  [system:masters system:authenticated]"},
 		{"one of others is refused", whoIs(t, certificate(strangers)), "Unauthorized"},
 		{"a token stands in the file", whoIs(t, bearer("of-joe")), "joe 7 [dev ops system:authenticated]"},
@@ -94,8 +94,8 @@ func TestFlagsForUsers(t *testing.T) {
 			`selfsubjectreviews.authentication.k8s.io is forbidden: User "system:anonymous" cannot create resource "selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope`},
 		{"the cluster's own client remains", whoIs(t, c.RESTConfig()), "kubernetes-admin  [system:masters system:authenticated]"},
 	} {
-		if is.got != is.want {
-			t.Errorf("%s: %s, want %s", is.rule, is.got, is.want)
+		if tt.got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.rule, tt.got, tt.want)
 		}
 	}
 	// A fork has another port and the same users.

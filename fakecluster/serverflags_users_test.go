@@ -276,23 +276,23 @@ func TestAuthoritiesAreReadAgain(t *testing.T) {
 	}
 	byClients, byNewClients, byNewProxies := config(clients), config(newClients), config(newProxies)
 	const jane, unknown = "jane  [system:authenticated]", "Unauthorized"
-	is := func(what string, cfg func(*fakecluster.Cluster) *clientrest.Config, want string) {
+	check := func(what string, cfg func(*fakecluster.Cluster) *clientrest.Config, want string) {
 		t.Helper()
 		expectText(t, what, whoIs(t, cfg(c)), want)
 		expectText(t, what+", in a fork", whoIs(t, cfg(fork)), want)
 	}
-	is("a user at first", byClients, jane)
-	is("one of the new authority", byNewClients, unknown)
+	check("a user at first", byClients, jane)
+	check("one of the new authority", byNewClients, unknown)
 
 	put(t, folder, "ca.crt", string(newClients.PEM()))
-	is("a user whose authority is gone, on an open connection", byClients, unknown)
-	is("one of the new authority", byNewClients, jane)
+	check("a user whose authority is gone, on an open connection", byClients, unknown)
+	check("one of the new authority", byNewClients, jane)
 
 	if err := os.Remove(filepath.Join(folder, "proxies.crt")); err != nil {
 		t.Fatal(err)
 	}
 	put(t, folder, "proxies.crt", string(newProxies.PEM()))
-	is("a user whom a proxy names", func(c *fakecluster.Cluster) *clientrest.Config {
+	check("a user whom a proxy names", func(c *fakecluster.Cluster) *clientrest.Config {
 		cfg := byNewProxies(c)
 		cfg.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
 			return roundTrip(func(req *http.Request) (*http.Response, error) {
@@ -315,11 +315,11 @@ func TestAuthoritiesAreReadAgain(t *testing.T) {
 	equal(t, "authorities that a handshake names", names, want)
 
 	put(t, folder, "ca.crt", "half of a certificate")
-	is("a file without authorities changes nothing", byNewClients, jane)
+	check("a file without authorities changes nothing", byNewClients, jane)
 	if err := os.Remove(filepath.Join(folder, "ca.crt")); err != nil {
 		t.Fatal(err)
 	}
-	is("nor does one that is gone", byNewClients, jane)
+	check("nor does one that is gone", byNewClients, jane)
 
 	put(t, folder, "ca.crt", string(clients.PEM()))
 	for what, c := range map[string]*fakecluster.Cluster{"published": c, "published in a fork": fork} {

@@ -126,9 +126,9 @@ func TestSoak(t *testing.T) {
 }
 
 // least is the least of each figure: load comes and goes, and what leaks stays.
-func least(all []sample) sample {
-	w := all[0]
-	for _, s := range all {
+func least(samples []sample) sample {
+	w := samples[0]
+	for _, s := range samples {
 		w = sample{heap: min(w.heap, s.heap), goroutines: min(w.goroutines, s.goroutines), openFiles: min(w.openFiles, s.openFiles)}
 	}
 	return w

@@ -82,9 +82,9 @@ func TestConfigurationsAuthenticateTheirUsers(t *testing.T) {
 		equal(t, "the administrator", whoami(t, admin), authenticationv1.UserInfo{
 			Username: "kubernetes-admin", Groups: []string{"system:masters", "system:authenticated"},
 		})
-		of := whoami(t, clientOf(t, c.ConfigFor("jane", "dev", "ops")))
-		slices.Sort(of.Groups)
-		equal(t, "a user", []any{of.Username, of.Groups}, []any{"jane", []string{"dev", "ops", "system:authenticated"}})
+		jane := whoami(t, clientOf(t, c.ConfigFor("jane", "dev", "ops")))
+		slices.Sort(jane.Groups)
+		equal(t, "a user", []any{jane.Username, jane.Groups}, []any{"jane", []string{"dev", "ops", "system:authenticated"}})
 		equal(t, "in a fork", whoami(t, clientOf(t, forked(c.Fork(t), c.ConfigFor("jane")))).Username, "jane")
 
 		robot := c.ServiceAccountConfig("default", "robot")
@@ -105,9 +105,9 @@ func TestConfigurationsAuthenticateTheirUsers(t *testing.T) {
 }
 
 // forked is a configuration for one cluster with the credentials of another one.
-func forked(c *fakecluster.Cluster, of *clientrest.Config) *clientrest.Config {
+func forked(c *fakecluster.Cluster, config *clientrest.Config) *clientrest.Config {
 	cfg := c.RESTConfig()
-	cfg.BearerToken, cfg.CertData, cfg.KeyData = of.BearerToken, of.CertData, of.KeyData
+	cfg.BearerToken, cfg.CertData, cfg.KeyData = config.BearerToken, config.CertData, config.KeyData
 	return cfg
 }
 
@@ -118,7 +118,7 @@ func TestCredentialsOfAnotherClusterAreRefused(t *testing.T) {
 		account(t, clientOf(t, other.RESTConfig()), "robot")
 		issued, err := clientOf(t, other.RESTConfig()).CoreV1().ServiceAccounts("default").CreateToken(t.Context(), "robot", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 		must(t, err)
-		for of, cfg := range map[string]*clientrest.Config{
+		for whose, cfg := range map[string]*clientrest.Config{
 			"the administrator":   other.RESTConfig(),
 			"a user":              other.ConfigFor("jane", "system:masters"),
 			"a service account":   other.ServiceAccountConfig("default", "robot"),
@@ -129,7 +129,7 @@ func TestCredentialsOfAnotherClusterAreRefused(t *testing.T) {
 			"nonsense like a JWT": {BearerToken: "a.b.c"},
 		} {
 			_, err := clientOf(t, forked(c, cfg)).CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
-			fails(t, of, err, "Unauthorized")
+			fails(t, whose, err, "Unauthorized")
 		}
 	})
 }
@@ -209,8 +209,8 @@ func TestTokensOfServiceAccounts(t *testing.T) {
 			fails(t, rule, err, "Unauthorized")
 		}
 		hour := issue(authenticationv1.TokenRequestSpec{})
-		is := whoami(t, hour)
-		equal(t, "the user", []any{is.Username, is.UID, is.Groups, slices.Sorted(maps.Keys(is.Extra))}, []any{
+		jane := whoami(t, hour)
+		equal(t, "the user", []any{jane.Username, jane.UID, jane.Groups, slices.Sorted(maps.Keys(jane.Extra))}, []any{
 			"system:serviceaccount:default:robot", string(made.UID),
 			[]string{"system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"},
 			[]string{"authentication.kubernetes.io/credential-id"},
@@ -310,11 +310,11 @@ func TestAccessReviewsMatchAuthorization(t *testing.T) {
 	}, metav1.CreateOptions{})
 	must(t, err)
 	equal(t, "the rules", rules.Status.ResourceRules[0], authorizationv1.ResourceRule{Verbs: []string{"get", "list"}, APIGroups: []string{""}, Resources: []string{"pods"}})
-	of, err := admin.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+	review, err := admin.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
 		Spec: authorizationv1.SubjectAccessReviewSpec{User: "jane", ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: "default", Verb: "get", Resource: "pods"}},
 	}, metav1.CreateOptions{})
 	must(t, err)
-	equal(t, "a review by another", of.Status.Allowed, true)
+	equal(t, "a review by another", review.Status.Allowed, true)
 }
 
 func TestUsersCannotGrantMoreThanTheyHave(t *testing.T) {
@@ -392,11 +392,11 @@ func TestTheAuditTrailNamesBothUsers(t *testing.T) {
 		if e.ObjectRef == nil || e.ObjectRef.Resource != "pods" {
 			continue
 		}
-		of := entry{By: e.User.Username, Decision: e.Annotations["authorization.k8s.io/decision"], Reason: e.Annotations["authorization.k8s.io/reason"], Code: e.ResponseStatus.Code}
+		decided := entry{By: e.User.Username, Decision: e.Annotations["authorization.k8s.io/decision"], Reason: e.Annotations["authorization.k8s.io/reason"], Code: e.ResponseStatus.Code}
 		if e.ImpersonatedUser != nil {
-			of.As = e.ImpersonatedUser.Username
+			decided.As = e.ImpersonatedUser.Username
 		}
-		got = append(got, of)
+		got = append(got, decided)
 	}
 	equal(t, "the trail", got, []entry{
 		{By: "kubernetes-admin", As: "jane", Decision: "forbid", Code: 403},

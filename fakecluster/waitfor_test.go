@@ -43,8 +43,8 @@ func inAndOutsideOfABubble(t *testing.T, test func(t *testing.T, c *fakecluster.
 	t.Run("over a socket", func(t *testing.T) { test(t, fakecluster.Start(t)) })
 }
 
-// at returns the Deployment, as a test names it that has not read it.
-func at() *appsv1.Deployment {
+// web returns the Deployment, as a test names it that has not read it.
+func web() *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 }
 
@@ -63,7 +63,7 @@ func TestWaitForMissesNoState(t *testing.T) {
 				}
 			}
 		}()
-		deployment := at()
+		deployment := web()
 		var seen []int32
 		c.WaitFor(t, deployment, fakecluster.When(func(d *appsv1.Deployment) bool {
 			if seen == nil { // the watch has begun
@@ -93,18 +93,18 @@ func TestWaitForConditionsOfAnObject(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		c.WaitFor(t, at(), fakecluster.When(func(*unstructured.Unstructured) bool { return true })) // it need not exist yet
+		c.WaitFor(t, web(), fakecluster.When(func(*unstructured.Unstructured) bool { return true })) // it need not exist yet
 		<-created
 		status := func(text string) {
 			_, err := clients.Patch(t.Context(), "web", types.MergePatchType, []byte(`{"status": `+text+`}`), metav1.PatchOptions{}, "status")
 			must(t, err)
 		}
 		status(`{"observedGeneration": 1, "conditions": [{"type": "Available", "status": "True"}, {"type": "Progressing", "status": "False"}]}`)
-		c.WaitFor(t, at(), fakecluster.HasCondition("Available"))
-		c.WaitFor(t, at(), fakecluster.HasCondition("Progressing", metav1.ConditionFalse))
+		c.WaitFor(t, web(), fakecluster.HasCondition("Available"))
+		c.WaitFor(t, web(), fakecluster.HasCondition("Progressing", metav1.ConditionFalse))
 		c.WaitFor(t, fakecluster.Named("apps/v1", "Deployment", "default", "web"), fakecluster.CEL("object.metadata.name == 'web'"))
 		must(t, clients.Delete(t.Context(), "web", metav1.DeleteOptions{}))
-		c.WaitFor(t, at(), fakecluster.Gone())
+		c.WaitFor(t, web(), fakecluster.Gone())
 	})
 }
 
@@ -118,7 +118,7 @@ func TestWaitForSeesThroughFaultsAndHolds(t *testing.T) {
 	defer hold.Release()
 	c.Inject(faults.Fault{Optional: true, Effect: faults.Unavailable()})
 	before := len(c.Requests())
-	c.WaitFor(t, at(), fakecluster.CEL("object.spec.replicas == 1"))
+	c.WaitFor(t, web(), fakecluster.CEL("object.spec.replicas == 1"))
 	equal(t, "its requests", len(c.Requests())-before, 0)
 }
 
@@ -129,7 +129,7 @@ func TestWaitForExplainsWhatIsNotMet(t *testing.T) {
 		fails := func(what string, condition fakecluster.Condition, want string, left ...string) {
 			t.Helper()
 			began := time.Now()
-			got := fatal(t, func(t testing.TB) { c.WaitFor(t, at(), condition) })
+			got := fatal(t, func(t testing.TB) { c.WaitFor(t, web(), condition) })
 			first, rest, _ := strings.Cut(got, "\n")
 			equal(t, what, first, "fakecluster: WaitFor: "+want)
 			equal(t, what+": the time", time.Since(began).String(), "1m0s")
@@ -159,7 +159,7 @@ func TestWaitForExplainsWhatIsNotMet(t *testing.T) {
 		fails("a finalizer", fakecluster.Gone(), `Deployment default/web: not met after 1m: the object is being deleted, and has the finalizers ["example.com/keep"]; it did not change meanwhile`)
 
 		began := time.Now()
-		got := fatal(t, func(t testing.TB) { c.WaitFor(t, at(), fakecluster.Gone().Within(2*time.Hour)) })
+		got := fatal(t, func(t testing.TB) { c.WaitFor(t, web(), fakecluster.Gone().Within(2*time.Hour)) })
 		if !strings.Contains(got, "not met after 2h:") || time.Since(began) != 2*time.Hour {
 			t.Errorf("after %v: %s", time.Since(began), got)
 		}
@@ -202,7 +202,7 @@ func TestWaitForRejectsMistakes(t *testing.T) {
 		{"not true or false", fakecluster.CEL("1 + 1"), "CEL: the expression 1 + 1 must be true or false, and is of type int"},
 		{"negative time", fakecluster.Gone().Within(-1), "Within: the time must not be negative, and is -1ns"},
 	} {
-		got := fatal(t, func(t testing.TB) { c.WaitFor(t, at(), test.condition) })
+		got := fatal(t, func(t testing.TB) { c.WaitFor(t, web(), test.condition) })
 		if !strings.HasPrefix(got, "fakecluster: WaitFor: "+test.want) {
 			t.Errorf("%s: got %s, want %s", test.name, got, test.want)
 		}

@@ -439,7 +439,7 @@ func TestMistakesInABubble(t *testing.T) {
 			t.Fatal(err)
 		}
 		failures(t, "the cluster was started outside of the synctest bubble that uses it: write c := base.Fork(t) in the bubble", func(t testing.TB) {
-			c := &Cluster{host: base.host, is: base.is, test: t}
+			c := &Cluster{host: base.host, description: base.description, test: t}
 			if _, err := c.Transport().RoundTrip(req); err == nil || !strings.HasPrefix(err.Error(), "fakecluster: the cluster was started outside") {
 				t.Error(err)
 			}

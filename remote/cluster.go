@@ -16,12 +16,12 @@ import (
 
 // Cluster is a running cluster. Its methods are safe for concurrent use.
 type Cluster struct {
-	host    *connection
-	bubble  *bubble // nil: the cluster is outside of bubbles
-	version string  // of KubernetesVersion
-	is      described
-	test    testing.TB // nil: it is of New or NewFork
-	misused sync.Once
+	host        *connection
+	bubble      *bubble // nil: the cluster is outside of bubbles
+	version     string  // of KubernetesVersion
+	description described
+	test        testing.TB // nil: it is of New or NewFork
+	misused     sync.Once
 
 	mu     sync.Mutex
 	wrong  []error         // misuse, for Close, if there is no test
@@ -88,7 +88,7 @@ func start(h *connection, opts []Option) (*Cluster, error) {
 	c := &Cluster{host: h}
 	c.version, _ = s["kubernetesVersion"].(string)
 	if !insideBubble() {
-		if err := h.do(context.Background(), "POST", "/v1/clusters", s, &c.is); err != nil {
+		if err := h.do(context.Background(), "POST", "/v1/clusters", s, &c.description); err != nil {
 			return nil, err
 		}
 		return c, nil
@@ -103,7 +103,7 @@ func start(h *connection, opts []Option) (*Cluster, error) {
 	if _, lives := s["workloads"]; lives {
 		b.watched.living.Store(true)
 	}
-	if err := b.do(context.Background(), "POST", "/v1/clusters", s, &c.is); err != nil {
+	if err := b.do(context.Background(), "POST", "/v1/clusters", s, &c.description); err != nil {
 		b.remove(c)
 		return nil, err
 	}
@@ -137,20 +137,20 @@ func (c *Cluster) fork(f *Cluster) error {
 	inside := insideBubble()
 	switch {
 	case !inside && c.bubble == nil:
-		return c.do("POST", "/fork", map[string]string{"session": c.host.session}, &f.is)
+		return c.do("POST", "/fork", map[string]string{"session": c.host.session}, &f.description)
 	case !inside:
 		return errUsedOutside
 	}
-	b, name := c.bubble, c.is.Cluster
+	b, name := c.bubble, c.description.Cluster
 	if b == nil {
 		var err error
-		if b, err = openBubble(c.host, "", c.is.Cluster); err != nil {
+		if b, err = openBubble(c.host, "", c.description.Cluster); err != nil {
 			return err
 		}
 		name = b.cluster
 	}
 	b.add(f)
-	err := b.do(context.Background(), "POST", "/v1/clusters/"+name+"/fork", map[string]string{"session": b.session}, &f.is)
+	err := b.do(context.Background(), "POST", "/v1/clusters/"+name+"/fork", map[string]string{"session": b.session}, &f.description)
 	if err != nil {
 		b.remove(f)
 	}
@@ -244,7 +244,7 @@ func (c *Cluster) doWith(ctx context.Context, method, path string, body, into an
 	if err := c.checkPlace(); err != nil {
 		return err
 	}
-	path = "/v1/clusters/" + c.is.Cluster + path
+	path = "/v1/clusters/" + c.description.Cluster + path
 	if c.bubble != nil {
 		return c.bubble.do(ctx, method, path, body, into)
 	}
@@ -274,31 +274,31 @@ func (c *Cluster) blame(err error) {
 
 // URL returns the address of the cluster, such as http://127.0.0.1:34567. A request without credentials is answered with 401. In a bubble it works
 // with [Cluster.Transport] only.
-func (c *Cluster) URL() string { return c.is.URL }
+func (c *Cluster) URL() string { return c.description.URL }
 
 // Token returns the bearer token of the administrator, who may do everything.
-func (c *Cluster) Token() string { return c.is.Token }
+func (c *Cluster) Token() string { return c.description.Token }
 
 // Kubeconfig returns a kubeconfig file of the administrator, over HTTPS. A cluster in a bubble has none.
 func (c *Cluster) Kubeconfig() ([]byte, error) {
 	if c.bubble != nil {
 		return nil, errors.New("kubeconfig: a cluster in a synctest bubble has no socket for other processes: call Kubeconfig for a cluster that was started outside of bubbles")
 	}
-	return []byte(c.is.Kubeconfig), nil
+	return []byte(c.description.Kubeconfig), nil
 }
 
 // CABundle returns the PEM of the authority that signed the certificate of WebhookServer. It is what the caBundle of a webhook
 // configuration has to be. It is nil without [WebhookPaths].
 func (c *Cluster) CABundle() []byte {
-	if c.is.CABundle == "" {
+	if c.description.CABundle == "" {
 		return nil
 	}
-	return []byte(c.is.CABundle)
+	return []byte(c.description.CABundle)
 }
 
 // WebhookServer returns how to run the webhook server of [WebhookPaths]. A fork has another port and certificate. Without that
 // option it returns the zero value.
-func (c *Cluster) WebhookServer() WebhookServer { return c.is.WebhookServer }
+func (c *Cluster) WebhookServer() WebhookServer { return c.description.WebhookServer }
 
 // Compact forgets the history up to now: watches and lists at older revisions get 410.
 func (c *Cluster) Compact() error { return c.do("POST", "/compact", nil, nil) }

@@ -14,11 +14,11 @@ func (c *Cluster) Inject(f faults.Fault) faults.Injection {
 		c.test.Helper()
 	}
 	i := &injection{c: c, fault: f}
-	var is struct{ Fault int }
-	if i.err = c.do("POST", "/faults", f, &is); i.err != nil {
+	var answer struct{ Fault int }
+	if i.err = c.do("POST", "/faults", f, &answer); i.err != nil {
 		c.blame(i.err)
 	}
-	i.path = fmt.Sprintf("/faults/%d", is.Fault)
+	i.path = fmt.Sprintf("/faults/%d", answer.Fault)
 	return i
 }
 
@@ -37,9 +37,9 @@ func (i *injection) Fired() int {
 	if i.err != nil {
 		return 0
 	}
-	var is struct{ Fired int }
-	i.c.get(i.path, &is)
-	return is.Fired
+	var answer struct{ Fired int }
+	i.c.get(i.path, &answer)
+	return answer.Fired
 }
 
 func (i *injection) Stop() {
@@ -69,9 +69,9 @@ func (h hold) Pending() []faults.Delivery { return h.pending("") }
 func (h hold) Wait() []faults.Delivery    { return h.pending("?wait=true") }
 
 func (h hold) pending(query string) []faults.Delivery {
-	var is struct{ Pending []faults.Delivery }
-	h.c.get("/hold"+query, &is)
-	return is.Pending
+	var answer struct{ Pending []faults.Delivery }
+	h.c.get("/hold"+query, &answer)
+	return answer.Pending
 }
 
 func (h hold) Deliver(n int) int {
@@ -92,11 +92,11 @@ func (h hold) DeliverKind(resource string) int { return h.deliver("resource", re
 func (h hold) DeliverTo(userAgent string) int  { return h.deliver("userAgent", userAgent) }
 
 func (h hold) deliver(what string, value any) int {
-	var is struct{ Delivered int }
-	if err := h.c.do("POST", "/hold/deliver", map[string]any{what: value}, &is); err != nil {
+	var answer struct{ Delivered int }
+	if err := h.c.do("POST", "/hold/deliver", map[string]any{what: value}, &answer); err != nil {
 		h.c.blame(err)
 	}
-	return is.Delivered
+	return answer.Delivered
 }
 
 func (h hold) Release() {

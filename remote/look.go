@@ -31,9 +31,9 @@ func (c *Cluster) Requests() []inspect.Request {
 	if c.test != nil {
 		c.test.Helper()
 	}
-	var is struct{ Requests []inspect.Request }
-	c.get("/requests", &is)
-	return is.Requests
+	var answer struct{ Requests []inspect.Request }
+	c.get("/requests", &answer)
+	return answer.Requests
 }
 
 // Stats returns the counts of all requests.
@@ -41,9 +41,9 @@ func (c *Cluster) Stats() inspect.Stats {
 	if c.test != nil {
 		c.test.Helper()
 	}
-	var is inspect.Stats
-	c.get("/stats", &is)
-	return is
+	var stats inspect.Stats
+	c.get("/stats", &stats)
+	return stats
 }
 
 // ResetStats begins to count from zero, and forgets the requests.
@@ -61,9 +61,9 @@ func (c *Cluster) Findings() inspect.Findings {
 	if c.test != nil {
 		c.test.Helper()
 	}
-	var is inspect.Findings
-	c.get("/findings", &is)
-	return is
+	var findings inspect.Findings
+	c.get("/findings", &findings)
+	return findings
 }
 
 // LastWrites returns the last writes of clients, at most so many, the oldest first, each with what it changed.
@@ -74,9 +74,9 @@ func (c *Cluster) LastWrites(most int) []string {
 	if most < 1 {
 		return nil
 	}
-	var is struct{ Lines []string }
-	c.get("/last-writes?most="+strconv.Itoa(most), &is)
-	return is.Lines
+	var answer struct{ Lines []string }
+	c.get("/last-writes?most="+strconv.Itoa(most), &answer)
+	return answer.Lines
 }
 
 // History returns the states of an object that the cluster remembers, the oldest first, each with its writer and its changes. obj is
@@ -86,8 +86,8 @@ func (c *Cluster) History(obj any) (inspect.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	var is struct{ Revisions inspect.History }
-	return is.Revisions, c.do("GET", "/history?"+ref.query(), nil, &is)
+	var answer struct{ Revisions inspect.History }
+	return answer.Revisions, c.do("GET", "/history?"+ref.query(), nil, &answer)
 }
 
 // ObjectAt returns an object as it was at a revision, which may be that of a write to any object.
@@ -96,9 +96,9 @@ func (c *Cluster) ObjectAt(obj any, revision int64) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var is struct{ Object map[string]any }
-	err = c.do("GET", "/object-at?"+ref.query("revision", strconv.FormatInt(revision, 10)), nil, &is)
-	return is.Object, err
+	var answer struct{ Object map[string]any }
+	err = c.do("GET", "/object-at?"+ref.query("revision", strconv.FormatInt(revision, 10)), nil, &answer)
+	return answer.Object, err
 }
 
 // Audit returns the audit trail that the option [Audit] keeps: events of audit.k8s.io/v1, the oldest first.
@@ -106,9 +106,9 @@ func (c *Cluster) Audit() []json.RawMessage {
 	if c.test != nil {
 		c.test.Helper()
 	}
-	var is struct{ Events []json.RawMessage }
-	c.get("/audit", &is)
-	return is.Events
+	var answer struct{ Events []json.RawMessage }
+	c.get("/audit", &answer)
+	return answer.Events
 }
 
 // Write is a write for [Cluster.Explain].

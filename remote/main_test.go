@@ -74,7 +74,7 @@ func child() {
 		os.Exit(1)
 	}
 	pid, err := c.host.pid()
-	fmt.Println("started", pid, c.is.Cluster, c.URL(), c.Token(), err)
+	fmt.Println("started", pid, c.description.Cluster, c.URL(), c.Token(), err)
 	_, _ = os.Stdin.Read(make([]byte, 1))
 	os.Exit(0)
 }

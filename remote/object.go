@@ -24,17 +24,17 @@ func refOf(obj any) (r Ref, err error) {
 	if err != nil {
 		return r, err
 	}
-	var is struct {
+	var head struct {
 		APIVersion, Kind string
 		Metadata         struct{ Namespace, Name string }
 	}
-	if err := json.Unmarshal(content, &is); err != nil {
+	if err := json.Unmarshal(content, &head); err != nil {
 		return r, err
 	}
-	if is.Metadata.Name == "" {
-		return r, fmt.Errorf("the %s does not have a name", is.Kind)
+	if head.Metadata.Name == "" {
+		return r, fmt.Errorf("the %s does not have a name", head.Kind)
 	}
-	return Ref{is.APIVersion, is.Kind, is.Metadata.Namespace, is.Metadata.Name}, nil
+	return Ref{head.APIVersion, head.Kind, head.Metadata.Namespace, head.Metadata.Name}, nil
 }
 
 // body is the ref as the control API has it.

@@ -28,21 +28,21 @@ func list(field string, values []string) Option {
 // paths returns an option that appends absolute paths to a list.
 func paths(field string, paths []string) Option {
 	return func(s settings) error {
-		all, err := absolute(paths)
-		add(s, field, all...)
+		absolutePaths, err := absolute(paths)
+		add(s, field, absolutePaths...)
 		return err
 	}
 }
 
 func absolute(paths []string) ([]string, error) {
-	all := make([]string, len(paths))
+	made := make([]string, len(paths))
 	for i, path := range paths {
 		var err error
-		if all[i], err = filepath.Abs(path); err != nil {
+		if made[i], err = filepath.Abs(path); err != nil {
 			return nil, err
 		}
 	}
-	return all, nil
+	return made, nil
 }
 
 // once returns an option that can be given once.

@@ -19,8 +19,8 @@ func checkOwner(path string) error {
 	if err != nil {
 		return err
 	}
-	if is, ok := info.Sys().(*syscall.Stat_t); ok && int(is.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to another user (uid %d; yours is %d): remove it, or set XDG_CACHE_HOME (on macOS: HOME) to a folder of your own", path, is.Uid, os.Geteuid())
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user (uid %d; yours is %d): remove it, or set XDG_CACHE_HOME (on macOS: HOME) to a folder of your own", path, stat.Uid, os.Geteuid())
 	}
 	return nil
 }

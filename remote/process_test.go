@@ -164,7 +164,7 @@ func TestAKilledProcessLosesItsClusters(t *testing.T) {
 	}
 	_, _ = io.Copy(io.Discard, watch.Body) // returns when the cluster ends
 	var left struct{ Clusters []string }
-	if err := kept.host.do(context.Background(), "GET", "/v1/clusters", nil, &left); err != nil || !slices.Contains(left.Clusters, kept.is.Cluster) || slices.Contains(left.Clusters, words[1]) {
+	if err := kept.host.do(context.Background(), "GET", "/v1/clusters", nil, &left); err != nil || !slices.Contains(left.Clusters, kept.description.Cluster) || slices.Contains(left.Clusters, words[1]) {
 		t.Errorf("clusters %q, %v; %s was that of the killed process", left.Clusters, err, words[1])
 	}
 	admin(t, kept).must("GET", "/api/v1/namespaces", "")

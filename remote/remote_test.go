@@ -277,7 +277,7 @@ func TestLooking(t *testing.T) {
 	if len(requests) != 2 || requests[1].Client() != "tester" || requests[1].Verb != "update" || requests[1].Object() != "configmaps default/a" || requests[1].Code != 200 || requests[1].Latency <= 0 {
 		t.Errorf("requests: %+v", requests)
 	}
-	if total := c.Stats().Total(func(of inspect.Counted) bool { return of.Verb == "update" }); total.Requests != 1 || total.Revisions != 1 {
+	if total := c.Stats().Total(func(counted inspect.Counted) bool { return counted.Verb == "update" }); total.Requests != 1 || total.Revisions != 1 {
 		t.Errorf("updates: %+v", total)
 	}
 	if writes := c.LastWrites(1); len(writes) != 1 || !strings.Contains(writes[0], `update configmaps default/a: data.n: "1" → "2"`) {
@@ -287,8 +287,8 @@ func TestLooking(t *testing.T) {
 	if err != nil || len(history) != 2 || history[1].Changes[0].Path != "data.n" || history[1].Client() != "tester" || !strings.Contains(history.String(), `data.n: "1" → "2"`) {
 		t.Fatalf("history: %v, %v", history, err)
 	}
-	if was, err := c.ObjectAt(named("a"), history[0].Revision); err != nil || fmt.Sprint(was["data"]) != "map[n:1]" {
-		t.Errorf("the object was %v, %v", was, err)
+	if former, err := c.ObjectAt(named("a"), history[0].Revision); err != nil || fmt.Sprint(former["data"]) != "map[n:1]" {
+		t.Errorf("the object was %v, %v", former, err)
 	}
 	jane := c.ConfigFor("jane")
 	e, err := c.Explain(Write{Object: named("b"), As: &jane})

@@ -29,7 +29,7 @@ func (c *Cluster) outerTransport() *http.Transport {
 		return c.outer
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	if ca := pem(c.is.CertificateAuthority); ca != nil {
+	if ca := pem(c.description.CertificateAuthority); ca != nil {
 		roots := x509.NewCertPool()
 		roots.AppendCertsFromPEM(ca)
 		t.TLSClientConfig = &tls.Config{RootCAs: roots}
@@ -68,7 +68,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c.bubble == nil {
 		return c.outerTransport().RoundTrip(req)
 	}
-	answer, err := c.bubble.roundTrip(c.is.Cluster, req)
+	answer, err := c.bubble.roundTrip(c.description.Cluster, req)
 	if err != nil {
 		return nil, fmt.Errorf("fakecluster: %w", err)
 	}

@@ -19,7 +19,7 @@ type Config struct {
 
 // Config returns how to reach the cluster as its administrator, who may do everything.
 func (c *Cluster) Config() Config {
-	return Config{Host: c.is.URL, BearerToken: c.is.Token, CAData: pem(c.is.CertificateAuthority), Kubeconfig: []byte(c.is.Kubeconfig)}
+	return Config{Host: c.description.URL, BearerToken: c.description.Token, CAData: pem(c.description.CertificateAuthority), Kubeconfig: []byte(c.description.Kubeconfig)}
 }
 
 func pem(text string) []byte {
@@ -50,13 +50,13 @@ func (c *Cluster) configOf(user map[string]any) Config {
 	if c.test != nil {
 		c.test.Helper()
 	}
-	var is struct{ URL, Token, CertificateAuthority, ClientCertificate, ClientKey, Kubeconfig string }
-	if err := c.do("POST", "/credentials", user, &is); err != nil {
+	var answer struct{ URL, Token, CertificateAuthority, ClientCertificate, ClientKey, Kubeconfig string }
+	if err := c.do("POST", "/credentials", user, &answer); err != nil {
 		c.blame(err)
 	}
 	return Config{
-		Host: is.URL, BearerToken: is.Token, CAData: pem(is.CertificateAuthority), CertData: pem(is.ClientCertificate), KeyData: pem(is.ClientKey),
-		Kubeconfig: []byte(is.Kubeconfig), user: user,
+		Host: answer.URL, BearerToken: answer.Token, CAData: pem(answer.CertificateAuthority), CertData: pem(answer.ClientCertificate), KeyData: pem(answer.ClientKey),
+		Kubeconfig: []byte(answer.Kubeconfig), user: user,
 	}
 }
 

@@ -12,9 +12,9 @@ func describedWorkloads(config string) (json.RawMessage, error) {
 	if !json.Valid([]byte(config)) {
 		return nil, errors.New(`the configuration has to be JSON, such as {"nodes": 3}`)
 	}
-	var all map[string]json.RawMessage
+	var fields map[string]json.RawMessage
 	var programs []map[string]any
-	if json.Unmarshal([]byte(config), &all) != nil || json.Unmarshal(all["programs"], &programs) != nil {
+	if json.Unmarshal([]byte(config), &fields) != nil || json.Unmarshal(fields["programs"], &programs) != nil {
 		return json.RawMessage(config), nil // there are none, or the host says what is wrong
 	}
 	for _, p := range programs {
@@ -28,10 +28,10 @@ func describedWorkloads(config string) (json.RawMessage, error) {
 		}
 	}
 	var err error
-	if all["programs"], err = json.Marshal(programs); err != nil {
+	if fields["programs"], err = json.Marshal(programs); err != nil {
 		return nil, err
 	}
-	return json.Marshal(all)
+	return json.Marshal(fields)
 }
 
 // RunWorkloads runs Kubernetes' controllers and scheduler, and nodes with pods, until the end of the cluster or EndWorkloads. It is for
@@ -53,11 +53,11 @@ func (c *Cluster) EndWorkloads() error {
 	if err := c.do("DELETE", "/workloads", nil, &ended); err != nil {
 		return err
 	}
-	var all []error
+	var errs []error
 	for _, text := range ended.Errors {
-		all = append(all, errors.New(text))
+		errs = append(errs, errors.New(text))
 	}
-	return errors.Join(all...)
+	return errors.Join(errs...)
 }
 
 // Node is a handle of a Node of a cluster with workloads, for what happens to Nodes in real clusters.

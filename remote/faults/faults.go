@@ -110,11 +110,11 @@ func (e Effect) data() (map[string]any, error) {
 
 // statusOf returns the Status of an error of k8s.io/apimachinery/pkg/api/errors, which has it in its field ErrStatus.
 func statusOf(err error) (json.RawMessage, error) {
-	var is struct{ ErrStatus json.RawMessage }
-	if text, failed := json.Marshal(err); failed != nil || json.Unmarshal(text, &is) != nil || is.ErrStatus == nil {
+	var answer struct{ ErrStatus json.RawMessage }
+	if text, failed := json.Marshal(err); failed != nil || json.Unmarshal(text, &answer) != nil || answer.ErrStatus == nil {
 		return nil, fmt.Errorf("Fail: the error has no Status; make it with k8s.io/apimachinery/pkg/api/errors: %v", err)
 	}
-	return is.ErrStatus, nil
+	return answer.ErrStatus, nil
 }
 
 // Fail answers with the Status of an error of k8s.io/apimachinery/pkg/api/errors. Nothing is read or written.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
 	"strconv"
@@ -95,6 +96,7 @@ func newExchange(t *Transport, req *http.Request) *exchange {
 
 // serve runs the handler, on the exchange's own goroutine.
 func (x *exchange) serve() {
+	growStack()
 	pprof.SetGoroutineLabels(context.Background()) // what the handler starts is not the client's, as with a socket
 	defer x.transport.remove(x)
 	normal := false
@@ -116,6 +118,16 @@ func (x *exchange) serve() {
 	}()
 	x.transport.handler.ServeHTTP(responseWriter{x}, x.request)
 	normal = true
+}
+
+// growStack grows the stack of a new goroutine to what a handler needs, while there is next to
+// nothing on it to copy. A new goroutine begins with a few KiB, and doubling that again and again in the depth of a
+// handler copies everything that is on it each time.
+//
+//go:noinline
+func growStack() {
+	var room [16 << 10]byte
+	runtime.KeepAlive(&room)
 }
 
 // failure is what the client gets when the handler panicked with v, or exited if

@@ -104,7 +104,11 @@ func (f *TypedFields) Update(current Decoded, obj runtime.Object, manager string
 		metadata.SetManagedFields(nil) // its fields are not managed yet
 		return obj, fields.NoManagers, nil
 	}
-	result := e.UpdateViews(f.views(live, obj), before, manager, now.Time)
+	views := f.views(live, obj)
+	if live != current.Object {
+		views = f.viewsOfNew(e.Empty, live, obj)
+	}
+	result := e.UpdateViews(views, before, manager, now.Time)
 	if result.Declined != "" {
 		return declined()
 	}
@@ -129,6 +133,22 @@ func (f *TypedFields) views(live, obj runtime.Object) fields.Views {
 		// Upstream refuses an object in another version if items of a list repeat, and in any version if an item
 		// lacks all keys, also if the list stays as it is.
 		return treesAsRead(a, b)
+	}
+}
+
+// viewsOfNew shows an object beside the empty one that it is created from. Nothing has been set before, so there are no
+// items of lists to compare, and nothing is left out.
+func (f *TypedFields) viewsOfNew(empty map[string]any, live, obj runtime.Object) fields.Views {
+	return func(apiVersion string) (map[string]any, map[string]any, error) {
+		if apiVersion != f.Kind.GroupVersion().String() {
+			return f.views(live, obj)(apiVersion)
+		}
+		out, err := f.requested(obj)
+		if err != nil {
+			return nil, nil, err
+		}
+		created, err := tree(out)
+		return empty, created, err
 	}
 }
 

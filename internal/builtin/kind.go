@@ -245,6 +245,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		Codec:        codec,
 		Serializer:   codec.Serializer(),
 		Strategy:     k.strategy,
+		Informed:     informed(scheme, k.strategy),
 		ContentFirst: k.content,
 		Deletion:     k.deletion(name),
 		Allocator:    k.claims,
@@ -323,6 +324,7 @@ func (s subresource) subresourceOf(g *group, k *kind, v *resource.Version, name 
 		out.FieldManager = scaleFields()
 	case s.strategy != nil:
 		out.FieldManager = k.fields(g, v.Name, name, s.resets())
+		out.Informed = informedOfSubresource(g.typesOf(), s.strategy)
 	}
 	return out
 }

@@ -135,8 +135,35 @@ func (c *TypedCodec) DecodePatched(text []byte, serializer runtime.Serializer) (
 // decode reads an object of the kind that its text names; what the text leaves out is as in defaults, if
 // there are any, or else as in the internal version.
 func (c *TypedCodec) decode(text []byte, serializer runtime.Serializer, defaults *schema.GroupVersionKind) (Decoded, *schema.GroupVersionKind, error) {
+	if obj, ok := c.decodeFlawless(text, serializer); ok {
+		kind := c.kind
+		return Decoded{Object: obj}, &kind, nil
+	}
 	obj, actual, err := c.codecs.DecoderToVersion(c.later.Serializer(serializer), c.hub).Decode(text, defaults, c.New())
 	return Decoded{Object: obj}, actual, err
+}
+
+// decodeFlawless reads JSON of the codec's kind and version. Upstream's decoder reads each text twice, first for its kind, so
+// decodeFlawless reads it as what it should be, and looks at the kind afterwards. It declines a text that upstream would not
+// read without a complaint.
+func (c *TypedCodec) decodeFlawless(text []byte, serializer runtime.Serializer) (runtime.Object, bool) {
+	if info := c.codecs.SupportedMediaTypes()[0]; c.later != nil || serializer != info.Serializer && serializer != info.StrictSerializer {
+		return nil, false
+	}
+	obj, err := c.scheme.New(c.kind)
+	if err != nil {
+		return nil, false
+	}
+	if _, nested := obj.(runtime.NestedObjectDecoder); nested {
+		return nil, false
+	}
+	complaints, err := sigsjson.UnmarshalStrict(text, obj)
+	if err != nil || len(complaints) > 0 || obj.GetObjectKind().GroupVersionKind() != c.kind {
+		return nil, false
+	}
+	c.scheme.Default(obj)
+	hub, err := c.convertor.ConvertToVersion(obj, c.hub)
+	return hub, err == nil
 }
 
 // DecodeStored implements Codec.
@@ -244,6 +271,7 @@ func (c *TypedCodec) print(obj runtime.Object) ([]byte, error) {
 // fills in defaults whenever it reads an object, so a field that the strategy has cleared gets its
 // default: a new PersistentVolumeClaim is Pending.
 func (c *TypedCodec) EncodeToStore(obj Decoded) (Encoded, error) {
+	// The copy is for Prune, and because a Quantity keeps the text that marshalling makes of it.
 	versioned, err := c.versioned(obj.Object.DeepCopyObject())
 	if err != nil {
 		return Encoded{}, err

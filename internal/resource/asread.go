@@ -30,6 +30,12 @@ func treesAsRead(a, b runtime.Object) (map[string]any, map[string]any, error) {
 	return x, y, err
 }
 
+var (
+	timeType        = reflect.TypeFor[metav1.Time]()
+	microTimeType   = reflect.TypeFor[metav1.MicroTime]()
+	intOrStringType = reflect.TypeFor[intstr.IntOrString]()
+)
+
 var jsonMarshaler = reflect.TypeFor[json.Marshaler]()
 
 // listsAreAsRead reports whether the items of all lists in a value are what reading their JSON gives.
@@ -37,14 +43,17 @@ var jsonMarshaler = reflect.TypeFor[json.Marshaler]()
 // without it are the same JSON and differ there. The same holds for fractions of a second and for two
 // forms of one quantity.
 func listsAreAsRead(v reflect.Value, inList bool) bool {
-	switch value := v.Interface().(type) {
-	case metav1.Time:
+	switch v.Type() {
+	case timeType:
+		value := v.Interface().(metav1.Time)
 		return !inList || value.IsZero() || value.Time == value.Truncate(time.Second).Local()
-	case metav1.MicroTime:
+	case microTimeType:
+		value := v.Interface().(metav1.MicroTime)
 		return !inList || value.IsZero() || value.Time == value.Truncate(time.Microsecond).Local()
-	case apiresource.Quantity:
-		return !inList || isQuantityAsRead(value)
-	case intstr.IntOrString:
+	case quantityType:
+		return !inList || isQuantityAsRead(v.Interface().(apiresource.Quantity))
+	case intOrStringType:
+		value := v.Interface().(intstr.IntOrString)
 		return !inList || value.Type == intstr.Int && value.StrVal == "" || value.Type == intstr.String && value.IntVal == 0
 	}
 	switch v.Kind() {

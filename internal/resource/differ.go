@@ -23,7 +23,7 @@ func differ(a, b runtime.Object) (map[string]any, map[string]any, error) {
 func dropEqual(x, y, a, b reflect.Value) {
 	for i := range a.NumField() {
 		left, right := a.Field(i), b.Field(i)
-		if reflect.DeepEqual(left.Interface(), right.Interface()) {
+		if reflect.DeepEqual(left.Addr().Interface(), right.Addr().Interface()) { // by address: an interface of a value copies it
 			continue
 		}
 		toX, toY := x.Field(i), y.Field(i)

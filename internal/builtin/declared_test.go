@@ -16,12 +16,12 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
-	"github.com/fakecluster/fakecluster/internal/testing/fieldstest"
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/testing/fieldstest"
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 )
 
-// TestRulesThatAreDeclaredAreCheckedAsByUpstream holds the shorter way of validation to
+// TestRulesThatAreDeclaredAreCheckedAsByUpstream compares declaredRules with
 // upstream's, with random objects of every kind in every version: it finds the same errors,
 // of the rules that are declared and of all others, and leaves both objects as upstream does.
 func TestRulesThatAreDeclaredAreCheckedAsByUpstream(t *testing.T) {
@@ -59,9 +59,9 @@ func (c *declaredCases) play(v *resource.Version, subresource string, upstream, 
 	if err != nil || c.models[name] == nil {
 		c.Fatalf("%s has no model: %v", v.Kind(), err)
 	}
-	was := c.whole(c.models[name])
-	is := c.Changed(was, c.whole(c.models[name]), 10, isKey).(map[string]any)
-	old, obj := c.object(v, was), c.object(v, is)
+	before := c.whole(c.models[name])
+	after := c.Changed(before, c.whole(c.models[name]), 10, isKey).(map[string]any)
+	old, obj := c.object(v, before), c.object(v, after)
 	if old == nil || obj == nil {
 		return
 	}
@@ -76,7 +76,7 @@ func (c *declaredCases) play(v *resource.Version, subresource string, upstream, 
 	c.updates(ctx, v, old.DeepCopyObject(), old, upstream, ours)
 }
 
-// object is an object as the strategy of a version sees it; nil: the tree is none.
+// object is an object as the strategy of a version sees it; nil: the tree is not such an object.
 func (c *declaredCases) object(v *resource.Version, tree map[string]any) runtime.Object {
 	obj, err := legacyscheme.Scheme.New(v.Kind())
 	if err != nil {
@@ -97,9 +97,9 @@ func (c *declaredCases) object(v *resource.Version, tree map[string]any) runtime
 func (c *declaredCases) creates(ctx context.Context, v *resource.Version, obj runtime.Object, upstream, ours registryrest.DeclarativeValidationStrategy) {
 	c.Helper()
 	check := func(s registryrest.DeclarativeValidationStrategy) field.ErrorList {
-		of := obj.DeepCopyObject()
-		errs := s.ValidateDeclaratively(ctx, of, nil, nil, operation.Create, s.DeclarativeValidationConfig(ctx, of, nil))
-		if !reflect.DeepEqual(of, obj) {
+		own := obj.DeepCopyObject()
+		errs := s.ValidateDeclaratively(ctx, own, nil, nil, operation.Create, s.DeclarativeValidationConfig(ctx, own, nil))
+		if !reflect.DeepEqual(own, obj) {
 			c.Errorf("%s: %T altered an object", v.Kind(), s)
 		}
 		return errs
@@ -111,18 +111,18 @@ func (c *declaredCases) creates(ctx context.Context, v *resource.Version, obj ru
 func (c *declaredCases) updates(ctx context.Context, v *resource.Version, obj, old runtime.Object, upstream, ours registryrest.RESTUpdateStrategy) {
 	c.Helper()
 	check := func(s registryrest.RESTUpdateStrategy) (field.ErrorList, runtime.Object) {
-		of, from := obj.DeepCopyObject(), old.DeepCopyObject()
-		errs := registryrest.ValidateUpdate(ctx, of, from, s)
+		own, from := obj.DeepCopyObject(), old.DeepCopyObject()
+		errs := registryrest.ValidateUpdate(ctx, own, from, s)
 		if !reflect.DeepEqual(from, old) {
 			c.Errorf("%s: %T altered the old object", v.Kind(), s)
 		}
-		return errs, of
+		return errs, own
 	}
-	want, wanted := check(upstream)
-	got, is := check(ours)
+	want, wantObj := check(upstream)
+	got, gotObj := check(ours)
 	c.same(v, "an update", want, got)
-	if !reflect.DeepEqual(wanted, is) {
-		c.Errorf("%s: an update leaves (-upstream +ours):\n%s", v.Kind(), cmp.Diff(wanted, is))
+	if !reflect.DeepEqual(wantObj, gotObj) {
+		c.Errorf("%s: an update leaves (-upstream +ours):\n%s", v.Kind(), cmp.Diff(wantObj, gotObj))
 	}
 }
 

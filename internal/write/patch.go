@@ -60,7 +60,7 @@ func (a attempt) patchJSON(p Patch, current resource.Decoded) (resource.Decoded,
 			return obj, nil
 		}
 	}
-	before, err := version.Codec.Encode(current.Object)
+	before, err := current.Encode(version.Codec)
 	if err != nil {
 		return resource.Decoded{}, err
 	}

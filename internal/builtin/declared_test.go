@@ -22,7 +22,7 @@ import (
 )
 
 // TestRulesThatAreDeclaredAreCheckedAsByUpstream compares declaredRules with
-// upstream's, with random objects of every kind in every version: it finds the same errors,
+// upstream, for random objects of every kind in every version: it finds the same errors,
 // of the rules that are declared and of all others, and leaves both objects as upstream does.
 func TestRulesThatAreDeclaredAreCheckedAsByUpstream(t *testing.T) {
 	c := declaredCases{T: t, generator: generator{fieldstest.Generator{Rand: seedtest.Source(seedtest.Seed(t), 0)}, allModels()}}

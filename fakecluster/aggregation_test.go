@@ -491,9 +491,9 @@ func TestDefinitionsHaveAPIServices(t *testing.T) {
 
 // definitionIn is a definition of gadgets that serves versions.
 func definitionIn(versions ...string) *unstructured.Unstructured {
-	var resources []any
+	var described []any
 	for i, v := range versions {
-		resources = append(resources, map[string]any{
+		described = append(described, map[string]any{
 			"name": v, "served": true, "storage": i == 0,
 			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}},
 		})
@@ -501,7 +501,7 @@ func definitionIn(versions ...string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "gadgets.example.com"},
 		"spec": map[string]any{
-			"group": "example.com", "scope": "Cluster", "versions": resources,
+			"group": "example.com", "scope": "Cluster", "versions": described,
 			"names": map[string]any{"plural": "gadgets", "singular": "gadget", "kind": "Gadget"},
 		},
 	}}

@@ -78,19 +78,19 @@ func TestControllersDoNotFollowADryRun(t *testing.T) {
 
 // The same requests with the same seed give the same objects, also those that controllers make.
 func TestControllersRepeatWithTheSeed(t *testing.T) {
-	var names [2]string
-	for i := range names {
+	var generated [2]string
+	for i := range generated {
 		_, k := kept(t, fakecluster.WithSeed(7), fakecluster.WithControllers(fakecluster.AllControllers()...))
 		for n := range 3 {
 			name := fmt.Sprintf("team-%d", n)
 			made[*corev1.Namespace](t)(k.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))
-			names[i] += string(made[*corev1.ServiceAccount](t)(k.CoreV1().ServiceAccounts(name).Get(t.Context(), "default", metav1.GetOptions{})).UID) + "\n"
-			names[i] += string(made[*corev1.ConfigMap](t)(k.CoreV1().ConfigMaps(name).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})).UID) + "\n"
+			generated[i] += string(made[*corev1.ServiceAccount](t)(k.CoreV1().ServiceAccounts(name).Get(t.Context(), "default", metav1.GetOptions{})).UID) + "\n"
+			generated[i] += string(made[*corev1.ConfigMap](t)(k.CoreV1().ConfigMaps(name).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})).UID) + "\n"
 		}
 		pod := made[*corev1.Pod](t)(k.CoreV1().Pods("team-0").Create(t.Context(), pod("p", ""), metav1.CreateOptions{}))
-		names[i] += pod.Spec.Volumes[0].Name
+		generated[i] += pod.Spec.Volumes[0].Name
 	}
-	equal(t, "accounts, certificates and the token volume", names[1], names[0])
+	equal(t, "accounts, certificates and the token volume", generated[1], generated[0])
 }
 
 // The last of the writers has seen the writes of all others.

@@ -169,9 +169,9 @@ func Example_faults() {
 func operate(ctx context.Context, config *rest.Config) error {
 	crontabs := dynamic.NewForConfigOrDie(config).Resource(cronTabs).Namespace("default")
 	for ctx.Err() == nil {
-		all, err := crontabs.List(ctx, metav1.ListOptions{})
+		list, err := crontabs.List(ctx, metav1.ListOptions{})
 		if err == nil {
-			for _, one := range all.Items {
+			for _, one := range list.Items {
 				if one.GetAnnotations()["scheduled"] == "" {
 					patch := []byte(`{"metadata":{"annotations":{"scheduled":"true"}}}`)
 					_, _ = crontabs.Patch(ctx, one.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}) // or the next time
@@ -218,20 +218,20 @@ func pages(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := []string{"README.md"}
+	paths := []string{"README.md"}
 	for _, path := range docs {
-		all = append(all, filepath.Join("docs", filepath.Base(path)))
+		paths = append(paths, filepath.Join("docs", filepath.Base(path)))
 	}
-	return all
+	return paths
 }
 
 // blocks are the fenced parts of a Markdown text in one language.
 func blocks(text, language string) []string {
-	var all []string
+	var blocks []string
 	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(text, -1) {
-		all = append(all, m[1])
+		blocks = append(blocks, m[1])
 	}
-	return all
+	return blocks
 }
 
 // section returns the part of a Markdown text below a heading of the second level.
@@ -247,12 +247,12 @@ func section(t *testing.T, text, heading string) string {
 
 // firstColumn is the code in the first column of the tables in a text.
 func firstColumn(text string) []string {
-	var all []string
+	var found []string
 	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)`").FindAllStringSubmatch(text, -1) {
-		all = append(all, m[1])
+		found = append(found, m[1])
 	}
-	slices.Sort(all)
-	return all
+	slices.Sort(found)
+	return found
 }
 
 func TestTheGoCodeOfTheDocumentationIsCompiled(t *testing.T) {
@@ -315,12 +315,12 @@ func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
 
 // anchors returns the names by which links refer to the headings of a Markdown text.
 func anchors(text string) []string {
-	var all []string
+	var found []string
 	for _, m := range regexp.MustCompile("(?m)^#+ (.*)$").FindAllStringSubmatch(text, -1) {
 		words := regexp.MustCompile("[^a-z0-9 -]").ReplaceAllString(strings.ToLower(m[1]), "")
-		all = append(all, strings.ReplaceAll(words, " ", "-"))
+		found = append(found, strings.ReplaceAll(words, " ", "-"))
 	}
-	return all
+	return found
 }
 
 // exported are the names of a package's exported functions that return the given
@@ -331,7 +331,7 @@ func exported(t *testing.T, folder, result string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []string
+	var found []string
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
@@ -346,12 +346,12 @@ func exported(t *testing.T, folder, result string) []string {
 				continue
 			}
 			if r, ok := fn.Type.Results.List[0].Type.(*ast.Ident); ok && r.Name == result {
-				all = append(all, fn.Name.Name)
+				found = append(found, fn.Name.Name)
 			}
 		}
 	}
-	slices.Sort(all)
-	return all
+	slices.Sort(found)
+	return found
 }
 
 func TestDocsListEveryOption(t *testing.T) {
@@ -466,17 +466,17 @@ func TestDocsListEveryBuiltInResource(t *testing.T) {
 		subresources := map[string][]string{}
 		for _, r := range l.APIResources {
 			name, subresource, ok := strings.Cut(r.Name, "/")
-			of := subresources[name]
+			names := subresources[name]
 			if ok {
-				of = append(of, subresource)
+				names = append(names, subresource)
 			}
-			subresources[name] = of
+			subresources[name] = names
 		}
-		for name, of := range subresources {
+		for name, names := range subresources {
 			served[l.GroupVersion+" "+name] = ""
-			if len(of) > 0 {
-				slices.Sort(of)
-				first, last := of[:len(of)-1], of[len(of)-1]
+			if len(names) > 0 {
+				slices.Sort(names)
+				first, last := names[:len(names)-1], names[len(names)-1]
 				served[l.GroupVersion+" "+name] = "with " + strings.TrimPrefix(strings.Join(first, ", ")+" and "+last, " and ")
 			}
 		}

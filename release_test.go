@@ -91,11 +91,11 @@ func runAction(t *testing.T, releases string, inputs map[string]string) (path, e
 		cmd.Env = append(os.Environ(), "RELEASES="+releases, "GITHUB_PATH="+filepath.Join(temp, "path"), "GITHUB_ENV="+filepath.Join(temp, "env"))
 		for name, value := range step.Env {
 			cmd.Env = append(cmd.Env, name+"="+expression.ReplaceAllStringFunc(value, func(e string) string {
-				of, ok := values[expression.FindStringSubmatch(e)[1]]
+				value, ok := values[expression.FindStringSubmatch(e)[1]]
 				if !ok {
 					t.Errorf("action.yml: %s has no value", e)
 				}
-				return of
+				return value
 			}))
 		}
 		out, err := cmd.CombinedOutput()

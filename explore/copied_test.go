@@ -138,8 +138,8 @@ func copies(ctx context.Context, config *rest.Config, own, protobuf bool) error 
 		labels := map[string]string{"of": copier.GetName()}
 		pods := corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}}}
 		secrets, _, _ := unstructured.NestedSlice(copier.Object, "spec", "imagePullSecrets")
-		for _, of := range secrets {
-			name, _, _ := unstructured.NestedString(of.(map[string]any), "name")
+		for _, secret := range secrets {
+			name, _, _ := unstructured.NestedString(secret.(map[string]any), "name")
 			pods.ImagePullSecrets = append(pods.ImagePullSecrets, corev1.LocalObjectReference{Name: name})
 		}
 		if own {

@@ -74,8 +74,8 @@ func (o gadgetOperator) run(ctx context.Context, config *rest.Config) error {
 		}
 	}
 	handler := cache.ResourceEventHandlerFuncs{AddFunc: enqueue, UpdateFunc: func(_, obj any) { enqueue(obj) }, DeleteFunc: enqueue}
-	for _, of := range []schema.GroupVersionResource{gadgets, configMapR} {
-		if _, err := factory.ForResource(of).Informer().AddEventHandler(handler); err != nil {
+	for _, resource := range []schema.GroupVersionResource{gadgets, configMapR} {
+		if _, err := factory.ForResource(resource).Informer().AddEventHandler(handler); err != nil {
 			return err
 		}
 	}
@@ -148,18 +148,18 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 	for i := range int64(5) {
 		key := fmt.Sprintf("default/%s-%d", name, i)
 		present, err := factory.ForResource(configMapR).Lister().Get(key)
-		is := err == nil
+		exists := err == nil
 		want := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"text": text, "mode": mode}}}
 		want.SetName(fmt.Sprintf("%s-%d", name, i))
 		if !o.forgetsToDelete {
 			want.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: gadget.GetName(), UID: gadget.GetUID()}})
 		}
 		switch {
-		case i >= count && is && !o.forgetsToShrink:
+		case i >= count && exists && !o.forgetsToShrink:
 			err = configMaps.Delete(ctx, want.GetName(), metav1.DeleteOptions{})
 		case i >= count:
 			continue
-		case !is:
+		case !exists:
 			_, err = configMaps.Create(ctx, want, metav1.CreateOptions{})
 		default:
 			now := present.(*unstructured.Unstructured).DeepCopy()
@@ -179,10 +179,10 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 		delete(status, "observedGeneration")
 	}
 	if o.reportsAlways {
-		was, _, _ := unstructured.NestedInt64(gadget.Object, "status", "made")
-		status["made"] = was%1000 + 1
+		former, _, _ := unstructured.NestedInt64(gadget.Object, "status", "made")
+		status["made"] = former%1000 + 1
 	}
-	if was, ok := gadget.Object["status"].(map[string]any); ok && fmt.Sprint(was) == fmt.Sprint(status) && !o.repeatsItself {
+	if former, ok := gadget.Object["status"].(map[string]any); ok && fmt.Sprint(former) == fmt.Sprint(status) && !o.repeatsItself {
 		return nil
 	}
 	gadget.Object["status"] = status

@@ -30,12 +30,12 @@ func readies(ctx context.Context, config *rest.Config) error {
 	}
 	context.AfterFunc(ctx, w.Stop)
 	for e := range w.ResultChan() {
-		of, ok := e.Object.(*corev1.ConfigMap)
-		if !ok || e.Type == watch.Deleted || of.Data["ready"] != "" {
+		configMap, ok := e.Object.(*corev1.ConfigMap)
+		if !ok || e.Type == watch.Deleted || configMap.Data["ready"] != "" {
 			continue
 		}
-		of.Data = map[string]string{"ready": "yes"}
-		if _, err := configMaps.Update(ctx, of, metav1.UpdateOptions{}); err != nil && ctx.Err() == nil {
+		configMap.Data = map[string]string{"ready": "yes"}
+		if _, err := configMaps.Update(ctx, configMap, metav1.UpdateOptions{}); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
@@ -70,7 +70,7 @@ func TestABodyMayWaitInAnyWay(t *testing.T) {
 			for {
 				select {
 				case e := <-w.ResultChan():
-					if of, ok := e.Object.(*corev1.ConfigMap); ok && of.Data["ready"] != "" {
+					if configMap, ok := e.Object.(*corev1.ConfigMap); ok && configMap.Data["ready"] != "" {
 						return
 					}
 				case <-late:

@@ -53,14 +53,14 @@ func TestTheSameSeedGivesTheSame(t *testing.T) {
 	s := gadgetOperator{forgetsToShrink: true, forgetsToDelete: true}.subject()
 	s.Trials = 80
 	explored := func(parallel int) (steps, findings []string) {
-		found, all := explore.FindTrials(t, s, parallel)
-		if len(all) < s.Trials || len(all) != found.Trials+found.Rejected {
-			t.Errorf("%d at the same time: %d trials are noted: %s", parallel, len(all), found)
+		found, trials := explore.FindTrials(t, s, parallel)
+		if len(trials) < s.Trials || len(trials) != found.Trials+found.Rejected {
+			t.Errorf("%d at the same time: %d trials are noted: %s", parallel, len(trials), found)
 		}
 		for _, f := range found.Findings {
 			findings = append(findings, string(f.Oracle)+" "+f.Trial+": "+f.What)
 		}
-		return slices.DeleteFunc(all, func(tr string) bool { return strings.Contains(tr, " | ") }), findings
+		return slices.DeleteFunc(trials, func(tr string) bool { return strings.Contains(tr, " | ") }), findings
 	}
 	steps, findings := explored(1)
 	if len(findings) < 2 {

@@ -46,12 +46,12 @@ func TestABehaviorAllowsAdmission(t *testing.T) {
 			inBubble(t, func(w world) {
 				deployment, service, _ := strings.Cut(web, "---\n")
 				w.create(service + "---\n" + deployment + "---" + hooks)
-				w.is("a write before the pods are ready", w.configMap(), refused)
+				w.check("a write before the pods are ready", w.configMap(), refused)
 				w.pass(time.Minute)
-				w.is("a write", w.configMap(), "")
+				w.check("a write", w.configMap(), "")
 				w.patch("deployments", "web", `{"spec": {"replicas": 0}}`)
 				w.pass(time.Minute)
-				w.is("a write without a pod", w.configMap(), refused)
+				w.check("a write without a pod", w.configMap(), refused)
 			}, workloads.Nodes(1), workloads.Behaviors(test.allow))
 		})
 	}
@@ -65,7 +65,7 @@ func TestWebhooksWithoutAProgramAreNamed(t *testing.T) {
 		w.create(web + "---" + validating)
 		w.pass(time.Minute)
 		for range 2 {
-			w.is("a write", w.configMap(), `Internal error occurred: failed calling webhook "validates.example.com": failed to call webhook: Post "https://web.default.svc:443/?timeout=10s": dial tcp `+
+			w.check("a write", w.configMap(), `Internal error occurred: failed calling webhook "validates.example.com": failed to call webhook: Post "https://web.default.svc:443/?timeout=10s": dial tcp `+
 				field(w.object("services", "web"), "spec.clusterIP")+":443: connect: connection refused")
 		}
 	}, workloads.Nodes(1), workloads.Notices(func(sentence string) { said = append(said, sentence) }))

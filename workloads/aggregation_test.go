@@ -37,7 +37,7 @@ spec:
   caBundle: %s
 `, base64.StdEncoding.EncodeToString(a.PEM())))
 		available := func() string { return condition(w.object("apiservices", "v1.metrics.example.com"), "Available") }
-		w.is("the APIService", available(), "False FailedDiscoveryCheck")
+		w.check("the APIService", available(), "False FailedDiscoveryCheck")
 
 		info, err := w.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(w.Context(), "extension-apiserver-authentication", metav1.GetOptions{})
 		if err != nil {
@@ -48,8 +48,8 @@ spec:
 			w.Fatalf("the ConfigMap has no authority: %v", info.Data)
 		}
 		users, _, _ := unstructured.NestedString(w.object("configmaps", "kube-root-ca.crt").Object, "data", "ca.crt")
-		w.is("the authority of users", info.Data["client-ca-file"], users)
-		w.is("the names", info.Data["requestheader-allowed-names"], `["front-proxy-client"]`)
+		w.check("the authority of users", info.Data["client-ca-file"], users)
+		w.check("the names", info.Data["requestheader-allowed-names"], `["front-proxy-client"]`)
 		stop := w.serve(a, func(pod string) http.Handler {
 			served := inPod(pod)
 			return http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
@@ -64,7 +64,7 @@ spec:
 			})
 		})
 		w.pass(30 * time.Second)
-		w.is("the APIService", available(), "True Passed")
+		w.check("the APIService", available(), "True Passed")
 		body, err := w.client.Discovery().RESTClient().Get().AbsPath("/apis/metrics.example.com/v1/who").DoRaw(w.Context())
 		if who := string(body); err != nil || who != "pod 0 for kubernetes-admin" && who != "pod 1 for kubernetes-admin" {
 			w.Errorf("%q answers; %v", who, err)
@@ -72,6 +72,6 @@ spec:
 
 		stop()
 		w.pass(30 * time.Second)
-		w.is("the APIService", available(), "False FailedDiscoveryCheck")
+		w.check("the APIService", available(), "False FailedDiscoveryCheck")
 	}, workloads.Nodes(1))
 }

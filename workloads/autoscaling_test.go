@@ -34,7 +34,7 @@ spec:
 func TestAutoscalingByCPU(t *testing.T) {
 	inBubble(t, func(w world) {
 		w.create(autoscaled + "  maxReplicas: 8\n  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]\n")
-		is := func(replicas, when string) {
+		check := func(replicas, when string) {
 			w.Helper()
 			if got := field(w.object("deployments.apps", "web"), "spec.replicas"); got != replicas {
 				w.Errorf("%s there are %s replicas instead of %s", when, got, replicas)
@@ -44,7 +44,7 @@ func TestAutoscalingByCPU(t *testing.T) {
 			return condition(w.object("horizontalpodautoscalers.autoscaling", "web"), kind)
 		}
 		w.pass(6 * time.Minute) // until then the autoscaler remembers that there have been two
-		is("2", "at rest")
+		check("2", "at rest")
 		for kind, want := range map[string]string{"ScalingActive": "True ValidMetricFound", "ScalingLimited": "True TooFewReplicas", "AbleToScale": "True ReadyForNewScale"} {
 			if got := autoscaler(kind); got != want {
 				w.Errorf("at rest the condition %s is %q instead of %q", kind, got, want)
@@ -53,22 +53,22 @@ func TestAutoscalingByCPU(t *testing.T) {
 
 		w.load("high")
 		w.pass(16 * time.Second)
-		is("4", "after the load has begun")
+		check("4", "after the load has begun")
 		w.isLogged("web", "SuccessfulRescale: New size: 4; reason: cpu resource utilization (percentage of request) above target")
 		w.pass(time.Minute)
-		is("5", "a minute after the load has begun") // of which two use 100m and three use 20m: 52 %
+		check("5", "a minute after the load has begun") // of which two use 100m and three use 20m: 52 %
 		if got := autoscaler("ScalingLimited"); got != "False DesiredWithinRange" {
 			w.Errorf("under load the condition ScalingLimited is %q", got)
 		}
 
 		w.load("")
 		w.pass(4 * time.Minute)
-		is("5", "four minutes after the load has ended")
+		check("5", "four minutes after the load has ended")
 		if got := autoscaler("AbleToScale"); got != "True ScaleDownStabilized" {
 			w.Errorf("after the load the condition AbleToScale is %q", got)
 		}
 		w.pass(2 * time.Minute)
-		is("2", "six minutes after the load has ended")
+		check("2", "six minutes after the load has ended")
 		w.isLogged("web", "SuccessfulRescale: New size: 2; reason: All metrics below target")
 	}, workloads.Nodes(2), workloads.Behaviors(
 		using(map[string]string{"load": "high"}, "100m", "64Mi"),

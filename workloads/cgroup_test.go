@@ -27,15 +27,15 @@ containers:
 		w.pass(3 * time.Second)
 		const names = "cpu.max cpu.weight memory.max memory.high"
 		read := func() string {
-			var all []string
+			var lines []string
 			for _, name := range strings.Fields(names) {
 				data, err := function.ReadFile("/sys/fs/cgroup/" + name)
 				if err != nil {
 					t.Error(err)
 				}
-				all = append(all, string(data))
+				lines = append(lines, string(data))
 			}
-			return strings.Join(all, "")
+			return strings.Join(lines, "")
 		}
 		equal(t, "the function", read(), "150000 100000\n35\n134217728\nmax\n")
 		equal(t, "its cgroup", w.exec(nil, "cat", "/proc/self/cgroup"), "0::/\n")

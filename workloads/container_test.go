@@ -193,7 +193,7 @@ spec:
 		}
 	}, workloads.Nodes(1), workloads.Image("app", func(ctx context.Context, c *workloads.Container) error {
 		for ctx.Err() == nil {
-			all, err := c.ReadFile("/config/a")
+			content, err := c.ReadFile("/config/a")
 			if err != nil {
 				return err
 			}
@@ -201,7 +201,7 @@ spec:
 			if err != nil {
 				return err
 			}
-			seen = append(seen, string(all)+" "+string(part))
+			seen = append(seen, string(content)+" "+string(part))
 			select {
 			case <-ctx.Done():
 			case <-time.After(5 * time.Second):

@@ -511,7 +511,7 @@ func (w world) requests(program, verb, resource string) (n int) {
 // isLogged fails the test if there is no Event of a reason and a message about objects of a name.
 func (w world) isLogged(name, event string) {
 	w.Helper()
-	if all := w.events(name); !slices.Contains(all, event) {
-		w.Errorf("no Event about %s (-want +got):\n%s", name, cmp.Diff([]string{event}, all))
+	if events := w.events(name); !slices.Contains(events, event) {
+		w.Errorf("no Event about %s (-want +got):\n%s", name, cmp.Diff([]string{event}, events))
 	}
 }

@@ -23,13 +23,13 @@ import (
 // containers are the first containers of the Pods of a cluster that run, as their name, the time of their start and how often they have
 // been restarted.
 func (w world) containers() map[string]string {
-	all := map[string]string{}
+	phases := map[string]string{}
 	for _, p := range w.list("pods") {
 		if started := field(&p, "status.containerStatuses"); strings.Contains(started, "running:") {
-			all[p.GetName()] = started[strings.Index(started, "restartCount:"):]
+			phases[p.GetName()] = started[strings.Index(started, "restartCount:"):]
 		}
 	}
-	return all
+	return phases
 }
 
 // alive returns a world for another cluster, in which the same lives.
@@ -118,11 +118,11 @@ func TestFaultsStrikeControllers(t *testing.T) {
 
 // agents are the user agents of all requests.
 func (w world) agents() map[string]bool {
-	all := map[string]bool{}
+	seen := map[string]bool{}
 	for _, r := range w.cluster.Requests() {
-		all[r.UserAgent] = true
+		seen[r.UserAgent] = true
 	}
-	return all
+	return seen
 }
 
 // TestHoldKeepsEventsOfControllers proves that a test decides when controllers see a change.

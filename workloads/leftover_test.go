@@ -29,7 +29,7 @@ func TestGoroutinesThatOutliveTheirContainerAreNamed(t *testing.T) {
 				mu.Unlock()
 			}
 		}, funcr.Options{})
-		stop, at := make(chan struct{}), ""
+		stop, logged := make(chan struct{}), ""
 		w, err := workloads.New(c, workloads.Nodes(1), workloads.Logger(logger),
 			workloads.Image("tidy", func(ctx context.Context, _ *workloads.Container) error {
 				go func() { <-ctx.Done() }()
@@ -38,7 +38,7 @@ func TestGoroutinesThatOutliveTheirContainerAreNamed(t *testing.T) {
 			}),
 			workloads.Image("untidy", func(ctx context.Context, _ *workloads.Container) error {
 				_, file, line, _ := runtime.Caller(0)
-				at = fmt.Sprintf("%s:%d", file, line+2)
+				logged = fmt.Sprintf("%s:%d", file, line+2)
 				go wait(stop)
 				<-ctx.Done()
 				return nil
@@ -54,7 +54,7 @@ func TestGoroutinesThatOutliveTheirContainerAreNamed(t *testing.T) {
 			t.Error(err)
 		}
 		want := "container c of pod default/untidy (image untidy) has exited, and left a goroutine of " +
-			"github.com/fakecluster/fakecluster/workloads_test.wait, started at " + at + "; a goroutine has to end with the context of the function"
+			"github.com/fakecluster/fakecluster/workloads_test.wait, started at " + logged + "; a goroutine has to end with the context of the function"
 		if len(lines) != 1 || !strings.Contains(lines[0], want) {
 			t.Errorf("the log is %q, want %q", lines, want)
 		}

@@ -19,13 +19,13 @@ func balanced(name, more string) string {
 // addresses returns the addresses of the load balancer of a Service, as a list in YAML.
 func (w world) addresses(name string) string {
 	w.Helper()
-	var all []string
+	var addresses []string
 	for line := range strings.Lines(field(w.object("services", name), "status.loadBalancer.ingress")) {
 		if _, ip, ok := strings.Cut(line, "ip: "); ok {
-			all = append(all, strings.TrimSpace(ip))
+			addresses = append(addresses, strings.TrimSpace(ip))
 		}
 	}
-	return strings.Join(all, " ")
+	return strings.Join(addresses, " ")
 }
 
 func TestLoadBalancers(t *testing.T) {

@@ -160,10 +160,10 @@ func (w world) object(resource, name string) *unstructured.Unstructured {
 // find returns an object, or nil if it does not exist.
 func (w world) find(resource, name string) *unstructured.Unstructured {
 	w.Helper()
-	all := w.list(resource)
-	for i := range all {
-		if all[i].GetName() == name {
-			return &all[i]
+	objects := w.list(resource)
+	for i := range objects {
+		if objects[i].GetName() == name {
+			return &objects[i]
 		}
 	}
 	return nil
@@ -198,8 +198,8 @@ func field(obj *unstructured.Unstructured, path string) string {
 
 // condition returns the status and the reason of a condition, such as "True Bound".
 func condition(obj *unstructured.Unstructured, kind string) string {
-	all, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	for _, c := range all {
+	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	for _, c := range conditions {
 		c := c.(map[string]any)
 		if c["type"] == kind {
 			reason, _ := c["reason"].(string)
@@ -210,20 +210,20 @@ func condition(obj *unstructured.Unstructured, kind string) string {
 }
 
 // events returns the Events about objects of a name, as their reasons and messages.
-func (w world) events(name string) (all []string) {
+func (w world) events(name string) (events []string) {
 	w.Helper()
 	for _, e := range w.list("events") {
 		if field(&e, "involvedObject.name") == name {
-			all = append(all, field(&e, "reason")+": "+field(&e, "message"))
+			events = append(events, field(&e, "reason")+": "+field(&e, "message"))
 		}
 	}
-	return all
+	return events
 }
 
 // parse reads a resource such as deployments.apps.
 func parse(resource string) schema.GroupVersionResource {
-	of := schema.ParseGroupResource(resource)
-	return of.WithVersion("")
+	gr := schema.ParseGroupResource(resource)
+	return gr.WithVersion("")
 }
 
 // newCluster starts a cluster outside of bubbles.

@@ -155,18 +155,18 @@ func TestMetricsAreDescribed(t *testing.T) {
 			}
 			return body
 		}
-		names := func(body []byte, at ...string) []string {
+		names := func(body []byte, path ...string) []string {
 			w.Helper()
 			var document map[string]any
 			if err := json.Unmarshal(body, &document); err != nil {
 				w.Fatal(err)
 			}
-			all, _, err := unstructured.NestedMap(document, at...)
+			fields, _, err := unstructured.NestedMap(document, path...)
 			if err != nil {
 				w.Fatal(err)
 			}
 			var names []string
-			for name := range all {
+			for name := range fields {
 				if strings.Contains(name, "metrics.k8s.io") || strings.Contains(name, "pkg.apis.metrics") {
 					names = append(names, name)
 				}
@@ -306,17 +306,17 @@ rules: [{apiGroups: [metrics.k8s.io], resources: [pods, nodes], verbs: [get, lis
 		available := func() string {
 			return condition(w.object("apiservices.apiregistration.k8s.io", "v1beta1.metrics.k8s.io"), "Available")
 		}
-		w.is("the number of Nodes at first", nodes(), "1")
+		w.check("the number of Nodes at first", nodes(), "1")
 		services := w.cluster.Dynamic().Resource(schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"})
 		if _, err := services.Create(w.Context(), apiService("default", "web"), metav1.CreateOptions{}); err != nil {
 			w.Fatal(err)
 		}
-		w.is("the APIService without a Service", available(), "False ServiceNotFound")
-		w.is("its metrics", nodes(), "the server is currently unable to handle the request (get nodes.metrics.k8s.io)")
+		w.check("the APIService without a Service", available(), "False ServiceNotFound")
+		w.check("its metrics", nodes(), "the server is currently unable to handle the request (get nodes.metrics.k8s.io)")
 		w.create(role + "---" + web)
 		w.pass(time.Minute)
-		w.is("the APIService whose Pods run no program", available(), "True Passed")
-		w.is("its metrics", nodes(), "1")
+		w.check("the APIService whose Pods run no program", available(), "True Passed")
+		w.check("its metrics", nodes(), "1")
 
 		a, err := auth.NewAuthority("test")
 		if err != nil {
@@ -328,13 +328,13 @@ rules: [{apiGroups: [metrics.k8s.io], resources: [pods, nodes], verbs: [get, lis
 				_, _ = io.WriteString(w, `{"kind":"NodeMetricsList","apiVersion":"metrics.k8s.io/v1beta1","items":[{},{},{}]}`)
 			})
 		})
-		w.is("the metrics of Pods that answer", nodes(), "3")
+		w.check("the metrics of Pods that answer", nodes(), "3")
 		stop()
-		w.is("the metrics of Pods that no longer answer", nodes(), "1")
+		w.check("the metrics of Pods that no longer answer", nodes(), "1")
 		if err := services.Delete(w.Context(), "v1beta1.metrics.k8s.io", metav1.DeleteOptions{}); err != nil {
 			w.Fatal(err)
 		}
-		w.is("the metrics after the uninstall", nodes(), "1")
+		w.check("the metrics after the uninstall", nodes(), "1")
 	}, workloads.Nodes(1))
 }
 

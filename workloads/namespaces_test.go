@@ -26,13 +26,13 @@ func TestANamespaceEndsAfterItsGrace(t *testing.T) {
 		}
 		w.pass(4 * time.Second)
 		ns := w.object("namespaces", "app")
-		w.is("the phase", field(ns, "status.phase"), "Terminating")
-		w.is("the conditions", field(ns, "status.conditions"), "")
+		w.check("the phase", field(ns, "status.phase"), "Terminating")
+		w.check("the conditions", field(ns, "status.conditions"), "")
 		if _, err := w.client.CoreV1().ConfigMaps("app").Get(w.Context(), "cfg", metav1.GetOptions{}); err != nil {
 			w.Error(err)
 		}
 		_, err := w.client.CoreV1().Namespaces().Create(w.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app"}}, metav1.CreateOptions{})
-		w.is("the answer to another create", err.Error(), `object is being deleted: namespaces "app" already exists`)
+		w.check("the answer to another create", err.Error(), `object is being deleted: namespaces "app" already exists`)
 		w.pass(time.Second)
 		if w.find("namespaces", "app") != nil {
 			w.Error("the namespace is still there")
@@ -53,7 +53,7 @@ spec: {group: metrics.example.com, version: v1, groupPriorityMinimum: 100, versi
 ` + namespaceApp)
 		w.delete("namespaces", "app")
 		w.pass(time.Hour)
-		w.is("the condition", condition(w.object("namespaces", "app"), "NamespaceDeletionDiscoveryFailure"), "True DiscoveryFailed")
+		w.check("the condition", condition(w.object("namespaces", "app"), "NamespaceDeletionDiscoveryFailure"), "True DiscoveryFailed")
 		if _, err := w.client.CoreV1().ConfigMaps("app").Get(w.Context(), "cfg", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			w.Errorf("the content that can be discovered is still there: %v", err)
 		}

@@ -51,7 +51,7 @@ spec:
 // serve serves a handler over TLS in all pods of web, until stop is called.
 func (w world) serve(a *auth.Authority, handler func(pod string) http.Handler) (stop func()) {
 	w.Helper()
-	var all []*http.Server
+	var servers []*http.Server
 	certificate, err := a.ServerCertificate("web.default.svc")
 	if err != nil {
 		w.Fatal(err)
@@ -66,10 +66,10 @@ func (w world) serve(a *auth.Authority, handler func(pod string) http.Handler) (
 			TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert},
 		}
 		go func() { _ = s.ServeTLS(l, "", "") }()
-		all = append(all, s)
+		servers = append(servers, s)
 	}
 	stop = func() {
-		for _, s := range all {
+		for _, s := range servers {
 			_ = s.Close()
 		}
 	}
@@ -117,7 +117,7 @@ func (w world) configMap() string {
 	return ""
 }
 
-func (w world) is(what, got, want string) {
+func (w world) check(what, got, want string) {
 	w.Helper()
 	if got != want {
 		w.Errorf("%s is %s\nwant %s", what, got, want)
@@ -175,19 +175,19 @@ metadata: {name: c}
 `, bundle))
 		const call = `Internal error occurred: failed calling webhook "web.example.com": failed to call webhook: Post "https://web.default.svc:443/validate?timeout=10s": `
 		v2 := w.cluster.Dynamic().Resource(schema.GroupVersionResource{Group: "example.com", Version: "v2", Resource: "crontabs"}).Namespace("default")
-		w.is("the error", w.configMap(), call+`service "web" not found`)
+		w.check("the error", w.configMap(), call+`service "web" not found`)
 		_, err = v2.Get(w.Context(), "c", metav1.GetOptions{})
 		if want := `conversion webhook for example.com/v1, Kind=CronTab failed: Post "https://web.default.svc:443/convert?timeout=30s": service "web" not found`; err == nil || !strings.HasSuffix(err.Error(), want) {
 			w.Errorf("the error is %v\nwant one that ends with %s", err, want)
 		}
-		w.is("the APIService", condition(w.object("apiservices", "v1.metrics.example.com"), "Available"), "False ServiceNotFound")
+		w.check("the APIService", condition(w.object("apiservices", "v1.metrics.example.com"), "Available"), "False ServiceNotFound")
 
 		w.create(web)
 		address := field(w.object("services", "web"), "spec.clusterIP") + ":443"
-		w.is("the error", w.configMap(), call+"dial tcp "+address+": connect: connection refused")
+		w.check("the error", w.configMap(), call+"dial tcp "+address+": connect: connection refused")
 
 		w.serve(a, inPod)
-		w.is("the error", w.configMap(), `admission webhook "web.example.com" denied the request: web.default.svc:443 says no`)
+		w.check("the error", w.configMap(), `admission webhook "web.example.com" denied the request: web.default.svc:443 says no`)
 		converted, err := v2.Get(w.Context(), "c", metav1.GetOptions{})
 		if err != nil || converted.GetAPIVersion() != "example.com/v2" {
 			w.Errorf("%v; %v", converted, err)
@@ -196,12 +196,12 @@ metadata: {name: c}
 		if who := string(body); err != nil || who != "pod 0 for kubernetes-admin" && who != "pod 1 for kubernetes-admin" {
 			w.Errorf("%q answers; %v", who, err)
 		}
-		w.is("the APIService", condition(w.object("apiservices", "v1.metrics.example.com"), "Available"), "True Passed")
+		w.check("the APIService", condition(w.object("apiservices", "v1.metrics.example.com"), "Available"), "True Passed")
 
 		// The connections to pods that end are reset.
 		w.patch("deployments", "web", `{"spec":{"replicas":0}}`)
 		w.pass(time.Minute)
-		w.is("the error", w.configMap(), call+"dial tcp "+address+": connect: connection refused")
+		w.check("the error", w.configMap(), call+"dial tcp "+address+": connect: connection refused")
 	}, workloads.Nodes(1))
 }
 
@@ -243,10 +243,10 @@ func TestTheTestReachesPods(t *testing.T) {
 		pod := &w.list("pods")[0]
 		ip, name := field(pod, "status.podIP"), pod.GetName()
 		_, err = w.Dial(w.Context(), "tcp", ip+":80")
-		w.is("the error", fmt.Sprint(err), "dial tcp "+ip+":80: connect: connection refused")
+		w.check("the error", fmt.Sprint(err), "dial tcp "+ip+":80: connect: connection refused")
 		w.delete("pods", name)
 		_, err = w.Dial(w.Context(), "tcp", ip+":8443")
-		w.is("the error", fmt.Sprint(err), "dial tcp "+ip+":8443: connect: no route to host")
+		w.check("the error", fmt.Sprint(err), "dial tcp "+ip+":8443: connect: no route to host")
 
 		// The API server answers in the network, too.
 		ca := x509.NewCertPool()

@@ -126,7 +126,7 @@ func TestANodeFailsAndComesBack(t *testing.T) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		is := func(when, node, pod string, taints ...corev1.TaintEffect) {
+		check := func(when, node, pod string, taints ...corev1.TaintEffect) {
 			w.Helper()
 			if got := condition(w.object("nodes", name), "Ready"); got != node {
 				w.Errorf("%s the Node is %q, want %q", when, got, node)
@@ -152,20 +152,20 @@ func TestANodeFailsAndComesBack(t *testing.T) {
 				w.Errorf("%s the Node has the taints %v, want %v", when, got, taints)
 			}
 		}
-		is("at rest", "True KubeletReady", "True")
+		check("at rest", "True KubeletReady", "True")
 		if err := n.StopHeartbeats(w.Context()); err != nil {
 			w.Fatal(err)
 		}
 		w.pass(50*time.Second - time.Millisecond)
-		is("before the grace period ends", "True KubeletReady", "True")
+		check("before the grace period ends", "True KubeletReady", "True")
 		// The grace period begins when the controller sees the last renewal. It looks every five seconds, and for nodes to taint after 100 ms.
 		w.pass(10*time.Second + 200*time.Millisecond)
-		is("after it", "Unknown NodeStatusUnknown", "False", corev1.TaintEffectNoExecute, corev1.TaintEffectNoSchedule)
+		check("after it", "Unknown NodeStatusUnknown", "False", corev1.TaintEffectNoExecute, corev1.TaintEffectNoSchedule)
 		if err := n.ResumeHeartbeats(w.Context()); err != nil {
 			w.Fatal(err)
 		}
 		w.pass(6 * time.Second)
-		is("after the heartbeats have resumed", "True KubeletReady", "True")
+		check("after the heartbeats have resumed", "True KubeletReady", "True")
 		if got := field(w.object("deployments.apps", "web"), "status.availableReplicas"); got != "1" {
 			w.Errorf("%s replicas are available", got)
 		}
@@ -248,19 +248,19 @@ func TestANodeCorrectsItsStatus(t *testing.T) {
 		}
 		patch(`{"status": {"capacity": {"cpu": "1", "example.com/dongle": "4"}, "addresses": [{"type": "InternalIP", "address": "10.1.2.3"}], "conditions": [
 			{"type": "Ready", "status": "False", "reason": "Test"}, {"type": "KernelDeadlock", "status": "True", "reason": "Test"}]}}`)
-		w.is("the condition after the patch", condition(w.object("nodes", "n1"), "Ready"), "False Test")
+		w.check("the condition after the patch", condition(w.object("nodes", "n1"), "Ready"), "False Test")
 		w.pass(11 * time.Second)
 		n := w.object("nodes", "n1")
-		w.is("Ready", condition(n, "Ready"), "True KubeletReady")
-		w.is("the condition of another program", condition(n, "KernelDeadlock"), "True Test")
-		w.is("capacity", field(n, "status.capacity.cpu")+" "+field(n, "status.addresses"), "8 "+field(w.object("nodes", "n1"), "status.addresses"))
-		w.is("the added resource", field(n, "status.capacity")+field(n, "status.allocatable"), strings.Repeat("cpu: \"8\"\nephemeral-storage: 100Gi\nexample.com/dongle: \"4\"\nmemory: 32Gi\npods: \"110\"", 2))
+		w.check("Ready", condition(n, "Ready"), "True KubeletReady")
+		w.check("the condition of another program", condition(n, "KernelDeadlock"), "True Test")
+		w.check("capacity", field(n, "status.capacity.cpu")+" "+field(n, "status.addresses"), "8 "+field(w.object("nodes", "n1"), "status.addresses"))
+		w.check("the added resource", field(n, "status.capacity")+field(n, "status.allocatable"), strings.Repeat("cpu: \"8\"\nephemeral-storage: 100Gi\nexample.com/dongle: \"4\"\nmemory: 32Gi\npods: \"110\"", 2))
 		if strings.Contains(field(n, "status.addresses"), "10.1.2.3") {
 			w.Error("the address is still that of the patch")
 		}
 		revision := n.GetResourceVersion()
 		w.pass(30 * time.Minute)
-		w.is("the revision after half an hour", w.object("nodes", "n1").GetResourceVersion(), revision)
+		w.check("the revision after half an hour", w.object("nodes", "n1").GetResourceVersion(), revision)
 	}, workloads.Nodes(1))
 }
 
@@ -276,11 +276,11 @@ func TestAnAnnotationStopsANode(t *testing.T) {
 		}
 		annotate(`"stopped"`)
 		w.pass(70 * time.Second)
-		w.is("Ready of the stopped node", condition(w.object("nodes", "n1"), "Ready"), "Unknown NodeStatusUnknown")
-		w.is("Ready of the other node", condition(w.object("nodes", "n2"), "Ready"), "True KubeletReady")
+		w.check("Ready of the stopped node", condition(w.object("nodes", "n1"), "Ready"), "Unknown NodeStatusUnknown")
+		w.check("Ready of the other node", condition(w.object("nodes", "n2"), "Ready"), "True KubeletReady")
 		annotate("null")
 		w.pass(time.Second)
-		w.is("Ready of the node that is back", condition(w.object("nodes", "n1"), "Ready"), "True KubeletReady")
+		w.check("Ready of the node that is back", condition(w.object("nodes", "n1"), "Ready"), "True KubeletReady")
 	}, workloads.Nodes(2))
 }
 
@@ -305,21 +305,21 @@ status: {allocatable: {cpu: "32", pods: "110"}, capacity: {cpu: "32", pods: "110
 				}
 				w.pass(5 * time.Second)
 				n9 := w.object("nodes", "n9")
-				w.is("Ready", condition(n9, "Ready"), "True KubeletReady")
-				w.is("Ready of another Node", condition(w.object("nodes", "n8"), "Ready"), "")
-				w.is("what it has", field(n9, "status.capacity.cpu")+" "+field(n9, "status.capacity.memory")+" "+field(n9, "status.nodeInfo.kubeletVersion")+" "+n9.GetLabels()["kubernetes.io/hostname"], "32 32Gi fake n9")
+				w.check("Ready", condition(n9, "Ready"), "True KubeletReady")
+				w.check("Ready of another Node", condition(w.object("nodes", "n8"), "Ready"), "")
+				w.check("what it has", field(n9, "status.capacity.cpu")+" "+field(n9, "status.capacity.memory")+" "+field(n9, "status.nodeInfo.kubeletVersion")+" "+n9.GetLabels()["kubernetes.io/hostname"], "32 32Gi fake n9")
 				w.create(pod("web", "nodeSelector: {kubernetes.io/hostname: n9}\ntolerations: [{operator: Exists}]\ncontainers: [{name: c, image: web, command: [sh, -c, \"echo hello; sleep inf\"]}]"))
 				w.pass(5 * time.Second)
 				web := w.object("pods", "web")
-				w.is("the Pod", field(web, "spec.nodeName")+" "+field(web, "status.phase"), "n9 Running")
-				w.is("its log", w.log("web", corev1.PodLogOptions{}), "hello\n")
+				w.check("the Pod", field(web, "spec.nodeName")+" "+field(web, "status.phase"), "n9 Running")
+				w.check("its log", w.log("web", corev1.PodLogOptions{}), "hello\n")
 				if err := w.client.CoreV1().Nodes().Delete(w.Context(), "n9", metav1.DeleteOptions{}); err != nil {
 					w.Fatal(err)
 				}
 				w.pass(time.Minute)
 				createNode(w, node("n9", annotation))
 				w.pass(time.Minute)
-				w.is("Ready of the Node that was created again", condition(w.object("nodes", "n9"), "Ready"), "True KubeletReady")
+				w.check("Ready of the Node that was created again", condition(w.object("nodes", "n9"), "Ready"), "True KubeletReady")
 			}, workloads.Nodes(1))
 		})
 	}

@@ -69,8 +69,8 @@ func (s *signer) requests() []certificatesv1.PodCertificateRequest {
 // issue answers the newest request with a certificate that is to be renewed after two thirds of its life.
 func (s *signer) issue(life time.Duration) {
 	s.Helper()
-	all := s.requests()
-	request := &all[len(all)-1]
+	requests := s.requests()
+	request := &requests[len(requests)-1]
 	proof, err := x509.ParseCertificateRequest(request.Spec.StubPKCS10Request)
 	if err != nil {
 		s.Fatal(err)
@@ -104,7 +104,7 @@ func (s *signer) answer(request *certificatesv1.PodCertificateRequest, condition
 func (s *signer) events(reason string) (messages []string) {
 	s.Helper()
 	for _, e := range s.world.events("web") {
-		if message, is := strings.CutPrefix(e, reason+": "); is {
+		if message, found := strings.CutPrefix(e, reason+": "); found {
 			messages = append(messages, message)
 		}
 	}
@@ -133,21 +133,21 @@ func TestAPodHasACertificate(t *testing.T) {
 		s := newSigner(w)
 		w.post(podWithCertificate)
 		w.pass(0)
-		all := s.requests()
-		if len(all) != 1 {
-			t.Fatalf("there are %d requests at once, want 1", len(all))
+		requests := s.requests()
+		if len(requests) != 1 {
+			t.Fatalf("there are %d requests at once, want 1", len(requests))
 		}
 		pod := w.object("pods", "web")
-		if owner := all[0].OwnerReferences; len(owner) != 1 || owner[0].Kind != "Pod" || owner[0].UID != pod.GetUID() || owner[0].Controller != nil {
+		if owner := requests[0].OwnerReferences; len(owner) != 1 || owner[0].Kind != "Pod" || owner[0].UID != pod.GetUID() || owner[0].Controller != nil {
 			t.Errorf("the owner is %v", owner)
 		}
 		want := certificatesv1.PodCertificateRequestSpec{
 			SignerName: "acme.io/signer", PodName: "web", PodUID: pod.GetUID(),
 			ServiceAccountName: "default", ServiceAccountUID: w.object("serviceaccounts", "default").GetUID(), NodeName: "n1", NodeUID: w.object("nodes", "n1").GetUID(),
 			MaxExpirationSeconds: ptr.To[int32](7200), UnverifiedUserAnnotations: map[string]string{"acme.io/color": "red"},
-			StubPKCS10Request: all[0].Spec.StubPKCS10Request,
+			StubPKCS10Request: requests[0].Spec.StubPKCS10Request,
 		}
-		if diff := cmp.Diff(want, all[0].Spec); diff != "" {
+		if diff := cmp.Diff(want, requests[0].Spec); diff != "" {
 			t.Errorf("the request (-want +got):\n%s", diff)
 		}
 		s.issue(2 * time.Hour)
@@ -164,11 +164,11 @@ func TestAPodHasACertificate(t *testing.T) {
 			t.Errorf("there are %d requests before it is time for the next one, want 0: answered ones are removed after a quarter of an hour", n)
 		}
 		w.pass(5 * time.Minute)
-		all = s.requests()
-		if len(all) != 1 {
-			t.Fatalf("there are %d requests five minutes after the time to refresh, want 1", len(all))
+		requests = s.requests()
+		if len(requests) != 1 {
+			t.Fatalf("there are %d requests five minutes after the time to refresh, want 1", len(requests))
 		}
-		if late := all[0].CreationTimestamp.Sub(pod.GetCreationTimestamp().Time) - 80*time.Minute; late < 0 || late > 5*time.Minute {
+		if late := requests[0].CreationTimestamp.Sub(pod.GetCreationTimestamp().Time) - 80*time.Minute; late < 0 || late > 5*time.Minute {
 			t.Errorf("the second request comes %v after the time to refresh", late)
 		}
 		s.issue(2 * time.Hour)

@@ -25,13 +25,13 @@ import (
 )
 
 // approved creates the request "one" with an approval. The result is the key, as PEM.
-func approved(ctx context.Context, t *testing.T, client kubernetes.Interface, of x509.CertificateRequest, spec certificatesv1.CertificateSigningRequestSpec) []byte {
+func approved(ctx context.Context, t *testing.T, client kubernetes.Interface, request x509.CertificateRequest, spec certificatesv1.CertificateSigningRequestSpec) []byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	der, err := x509.CreateCertificateRequest(rand.Reader, &of, key)
+	der, err := x509.CreateCertificateRequest(rand.Reader, &request, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +151,8 @@ func TestACertificateIsACredentialOfItsCluster(t *testing.T) {
 		}
 		certificate = e.Object.(*certificatesv1.CertificateSigningRequest).Status.Certificate
 	}
-	whoAmI := func(of *fakecluster.Cluster) (*authenticationv1.SelfSubjectReview, error) {
-		cfg := rest.AnonymousClientConfig(of.RESTConfig())
+	whoAmI := func(cluster *fakecluster.Cluster) (*authenticationv1.SelfSubjectReview, error) {
+		cfg := rest.AnonymousClientConfig(cluster.RESTConfig())
 		cfg.CertData, cfg.KeyData = certificate, key
 		return kubernetes.NewForConfigOrDie(cfg).AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	}

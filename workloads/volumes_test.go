@@ -36,12 +36,12 @@ func TestClaimsGrow(t *testing.T) {
 			w.patch("persistentvolumeclaims", "data", `{"spec": {"resources": {"requests": {"storage": "2Gi"}}}}`)
 			w.pass(0)
 			claim := w.object("persistentvolumeclaims", "data")
-			w.is("the capacity of the claim", field(claim, "status.capacity.storage"), "2Gi")
-			w.is("its condition Resizing", condition(claim, "Resizing"), "")
-			w.is("its resizer", claim.GetAnnotations()["volume.kubernetes.io/storage-resizer"], "fakecluster.io/volume")
+			w.check("the capacity of the claim", field(claim, "status.capacity.storage"), "2Gi")
+			w.check("its condition Resizing", condition(claim, "Resizing"), "")
+			w.check("its resizer", claim.GetAnnotations()["volume.kubernetes.io/storage-resizer"], "fakecluster.io/volume")
 			volume := w.object("persistentvolumes", field(claim, "spec.volumeName"))
-			w.is("the capacity of the volume", field(volume, "spec.capacity.storage"), "2Gi")
-			w.is("its provisioner", volume.GetAnnotations()["pv.kubernetes.io/provisioned-by"], provisioner)
+			w.check("the capacity of the volume", field(volume, "spec.capacity.storage"), "2Gi")
+			w.check("its provisioner", volume.GetAnnotations()["pv.kubernetes.io/provisioned-by"], provisioner)
 			if want := "VolumeResizeSuccessful: ExpandVolume succeeded for volume default/data"; !slices.Contains(w.events("data"), want) {
 				w.Errorf("there is no Event %q in\n%s", want, strings.Join(w.events("data"), "\n"))
 			}
@@ -53,7 +53,7 @@ func TestClaimsGrow(t *testing.T) {
 func TestVolumesOfOthersDoNotGrow(t *testing.T) {
 	inBubble(t, func(w world) {
 		w.create(growing("x.example.com"))
-		w.is("the claim", field(w.object("persistentvolumeclaims", "data"), "status.phase"), "Pending")
+		w.check("the claim", field(w.object("persistentvolumeclaims", "data"), "status.phase"), "Pending")
 		w.create(`
 apiVersion: v1
 kind: PersistentVolume
@@ -68,7 +68,7 @@ spec:
 		w.patch("persistentvolumeclaims", "data", `{"spec": {"resources": {"requests": {"storage": "2Gi"}}}}`)
 		w.pass(0)
 		claim := w.object("persistentvolumeclaims", "data")
-		w.is("the claim", field(claim, "status.phase")+" "+field(claim, "status.capacity.storage"), "Bound 1Gi")
+		w.check("the claim", field(claim, "status.phase")+" "+field(claim, "status.capacity.storage"), "Bound 1Gi")
 		var got []string
 		for _, event := range w.events("data") {
 			if strings.Contains(event, "Expand") {

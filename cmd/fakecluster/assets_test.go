@@ -293,8 +293,8 @@ func TestControlPlane(t *testing.T) {
 }
 
 func TestProgramsAnswerVersionAndHelp(t *testing.T) {
-	flag := func(of, name string) bool { // as envtest looks for a flag
-		return regexp.MustCompile(`(?m)^\s*--` + name + `\b`).MatchString(of)
+	flag := func(program, name string) bool { // as envtest looks for a flag
+		return regexp.MustCompile(`(?m)^\s*--` + name + `\b`).MatchString(program)
 	}
 	status, help, _ := runProgram(t, asset(t, "kube-apiserver"), "--help")
 	if status != 0 || flag(help, "insecure-port") || !flag(help, "secure-port") {
@@ -416,16 +416,16 @@ func TestAssets(t *testing.T) {
 	write("one")
 	now := time.Now()
 	var folders [8]string
-	var all sync.WaitGroup
+	var clients sync.WaitGroup
 	for i := range folders {
-		all.Go(func() {
+		clients.Go(func() {
 			var err error
 			if folders[i], err = assets(cache, executable, "", now); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	all.Wait()
+	clients.Wait()
 	for _, folder := range folders {
 		if folder != folders[0] {
 			t.Errorf("two folders: %s and %s", folder, folders[0])

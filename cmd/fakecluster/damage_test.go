@@ -39,8 +39,8 @@ func (k *killing) terminate(t *testing.T, status int) {
 
 func createConfigMap(t *testing.T, client dynamic.Interface, name string) error {
 	t.Helper()
-	of := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}}}
-	_, err := client.Resource(configMaps).Namespace("default").Create(t.Context(), of, metav1.CreateOptions{})
+	configMap := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}}}
+	_, err := client.Resource(configMaps).Namespace("default").Create(t.Context(), configMap, metav1.CreateOptions{})
 	return err
 }
 
@@ -75,7 +75,7 @@ func TestServeRefusesADamagedFile(t *testing.T) {
 				if status != 1 || stdout.Len() > 0 || !want.MatchString(stderr.String()) {
 					t.Errorf("%s: status %d, stdout %q, stderr %q", what, status, &stdout, &stderr)
 				}
-				if is, err := os.ReadFile(data); err != nil || !bytes.Equal(is, content) {
+				if left, err := os.ReadFile(data); err != nil || !bytes.Equal(left, content) {
 					t.Errorf("%s: the file has changed, %v", what, err)
 				}
 			}

@@ -86,8 +86,8 @@ func (k *killing) kill(t *testing.T) {
 // clientState is what a client has of an object: the last response, and what it has sent
 // without an answer.
 type clientState struct {
-	is   state
-	sent *state
+	state state
+	sent  *state
 }
 
 // state is that of an object.
@@ -141,25 +141,25 @@ func (l *loader) write(ctx context.Context, client dynamic.Interface) error {
 	var got *unstructured.Unstructured
 	e := event{name: name, value: next.value}
 	switch {
-	case !o.is.exists:
+	case !o.state.exists:
 		e.kind, o.sent = watch.Added, &next
 		got, err = in.Create(ctx, l.object(name, next), metav1.CreateOptions{})
 	case l.random.IntN(4) == 0:
-		e.kind, e.value, o.sent = watch.Deleted, o.is.value, &state{}
+		e.kind, e.value, o.sent = watch.Deleted, o.state.value, &state{}
 		err = in.Delete(ctx, name, metav1.DeleteOptions{})
 	default:
 		e.kind, o.sent = watch.Modified, &next
 		with := next
-		with.rv = o.is.rv
+		with.rv = o.state.rv
 		got, err = in.Update(ctx, l.object(name, with), metav1.UpdateOptions{})
 	}
 	if err != nil {
 		return err
 	}
-	o.is, o.sent = *o.sent, nil
+	o.state, o.sent = *o.sent, nil
 	if got != nil {
-		o.is.rv = got.GetResourceVersion()
-		e.rv = o.is.rv
+		o.state.rv = got.GetResourceVersion()
+		e.rv = o.state.rv
 	}
 	l.events = append(l.events, e)
 	return nil
@@ -172,19 +172,19 @@ func (l *loader) check(t *testing.T, client dynamic.Interface, since string) {
 	in := client.Resource(l.resource).Namespace("default")
 	for name, o := range l.objects {
 		got, err := in.Get(t.Context(), name, metav1.GetOptions{})
-		is := state{}
+		present := state{}
 		switch {
 		case err == nil:
-			is = state{true, got.GetAnnotations()["value"], got.GetResourceVersion()}
+			present = state{true, got.GetAnnotations()["value"], got.GetResourceVersion()}
 		case !apierrors.IsNotFound(err):
 			t.Fatal(err)
 		}
 		switch {
-		case is == o.is:
-		case o.sent != nil && is.exists == o.sent.exists && is.value == o.sent.value:
-			o.is = is // the write was done, and its answer lost
+		case present == o.state:
+		case o.sent != nil && present.exists == o.sent.exists && present.value == o.sent.value:
+			o.state = present // the write was done, and its answer lost
 		default:
-			t.Errorf("%s %s: the client received %+v, sent %+v, and %+v is stored", l.resource.Resource, name, o.is, o.sent, is)
+			t.Errorf("%s %s: the client received %+v, sent %+v, and %+v is stored", l.resource.Resource, name, o.state, o.sent, present)
 		}
 		o.sent = nil
 	}
@@ -247,11 +247,11 @@ func TestNothingIsLostByKills(t *testing.T) {
 	since := ""
 	for round := range n + 1 {
 		k.start(t)
-		all, err := k.client.Resource(namespaces).List(t.Context(), metav1.ListOptions{})
+		list, err := k.client.Resource(namespaces).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, ns := range all.Items {
+		for _, ns := range list.Items {
 			if ns.GetDeletionTimestamp() != nil {
 				t.Errorf("round %d: the namespace %s is left half deleted", round, ns.GetName())
 			}
@@ -327,8 +327,8 @@ func TestNothingIsLostByKills(t *testing.T) {
 // A snapshot of a cluster that runs, and a cluster that begins with it.
 func TestSnapshotCommand(t *testing.T) {
 	folder := t.TempDir()
-	at := func(name string) string { return filepath.Join(folder, name) }
-	prepared := at("prepared")
+	pathOf := func(name string) string { return filepath.Join(folder, name) }
+	prepared := pathOf("prepared")
 	play := func(want int, args ...string) (stdout, stderr string) {
 		t.Helper()
 		var out, errs bytes.Buffer
@@ -343,9 +343,9 @@ func TestSnapshotCommand(t *testing.T) {
 	if mode := fileMode(t, prepared); mode != 0o600 {
 		t.Errorf("mode %o", mode)
 	}
-	data := at("data")
-	first := serveArgs(t, "--snapshot", prepared, "--data", data, "--fsync", "second", "--kubeconfig", at("first"))
-	config, err := clientcmd.BuildConfigFromFlags("", at("first"))
+	data := pathOf("data")
+	first := serveArgs(t, "--snapshot", prepared, "--data", data, "--fsync", "second", "--kubeconfig", pathOf("first"))
+	config, err := clientcmd.BuildConfigFromFlags("", pathOf("first"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,13 +364,13 @@ func TestSnapshotCommand(t *testing.T) {
 		t.Errorf("stderr %q, want %q", stderr, want)
 	}
 	first.end(t)
-	second := serveArgs(t, "--snapshot", prepared, "--kubeconfig", at("second"))
-	if got := list(t, at("second"), "stable.example.com", "v1", "crontabs"); len(got) != 1 || got[0] != "a" {
+	second := serveArgs(t, "--snapshot", prepared, "--kubeconfig", pathOf("second"))
+	if got := list(t, pathOf("second"), "stable.example.com", "v1", "crontabs"); len(got) != 1 || got[0] != "a" {
 		t.Errorf("crontabs %q", got)
 	}
 	second.end(t)
 
-	if err := os.WriteFile(at("precious"), []byte("my thesis"), 0o600); err != nil {
+	if err := os.WriteFile(pathOf("precious"), []byte("my thesis"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -378,9 +378,9 @@ func TestSnapshotCommand(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"snapshot", at("precious")}, 1, "snapshot: " + at("precious") + " exists and is not a snapshot of fakecluster: not overwriting it"},
-		{[]string{"serve", "--snapshot", at("precious")}, 1, "serve: data file " + at("precious") + ": this is not data of fakecluster (at byte 0)"},
-		{[]string{"serve", "--data", at("precious")}, 1, "serve: WithDataFile: data file " + at("precious") + ": this is not data of fakecluster (at byte 0)"},
+		{[]string{"snapshot", pathOf("precious")}, 1, "snapshot: " + pathOf("precious") + " exists and is not a snapshot of fakecluster: not overwriting it"},
+		{[]string{"serve", "--snapshot", pathOf("precious")}, 1, "serve: data file " + pathOf("precious") + ": this is not data of fakecluster (at byte 0)"},
+		{[]string{"serve", "--data", pathOf("precious")}, 1, "serve: WithDataFile: data file " + pathOf("precious") + ": this is not data of fakecluster (at byte 0)"},
 		{[]string{"serve", "--fsync", "always"}, 2, "serve: --fsync: needs --data"},
 		{[]string{"serve", "--data", data, "--fsync", "never"}, 2, `serve: --fsync: "never" is neither always nor second`},
 	} {
@@ -388,7 +388,7 @@ func TestSnapshotCommand(t *testing.T) {
 			t.Errorf("%q: stderr %q, want %q", c.args, stderr, c.want)
 		}
 	}
-	if content, err := os.ReadFile(at("precious")); err != nil || string(content) != "my thesis" {
+	if content, err := os.ReadFile(pathOf("precious")); err != nil || string(content) != "my thesis" {
 		t.Errorf("the file has %q, %v", content, err)
 	}
 }

@@ -143,8 +143,8 @@ func TestThereIsAHostForEachVersion(t *testing.T) {
 		t.Errorf("the second one: %v", err)
 	}
 	for in, version := range map[string]string{folder: "1.37", folder + "-1.35": "1.35"} {
-		if is, code := infoOf(t, unixClient(socketIn(in)), "http://fakecluster", ""); code != http.StatusOK || is.BehavesAs != version {
-			t.Errorf("the host in %s: %d, it behaves as %q, want %q", in, code, is.BehavesAs, version)
+		if info, code := infoOf(t, unixClient(socketIn(in)), "http://fakecluster", ""); code != http.StatusOK || info.BehavesAs != version {
+			t.Errorf("the host in %s: %d, it behaves as %q, want %q", in, code, info.BehavesAs, version)
 		}
 	}
 	if err := older.Process.Signal(syscall.SIGTERM); err != nil {
@@ -188,17 +188,17 @@ func TestAHostHasClustersOfEachVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := cmp.Or(version, "1.37")
-		if is, err := kubernetes.NewForConfigOrDie(cfg).ServerVersion(); err != nil || is.Major+"."+is.Minor != want {
-			t.Errorf("/version of the cluster of version %q is %+v, %v, want %s", version, is, err, want)
+		if answered, err := kubernetes.NewForConfigOrDie(cfg).ServerVersion(); err != nil || answered.Major+"."+answered.Minor != want {
+			t.Errorf("/version of the cluster of version %q is %+v, %v, want %s", version, answered, err, want)
 		}
 	}
 	other := unixClient(socketIn(folder + "-1.35"))
-	is, code := infoOf(t, other, "http://fakecluster", "")
-	if code != http.StatusOK || is.BehavesAs != "1.35" || is.Sessions != 1 || is.Clusters != 1 || is.PID == os.Getpid() {
-		t.Errorf("the other host: %d %+v", code, is)
+	info, code := infoOf(t, other, "http://fakecluster", "")
+	if code != http.StatusOK || info.BehavesAs != "1.35" || info.Sessions != 1 || info.Clusters != 1 || info.PID == os.Getpid() {
+		t.Errorf("the other host: %d %+v", code, info)
 	}
 	// It would end by itself after a minute.
-	if process, err := os.FindProcess(is.PID); err != nil || process.Signal(syscall.SIGTERM) != nil {
+	if process, err := os.FindProcess(info.PID); err != nil || process.Signal(syscall.SIGTERM) != nil {
 		t.Errorf("the other host cannot be ended: %v", err)
 	}
 }

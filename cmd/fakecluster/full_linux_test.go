@@ -75,18 +75,18 @@ func TestWritesToAFullDiskLeaveNothingBehind(t *testing.T) {
 		{"delete", func() error { return maps.Delete(t.Context(), "gone", metav1.DeleteOptions{}) }},
 	}
 	see := func() string {
-		var all []string
+		var names []string
 		for _, resource := range []string{"configmaps", "services", "namespaces", "serviceaccounts"} {
 			l, err := k.client.Resource(in(resource)).List(t.Context(), metav1.ListOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, fmt.Sprint(resource, " at ", l.GetResourceVersion()))
+			names = append(names, fmt.Sprint(resource, " at ", l.GetResourceVersion()))
 			for _, u := range l.Items {
-				all = append(all, fmt.Sprint(u.GetNamespace(), "/", u.GetName(), " ", u.GetResourceVersion()))
+				names = append(names, fmt.Sprint(u.GetNamespace(), "/", u.GetName(), " ", u.GetResourceVersion()))
 			}
 		}
-		return strings.Join(all, "\n")
+		return strings.Join(names, "\n")
 	}
 	limit := func(bytes uint64) {
 		t.Helper()

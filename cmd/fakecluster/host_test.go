@@ -131,11 +131,11 @@ func TestTheSocketOfAHostIsOfItsOwnerAlone(t *testing.T) {
 // Of many starters one becomes the host, and all print its address.
 func TestStartersShareAHost(t *testing.T) {
 	folder := hostCache(t)
-	var all sync.WaitGroup
+	var clients sync.WaitGroup
 	var mu sync.Mutex
 	addresses, stops := map[string]int{}, []func(){}
 	for range 8 {
-		all.Go(func() {
+		clients.Go(func() {
 			h := startHost(t)
 			mu.Lock()
 			defer mu.Unlock()
@@ -143,7 +143,7 @@ func TestStartersShareAHost(t *testing.T) {
 			stops = append(stops, h.stop)
 		})
 	}
-	all.Wait()
+	clients.Wait()
 	if len(addresses) != 1 || addresses["unix:"+socketIn(folder)] != 8 {
 		t.Errorf("addresses: %v", addresses)
 	}

@@ -14,9 +14,9 @@ func TestANewFileDoesNotReplaceAnother(t *testing.T) {
 	for range 50 {
 		path := filepath.Join(t.TempDir(), "file")
 		var wrote [8]bool
-		var all sync.WaitGroup
+		var writers sync.WaitGroup
 		for i := range wrote {
-			all.Go(func() {
+			writers.Go(func() {
 				isNew, err := writeOwn(path, []byte(fmt.Sprint(i)), "mine", func([]byte) bool { return false })
 				wrote[i] = isNew && err == nil
 				if err != nil && !strings.Contains(err.Error(), "exists") {
@@ -24,7 +24,7 @@ func TestANewFileDoesNotReplaceAnother(t *testing.T) {
 				}
 			})
 		}
-		all.Wait()
+		writers.Wait()
 		content, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

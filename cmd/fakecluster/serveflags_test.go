@@ -98,11 +98,11 @@ func TestServeTakesTheFlagsOfKubeAPIServer(t *testing.T) {
 	}
 	admin := kubernetes.NewForConfigOrDie(config)
 	kubelet := kubernetes.NewForConfigOrDie(authority.issued(t.Context(), admin, config, pkix.Name{CommonName: "system:node:a", Organization: []string{"system:nodes"}}))
-	is, err := kubelet.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	review, err := kubelet.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := is.Status.UserInfo; got.Username != "system:node:a" || strings.Join(got.Groups, ",") != "system:nodes,system:authenticated" {
+	if got := review.Status.UserInfo; got.Username != "system:node:a" || strings.Join(got.Groups, ",") != "system:nodes,system:authenticated" {
 		t.Errorf("the certificate is of %v", got)
 	}
 	if _, err := kubelet.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}); err != nil {

@@ -83,10 +83,10 @@ func TestPluginsAreCalledInOrder(t *testing.T) {
 // compiled is a plugin that is compiled in, and applies to all kinds or none.
 type compiled struct {
 	recorder
-	all bool
+	every bool
 }
 
-func (c compiled) AppliesTo(*resource.Resource) bool { return c.all }
+func (c compiled) AppliesTo(*resource.Resource) bool { return c.every }
 
 // builtinKinds is a cluster with the built-in kinds.
 type builtinKinds struct{ admission.Cluster }
@@ -136,8 +136,8 @@ func TestCompiledPluginsAreFirstAndLast(t *testing.T) {
 			}
 		})
 	}
-	skips := func(of admission.InTree) bool { return (&admission.Chain{InTree: of}).Skips(configMaps) }
-	if !skips(nil) || !skips(compiled{}) || skips(compiled{all: true}) {
+	skips := func(plugins admission.InTree) bool { return (&admission.Chain{InTree: plugins}).Skips(configMaps) }
+	if !skips(nil) || !skips(compiled{}) || skips(compiled{every: true}) {
 		t.Error("Skips is wrong")
 	}
 }
@@ -179,9 +179,9 @@ func TestInvalidManagedFieldsAreRestored(t *testing.T) {
 		u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"managedFields": []any{entry}}}}
 		var log []string
 		chain := &admission.Chain{Functions: recorder{name: "functions", log: &log, mutate: func(w *admission.Write) error {
-			is := u.DeepCopy()
-			is.SetManagedFields(c.sets)
-			u.Object = is.Object
+			changed := u.DeepCopy()
+			changed.SetManagedFields(c.sets)
+			u.Object = changed.Object
 			return replaced(w)
 		}}}
 		if err := chain.Mutate(ctx, write(ctx, u)); err != nil {

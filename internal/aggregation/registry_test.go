@@ -10,11 +10,11 @@ import (
 
 func TestTheServerOfAPath(t *testing.T) {
 	r := &Registry{}
-	all := map[string]*Server{}
+	servers := map[string]*Server{}
 	for _, name := range []string{"v1.wardle.example.com", "v1beta1.metrics.k8s.io"} {
-		all[name] = &Server{APIService: &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: name}}}
+		servers[name] = &Server{APIService: &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: name}}}
 	}
-	r.current.Store(&snapshot{servers: all})
+	r.current.Store(&snapshot{servers: servers})
 	for path, want := range map[string]string{
 		"/apis/wardle.example.com/v1":                  "v1.wardle.example.com",
 		"/apis/wardle.example.com/v1/":                 "v1.wardle.example.com",

@@ -16,8 +16,8 @@ func TestTimeThatPassesWithoutEndIsReported(t *testing.T) {
 	var idle time.Duration
 	var stack string
 	synctest.Test(t, func(t *testing.T) {
-		defer WatchPassing(day, func() {}, func() int64 { return 1 }, func(found time.Duration, at string) {
-			idle, stack = found, at
+		defer WatchPassing(day, func() {}, func() int64 { return 1 }, func(found time.Duration, foundStack string) {
+			idle, stack = found, foundStack
 			reports.Add(1)
 		})()
 		defer WatchPassing(day, func() {}, func() int64 { return 1 }, func(time.Duration, string) { t.Error("the second one is called, too") })()

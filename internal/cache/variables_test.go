@@ -39,8 +39,8 @@ func TestNoPackageVariableChanges(t *testing.T) {
 			for _, spec := range packageVariables(file) {
 				for _, name := range spec.Names {
 					variables[name.Name] = name.Name != "_"
-					if of, ok := spec.Type.(*ast.SelectorExpr); ok && isChangeable(of) {
-						got = append(got, fmt.Sprintf("%s has %s, a %s.%s", folder, name.Name, of.X, of.Sel))
+					if selector, ok := spec.Type.(*ast.SelectorExpr); ok && isChangeable(selector) {
+						got = append(got, fmt.Sprintf("%s has %s, a %s.%s", folder, name.Name, selector.X, selector.Sel))
 					}
 				}
 			}
@@ -116,18 +116,18 @@ func codeIn(file *ast.File) (code []ast.Node) {
 }
 
 // isChangeable reports whether values of a type are meant to be changed.
-func isChangeable(of *ast.SelectorExpr) bool {
-	name := fmt.Sprintf("%s.%s", of.X, of.Sel)
+func isChangeable(selector *ast.SelectorExpr) bool {
+	name := fmt.Sprintf("%s.%s", selector.X, selector.Sel)
 	return strings.HasPrefix(name, "atomic.") || slices.Contains([]string{"sync.Map", "sync.Pool", "sync.Mutex", "sync.RWMutex", "sync.Once"}, name)
 }
 
 // importsOf returns the names under which a file imports packages.
 func importsOf(file *ast.File) map[string]bool {
 	names := map[string]bool{}
-	for _, of := range file.Imports {
-		name := filepath.Base(strings.Trim(of.Path.Value, `"`))
-		if of.Name != nil {
-			name = of.Name.Name
+	for _, imported := range file.Imports {
+		name := filepath.Base(strings.Trim(imported.Path.Value, `"`))
+		if imported.Name != nil {
+			name = imported.Name.Name
 		}
 		names[name] = true
 	}
@@ -154,7 +154,7 @@ func changedIn(code ast.Node, variables, imports map[string]bool) (names []strin
 		case *ast.IncDecStmt:
 			set(n.X)
 		case *ast.CallExpr:
-			if of, ok := n.Fun.(*ast.Ident); ok && (of.Name == "delete" || of.Name == "clear") && len(n.Args) > 0 {
+			if function, ok := n.Fun.(*ast.Ident); ok && (function.Name == "delete" || function.Name == "clear") && len(n.Args) > 0 {
 				set(n.Args[0])
 			}
 		}
@@ -199,22 +199,22 @@ func localsOf(code ast.Node) map[string]bool {
 func assigned(to ast.Expr, local, variables, imports map[string]bool) string {
 	selected := ""
 	for {
-		switch of := to.(type) {
+		switch changed := to.(type) {
 		case *ast.SelectorExpr:
-			to, selected = of.X, of.Sel.Name
+			to, selected = changed.X, changed.Sel.Name
 		case *ast.IndexExpr:
-			to = of.X
+			to = changed.X
 		case *ast.StarExpr:
-			to = of.X
+			to = changed.X
 		case *ast.ParenExpr:
-			to = of.X
+			to = changed.X
 		case *ast.Ident:
 			switch {
-			case local[of.Name]:
-			case variables[of.Name]:
-				return of.Name
-			case imports[of.Name] && selected != "":
-				return of.Name + "." + selected
+			case local[changed.Name]:
+			case variables[changed.Name]:
+				return changed.Name
+			case imports[changed.Name] && selected != "":
+				return changed.Name + "." + selected
 			}
 			return ""
 		default:

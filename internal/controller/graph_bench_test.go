@@ -18,7 +18,7 @@ func BenchmarkAnObjectWithoutOwners(b *testing.B) {
 	defer s.Close()
 	text := strings.Replace(object("a", false, nil), "x", strings.Repeat("some value ", 80), 1)
 	text = strings.Replace(text, `"ownerReferences":[{`, `"fields":[{`, 1)
-	is, err := s.Create("/a", made(text))
+	present, err := s.Create("/a", made(text))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -27,11 +27,11 @@ func BenchmarkAnObjectWithoutOwners(b *testing.B) {
 		b.StopTimer()
 		var changes []write.Commit
 		for range 1000 {
-			was := is
-			if is, err = s.Update("/a", was.Revision, made(text)); err != nil {
+			former := present
+			if present, err = s.Update("/a", former.Revision, made(text)); err != nil {
 				b.Fatal(err)
 			}
-			changes = append(changes, write.Commit{Record: is, Previous: was})
+			changes = append(changes, write.Commit{Record: present, Previous: former})
 		}
 		b.StartTimer()
 		for _, c := range changes {

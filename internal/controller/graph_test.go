@@ -82,19 +82,19 @@ func edgesAsStored(t *testing.T, s shelf) []edge {
 		o := ownershipOf(r.Value)
 		states := map[string]state{}
 		for _, owner := range o.owners {
-			is := free
+			state := free
 			if blocks(owner) {
-				is = blocking
+				state = blocking
 			}
 			if o.deleting {
-				is += leavingBlocks
+				state += leavingBlocks
 			}
-			if was, ok := states[string(owner.UID)]; !ok || is < was {
-				states[string(owner.UID)] = is
+			if former, ok := states[string(owner.UID)]; !ok || state < former {
+				states[string(owner.UID)] = state
 			}
 		}
-		for owner, is := range states {
-			edges = append(edges, edge{owner, is, r.Key})
+		for owner, state := range states {
+			edges = append(edges, edge{owner, state, r.Key})
 		}
 	}
 	return edges
@@ -178,12 +178,12 @@ func TestTheGraphIsThatOfTheStore(t *testing.T) {
 						t.Fatal(err)
 					}
 					t.Cleanup(func() { forked.Close() })
-					was, old := g, s
+					former, old := g, s
 					g, s = g.copy(forked.Revision()), shelf{forked}
 					if random.IntN(2) == 0 {
 						g.check(t, s)
-						was.check(t, old)
-						g, s = was, old // or it does not
+						former.check(t, old)
+						g, s = former, old // or it does not
 					}
 				}
 			}

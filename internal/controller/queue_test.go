@@ -20,7 +20,7 @@ type clock struct{ admission.Cluster }
 func (clock) Now() time.Time { return time.Now() }
 
 // reporting returns controllers, and what they report.
-func reporting(all ...*controller) (cs *Controllers, reported *[]string) {
+func reporting(controllers ...*controller) (cs *Controllers, reported *[]string) {
 	reported = &[]string{}
 	cs = &Controllers{
 		server: &Server{Cluster: clock{}, Report: func(controller, key string, err error) {
@@ -28,7 +28,7 @@ func reporting(all ...*controller) (cs *Controllers, reported *[]string) {
 		}},
 		byName: map[Name]*controller{}, following: map[schema.GroupResource][]subscription{}, alarms: newAlarms(),
 	}
-	for _, c := range all {
+	for _, c := range controllers {
 		cs.add(c)
 	}
 	return cs, reported
@@ -86,7 +86,7 @@ func TestACommitIsSyncedInOrder(t *testing.T) {
 	pod := &resource.Resource{Names: resource.Names{Plural: "pods"}}
 	node := &resource.Resource{Names: resource.Names{Plural: "nodes"}}
 	var cs *Controllers
-	of := func(name Name, k kind, also *resource.Resource) *controller {
+	controllerOf := func(name Name, k kind, also *resource.Resource) *controller {
 		return &controller{name: name, follows: []followed{{kind: k, concerns: changed}}, sync: func(s *step, k key) error {
 			synced = append(synced, fmt.Sprint(name, " ", k))
 			if also != nil {
@@ -95,12 +95,12 @@ func TestACommitIsSyncedInOrder(t *testing.T) {
 			return nil
 		}}
 	}
-	cs, _ = reporting(of("first", anyKind, nil), of("pods", kind{"", "pods"}, pod), of("nodes", kind{"", "nodes"}, nil), of("last", anyKind, nil))
+	cs, _ = reporting(controllerOf("first", anyKind, nil), controllerOf("pods", kind{"", "pods"}, pod), controllerOf("nodes", kind{"", "nodes"}, nil), controllerOf("last", anyKind, nil))
 	defer cs.Close()
 	for _, c := range []struct {
-		rule string
-		of   *resource.Resource
-		want []string
+		rule     string
+		resource *resource.Resource
+		want     []string
 	}{
 		// The commit in the sync of pods comes while last is queued.
 		{"a kind that a controller follows by name", pod, []string{"first a", "pods a", "last a", "first a"}},
@@ -108,7 +108,7 @@ func TestACommitIsSyncedInOrder(t *testing.T) {
 		{"one that none follows by name", &resource.Resource{Names: resource.Names{Plural: "secrets"}}, []string{"first a", "last a"}},
 	} {
 		synced = nil
-		cs.Committed(context.Background(), write.Commit{Resource: c.of, Name: "a"})
+		cs.Committed(context.Background(), write.Commit{Resource: c.resource, Name: "a"})
 		if !slices.Equal(synced, c.want) {
 			t.Errorf("%s: synced %q, want %q", c.rule, synced, c.want)
 		}

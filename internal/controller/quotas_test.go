@@ -37,7 +37,7 @@ var kinds = fakeresource.NewRegistry(0, builtin.Resources(builtin.Options{}, nil
 
 // server returns the server as the controller sees it.
 func (s *quotaServer) server() *Server {
-	return &Server{Cluster: quotaCluster{of: s}, Records: s, Quotas: s, Run: s.run}
+	return &Server{Cluster: quotaCluster{server: s}, Records: s, Quotas: s, Run: s.run}
 }
 
 func (s *quotaServer) Revision() int64          { return s.revision }
@@ -65,12 +65,12 @@ func (s *quotaServer) Measure(q *corev1.ResourceQuota) (changed bool, again time
 	if now.read != nil {
 		now.read(s)
 	}
-	was, is := q.Status.Used["configmaps"], *resource.NewQuantity(s.configMaps, resource.DecimalSI)
+	former, present := q.Status.Used["configmaps"], *resource.NewQuantity(s.configMaps, resource.DecimalSI)
 	if now.counted != nil {
 		now.counted(s)
 	}
-	q.Status.Used = corev1.ResourceList{"configmaps": is}
-	return !was.Equal(is), again, nil
+	q.Status.Used = corev1.ResourceList{"configmaps": present}
+	return !former.Equal(present), again, nil
 }
 
 func (s *quotaServer) run(_ context.Context, _ Identity, _ string, w write.Request) (write.Result, error) {
@@ -93,13 +93,13 @@ func (s *quotaServer) run(_ context.Context, _ Identity, _ string, w write.Reque
 // quotaCluster reads the quota of a quotaServer.
 type quotaCluster struct {
 	clock
-	of *quotaServer
+	server *quotaServer
 }
 
 func (c quotaCluster) Registry() *fakeresource.Registry { return kinds }
 
 func (c quotaCluster) Get(*fakeresource.Version, string, string) (runtime.Object, error) {
-	return c.of.object(), nil
+	return c.server.object(), nil
 }
 
 func (s *quotaServer) write(used string) {

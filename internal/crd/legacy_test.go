@@ -86,28 +86,28 @@ func TestObjectsOfSchemasThatAreNotStructuralAreValidated(t *testing.T) {
 			return u
 		}
 		for range 10 {
-			old, is := object(), object()
-			errs := s.Validate(t.Context(), is)
-			want := validation.ValidateCustomResource(nil, is.Object, compiled.validator)
+			old, changed := object(), object()
+			errs := s.Validate(t.Context(), changed)
+			want := validation.ValidateCustomResource(nil, changed.Object, compiled.validator)
 			if (len(errs) == 0) != (len(want) == 0) {
-				t.Fatalf("%v by %+v: %v, want %v", is.Object, props, errs, want)
+				t.Fatalf("%v by %+v: %v, want %v", changed.Object, props, errs, want)
 			}
 			if len(errs) == 0 {
 				accepted++
 			} else {
 				refused++
 			}
-			if len(errs) == 0 && len(s.ValidateUpdate(t.Context(), is, old)) > 0 {
-				t.Fatalf("%v is valid by %+v, but not as an update of %v", is.Object, props, old.Object)
+			if len(errs) == 0 && len(s.ValidateUpdate(t.Context(), changed, old)) > 0 {
+				t.Fatalf("%v is valid by %+v, but not as an update of %v", changed.Object, props, old.Object)
 			}
-			again := is.DeepCopy()
-			updated := s.ValidateUpdate(t.Context(), again, is)
-			customStatus{s}.ValidateUpdate(t.Context(), again, is)
+			again := changed.DeepCopy()
+			updated := s.ValidateUpdate(t.Context(), again, changed)
+			customStatus{s}.ValidateUpdate(t.Context(), again, changed)
 			switch {
 			case len(errs) > 0 && len(updated) == 0:
 				ratcheted++
 			case compiled.structural == nil && len(updated) != len(errs):
-				t.Fatalf("%v by %+v, which has no structural form: %v, as an update %v", is.Object, props, errs, updated)
+				t.Fatalf("%v by %+v, which has no structural form: %v, as an update %v", changed.Object, props, errs, updated)
 			}
 		}
 	}

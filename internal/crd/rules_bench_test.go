@@ -19,17 +19,17 @@ properties:
 		return map[string]any{"apiVersion": "a/v1", "kind": "K", "metadata": map[string]any{"name": "a"},
 			"spec": map[string]any{"minReplicas": int64(1), "replicas": int64(2), "maxReplicas": int64(3)}}
 	}
-	is, was := object(), object()
+	changed, old := object(), object()
 	b.Run("create", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			rules.Validate(b.Context(), is, nil, nil)
+			rules.Validate(b.Context(), changed, nil, nil)
 		}
 	})
 	b.Run("update", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			rules.Validate(b.Context(), is, was, nil)
+			rules.Validate(b.Context(), changed, old, nil)
 		}
 	})
 }

@@ -106,15 +106,15 @@ type saidOf struct {
 	Left             int64
 }
 
-func upstreamSays(v *cel.Validator, structural *structuralschema.Structural, is, was map[string]any, budget int64) saidOf {
+func upstreamSays(v *cel.Validator, structural *structuralschema.Structural, obj, was map[string]any, budget int64) saidOf {
 	var old any
 	var options []cel.Option
 	if was != nil {
 		old = was
-		options = append(options, cel.WithRatcheting(common.NewCorrelatedObject(is, was, &model.Structural{Structural: structural})))
+		options = append(options, cel.WithRatcheting(common.NewCorrelatedObject(obj, was, &model.Structural{Structural: structural})))
 	}
 	heard := &warningsOf{}
-	errs, left := v.Validate(warning.WithWarningRecorder(context.Background(), heard), nil, structural, is, old, budget, options...)
+	errs, left := v.Validate(warning.WithWarningRecorder(context.Background(), heard), nil, structural, obj, old, budget, options...)
 	said := saidOf{Warnings: heard.texts, Left: left}
 	for _, err := range errs {
 		said.Errors = append(said.Errors, err.Error())
@@ -137,34 +137,34 @@ func TestTheRulesAcceptWhatUpstreamAccepts(t *testing.T) {
 	}
 	accepted, refused, outOfBudget, said := 0, 0, 0, map[string]bool{}
 	for range *rulings {
-		is, was := object(), object()
+		obj, old := object(), object()
 		switch r.IntN(4) {
 		case 0:
-			was = nil
+			old = nil
 		case 1:
-			was = is // a rule that is not kept is only warned of
+			old = obj // a rule that is not kept is only warned of
 		}
 		budget := int64(celconfig.RuntimeCELCostBudget)
 		if r.IntN(4) == 0 {
 			budget = int64(r.IntN(60))
 		}
-		want := upstreamSays(upstream, structural, is, was, budget)
-		left, keeps := own.acceptWithin(t.Context(), is, was, budget)
+		want := upstreamSays(upstream, structural, obj, old, budget)
+		left, keeps := own.acceptWithin(t.Context(), obj, old, budget)
 		switch accepts := want.Left >= 0 && len(want.Errors) == 0 && len(want.Warnings) == 0; {
 		case keeps && (!accepts || left != want.Left):
-			t.Fatalf("%v after %v is accepted with %d of %d left, but upstream says %+v", is, was, left, budget, want)
+			t.Fatalf("%v after %v is accepted with %d of %d left, but upstream says %+v", obj, old, left, budget, want)
 		case keeps:
 			accepted++
-		case accepts && was != nil && want.Left > 0:
-			t.Fatalf("%v after %v is not accepted with %d, but upstream says %+v", is, was, budget, want)
+		case accepts && old != nil && want.Left > 0:
+			t.Fatalf("%v after %v is not accepted with %d, but upstream says %+v", obj, old, budget, want)
 		case want.Left < 0:
 			outOfBudget++
 		default:
 			refused++
 		}
 		if budget == celconfig.RuntimeCELCostBudget {
-			if diff := cmp.Diff(append(want.Errors, want.Warnings...), own.say(t, structural, is, was)); diff != "" {
-				t.Fatalf("%v after %v (-upstream +rules):\n%s", is, was, diff)
+			if diff := cmp.Diff(append(want.Errors, want.Warnings...), own.say(t, structural, obj, old)); diff != "" {
+				t.Fatalf("%v after %v (-upstream +rules):\n%s", obj, old, diff)
 			}
 		}
 		for _, text := range want.Errors {
@@ -178,13 +178,13 @@ func TestTheRulesAcceptWhatUpstreamAccepts(t *testing.T) {
 }
 
 // say returns the errors and warnings about an object.
-func (r *rules) say(t *testing.T, structural *structuralschema.Structural, is, was map[string]any) []string {
+func (r *rules) say(t *testing.T, structural *structuralschema.Structural, obj, old map[string]any) []string {
 	heard := &warningsOf{}
-	errs := r.Validate(warning.WithWarningRecorder(t.Context(), heard), is, was, func() []cel.Option {
-		if was == nil {
+	errs := r.Validate(warning.WithWarningRecorder(t.Context(), heard), obj, old, func() []cel.Option {
+		if old == nil {
 			return nil
 		}
-		return []cel.Option{cel.WithRatcheting(common.NewCorrelatedObject(is, was, &model.Structural{Structural: structural}))}
+		return []cel.Option{cel.WithRatcheting(common.NewCorrelatedObject(obj, old, &model.Structural{Structural: structural}))}
 	})
 	var said []string
 	for _, err := range errs {

@@ -41,15 +41,15 @@ func TestFieldsThatHaveASchemaAreAllowedHoweverTheDefinitionCame(t *testing.T) {
 // Objects that cannot have a field are not searched for it each time they are answered.
 func TestWhichFieldsObjectsOfASchemaMayHave(t *testing.T) {
 	for name, test := range map[string]struct {
-		of   *structuralschema.Structural
-		want bool
+		structural *structuralschema.Structural
+		want       bool
 	}{
 		"no schema":            {nil, true},
 		"another field":        {&structuralschema.Structural{Properties: map[string]structuralschema.Structural{"spec": {}}}, false},
 		"the field":            {&structuralschema.Structural{Properties: map[string]structuralschema.Structural{"items": {}}}, true},
 		"fields are preserved": {&structuralschema.Structural{Extensions: structuralschema.Extensions{XPreserveUnknownFields: true}}, true},
 	} {
-		if got := (&compiledSchema{structural: test.of}).mayHave("items"); got != test.want {
+		if got := (&compiledSchema{structural: test.structural}).mayHave("items"); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

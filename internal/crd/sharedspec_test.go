@@ -22,7 +22,7 @@ func definitionBodies(t *testing.T) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string][]byte{"one version": body}
+	bodies := map[string][]byte{"one version": body}
 	change := func(name string, change func(crd, spec map[string]any, version map[string]any)) {
 		var crd map[string]any
 		if err := json.Unmarshal(body, &crd); err != nil {
@@ -35,7 +35,7 @@ func definitionBodies(t *testing.T) map[string][]byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[name] = text
+		bodies[name] = text
 	}
 	change("two versions alike", func(_, spec, v map[string]any) {
 		other := map[string]any{"name": "v2", "served": true, "storage": false, "schema": v["schema"]}
@@ -55,7 +55,7 @@ func definitionBodies(t *testing.T) map[string][]byte {
 		v["selectableFields"] = []any{map[string]any{"jsonPath": ".a"}}
 		v["subresources"] = map[string]any{"status": map[string]any{}}
 	})
-	return all
+	return bodies
 }
 
 func definitionsCodec(t *testing.T) (*definitionCodec, runtime.Serializer) {

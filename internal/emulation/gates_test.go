@@ -50,10 +50,10 @@ func TestGatesAreFormattedAsTheyAreRead(t *testing.T) {
 
 // A typo in the list would let a gate be set that makes no difference.
 func TestUnsupportedGatesExist(t *testing.T) {
-	all := utilfeature.DefaultMutableFeatureGate.GetAll()
+	specs := utilfeature.DefaultMutableFeatureGate.GetAll()
 	for what, gates := range unsupported {
 		for _, gate := range gates {
-			if spec, found := all[gate]; !found || spec.LockToDefault {
+			if spec, found := specs[gate]; !found || spec.LockToDefault {
 				t.Errorf("%s: gate %s does not exist or is locked", what, gate)
 			}
 		}

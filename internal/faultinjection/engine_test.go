@@ -26,9 +26,9 @@ func TestExactlyTimesOfConcurrentRequestsAreStruck(t *testing.T) {
 	var e Engine
 	i := inject(t, &e, faults.Fault{Resource: "deployments.apps", After: 30, Times: 20, Effect: faults.Conflict()})
 	var struck atomic.Int64
-	var all sync.WaitGroup
+	var callers sync.WaitGroup
 	for range 100 {
-		all.Go(func() {
+		callers.Go(func() {
 			s := e.Strike(update)
 			defer s.Done()
 			if s.Answer() != nil {
@@ -36,7 +36,7 @@ func TestExactlyTimesOfConcurrentRequestsAreStruck(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	callers.Wait()
 	if struck.Load() != 20 || i.Fired() != 20 || i.Matched() != 100 {
 		t.Errorf("struck %d, fired %d, matched %d; want 20, 20, 100", struck.Load(), i.Fired(), i.Matched())
 	}

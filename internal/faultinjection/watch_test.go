@@ -35,8 +35,8 @@ func follow(w *Watch, into *[]int64) error {
 			continue
 		}
 		var late <-chan time.Time
-		if at, ok := w.Due(); ok {
-			late = time.After(time.Until(at))
+		if due, ok := w.Due(); ok {
+			late = time.After(time.Until(due))
 		}
 		select {
 		case <-changed:

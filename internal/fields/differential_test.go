@@ -139,11 +139,11 @@ func (h *history) update() {
 	unaltered := h.unaltered(live, obj)
 	result := Result{Declined: "managedFields of the live object"}
 	if managed != nil {
-		was, ok := engine.Before(obj, managed)
+		before, ok := engine.Before(obj, managed)
 		if !ok {
 			result.Declined = "managedFields of a request"
 		} else {
-			result = engine.Update(live, obj, was, manager, time.Now())
+			result = engine.Update(live, obj, before, manager, time.Now())
 		}
 	}
 	unaltered()

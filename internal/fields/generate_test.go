@@ -80,11 +80,11 @@ func (g generator) object(depth int) map[string]any {
 	properties := map[string]any{}
 	for _, name := range names {
 		if g.One(50) {
-			of := g.schema(depth - 1)
-			if v, ok := g.plainDefault(of); ok && g.One(20) {
-				of["default"] = v
+			below := g.schema(depth - 1)
+			if v, ok := g.plainDefault(below); ok && g.One(20) {
+				below["default"] = v
 			}
-			properties[name] = of
+			properties[name] = below
 		}
 	}
 	s := map[string]any{"type": "object", "properties": properties}
@@ -100,11 +100,11 @@ func (g generator) object(depth int) map[string]any {
 	return s
 }
 
-func (g generator) plainDefault(of map[string]any) (any, bool) {
-	if of["format"] != nil {
+func (g generator) plainDefault(schema map[string]any) (any, bool) {
+	if schema["format"] != nil {
 		return nil, false
 	}
-	switch of["type"] {
+	switch schema["type"] {
 	case "string":
 		return seedtest.Pick[any](g, "dflt", ""), true
 	case "integer":
@@ -129,13 +129,13 @@ func (g generator) mapList(depth int) map[string]any {
 	}
 	var keys, required []any
 	for _, name := range []string{"k", "name", "j"}[:1+g.IntN(3)] {
-		of := map[string]any{"type": seedtest.Pick(g, "string", "string", "integer", "boolean")}
-		if v, ok := g.plainDefault(of); ok && g.One(30) {
-			of["default"] = v
+		schema := map[string]any{"type": seedtest.Pick(g, "string", "string", "integer", "boolean")}
+		if v, ok := g.plainDefault(schema); ok && g.One(30) {
+			schema["default"] = v
 		} else {
 			required = append(required, name)
 		}
-		properties[name] = of
+		properties[name] = schema
 		keys = append(keys, name)
 	}
 	if len(required) > 0 {
@@ -175,11 +175,11 @@ func (g generator) vary(s map[string]any, root bool) {
 			g.vary(properties[name].(map[string]any), false)
 		}
 	}
-	if of, ok := s["additionalProperties"].(map[string]any); ok {
-		g.vary(of, false)
+	if below, ok := s["additionalProperties"].(map[string]any); ok {
+		g.vary(below, false)
 	}
-	if of, ok := s["items"].(map[string]any); ok {
-		g.vary(of, false)
+	if below, ok := s["items"].(map[string]any); ok {
+		g.vary(below, false)
 	}
 	if root || !g.One(20) {
 		return
@@ -192,7 +192,7 @@ func (g generator) vary(s map[string]any, root bool) {
 			s["x-kubernetes-map-type"] = "atomic"
 		}
 	case "array":
-		if was := s["x-kubernetes-list-type"]; was == "set" || was == "map" {
+		if listType := s["x-kubernetes-list-type"]; listType == "set" || listType == "map" {
 			delete(s, "x-kubernetes-list-type")
 			delete(s, "x-kubernetes-list-map-keys")
 		}
@@ -226,17 +226,17 @@ func (g generator) value(s map[string]any, depth int) any {
 }
 
 func (g generator) list(s map[string]any, depth int) any {
-	of := s["items"].(map[string]any)
+	items := s["items"].(map[string]any)
 	list := []any{}
 	n := g.IntN(4)
 	if g.One(3) {
 		n = 10 + g.IntN(10)
 	}
 	for i := range n {
-		v := g.value(of, depth-1)
+		v := g.value(items, depth-1)
 		if m, ok := v.(map[string]any); ok && n > 9 {
 			if keys, ok := s["x-kubernetes-list-map-keys"].([]any); ok {
-				properties := of["properties"].(map[string]any)
+				properties := items["properties"].(map[string]any)
 				if name := keys[0].(string); properties[name].(map[string]any)["type"] == "string" {
 					m[name] = fmt.Sprint("key", i+g.IntN(2))
 				}
@@ -290,9 +290,9 @@ func (g generator) fields(s map[string]any, depth int) any {
 	if s["additionalProperties"] == true || s["additionalProperties"] == false && g.One(10) {
 		m[seedtest.Pick(g, "p", "q")] = g.free(depth)
 	}
-	if of, ok := s["additionalProperties"].(map[string]any); ok {
+	if below, ok := s["additionalProperties"].(map[string]any); ok {
 		for range g.IntN(4) {
-			m[seedtest.Pick(g, "p", "q", "r", `o"dd<ü`)] = g.value(of, depth-1)
+			m[seedtest.Pick(g, "p", "q", "r", `o"dd<ü`)] = g.value(below, depth-1)
 		}
 	}
 	if s["x-kubernetes-embedded-resource"] == true {

@@ -142,11 +142,11 @@ func (k *kind) compile(t *testing.T, g generator) {
 		}
 		specs = append(specs, spec)
 	}
-	all, err := builder.MergeSpecsV3(specs...)
+	merged, err := builder.MergeSpecsV3(specs...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if k.types, err = managedfields.NewTypeConverter(all.Components.Schemas, preserve); err != nil {
+	if k.types, err = managedfields.NewTypeConverter(merged.Components.Schemas, preserve); err != nil {
 		t.Fatal(err)
 	}
 	fromOpenAPI := g.One(30)
@@ -154,7 +154,7 @@ func (k *kind) compile(t *testing.T, g generator) {
 		s := k.structural[apiVersion]
 		switch {
 		case fromOpenAPI:
-			types, err := schemaconv.ToSchemaFromOpenAPI(all.Components.Schemas, preserve)
+			types, err := schemaconv.ToSchemaFromOpenAPI(merged.Components.Schemas, preserve)
 			if err != nil {
 				t.Fatal(err)
 			}

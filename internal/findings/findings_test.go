@@ -19,18 +19,18 @@ func TestAFaultIsNotListedAsAConflict(t *testing.T) {
 	owned.Verb, owned.Patch, owned.Message = "patch", "apply", `Apply failed with 1 conflict: conflict with "kubectl": .spec.nodeName`
 	made.Message, made.Fault = late.Message, "Conflict"
 	cut.Code, cut.Reason, cut.Fault = 0, "", "CutAfterCommit"
-	all := []inspect.Request{late, owned, made, cut}
+	requests := []inspect.Request{late, owned, made, cut}
 	var c Source
-	at := c.after(request.Time)
+	moment := c.after(request.Time)
 	want := []string{
-		at + ` operator apply pods default/a: 409 Conflict: ` + owned.Message,
-		at + ` operator update pods default/a: 409 Conflict (fault: Conflict): ` + late.Message,
-		at + ` operator update pods default/a: no answer (fault: CutAfterCommit)`,
+		moment + ` operator apply pods default/a: 409 Conflict: ` + owned.Message,
+		moment + ` operator update pods default/a: 409 Conflict (fault: Conflict): ` + late.Message,
+		moment + ` operator update pods default/a: no answer (fault: CutAfterCommit)`,
 	}
-	if got := c.refused(all, false); !slices.Equal(got, want) {
+	if got := c.refused(requests, false); !slices.Equal(got, want) {
 		t.Errorf("refused:\n%q\nwant\n%q", got, want)
 	}
-	if got := c.refused(all, true); !slices.Equal(got, []string{at + " operator update pods default/a"}) {
+	if got := c.refused(requests, true); !slices.Equal(got, []string{moment + " operator update pods default/a"}) {
 		t.Errorf("conflicts: %q", got)
 	}
 }

@@ -27,24 +27,24 @@ import (
 )
 
 // put stores an object under a key, and reports the change.
-func put(t *testing.T, s *store.Store, of *flowcontrol.Schemas, key string, obj any) {
+func put(t *testing.T, s *store.Store, schemas *flowcontrol.Schemas, key string, obj any) {
 	t.Helper()
 	text, err := json.Marshal(obj)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := store.Write{Make: func(int64) string { return string(text) }}
-	was, err := s.Get(key)
-	record := was
+	former, err := s.Get(key)
+	record := former
 	if err != nil {
 		record, err = s.Create(key, w)
 	} else {
-		record, err = s.Update(key, was.Revision, w)
+		record, err = s.Update(key, former.Revision, w)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	of.Changed(record.Revision)
+	schemas.Changed(record.Revision)
 }
 
 func open(t *testing.T) (*store.Store, *flowcontrol.Schemas) {
@@ -65,15 +65,15 @@ const (
 // random makes configurations and requests of a few names, so that they often match.
 type random struct{ *rand.Rand }
 
-func (r random) pick(of ...string) string { return seedtest.Pick(r.Rand, of...) }
+func (r random) pick(texts ...string) string { return seedtest.Pick(r.Rand, texts...) }
 
-func (r random) some(of ...string) []string {
+func (r random) some(texts ...string) []string {
 	if r.IntN(4) == 0 {
 		return []string{"*"}
 	}
 	var some []string
 	for range 1 + r.IntN(2) {
-		some = append(some, r.pick(of...))
+		some = append(some, r.pick(texts...))
 	}
 	return some
 }
@@ -197,22 +197,22 @@ func compareOne(t *testing.T, random random) {
 			func(fs *flowcontrolv1.FlowSchema, pl *flowcontrolv1.PriorityLevelConfiguration, _ string) {
 				want = [4]string{fs.Name, string(fs.UID), pl.Name, string(pl.UID)}
 			}, func() fcrequest.WorkEstimate { return fcrequest.WorkEstimate{InitialSeats: 1} }, func(bool) {}, func() {})
-		of, err := ours.Match(info, by)
+		schema, err := ours.Match(info, by)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, [4]string{of.Name, of.UID, of.Level, of.LevelUID}); diff != "" {
+		if diff := cmp.Diff(want, [4]string{schema.Name, schema.UID, schema.Level, schema.LevelUID}); diff != "" {
 			t.Errorf("%+v of %+v (-upstream +ours):\n%s", info, by, diff)
 		}
 	}
 }
 
 func TestAChangedSchemaMatchesTheNextRequest(t *testing.T) {
-	s, of := open(t)
+	s, ours := open(t)
 	info, by := &apirequest.RequestInfo{Verb: "get", Path: "/metrics"}, &user.DefaultInfo{Name: "jane", Groups: []string{user.AllAuthenticated}}
 	expect := func(what, want string) {
 		t.Helper()
-		got, err := of.Match(info, by)
+		got, err := ours.Match(info, by)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,12 +227,12 @@ func TestAChangedSchemaMatchesTheNextRequest(t *testing.T) {
 		Subjects:         []flowcontrolv1.Subject{{Kind: flowcontrolv1.SubjectKindUser, User: &flowcontrolv1.UserSubject{Name: "jane"}}},
 		NonResourceRules: []flowcontrolv1.NonResourcePolicyRule{{Verbs: []string{"*"}, NonResourceURLs: []string{"/metrics"}}},
 	}}
-	put(t, s, of, schemas+"mine", fs)
+	put(t, s, ours, schemas+"mine", fs)
 	expect("without its level", "catch-all")
-	put(t, s, of, levels+"mine", level("mine"))
+	put(t, s, ours, levels+"mine", level("mine"))
 	expect("with its level", "mine")
 	fs.Spec.Rules[0].NonResourceRules[0].Verbs = []string{"list"}
-	put(t, s, of, schemas+"mine", fs)
+	put(t, s, ours, schemas+"mine", fs)
 	expect("with another rule", "catch-all")
 	by.Groups = []string{user.SystemPrivilegedGroup}
 	expect("an administrator", "exempt")
@@ -246,7 +246,7 @@ func BenchmarkMatch(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	of := flowcontrol.New(s, schemas, levels)
+	ours := flowcontrol.New(s, schemas, levels)
 	for name, by := range map[string]user.Info{
 		"administrator":  &user.DefaultInfo{Name: "a", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}},
 		"the last match": &user.DefaultInfo{Name: "a", Groups: []string{"b", user.AllAuthenticated}},
@@ -254,7 +254,7 @@ func BenchmarkMatch(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			info := &apirequest.RequestInfo{Verb: "get", IsResourceRequest: true, Resource: "pods", Namespace: "a"}
 			for b.Loop() {
-				schema, err := of.Match(info, by)
+				schema, err := ours.Match(info, by)
 				if err != nil {
 					b.Fatal(err)
 				}

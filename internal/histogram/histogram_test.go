@@ -15,12 +15,12 @@ func TestHistogram(t *testing.T) {
 	}
 	h.Observe(0.5)
 	h.Observe(1.5)
-	is := h.Metric(histogram.Label("a", "b")).GetHistogram()
-	if is.GetSampleCount() != 2 || is.GetSampleSum() != 2 || len(is.GetBucket()) != 2 || is.GetBucket()[0].GetCumulativeCount() != 1 {
-		t.Errorf("classic buckets: %v", is)
+	got := h.Metric(histogram.Label("a", "b")).GetHistogram()
+	if got.GetSampleCount() != 2 || got.GetSampleSum() != 2 || len(got.GetBucket()) != 2 || got.GetBucket()[0].GetCumulativeCount() != 1 {
+		t.Errorf("classic buckets: %v", got)
 	}
-	if is.GetSchema() != 3 || len(is.GetPositiveSpan()) == 0 {
-		t.Errorf("native buckets: %v", is)
+	if got.GetSchema() != 3 || len(got.GetPositiveSpan()) == 0 {
+		t.Errorf("native buckets: %v", got)
 	}
 	h.Reset()
 	if f := histogram.Family("f", "", dto.MetricType_HISTOGRAM, h.Metric()); f != nil {

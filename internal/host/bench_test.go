@@ -84,14 +84,14 @@ func BenchmarkFork(b *testing.B) {
 func TestFiveHundredClusters(t *testing.T) {
 	c := newClient(t)
 	const n = 500
-	var all []host.Cluster
+	var clusters []host.Cluster
 	for range n {
-		all = append(all, c.start(`{"session": "SESSION"}`))
+		clusters = append(clusters, c.start(`{"session": "SESSION"}`))
 	}
 	if got := do[host.Info](c, "GET /v1/info", "", "").Clusters; got != n {
 		t.Errorf("%d clusters run", got)
 	}
-	for _, made := range []host.Cluster{all[0], all[n/2], all[n-1]} {
+	for _, made := range []host.Cluster{clusters[0], clusters[n/2], clusters[n-1]} {
 		maps := clientset(t, made.Kubeconfig).CoreV1().ConfigMaps("default")
 		if _, err := maps.Create(t.Context(), configMap("own"), metav1.CreateOptions{}); err != nil {
 			t.Errorf("%s: %v", made.Cluster, err)

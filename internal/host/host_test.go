@@ -316,8 +316,8 @@ func tryFaults(t *testing.T, c *client, maps configMaps) {
 	}
 	do[host.Injection](c, "DELETE /v1/clusters/{cluster}/faults/{fault}", "c1", "")
 	do[host.Injection](c, "POST /v1/clusters/{cluster}/faults", "c1", `{"verb": "delete", "resource": "configmaps", "effect": {"type": "Unavailable"}}`)
-	if all := do[host.Injections](c, "GET /v1/clusters/{cluster}/faults", "c1", "").Faults; len(all) != 2 || all[0].Fired != 1 || all[1].Fault != 2 {
-		t.Errorf("faults: %+v", all)
+	if injected := do[host.Injections](c, "GET /v1/clusters/{cluster}/faults", "c1", "").Faults; len(injected) != 2 || injected[0].Fired != 1 || injected[1].Fault != 2 {
+		t.Errorf("faults: %+v", injected)
 	}
 }
 

@@ -106,9 +106,9 @@ func inUse(t *testing.T, h *host.Host) (sessions, clusters int) {
 	req.Header.Set("Authorization", "Bearer secret")
 	answer := httptest.NewRecorder()
 	h.ServeHTTP(answer, req)
-	var is host.Info
-	if err := json.Unmarshal(answer.Body.Bytes(), &is); err != nil {
+	var info host.Info
+	if err := json.Unmarshal(answer.Body.Bytes(), &info); err != nil {
 		t.Fatal(err)
 	}
-	return is.Sessions, is.Clusters
+	return info.Sessions, info.Clusters
 }

@@ -23,11 +23,11 @@ func TestGetFindsWhatGJSONFindsInTheMetadata(t *testing.T) {
 			if n > 0 {
 				text += ","
 			}
-			of := fields
+			chosen := fields
 			if n < 2 && r.IntN(4) > 0 { // as stored objects begin
-				of = texts
+				chosen = texts
 			}
-			text += of[r.IntN(len(of))]
+			text += chosen[r.IntN(len(chosen))]
 		}
 		text += "}"
 		if !json.Valid([]byte(text)) {

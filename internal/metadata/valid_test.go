@@ -15,12 +15,12 @@ import (
 )
 
 // errorsOf returns upstream's errors for metadata; was is nil for a new object.
-func errorsOf(t *testing.T, is, was map[string]any, namespaced bool) field.ErrorList {
+func errorsOf(t *testing.T, obj, was map[string]any, namespaced bool) field.ErrorList {
 	t.Helper()
 	path := field.NewPath("metadata")
 	op, now, old := operation.Create, &metav1.ObjectMeta{}, (*metav1.ObjectMeta)(nil)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(is, now); err != nil {
-		return field.ErrorList{field.Invalid(path, is, err.Error())}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, now); err != nil {
+		return field.ErrorList{field.Invalid(path, obj, err.Error())}
 	}
 	if was != nil {
 		op, old = operation.Update, &metav1.ObjectMeta{}
@@ -83,29 +83,29 @@ func TestValidMetadataIsValidUpstream(t *testing.T) {
 	}
 	valid := map[bool]int{}
 	for range 8_000 {
-		was := random(nil)
-		if len(errorsOf(t, was, nil, was["namespace"] != nil)) > 0 {
+		old := random(nil)
+		if len(errorsOf(t, old, nil, old["namespace"] != nil)) > 0 {
 			continue // it would not have been stored
 		}
 		if r.IntN(3) == 0 {
-			was = nil
+			old = nil
 		}
-		is, namespaced := random(was), r.IntN(8) > 0
-		if was != nil {
-			if generation, ok := was["generation"]; ok {
-				is["generation"] = generation
+		obj, namespaced := random(old), r.IntN(8) > 0
+		if old != nil {
+			if generation, ok := old["generation"]; ok {
+				obj["generation"] = generation
 			}
 		}
 		if r.IntN(4) == 0 { // a webhook may set any value
 			keys := slices.Sorted(maps.Keys(values))
-			is[keys[r.IntN(len(keys))]] = pick(int64(5), 5e-324, "x", true, []any{int64(5)}, []any{map[string]any{"uid": int64(5)}}, map[string]any{"a": int64(5)})
+			obj[keys[r.IntN(len(keys))]] = pick(int64(5), 5e-324, "x", true, []any{int64(5)}, []any{map[string]any{"uid": int64(5)}}, map[string]any{"a": int64(5)})
 		}
-		if !IsValid(is, was, namespaced) {
+		if !IsValid(obj, old, namespaced) {
 			continue
 		}
-		valid[was == nil]++
-		if errs := errorsOf(t, is, was, namespaced); len(errs) > 0 {
-			t.Fatalf("%v after %v is found valid, but upstream says %v", is, was, errs)
+		valid[old == nil]++
+		if errs := errorsOf(t, obj, old, namespaced); len(errs) > 0 {
+			t.Fatalf("%v after %v is found valid, but upstream says %v", obj, old, errs)
 		}
 	}
 	if valid[true] < 50 || valid[false] < 50 {

@@ -27,11 +27,11 @@ import (
 // fieldsIn returns the later fields of the type of an object, as seen from a version.
 func fieldsIn(t *testing.T, version string, obj any) *Fields {
 	t.Helper()
-	of, err := apiOf(version)
+	older, err := apiOf(version)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return of.fieldsOf(reflect.TypeOf(obj))
+	return older.fieldsOf(reflect.TypeOf(obj))
 }
 
 // There is a file for each older version, which lists the fields that came with each version after it.
@@ -44,15 +44,15 @@ func TestFiles(t *testing.T) {
 	)
 	later := map[string][3]bool{} // by version: of 1.37, 1.36 and 1.35
 	for _, version := range emulation.Names()[:len(emulation.Names())-1] {
-		of, err := apiOf(version)
+		older, err := apiOf(version)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(of.Release, "v"+version+".") {
-			t.Errorf("the file of %s is of %s", version, of.Release)
+		if !strings.HasPrefix(older.Release, "v"+version+".") {
+			t.Errorf("the file of %s is of %s", version, older.Release)
 		}
-		later[version] = [3]bool{of.laterFields(hpa)["observedGeneration"], of.laterFields(pod)[since], of.laterFields(csi)["serviceAccountTokenInSecrets"]}
-		if got := slices.Contains(of.Lacks, "admissionregistration.k8s.io/v1 mutatingadmissionpolicies"); got != (version != "1.36") {
+		later[version] = [3]bool{older.laterFields(hpa)["observedGeneration"], older.laterFields(pod)[since], older.laterFields(csi)["serviceAccountTokenInSecrets"]}
+		if got := slices.Contains(older.Lacks, "admissionregistration.k8s.io/v1 mutatingadmissionpolicies"); got != (version != "1.36") {
 			t.Errorf("%s lacks policies that mutate: %t", version, got)
 		}
 	}
@@ -72,22 +72,22 @@ func TestLaterFieldsAreUnknown(t *testing.T) {
 	yaml := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, kjson.SerializerOptions{Strict: true, Yaml: true})
 	lenient := kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, kjson.SerializerOptions{Yaml: true})
 	const (
-		of   = `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":2,"template":{"spec":`
-		ends = `}}}`
+		begin = `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":2,"template":{"spec":`
+		ends  = `}}}`
 	)
 	for _, test := range []struct {
 		rule, text, want string
 		by               runtime.Serializer
 	}{
-		{"none", of + `{"nodeName":"a"}` + ends, "", text},
-		{"one", of + `{"nodeName":"a","schedulingGroup":{"podGroupName":"g"}}` + ends, `unknown field "spec.template.spec.schedulingGroup"`, text},
-		{"its value does not matter", of + `{"schedulingGroup":["x"],"nodeName":"a"}` + ends, `unknown field "spec.template.spec.schedulingGroup"`, text},
-		{"null", of + `{"schedulingGroup":null,"nodeName":"a"}` + ends, `unknown field "spec.template.spec.schedulingGroup"`, text},
-		{"in lists", of + `{"nodeName":"a","volumes":[{"name":"v"},{"name":"w","emptyDir":{"mode":1}}]}` + ends, `unknown field "spec.template.spec.volumes[1].emptyDir.mode"`, text},
-		{"in a struct that is inlined", of + `{"nodeName":"a","containers":[{"name":"c","livenessProbe":{"httpGet":{"protocol":"x","port":1}}}]}` + ends, `unknown field "spec.template.spec.containers[0].livenessProbe.httpGet.protocol"`, text},
-		{"among others, in their order", of + `{"a":1,"schedulingGroup":{},"nodeName":"a","b":1}` + ends, `unknown field "spec.template.spec.a", unknown field "spec.template.spec.schedulingGroup", unknown field "spec.template.spec.b"`, text},
-		{"twice", of + `{"schedulingGroup":{},"schedulingGroup":{},"nodeName":"a"}` + ends, `unknown field "spec.template.spec.schedulingGroup"`, text},
-		{"the name in another place", of + `{"nodeName":"a","nodeSelector":{"schedulingGroup":"x"}}` + ends, "", text},
+		{"none", begin + `{"nodeName":"a"}` + ends, "", text},
+		{"one", begin + `{"nodeName":"a","schedulingGroup":{"podGroupName":"g"}}` + ends, `unknown field "spec.template.spec.schedulingGroup"`, text},
+		{"its value does not matter", begin + `{"schedulingGroup":["x"],"nodeName":"a"}` + ends, `unknown field "spec.template.spec.schedulingGroup"`, text},
+		{"null", begin + `{"schedulingGroup":null,"nodeName":"a"}` + ends, `unknown field "spec.template.spec.schedulingGroup"`, text},
+		{"in lists", begin + `{"nodeName":"a","volumes":[{"name":"v"},{"name":"w","emptyDir":{"mode":1}}]}` + ends, `unknown field "spec.template.spec.volumes[1].emptyDir.mode"`, text},
+		{"in a struct that is inlined", begin + `{"nodeName":"a","containers":[{"name":"c","livenessProbe":{"httpGet":{"protocol":"x","port":1}}}]}` + ends, `unknown field "spec.template.spec.containers[0].livenessProbe.httpGet.protocol"`, text},
+		{"among others, in their order", begin + `{"a":1,"schedulingGroup":{},"nodeName":"a","b":1}` + ends, `unknown field "spec.template.spec.a", unknown field "spec.template.spec.schedulingGroup", unknown field "spec.template.spec.b"`, text},
+		{"twice", begin + `{"schedulingGroup":{},"schedulingGroup":{},"nodeName":"a"}` + ends, `unknown field "spec.template.spec.schedulingGroup"`, text},
+		{"the name in another place", begin + `{"nodeName":"a","nodeSelector":{"schedulingGroup":"x"}}` + ends, "", text},
 		{"in YAML", "apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2, template: {spec: {schedulingGroup: {}, nodeName: a}}}", `unknown field "spec.template.spec.schedulingGroup"`, yaml},
 		{"in YAML in which a field repeats", "apiVersion: apps/v1\nkind: Deployment\nspec:\n  replicas: 1\n  replicas: 2\n  template: {spec: {schedulingGroup: {}, nodeName: a}}", "yaml: unmarshal errors:\n  line 5: key \"replicas\" already set in map, unknown field \"spec.template.spec.schedulingGroup\"", yaml},
 		{"if nobody asks", "apiVersion: apps/v1\nkind: Deployment\nspec:\n  replicas: 1\n  replicas: 2\n  template: {spec: {schedulingGroup: {}, nodeName: a}}", "", lenient},
@@ -100,11 +100,11 @@ func TestLaterFieldsAreUnknown(t *testing.T) {
 				t.Errorf("%s: %v", test.rule, err)
 				continue
 			}
-			var all []string
+			var names []string
 			for _, e := range strict.Errors() {
-				all = append(all, e.Error())
+				names = append(names, e.Error())
 			}
-			got = strings.Join(all, ", ")
+			got = strings.Join(names, ", ")
 		}
 		if got != test.want {
 			t.Errorf("%s: %q, want %q", test.rule, got, test.want)
@@ -114,7 +114,7 @@ func TestLaterFieldsAreUnknown(t *testing.T) {
 			t.Errorf("%s: %+v", test.rule, d.Spec)
 		}
 	}
-	if _, _, err := later.Serializer(text).Decode([]byte(of+`{"schedulingGroup":`), nil, nil); err == nil || err.Error() != "couldn't get version/kind; json parse error: unexpected end of JSON input" {
+	if _, _, err := later.Serializer(text).Decode([]byte(begin+`{"schedulingGroup":`), nil, nil); err == nil || err.Error() != "couldn't get version/kind; json parse error: unexpected end of JSON input" {
 		t.Errorf("text that is not JSON: %v", err)
 	}
 	if s := (*Fields)(nil).Serializer(text); s != text {
@@ -181,13 +181,13 @@ func TestPrune(t *testing.T) {
 // A definition loses its later fields, and what only they refer to.
 func TestPatchedDefinition(t *testing.T) {
 	ref := func(name string) spec.Schema { return *spec.RefSchema("#/components/schemas/" + name) }
-	of := common.OpenAPIDefinition{
+	definition := common.OpenAPIDefinition{
 		Schema: spec.Schema{SchemaProps: spec.SchemaProps{
 			Type: []string{"object"}, Required: []string{"spec"}, Properties: map[string]spec.Schema{"old": ref("io.k8s.Old"), "new": ref("io.k8s.New")},
 		}},
 		Dependencies: []string{"io.k8s.Old", "io.k8s.New"},
 	}
-	got, err := patched(of, []byte(`{"properties":{"new":null},"required":null}`))
+	got, err := patched(definition, []byte(`{"properties":{"new":null},"required":null}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestPatchedDefinition(t *testing.T) {
 	if want := `{"type":"object","properties":{"old":{"$ref":"#/components/schemas/io.k8s.Old"}}}`; string(text) != want || !slices.Equal(got.Dependencies, []string{"io.k8s.Old"}) {
 		t.Errorf("%s with %v, want %s", text, got.Dependencies, want)
 	}
-	if len(of.Schema.Properties) != 2 {
+	if len(definition.Schema.Properties) != 2 {
 		t.Error("the definition of the newest release is altered")
 	}
 }
@@ -207,12 +207,12 @@ func TestPatchedDefinition(t *testing.T) {
 func TestFieldsThatAreAlwaysThere(t *testing.T) {
 	found := map[string]bool{}
 	for _, version := range emulation.Names()[:len(emulation.Names())-1] {
-		of, err := apiOf(version)
+		older, err := apiOf(version)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for kind, goType := range scheme.Scheme.AllKnownTypes() {
-			if later := of.fieldsOf(goType); later != nil && len(later.always) > 0 && !strings.HasSuffix(kind.Kind, "List") {
+			if later := older.fieldsOf(goType); later != nil && len(later.always) > 0 && !strings.HasSuffix(kind.Kind, "List") {
 				found[util.GetCanonicalTypeName(reflect.New(goType).Interface())] = true
 			}
 		}
@@ -241,7 +241,7 @@ func TestFieldsThatAreAlwaysThere(t *testing.T) {
 
 // The schemas of a document, which may be pointers, lose the later fields, and the schemas of which only these are.
 func TestSchemasOfADocument(t *testing.T) {
-	of, err := apiOf("1.35")
+	older, err := apiOf("1.35")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,8 +259,8 @@ func TestSchemasOfADocument(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	correctSchemas(of, values)
-	correctSchemas(of, pointers)
+	correctSchemas(older, values)
+	correctSchemas(older, pointers)
 	for _, schemas := range []any{values, pointers} {
 		if got := string(marshal(schemas)); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

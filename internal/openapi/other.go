@@ -29,10 +29,10 @@ type Service struct {
 func HandlerOf(title string, types *resource.OpenAPITypes, services ...Service) http.Handler {
 	about := &spec.Info{InfoProps: spec.InfoProps{Title: title, Version: discovery.Version.GitVersion}}
 	v3 := handler3.NewOpenAPIService()
-	var all []*service
+	var made []*service
 	for _, s := range services {
 		one := &service{path: s.Path, install: s.Install}
-		all = append(all, one)
+		made = append(made, one)
 		v3.UpdateGroupVersionLazy(one.path, cached.Once(cached.Func(func() (*spec3.OpenAPI, string, error) {
 			web, err := webServices(one)
 			if err != nil {
@@ -46,7 +46,7 @@ func HandlerOf(title string, types *resource.OpenAPITypes, services ...Service) 
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/openapi/v2", HandlerV2(handler.NewOpenAPIServiceLazy(cached.Once(cached.Func(func() (*spec.Swagger, string, error) {
-		web, err := webServices(all...)
+		web, err := webServices(made...)
 		if err != nil {
 			return nil, "", err
 		}

@@ -47,17 +47,17 @@ func (s *server) key(types *resource.OpenAPITypes, services ...*service) string 
 }
 
 // v3 returns the document of a service, which all clusters share.
-func (s *server) v3(types *resource.OpenAPITypes, of *service) func() (*spec3.OpenAPI, error) {
-	key := s.key(types, of)
+func (s *server) v3(types *resource.OpenAPITypes, served *service) func() (*spec3.OpenAPI, error) {
+	key := s.key(types, served)
 	if cached, ok := typesV3.Get(key); ok {
 		return cached
 	}
 	return typesV3.Put(key, sync.OnceValues(func() (*spec3.OpenAPI, error) {
-		services, err := webServices(of)
+		services, err := webServices(served)
 		if err != nil {
 			return nil, err
 		}
-		return builder3.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(services), configV3(types, of))
+		return builder3.BuildOpenAPISpecFromRoutes(restfuladapter.AdaptWebServices(services), configV3(types, served))
 	}), 1)
 }
 
@@ -120,7 +120,7 @@ func configV2(types *resource.OpenAPITypes) *common.Config {
 }
 
 // configV3 configures how the document of a service is built.
-func configV3(types *resource.OpenAPITypes, of *service) *common.OpenAPIV3Config {
+func configV3(types *resource.OpenAPITypes, served *service) *common.OpenAPIV3Config {
 	return &common.OpenAPIV3Config{
 		Info: info(),
 		SecuritySchemes: spec3.SecuritySchemes{security: {SecuritySchemeProps: spec3.SecuritySchemeProps{
@@ -133,7 +133,7 @@ func configV3(types *resource.OpenAPITypes, of *service) *common.OpenAPIV3Config
 		},
 		//lint:ignore SA1019 the real server's function is of this form
 		GetOperationIDAndTags: apiopenapi.GetOperationIDAndTags,
-		GetDefinitionName:     of.names(types),
+		GetDefinitionName:     served.names(types),
 		Definitions:           forBuilding(types.V3()),
 	}
 }

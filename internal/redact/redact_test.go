@@ -104,8 +104,8 @@ func TestStatus(t *testing.T) {
 		return &metav1.Status{Reason: "Invalid", Message: message, Details: &metav1.StatusDetails{Causes: causes}}
 	}
 	for _, c := range []struct {
-		of   *metav1.Status
-		want string
+		status *metav1.Status
+		want   string
 	}{
 		{status(`Secret "a" is invalid: type: Invalid value: "x": field is immutable`, metav1.StatusCause{Field: "type", Message: `Invalid value: "x": field is immutable`}),
 			`Secret "a" is invalid: type: Invalid value: ~: field is immutable`},
@@ -115,7 +115,7 @@ func TestStatus(t *testing.T) {
 		{status(`Hunter "a" is invalid: no`, metav1.StatusCause{Field: "hunter2", Message: "Forbidden: no"}), `~`},
 		{status(`admission webhook "w" denied the request: no`, metav1.StatusCause{Field: "hunter2", Message: "Forbidden: no"}), `admission webhook "w" denied the request: ~`},
 	} {
-		if reason, got := r.Status(c.of); reason != "Invalid" || got != strings.ReplaceAll(c.want, "~", HiddenText) {
+		if reason, got := r.Status(c.status); reason != "Invalid" || got != strings.ReplaceAll(c.want, "~", HiddenText) {
 			t.Errorf("%s %s", reason, got)
 		}
 	}

@@ -155,8 +155,8 @@ func TestASharedObjectCanBeEncodedByMany(t *testing.T) {
 
 func TestAMemoryDecodesOfSeveralWhatItDoesNotKeep(t *testing.T) {
 	v, codec := namespaces()
-	all := &countingAll{counting: codec}
-	v.Codec = all
+	counted := &countingAll{counting: codec}
+	v.Codec = counted
 	m := resource.NewMemory(false)
 	a, _ := stored(t, v, "a", "1")
 	b, _ := stored(t, v, "b", "2")
@@ -178,17 +178,17 @@ func TestAMemoryDecodesOfSeveralWhatItDoesNotKeep(t *testing.T) {
 		t.Fatal("not the object")
 	}
 	for _, want := range []string{"[/c /a]", "[/c]"} {
-		all.decoded = nil
+		counted.decoded = nil
 		if got := names(older, b, a); got != "c b a" {
 			t.Errorf("got %s", got)
 		}
-		if got := fmt.Sprint(all.decoded); got != want {
+		if got := fmt.Sprint(counted.decoded); got != want {
 			t.Errorf("decoded %s, want %s", got, want)
 		}
 	}
-	all.decoded = nil
-	if got := names(a, b); got != "a b" || all.decoded != nil {
-		t.Errorf("got %s, decoded %v", got, all.decoded)
+	counted.decoded = nil
+	if got := names(a, b); got != "a b" || counted.decoded != nil {
+		t.Errorf("got %s, decoded %v", got, counted.decoded)
 	}
 }
 

@@ -129,8 +129,8 @@ func TestMemoBelongsToTheResources(t *testing.T) {
 	groups := func(c *Registry) []string {
 		return c.Memo("groups", func() any { return outline(c) }).([]string)
 	}
-	was := groups(first)
-	if again := groups(first.At(2)); &again[0] != &was[0] {
+	former := groups(first)
+	if again := groups(first.At(2)); &again[0] != &former[0] {
 		t.Error("a later revision of the same resources computes it again")
 	}
 	changed := first.With(3, []*Definition{defined("as.x.io", served("x.io", "as", "A", "v1"))}, nil)

@@ -26,7 +26,7 @@ func TestARegistryThatFollowsChangesIsTheOneOfAllDefinitions(t *testing.T) {
 		return r
 	}
 	builtin := []*Resource{plain("", "pods", false), plain("apps", "deployments", false), plain("group-1", "as", false), plain("", "nodes", false)}
-	all := map[string]*Definition{}
+	made := map[string]*Definition{}
 	followed := NewRegistry(1, builtin, nil)
 	for revision := int64(2); revision < 400; revision++ {
 		var changed []*Definition
@@ -38,16 +38,16 @@ func TestARegistryThatFollowsChangesIsTheOneOfAllDefinitions(t *testing.T) {
 			if contains(changed, gone, name) {
 				continue
 			}
-			if all[name] != nil && random.IntN(3) == 0 {
+			if made[name] != nil && random.IntN(3) == 0 {
 				gone = append(gone, name)
-				delete(all, name)
+				delete(made, name)
 				continue
 			}
 			d := &Definition{Name: name, Group: group}
 			if random.IntN(4) > 0 {
 				d.Resource = plain(group, plural, true)
 			}
-			changed, all[name] = append(changed, d), d
+			changed, made[name] = append(changed, d), d
 		}
 		random.Shuffle(len(changed), func(i, j int) { changed[i], changed[j] = changed[j], changed[i] })
 		before := describe(followed)
@@ -56,7 +56,7 @@ func TestARegistryThatFollowsChangesIsTheOneOfAllDefinitions(t *testing.T) {
 			t.Fatalf("revision %d: the former registry has changed:\n%s", revision, diff)
 		}
 		var definitions []*Definition
-		for _, d := range all {
+		for _, d := range made {
 			definitions = append(definitions, d)
 		}
 		if diff := cmp.Diff(describe(NewRegistry(revision, builtin, definitions)), describe(next)); diff != "" {
@@ -85,18 +85,18 @@ func contains(changed []*Definition, gone []string, name string) bool {
 
 // describe says all that a registry says, with the identities of its parts.
 func describe(c *Registry) []string {
-	all := []string{fmt.Sprint(c.Revision, c.fixed, len(c.byName), len(c.byKey), len(c.definitions), len(c.ofGroup))}
+	lines := []string{fmt.Sprint(c.Revision, c.fixed, len(c.byName), len(c.byKey), len(c.definitions), len(c.ofGroup))}
 	for _, g := range c.Groups() {
-		all = append(all, fmt.Sprintf("%q %v %v %v %v", g.Name, g.Versions, g.own, g.Routing, c.Group(g.Name) == g))
+		lines = append(lines, fmt.Sprintf("%q %v %v %v %v", g.Name, g.Versions, g.own, g.Routing, c.Group(g.Name) == g))
 		for _, r := range g.Resources {
-			all = append(all, fmt.Sprintf("  %s %p %v", r.Names.Plural, r, c.Resource(r.Group, r.Names.Plural) == r))
+			lines = append(lines, fmt.Sprintf("  %s %p %v", r.Names.Plural, r, c.Resource(r.Group, r.Names.Plural) == r))
 		}
 		for _, d := range c.Definitions(g.Name) {
-			all = append(all, fmt.Sprintf("  definition %s %p", d.Name, d))
+			lines = append(lines, fmt.Sprintf("  definition %s %p", d.Name, d))
 		}
 	}
 	for _, d := range c.Definitions("*") {
-		all = append(all, fmt.Sprintf("%s %p %v", d.Name, d, c.Definition(d.Name) == d))
+		lines = append(lines, fmt.Sprintf("%s %p %v", d.Name, d, c.Definition(d.Name) == d))
 	}
-	return all
+	return lines
 }

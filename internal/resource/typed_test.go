@@ -75,9 +75,9 @@ func text(err error) string {
 
 func TestReadingWhatIsStored(t *testing.T) {
 	c := secrets()
-	all, err := c.DecodeAllStored([]store.Record{{Key: "/s/a", Value: `{"metadata":{"name":"a"}}`}, {Key: "/s/b", Value: `{"metadata":{"name":"b"}}`}})
-	if err != nil || len(all) != 2 || all[0].(*corev1.Secret).Name != "a" || all[1].(*corev1.Secret).Name != "b" {
-		t.Errorf("read %v, %v", all, err)
+	objects, err := c.DecodeAllStored([]store.Record{{Key: "/s/a", Value: `{"metadata":{"name":"a"}}`}, {Key: "/s/b", Value: `{"metadata":{"name":"b"}}`}})
+	if err != nil || len(objects) != 2 || objects[0].(*corev1.Secret).Name != "a" || objects[1].(*corev1.Secret).Name != "b" {
+		t.Errorf("read %v, %v", objects, err)
 	}
 	_, err = c.DecodeAllStored([]store.Record{{Key: "/s/a", Value: `{`}})
 	if got, want := text(err), "reading /s/a from the store: couldn't get version/kind; json parse error: unexpected end of JSON input"; got != want {

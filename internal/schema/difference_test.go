@@ -23,11 +23,11 @@ func TestWalksMatchUpstream(t *testing.T) {
 		for range 10 {
 			wrong := []int{0, 0, 0, 5, 30}[g.IntN(5)]
 			obj := g.Object(s.Props, wrong)
-			was, ok := g.Changed(obj, 5).(map[string]any)
+			former, ok := g.Changed(obj, 5).(map[string]any)
 			if !ok {
-				was = g.Object(s.Props, wrong)
+				former = g.Object(s.Props, wrong)
 			}
-			s.Compare(t, obj, was, tally)
+			s.Compare(t, obj, former, tally)
 			if s.Node.IsInvalid(obj) {
 				if invalid++; s.Validate(obj) == nil {
 					t.Fatalf("found invalid: %v\nschema:\n%s", obj, s)

@@ -10,7 +10,7 @@ func TestUnmet(t *testing.T) {
 	object := func(generation int64, status map[string]any) map[string]any {
 		return map[string]any{"metadata": map[string]any{"generation": generation}, "status": status}
 	}
-	conditions := func(all ...any) map[string]any { return map[string]any{"conditions": all} }
+	conditions := func(items ...any) map[string]any { return map[string]any{"conditions": items} }
 	ready := func(status string) map[string]any { return map[string]any{"type": "Ready", "status": status} }
 	for _, test := range []struct {
 		name   string

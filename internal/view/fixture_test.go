@@ -113,11 +113,11 @@ func (r random) text() string {
 }
 
 func (r random) texts() map[string]any {
-	all := map[string]any{}
+	values := map[string]any{}
 	for range r.IntN(4) {
-		all[oneOf(r, "app", "tier", "example.com/kind", "application", "a<b")] = r.text()
+		values[oneOf(r, "app", "tier", "example.com/kind", "application", "a<b")] = r.text()
 	}
-	return all
+	return values
 }
 
 // metadata is metadata that a server could have stored.

@@ -17,9 +17,9 @@ func TestFramesAreMadeOnceAChange(t *testing.T) {
 	const changes, watchers = 300, 20
 	var f Frames
 	var made [changes][2]atomic.Int64
-	var all sync.WaitGroup
+	var readers sync.WaitGroup
 	for range watchers {
-		all.Go(func() {
+		readers.Go(func() {
 			for n := range changes {
 				for view := range 2 {
 					want := fmt.Sprintf("change %d in view %d", n, view)
@@ -34,7 +34,7 @@ func TestFramesAreMadeOnceAChange(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	readers.Wait()
 	for n := range made {
 		for view := range made[n] {
 			if got := made[n][view].Load(); got != 1 {

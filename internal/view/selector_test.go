@@ -20,7 +20,7 @@ func TestSelectorsDecideAsByDecodedObjects(t *testing.T) {
 	for range 2000 {
 		record := stored(t, v, r.gadget(), 8)
 		obj := must(v.Codec.DecodeStored(record))(t)
-		all := must(v.Codec.Fields(obj))(t)
+		set := must(v.Codec.Fields(obj))(t)
 		metadata, ok := obj.(interface{ GetLabels() map[string]string })
 		if !ok {
 			t.Fatalf("%T has no labels", obj)
@@ -29,7 +29,7 @@ func TestSelectorsDecideAsByDecodedObjects(t *testing.T) {
 		byLabel, byField := oneOf(r, byLabels...), oneOf(r, byFields...)
 		o := &internalversion.ListOptions{LabelSelector: must(labels.Parse(byLabel))(t), FieldSelector: must(fields.ParseSelector(byField))(t)}
 		sel := must(NewSelector(v, o, func(record store.Record) (string, error) { return Text(v, record) }))(t)
-		want := o.LabelSelector.Matches(labels.Set(metadata.GetLabels())) && o.FieldSelector.Matches(all)
+		want := o.LabelSelector.Matches(labels.Set(metadata.GetLabels())) && o.FieldSelector.Matches(set)
 		if got := must(sel.Matches(record))(t); got != want {
 			t.Fatalf("labels %q, fields %q: %v of %s, want %v", byLabel, byField, got, record.Value, want)
 		}

@@ -95,11 +95,11 @@ func TestLoad(t *testing.T) {
 	if err := yaml.Unmarshal([]byte("items:"+production), &dumped); err != nil {
 		t.Fatal(err)
 	}
-	var all []*unstructured.Unstructured
+	var objects []*unstructured.Unstructured
 	for _, o := range dumped["items"].([]any) {
-		all = append(all, &unstructured.Unstructured{Object: o.(map[string]any)})
+		objects = append(objects, &unstructured.Unstructured{Object: o.(map[string]any)})
 	}
-	left := dump.Load(c, all)
+	left := dump.Load(c, objects)
 	want := []string{
 		"APIService v1beta1.metrics.k8s.io: nothing serves it",
 		"ConfigMap shop/Wrong: ConfigMap \"Wrong\" is invalid: metadata.name: Invalid value: \"Wrong\": a lowercase RFC 1123 subdomain",
@@ -118,8 +118,8 @@ func TestLoad(t *testing.T) {
 	}
 	get := func(version, resource, namespace, name string) *unstructured.Unstructured {
 		t.Helper()
-		of, _ := schema.ParseGroupVersion(version)
-		u, err := c.Dynamic().Resource(of.WithResource(resource)).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
+		gv, _ := schema.ParseGroupVersion(version)
+		u, err := c.Dynamic().Resource(gv.WithResource(resource)).Namespace(namespace).Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // read returns objects from YAML documents, each with its resource in the annotation resource.
-func read(t *testing.T, text string) (all []Object) {
+func read(t *testing.T, text string) (objects []Object) {
 	t.Helper()
 	for document := range strings.SplitSeq(text, "---\n") {
 		u := &unstructured.Unstructured{}
@@ -21,9 +21,9 @@ func read(t *testing.T, text string) (all []Object) {
 		}
 		resource, _, _ := unstructured.NestedString(u.Object, "resource")
 		delete(u.Object, "resource")
-		all = append(all, Object{resource, u})
+		objects = append(objects, Object{resource, u})
 	}
-	return all
+	return objects
 }
 
 // Two clusters with the same history differ in uids, generated names, addresses, ports and times, wherever these stand.
@@ -193,16 +193,16 @@ status: {podIP: 10.0.0.ADDR2, podIPs: [{ip: 10.0.0.ADDR2}], containerStatuses: [
 func normalNumbers(s State) State {
 	var normal func(any) any
 	normal = func(v any) any {
-		switch of := v.(type) {
+		switch v := v.(type) {
 		case float64:
-			return int64(of)
+			return int64(v)
 		case map[string]any:
-			for key := range of {
-				of[key] = normal(of[key])
+			for key := range v {
+				v[key] = normal(v[key])
 			}
 		case []any:
-			for i := range of {
-				of[i] = normal(of[i])
+			for i := range v {
+				v[i] = normal(v[i])
 			}
 		}
 		return v
@@ -230,9 +230,9 @@ spec: {replicas: 3, containers: [{name: a, image: two}], new: {}, added: 1}
 resource: configmaps
 metadata: {name: left, namespace: default}
 `))
-	all := Differences(want, got, nil)
+	differences := Differences(want, got, nil)
 	var texts []string
-	for _, d := range all {
+	for _, d := range differences {
 		texts = append(texts, d.String())
 	}
 	expected := []string{
@@ -247,7 +247,7 @@ metadata: {name: left, namespace: default}
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	mask := Mask{}
-	mask.Add(all[:3])
+	mask.Add(differences[:3])
 	mask.Add([]Difference{{Object: "deployments.apps default/a", Path: "/spec/containers"}})
 	if got := Differences(want, got, mask); len(got) != 2 || got[0].Path != "/spec/gone" || got[1].Path != "/spec/replicas" {
 		t.Errorf("with a mask: %v", got)

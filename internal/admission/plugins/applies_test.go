@@ -69,35 +69,35 @@ func TestPluginsIgnoreOtherResources(t *testing.T) {
 }
 
 // effect returns what plugins do to a write; empty: nothing.
-func effect(all instances, r *resource.Resource, subresource string, operation upstream.Operation) (diff string) {
+func effect(made instances, r *resource.Resource, subresource string, operation upstream.Operation) (diff string) {
 	defer func() {
 		if p := recover(); p != nil {
 			diff = "it reads the cluster"
 		}
 	}()
 	obj := r.Storage.Codec.New()
-	was := obj.DeepCopyObject()
+	before := obj.DeepCopyObject()
 	var old runtime.Object
 	if operation != upstream.Create {
 		old = obj.DeepCopyObject()
 	}
 	a := upstream.NewAttributesRecord(obj, old, r.Storage.Kind(), "default", "a", r.Storage.GroupVersionResource(), subresource,
 		operation, nil, false, &user.DefaultInfo{Name: "jane"})
-	for _, m := range all.mutating {
+	for _, m := range made.mutating {
 		if m.Handles(operation) {
 			if err := m.Admit(context.Background(), a, nil); err != nil {
 				return err.Error()
 			}
 		}
 	}
-	for _, v := range all.validating {
+	for _, v := range made.validating {
 		if v.Handles(operation) {
 			if err := v.Validate(context.Background(), a, nil); err != nil {
 				return err.Error()
 			}
 		}
 	}
-	return cmp.Diff(was, obj)
+	return cmp.Diff(before, obj)
 }
 
 // noCluster is a cluster that panics when it is read.

@@ -27,7 +27,7 @@ func TestPluginsAreThoseOfARealServerInItsOrder(t *testing.T) {
 // upstreamPlugins reads from upstream's source which plugins there are, in order, and which of
 // them are on by default. The names stand in comments there. To import the package would take
 // more modules.
-func upstreamPlugins(t *testing.T) (all, on []string) {
+func upstreamPlugins(t *testing.T) (every, on []string) {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes").Output()
 	if err != nil {

@@ -68,8 +68,8 @@ func TestStoragePluginsDoAsUpstreams(t *testing.T) {
 					for _, subresource := range []string{"", "status"} {
 						admit := func(register func(*upstream.Plugins)) runtime.Object {
 							obj := o.object.DeepCopyObject()
-							of := schema.ParseGroupResource(o.resource).WithVersion("")
-							a := upstream.NewAttributesRecord(obj, nil, schema.GroupVersionKind{}, "default", "a", of, subresource, operation, nil, false, nil)
+							resource := schema.ParseGroupResource(o.resource).WithVersion("")
+							a := upstream.NewAttributesRecord(obj, nil, schema.GroupVersionKind{}, "default", "a", resource, subresource, operation, nil, false, nil)
 							p := pluginWith(t, plugin.name, register, classes)
 							if p.Handles(operation) {
 								if err := p.(upstream.MutationInterface).Admit(t.Context(), a, nil); err != nil {
@@ -91,8 +91,8 @@ func TestStoragePluginsDoAsUpstreams(t *testing.T) {
 // pluginWith makes a plugin in a cluster that has the classes.
 func pluginWith(t *testing.T, name string, register func(*upstream.Plugins), classes []*storagev1.StorageClass) upstream.Interface {
 	t.Helper()
-	all := upstream.NewPlugins()
-	register(all)
+	registered := upstream.NewPlugins()
+	register(registered)
 	f := informers.NewSharedInformerFactory(nil, time.Hour)
 	in := f.Storage().V1().StorageClasses().Informer()
 	for _, c := range classes {
@@ -100,7 +100,7 @@ func pluginWith(t *testing.T, name string, register func(*upstream.Plugins), cla
 			t.Fatal(err)
 		}
 	}
-	p, err := all.InitPlugin(name, nil, informed{f})
+	p, err := registered.InitPlugin(name, nil, informed{f})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,12 +63,12 @@ func TestManyPoliciesAreCompiledOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	was, is := before.(*plugin).validatingSpecs, after.(*plugin).validatingSpecs
-	if len(was) != many {
-		t.Fatalf("%d specs, want %d", len(was), many)
+	former, present := before.(*plugin).validatingSpecs, after.(*plugin).validatingSpecs
+	if len(former) != many {
+		t.Fatalf("%d specs, want %d", len(former), many)
 	}
-	for id, c := range was {
-		if is[id] != c {
+	for id, c := range former {
+		if present[id] != c {
 			t.Fatal("a spec is compiled again")
 		}
 	}

@@ -54,8 +54,8 @@ func TestTheTypesOfExpressions(t *testing.T) {
 }
 
 func TestVariablesKeepTheirOrder(t *testing.T) {
-	all := variableExpressions([]admissionregistrationv1.Variable{{Name: "b", Expression: "1"}, {Name: "a", Expression: "variables.b"}})
-	if len(all) != 2 || all[0].GetName() != "b" || all[1].GetName() != "a" || all[1].GetExpression() != "variables.b" {
-		t.Errorf("they are %v", all)
+	accessors := variableExpressions([]admissionregistrationv1.Variable{{Name: "b", Expression: "1"}, {Name: "a", Expression: "variables.b"}})
+	if len(accessors) != 2 || accessors[0].GetName() != "b" || accessors[1].GetName() != "a" || accessors[1].GetExpression() != "variables.b" {
+		t.Errorf("they are %v", accessors)
 	}
 }

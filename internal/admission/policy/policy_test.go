@@ -167,11 +167,11 @@ func TestThePoliciesExpressionsHaveOneBudget(t *testing.T) {
 func times(n int, text string) string { return strings.TrimSuffix(strings.Repeat(text+",", n), ",") }
 
 func numbered(n int, format string) string {
-	all := make([]string, n)
-	for i := range all {
-		all[i] = fmt.Sprintf(format, i)
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf(format, i)
 	}
-	return strings.Join(all, ",")
+	return strings.Join(names, ",")
 }
 
 // Each evaluation has its own budget: more bindings do not use it up.
@@ -307,9 +307,9 @@ func TestRequestsDoNotDisturbEachOther(t *testing.T) {
 	c.mutate("m", constraints("", "configmaps")+`,"reinvocationPolicy":"IfNeeded","mutations":[
 		{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{metadata: Object.metadata{labels: {'a': string(object.data.a)}}}"}}]`)
 	p, w := c.plugin(t), newWorld()
-	var all sync.WaitGroup
+	var callers sync.WaitGroup
 	for i := range 8 {
-		all.Go(func() {
+		callers.Go(func() {
 			for j := range 25 {
 				value := []string{"good", "skip", fmt.Sprintf("bad%d-%d", i, j)}[j%3]
 				want := ""
@@ -329,7 +329,7 @@ func TestRequestsDoNotDisturbEachOther(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	callers.Wait()
 }
 
 func TestReasonsAreCodes(t *testing.T) {

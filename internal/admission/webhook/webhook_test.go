@@ -144,13 +144,13 @@ func TestWhatIsCompiledOfARecordIsTakenOver(t *testing.T) {
 		return store.Record{Key: "/m/" + name, Revision: revision, Value: `{"metadata":{"name":"` + name + `"},"webhooks":[
 			{"name":"a.example.com","matchConditions":[{"name":"x","expression":"true"}]},{"name":"a.example.com"}]}`}
 	}
-	made := func(was admission.Plugin, mutating, validating []store.Record) *Webhooks {
+	made := func(former admission.Plugin, mutating, validating []store.Record) *Webhooks {
 		t.Helper()
-		is, err := New(was, mutating, validating)
+		present, err := New(former, mutating, validating)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return is.(*Webhooks)
+		return present.(*Webhooks)
 	}
 	first := made(nil, []store.Record{record("a", 1), record("b", 2)}, []store.Record{record("v", 3)})
 	second := made(first, []store.Record{record("a", 1), record("b", 4)}, []store.Record{record("v", 3)})

@@ -182,7 +182,7 @@ func TestFailuresOfTheCluster(t *testing.T) {
 
 // The failure of a step with an invalid value from an earlier answer names the field.
 func TestFailuresOfReferences(t *testing.T) {
-	const all = "- list: {apiVersion: v1, kind: Node}\n  as: all\n"
+	const list = "- list: {apiVersion: v1, kind: Node}\n  as: all\n"
 	tests := []struct{ rule, steps, want string }{
 		{"a name is a text", "- get: {apiVersion: v1, kind: Node, name: !from all.items }\n",
 			"f.yaml:5: step 2: get Node: name must be a string, not a list"},
@@ -195,7 +195,7 @@ func TestFailuresOfReferences(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.rule, func(t *testing.T) {
-			result := Play(t.Context(), oneScenario(t, all+test.steps), newStub().start)
+			result := Play(t.Context(), oneScenario(t, list+test.steps), newStub().start)
 			if result.Failure == nil || result.Failure.String() != test.want {
 				t.Errorf("failure %v, want %s", result.Failure, test.want)
 			}

@@ -94,21 +94,21 @@ func TestEachAdmissionPluginHasItsScenarios(t *testing.T) {
 	for _, s := range loaded {
 		byName[s.Name] = s
 	}
-	for name, is := range allPlugins {
-		if (is.effect == "") != (is.noEffect != "") || (is.refusal == "") != (is.noRefusal != "") {
+	for name, tt := range allPlugins {
+		if (tt.effect == "") != (tt.noEffect != "") || (tt.refusal == "") != (tt.noRefusal != "") {
 			t.Errorf("%s needs a scenario or a reason, for its effect and for its refusal", name)
 		}
-		for of, what := range map[string]string{"effect": is.effect, "refusal": is.refusal} {
+		for kind, what := range map[string]string{"effect": tt.effect, "refusal": tt.refusal} {
 			if what == "" {
 				continue
 			}
-			t.Run(name+"/"+of, func(t *testing.T) {
+			t.Run(name+"/"+kind, func(t *testing.T) {
 				t.Parallel()
 				s := byName[what]
 				if s == nil {
 					t.Fatalf("there is no scenario %q", what)
 				}
-				differs := failing(t, without(s, name), of == "refusal")
+				differs := failing(t, without(s, name), kind == "refusal")
 				if len(differs) == 0 {
 					t.Errorf("%s: without %s the scenario passes", s.Position, name)
 				}
@@ -120,9 +120,9 @@ func TestEachAdmissionPluginHasItsScenarios(t *testing.T) {
 // without is a scenario on a cluster without a plugin.
 func without(s *syntax.Scenario, plugin string) *syntax.Scenario {
 	other := *s
-	is := func(name string) bool { return name == plugin }
-	if on := s.Cluster.WithAdmissionPlugins; slices.ContainsFunc(on, is) {
-		other.Cluster.WithAdmissionPlugins = slices.DeleteFunc(slices.Clone(on), is)
+	isPlugin := func(name string) bool { return name == plugin }
+	if on := s.Cluster.WithAdmissionPlugins; slices.ContainsFunc(on, isPlugin) {
+		other.Cluster.WithAdmissionPlugins = slices.DeleteFunc(slices.Clone(on), isPlugin)
 	} else {
 		other.Cluster.WithoutAdmissionPlugins = append(slices.Clone(s.Cluster.WithoutAdmissionPlugins), plugin)
 	}
@@ -131,7 +131,7 @@ func without(s *syntax.Scenario, plugin string) *syntax.Scenario {
 
 // failing are the steps of a scenario that do not go as expected: those that expect a refusal,
 // or the others. A step of the setup that is refused counts among the others.
-func failing(t *testing.T, s *syntax.Scenario, refused bool) (all []syntax.Position) {
+func failing(t *testing.T, s *syntax.Scenario, refused bool) (positions []syntax.Position) {
 	p, failed := begin(t.Context(), s, InProcess)
 	if failed != nil {
 		t.Fatal(failed)
@@ -139,8 +139,8 @@ func failing(t *testing.T, s *syntax.Scenario, refused bool) (all []syntax.Posit
 	defer p.close()
 	for _, step := range slices.Concat(s.Setup, s.Steps) {
 		if p.step(t.Context(), step) != nil && step.HasError == refused {
-			all = append(all, step.Pos)
+			positions = append(positions, step.Pos)
 		}
 	}
-	return all
+	return positions
 }

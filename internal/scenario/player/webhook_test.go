@@ -35,14 +35,14 @@ func TestTriesLeaveNoCalls(t *testing.T) {
 }
 
 // received starts the webhooks of a scenario, behind one service, and posts a text.
-func received(t *testing.T, webhooks, path, text string) (all webhooks, response *http.Response, body string, err error) {
+func received(t *testing.T, webhooks, path, text string) (called webhooks, response *http.Response, body string, err error) {
 	t.Helper()
 	f := syntax.Parse("f.yaml", []byte("scenario: s\nwebhooks:\n"+webhooks+"steps:\n- get: {path: /healthz}\n"))
 	if err := f.Err(); err != nil {
 		t.Fatal(err)
 	}
-	all = startWebhooks(f.Scenarios[0])
-	services := all.services()
+	called = startWebhooks(f.Scenarios[0])
+	services := called.services()
 	if len(services) != 1 {
 		t.Fatalf("%d services, want 1", len(services))
 	}
@@ -51,11 +51,11 @@ func received(t *testing.T, webhooks, path, text string) (all webhooks, response
 	defer server.Client().CloseIdleConnections()
 	response, err = server.Client().Post(server.URL+path, "application/json", strings.NewReader(text))
 	if err != nil {
-		return all, nil, "", err
+		return called, nil, "", err
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
-	return all, response, string(data), err
+	return called, response, string(data), err
 }
 
 const conversionReview = `{"apiVersion": "g/v1", "kind": "Review", "request": {"uid": "u", "objects": [{"a": 1, "b": {"c": "d", "e": null}}]}}`
@@ -88,11 +88,11 @@ func TestReplies(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.rule, func(t *testing.T) {
-			all, response, body, err := received(t, "- {name: w, service: {namespace: d, name: x, path: /p}, "+test.says+"}\n", "/p?timeout=1s", test.sent)
+			called, response, body, err := received(t, "- {name: w, service: {namespace: d, name: x, path: /p}, "+test.says+"}\n", "/p?timeout=1s", test.sent)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := all.failure(); err != nil {
+			if err := called.failure(); err != nil {
 				t.Error(err)
 			}
 			got := []string{fmt.Sprint(response.StatusCode), response.Header.Get("Content-Type"), body}
@@ -105,7 +105,7 @@ func TestReplies(t *testing.T) {
 			} else {
 				want["review"] = map[string]any{"kind": syntax.Present{}, "request": map[string]any{"uid": "u"}}
 			}
-			w := all[0]
+			w := called[0]
 			if d := Diff([]any{want}, w.read()); d != "" {
 				t.Errorf("calls (-want +got):\n%s", d)
 			}
@@ -181,12 +181,12 @@ func TestFailingExpressions(t *testing.T) {
 		{"response: {x: !cel \"{1: 2}\"}", "the webhook w: f.yaml:3: {1: 2}: a field name must be a string, but 1 is a int"},
 		{"response: {x: !cel type(1)}", "the webhook w: f.yaml:3: type(1): JSON does not have the type type"},
 	} {
-		all, response, _, err := received(t, "- {name: w, service: {namespace: d, name: x}, "+test.says+"}\n", "/", conversionReview)
+		called, response, _, err := received(t, "- {name: w, service: {namespace: d, name: x}, "+test.says+"}\n", "/", conversionReview)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, code := "", 200
-		if err := all.failure(); err != nil {
+		if err := called.failure(); err != nil {
 			got, code = err.Error(), 500
 		}
 		if got != test.want || response.StatusCode != code {

@@ -29,33 +29,33 @@ func TestRecordedBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	const (
-		all   = "/api/v1/namespaces/n/configmaps"
-		one   = all + "/a"
-		apply = "application/apply-patch+yaml"
-		merge = "application/merge-patch+json"
+		collection = "/api/v1/namespaces/n/configmaps"
+		one        = collection + "/a"
+		apply      = "application/apply-patch+yaml"
+		merge      = "application/merge-patch+json"
 	)
 	client := kubernetes.NewForConfigOrDie(c.RESTConfig()).CoreV1().RESTClient()
 	for _, each := range []struct{ verb, path, media, body string }{
 		{"POST", "/api/v1/namespaces", "application/json", `{"metadata":{"name":"n"}}`},
-		{"POST", all, "application/json", `{"metadata":{"name":"a"}}`},
-		{"POST", all, "application/json", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}`},
-		{"POST", all, "application/json", `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"c"}}`},
-		{"POST", all, "application/json", `{"apiVersion":1,"kind":"","metadata":"x"}`},
-		{"POST", all, "application/json", ``},
-		{"POST", all, "application/json", `null`},
-		{"POST", all, "application/json", `"text"`},
-		{"POST", all, "application/json", `[]`},
+		{"POST", collection, "application/json", `{"metadata":{"name":"a"}}`},
+		{"POST", collection, "application/json", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"}}`},
+		{"POST", collection, "application/json", `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"c"}}`},
+		{"POST", collection, "application/json", `{"apiVersion":1,"kind":"","metadata":"x"}`},
+		{"POST", collection, "application/json", ``},
+		{"POST", collection, "application/json", `null`},
+		{"POST", collection, "application/json", `"text"`},
+		{"POST", collection, "application/json", `[]`},
 		{"POST", "/api/v1/namespaces/n/nosuch", "application/json", `{}`},
 		{"POST", one + "/nosuch", "application/json", `{}`},
 		{"PUT", one, "application/json", `{"metadata":{"name":"a"},"data":{"x":"1"}}`},
 		{"PUT", one, "application/json", ``},
-		{"PUT", all, "application/json", `{}`},
+		{"PUT", collection, "application/json", `{}`},
 		{"PATCH", one, apply, `{"metadata":{"name":"a"}}`},
 		{"PATCH", one, apply, ``},
-		{"PATCH", all, apply, `{}`},
+		{"PATCH", collection, apply, `{}`},
 		{"PATCH", one, merge, ``},
 		{"PATCH", one, merge, `null`},
-		{"PATCH", all, merge, `{}`},
+		{"PATCH", collection, merge, `{}`},
 		{"DELETE", one, "application/json", `[]`},
 		{"DELETE", one, "application/json", `{}`},
 	} {

@@ -161,8 +161,8 @@ func TestUpdateLeavesAFileThatHasChangedMeanwhile(t *testing.T) {
 		t.Errorf("rewritten: %q", rewritten)
 	}
 	for path, want := range map[string]string{first: mine, second: strings.Replace(text, `{x: "2"}`, `{x: "1"}`, 1)} {
-		if is, err := os.ReadFile(path); err != nil || string(is) != want {
-			t.Errorf("%s: %q, %v", path, is, err)
+		if written, err := os.ReadFile(path); err != nil || string(written) != want {
+			t.Errorf("%s: %q, %v", path, written, err)
 		}
 	}
 }

@@ -43,8 +43,8 @@ func TestASetupMayHaveAKustomization(t *testing.T) {
 	var kinds []any
 	for _, step := range loaded[0].Setup {
 		kinds = append(kinds, step.Argument["kind"])
-		if at := step.Pos.String(); at != "s.yaml:3" {
-			t.Errorf("the step is at %s", at)
+		if place := step.Pos.String(); place != "s.yaml:3" {
+			t.Errorf("the step is at %s", place)
 		}
 	}
 	if len(kinds) != 2 || kinds[0] != "Namespace" || kinds[1] != "ConfigMap" {

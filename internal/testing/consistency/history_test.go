@@ -37,14 +37,14 @@ func received(kind, name string, revision int, tier string) Received {
 }
 
 func TestTheModelOfAWatch(t *testing.T) {
-	all, a := Query{Version: "v1"}, Query{Version: "v1", Labels: "tier=a"}
+	whole, a := Query{Version: "v1"}, Query{Version: "v1", Labels: "tier=a"}
 	for _, c := range []struct {
 		name  string
 		v     Query
 		after int
 		want  []Received
 	}{
-		{"a watch of everything sees the history after its revision", all, 8,
+		{"a watch of everything sees the history after its revision", whole, 8,
 			[]Received{received("MODIFIED", "o-1", 9, "a"), received("ADDED", "o-2", 10, "a")}},
 		{"an object that leaves the selection is DELETED, as it was before, at the revision of the change", a, 4, []Received{
 			received("ADDED", "o-1", 5, "a"), {"DELETED", 7, sample("o-1", 7, "a")[:len(sample("o-1", 7, "a"))-len("7}}")] + "5}}"},
@@ -107,12 +107,12 @@ func TestCompareReportsWhatAWatchMustNotDo(t *testing.T) {
 // failures is a test that collects its errors.
 type failures struct {
 	testing.TB
-	all []string
+	names []string
 }
 
 func (f *failures) Helper() {}
 func (f *failures) Errorf(format string, args ...any) {
-	f.all = append(f.all, fmt.Sprintf(format, args...))
+	f.names = append(f.names, fmt.Sprintf(format, args...))
 }
 
 func TestCheckComparesTheHistoryWithTheAnswersOfItsWriters(t *testing.T) {
@@ -150,7 +150,7 @@ func TestCheckComparesTheHistoryWithTheAnswersOfItsWriters(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h, f := small(t), &failures{TB: t}
 			h.Check(f, c.wrong(h, slices.Clone(accepted)))
-			if got := strings.Join(f.all, "\n"); got != c.want {
+			if got := strings.Join(f.names, "\n"); got != c.want {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
 		})

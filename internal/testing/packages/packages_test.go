@@ -138,21 +138,21 @@ func packagesOf(t *testing.T) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string][]string{}
+	imports := map[string][]string{}
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Fields(line)
 		if len(fields) == 0 {
 			continue
 		}
 		path := strings.TrimPrefix(fields[0], module)
-		all[path] = nil
+		imports[path] = nil
 		for _, imported := range fields[1:] {
 			if ours, ok := strings.CutPrefix(imported, module); ok {
-				all[path] = append(all[path], ours)
+				imports[path] = append(imports[path], ours)
 			}
 		}
 	}
-	return all
+	return imports
 }
 
 func TestImportsPointDown(t *testing.T) {
@@ -180,14 +180,14 @@ func TestContributingHasARowForEachPackage(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(tables, -1) {
 		rows[row[1]] = true
 	}
-	all := packagesOf(t)
-	for path := range all {
+	packages := packagesOf(t)
+	for path := range packages {
 		if !rows[path] {
 			t.Errorf("CONTRIBUTING.md has no row for %s", path)
 		}
 	}
 	for path := range rows {
-		if _, ok := all[path]; !ok && path != "controllerruntime" && path != "remote" { // modules of their own
+		if _, ok := packages[path]; !ok && path != "controllerruntime" && path != "remote" { // modules of their own
 			t.Errorf("CONTRIBUTING.md has a row for %s, which does not exist", path)
 		}
 	}

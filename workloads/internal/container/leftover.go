@@ -27,7 +27,7 @@ func leftover(prefix string) []string {
 		return nil
 	}
 	var sentences []string
-	all := ""
+	text := ""
 	for record := range strings.SplitSeq(profile.String(), "\n\n") {
 		found := labelLine.FindStringSubmatch(record)
 		if found == nil {
@@ -38,8 +38,8 @@ func leftover(prefix string) []string {
 		if err != nil || !ok {
 			continue
 		}
-		if all == "" {
-			all = stacks()
+		if text == "" {
+			text = stacks()
 		}
 		frames := profileFrame.FindAllStringSubmatch(record, -1)
 		if len(frames) == 0 {
@@ -47,7 +47,7 @@ func leftover(prefix string) []string {
 		}
 		function, line := frames[len(frames)-1][1], frames[len(frames)-1][2]
 		sentences = append(sentences, fmt.Sprintf("%s has exited, and left %s of %s, %s; a goroutine has to end with the context of the function",
-			name, count(found[1]), function, startedAt(all, line)))
+			name, count(found[1]), function, startedAt(text, line)))
 	}
 	return sentences
 }

@@ -159,10 +159,10 @@ func TestWhatAFunctionSees(t *testing.T) {
 		var reports []string
 		start(t, func(_ context.Context, c *Container) error {
 			none, set := c.LookupEnv("C")
-			for what, is := range map[string]bool{
+			for what, expected := range map[string]bool{
 				"the last value of a variable": c.Getenv("A") == "3" && c.Getenv("B") == "2", "an unset variable": !set && none == "", "the folder": c.Dir == "/",
 			} {
-				if !is {
+				if !expected {
 					t.Errorf("%s is wrong: %v, %s", what, c.Environment, c.Dir)
 				}
 			}

@@ -20,11 +20,11 @@ func TestCloudGivesAddresses(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		var all []string
+		var lines []string
 		for _, i := range status.Ingress {
-			all = append(all, i.IP)
+			lines = append(lines, i.IP)
 		}
-		return all, nil
+		return lines, nil
 	}
 	for _, step := range []struct {
 		uid      string

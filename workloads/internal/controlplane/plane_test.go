@@ -51,18 +51,18 @@ func TestAPanicEndsItsGoroutineAndIsReported(t *testing.T) {
 				synctest.Wait()
 				p.Close()
 				close(reports)
-				all := ""
+				text := ""
 				n := 0
 				for err := range reports {
-					all += err.Error()
+					text += err.Error()
 					n++
 				}
 				if n != 1 {
 					t.Errorf("there are %d reports", n)
 				}
 				for _, want := range c.want {
-					if !strings.Contains(all, want) {
-						t.Errorf("the report lacks %q: %s", want, all)
+					if !strings.Contains(text, want) {
+						t.Errorf("the report lacks %q: %s", want, text)
 					}
 				}
 			})
@@ -116,8 +116,8 @@ func TestTheClockOfTheQueueTicksWhilePodsWait(t *testing.T) {
 			for end := time.After(d); ; {
 				select {
 				case <-ticker.C():
-					if of := time.Since(start) % time.Second; of != 0 {
-						t.Errorf("a tick comes %v after a whole second", of)
+					if rest := time.Since(start) % time.Second; rest != 0 {
+						t.Errorf("a tick comes %v after a whole second", rest)
 					}
 					n++
 				case <-end:

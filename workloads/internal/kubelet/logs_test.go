@@ -68,20 +68,20 @@ func TestWhichLogIsShown(t *testing.T) {
 
 func TestWhichPartOfALogIsShown(t *testing.T) {
 	now := time.Date(2000, 1, 1, 0, 10, 0, 0, time.UTC)
-	at := func(t time.Time) *metav1.Time { return &metav1.Time{Time: t} }
+	timeOf := func(t time.Time) *metav1.Time { return &metav1.Time{Time: t} }
 	for _, test := range []struct {
-		name string
-		of   corev1.PodLogOptions
-		want stdio.Options
+		name    string
+		options corev1.PodLogOptions
+		want    stdio.Options
 	}{
 		{"all of it", corev1.PodLogOptions{}, stdio.Options{Tail: -1, Bytes: -1}},
 		{"the end, with times", corev1.PodLogOptions{Timestamps: true, TailLines: new(int64(0)), LimitBytes: new(int64(9))}, stdio.Options{Timestamps: true, Bytes: 9}},
 		{"since a minute", corev1.PodLogOptions{Follow: true, SinceSeconds: new(int64(60))}, stdio.Options{Follow: true, Tail: -1, Bytes: -1, Since: now.Add(-time.Minute)}},
-		{"since a time", corev1.PodLogOptions{SinceTime: at(now.Add(-time.Hour))}, stdio.Options{Tail: -1, Bytes: -1, Since: now.Add(-time.Hour)}},
-		{"since the later one", corev1.PodLogOptions{SinceSeconds: new(int64(60)), SinceTime: at(now.Add(-time.Hour))},
+		{"since a time", corev1.PodLogOptions{SinceTime: timeOf(now.Add(-time.Hour))}, stdio.Options{Tail: -1, Bytes: -1, Since: now.Add(-time.Hour)}},
+		{"since the later one", corev1.PodLogOptions{SinceSeconds: new(int64(60)), SinceTime: timeOf(now.Add(-time.Hour))},
 			stdio.Options{Tail: -1, Bytes: -1, Since: now.Add(-time.Minute)}},
 	} {
-		if got := logOptions(&test.of, now); got != test.want {
+		if got := logOptions(&test.options, now); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 		}
 	}

@@ -21,8 +21,8 @@ type use struct {
 }
 
 // summaryOf returns what the pods of a node use. The time of the CPU is that of the containers that run now: it begins anew with each start of one.
-func summaryOf(node Node, at time.Time) *stats.Summary {
-	now := metav1.NewTime(at)
+func summaryOf(node Node, moment time.Time) *stats.Summary {
+	now := metav1.NewTime(moment)
 	summary := &stats.Summary{Node: stats.NodeStats{NodeName: node.Name()}, Pods: []stats.PodStats{}}
 	var total []use
 	for _, pod := range node.Pods() {

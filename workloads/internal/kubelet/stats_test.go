@@ -26,24 +26,24 @@ type shown struct {
 func (s shown) Name() string        { return "n1" }
 func (s shown) Pods() []*corev1.Pod { return s.pods }
 func (s shown) Usage(pod *corev1.Pod) map[string]corev1.ResourceList {
-	all := map[string]corev1.ResourceList{}
+	usages := map[string]corev1.ResourceList{}
 	for _, c := range pod.Status.ContainerStatuses {
-		all[c.Name] = corev1.ResourceList{"cpu": resource.MustParse("500m"), "memory": resource.MustParse("64Mi")}
+		usages[c.Name] = corev1.ResourceList{"cpu": resource.MustParse("500m"), "memory": resource.MustParse("64Mi")}
 		if c.Name == "idle" {
-			all[c.Name] = nil
+			usages[c.Name] = nil
 		}
 	}
-	return all
+	return usages
 }
 
 // using returns a node with the pod web, whose containers app and idle run since a time and old has ended, and the pod job, whose container has ended.
 func using(since time.Time) shown {
-	at := metav1.NewTime(since)
-	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}
+	start := metav1.NewTime(since)
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: start}}
 	ended := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 	pod := func(name string, containers ...corev1.ContainerStatus) *corev1.Pod {
 		return &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: "u"}, Status: corev1.PodStatus{StartTime: &at, ContainerStatuses: containers},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: "u"}, Status: corev1.PodStatus{StartTime: &start, ContainerStatuses: containers},
 		}
 	}
 	return shown{pods: []*corev1.Pod{

@@ -56,8 +56,8 @@ func TestConnections(t *testing.T) {
 		{"what was written before Close is read", func(t *testing.T, client, server net.Conn, _ func()) {
 			_, _ = client.Write([]byte("hello"))
 			_ = client.Close()
-			if all, err := io.ReadAll(server); string(all) != "hello" || err != nil {
-				t.Error(string(all), err)
+			if content, err := io.ReadAll(server); string(content) != "hello" || err != nil {
+				t.Error(string(content), err)
 			}
 			_, err := server.Write([]byte("x"))
 			fails(t, err, "write tcp 10.244.0.1:80->10.244.0.2:32768: write: broken pipe", syscall.EPIPE)
@@ -69,9 +69,9 @@ func TestConnections(t *testing.T) {
 			_, _ = client.Write([]byte("question"))
 			_, _ = server.Write([]byte("no"))
 			_ = server.Close()
-			all, err := io.ReadAll(client)
-			if string(all) != "no" {
-				t.Errorf("read %q", all)
+			content, err := io.ReadAll(client)
+			if string(content) != "no" {
+				t.Errorf("read %q", content)
 			}
 			fails(t, err, "read tcp 10.244.0.2:32768->10.244.0.1:80: read: connection reset by peer", syscall.ECONNRESET)
 		}},
@@ -80,13 +80,13 @@ func TestConnections(t *testing.T) {
 			if err := client.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
 				t.Error(err)
 			}
-			if all, err := io.ReadAll(server); string(all) != "question" || err != nil {
-				t.Error(string(all), err)
+			if content, err := io.ReadAll(server); string(content) != "question" || err != nil {
+				t.Error(string(content), err)
 			}
 			_, _ = server.Write([]byte("answer"))
 			_ = server.Close()
-			if all, err := io.ReadAll(client); string(all) != "answer" || err != nil {
-				t.Error(string(all), err)
+			if content, err := io.ReadAll(client); string(content) != "answer" || err != nil {
+				t.Error(string(content), err)
 			}
 			_, err := client.Write([]byte("more"))
 			fails(t, err, "write tcp 10.244.0.2:32768->10.244.0.1:80: write: broken pipe", syscall.EPIPE)
@@ -117,12 +117,12 @@ func TestConnections(t *testing.T) {
 				done.Go(func() { _, _ = client.Write([]byte(strings.Repeat(letter, 2*bufferSize))) })
 			}
 			go func() { done.Wait(); _ = client.Close() }()
-			all, err := io.ReadAll(server)
-			if err != nil || len(all) != 6*bufferSize {
-				t.Error(len(all), err)
+			content, err := io.ReadAll(server)
+			if err != nil || len(content) != 6*bufferSize {
+				t.Error(len(content), err)
 			}
 			for part := range 3 {
-				if b := all[part*2*bufferSize : (part+1)*2*bufferSize]; bytes.Count(b, b[:1]) != len(b) {
+				if b := content[part*2*bufferSize : (part+1)*2*bufferSize]; bytes.Count(b, b[:1]) != len(b) {
 					t.Errorf("part %d is mixed", part)
 				}
 			}
@@ -138,9 +138,9 @@ func TestConnections(t *testing.T) {
 }
 
 // fails checks the text of an error, and what it wraps.
-func fails(t *testing.T, err error, text string, is error) {
+func fails(t *testing.T, err error, text string, want error) {
 	t.Helper()
-	if err == nil || err.Error() != text || is != nil && !errors.Is(err, is) {
+	if err == nil || err.Error() != text || want != nil && !errors.Is(err, want) {
 		t.Errorf("the error is %v\nwant         %s", err, text)
 	}
 }

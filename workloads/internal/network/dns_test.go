@@ -201,11 +201,11 @@ func describe(m dnsmessage.Message) string {
 func TestDNSTruncates(t *testing.T) {
 	w := newWorld(t)
 	w.service("db", func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone })
-	var all []discoveryv1.Endpoint
+	var endpoints []discoveryv1.Endpoint
 	for i := range 60 {
-		all = append(all, discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("10.244.1.%d", i+1)}})
+		endpoints = append(endpoints, discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("10.244.1.%d", i+1)}})
 	}
-	w.endpoints("db", all...)
+	w.endpoints("db", endpoints...)
 	for _, test := range []struct {
 		network   string
 		edns      int
@@ -310,7 +310,7 @@ func TestAServiceTakesThePlaceOfTheDNS(t *testing.T) {
 	})
 	own := w.pod()
 	w.answer(own.Process, ":8080", "own")
-	w.endpoints("kube-dns", at(own))
+	w.endpoints("kube-dns", endpointOf(own))
 	c, err := w.Dial(t.Context(), "tcp", "10.0.0.10:53")
 	if err != nil {
 		t.Fatal(err)

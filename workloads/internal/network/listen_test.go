@@ -24,7 +24,7 @@ func TestListenFailsAsASocketDoes(t *testing.T) {
 	}
 	for _, test := range []struct {
 		network, address, want string
-		is                     error
+		wrapped                error
 	}{
 		{"tcp", ":8443", "listen tcp :8443: bind: address already in use", syscall.EADDRINUSE},
 		{"tcp", "0.0.0.0:8443", "listen tcp 0.0.0.0:8443: bind: address already in use", syscall.EADDRINUSE},
@@ -39,7 +39,7 @@ func TestListenFailsAsASocketDoes(t *testing.T) {
 		{"unix", "/a", "listen unix: the network of pods in fakecluster carries tcp and udp only", nil},
 	} {
 		_, err := p.Listen(test.network, test.address)
-		fails(t, err, test.want, test.is)
+		fails(t, err, test.want, test.wrapped)
 		var op *net.OpError
 		if !errors.As(err, &op) {
 			t.Errorf("%T is not an *net.OpError", err)

@@ -92,8 +92,8 @@ func (w *world) endpoints(service string, endpoints ...discoveryv1.Endpoint) {
 	})
 }
 
-// at returns an endpoint that is ready, on node n1.
-func at(h *Host) discoveryv1.Endpoint {
+// endpointOf returns an endpoint that is ready, on node n1.
+func endpointOf(h *Host) discoveryv1.Endpoint {
 	return discoveryv1.Endpoint{Addresses: []string{h.stack.ips[0].String()}, NodeName: &h.stack.node}
 }
 

@@ -32,9 +32,9 @@ func TestNames(t *testing.T) {
 	w := newWorld(t)
 	w.addNames()
 	names := func(change func(*Names)) *Host {
-		all := clusterFirst("default")
-		change(&all)
-		return w.AddHost(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "n1"}}, []string{"10.244.2.1"}, "172.18.0.1", all)
+		names := clusterFirst("default")
+		change(&names)
+		return w.AddHost(&corev1.Pod{Spec: corev1.PodSpec{NodeName: "n1"}}, []string{"10.244.2.1"}, "172.18.0.1", names)
 	}
 	near, far := names(func(n *Names) {
 		n.Hosts = "# names\n127.0.0.1\tlocalhost\n10.244.0.1\tme.db.default.svc.cluster.local\tme\n\n10.1.2.3\told-db\tOlder-db # aliases\nx y\n"

@@ -121,7 +121,7 @@ func TestErrorsOfPackets(t *testing.T) {
 		}
 		for _, test := range []struct {
 			network, address, want string
-			is                     error
+			wrapped                error
 		}{
 			{"udp", ":53", "listen udp :53: bind: address already in use", syscall.EADDRINUSE},
 			{"udp4", "127.0.0.1:53", "listen udp4 127.0.0.1:53: bind: address already in use", syscall.EADDRINUSE},
@@ -130,7 +130,7 @@ func TestErrorsOfPackets(t *testing.T) {
 			{"unixgram", "/a", "listen unixgram: the network of pods in fakecluster carries tcp and udp only", nil},
 		} {
 			_, err := pod.ListenPacket(test.network, test.address)
-			fails(t, err, test.want, test.is)
+			fails(t, err, test.want, test.wrapped)
 		}
 
 		// Nobody listens: the next call says so, once.
@@ -188,16 +188,16 @@ func TestPacketsToAService(t *testing.T) {
 		w.service("dns", func(s *corev1.Service) {
 			s.Spec.Ports = []corev1.ServicePort{{Name: "udp", Port: 53, Protocol: corev1.ProtocolUDP, NodePort: 30053}, {Name: "tcp", Port: 53}}
 		})
-		endpoints := func(all ...discoveryv1.Endpoint) {
+		endpoints := func(present ...discoveryv1.Endpoint) {
 			w.add(&discoveryv1.EndpointSlice{
 				ObjectMeta:  metav1.ObjectMeta{Namespace: "default", Name: "dns-x", Labels: map[string]string{discoveryv1.LabelServiceName: "dns"}},
-				AddressType: discoveryv1.AddressTypeIPv4, Endpoints: all,
+				AddressType: discoveryv1.AddressTypeIPv4, Endpoints: present,
 				Ports: []discoveryv1.EndpointPort{
 					{Name: new("udp"), Port: new(int32(5353)), Protocol: new(corev1.ProtocolUDP)}, {Name: new("tcp"), Port: new(int32(5353)), Protocol: new(corev1.ProtocolTCP)},
 				},
 			})
 		}
-		endpoints(at(a), at(b))
+		endpoints(endpointOf(a), endpointOf(b))
 		first, second := w.open(client, "dns:53"), w.open(client, "10.0.0.7:53")
 		who := strings.Fields(ask(first, "x"))[0]
 		other := map[string]string{"a": "b", "b": "a"}[who]
@@ -224,7 +224,7 @@ func TestPacketsToAService(t *testing.T) {
 		}
 
 		// The other endpoint answers if one is gone, and nobody if both are.
-		endpoints(map[string]discoveryv1.Endpoint{"a": at(b), "b": at(a)}[who])
+		endpoints(map[string]discoveryv1.Endpoint{"a": endpointOf(b), "b": endpointOf(a)}[who])
 		w.equal(ask(first, "x"), other+" x for 10.244.0.1:32768")
 		endpoints()
 		w.equal(ask(first, "x"), "read udp 10.244.0.1:32768->10.0.0.7:53: read: connection refused")
@@ -242,7 +242,7 @@ func TestClientsOfANodePort(t *testing.T) {
 		})
 		w.add(&discoveryv1.EndpointSlice{
 			ObjectMeta:  metav1.ObjectMeta{Namespace: "default", Name: "dns-x", Labels: map[string]string{discoveryv1.LabelServiceName: "dns"}},
-			AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{at(server)},
+			AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{endpointOf(server)},
 			Ports: []discoveryv1.EndpointPort{{Name: new("http"), Port: new(int32(5353)), Protocol: new(corev1.ProtocolUDP)}},
 		})
 		a, b := w.open(first, "172.18.0.2:30053"), w.open(second, "172.18.0.2:30053")

@@ -57,7 +57,7 @@ func TestHTTP(t *testing.T) {
 		w.service("web", func(s *corev1.Service) {
 			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "https", Port: 443})
 		})
-		w.endpoints("web", at(server))
+		w.endpoints("web", endpointOf(server))
 		handler := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			n, _ := io.Copy(io.Discard, req.Body)
 			fmt.Fprintf(w, "%s %s %d", req.Proto, req.Host, n)
@@ -125,7 +125,7 @@ func TestGRPC(t *testing.T) {
 		w := newWorld(t)
 		client, server := w.pod(), w.pod()
 		w.service("web")
-		w.endpoints("web", at(server))
+		w.endpoints("web", endpointOf(server))
 		l, err := server.Listen("tcp", ":8080")
 		if err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ func (w *world) three() (client, a, b, c *Host) {
 // who returns who answers a number of connections, such as "aab".
 func (w *world) who(from dialer, address string, n int) string {
 	w.Helper()
-	var all strings.Builder
+	var answers strings.Builder
 	for range n {
 		c, err := from.Dial(w.Context(), "tcp", address)
 		if err != nil {
@@ -38,9 +38,9 @@ func (w *world) who(from dialer, address string, n int) string {
 			return ""
 		}
 		_ = c.Close()
-		all.WriteByte(answer[0])
+		answers.WriteByte(answer[0])
 	}
-	return all.String()
+	return answers.String()
 }
 
 func state(e discoveryv1.Endpoint, ready, serving, terminating bool) discoveryv1.Endpoint {
@@ -57,14 +57,14 @@ func TestEndpointSlicesDecideWhoAnswers(t *testing.T) {
 		w.fail(client, "web:80", "dial tcp 10.0.0.7:80: connect: connection refused")
 		w.fail(client, "10.0.0.9:80", "dial tcp 10.0.0.9:80: connect: no route to host")
 
-		w.endpoints("web", at(a), state(at(b), false, true, false), at(c))
+		w.endpoints("web", endpointOf(a), state(endpointOf(b), false, true, false), endpointOf(c))
 		if got := w.who(client, "10.0.0.7:80", 4); got != "acac" && got != "caca" {
 			t.Errorf("ready are a and c; %s answer", got)
 		}
 		w.fail(client, "10.0.0.7:81", "dial tcp 10.0.0.7:81: connect: connection refused")
 		w.reach(client, "web.default.svc.cluster.local:80", w.who(client, "web:80", 2)[:1]+" for 10.244.0.1")
 
-		w.endpoints("web", state(at(a), false, true, true), state(at(b), false, false, true))
+		w.endpoints("web", state(endpointOf(a), false, true, true), state(endpointOf(b), false, false, true))
 		if got := w.who(client, "web:80", 2); got != "aa" {
 			t.Errorf("a serves while it terminates; %s answer", got)
 		}
@@ -82,12 +82,12 @@ func TestTheSeedDecidesWhoIsFirst(t *testing.T) {
 			w.Network.config.Seed = seed
 			client, a, b, c := w.three()
 			w.service("web")
-			w.endpoints("web", at(a), at(b), at(c))
-			all := w.who(client, "web:80", 6)
-			if all[:3] != all[3:] || strings.Count(all, "a")*strings.Count(all, "b") != 4 {
-				t.Errorf("seed %d: %s answer", seed, all)
+			w.endpoints("web", endpointOf(a), endpointOf(b), endpointOf(c))
+			answers := w.who(client, "web:80", 6)
+			if answers[:3] != answers[3:] || strings.Count(answers, "a")*strings.Count(answers, "b") != 4 {
+				t.Errorf("seed %d: %s answer", seed, answers)
 			}
-			firsts = append(firsts, all[:1])
+			firsts = append(firsts, answers[:1])
 		}
 		slices.Sort(firsts)
 		if got := strings.Join(slices.Compact(firsts), ""); got != "abc" {
@@ -104,7 +104,7 @@ func TestSessionAffinity(t *testing.T) {
 			s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP
 			s.Spec.SessionAffinityConfig = &corev1.SessionAffinityConfig{ClientIP: &corev1.ClientIPConfig{TimeoutSeconds: new(int32(60))}}
 		})
-		w.endpoints("web", at(a), at(b), at(c))
+		w.endpoints("web", endpointOf(a), endpointOf(b), endpointOf(c))
 		first := w.who(client, "web:80", 1)
 		other := w.who(w.pod(), "web:80", 1)
 		if first == other {
@@ -134,7 +134,7 @@ func TestTrafficPolicies(t *testing.T) {
 			s.Spec.ExternalIPs = []string{"203.0.113.5"}
 			s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.6"}}
 		})
-		w.endpoints("web", at(a), at(b), at(c))
+		w.endpoints("web", endpointOf(a), endpointOf(b), endpointOf(c))
 		onN2 := w.pod(func(p *corev1.Pod) { p.Spec.NodeName = "n2" })
 		for _, test := range []struct {
 			from          dialer
@@ -157,7 +157,7 @@ func TestTrafficPolicies(t *testing.T) {
 		w.fail(w, "172.18.0.1:30081", "dial tcp 172.18.0.1:30081: connect: connection refused")
 		w.reach(w, "172.18.0.2:30080", "c for 198.51.100.1") // the policy Local keeps the address of the client
 		w.service("web", func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 30080 })
-		w.endpoints("web", at(c))
+		w.endpoints("web", endpointOf(c))
 		w.reach(w, "172.18.0.1:30080", "c for 172.18.0.1")
 	})
 }

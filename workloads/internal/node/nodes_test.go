@@ -234,7 +234,7 @@ func TestAKubeletRestoresStatuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		is := func(want corev1.PodCondition, when string) {
+		check := func(want corev1.PodCondition, when string) {
 			t.Helper()
 			if diff := cmp.Diff(want, ready()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", when, diff)
@@ -246,9 +246,9 @@ func TestAKubeletRestoresStatuses(t *testing.T) {
 			t.Fatalf("the overwritten condition is %v", mine)
 		}
 		time.Sleep(9 * time.Second)
-		is(mine, "after nine seconds")
+		check(mine, "after nine seconds")
 		time.Sleep(2 * time.Second)
-		is(before, "after eleven seconds")
+		check(before, "after eleven seconds")
 		if c := podCondition(w.pod("p"), "example.com/other"); c == nil || c.Status != corev1.ConditionFalse {
 			t.Errorf("the condition of another controller is %v", c)
 		}
@@ -263,12 +263,12 @@ func TestAKubeletRestoresStatuses(t *testing.T) {
 		}
 		overwrite()
 		time.Sleep(time.Minute)
-		is(mine, "while the heartbeats are stopped")
+		check(mine, "while the heartbeats are stopped")
 		if err := w.handle("n1").ResumeHeartbeats(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		is(before, "after the heartbeats have resumed")
+		check(before, "after the heartbeats have resumed")
 	})
 }
 

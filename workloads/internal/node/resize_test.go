@@ -81,8 +81,8 @@ func TestAPodIsResized(t *testing.T) {
 		w.same(w.resources("web"), "allocated 2/512Mi has 1/1Gi PodResizeInProgress=True of 2")
 		time.Sleep(time.Second)
 		w.same(w.resources("web"), "allocated 2/512Mi has 2/512Mi")
-		if at := w.pod("web").Status.ContainerStatuses[0].State.Running.StartedAt; !at.Equal(&started) {
-			t.Errorf("the container runs since %v, not %v", at, started)
+		if startedAt := w.pod("web").Status.ContainerStatuses[0].State.Running.StartedAt; !startedAt.Equal(&started) {
+			t.Errorf("the container runs since %v, not %v", startedAt, started)
 		}
 		const what = `: {"containers":[{"name":"c","resources":{"requests":{"cpu":"2","memory":"512Mi"}}}],"generation":2}`
 		if diff := cmp.Diff([]string{"Normal ResizeStarted: Pod resize started" + what, "Normal ResizeCompleted: Pod resize completed" + what}, w.resizeEvents("web")); diff != "" {

@@ -43,11 +43,11 @@ func TestALogIsReadByTheRulesOfAKubelet(t *testing.T) {
 		l.Close()
 		fmt.Fprint(out, "lost\n")
 
-		all := stdio.Options{Tail: -1, Bytes: -1}
-		expect(t, "all", read(t, l, all), "one\noops\ntwo\nend")
+		whole := stdio.Options{Tail: -1, Bytes: -1}
+		expect(t, "all", read(t, l, whole), "one\noops\ntwo\nend")
 		expect(t, "the end", l.End(6), "wo\nend")
 		with := func(change func(*stdio.Options)) string {
-			o := all
+			o := whole
 			change(&o)
 			return read(t, l, o)
 		}
@@ -57,7 +57,7 @@ func TestALogIsReadByTheRulesOfAKubelet(t *testing.T) {
 		expect(t, "bytes", with(func(o *stdio.Options) { o.Bytes = 6 }), "one\noo")
 		expect(t, "timestamps", with(func(o *stdio.Options) { o.Timestamps, o.Tail = true, 1 }), "2000-01-01T00:00:02.000000000Z end")
 		var one bytes.Buffer
-		if err := l.Copy(t.Context(), all, nil, &one); err != nil {
+		if err := l.Copy(t.Context(), whole, nil, &one); err != nil {
 			t.Error(err)
 		}
 		expect(t, "one stream", one.String(), "oops\n")
@@ -119,8 +119,8 @@ func TestALogIsBounded(t *testing.T) {
 	for i := range 11 << 10 {
 		fmt.Fprintf(w, "%01023d\n", i)
 	}
-	all := read(t, l, stdio.Options{Tail: -1, Bytes: -1})
-	if want := 10 << 20; len(all) != want || !strings.HasSuffix(all, fmt.Sprintf("%d\n", 11<<10-1)) {
-		t.Errorf("%d bytes are left, want %d; the last line is %q", len(all), want, all[len(all)-9:])
+	whole := read(t, l, stdio.Options{Tail: -1, Bytes: -1})
+	if want := 10 << 20; len(whole) != want || !strings.HasSuffix(whole, fmt.Sprintf("%d\n", 11<<10-1)) {
+		t.Errorf("%d bytes are left, want %d; the last line is %q", len(whole), want, whole[len(whole)-9:])
 	}
 }

@@ -139,13 +139,13 @@ func (s *stand) take(ctx context.Context, op operation, next step, in side) erro
 
 // turn does the next step at both sides, each inside of measured. They take turns in
 // going first.
-func (s *stand) turn(b *testing.B, op operation, measured func(at int, take func())) {
+func (s *stand) turn(b *testing.B, op operation, measured func(side int, take func())) {
 	next, err := op.next(b.Context(), s)
 	check(b, err)
 	s.turns++
 	sides := [...]side{atCluster: s.cluster, atFloor: s.floor}
-	for _, at := range [][]int{{atCluster, atFloor}, {atFloor, atCluster}}[s.turns%2] {
-		measured(at, func() { err = s.take(b.Context(), op, next, sides[at]) })
+	for _, side := range [][]int{{atCluster, atFloor}, {atFloor, atCluster}}[s.turns%2] {
+		measured(side, func() { err = s.take(b.Context(), op, next, sides[side]) })
 		check(b, err)
 	}
 }
@@ -163,18 +163,18 @@ func measure(b *testing.B, s *stand, op operation) {
 	var took [bothSides][]time.Duration
 	runtime.GC() // what the preparation has left
 	for b.Loop() {
-		s.turn(b, op, func(at int, take func()) {
+		s.turn(b, op, func(side int, take func()) {
 			start := time.Now()
 			take()
-			took[at] = append(took[at], time.Since(start))
+			took[side] = append(took[side], time.Since(start))
 		})
 	}
 	ratios := make([]float64, len(took[atCluster]))
 	for i := range ratios {
 		ratios[i] = float64(took[atCluster][i]) / float64(took[atFloor][i])
 	}
-	for _, all := range [][]time.Duration{took[atCluster], took[atFloor]} {
-		slices.Sort(all)
+	for _, durations := range [][]time.Duration{took[atCluster], took[atFloor]} {
+		slices.Sort(durations)
 	}
 	slices.Sort(ratios)
 	half, quarter := len(ratios)/2, len(ratios)/4
@@ -185,13 +185,13 @@ func measure(b *testing.B, s *stand, op operation) {
 
 	var allocs, bytes [bothSides]uint64
 	for range allocating {
-		s.turn(b, op, func(at int, take func()) {
+		s.turn(b, op, func(side int, take func()) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			take()
 			runtime.ReadMemStats(&after)
-			allocs[at] += after.Mallocs - before.Mallocs
-			bytes[at] += after.TotalAlloc - before.TotalAlloc
+			allocs[side] += after.Mallocs - before.Mallocs
+			bytes[side] += after.TotalAlloc - before.TotalAlloc
 		})
 	}
 	b.ReportMetric((float64(allocs[atCluster])-float64(allocs[atFloor]))/allocating, "cluster-allocs/op")

@@ -85,16 +85,16 @@ func TestLifeHasItsManagers(t *testing.T) {
 // owners are the top-level fields in which each manager owns something.
 func owners(t *testing.T, u *unstructured.Unstructured) map[string][]string {
 	t.Helper()
-	all := map[string][]string{}
+	verbs := map[string][]string{}
 	for _, m := range u.GetManagedFields() {
 		var fields map[string]any
 		check(t, json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields))
 		name := strings.TrimSpace(fmt.Sprintf("%s %s %s", m.Manager, m.Operation, m.Subresource))
 		for _, field := range slices.Sorted(maps.Keys(fields)) {
-			all[name] = append(all[name], strings.TrimPrefix(field, "f:"))
+			verbs[name] = append(verbs[name], strings.TrimPrefix(field, "f:"))
 		}
 	}
-	return all
+	return verbs
 }
 
 // Each operation does what it is called after, and its floor answers as the cluster did
@@ -162,8 +162,8 @@ var does = map[string]func(t *testing.T, s *stand, before, answered *unstructure
 		if answered.GetGeneration() != want {
 			t.Errorf("generation %d after %d", answered.GetGeneration(), before.GetGeneration())
 		}
-		if was := before.GetAnnotations()[checked]; was == "" || answered.GetAnnotations()[checked] == was {
-			t.Errorf("%s is %q after %q", checked, answered.GetAnnotations()[checked], was)
+		if former := before.GetAnnotations()[checked]; former == "" || answered.GetAnnotations()[checked] == former {
+			t.Errorf("%s is %q after %q", checked, answered.GetAnnotations()[checked], former)
 		}
 	},
 	"update-status":      changesStatus,

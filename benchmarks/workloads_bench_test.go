@@ -73,8 +73,8 @@ func BenchmarkWorkloads(b *testing.B) {
 					time.Sleep(time.Minute)
 					before := l.cluster.Requests()
 					idle.measure(func() { time.Sleep(c.time) })
-					all := l.cluster.Requests()
-					requests = int(all[len(all)-1].Number - before[len(before)-1].Number)
+					sent := l.cluster.Requests()
+					requests = int(sent[len(sent)-1].Number - before[len(before)-1].Number)
 				})
 			}
 			idle.report(b, "idle")
@@ -99,14 +99,14 @@ func startLiving(t *testing.T, nodes int) living {
 
 // rollOut creates Deployments, and returns when all of their Pods are available.
 func (l living) rollOut(deployments int, replicas int32) {
-	all := l.client.AppsV1().Deployments("default")
+	client := l.client.AppsV1().Deployments("default")
 	for i := range deployments {
-		_, err := all.Create(l.Context(), deployment(fmt.Sprintf("web-%d", i), replicas), metav1.CreateOptions{})
+		_, err := client.Create(l.Context(), deployment(fmt.Sprintf("web-%d", i), replicas), metav1.CreateOptions{})
 		check(l, err)
 	}
 	ctx, cancel := context.WithTimeout(l.Context(), time.Hour)
 	defer cancel()
-	watched, err := all.Watch(ctx, metav1.ListOptions{})
+	watched, err := client.Watch(ctx, metav1.ListOptions{})
 	check(l, err)
 	defer watched.Stop()
 	for available := map[string]bool{}; len(available) < deployments; {

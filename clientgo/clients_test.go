@@ -129,9 +129,9 @@ func TestMapperRefreshesForUnknownKinds(t *testing.T) {
 	}
 }
 
-func first[T any](all []T) (t T) {
-	if len(all) > 0 {
-		return all[0]
+func first[T any](items []T) (t T) {
+	if len(items) > 0 {
+		return items[0]
 	}
 	return t
 }

@@ -62,7 +62,7 @@ func measure(turns int) ([]byte, error) {
 	if _, err := output("go", "test", "-c", "-o", binary, "."); err != nil {
 		return nil, err
 	}
-	var all []byte
+	var lines []byte
 	for _, part := range []struct {
 		bench string
 		turns int
@@ -75,9 +75,9 @@ func measure(turns int) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, text...)
+		lines = append(lines, text...)
 	}
-	return all, nil
+	return lines, nil
 }
 
 // output returns what a command prints, and shows it on stderr meanwhile.

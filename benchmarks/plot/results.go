@@ -82,11 +82,11 @@ func parse(from io.Reader) (*results, error) {
 	return r, nil
 }
 
-func with(all []string, one string) []string {
-	if slices.Contains(all, one) {
-		return all
+func with(texts []string, one string) []string {
+	if slices.Contains(texts, one) {
+		return texts
 	}
-	return append(all, one)
+	return append(texts, one)
 }
 
 // sortOperations puts the operations in the order of the budget, with those that it

@@ -45,15 +45,15 @@ func run(out io.Writer, cold bool, edits int) error {
 	if err := os.Setenv("FAKECLUSTER", program); err != nil {
 		return err
 	}
-	var all []figures
+	var measured []figures
 	for _, peer := range peers {
 		f, err := measure(filepath.Join(folder, peer), "./weight/"+peer, cold, edits)
 		if err != nil {
 			return fmt.Errorf("%s: %w", peer, err)
 		}
-		all = append(all, f)
+		measured = append(measured, f)
 	}
-	_, err = io.WriteString(out, table(all))
+	_, err = io.WriteString(out, table(measured))
 	return err
 }
 
@@ -159,16 +159,16 @@ func linkTime(file string) (time.Duration, error) {
 	if err := json.Unmarshal(text, &actions); err != nil {
 		return 0, err
 	}
-	var all time.Duration
+	var total time.Duration
 	for _, a := range actions {
 		if a.Mode == "link" {
-			all += a.CmdUser + a.CmdSys
+			total += a.CmdUser + a.CmdSys
 		}
 	}
-	if all == 0 {
+	if total == 0 {
 		return 0, fmt.Errorf("nothing was linked")
 	}
-	return all, nil
+	return total, nil
 }
 
 // editTime edits the test again and again, and returns how long go test takes at least: what others do on the machine only adds to it.
@@ -186,7 +186,7 @@ func editTime(folder, pkg string, edits int, args ...string) (time.Duration, err
 	if err := os.WriteFile(overlay, text, 0o644); err != nil {
 		return 0, err
 	}
-	var all []time.Duration
+	var durations []time.Duration
 	for range edits {
 		text := fmt.Sprintf("package greeter_test\n\nvar edited = %d\n", time.Now().UnixNano())
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
@@ -197,27 +197,27 @@ func editTime(folder, pkg string, edits int, args ...string) (time.Duration, err
 		if _, err := command(nil, slices.Concat([]string{"test", "-count=1", "-overlay", overlay}, args, []string{pkg})...); err != nil {
 			return 0, err
 		}
-		all = append(all, time.Since(start))
+		durations = append(durations, time.Since(start))
 	}
-	return slices.Min(all), nil
+	return slices.Min(durations), nil
 }
 
-func median[T cmp.Ordered](all []T) T { return slices.Sorted(slices.Values(all))[len(all)/2] }
+func median[T cmp.Ordered](values []T) T { return slices.Sorted(slices.Values(values))[len(values)/2] }
 
 // table is a table in Markdown of the figures of the peers.
-func table(all []figures) string {
+func table(measured []figures) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d processors, %s\n\n| a test with controller-runtime and | %s |\n|---|%s\n",
 		runtime.NumCPU(), runtime.Version(), strings.Join(peers, " | "), strings.Repeat("---|", len(peers)))
-	row := func(name, format string, of func(figures) float64) {
+	row := func(name, format string, figure func(figures) float64) {
 		fmt.Fprintf(&b, "| %s |", name)
-		for _, f := range all {
-			fmt.Fprintf(&b, " "+format+" |", of(f))
+		for _, f := range measured {
+			fmt.Fprintf(&b, " "+format+" |", figure(f))
 		}
 		b.WriteString("\n")
 	}
 	row("packages outside the standard library", "%.0f", func(f figures) float64 { return float64(f.packages) })
-	if all[0].cold > 0 {
+	if measured[0].cold > 0 {
 		row("compile and link from an empty cache, processor time", "%.0f s", func(f figures) float64 { return f.cold.Seconds() })
 	}
 	row("link, as go test does it, processor time", "%.1f s", func(f figures) float64 { return f.link.Seconds() })

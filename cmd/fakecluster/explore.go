@@ -25,7 +25,7 @@ func exploreCommand() *cobra.Command {
 		Use: "explore", Short: "Merge the results of explorations",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return usageError{errors.New("explore: name what to do: fakecluster explore merge DIR...")}
+			return usageError{errors.New("explore: name what to do, such as fakecluster explore merge DIR")}
 		},
 	}
 	cmd.AddCommand(mergeCommand())

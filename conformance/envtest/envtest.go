@@ -63,13 +63,13 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 		built = buildAll(ctx, work, assets, suites)
 	}()
 	var (
-		mu     sync.Mutex
-		byName = map[string][]verdict.Result{}
-		failed error
-		all    sync.WaitGroup
+		mu      sync.Mutex
+		byName  = map[string][]verdict.Result{}
+		failed  error
+		running sync.WaitGroup
 	)
 	for range 2 { // they wait most of the time
-		all.Go(func() {
+		running.Go(func() {
 			for s := range suites {
 				results, err := s.Run(ctx, work)
 				mu.Lock()
@@ -78,7 +78,7 @@ func Run(ctx context.Context) ([]verdict.Result, error) {
 			}
 		})
 	}
-	all.Wait()
+	running.Wait()
 	var results []verdict.Result
 	for _, name := range append([]string{"project"}, packages...) {
 		results = append(results, byName[name]...)

@@ -77,13 +77,13 @@ func TestUseExistingCluster(t *testing.T) {
 }
 
 // serve serves the webhooks at the address that an environment has given to the cluster.
-func serve(t *testing.T, at crenvtest.WebhookInstallOptions) {
+func serve(t *testing.T, options crenvtest.WebhookInstallOptions) {
 	t.Helper()
-	certificate, err := tls.LoadX509KeyPair(filepath.Join(at.LocalServingCertDir, "tls.crt"), filepath.Join(at.LocalServingCertDir, "tls.key"))
+	certificate, err := tls.LoadX509KeyPair(filepath.Join(options.LocalServingCertDir, "tls.crt"), filepath.Join(options.LocalServingCertDir, "tls.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := tls.Listen("tcp", net.JoinHostPort(at.LocalServingHost, strconv.Itoa(at.LocalServingPort)), &tls.Config{Certificates: []tls.Certificate{certificate}})
+	listener, err := tls.Listen("tcp", net.JoinHostPort(options.LocalServingHost, strconv.Itoa(options.LocalServingPort)), &tls.Config{Certificates: []tls.Certificate{certificate}})
 	if err != nil {
 		t.Fatal(err)
 	}

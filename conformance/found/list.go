@@ -50,7 +50,7 @@ type finding struct {
 const heading = "%s %s %s: %d trials, %d rejected, %f trials a second"
 
 // readList reads a list.
-func readList(path string) (all []operator, err error) {
+func readList(path string) (operators []operator, err error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func readList(path string) (all []operator, err error) {
 		switch {
 		case line == "" || strings.HasPrefix(line, "#"):
 		case indented:
-			f := lastFinding(all)
+			f := lastFinding(operators)
 			switch {
 			case f == nil:
 				return fail("the line belongs to no finding")
@@ -77,10 +77,10 @@ func readList(path string) (all []operator, err error) {
 			}
 		default:
 			if f, ok := parseFinding(line); ok {
-				if len(all) == 0 {
+				if len(operators) == 0 {
 					return fail("the finding belongs to no operator")
 				}
-				o := &all[len(all)-1]
+				o := &operators[len(operators)-1]
 				o.findings = append(o.findings, f)
 				continue
 			}
@@ -88,23 +88,23 @@ func readList(path string) (all []operator, err error) {
 			if !ok {
 				return fail("a line is an operator, as in %q, or a finding, as in %q", "JobSet sigs.k8s.io/jobset v0.12.0: 180 trials, 20 rejected, 4 trials a second", "defect: converges: the operator …")
 			}
-			all = append(all, o)
+			operators = append(operators, o)
 		}
 	}
-	return all, nil
+	return operators, nil
 }
 
-func lastFinding(all []operator) *finding {
-	if len(all) == 0 || len(all[len(all)-1].findings) == 0 {
+func lastFinding(operators []operator) *finding {
+	if len(operators) == 0 || len(operators[len(operators)-1].findings) == 0 {
 		return nil
 	}
-	findings := all[len(all)-1].findings
+	findings := operators[len(operators)-1].findings
 	return &findings[len(findings)-1]
 }
 
 func parseFinding(line string) (f finding, ok bool) {
-	of, rest, _ := strings.Cut(line, ": ")
-	f.verdict = verdict(of)
+	oracle, rest, _ := strings.Cut(line, ": ")
+	f.verdict = verdict(oracle)
 	f.oracle, f.what, ok = strings.Cut(rest, ": ")
 	return f, ok && slices.Contains(verdicts, f.verdict)
 }
@@ -116,12 +116,12 @@ func parseOperator(line string) (o operator, ok bool) {
 }
 
 // text is the list as a file.
-func text(all []operator) string {
+func text(operators []operator) string {
 	var b strings.Builder
 	for line := range strings.Lines(comment) {
 		b.WriteString("# " + line)
 	}
-	for _, o := range all {
+	for _, o := range operators {
 		fmt.Fprintf(&b, "\n"+strings.Replace(heading, "%f", "%.2f", 1)+"\n", o.name, o.module, o.version, o.trials, o.rejected, o.perSecond)
 		for _, f := range o.findings {
 			fmt.Fprintf(&b, "\n%s: %s: %s\n    %s\n", f.verdict, f.oracle, f.what, f.trial)
@@ -142,23 +142,23 @@ Written by "go run ./found -update", except verdicts and evidence, which a findi
 func giveVerdicts(listed []operator, got []operator) (differences []string) {
 	for i := range got {
 		o := &got[i]
-		var was operator
-		if at := slices.IndexFunc(listed, func(l operator) bool { return l.name == o.name }); at >= 0 {
-			was = listed[at]
+		var former operator
+		if i := slices.IndexFunc(listed, func(l operator) bool { return l.name == o.name }); i >= 0 {
+			former = listed[i]
 		}
-		if was.module != o.module || was.version != o.version {
-			differences = append(differences, fmt.Sprintf("%s is %s %s, and listed as %q", o.name, o.module, o.version, strings.TrimSpace(was.module+" "+was.version)))
+		if former.module != o.module || former.version != o.version {
+			differences = append(differences, fmt.Sprintf("%s is %s %s, and listed as %q", o.name, o.module, o.version, strings.TrimSpace(former.module+" "+former.version)))
 		}
 		for j := range o.findings {
 			f := &o.findings[j]
 			f.verdict = open
-			if known := f.in(was.findings); known != nil {
+			if known := f.in(former.findings); known != nil {
 				f.verdict, f.evidence = known.verdict, known.evidence
 			} else {
 				differences = append(differences, fmt.Sprintf("%s: %s: %s: not listed", o.name, f.oracle, f.what))
 			}
 		}
-		for _, f := range was.findings {
+		for _, f := range former.findings {
 			if f.in(o.findings) == nil {
 				differences = append(differences, fmt.Sprintf("%s: %s: %s: listed, and not found", o.name, f.oracle, f.what))
 			}
@@ -184,8 +184,8 @@ func (f finding) in(others []finding) *finding {
 func merge(listed, got []operator) []operator {
 	merged := slices.Clone(listed)
 	for _, o := range got {
-		if at := slices.IndexFunc(merged, func(l operator) bool { return l.name == o.name }); at >= 0 {
-			merged[at] = o
+		if i := slices.IndexFunc(merged, func(l operator) bool { return l.name == o.name }); i >= 0 {
+			merged[i] = o
 		} else {
 			merged = append(merged, o)
 		}
@@ -194,10 +194,10 @@ func merge(listed, got []operator) []operator {
 }
 
 // table counts the findings of operators by verdict.
-func table(all []operator) string {
+func table(operators []operator) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| operator | version | trials | trials a second | defects | choices | false alarms |\n|---|---|---|---|---|---|---|\n")
-	for _, o := range all {
+	for _, o := range operators {
 		count := map[verdict]int{}
 		for _, f := range o.findings {
 			count[f.verdict]++

@@ -87,15 +87,15 @@ func TestDifferencesFromTheList(t *testing.T) {
 
 // The list has eight operators. Each finding has a verdict with evidence, and at most one in five is a false alarm.
 func TestTheList(t *testing.T) {
-	all, err := readList("../" + listPath)
+	listed, err := readList("../" + listPath)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) < 8 {
-		t.Errorf("the list has %d operators, want at least eight", len(all))
+	if len(listed) < 8 {
+		t.Errorf("the list has %d operators, want at least eight", len(listed))
 	}
 	findings, alarms := 0, 0
-	for _, o := range all {
+	for _, o := range listed {
 		for _, f := range o.findings {
 			findings++
 			if f.verdict == falseAlarm {
@@ -113,7 +113,7 @@ func TestTheList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(docs), table(all)) {
-		t.Errorf("docs/explore-operator.md does not have the table of found.txt, which go run ./found -table prints:\n%s", table(all))
+	if !strings.Contains(string(docs), table(listed)) {
+		t.Errorf("docs/explore-operator.md does not have the table of found.txt, which go run ./found -table prints:\n%s", table(listed))
 	}
 }

@@ -76,7 +76,7 @@ func check(ctx context.Context, only, results string, update, verbose, printTabl
 }
 
 // run explores the operators in the folders whose names match.
-func run(ctx context.Context, only string, verbose bool) (all []operator, err error) {
+func run(ctx context.Context, only string, verbose bool) (explored []operator, err error) {
 	match, err := regexp.Compile(only)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func run(ctx context.Context, only string, verbose bool) (all []operator, err er
 }
 
 // readResults reads the results in a folder.
-func readResults(folder string) (all []operator, err error) {
+func readResults(folder string) (operators []operator, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {
 		return nil, err
@@ -129,9 +129,9 @@ func readResults(folder string) (all []operator, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, o)
+		operators = append(operators, o)
 	}
-	return all, nil
+	return operators, nil
 }
 
 // times is how often something happened, which depends on the goroutines of the operator.

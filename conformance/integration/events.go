@@ -34,23 +34,23 @@ type records struct {
 }
 
 func readRecords(r io.Reader) (*records, error) {
-	all := &records{byName: map[string]*record{}}
+	rs := &records{byName: map[string]*record{}}
 	for decoder := json.NewDecoder(r); ; {
 		var e event
 		if err := decoder.Decode(&e); errors.Is(err, io.EOF) {
-			return all, nil
+			return rs, nil
 		} else if err != nil {
 			return nil, err
 		}
 		if e.Test == "" {
-			all.outside.WriteString(e.Output)
+			rs.outside.WriteString(e.Output)
 			continue
 		}
-		rec := all.byName[e.Test]
+		rec := rs.byName[e.Test]
 		if rec == nil {
 			rec = &record{}
-			all.byName[e.Test] = rec
-			all.names = append(all.names, e.Test)
+			rs.byName[e.Test] = rec
+			rs.names = append(rs.names, e.Test)
 		}
 		switch e.Action {
 		case "output":
@@ -65,14 +65,14 @@ func readRecords(r io.Reader) (*records, error) {
 // readEvents turns the events of a test's process into results: one for the test,
 // and if it failed one for each subtest without subtests that did not pass.
 func readEvents(r io.Reader, t test, took time.Duration) ([]verdict.Result, error) {
-	all, err := readRecords(r)
+	rs, err := readRecords(r)
 	if err != nil {
 		return nil, err
 	}
-	if all.byName[t.name] == nil {
-		return nil, errors.New("the test did not run: " + all.outside.String())
+	if rs.byName[t.name] == nil {
+		return nil, errors.New("the test did not run: " + rs.outside.String())
 	}
-	results := all.of(t.name, strings.TrimSuffix(t.String(), t.name))
+	results := rs.results(t.name, strings.TrimSuffix(t.String(), t.name))
 	results[0].Time = took
 	return results, nil
 }
@@ -81,34 +81,34 @@ func readEvents(r io.Reader, t test, took time.Duration) ([]verdict.Result, erro
 // each test, and beneath one that failed one for each of its subtests without subtests that did not
 // pass. prefix stands before their names. It is an error if no test ran.
 func Results(events io.Reader, prefix string) (results []verdict.Result, err error) {
-	all, err := readRecords(events)
+	rs, err := readRecords(events)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range all.names {
+	for _, name := range rs.names {
 		if !strings.Contains(name, "/") {
-			results = append(results, all.of(name, prefix)...)
+			results = append(results, rs.results(name, prefix)...)
 		}
 	}
 	if len(results) == 0 {
-		return nil, errors.New("no test ran: " + all.outside.String())
+		return nil, errors.New("no test ran: " + rs.outside.String())
 	}
 	return results, nil
 }
 
-// of are the results of a test and of its subtests.
-func (all *records) of(test, prefix string) []verdict.Result {
-	top := all.byName[test]
+// results are the results of a test and of its subtests.
+func (rs *records) results(test, prefix string) []verdict.Result {
+	top := rs.byName[test]
 	result := top.result(prefix + test)
 	result.Time = top.took
 	var subtests []verdict.Result
-	for _, name := range all.names {
-		hasSubtests := slices.ContainsFunc(all.names, func(n string) bool { return strings.HasPrefix(n, name+"/") })
+	for _, name := range rs.names {
+		hasSubtests := slices.ContainsFunc(rs.names, func(n string) bool { return strings.HasPrefix(n, name+"/") })
 		if !strings.HasPrefix(name, test+"/") || hasSubtests {
 			continue
 		}
-		sub := all.byName[name].result(prefix + name)
-		sub = applicable(sub, func(ancestor string) *record { return all.byName[ancestor] }, name)
+		sub := rs.byName[name].result(prefix + name)
+		sub = applicable(sub, func(ancestor string) *record { return rs.byName[ancestor] }, name)
 		if sub.Verdict != verdict.Pass {
 			subtests = append(subtests, sub)
 		}
@@ -145,15 +145,15 @@ func summarize(result verdict.Result, subtests []verdict.Result) verdict.Result 
 	if result.Verdict == verdict.NotApplicable || len(subtests) == 0 {
 		return result
 	}
-	of := subtests[0]
+	subtest := subtests[0]
 	for _, sub := range subtests {
 		if sub.Verdict == verdict.Fail {
-			of = sub
+			subtest = sub
 			break
 		}
 	}
 	if result.Reason == "" {
-		result.Verdict, result.Reason = of.Verdict, of.Reason
+		result.Verdict, result.Reason = subtest.Verdict, subtest.Reason
 	}
 	return result
 }

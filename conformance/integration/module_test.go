@@ -9,7 +9,7 @@ import (
 
 func TestOnlyModulesOfCheckoutsThatAreGoneAreRemoved(t *testing.T) {
 	cache, checkout := t.TempDir(), t.TempDir()
-	for name, of := range map[string]string{
+	for name, text := range map[string]string{
 		"kubernetes-here": checkout,
 		"kubernetes-gone": filepath.Join(checkout, "gone"),
 		"kubernetes-new":  "",
@@ -19,10 +19,10 @@ func TestOnlyModulesOfCheckoutsThatAreGoneAreRemoved(t *testing.T) {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if of == "" {
+		if text == "" {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, checkoutFile), []byte(of), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, checkoutFile), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

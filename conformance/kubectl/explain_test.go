@@ -31,8 +31,8 @@ func TestEveryBuiltInKindCanBeExplained(t *testing.T) {
 				continue
 			}
 			var out bytes.Buffer
-			all := r.Name != "customresourcedefinitions" // a schema has schemas in it, without end
-			if err := explain.PrintModelDescription(nil, &out, client, gv.WithResource(r.Name), all, 0, "plaintext"); err != nil {
+			whole := r.Name != "customresourcedefinitions" // a schema has schemas in it, without end
+			if err := explain.PrintModelDescription(nil, &out, client, gv.WithResource(r.Name), whole, 0, "plaintext"); err != nil {
 				t.Errorf("%s %s: %v", gv, r.Name, err)
 			}
 			if !strings.Contains(out.String(), "KIND:       "+r.Kind+"\n") || !strings.Contains(out.String(), "FIELDS:\n") || !strings.Contains(out.String(), "\n  apiVersion\t<string>") {

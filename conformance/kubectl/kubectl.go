@@ -48,12 +48,12 @@ type Session struct {
 
 // Run plays the session and prints how each failing command differs from it. An update
 // fills in the outcomes that the session does not know.
-func (of Session) Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error) {
-	session, err := readSession(of.Path)
+func (s Session) Run(ctx context.Context, w io.Writer, update bool) ([]verdict.Result, error) {
+	session, err := readSession(s.Path)
 	if err != nil {
 		return nil, err
 	}
-	programs, err := of.build(ctx)
+	programs, err := s.build(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (of Session) Run(ctx context.Context, w io.Writer, update bool) ([]verdict.
 		return nil, err
 	}
 	var results []verdict.Result
-	all := map[*step]outcome{}
+	outcomes := map[*step]outcome{}
 	names := map[string]int{}
 	for n, section := range session.sections {
 		if played[n].skipped != "" {
@@ -73,13 +73,13 @@ func (of Session) Run(ctx context.Context, w io.Writer, update bool) ([]verdict.
 		got := played[n].got
 		behind := ""
 		for i, step := range section.steps {
-			all[step] = got[step]
+			outcomes[step] = got[step]
 			if update && step.want.unknown {
 				step.want = got[step]
 				step.want.unknown = true // for fill, which writes it
 			}
-			result := compare(w, of.Path, step, got[step])
-			if of.Real != "" && result.Verdict == verdict.Fail && step.want.elsewhere != "" {
+			result := compare(w, s.Path, step, got[step])
+			if s.Real != "" && result.Verdict == verdict.Fail && step.want.elsewhere != "" {
 				result.Verdict, result.Reason = verdict.NotApplicable, step.want.elsewhere
 			}
 			if command, inBackground := step.inBackground(); inBackground {
@@ -98,7 +98,7 @@ func (of Session) Run(ctx context.Context, w io.Writer, update bool) ([]verdict.
 		}
 	}
 	if update {
-		if err := session.fill(of.Path, all); err != nil {
+		if err := session.fill(s.Path, outcomes); err != nil {
 			return nil, err
 		}
 	}

@@ -28,7 +28,7 @@ type played struct {
 
 // playAll plays sections, as many at once as there are cores; on real servers one after the other.
 func (p programs) playAll(ctx context.Context, sections []*section) ([]played, error) {
-	all := make([]played, len(sections))
+	results := make([]played, len(sections))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	if p.real != "" {
@@ -37,18 +37,18 @@ func (p programs) playAll(ctx context.Context, sections []*section) ([]played, e
 	for i, s := range sections {
 		group.Go(func() (err error) {
 			if p.real != "" && len(s.flags) > 0 {
-				all[i].skipped = "its server is started with " + strings.Join(s.flags, " ")
+				results[i].skipped = "its server is started with " + strings.Join(s.flags, " ")
 				return nil
 			}
 			started := time.Now()
-			if all[i].got, err = p.play(ctx, s); err != nil {
+			if results[i].got, err = p.play(ctx, s); err != nil {
 				return fmt.Errorf("section %s: %w", s.name, err)
 			}
-			all[i].took = time.Since(started)
+			results[i].took = time.Since(started)
 			return nil
 		})
 	}
-	return all, group.Wait()
+	return results, group.Wait()
 }
 
 // play runs the steps of a section against a server of its own and returns what each

@@ -23,29 +23,29 @@ type programs struct {
 }
 
 // build builds the programs.
-func (of Session) build(ctx context.Context) (programs, error) {
+func (s Session) build(ctx context.Context) (programs, error) {
 	dir, err := os.MkdirTemp("", "fakecluster-session-")
 	if err != nil {
 		return programs{}, err
 	}
-	if err := of.buildInto(ctx, dir); err != nil {
+	if err := s.buildInto(ctx, dir); err != nil {
 		return programs{}, errors.Join(err, os.RemoveAll(dir))
 	}
-	return programs{dir, of.Folder, of.Real}, nil
+	return programs{dir, s.Folder, s.Real}, nil
 }
 
-func (of Session) buildInto(ctx context.Context, dir string) error {
+func (s Session) buildInto(ctx context.Context, dir string) error {
 	// In its own module fakecluster has the versions of the libraries that it is released with.
 	folders := map[string]string{"./cmd/fakecluster": ".."}
-	for _, pkg := range append([]string{"./cmd/kubectl", "./cmd/fakecluster"}, of.Further...) {
+	for _, pkg := range append([]string{"./cmd/kubectl", "./cmd/fakecluster"}, s.Further...) {
 		if _, err := gotool.Output(ctx, folders[pkg], "build", "-o", filepath.Join(dir, filepath.Base(pkg)), pkg); err != nil {
 			return err
 		}
 	}
-	if of.Build == nil {
+	if s.Build == nil {
 		return nil
 	}
-	program, err := of.Build(ctx)
+	program, err := s.Build(ctx)
 	if err != nil {
 		return err
 	}

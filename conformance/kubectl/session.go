@@ -112,28 +112,28 @@ func readSession(path string) (*session, error) {
 		return nil, err
 	}
 	s := &session{lines: strings.Split(strings.TrimRight(string(content), "\n"), "\n")}
-	var at *step // whose outcome the line belongs to
+	var current *step // whose outcome the line belongs to
 	for i, line := range s.lines {
 		switch {
 		case strings.HasPrefix(line, "== "):
 			here := &section{}
 			here.name, here.flags = cutFlags(line[3:])
-			s.sections, at = append(s.sections, here), nil
+			s.sections, current = append(s.sections, here), nil
 		case len(s.sections) == 0 || strings.HasPrefix(line, "# "):
-			at = nil
+			current = nil
 		case strings.HasPrefix(line, "$ "):
-			at = &step{line: i, command: line[2:]}
+			current = &step{line: i, command: line[2:]}
 			here := s.sections[len(s.sections)-1]
-			here.steps = append(here.steps, at)
-		case at != nil:
-			if err := at.want.add(line); err != nil {
+			here.steps = append(here.steps, current)
+		case current != nil:
+			if err := current.want.add(line); err != nil {
 				return nil, fmt.Errorf("%s:%d: %w", path, i+1, err)
 			}
 		case line != "":
 			return nil, fmt.Errorf("%s:%d: neither a command nor its outcome: %q", path, i+1, line)
 		}
-		if at != nil && (line != "" || i == at.line) {
-			at.end = i + 1
+		if current != nil && (line != "" || i == current.line) {
+			current.end = i + 1
 		}
 	}
 	for _, section := range s.sections {

@@ -38,11 +38,11 @@ func (d difference) String() string {
 	if d.reason != nil {
 		return d.reason.name + "\n"
 	}
-	return unexplained + "\n" + d.all()
+	return unexplained + "\n" + d.text()
 }
 
-// all returns the differences.
-func (d difference) all() string {
+// text returns the differences.
+func (d difference) text() string {
 	var b strings.Builder
 	for _, line := range d.lines {
 		fmt.Fprintf(&b, "  * %s\n", strings.ReplaceAll(line, "\n", "\n    "))

@@ -36,7 +36,7 @@ func main() {
 		result, err = compare(ctx, *seed, chosen, func(d difference) {
 			fmt.Printf("== p%d %s", d.pod, d)
 			if *verbose {
-				fmt.Printf("%s-- kubelet\n%s-- agent\n%s", d.all(), d.kubelet, d.agent)
+				fmt.Printf("%s-- kubelet\n%s-- agent\n%s", d.text(), d.kubelet, d.agent)
 			}
 		})
 	}

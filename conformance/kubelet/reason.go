@@ -96,11 +96,11 @@ func kill(line string, kubelet, agent *trace.Trace) bool {
 	if !ok {
 		return false
 	}
-	of := rest[:strings.IndexAny(rest, ":, ")]
+	name := rest[:strings.IndexAny(rest, ":, ")]
 	delays := func(container, by string) bool {
 		return kubelet.Blocked(container, by) && !agent.Blocked(container, by)
 	}
-	return slices.ContainsFunc(kubelet.Containers(), func(other string) bool { return delays(of, other) || delays(other, of) })
+	return slices.ContainsFunc(kubelet.Containers(), func(other string) bool { return delays(name, other) || delays(other, name) })
 }
 
 // met reports whether a difference is about a container that a probe has ended under one of the two alone, although all its starts ran as long, or about the

@@ -124,12 +124,12 @@ func TestAReasonExplainsOnlyWhatFollowsFromIt(t *testing.T) {
 
 // restarted returns the trace of a pod in which a probe, or nothing, ends the sidecar s at a second, and the container c ends at another. Each starts again.
 func restarted(s, sAgain, c, cAgain int, probe string) *trace.Trace {
-	at := func(second int) metav1.Time { return metav1.Unix(int64(second), 0) }
+	timeOf := func(second int) metav1.Time { return metav1.Unix(int64(second), 0) }
 	status := func(name string, ended, again int) []corev1.ContainerStatus {
-		return []corev1.ContainerStatus{{Name: name, ContainerID: "2", RestartCount: 1, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(again)}},
-			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ContainerID: "1", StartedAt: at(1), FinishedAt: at(ended)}}}}
+		return []corev1.ContainerStatus{{Name: name, ContainerID: "2", RestartCount: 1, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: timeOf(again)}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ContainerID: "1", StartedAt: timeOf(1), FinishedAt: timeOf(ended)}}}}
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(0)}, Spec: corev1.PodSpec{
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: timeOf(0)}, Spec: corev1.PodSpec{
 		InitContainers: []corev1.Container{{Name: "s", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}, Containers: []corev1.Container{{Name: "c"}},
 	}}
 	pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses = status("s", s, sAgain), status("c", c, cAgain)
@@ -188,21 +188,21 @@ func TestAProbeMeetsTheEndOfItsContainer(t *testing.T) {
 // short returns the trace of a pod whose container c runs from one second to another, and is shown while it runs or not, beside the container h, whose
 // postStart hook fails at a second.
 func short(began, ended int, shown bool, hook int) *trace.Trace {
-	at := func(second int) metav1.Time { return metav1.Unix(int64(second), 0) }
+	timeOf := func(second int) metav1.Time { return metav1.Unix(int64(second), 0) }
 	version := func(second int, states ...corev1.ContainerState) world.Version {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: at(0)}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}, {Name: "h"}}}}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: timeOf(0)}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}, {Name: "h"}}}}
 		for i, state := range states {
 			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: pod.Spec.Containers[i].Name, ContainerID: "1", State: state})
 		}
 		return world.Version{At: time.Duration(second) * time.Second, Pod: pod}
 	}
 	over := func(began, ended int) corev1.ContainerState {
-		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ContainerID: "1", StartedAt: at(began), FinishedAt: at(ended)}}
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ContainerID: "1", StartedAt: timeOf(began), FinishedAt: timeOf(ended)}}
 	}
 	waits := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
 	versions := []world.Version{version(0, waits, waits)}
 	if shown {
-		versions = append(versions, version(began, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(began)}}, waits))
+		versions = append(versions, version(began, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: timeOf(began)}}, waits))
 	}
 	versions = append(versions, version(max(ended, hook), over(began, ended), over(hook-5, hook)))
 	return trace.Of(world.Record{Versions: versions, Events: []world.Event{{Event: &corev1.Event{

@@ -90,23 +90,23 @@ func TestConcurrentWritesAreLinearizable(t *testing.T) {
 // that has been: a read has to have its write. But its end can. shortest returns the shortest beginning of the
 // operations on one object that is not linearizable, empty if there is none.
 func shortest(history []porcupine.Operation) []porcupine.Operation {
-	for _, of := range byObject(history) {
-		if porcupine.CheckOperations(model(), of) {
+	for _, operations := range byObject(history) {
+		if porcupine.CheckOperations(model(), operations) {
 			continue
 		}
 		var ends []int64
-		for _, o := range of {
+		for _, o := range operations {
 			ends = append(ends, o.Return)
 		}
 		slices.Sort(ends)
 		// If a beginning is not linearizable, a longer one is not either.
 		n, _ := slices.BinarySearchFunc(ends, 0, func(end int64, _ int) int {
-			if porcupine.CheckOperations(model(), until(of, end)) {
+			if porcupine.CheckOperations(model(), until(operations, end)) {
 				return -1
 			}
 			return 1
 		})
-		return until(of, ends[min(n, len(ends)-1)])
+		return until(operations, ends[min(n, len(ends)-1)])
 	}
 	return nil
 }
@@ -138,10 +138,10 @@ func describe(history []porcupine.Operation) string {
 // A violation is shown with what led to it, and with nothing that came later or happened elsewhere.
 func TestTheShortestHistoryEndsWithTheViolation(t *testing.T) {
 	var history []porcupine.Operation
-	at := int64(0)
+	clock := int64(0)
 	add := func(object, verb string, fields fields, a answer) {
-		at += 2
-		history = append(history, porcupine.Operation{ClientId: int(at) % 3, Input: call{verb: verb, object: object, fields: fields}, Output: a, Call: at, Return: at + 1})
+		clock += 2
+		history = append(history, porcupine.Operation{ClientId: int(clock) % 3, Input: call{verb: verb, object: object, fields: fields}, Output: a, Call: clock, Return: clock + 1})
 	}
 	for n := range 20 {
 		code := 200
@@ -167,14 +167,14 @@ func TestTheShortestHistoryEndsWithTheViolation(t *testing.T) {
 // inject makes a request in twenty go wrong, in each way that a write can. Cuts are few: each leaves an operation
 // without an end, and the checker tries it at every place.
 func inject(c *fakecluster.Cluster) []faults.Injection {
-	var all []faults.Injection
+	var injections []faults.Injection
 	for _, effect := range []faults.Effect{
 		faults.CutAfterCommit(), faults.CutBeforeCommit(), faults.Unavailable(), faults.InternalError("on purpose"),
 		faults.Timeout(), faults.TooManyRequests(0), faults.RefuseAdmission("on purpose"),
 	} {
-		all = append(all, c.Inject(faults.Fault{Resource: "registers.example.com", Probability: 0.008, Effect: effect, Optional: true}))
+		injections = append(injections, c.Inject(faults.Fault{Resource: "registers.example.com", Probability: 0.008, Effect: effect, Optional: true}))
 	}
-	return append(all, c.Inject(faults.Fault{Resource: "registers.example.com", Probability: 0.05, Latency: time.Millisecond, Optional: true}))
+	return append(injections, c.Inject(faults.Fault{Resource: "registers.example.com", Probability: 0.05, Latency: time.Millisecond, Optional: true}))
 }
 
 // client is one that remembers the revisions it has seen.
@@ -210,10 +210,10 @@ func record(t *testing.T, cluster *fakecluster.Cluster, seed uint64, faulty bool
 	}
 	begin := time.Now()
 	histories := make([][]porcupine.Operation, clients)
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for n := range clients {
 		c := &client{http: httpClient, url: cluster.URL(), number: n, random: seedtest.Source(seed, n), seen: map[string]int{}, faulty: faulty}
-		all.Go(func() {
+		running.Go(func() {
 			for i := range operations / clients {
 				request := c.next(objects, 1+n+i*clients)
 				call := int64(time.Since(begin))
@@ -230,7 +230,7 @@ func record(t *testing.T, cluster *fakecluster.Cluster, seed uint64, faulty bool
 			}
 		})
 	}
-	all.Wait()
+	running.Wait()
 	if t.Failed() {
 		t.FailNow()
 	}
@@ -355,11 +355,11 @@ func TestModelRefusesLostAndStaleAnswers(t *testing.T) {
 	// after adds an operation, and a read if its answer is given.
 	after := func(o call, a answer, read ...answer) []porcupine.Operation {
 		o.object = object
-		all := []porcupine.Operation{made, patched, {ClientId: 1, Input: o, Output: a, Call: 4, Return: 5}}
+		operations := []porcupine.Operation{made, patched, {ClientId: 1, Input: o, Output: a, Call: 4, Return: 5}}
 		for _, r := range read {
-			all = append(all, porcupine.Operation{ClientId: 1, Input: call{verb: "get", object: object}, Output: r, Call: 6, Return: 7})
+			operations = append(operations, porcupine.Operation{ClientId: 1, Input: call{verb: "get", object: object}, Output: r, Call: 6, Return: 7})
 		}
-		return all
+		return operations
 	}
 	for _, c := range []struct {
 		rule    string

@@ -82,15 +82,15 @@ func rollOut(b *testing.B, config *rest.Config, deployments int, replicas int32)
 	config.QPS = -1
 	client, err := kubernetes.NewForConfig(config)
 	check(b, err)
-	all := client.AppsV1().Deployments(metav1.NamespaceDefault)
+	inDefault := client.AppsV1().Deployments(metav1.NamespaceDefault)
 	ctx, cancel := context.WithTimeout(b.Context(), 10*time.Minute)
 	defer cancel()
-	watched, err := all.Watch(ctx, metav1.ListOptions{})
+	watched, err := inDefault.Watch(ctx, metav1.ListOptions{})
 	check(b, err)
 	defer watched.Stop()
 	for i := range deployments {
 		labels := map[string]string{"app": fmt.Sprintf("web-%d", i)}
-		_, err := all.Create(ctx, &appsv1.Deployment{
+		_, err := inDefault.Create(ctx, &appsv1.Deployment{
 			ObjectMeta: metav1.ObjectMeta{Name: labels["app"]},
 			Spec: appsv1.DeploymentSpec{
 				Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},

@@ -59,8 +59,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	// There are bubbles in tests only.
-	all := func(string, string) (bool, error) { return true, nil }
-	testing.Main(all, []testing.InternalTest{{Name: "living", F: func(t *testing.T) {
+	every := func(string, string) (bool, error) { return true, nil }
+	testing.Main(every, []testing.InternalTest{{Name: "living", F: func(t *testing.T) {
 		if err := run(ctx, t, os.Stdout, o); err != nil {
 			t.Fatal(err)
 		}

@@ -148,10 +148,10 @@ func (p *plane) remove(ctx context.Context, namespace string) error {
 	if err := client.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); err != nil {
 		return nil // the history has deleted it
 	}
-	all, options := metav1.ListOptions{}, metav1.DeleteOptions{}
+	everything, options := metav1.ListOptions{}, metav1.DeleteOptions{}
 	err = errors.Join(
 		client.SchedulingV1().PriorityClasses().DeleteCollection(ctx, options, metav1.ListOptions{FieldSelector: "metadata.name!=system-cluster-critical,metadata.name!=system-node-critical"}),
-		client.CoreV1().Events(metav1.NamespaceDefault).DeleteCollection(ctx, options, all),
+		client.CoreV1().Events(metav1.NamespaceDefault).DeleteCollection(ctx, options, everything),
 	)
 	if err != nil {
 		return err
@@ -159,8 +159,8 @@ func (p *plane) remove(ctx context.Context, namespace string) error {
 	for e := range watched.ResultChan() {
 		if e.Type == "DELETED" {
 			return errors.Join(
-				client.CoreV1().PersistentVolumes().DeleteCollection(ctx, options, all),
-				client.StorageV1().StorageClasses().DeleteCollection(ctx, options, all),
+				client.CoreV1().PersistentVolumes().DeleteCollection(ctx, options, everything),
+				client.StorageV1().StorageClasses().DeleteCollection(ctx, options, everything),
 			)
 		}
 	}
@@ -173,10 +173,10 @@ func (p *plane) removeNodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, options := metav1.ListOptions{}, metav1.DeleteOptions{}
+	everything, options := metav1.ListOptions{}, metav1.DeleteOptions{}
 	return errors.Join(
-		client.CoreV1().Nodes().DeleteCollection(ctx, options, all),
-		client.CoreV1().Events(metav1.NamespaceDefault).DeleteCollection(ctx, options, all),
+		client.CoreV1().Nodes().DeleteCollection(ctx, options, everything),
+		client.CoreV1().Events(metav1.NamespaceDefault).DeleteCollection(ctx, options, everything),
 	)
 }
 

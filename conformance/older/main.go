@@ -127,33 +127,33 @@ func readJSON(path string, into any) error {
 
 // lacking returns the resources and subresources that the older release does not have, in versions of groups that it has.
 func lacking(latest, old map[string]map[string]bool) []string {
-	all := []string{}
+	gone := []string{}
 	for gv, names := range latest {
 		for name := range names {
 			if old[gv] != nil && !old[gv][name] {
-				all = append(all, gv+" "+name)
+				gone = append(gone, gv+" "+name)
 			}
 		}
 	}
-	slices.Sort(all)
-	return all
+	slices.Sort(gone)
+	return gone
 }
 
 // changes returns the patches of the definitions that both have. What only the older release has is left out: there is no Go type
 // for it.
 func changes(latest, old map[string]any) map[string]any {
-	all := map[string]any{}
-	for name, of := range latest {
+	properties := map[string]any{}
+	for name, property := range latest {
 		definition, ok := old[name].(map[string]any)
 		if !ok {
 			continue
 		}
-		from := of.(map[string]any)
+		from := property.(map[string]any)
 		if patch := merge(from, definition, true); len(patch) > 0 {
-			all[name] = patch
+			properties[name] = patch
 		}
 	}
-	return all
+	return properties
 }
 
 // merge returns the merge patch from one schema, or from its properties, to another.

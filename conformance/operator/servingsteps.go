@@ -57,11 +57,11 @@ func (o *operator) unchanged(ctx context.Context) error {
 		return err
 	}
 	for kind, object := range before {
-		was := object.GetResourceVersion()
+		former := object.GetResourceVersion()
 		if err := o.client.Get(ctx, key, object); err != nil {
 			return err
 		}
-		if object.GetResourceVersion() != was {
+		if object.GetResourceVersion() != former {
 			return fmt.Errorf("the %s was written again", kind)
 		}
 	}

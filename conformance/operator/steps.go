@@ -254,7 +254,7 @@ var configMapResource = core.SchemeGroupVersion.WithResource("configmaps")
 // until watches the object of the greeting's name in a resource until it is as it
 // should be. It sees the object as it is now and every change from there on, or with
 // a resourceVersion every change since that.
-func until[T any](ctx context.Context, o *operator, resource schema.GroupVersionResource, since string, is func(watch.EventType, *T) bool) error {
+func until[T any](ctx context.Context, o *operator, resource schema.GroupVersionResource, since string, met func(watch.EventType, *T) bool) error {
 	w, err := o.cluster.Dynamic().Resource(resource).Namespace(key.Namespace).Watch(ctx, metav1.ListOptions{
 		FieldSelector: "metadata.name=" + key.Name, ResourceVersion: since,
 	})
@@ -276,7 +276,7 @@ func until[T any](ctx context.Context, o *operator, resource schema.GroupVersion
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content.Object, object); err != nil {
 				return err
 			}
-			if is(event.Type, object) {
+			if met(event.Type, object) {
 				return nil
 			}
 		case <-ctx.Done():

@@ -134,11 +134,11 @@ func runWithout(ctx context.Context, n int) error {
 }
 
 // within reports whether a rule is a part of another one.
-func within(part, of rbac.PolicyRule) bool {
-	all := func(part, of []string) bool {
-		return len(part) > 0 && !slices.ContainsFunc(part, func(one string) bool { return !slices.Contains(of, one) })
+func within(part, whole rbac.PolicyRule) bool {
+	contained := func(part, texts []string) bool {
+		return len(part) > 0 && !slices.ContainsFunc(part, func(one string) bool { return !slices.Contains(texts, one) })
 	}
-	return all(part.APIGroups, of.APIGroups) && all(part.Resources, of.Resources) && all(part.Verbs, of.Verbs)
+	return contained(part.APIGroups, whole.APIGroups) && contained(part.Resources, whole.Resources) && contained(part.Verbs, whole.Verbs)
 }
 
 // wasRefused reports whether the roles did not allow something.

@@ -131,14 +131,14 @@ type clusters struct {
 
 // runOn runs the tests of operators on clusters.
 func runOn(ctx context.Context, w io.Writer, match *regexp.Regexp, operators []operator, on clusters) (results []verdict.Result, err error) {
-	for _, of := range operators {
-		for _, folder := range slices.Concat(of.tests, of.suites) {
-			name := of.name(folder)
+	for _, o := range operators {
+		for _, folder := range slices.Concat(o.tests, o.suites) {
+			name := o.name(folder)
 			if !match.MatchString(name) {
 				continue
 			}
 			began := time.Now()
-			got, failed := of.run(ctx, folder, on)
+			got, failed := o.run(ctx, folder, on)
 			if failed != nil {
 				err = errors.Join(err, fmt.Errorf("%s: %w", name, failed))
 			}

@@ -42,8 +42,8 @@ func TestSuitesStartAClusterOfModuleRemote(t *testing.T) {
 		t.Errorf("%s, %v, want %s", out, err, want)
 	}
 	for name, content := range files {
-		if is, err := os.ReadFile(filepath.Join(module, name)); err != nil || string(is) != content {
-			t.Errorf("%s has become %q, %v", name, is, err)
+		if written, err := os.ReadFile(filepath.Join(module, name)); err != nil || string(written) != content {
+			t.Errorf("%s has become %q, %v", name, written, err)
 		}
 	}
 }

@@ -58,25 +58,25 @@ const atOnce = 4
 
 // play plays the scenarios in a folder on a cluster.
 func play(ctx context.Context, cfg *rest.Config, folder string) ([]verdict.Result, error) {
-	all, err := syntax.Load(folder)
+	scenarios, err := syntax.Load(folder)
 	if err != nil {
 		return nil, err
 	}
 	with := player.Player{Start: remote.NewStarter(cfg, remote.AllowClusterChanges()), Remote: true, Grace: grace, Parallel: atOnce}
 	var played []player.Result
-	with.PlayAll(ctx, all, func(r player.Result) { played = append(played, r) })
+	with.PlayAll(ctx, scenarios, func(r player.Result) { played = append(played, r) })
 	// What has failed beside all others is played once more: a real server does late what a scenario sees if
 	// many of them keep it busy.
 	var again []*syntax.Scenario
-	var at []int
+	var indices []int
 	for i, r := range played {
 		if r.Failure != nil {
-			again, at = append(again, r.Scenario), append(at, i)
+			again, indices = append(again, r.Scenario), append(indices, i)
 		}
 	}
 	next := 0
 	with.PlayAll(ctx, again, func(r player.Result) {
-		played[at[next]] = r
+		played[indices[next]] = r
 		next++
 	})
 	var results []verdict.Result

@@ -31,7 +31,7 @@ type cause struct {
 // causes returns the differences by their signatures, the most frequent first.
 func causes(results []result) []*cause {
 	byName := map[string]*cause{}
-	var all []*cause
+	var causes []*cause
 	for _, one := range results {
 		if one.difference == nil {
 			continue
@@ -40,12 +40,12 @@ func causes(results []result) []*cause {
 		c := byName[signature]
 		if c == nil {
 			c = &cause{signature: signature, reason: reason(one.difference)}
-			byName[signature], all = c, append(all, c)
+			byName[signature], causes = c, append(causes, c)
 		}
 		c.results = append(c.results, one)
 	}
-	slices.SortStableFunc(all, func(a, b *cause) int { return cmp.Compare(len(b.results), len(a.results)) })
-	return all
+	slices.SortStableFunc(causes, func(a, b *cause) int { return cmp.Compare(len(b.results), len(a.results)) })
+	return causes
 }
 
 // report prints the causes of differences, each with one history that was made shorter. It fails if one has no reason; with -update

@@ -46,7 +46,7 @@ func shipped(ctx context.Context) ([]manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []manifest
+	var manifests []manifest
 	for _, module := range shippers {
 		found, err := inFolder(os.DirFS(folders[module]))
 		if err != nil {
@@ -57,12 +57,12 @@ func shipped(ctx context.Context) ([]manifest, error) {
 		}
 		for _, m := range found {
 			m.module = module
-			if !slices.ContainsFunc(all, func(other manifest) bool { return reflect.DeepEqual(m.object, other.object) }) {
-				all = append(all, m)
+			if !slices.ContainsFunc(manifests, func(other manifest) bool { return reflect.DeepEqual(m.object, other.object) }) {
+				manifests = append(manifests, m)
 			}
 		}
 	}
-	return all, nil
+	return manifests, nil
 }
 
 // moduleFolders returns where the modules are, by their paths.
@@ -85,7 +85,7 @@ func moduleFolders(ctx context.Context) (map[string]string, error) {
 
 // inFolder returns the definitions in the YAML and JSON files of a folder.
 func inFolder(folder fs.FS) ([]manifest, error) {
-	var all []manifest
+	var manifests []manifest
 	err := fs.WalkDir(folder, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -108,11 +108,11 @@ func inFolder(folder fs.FS) ([]manifest, error) {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		for _, object := range objects {
-			all = append(all, manifest{file: file, object: object})
+			manifests = append(manifests, manifest{file: file, object: object})
 		}
 		return nil
 	})
-	return all, err
+	return manifests, err
 }
 
 // leftOut reports whether nothing in a folder of this name is meant to be installed:
@@ -131,11 +131,11 @@ func leftOut(folder string) bool {
 // definitions returns the complete definitions in a file. One without versions is a
 // patch to another, for kustomize.
 func definitions(content []byte) ([]*unstructured.Unstructured, error) {
-	var all []*unstructured.Unstructured
+	var objects []*unstructured.Unstructured
 	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096); ; {
 		var document any
 		if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
-			return all, nil
+			return objects, nil
 		} else if err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func definitions(content []byte) ([]*unstructured.Unstructured, error) {
 			continue
 		}
 		if _, complete, _ := unstructured.NestedFieldNoCopy(content, "spec", "versions"); complete {
-			all = append(all, object)
+			objects = append(objects, object)
 		}
 	}
 }

@@ -27,27 +27,27 @@ func compiled(t testing.TB) map[metav1.TypeMeta]*schematest.Schema {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[metav1.TypeMeta]*schematest.Schema{}
+	schemas := map[metav1.TypeMeta]*schematest.Schema{}
 	for _, m := range manifests {
 		var crd apiextensionsv1.CustomResourceDefinition
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m.object.Object, &crd); err != nil {
 			t.Fatalf("%s: %v", m, err)
 		}
 		for _, v := range crd.Spec.Versions {
-			of := metav1.TypeMeta{APIVersion: crd.Spec.Group + "/" + v.Name, Kind: crd.Spec.Names.Kind}
+			kind := metav1.TypeMeta{APIVersion: crd.Spec.Group + "/" + v.Name, Kind: crd.Spec.Names.Kind}
 			props := &apiextensions.JSONSchemaProps{}
-			if all[of] != nil || v.Schema == nil {
+			if schemas[kind] != nil || v.Schema == nil {
 				continue
 			}
 			if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(v.Schema.OpenAPIV3Schema, props, nil); err != nil {
 				t.Fatalf("%s: %v", m, err)
 			}
-			if all[of] = schematest.NewSchema(t, props); all[of] == nil {
+			if schemas[kind] = schematest.NewSchema(t, props); schemas[kind] == nil {
 				t.Fatalf("%s: the defaults are not those of a definition", m)
 			}
 		}
 	}
-	return all
+	return schemas
 }
 
 // The walks over real schemas are compared with upstream's libraries, and find most of what
@@ -55,30 +55,30 @@ func compiled(t testing.TB) map[metav1.TypeMeta]*schematest.Schema {
 func TestSchemasOfRealDefinitions(t *testing.T) {
 	t.Chdir("..") // where the modules are looked for
 	g, random := schematest.Generator{Rand: seedtest.Rand(t)}, schematest.NewTally()
-	all := compiled(t)
-	kinds := make([]metav1.TypeMeta, 0, len(all))
-	for of := range all {
-		kinds = append(kinds, of)
+	schemas := compiled(t)
+	kinds := make([]metav1.TypeMeta, 0, len(schemas))
+	for kind := range schemas {
+		kinds = append(kinds, kind)
 	}
 	slices.SortFunc(kinds, func(a, b metav1.TypeMeta) int { return strings.Compare(a.String(), b.String()) })
-	for _, of := range kinds {
-		s := all[of]
+	for _, kind := range kinds {
+		s := schemas[kind]
 		for range 2 {
 			obj := g.Object(s.Props, g.IntN(2))
-			was, ok := g.Changed(obj, 2).(map[string]any)
+			former, ok := g.Changed(obj, 2).(map[string]any)
 			if !ok {
-				was = obj
+				former = obj
 			}
-			s.Compare(t, obj, was, random)
+			s.Compare(t, obj, former, random)
 		}
 	}
-	t.Logf("random objects of %d schemas: %s", len(all), random)
+	t.Logf("random objects of %d schemas: %s", len(schemas), random)
 
 	examples, declined := schematest.NewTally(), map[string]int{}
 	for _, obj := range shippedObjects(t) {
 		apiVersion, _ := obj["apiVersion"].(string)
 		kind, _ := obj["kind"].(string)
-		s := all[metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}]
+		s := schemas[metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}]
 		if s == nil {
 			continue
 		}
@@ -88,8 +88,8 @@ func TestSchemasOfRealDefinitions(t *testing.T) {
 		}
 	}
 	t.Logf("objects that the modules ship: %s; upstream has to validate valid ones of %v", examples, declined)
-	if len(all) < 50 || examples.Objects < 30 {
-		t.Errorf("%d schemas and %d objects: the test shows little", len(all), examples.Objects)
+	if len(schemas) < 50 || examples.Objects < 30 {
+		t.Errorf("%d schemas and %d objects: the test shows little", len(schemas), examples.Objects)
 	}
 }
 
@@ -101,7 +101,7 @@ func shippedObjects(t testing.TB) []map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []map[string]any
+	var samples []map[string]any
 	for _, folder := range folders {
 		files := os.DirFS(folder)
 		err := fs.WalkDir(files, ".", func(file string, entry fs.DirEntry, err error) error {
@@ -118,7 +118,7 @@ func shippedObjects(t testing.TB) []map[string]any {
 					return nil // the end, or no YAML
 				}
 				if _, ok := obj["metadata"].(map[string]any); ok {
-					all = append(all, runtime.DeepCopyJSON(integers(obj).(map[string]any)))
+					samples = append(samples, runtime.DeepCopyJSON(integers(obj).(map[string]any)))
 				}
 			}
 		})
@@ -126,7 +126,7 @@ func shippedObjects(t testing.TB) []map[string]any {
 			t.Fatal(err)
 		}
 	}
-	return all
+	return samples
 }
 
 // integers makes whole numbers integers, as the server's decoder does.

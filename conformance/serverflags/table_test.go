@@ -29,11 +29,11 @@ func TestTheTableHasTheFlagsOfTheRealServer(t *testing.T) {
 	for _, set := range sets.FlagSets {
 		set.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)
 		set.VisitAll(func(f *pflag.Flag) {
-			is := flag{f.Shorthand, f.Value.Type(), f.DefValue}
-			if is.Default == "<nil>" { // no address
-				is.Default = ""
+			present := flag{f.Shorthand, f.Value.Type(), f.DefValue}
+			if present.Default == "<nil>" { // no address
+				present.Default = ""
 			}
-			want[f.Name] = is
+			want[f.Name] = present
 		})
 	}
 	for _, name := range []string{"help", "version"} { // which every command has

@@ -24,12 +24,12 @@ type List struct {
 // list say the same. It returns an error if they differ still.
 func (l List) Check(w io.Writer, results []Result) error {
 	Table(w, results)
-	all, err := ReadList(l.Path)
+	expected, err := ReadList(l.Path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	var listed, others []Result
-	for _, r := range all {
+	for _, r := range expected {
 		if l.Match == nil || l.Match(r.Name) {
 			listed = append(listed, r)
 		} else {
@@ -39,7 +39,7 @@ func (l List) Check(w io.Writer, results []Result) error {
 	diffs := Compare(listed, results)
 	if l.Update {
 		fmt.Fprintf(w, "%s: %d changed\n", l.Path, len(diffs))
-		return WriteList(l.Path, l.Comment, merge(all, others, results))
+		return WriteList(l.Path, l.Comment, merge(expected, others, results))
 	}
 	if len(diffs) == 0 {
 		return nil
@@ -53,17 +53,17 @@ func (l List) Check(w io.Writer, results []Result) error {
 
 // merge returns the results in their order, with the others, those entries of the list
 // that were not run, each behind the entry that it follows in the list.
-func merge(all, others, results []Result) []Result {
+func merge(listed, others, results []Result) []Result {
 	merged := slices.Clone(results)
-	for i, r := range all {
+	for i, r := range listed {
 		if !slices.ContainsFunc(others, func(o Result) bool { return o.Name == r.Name }) {
 			continue
 		}
-		at := 0
-		for j := i - 1; j >= 0 && at == 0; j-- {
-			at = 1 + slices.IndexFunc(merged, func(m Result) bool { return m.Name == all[j].Name })
+		place := 0
+		for j := i - 1; j >= 0 && place == 0; j-- {
+			place = 1 + slices.IndexFunc(merged, func(m Result) bool { return m.Name == listed[j].Name })
 		}
-		merged = slices.Insert(merged, at, r)
+		merged = slices.Insert(merged, place, r)
 	}
 	return merged
 }

@@ -75,15 +75,15 @@ func TestReasonIsOneStableLine(t *testing.T) {
 
 func TestCheckOfSomeKeepsTheOthers(t *testing.T) {
 	list := List{Path: filepath.Join(t.TempDir(), "list.txt"), Update: true}
-	all := []Result{{Name: "a", Verdict: Pass}, {Name: "b", Verdict: Pass}, {Name: "c", Verdict: Fail}, {Name: "d", Verdict: Pass}}
-	if err := list.Check(io.Discard, all); err != nil {
+	listed := []Result{{Name: "a", Verdict: Pass}, {Name: "b", Verdict: Pass}, {Name: "c", Verdict: Fail}, {Name: "d", Verdict: Pass}}
+	if err := list.Check(io.Discard, listed); err != nil {
 		t.Fatal(err)
 	}
 	list.Match = func(name string) bool { return name == "c" }
 	if err := list.Check(io.Discard, []Result{{Name: "c", Verdict: Pass}}); err != nil {
 		t.Fatal(err)
 	}
-	want := slices.Clone(all)
+	want := slices.Clone(listed)
 	want[2].Verdict = Pass
 	got, err := ReadList(list.Path)
 	if err != nil {

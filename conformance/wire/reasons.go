@@ -90,14 +90,14 @@ func reasonOf(c exchange.Comparison) string {
 // olderReason returns the text of the list for a request that fakecluster as an older version answers in another way: how the emulating
 // server answers it, why, and the first line that differs.
 func olderReason(c exchange.Comparison) string {
-	is := "both"
+	whose := "both"
 	switch c.Differences[1] {
 	case c.Differences[0]:
-		is = "emulated"
+		whose = "emulated"
 	case "":
-		is = "alone"
+		whose = "alone"
 	}
-	return verdict.Reason(fmt.Sprintf("%s, %s: %s", is, reasonOf(c), exchange.First(c.Differences[0])))
+	return verdict.Reason(fmt.Sprintf("%s, %s: %s", whose, reasonOf(c), exchange.First(c.Differences[0])))
 }
 
 // countReasons prints how many requests are answered in another way for each reason, and how many as by the emulating server.

@@ -37,14 +37,14 @@ func (m *inPod) serveHealth() error {
 		return nil
 	}
 	mux := http.NewServeMux()
-	for at, checks := range map[string]map[string]healthz.Checker{
+	for path, checks := range map[string]map[string]healthz.Checker{
 		cmp.Or(o.ReadinessEndpointName, "/readyz"): m.ready,
 		cmp.Or(o.LivenessEndpointName, "/healthz"): m.health,
 	} {
 		if checks != nil {
-			handler := http.StripPrefix(at, &healthz.Handler{Checks: checks})
-			mux.Handle(at, handler)
-			mux.Handle(at+"/", handler)
+			handler := http.StripPrefix(path, &healthz.Handler{Checks: checks})
+			mux.Handle(path, handler)
+			mux.Handle(path+"/", handler)
 		}
 	}
 	l, err := m.container.Listen("tcp", o.HealthProbeBindAddress)
@@ -75,13 +75,13 @@ func (m *inPod) serveMetrics() error {
 		}
 	}
 	mux := http.NewServeMux()
-	for at, handler := range handlers {
+	for path, handler := range handlers {
 		if filter != nil {
-			if handler, err = filter(m.GetLogger().WithValues("path", at), handler); err != nil {
+			if handler, err = filter(m.GetLogger().WithValues("path", path), handler); err != nil {
 				return err
 			}
 		}
-		mux.Handle(at, handler)
+		mux.Handle(path, handler)
 	}
 	l, err := m.listenForMetrics()
 	if err != nil {

@@ -128,8 +128,8 @@ func TestWhatTheOperatorMakesOfIt(t *testing.T) {
 				settle()
 
 				want := maps.Clone(final)
-				for what, is := range test.differs {
-					if want[what] = is; is == "" {
+				for what, seen := range test.differs {
+					if want[what] = seen; seen == "" {
 						delete(want, what)
 					}
 				}

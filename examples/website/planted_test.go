@@ -63,9 +63,9 @@ var bugs = []bug{
 	{name: "a Deployment is never scaled down", oracle: explore.PathIndependent, client: func(c client.Client) client.Client {
 		return applying{c, func(ctx context.Context, obj runtime.ApplyConfiguration) bool {
 			d, ok := obj.(*appsv1ac.DeploymentApplyConfiguration)
-			is := &appsv1.Deployment{}
-			if ok && c.Get(ctx, client.ObjectKey{Namespace: *d.Namespace, Name: *d.Name}, is) == nil && *is.Spec.Replicas > *d.Spec.Replicas {
-				d.Spec.WithReplicas(*is.Spec.Replicas)
+			present := &appsv1.Deployment{}
+			if ok && c.Get(ctx, client.ObjectKey{Namespace: *d.Namespace, Name: *d.Name}, present) == nil && *present.Spec.Replicas > *d.Spec.Replicas {
+				d.Spec.WithReplicas(*present.Spec.Replicas)
 			}
 			return true
 		}}
@@ -88,11 +88,11 @@ var bugs = []bug{
 		return false, nil
 	}},
 	{name: "the status is written once", oracle: explore.TruthfulStatus, client: func(c client.Client) client.Client {
-		return reporting{c, func(was, _ *website.Website) bool { return len(was.Status.Conditions) == 0 }}
+		return reporting{c, func(before, _ *website.Website) bool { return len(before.Status.Conditions) == 0 }}
 	}},
 	{name: "Available is never taken back", oracle: explore.Recovers, client: func(c client.Client) client.Client {
-		return reporting{c, func(was, site *website.Website) bool {
-			if meta.IsStatusConditionTrue(was.Status.Conditions, website.Available) {
+		return reporting{c, func(before, site *website.Website) bool {
+			if meta.IsStatusConditionTrue(before.Status.Conditions, website.Available) {
 				meta.FindStatusCondition(site.Status.Conditions, website.Available).Status = metav1.ConditionTrue
 			}
 			return true
@@ -297,22 +297,22 @@ func (a applying) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opt
 // reporting is a client that looks at each new status, and may leave it out.
 type reporting struct {
 	client.Client
-	look func(was, site *website.Website) bool
+	look func(before, site *website.Website) bool
 }
 
 func (r reporting) Status() client.SubResourceWriter { return statusWriter{r.Client.Status(), r} }
 
 type statusWriter struct {
 	client.SubResourceWriter
-	of reporting
+	reporting reporting
 }
 
 func (w statusWriter) Update(ctx context.Context, obj client.Object, options ...client.SubResourceUpdateOption) error {
-	was := &website.Website{}
-	if err := w.of.Get(ctx, client.ObjectKeyFromObject(obj), was); err != nil {
+	before := &website.Website{}
+	if err := w.reporting.Get(ctx, client.ObjectKeyFromObject(obj), before); err != nil {
 		return err
 	}
-	if !w.of.look(was, obj.(*website.Website)) {
+	if !w.reporting.look(before, obj.(*website.Website)) {
 		return nil
 	}
 	return w.SubResourceWriter.Update(ctx, obj, options...)

@@ -38,11 +38,11 @@ func setRegistered(site *Website, err error) {
 // status is stored: an update that fails is tried again, and would have recorded the event twice.
 func (r *Reconciler) record(site *Website, before WebsiteStatus) {
 	for _, condition := range site.Status.Conditions {
-		was := meta.FindStatusCondition(before.Conditions, condition.Type)
-		if was != nil && was.Status == condition.Status {
+		former := meta.FindStatusCondition(before.Conditions, condition.Type)
+		if former != nil && former.Status == condition.Status {
 			continue
 		}
-		if was == nil && condition.Reason == "Waiting" {
+		if former == nil && condition.Reason == "Waiting" {
 			continue // every Website waits for its first pods
 		}
 		kind := corev1.EventTypeNormal

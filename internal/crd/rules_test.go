@@ -106,12 +106,12 @@ type saidOf struct {
 	Left             int64
 }
 
-func upstreamSays(v *cel.Validator, structural *structuralschema.Structural, obj, was map[string]any, budget int64) saidOf {
+func upstreamSays(v *cel.Validator, structural *structuralschema.Structural, obj, former map[string]any, budget int64) saidOf {
 	var old any
 	var options []cel.Option
-	if was != nil {
-		old = was
-		options = append(options, cel.WithRatcheting(common.NewCorrelatedObject(obj, was, &model.Structural{Structural: structural})))
+	if former != nil {
+		old = former
+		options = append(options, cel.WithRatcheting(common.NewCorrelatedObject(obj, former, &model.Structural{Structural: structural})))
 	}
 	heard := &warningsOf{}
 	errs, left := v.Validate(warning.WithWarningRecorder(context.Background(), heard), nil, structural, obj, old, budget, options...)

@@ -15,17 +15,17 @@ import (
 )
 
 // errorsOf returns upstream's errors for metadata; was is nil for a new object.
-func errorsOf(t *testing.T, obj, was map[string]any, namespaced bool) field.ErrorList {
+func errorsOf(t *testing.T, obj, former map[string]any, namespaced bool) field.ErrorList {
 	t.Helper()
 	path := field.NewPath("metadata")
 	op, now, old := operation.Create, &metav1.ObjectMeta{}, (*metav1.ObjectMeta)(nil)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, now); err != nil {
 		return field.ErrorList{field.Invalid(path, obj, err.Error())}
 	}
-	if was != nil {
+	if former != nil {
 		op, old = operation.Update, &metav1.ObjectMeta{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(was, old); err != nil {
-			t.Fatalf("%v: %v", was, err)
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(former, old); err != nil {
+			t.Fatalf("%v: %v", former, err)
 		}
 	}
 	return apivalidation.ValidateObjectMetaDeclaratively(t.Context(), op, now, old, namespaced, apivalidation.NameIsDNSSubdomain, path, true)

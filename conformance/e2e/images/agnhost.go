@@ -116,13 +116,13 @@ func resolver(keyword string) program {
 		if err != nil {
 			return err
 		}
-		var all []string
+		var addresses []string
 		for line := range strings.Lines(string(content)) {
 			if fields := strings.Fields(line); len(fields) > 1 && fields[0] == keyword {
-				all = append(all, fields[1:]...)
+				addresses = append(addresses, fields[1:]...)
 			}
 		}
-		fmt.Fprintln(c.Stdout, strings.Join(all, ","))
+		fmt.Fprintln(c.Stdout, strings.Join(addresses, ","))
 		return nil
 	}
 }
@@ -232,11 +232,11 @@ func porter(ctx context.Context, c *workloads.ExecCommand) error {
 	n := 0
 	for _, variable := range c.Container.Environment {
 		name, value, _ := strings.Cut(variable, "=")
-		at, plain := strings.CutPrefix(name, "SERVE_PORT_")
+		port, plain := strings.CutPrefix(name, "SERVE_PORT_")
 		var config *tls.Config
 		if !plain {
 			var encrypted bool
-			if at, encrypted = strings.CutPrefix(name, "SERVE_TLS_PORT_"); !encrypted {
+			if port, encrypted = strings.CutPrefix(name, "SERVE_TLS_PORT_"); !encrypted {
 				continue
 			}
 			certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", nil, nil)
@@ -249,7 +249,7 @@ func porter(ctx context.Context, c *workloads.ExecCommand) error {
 			}
 			config = &tls.Config{Certificates: []tls.Certificate{pair}}
 		}
-		l, err := c.Container.Listen("tcp", ":"+at)
+		l, err := c.Container.Listen("tcp", ":"+port)
 		if err != nil {
 			return err
 		}

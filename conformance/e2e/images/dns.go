@@ -54,19 +54,19 @@ func readResolvConf(c *workloads.Container) (resolvConf, error) {
 }
 
 // tries returns the full names that a name may stand for, in their order.
-func (r resolvConf) tries(name string) (all []string) {
+func (r resolvConf) tries(name string) (names []string) {
 	if strings.HasSuffix(name, ".") {
 		return []string{name}
 	}
 	for _, domain := range r.search {
 		if domain = strings.Trim(domain, "."); domain != "" {
-			all = append(all, name+"."+domain+".")
+			names = append(names, name+"."+domain+".")
 		}
 	}
 	if strings.Count(name, ".") >= r.ndots {
-		return append([]string{name + "."}, all...)
+		return append([]string{name + "."}, names...)
 	}
-	return append(all, name+".")
+	return append(names, name+".")
 }
 
 // dnsTypes are the types of records that the programs know, by name.
@@ -196,12 +196,12 @@ var digSections = []string{"comments", "question", "answer", "authority", "addit
 
 func digOptionsOf(args []string) (o digOptions, err error) {
 	o = digOptions{port: "53", name: ".", kind: dnsmessage.TypeNS, sections: map[string]bool{}}
-	all := func(on bool) {
+	setEach := func(on bool) {
 		for _, section := range digSections {
 			o.sections[section] = on
 		}
 	}
-	all(true)
+	setEach(true)
 	named, typed := false, false
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -227,7 +227,7 @@ func digOptionsOf(args []string) (o digOptions, err error) {
 			case "short":
 				o.short = on
 			case "all":
-				all(on)
+				setEach(on)
 			default:
 				if !slices.Contains(digSections, option) {
 					return o, fmt.Errorf("Invalid option: %s", arg)
@@ -464,18 +464,18 @@ func getent(ctx context.Context, c *workloads.ExecCommand) error {
 }
 
 // linesAbout returns the lines of a hosts file that have a name, as their fields.
-func linesAbout(hosts, name string) (all [][]string) {
+func linesAbout(hosts, name string) (found [][]string) {
 	for line := range strings.Lines(hosts) {
 		line, _, _ = strings.Cut(line, "#")
 		if fields := strings.Fields(line); len(fields) > 1 && slices.Contains(fields[1:], name) {
-			all = append(all, fields)
+			found = append(found, fields)
 		}
 	}
-	return all
+	return found
 }
 
 // lookUp returns the addresses of a name in the DNS, each with the name.
-func lookUp(ctx context.Context, c *workloads.Container, conf resolvConf, name string) (all [][]string) {
+func lookUp(ctx context.Context, c *workloads.Container, conf resolvConf, name string) (found [][]string) {
 	for _, server := range conf.servers {
 		for _, full := range conf.tries(name) {
 			for _, kind := range []dnsmessage.Type{dnsmessage.TypeAAAA, dnsmessage.TypeA} {
@@ -485,11 +485,11 @@ func lookUp(ctx context.Context, c *workloads.Container, conf resolvConf, name s
 				}
 				for _, r := range answer.Answers {
 					if r.Header.Type == kind {
-						all = append(all, []string{data(r), strings.TrimSuffix(r.Header.Name.String(), ".")})
+						found = append(found, []string{data(r), strings.TrimSuffix(r.Header.Name.String(), ".")})
 					}
 				}
-				if len(all) > 0 {
-					return all
+				if len(found) > 0 {
+					return found
 				}
 			}
 		}

@@ -49,11 +49,11 @@ func etcd(ctx context.Context, c *workloads.ExecCommand) error {
 		return nil
 	}
 	for address := range strings.SplitSeq(*listen, ",") {
-		at, err := url.Parse(address)
+		parsed, err := url.Parse(address)
 		if err != nil {
 			return err
 		}
-		l, err := c.Container.Listen("tcp", at.Host)
+		l, err := c.Container.Listen("tcp", parsed.Host)
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ type image struct {
 
 const registry = "registry.k8s.io/e2e-test-images/"
 
-var all = []image{
+var known = []image{
 	{registry + "agnhost", merged(clients, map[string]program{"agnhost": agnhost, "agnhost-2": agnhost}), []string{"/agnhost"}, []string{"pause"},
 		map[string]string{"/localhost.crt": "Specs only ask for this certificate, and move it.\n"}},
 	{registry + "busybox", map[string]program{"nc": nc, "hexdump": hexdump, "nslookup": nslookup, "wget": wget}, nil, []string{"sh"}, nil},
@@ -58,7 +58,7 @@ var kitten = fstest.MapFS{
 // Options returns the options for all images.
 func Options() []workloads.Option {
 	var options []workloads.Option
-	for _, i := range all {
+	for _, i := range known {
 		options = append(options, workloads.Image(i.name, i.run))
 	}
 	return append(options, workloads.ImageFiles(registry+"kitten", kitten))
@@ -100,9 +100,9 @@ func (i image) run(ctx context.Context, c *workloads.Container) error {
 }
 
 func merged(a, b map[string]program) map[string]program {
-	all := maps.Clone(b)
-	maps.Copy(all, a)
-	return all
+	programs := maps.Clone(b)
+	maps.Copy(programs, a)
+	return programs
 }
 
 // pause waits for SIGTERM.

@@ -79,10 +79,10 @@ func verify(ctx context.Context, c *workloads.ExecCommand, raw, audience string)
 		return err
 	}
 	fmt.Fprintln(c.Stderr, "OK: Validated signature on JWT")
-	var all map[string]any
-	if err := valid.Claims(&all); err != nil {
+	var content map[string]any
+	if err := valid.Claims(&content); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Stderr, "OK: Got valid claims from token!\n%s\n", asJSON(all))
+	fmt.Fprintf(c.Stderr, "OK: Got valid claims from token!\n%s\n", asJSON(content))
 	return nil
 }

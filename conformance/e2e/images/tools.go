@@ -79,9 +79,9 @@ func deref[T any](p *T, otherwise T) T {
 
 func id(_ context.Context, c *workloads.ExecCommand) error {
 	user, group, groups := identity(c.Container)
-	all := strconv.FormatInt(group, 10)
+	text := strconv.FormatInt(group, 10)
 	for _, g := range groups {
-		all += " " + strconv.FormatInt(g, 10)
+		text += " " + strconv.FormatInt(g, 10)
 	}
 	switch flag := c.Args[len(c.Args)-1]; flag {
 	case "-u":
@@ -89,9 +89,9 @@ func id(_ context.Context, c *workloads.ExecCommand) error {
 	case "-g":
 		fmt.Fprintln(c.Stdout, group)
 	case "-G":
-		fmt.Fprintln(c.Stdout, all)
+		fmt.Fprintln(c.Stdout, text)
 	default:
-		fmt.Fprintf(c.Stdout, "uid=%d gid=%d groups=%s\n", user, group, strings.ReplaceAll(all, " ", ","))
+		fmt.Fprintf(c.Stdout, "uid=%d gid=%d groups=%s\n", user, group, strings.ReplaceAll(text, " ", ","))
 	}
 	return nil
 }

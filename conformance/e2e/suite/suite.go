@@ -143,7 +143,7 @@ func (r runner) runAll(ctx context.Context, specs []string) ([]verdict.Result, e
 	}
 	groups = slices.AppendSeq(groups, slices.Chunk(quick, specsOfGroup))
 	var mu sync.Mutex
-	var all []verdict.Result
+	var found []verdict.Result
 	running, ctx := errgroup.WithContext(ctx)
 	running.SetLimit(4 * runtime.GOMAXPROCS(0))
 	for n, group := range groups {
@@ -151,11 +151,11 @@ func (r runner) runAll(ctx context.Context, specs []string) ([]verdict.Result, e
 			results, err := r.runGroup(ctx, n, group)
 			mu.Lock()
 			defer mu.Unlock()
-			all = append(all, results...)
+			found = append(found, results...)
 			return err
 		})
 	}
-	return all, running.Wait()
+	return found, running.Wait()
 }
 
 // runGroup runs specs one after the other, in a cluster.

@@ -34,20 +34,20 @@ type port struct {
 // open has a container that starts now serve a port.
 func (r *Runtime) open(ip string, number int, start program.Start) *port {
 	p := &port{healthy: map[string]bool{}}
-	after := func(at time.Duration, f func()) {
-		if at == 0 { // also for a hook that runs at once
+	after := func(delay time.Duration, f func()) {
+		if delay == 0 { // also for a hook that runs at once
 			f()
 			return
 		}
-		p.timers = append(p.timers, time.AfterFunc(at, func() {
+		p.timers = append(p.timers, time.AfterFunc(delay, func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			f()
 		}))
 	}
 	for name, changes := range start.Changes {
-		for i, at := range changes {
-			after(at, func() { p.healthy[name] = i%2 == 0 })
+		for i, delay := range changes {
+			after(delay, func() { p.healthy[name] = i%2 == 0 })
 		}
 	}
 	after(start.Listens, func() {

@@ -49,8 +49,8 @@ func (m *maker) scenario() Scenario {
 	if m.one(3) {
 		sidecar := m.main("s0", *spec.TerminationGracePeriodSeconds)
 		sidecar.RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
-		at := m.IntN(len(spec.InitContainers) + 1)
-		spec.InitContainers = append(spec.InitContainers[:at:at], append([]corev1.Container{sidecar}, spec.InitContainers[at:]...)...)
+		i := m.IntN(len(spec.InitContainers) + 1)
+		spec.InitContainers = append(spec.InitContainers[:i:i], append([]corev1.Container{sidecar}, spec.InitContainers[i:]...)...)
 	}
 	for i := range 1 + m.IntN(2) {
 		spec.Containers = append(spec.Containers, m.main(fmt.Sprintf("c%d", i), *spec.TerminationGracePeriodSeconds))
@@ -195,8 +195,8 @@ func (m *maker) missingConfig(spec *corev1.PodSpec) []Action {
 // deletion deletes the pod after the start of one of its containers, or after its creation.
 func (m *maker) deletion(spec *corev1.PodSpec) Action {
 	a := Action{Delete: true, After: m.seconds(2, 60)}
-	if all := append(append([]corev1.Container{}, spec.InitContainers...), spec.Containers...); !m.one(4) {
-		a.Container, a.Start, a.After = all[m.IntN(len(all))].Name, m.IntN(2), m.seconds(0, 15)
+	if containers := append(append([]corev1.Container{}, spec.InitContainers...), spec.Containers...); !m.one(4) {
+		a.Container, a.Start, a.After = containers[m.IntN(len(containers))].Name, m.IntN(2), m.seconds(0, 15)
 	}
 	if m.one(3) {
 		a.Grace = new(int64(m.IntN(8)))

@@ -70,11 +70,11 @@ func (m *maker) periods(probe *corev1.Probe, n, low, high int) time.Duration {
 }
 
 // change sets when the answer to a probe changes.
-func change(s *program.Start, name string, at ...time.Duration) {
+func change(s *program.Start, name string, moments ...time.Duration) {
 	if s.Changes == nil {
 		s.Changes = map[string][]time.Duration{}
 	}
-	s.Changes[name] = at
+	s.Changes[name] = moments
 }
 
 // starts has a container pass its startup probe in time, or not at all.
@@ -92,23 +92,23 @@ func (m *maker) starts(s *program.Start, probe *corev1.Probe) {
 
 // changes has the answer to a probe change some times. It is positive from a time on that is not later than latest seconds.
 func (m *maker) changes(s *program.Start, name string, probe *corev1.Probe, latest int) {
-	at := 10 * time.Millisecond
+	moment := 10 * time.Millisecond
 	if latest > 0 && m.one(2) {
-		at = m.seconds(0, latest)
+		moment = m.seconds(0, latest)
 	}
-	all := []time.Duration{at}
+	moments := []time.Duration{moment}
 	m.outlives(s, probe, 2)
 	for n := m.IntN(3); n > 0 && s.Runs == 0; n-- {
-		at += m.periods(probe, int(probe.SuccessThreshold)+1, 3, 20)
-		all = append(all, at)
+		moment += m.periods(probe, int(probe.SuccessThreshold)+1, 3, 20)
+		moments = append(moments, moment)
 		if threshold := int(probe.FailureThreshold); threshold == 3 && m.one(2) {
-			at += time.Duration(probe.PeriodSeconds)*time.Second + 300*time.Millisecond // one or two failures
+			moment += time.Duration(probe.PeriodSeconds)*time.Second + 300*time.Millisecond // one or two failures
 		} else {
-			at += m.periods(probe, threshold+1, 1, 8)
+			moment += m.periods(probe, threshold+1, 1, 8)
 		}
-		all = append(all, at)
+		moments = append(moments, moment)
 	}
-	change(s, name, all...)
+	change(s, name, moments...)
 }
 
 // outlives has a start that ends by itself last for some periods of a probe at least.

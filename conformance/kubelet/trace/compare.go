@@ -27,20 +27,20 @@ const (
 // records with each sync of the pod, by a factor of two. Those of failed probes differ by one more for each start of the container, which a kubelet sees
 // up to a second later. A kubelet probes the readiness of a container that is not ready with each sync of the pod, too: how often it fails is not compared.
 func Compare(kubelet, agent *Trace) []string {
-	var all []string
+	var lines []string
 	for _, name := range keys(kubelet.tracks, agent.tracks) {
 		if why := compareTracks(kubelet.tracks[name], agent.tracks[name]); why != "" {
-			all = append(all, name+": "+why)
+			lines = append(lines, name+": "+why)
 		}
 	}
-	all = append(all, compareReasons(kubelet, agent)...)
+	lines = append(lines, compareReasons(kubelet, agent)...)
 	for _, key := range slices.Sorted(maps.Keys(kubelet.conditions)) {
 		theirs, ours := kubelet.conditions[key], agent.conditions[key]
 		if len(ours) > 0 && !slices.ContainsFunc(theirs, func(c string) bool { return slices.Contains(ours, c) }) {
-			all = append(all, fmt.Sprintf("conditions of\n%s\nkubelet: %s\nagent: %s", key, theirs[len(theirs)-1], ours[len(ours)-1]))
+			lines = append(lines, fmt.Sprintf("conditions of\n%s\nkubelet: %s\nagent: %s", key, theirs[len(theirs)-1], ours[len(ours)-1]))
 		}
 	}
-	all = append(all, compareTimes(kubelet, agent)...)
+	lines = append(lines, compareTimes(kubelet, agent)...)
 	for _, key := range keys(kubelet.events, agent.events) {
 		a, b := kubelet.events[key], agent.events[key]
 		most := min(a, b) + max(1, min(a, b)/2)
@@ -53,9 +53,9 @@ func Compare(kubelet, agent *Trace) []string {
 		if a == b || a > 0 && b > 0 && (max(a, b) <= most || readiness(key)) || kubelet.probed(key) > 0 && max(a, b) <= most {
 			continue
 		}
-		all = append(all, fmt.Sprintf("event %s: kubelet %d, agent %d", key, a, b))
+		lines = append(lines, fmt.Sprintf("event %s: kubelet %d, agent %d", key, a, b))
 	}
-	return all
+	return lines
 }
 
 // probed returns how often the container has started whose probe has failed, by the Event, and zero if that is of something else.
@@ -76,50 +76,50 @@ func readiness(event string) bool { return strings.Contains(event, ": Readiness 
 
 // keys returns the keys of two maps.
 func keys[V any](a, b map[string]V) []string {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return slices.Sorted(maps.Keys(all))
+	merged := maps.Clone(a)
+	maps.Copy(merged, b)
+	return slices.Sorted(maps.Keys(merged))
 }
 
 func compareReasons(kubelet, agent *Trace) []string {
-	var all []string
+	var names []string
 	for _, name := range keys(kubelet.waiting, agent.waiting) {
 		for _, reason := range keys(kubelet.waiting[name], agent.waiting[name]) {
 			_, theirs := kubelet.waiting[name][reason]
 			lasts, ours := agent.waiting[name][reason]
 			switch {
 			case !ours:
-				all = append(all, fmt.Sprintf("container %s waits only under the kubelet: %s", name, reason))
+				names = append(names, fmt.Sprintf("container %s waits only under the kubelet: %s", name, reason))
 			case !theirs && lasts > latest:
-				all = append(all, fmt.Sprintf("container %s waits only under the agent, for %.1fs: %s", name, lasts.Seconds(), reason))
+				names = append(names, fmt.Sprintf("container %s waits only under the agent, for %.1fs: %s", name, lasts.Seconds(), reason))
 			}
 		}
 	}
-	return all
+	return names
 }
 
 func compareTimes(kubelet, agent *Trace) []string {
-	var all []string
+	var lines []string
 	for _, name := range keys(kubelet.starts, agent.starts) {
 		a, b := kubelet.starts[name], agent.starts[name]
 		for n := range min(len(a), len(b)) {
 			x, y := a[n], b[n]
 			if x.over && y.over && kubelet.byItself(name, x) && agent.byItself(name, y) && ((x.ended-x.began)-(y.ended-y.began)).Abs() > time.Second+agent.periods[name] {
-				all = append(all, fmt.Sprintf("container %s, start %d: ran %v under the kubelet, %v under the agent", name, n, x.ended-x.began, y.ended-y.began))
+				lines = append(lines, fmt.Sprintf("container %s, start %d: ran %v under the kubelet, %v under the agent", name, n, x.ended-x.began, y.ended-y.began))
 			}
 			if n == 0 || !a[n-1].over || !b[n-1].over {
 				continue
 			}
 			k, o := x.began-a[n-1].ended, y.began-b[n-1].ended
 			if k > o+o/2+3*time.Second || k < o-2*time.Second {
-				all = append(all, fmt.Sprintf("container %s, start %d: begins %v after the end of the one before under the kubelet, %v under the agent", name, n, k, o))
+				lines = append(lines, fmt.Sprintf("container %s, start %d: begins %v after the end of the one before under the kubelet, %v under the agent", name, n, k, o))
 			}
 		}
 	}
 	if kubelet.deletion != 0 && agent.deletion != 0 && (kubelet.deletion-agent.deletion).Abs() > 3*time.Second {
-		all = append(all, fmt.Sprintf("the deletion takes %.1fs under the kubelet, %.1fs under the agent", kubelet.deletion.Seconds(), agent.deletion.Seconds()))
+		lines = append(lines, fmt.Sprintf("the deletion takes %.1fs under the kubelet, %.1fs under the agent", kubelet.deletion.Seconds(), agent.deletion.Seconds()))
 	}
-	return all
+	return lines
 }
 
 // byItself reports whether a start of a container has not ended with its pod, which happens at another time under each agent.
@@ -159,15 +159,15 @@ func (a *aligner) from(i, j int, last string) bool {
 		return false
 	}
 	switch {
-	case i == len(a.kubelet) && a.agent[j].at > settled, j == len(a.agent) && a.kubelet[i].at > settled:
+	case i == len(a.kubelet) && a.agent[j].moment > settled, j == len(a.agent) && a.kubelet[i].moment > settled:
 		return true
 	case i == len(a.kubelet):
-		a.stop(i+j, fmt.Sprintf("only the agent has, at %.1fs: %s", a.agent[j].at.Seconds(), a.agent[j].value))
+		a.stop(i+j, fmt.Sprintf("only the agent has, at %.1fs: %s", a.agent[j].moment.Seconds(), a.agent[j].value))
 	case j == len(a.agent):
-		a.stop(i+j, fmt.Sprintf("only the kubelet has, at %.1fs: %s", a.kubelet[i].at.Seconds(), a.kubelet[i].value))
+		a.stop(i+j, fmt.Sprintf("only the kubelet has, at %.1fs: %s", a.kubelet[i].moment.Seconds(), a.kubelet[i].value))
 	case a.kubelet[i].value != a.agent[j].value:
 		a.stop(i+j, fmt.Sprintf("at %.1fs the kubelet has\n  %s\nat %.1fs the agent has\n  %s",
-			a.kubelet[i].at.Seconds(), a.kubelet[i].value, a.agent[j].at.Seconds(), a.agent[j].value))
+			a.kubelet[i].moment.Seconds(), a.kubelet[i].value, a.agent[j].moment.Seconds(), a.agent[j].value))
 	case a.from(i+1, j+1, a.kubelet[i].value):
 		return true
 	}
@@ -181,8 +181,8 @@ func (a *aligner) from(i, j int, last string) bool {
 // skippable reports whether a value may be missing on the other side, after a value that both have.
 func skippable(p point, last string) bool { return p.lasts < Coalesced || p.value == last }
 
-func (a *aligner) stop(at int, why string) {
-	if a.why == "" || at > a.far {
-		a.far, a.why = at, why
+func (a *aligner) stop(second int, why string) {
+	if a.why == "" || second > a.far {
+		a.far, a.why = second, why
 	}
 }

@@ -16,7 +16,7 @@ var created = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // shown is a state of the container c at a time.
 type shown struct {
-	at       time.Duration
+	moment   time.Duration
 	state    corev1.ContainerState
 	last     corev1.ContainerState
 	restarts int32
@@ -44,7 +44,7 @@ func traceOf(ready corev1.ConditionStatus, events map[string]int32, states ...sh
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(created)}}
 		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: s.state, LastTerminationState: s.last, RestartCount: s.restarts, ContainerID: "containerd://" + string(rune('a'+s.restarts))}}
-		r.Versions = append(r.Versions, world.Version{At: s.at, Pod: pod})
+		r.Versions = append(r.Versions, world.Version{At: s.moment, Pod: pod})
 	}
 	for reason, count := range events {
 		r.Events = append(r.Events, world.Event{Event: &corev1.Event{Type: "Normal", Reason: reason, Message: "m", Count: count}})
@@ -71,22 +71,22 @@ func TestCompare(t *testing.T) {
 		want  []string
 	}{
 		{"the same", base(), nil},
-		{"a state that lasts for a second may be missing", base(func(all []shown) []shown { return slices.Insert(all, 4, shown{59 * s, none, none, 1}) }), nil},
-		{"a state that has lasted for long may not", base(func(all []shown) []shown { return slices.Delete(all, 1, 2) }), []string{
+		{"a state that lasts for a second may be missing", base(func(states []shown) []shown { return slices.Insert(states, 4, shown{59 * s, none, none, 1}) }), nil},
+		{"a state that has lasted for long may not", base(func(states []shown) []shown { return slices.Delete(states, 1, 2) }), []string{
 			"container c: at 1.0s the kubelet has\n  running, restarts 0, ready false, started false\nat 10.0s the agent has\n  terminated 1 Error \"\", restarts 0, ready false, started false",
 		}},
-		{"a reason may be shown earlier", base(func(all []shown) []shown { all[3].at = 11 * s; return all }), nil},
-		{"a reason may not be missing", base(func(all []shown) []shown { return slices.Delete(all, 3, 4) }), []string{
+		{"a reason may be shown earlier", base(func(states []shown) []shown { states[3].moment = 11 * s; return states }), nil},
+		{"a reason may not be missing", base(func(states []shown) []shown { return slices.Delete(states, 3, 4) }), []string{
 			`container c waits only under the kubelet: CrashLoopBackOff ""`,
 		}},
-		{"another reason", base(func(all []shown) []shown { all[3].state = waiting("RunContainerError"); return all }), []string{
+		{"another reason", base(func(states []shown) []shown { states[3].state = waiting("RunContainerError"); return states }), []string{
 			`container c waits only under the kubelet: CrashLoopBackOff ""`,
 		}},
-		{"a start runs for two seconds less", base(func(all []shown) []shown {
-			all[2].state, all[3].last, all[4].last = ended(0, 7), ended(0, 7), ended(0, 7)
-			return all
+		{"a start runs for two seconds less", base(func(states []shown) []shown {
+			states[2].state, states[3].last, states[4].last = ended(0, 7), ended(0, 7), ended(0, 7)
+			return states
 		}), []string{"container c, start 0: ran 9s under the kubelet, 7s under the agent"}},
-		{"a restart comes much later", base(func(all []shown) []shown { all[4].state = running(2); return all }), []string{
+		{"a restart comes much later", base(func(states []shown) []shown { states[4].state = running(2); return states }), []string{
 			"container c, start 1: begins 51s after the end of the one before under the kubelet, 1m51s under the agent",
 		}},
 	} {
@@ -111,11 +111,11 @@ func TestCompare(t *testing.T) {
 // TestAStartThatEndsWithItsPodMayRunLonger proves that what a deadline ends does not count, but what ends before it does.
 func TestAStartThatEndsWithItsPodMayRunLonger(t *testing.T) {
 	trace := func(began, ended int) *Trace {
-		at := func(second int) metav1.Time { return metav1.NewTime(created.Add(time.Duration(second) * time.Second)) }
+		timeOf := func(second int) metav1.Time { return metav1.NewTime(created.Add(time.Duration(second) * time.Second)) }
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(created)}, Spec: corev1.PodSpec{ActiveDeadlineSeconds: new(int64(30))}}
 		pod.Status.Phase = corev1.PodFailed
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-			ContainerID: "1", StartedAt: at(began), FinishedAt: at(ended),
+			ContainerID: "1", StartedAt: timeOf(began), FinishedAt: timeOf(ended),
 		}}}}
 		return Of(world.Record{Versions: []world.Version{{At: 40 * time.Second, Pod: pod}}})
 	}

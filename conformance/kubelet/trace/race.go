@@ -36,12 +36,12 @@ func Race(kubelet, agent *Trace) bool {
 // Later reports whether the deletion waited under both agents for the same start of a container, and that start was later under one of them by as much as the deletion
 // took longer. It ran as long under both.
 func Later(kubelet, agent *Trace) bool {
-	for name, all := range kubelet.starts {
+	for name, starts := range kubelet.starts {
 		others := agent.starts[name]
-		if len(all) == 0 || len(all) != len(others) {
+		if len(starts) == 0 || len(starts) != len(others) {
 			continue
 		}
-		x, y := all[len(all)-1], others[len(others)-1]
+		x, y := starts[len(starts)-1], others[len(others)-1]
 		before := func(s start, t *Trace) bool {
 			return s.over && s.began <= t.deleted+time.Second && s.ended >= t.deleted
 		}
@@ -57,9 +57,9 @@ func Later(kubelet, agent *Trace) bool {
 // end returns when the end of the pod begins, and zero if it does not.
 func (t *Trace) end() time.Duration {
 	var first time.Duration
-	for _, at := range []time.Duration{t.deleted, t.deadline, t.over()} {
-		if at > 0 && (first == 0 || at < first) {
-			first = at
+	for _, moment := range []time.Duration{t.deleted, t.deadline, t.over()} {
+		if moment > 0 && (first == 0 || moment < first) {
+			first = moment
 		}
 	}
 	return first
@@ -69,16 +69,16 @@ func (t *Trace) end() time.Duration {
 func (t *Trace) over() time.Duration {
 	for _, p := range t.tracks["phase"] {
 		if strings.HasPrefix(p.value, "Failed") || strings.HasPrefix(p.value, "Succeeded") {
-			return p.at
+			return p.moment
 		}
 	}
 	return 0
 }
 
 // before returns the points before a time.
-func before(track []point, at time.Duration) []point {
+func before(track []point, moment time.Duration) []point {
 	for i := range track {
-		if track[i].at >= at {
+		if track[i].moment >= moment {
 			return track[:i]
 		}
 	}
@@ -93,9 +93,9 @@ func last(track []point) string {
 }
 
 // changes reports whether a track changes near a time.
-func changes(track []point, at time.Duration) bool {
+func changes(track []point, moment time.Duration) bool {
 	for _, p := range track {
-		if p.at > 0 && p.at > at-behind && p.at < at+ahead {
+		if p.moment > 0 && p.moment > moment-behind && p.moment < moment+ahead {
 			return true
 		}
 	}

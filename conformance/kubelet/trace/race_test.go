@@ -12,10 +12,10 @@ import (
 
 // dying returns the trace of a pod with a deadline of 30 s, whose container runs from the second second until a time.
 func dying(ended time.Duration, code int32) *Trace {
-	version := func(at time.Duration, state corev1.ContainerState) world.Version {
+	version := func(moment time.Duration, state corev1.ContainerState) world.Version {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{ActiveDeadlineSeconds: new(int64(30)), Containers: []corev1.Container{{Name: "c"}}}}
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: state}}
-		return world.Version{At: at, Pod: pod}
+		return world.Version{At: moment, Pod: pod}
 	}
 	return Of(world.Record{Versions: []world.Version{
 		version(0, corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}),
@@ -48,12 +48,12 @@ func TestADifferenceIsARaceOnlyNearTheEndOfThePod(t *testing.T) {
 
 func TestADeletionThatWaitsForALaterStart(t *testing.T) {
 	deleted := func(began, ended, gone int) *Trace {
-		at := func(second int) metav1.Time { return metav1.NewTime(created.Add(time.Duration(second) * time.Second)) }
+		timeOf := func(second int) metav1.Time { return metav1.NewTime(created.Add(time.Duration(second) * time.Second)) }
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			CreationTimestamp: metav1.NewTime(created), DeletionTimestamp: &metav1.Time{Time: created}, DeletionGracePeriodSeconds: new(int64(30)),
 		}}
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-			ContainerID: "1", StartedAt: at(began), FinishedAt: at(ended),
+			ContainerID: "1", StartedAt: timeOf(began), FinishedAt: timeOf(ended),
 		}}}}
 		return Of(world.Record{Versions: []world.Version{{At: 54 * time.Second, Pod: pod}, {At: time.Duration(gone) * time.Second, Pod: pod, Gone: true}}})
 	}

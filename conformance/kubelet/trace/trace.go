@@ -53,8 +53,8 @@ type Trace struct {
 
 // point is a value of a track.
 type point struct {
-	at, lasts time.Duration
-	value     string
+	moment, lasts time.Duration
+	value         string
 }
 
 // start is one start of a container. Times are since the creation of the pod, in whole seconds.
@@ -100,7 +100,7 @@ func Of(r world.Record) *Trace {
 		for i := range track {
 			track[i].lasts = time.Hour
 			if i+1 < len(track) {
-				track[i].lasts = track[i+1].at - track[i].at
+				track[i].lasts = track[i+1].moment - track[i].moment
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func Of(r world.Record) *Trace {
 func (t *Trace) add(v world.Version, since map[string]point) {
 	put := func(track, value string) {
 		if have := t.tracks[track]; len(have) == 0 || have[len(have)-1].value != value {
-			t.tracks[track] = append(have, point{at: v.At, value: value})
+			t.tracks[track] = append(have, point{moment: v.At, value: value})
 		}
 	}
 	s := &v.Pod.Status
@@ -159,16 +159,16 @@ func (t *Trace) add(v world.Version, since map[string]point) {
 }
 
 // waits notes why a container waits. An empty reason is that it does not.
-func (t *Trace) waits(container, reason string, at time.Duration, since map[string]point) {
+func (t *Trace) waits(container, reason string, moment time.Duration, since map[string]point) {
 	before := since[container]
 	if t.waiting[container] == nil {
 		t.waiting[container] = map[string]time.Duration{}
 	}
 	if before.value != "" {
-		t.waiting[container][before.value] = max(t.waiting[container][before.value], at-before.at)
+		t.waiting[container][before.value] = max(t.waiting[container][before.value], moment-before.moment)
 	}
 	if before.value != reason {
-		since[container] = point{at: at, value: reason}
+		since[container] = point{moment: moment, value: reason}
 	}
 	if reason != "" {
 		t.waiting[container][reason] += 0
@@ -176,7 +176,7 @@ func (t *Trace) waits(container, reason string, at time.Duration, since map[stri
 }
 
 // times notes when a container has started and ended. Starts that have failed have no times.
-func (t *Trace) times(s *corev1.ContainerStatus, created time.Time, at time.Duration) {
+func (t *Trace) times(s *corev1.ContainerStatus, created time.Time, moment time.Duration) {
 	set := func(id string, began, ended time.Time, over bool) {
 		if began.Before(created) {
 			return
@@ -190,7 +190,7 @@ func (t *Trace) times(s *corev1.ContainerStatus, created time.Time, at time.Dura
 		if before := t.starts[s.Name][n]; before.over {
 			x.shown = before.shown
 		} else if over {
-			x.shown = at
+			x.shown = moment
 		}
 		t.starts[s.Name][n] = x
 	}
@@ -235,8 +235,8 @@ func conditions(s *corev1.PodStatus) string {
 
 // masks are the parts of messages that are random, or of the machine.
 var masks = []struct {
-	of   *regexp.Regexp
-	with string
+	pattern *regexp.Regexp
+	with    string
 }{
 	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "UID"},
 	{regexp.MustCompile(`[0-9a-f]{64}`), "ID"},
@@ -246,7 +246,7 @@ var masks = []struct {
 
 func mask(s string) string {
 	for _, m := range masks {
-		s = m.of.ReplaceAllString(s, m.with)
+		s = m.pattern.ReplaceAllString(s, m.with)
 	}
 	return s
 }
@@ -377,7 +377,7 @@ func (t *Trace) String() string {
 	for _, name := range slices.Sorted(maps.Keys(t.tracks)) {
 		fmt.Fprintf(&b, "%s\n", name)
 		for _, p := range t.tracks[name] {
-			fmt.Fprintf(&b, "  %8.2fs %s\n", p.at.Seconds(), p.value)
+			fmt.Fprintf(&b, "  %8.2fs %s\n", p.moment.Seconds(), p.value)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.waiting)) {

@@ -117,14 +117,14 @@ func (w *world) watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	go w.record(pods, func(r *Record, at time.Duration, e watch.Event) {
+	go w.record(pods, func(r *Record, moment time.Duration, e watch.Event) {
 		if pod, ok := e.Object.(*corev1.Pod); ok {
-			r.Versions = append(r.Versions, Version{At: at, Gone: e.Type == watch.Deleted, Pod: pod})
+			r.Versions = append(r.Versions, Version{At: moment, Gone: e.Type == watch.Deleted, Pod: pod})
 		}
 	})
-	go w.record(events, func(r *Record, at time.Duration, e watch.Event) {
+	go w.record(events, func(r *Record, moment time.Duration, e watch.Event) {
 		if event, ok := e.Object.(*corev1.Event); ok {
-			r.Events = append(r.Events, Event{At: at, Event: event})
+			r.Events = append(r.Events, Event{At: moment, Event: event})
 		}
 	})
 	return nil

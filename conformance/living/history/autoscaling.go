@@ -69,13 +69,13 @@ const onCPU = "[{type: Resource, resource: {name: cpu, target: {type: Utilizatio
 
 // worker returns a Deployment whose Pods request 100m and 100Mi.
 func worker(replicas int, changes ...change) Step {
-	all := []change{inPod("[{name: c, image: worker, resources: {requests: {cpu: 100m, memory: 100Mi}}, readinessProbe: {httpGet: {port: 80}, periodSeconds: 1}}]", "containers")}
-	return deployment("web", "worker", replicas, append(all, changes...)...)
+	made := []change{inPod("[{name: c, image: worker, resources: {requests: {cpu: 100m, memory: 100Mi}}, readinessProbe: {httpGet: {port: 80}, periodSeconds: 1}}]", "containers")}
+	return deployment("web", "worker", replicas, append(made, changes...)...)
 }
 
 // autoscaler returns a HorizontalPodAutoscaler for the Deployment web. It scales down at once.
 func autoscaler(name string, least, most int, metrics string, changes ...change) Step {
-	all := []change{set(metrics, "spec", "metrics")}
+	made := []change{set(metrics, "spec", "metrics")}
 	return create(fmt.Sprintf("create HorizontalPodAutoscaler %s of %d to %d", name, least, most), manifest(fmt.Sprintf(`
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
@@ -85,7 +85,7 @@ spec:
   minReplicas: %d
   maxReplicas: %d
   behavior: {scaleDown: {stabilizationWindowSeconds: 0}}
-`, name, least, most), append(all, changes...)))
+`, name, least, most), append(made, changes...)))
 }
 
 // load sets the label load of the Pods of an app, or removes it.

@@ -10,12 +10,12 @@ import (
 // chance: if something happens to Nodes, Pods are on a Node that is given, or one is on each Node. What goes on by itself after
 // seconds, such as back-off, happens in the last step only, because the steps take longer in a real cluster.
 func Random(seeds []uint64) []History {
-	var all []History
+	var made []History
 	for _, seed := range seeds {
 		g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), seed: seed}
-		all = append(all, g.history())
+		made = append(made, g.history())
 	}
-	return all
+	return made
 }
 
 // generator makes a history.

@@ -172,12 +172,12 @@ func updated(name string, replicas int64) func(World) bool {
 }
 
 // status reports whether fields of a status are a number, and the status is that of the present specification.
-func status(object *unstructured.Unstructured, is int64, fields ...string) bool {
+func status(object *unstructured.Unstructured, want int64, fields ...string) bool {
 	if object == nil {
 		return false
 	}
 	for _, field := range fields {
-		if n, _, _ := unstructured.NestedInt64(object.Object, "status", field); n != is {
+		if n, _, _ := unstructured.NestedInt64(object.Object, "status", field); n != want {
 			return false
 		}
 	}

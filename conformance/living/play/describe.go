@@ -47,12 +47,12 @@ func (w *world) describe() (string, error) {
 
 // description is what a text is made from.
 type description struct {
-	namespace     string
-	seen          []*unstructured.Unstructured // all objects that have been there
-	objects       []*unstructured.Unstructured
-	events        []*unstructured.Unstructured
-	uids          *strings.Replacer
-	all, numbered *strings.Replacer // of generated names
+	namespace       string
+	seen            []*unstructured.Unstructured // all objects that have been there
+	objects         []*unstructured.Unstructured
+	events          []*unstructured.Unstructured
+	uids            *strings.Replacer
+	whole, numbered *strings.Replacer // of generated names
 }
 
 // isAbout reports whether an Event belongs to the history: it is in its namespace, or about an object without one. Not compared is
@@ -123,7 +123,7 @@ func (d *description) nameGenerated() error {
 			toAll = append(toAll, object.GetName(), group+"*")
 		}
 	}
-	d.all = replacer(toAll)
+	d.whole = replacer(toAll)
 	var texts, lines []string // with the names, to look for them
 	for _, object := range d.objects {
 		text, err := d.object(object, strings.NewReplacer())
@@ -156,7 +156,7 @@ func (d *description) nameGenerated() error {
 				}
 			}
 			slices.Sort(key)
-			text := d.all.Replace(strings.ReplaceAll(strings.Join(key, ""), name, "<self>"))
+			text := d.whole.Replace(strings.ReplaceAll(strings.Join(key, ""), name, "<self>"))
 			keys[name] = text
 		}
 		slices.SortFunc(members, func(a, b *unstructured.Unstructured) int { return cmp.Compare(keys[a.GetName()], keys[b.GetName()]) })

@@ -16,31 +16,31 @@ var kinds = map[string]kind{
 	"CronJob":                 {batch("cronjobs"), true},
 	"DaemonSet":               {apps("daemonsets"), true},
 	"Deployment":              {apps("deployments"), true},
-	"EndpointSlice":           {of("discovery.k8s.io", "v1", "endpointslices"), true},
+	"EndpointSlice":           {gvr("discovery.k8s.io", "v1", "endpointslices"), true},
 	"Endpoints":               {core("endpoints"), true},
 	"Event":                   {core("events"), true},
-	"HorizontalPodAutoscaler": {of("autoscaling", "v2", "horizontalpodautoscalers"), true},
+	"HorizontalPodAutoscaler": {gvr("autoscaling", "v2", "horizontalpodautoscalers"), true},
 	"Job":                     {batch("jobs"), true},
 	"Namespace":               {core("namespaces"), false},
 	"Node":                    {core("nodes"), false},
 	"PersistentVolume":        {core("persistentvolumes"), false},
 	"PersistentVolumeClaim":   {core("persistentvolumeclaims"), true},
 	"Pod":                     {core("pods"), true},
-	"PodDisruptionBudget":     {of("policy", "v1", "poddisruptionbudgets"), true},
-	"PriorityClass":           {of("scheduling.k8s.io", "v1", "priorityclasses"), false},
+	"PodDisruptionBudget":     {gvr("policy", "v1", "poddisruptionbudgets"), true},
+	"PriorityClass":           {gvr("scheduling.k8s.io", "v1", "priorityclasses"), false},
 	"ReplicaSet":              {apps("replicasets"), true},
 	"ReplicationController":   {core("replicationcontrollers"), true},
 	"ResourceQuota":           {core("resourcequotas"), true},
 	"Service":                 {core("services"), true},
 	"ServiceAccount":          {core("serviceaccounts"), true},
 	"StatefulSet":             {apps("statefulsets"), true},
-	"StorageClass":            {of("storage.k8s.io", "v1", "storageclasses"), false},
+	"StorageClass":            {gvr("storage.k8s.io", "v1", "storageclasses"), false},
 }
 
-func of(group, version, resource string) schema.GroupVersionResource {
+func gvr(group, version, resource string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: version, Resource: resource}
 }
 
-func core(resource string) schema.GroupVersionResource  { return of("", "v1", resource) }
-func apps(resource string) schema.GroupVersionResource  { return of("apps", "v1", resource) }
-func batch(resource string) schema.GroupVersionResource { return of("batch", "v1", resource) }
+func core(resource string) schema.GroupVersionResource  { return gvr("", "v1", resource) }
+func apps(resource string) schema.GroupVersionResource  { return gvr("apps", "v1", resource) }
+func batch(resource string) schema.GroupVersionResource { return gvr("batch", "v1", resource) }

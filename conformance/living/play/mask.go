@@ -140,8 +140,8 @@ func strip(o *unstructured.Unstructured) {
 // each calls a function for the elements of a list.
 func each(content map[string]any, field, list string, f func(map[string]any)) {
 	elements, _, _ := unstructured.NestedFieldNoCopy(content, field, list)
-	all, _ := elements.([]any)
-	for _, e := range all {
+	items, _ := elements.([]any)
+	for _, e := range items {
 		if element, ok := e.(map[string]any); ok {
 			f(element)
 		}

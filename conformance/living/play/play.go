@@ -185,7 +185,7 @@ func (w *world) Get(kind, name string) *unstructured.Unstructured {
 // All implements history.World.
 func (w *world) All(kind string) []*unstructured.Unstructured {
 	if kinds[kind].namespaced {
-		return w.all(kind, w.namespace)
+		return w.objects(kind, w.namespace)
 	}
-	return w.all(kind, "")
+	return w.objects(kind, "")
 }

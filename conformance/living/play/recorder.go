@@ -91,17 +91,17 @@ func (r *recorder) take(kind string, what watch.EventType, object *unstructured.
 	}
 }
 
-// all returns the objects of a kind in a namespace, ordered by name.
-func (r *recorder) all(kind, namespace string) []*unstructured.Unstructured {
+// objects returns the objects of a kind in a namespace, ordered by name.
+func (r *recorder) objects(kind, namespace string) []*unstructured.Unstructured {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all []*unstructured.Unstructured
+	var found []*unstructured.Unstructured
 	for _, key := range slices.Sorted(maps.Keys(r.now[kind])) {
 		if object := r.now[kind][key]; object.GetNamespace() == namespace {
-			all = append(all, object)
+			found = append(found, object)
 		}
 	}
-	return all
+	return found
 }
 
 // wait returns when a condition holds, and nothing has changed for a while. It returns false if that takes too long.

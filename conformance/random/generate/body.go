@@ -163,15 +163,15 @@ func (r Source) within(current any, path []string) []string {
 		return path
 	}
 	for i, element := range path {
-		switch at := current.(type) {
+		switch value := current.(type) {
 		case map[string]any:
-			current = at[element]
+			current = value[element]
 		case []any:
-			if n, err := strconv.Atoi(element); err != nil || n >= len(at) {
+			if n, err := strconv.Atoi(element); err != nil || n >= len(value) {
 				return append(append([]string{}, path[:i]...), "-")
 			}
 			n, _ := strconv.Atoi(element)
-			current = at[n]
+			current = value[n]
 		default:
 			return path[:i]
 		}
@@ -183,20 +183,20 @@ func (r Source) within(current any, path []string) []string {
 func (r Source) existing(current any) string {
 	pointer := ""
 	for depth := 1 + r.IntN(5); depth > 0; depth-- {
-		switch at := current.(type) {
+		switch value := current.(type) {
 		case map[string]any:
-			names := sorted(at)
+			names := sorted(value)
 			if len(names) == 0 {
 				return pointer
 			}
 			name := pick(r, names...)
-			pointer, current = pointer+"/"+escape(name), at[name]
+			pointer, current = pointer+"/"+escape(name), value[name]
 		case []any:
-			if len(at) == 0 {
+			if len(value) == 0 {
 				return pointer
 			}
-			i := r.IntN(len(at))
-			pointer, current = pointer+"/"+strconv.Itoa(i), at[i]
+			i := r.IntN(len(value))
+			pointer, current = pointer+"/"+strconv.Itoa(i), value[i]
 		default:
 			return pointer
 		}
@@ -207,12 +207,12 @@ func (r Source) existing(current any) string {
 func valueAt(current any, pointer string) any {
 	for _, element := range strings.Split(pointer, "/")[1:] {
 		element = strings.ReplaceAll(strings.ReplaceAll(element, "~1", "/"), "~0", "~")
-		switch at := current.(type) {
+		switch value := current.(type) {
 		case map[string]any:
-			current = at[element]
+			current = value[element]
 		case []any:
 			i, _ := strconv.Atoi(element)
-			current = at[i]
+			current = value[i]
 		}
 	}
 	return current

@@ -222,10 +222,10 @@ func lastAlike(calls, expected []call) (kept []int, ok bool) {
 }
 
 // lastOnes returns the last indices of so many.
-func lastOnes(all, count int) []int {
+func lastOnes(total, count int) []int {
 	indices := make([]int, count)
 	for i := range indices {
-		indices[i] = all - count + i
+		indices[i] = total - count + i
 	}
 	return indices
 }

@@ -74,8 +74,8 @@ func OlderVersions() []string { return slices.Sorted(maps.Keys(older)) }
 
 // Newest returns the release of Kubernetes of the module that names the versions.
 func Newest(ctx context.Context, modules string) (string, error) {
-	all, err := versions(ctx, modules)
-	return all[kubernetes], err
+	required, err := versions(ctx, modules)
+	return required[kubernetes], err
 }
 
 // writeModule writes the go.mod of a module with the programs of a release. The go.mod of k8s.io/kubernetes replaces the modules that are

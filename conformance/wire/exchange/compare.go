@@ -58,11 +58,11 @@ func Compare(ctx context.Context, servers []*rest.Config, requests []Request, ma
 		}
 	}
 	answers, failed := make([][]string, len(servers)), make([]error, len(servers))
-	var all sync.WaitGroup
+	var sides sync.WaitGroup
 	for i, cfg := range servers {
-		all.Go(func() { answers[i], failed[i] = askAll(ctx, cfg, chosen) })
+		sides.Go(func() { answers[i], failed[i] = askAll(ctx, cfg, chosen) })
 	}
-	all.Wait()
+	sides.Wait()
 	if err := errors.Join(failed...); err != nil {
 		return nil, err
 	}
@@ -98,11 +98,11 @@ const longest = 20_000
 
 // differing returns some lines of a where it begins to differ from b.
 func differing(a, b []string) []string {
-	at := 0
-	for at < min(len(a), len(b)) && a[at] == b[at] {
-		at++
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
 	}
-	return a[at:min(len(a), at+10)]
+	return a[i:min(len(a), i+10)]
 }
 
 // Ask makes the requests of one server, in the order of Compare, and does not look at the answers.

@@ -44,15 +44,15 @@ func valueAt(answer []byte, path string) string {
 		return ""
 	}
 	for key := range strings.SplitSeq(path, ".") {
-		switch at := value.(type) {
+		switch typed := value.(type) {
 		case map[string]any:
-			value = at[key]
+			value = typed[key]
 		case []any:
 			i, err := strconv.Atoi(key)
-			if err != nil || i < 0 || i >= len(at) {
+			if err != nil || i < 0 || i >= len(typed) {
 				return ""
 			}
-			value = at[i]
+			value = typed[i]
 		default:
 			return ""
 		}

@@ -132,20 +132,20 @@ func (a answer) text(unordered bool) string {
 
 // indented returns JSON, or several of them, with a line for each value, and anything else as it is.
 func indented(body []byte) []byte {
-	var all bytes.Buffer
+	var text bytes.Buffer
 	values := json.NewDecoder(bytes.NewReader(body))
 	for i := 0; ; i++ {
 		var value json.RawMessage
 		switch err := values.Decode(&value); {
 		case err == io.EOF && i > 0:
-			return all.Bytes()
+			return text.Bytes()
 		case err != nil:
 			return body
 		}
 		if i > 0 {
-			all.WriteByte('\n')
+			text.WriteByte('\n')
 		}
-		if json.Indent(&all, value, "", " ") != nil {
+		if json.Indent(&text, value, "", " ") != nil {
 			return body
 		}
 	}

@@ -24,7 +24,7 @@ const namespace = "wire"
 
 // Requests returns the requests for what the resource lists describe.
 func Requests(lists []*metav1.APIResourceList) []Request {
-	all := start() // the first group
+	made := start() // the first group
 	stubs := etcd.GetEtcdStorageDataForNamespace(namespace)
 	for _, list := range lists {
 		gv, _ := schema.ParseGroupVersion(list.GroupVersion)
@@ -47,19 +47,19 @@ func Requests(lists []*metav1.APIResourceList) []Request {
 				}
 			}
 			p.stub = stub
-			all = append(all, p.all()...)
+			made = append(made, p.probe()...)
 		}
 	}
-	return all
+	return made
 }
 
 // start asks what is outside of the resources.
 func start() []Request {
-	var all []Request
+	var made []Request
 	add := func(name, path string, header map[string]string) {
-		all = append(all, Request{Group: "start", Name: name, Method: "GET", Path: path, Header: header})
+		made = append(made, Request{Group: "start", Name: name, Method: "GET", Path: path, Header: header})
 	}
-	all = append(all, Request{Group: "start", Name: "namespace", Method: "POST", Path: "/api/v1/namespaces", Body: `{"metadata":{"name":"` + namespace + `"}}`, Needed: true})
+	made = append(made, Request{Group: "start", Name: "namespace", Method: "POST", Path: "/api/v1/namespaces", Body: `{"metadata":{"name":"` + namespace + `"}}`, Needed: true})
 	for _, path := range []string{"/", "/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1", "/apis/apps/v2", "/apis/nope", "/apis/nope/v1", "/apis/nope/v1/things", "/version", "/version/", "/nope",
 		"/healthz", "/livez", "/readyz", "/healthz?verbose", "/livez?verbose", "/readyz?verbose", "/readyz/ping", "/readyz/nope", "/openapi", "/openapi/v3", "/openapi/v3/nope", "/metrics/nope",
 		"/api/v1/nope", "/api/v1/namespaces/wire/nope", "/api/v1/namespaces/wire/nope/a", "/api/v2", "/api/v1/", "/apis/", "/logs", "/swagger.json", "/debug/pprof/symbol", "/statusz", "/flagz", "/.well-known/openid-configuration", "/openid/v1/jwks"} {
@@ -75,10 +75,10 @@ func start() []Request {
 	add("quality", "/api/v1/namespaces/default", map[string]string{"Accept": "application/yaml;q=0.5,application/json;q=0.1"})
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"} {
 		for _, path := range []string{"/", "/api", "/apis", "/apis/apps", "/apis/apps/v1", "/version", "/healthz", "/openapi/v2", "/nope"} {
-			all = append(all, Request{Group: "start", Name: method + " " + path, Method: method, Path: path, Body: map[bool]string{true: "{}"}[method != "HEAD" && method != "OPTIONS"]})
+			made = append(made, Request{Group: "start", Name: method + " " + path, Method: method, Path: path, Body: map[bool]string{true: "{}"}[method != "HEAD" && method != "OPTIONS"]})
 		}
 	}
-	return all
+	return made
 }
 
 // prober makes the requests for one resource in one version.
@@ -131,7 +131,7 @@ func (p *prober) add(name, method, path, body string, header ...string) *Request
 	return &p.requests[len(p.requests)-1]
 }
 
-func (p *prober) all() []Request {
+func (p *prober) probe() []Request {
 	c := p.collection()
 	p.reads(c, "before")
 	p.mistakes(c)
@@ -334,34 +334,34 @@ func (p *prober) patches(one, body, name string) {
 	p.add("apply by a third", "PATCH", one+"?fieldManager=third", fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":%q,"annotations":{"patched":"third"}}}`, p.gv.String(), p.resource.Kind, name), "Content-Type", "application/apply-patch+yaml")
 }
 
-func (p *prober) subresource(sub, at string) {
+func (p *prober) subresource(sub, path string) {
 	verbs := p.subresources[sub]
 	switch sub {
 	case "exec", "attach", "portforward", "proxy", "log":
-		p.add(sub, "GET", at, "")
+		p.add(sub, "GET", path, "")
 		return
 	}
-	p.add("get "+sub, "GET", at, "")
-	p.add("get "+sub+" as table", "GET", at, "", "Accept", table)
+	p.add("get "+sub, "GET", path, "")
+	p.add("get "+sub+" as table", "GET", path, "", "Accept", table)
 	if slices.Contains(verbs, "update") {
-		p.edit("update "+sub+" with the same", "PUT", at, "get "+sub, same)
-		p.edit("update "+sub+" with a label", "PUT", at, "get "+sub, func(o map[string]any) { meta(o)["labels"] = map[string]any{"sub": "yes"} })
+		p.edit("update "+sub+" with the same", "PUT", path, "get "+sub, same)
+		p.edit("update "+sub+" with a label", "PUT", path, "get "+sub, func(o map[string]any) { meta(o)["labels"] = map[string]any{"sub": "yes"} })
 	}
 	if slices.Contains(verbs, "patch") {
 		if sub == "status" {
-			p.add("patch status", "PATCH", at, p.stub.GetStatusStub(), "Content-Type", "application/merge-patch+json")
-			p.add("apply status", "PATCH", at+"?fieldManager=s&force=true", fmt.Sprintf(`{"apiVersion":%q,"kind":%q,%s`, p.gv.String(), p.resource.Kind, strings.TrimPrefix(p.stub.GetStatusStub(), "{")), "Content-Type", "application/apply-patch+yaml")
-			p.add("patch status with text", "PATCH", at, `{"status":"x"}`, "Content-Type", "application/merge-patch+json")
+			p.add("patch status", "PATCH", path, p.stub.GetStatusStub(), "Content-Type", "application/merge-patch+json")
+			p.add("apply status", "PATCH", path+"?fieldManager=s&force=true", fmt.Sprintf(`{"apiVersion":%q,"kind":%q,%s`, p.gv.String(), p.resource.Kind, strings.TrimPrefix(p.stub.GetStatusStub(), "{")), "Content-Type", "application/apply-patch+yaml")
+			p.add("patch status with text", "PATCH", path, `{"status":"x"}`, "Content-Type", "application/merge-patch+json")
 		}
-		p.add("patch "+sub+" empty", "PATCH", at, `{}`, "Content-Type", "application/merge-patch+json")
-		p.add("patch "+sub+" strictly", "PATCH", at+"?fieldValidation=Strict", `{"nope":1}`, "Content-Type", "application/merge-patch+json")
+		p.add("patch "+sub+" empty", "PATCH", path, `{}`, "Content-Type", "application/merge-patch+json")
+		p.add("patch "+sub+" strictly", "PATCH", path+"?fieldValidation=Strict", `{"nope":1}`, "Content-Type", "application/merge-patch+json")
 	}
 	if sub == "scale" {
-		p.add("scale", "PATCH", at, `{"spec":{"replicas":3}}`, "Content-Type", "application/merge-patch+json")
-		p.add("scale below zero", "PATCH", at, `{"spec":{"replicas":-1}}`, "Content-Type", "application/merge-patch+json")
+		p.add("scale", "PATCH", path, `{"spec":{"replicas":3}}`, "Content-Type", "application/merge-patch+json")
+		p.add("scale below zero", "PATCH", path, `{"spec":{"replicas":-1}}`, "Content-Type", "application/merge-patch+json")
 	}
 	if slices.Contains(verbs, "create") {
-		p.add("create "+sub, "POST", at+"?dryRun=All", "{}")
+		p.add("create "+sub, "POST", path+"?dryRun=All", "{}")
 	}
 }
 

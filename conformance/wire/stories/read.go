@@ -63,7 +63,7 @@ type story struct {
 
 // read returns the requests of a file.
 func read(file, text string) ([]exchange.Request, error) {
-	var all []exchange.Request
+	var made []exchange.Request
 	seen := map[string]int{}
 	stories, err := split(text)
 	if err != nil {
@@ -82,15 +82,15 @@ func read(file, text string) ([]exchange.Request, error) {
 					r.Name += fmt.Sprintf(" (%d)", n)
 				}
 			}
-			all = append(all, requests...)
+			made = append(made, requests...)
 		}
 	}
-	return all, nil
+	return made, nil
 }
 
 // split returns the stories of a file. Each has at least one set of values.
 func split(text string) ([]*story, error) {
-	var all []*story
+	var found []*story
 	var current *story
 	var above *line
 	number := 0
@@ -102,7 +102,7 @@ func split(text string) ([]*story, error) {
 			continue
 		case strings.HasPrefix(raw, "== "):
 			current = &story{name: strings.TrimPrefix(trimmed, "== ")}
-			all, above = append(all, current), nil
+			found, above = append(found, current), nil
 		case current == nil:
 			return nil, fmt.Errorf("%d: a file begins with a story, ==", number)
 		case strings.HasPrefix(raw, " "):
@@ -119,7 +119,7 @@ func split(text string) ([]*story, error) {
 			above = &current.lines[len(current.lines)-1]
 		}
 	}
-	for _, s := range all {
+	for _, s := range found {
 		s.lines = slices.DeleteFunc(s.lines, func(l line) bool {
 			if l.text != "with" {
 				return false
@@ -136,7 +136,7 @@ func split(text string) ([]*story, error) {
 			s.with = []map[string]string{{}}
 		}
 	}
-	return all, nil
+	return found, nil
 }
 
 var variable = regexp.MustCompile(`\$[a-z]+`)
@@ -163,7 +163,7 @@ func (s *story) requests(values map[string]string) ([]exchange.Request, error) {
 	first := base
 	first.Name, first.Method, first.Path = "namespace", "POST", "/api/v1/namespaces"
 	first.Body = fmt.Sprintf(`{"metadata":{"name":%q}}`, variables["ns"])
-	all := []exchange.Request{first}
+	requests := []exchange.Request{first}
 	for _, l := range s.lines {
 		if rest, ok := strings.CutPrefix(l.text, "let "); ok {
 			name, value, _ := strings.Cut(rest, "=")
@@ -174,9 +174,9 @@ func (s *story) requests(values map[string]string) ([]exchange.Request, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%d: %w", l.number, err)
 		}
-		all = append(all, r)
+		requests = append(requests, r)
 	}
-	return all, nil
+	return requests, nil
 }
 
 // slug returns the text as a word that may be a part of a name.

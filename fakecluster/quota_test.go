@@ -599,3 +599,20 @@ func TestWhoWritesTheStatusOfAQuota(t *testing.T) {
 	}
 	equal(t, "managers of the status", managers, []string{"kube-controller-manager"})
 }
+
+// The status of a quota without limits is the same before and after it is measured, so the controller writes it once, which
+// changes nothing.
+func TestAQuotaWithoutLimitsIsMeasuredOnce(t *testing.T) {
+	for rule, spec := range map[string]corev1.ResourceQuotaSpec{"no spec": {}, "a scope alone": {Scopes: []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeBestEffort}}} {
+		l := startLimited(t)
+		_, err := l.CoreV1().ResourceQuotas("default").Create(l.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: spec}, metav1.CreateOptions{})
+		must(t, err)
+		writes := 0
+		for _, r := range l.Requests() {
+			if r.Resource == "resourcequotas" && r.Subresource == "status" {
+				writes++
+			}
+		}
+		equal(t, rule+": writes of the status", writes, 1)
+	}
+}

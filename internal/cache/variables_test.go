@@ -24,6 +24,7 @@ func TestNoPackageVariableChanges(t *testing.T) {
 		"explore sets collector",                         // how often the garbage collector runs during explorations
 		"fakecluster sets tested",                        // the clusters whose tests run, which log a panic
 		"fakecluster sets utilruntime.PanicHandlers",     // when the process starts
+		"internal/bubble sets driven",                    // the bubbles whose time passes as something outside says
 		"internal/bubble sets passings",                  // the bubbles whose time may pass without end
 		"internal/bubble sets watched",                   // the bubbles whose time is checked
 		"internal/builtin sets podstorage.EvictionsRetry",

@@ -127,10 +127,9 @@ func syncQuota(s *step, k key) error {
 	if err != nil || measured != nil {
 		return errors.Join(err, measured)
 	}
-	// If the status has changed, this must have been the only write since the quota was read. If it
-	// has not, the quota must be the one that was read: objects that are created or removed
-	// meanwhile change it.
-	if changed && s.server.Records.Revision() != began+1 || !changed && current.Revision != former {
+	// The quota must be the one that was read: objects that are created or removed meanwhile change it. Otherwise the
+	// status that was written must have been the only write since then.
+	if current.Revision != former && (!changed || s.server.Records.Revision() != began+1) {
 		return errConflict
 	}
 	s.server.Quotas.MarkExact(current)

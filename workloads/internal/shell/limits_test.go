@@ -48,6 +48,7 @@ func TestARunThatExceedsALimitEndsAsAWhole(t *testing.T) {
 		{"a pattern is long", "X=" + strings.Repeat("?", 40<<10) + "; echo ${X%%$X}; echo after", "", "stderr: sh: the arguments or the variables of a program have 2 MiB" + end},
 		{"a text is replaced by long ones", "X=" + strings.Repeat("x", 40<<10) + "; X=${X//x/$X}", "", "stderr: sh: the arguments or the variables of a program have 2 MiB" + end},
 		{"an input does not end", "cat /dev/zero > /f; echo after", "", "stderr: sh: 64 MiB are in scripts, pipes and files that are being written" + end},
+		{"a long line is read", "head -c 10000000000 /dev/zero > /f; echo after", "", "stderr: sh: 64 MiB are in scripts, pipes and files that are being written" + end},
 		{"a device is read for ever", "cat /dev/zero > /dev/null; echo after", "", "stderr: sh: 100000 commands run without a pause" + end},
 		{"sleep 0", "while sleep 0; do :; done", "", "stderr: sh: 100000 commands run without a pause" + end},
 		{"a condition has many parts", "test" + strings.Repeat(" a -o", 1000) + " b", "", "stderr: test: too many arguments\nexit 2"},

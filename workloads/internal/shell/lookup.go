@@ -73,7 +73,10 @@ func nc(ctx context.Context, s *Shell, c *Command) int {
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
-	_, _ = io.Copy(c.Stdout, io.LimitReader(conn, maxHeld))
+	if n, _ := io.Copy(c.Stdout, io.LimitReader(conn, maxHeld+1)); n > maxHeld {
+		_ = limitsOf(ctx).hold(maxHeld + 1) // ends the run
+		return 1
+	}
 	return 0
 }
 

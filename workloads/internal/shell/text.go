@@ -68,11 +68,15 @@ func (c *Command) inputs(ctx context.Context, s *Shell, names []string, do func(
 // lines calls a function for each line with its end, until it returns false.
 func lines(ctx context.Context, in io.Reader, do func(line string) bool) error {
 	l := limitsOf(ctx)
-	r := bufio.NewReader(io.LimitReader(in, maxHeld))
+	r := bufio.NewReader(io.LimitReader(in, maxHeld+1))
+	read := 0
 	for {
 		line, err := r.ReadString('\n')
 		if err := errors.Join(ctx.Err(), l.do(len(line))); err != nil {
 			return err
+		}
+		if read += len(line); read > maxHeld {
+			return l.hold(maxHeld + 1)
 		}
 		if line != "" && !do(line) || errors.Is(err, io.EOF) {
 			return nil

@@ -78,7 +78,10 @@ func (t *transfer) do(ctx context.Context, s *Shell, c *Command) (*http.Response
 		return nil, nil, err
 	}
 	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxHeld))
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxHeld+1))
+	if len(data) > maxHeld {
+		err = limitsOf(ctx).hold(maxHeld + 1)
+	}
 	return resp, data, err
 }
 

@@ -10,14 +10,19 @@ import (
 // ship have a few megabytes.
 const MaxSize = 64 << 20
 
+// Check returns an error for a path that is neither a regular file nor a folder, such as a device. What does not exist is no error: the
+// system has one for it.
+func Check(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return fmt.Errorf("%s is not a regular file", path)
+	}
+	return nil
+}
+
 // Read returns the content of a regular file of at most MaxSize bytes. Its error names the file.
 func Read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return os.ReadFile(path) // for the error of an open
-	}
-	if !info.Mode().IsRegular() && !info.IsDir() { // the error of a folder comes from the system
-		return nil, fmt.Errorf("%s is not a regular file", path)
+	if err := Check(path); err != nil {
+		return nil, err
 	}
 	file, err := os.Open(path)
 	if err != nil {

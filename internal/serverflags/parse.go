@@ -172,6 +172,15 @@ func (f *Flags) List(name string) []string {
 	return f.set.Lookup(name).Value.(pflag.SliceValue).GetSlice()
 }
 
+// Values returns the values of a flag, whether it has one or several.
+func (f *Flags) Values(name string) []string {
+	value := f.set.Lookup(name).Value
+	if list, ok := value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return []string{text(value)}
+}
+
 // Pairs returns the values of --runtime-config and similar flags, which are written
 // key=value.
 func (f *Flags) Pairs(name string) map[string]string {

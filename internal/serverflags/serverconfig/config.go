@@ -7,12 +7,14 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	auditpolicy "k8s.io/apiserver/pkg/audit/policy"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/emulation"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/rest"
 )
@@ -63,6 +65,9 @@ func New(args []string, other Options) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkFiles(flags); err != nil {
+		return nil, err
+	}
 	c := &Config{other: other}
 	for _, read := range []func(*serverflags.Flags) error{
 		c.readServing, c.readRequests, c.readAccounts, c.readUsers, c.readNetwork, c.readAdmission, c.readVersions, c.readAudit, c.readCompaction,
@@ -72,6 +77,21 @@ func New(args []string, other Options) (*Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// checkFiles refuses files that may not have an end, such as /dev/zero or a FIFO: upstream's readers of some flags read a file to its end.
+func checkFiles(flags *serverflags.Flags) error {
+	for _, flag := range serverflags.Table {
+		if !flags.Given(flag.Name) || !strings.HasSuffix(flag.Name, "-file") && !strings.HasSuffix(flag.Name, "-config") {
+			continue
+		}
+		for _, path := range flags.Values(flag.Name) {
+			if err := regularfile.Check(path); err != nil {
+				return fmt.Errorf("--%s: %w", flag.Name, err)
+			}
+		}
+	}
+	return nil
 }
 
 func (c *Config) readNetwork(flags *serverflags.Flags) (err error) {

@@ -144,20 +144,22 @@ func (t *homeTransport) CloseIdleConnections() {
 	}
 }
 
+// testName is the name of the test of the cluster.
+func (c *Cluster) testName() string {
+	if c.test != nil {
+		return c.test.Name()
+	}
+	return "fakecluster"
+}
+
 // watchBubble has the bubble of the cluster checked from outside until it ends. If its time stands still, or passes without end, nothing in the
 // bubble can report that, so the process ends.
 func (c *Cluster) watchBubble() {
-	name := func() string {
-		if c.test != nil {
-			return c.test.Name()
-		}
-		return "fakecluster"
-	}
 	stopBlocked := bubble.Watch(c.store.Revision, func(b bubble.Blocked) {
-		panic(fmt.Sprintf("%s: %s. The goroutine that waits:\n\n%s\n", name(), b.Mistake(), b.Stack))
+		panic(fmt.Sprintf("%s: %s. The goroutine that waits:\n\n%s\n", c.testName(), b.Mistake(), b.Stack))
 	})
 	stopPassing := bubble.WatchPassing(idleTime, c.lookAtHeld, c.work, func(idle time.Duration, stack string) {
-		panic(fmt.Sprintf("%s: %s. The goroutine of the test:\n\n%s\n", name(), c.passesWithoutEnd(idle, stack), stack))
+		panic(fmt.Sprintf("%s: %s. The goroutine of the test:\n\n%s\n", c.testName(), c.passesWithoutEnd(idle, stack), stack))
 	})
 	c.home.stop = func() {
 		stopBlocked()

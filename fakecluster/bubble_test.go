@@ -276,6 +276,35 @@ func TestATestWhoseTimePassesWithoutEndFails(t *testing.T) {
 	}
 }
 
+// readsWithoutEnd is the name of a variable that is set if a test loops on reads, in a process of its own.
+const readsWithoutEnd = "FAKECLUSTER_TEST_READS_WITHOUT_END"
+
+func TestReadsWithoutEnd(t *testing.T) {
+	if os.Getenv(readsWithoutEnd) == "" {
+		t.Skip("TestATestThatReadsWithoutEndFails runs it in another process")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.LimitedAtOneMoment(1_000, 1_000))
+		for {
+			if _, err := mapsOf(c.RESTConfig()).Get(t.Context(), "never", metav1.GetOptions{}); err == nil {
+				return
+			}
+		}
+	})
+}
+
+// A loop of the test that reads without a pause is found, also if it goes on after the test has failed.
+func TestATestThatReadsWithoutEndFails(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestReadsWithoutEnd$", "-test.timeout=5m")
+	cmd.Env = append(os.Environ(), readsWithoutEnd+"=1")
+	out, err := cmd.CombinedOutput()
+	const want = "panic: TestReadsWithoutEnd: time in the synctest bubble stands still, because GET /api/v1/namespaces/default/configmaps/never from fakecluster.test came 996 times at the same moment. " +
+		"Write time.Sleep(time.Millisecond) between two reads of a loop, or c.WaitFor instead of the loop"
+	if err == nil || !strings.Contains(string(out), want) {
+		t.Errorf("%v, output:\n%.2000s\nwant: %s", err, out, want)
+	}
+}
+
 // leavesBehind is the name of a variable with what a test leaves behind, in a process of its own.
 const leavesBehind = "FAKECLUSTER_TEST_LEAVES_BEHIND"
 

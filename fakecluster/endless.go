@@ -19,10 +19,11 @@ type standstillLimits struct {
 	writes       int // of all objects
 	objectReads  int // of one path
 	requests     int // reads and writes
+	later        int // that come after the mistake was found, until the process ends
 }
 
 // usualStandstill allows the start of 10,000 pods, which is 90,000 writes.
-var usualStandstill = standstillLimits{objectWrites: 2_000, writes: 200_000, objectReads: 50_000, requests: 1_000_000}
+var usualStandstill = standstillLimits{objectWrites: 2_000, writes: 200_000, objectReads: 50_000, requests: 1_000_000, later: 100_000}
 
 // endlessPause is how long each later request takes, so that time passes and the test can end.
 const endlessPause = time.Second
@@ -38,6 +39,7 @@ type standstill struct {
 	objects  map[string]int // writes of objects, by their path
 	reads    map[string]int // by path
 	mistake  error          // nil: there is none
+	later    int            // requests since then
 }
 
 // count counts a request, and returns the mistake once there are too many, whether it was found now, and where.
@@ -47,6 +49,11 @@ func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mistake != nil {
+		if s.later++; s.later > s.limits.later {
+			text := fmt.Sprintf("%s: %v", c.testName(), s.mistake)
+			go panic(text) // nothing recovers that of a goroutine
+			select {}
+		}
 		return s.mistake, false
 	}
 	if !now.Equal(s.last) {
@@ -87,7 +94,8 @@ func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first 
 }
 
 // endEndless returns a handler that ends endless requests in a bubble: it fails the test, refuses all later writes, and lets a
-// second pass in each later request, so that the test goes on.
+// second pass in each later request, so that the test goes on. A test that loops nevertheless ends with the process, because the log of a test is shown at
+// its end only.
 func (c *Cluster) endEndless(next http.Handler) http.Handler {
 	if !c.home.inBubble {
 		return next

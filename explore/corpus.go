@@ -5,17 +5,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/fakecluster/fakecluster/internal/junit"
 )
 
 // corpusFolder has a folder for each test with the trials of its findings, one in each file.
 const corpusFolder = "testdata/explore"
 
-var unsafeInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
-
 func corpusOf(test string) string {
-	return filepath.Join(corpusFolder, unsafeInNames.ReplaceAllString(test, "_"))
+	return filepath.Join(corpusFolder, junit.FileName(test))
 }
 
 // remember writes the trial of a finding to the corpus.

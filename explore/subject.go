@@ -16,6 +16,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/bubble"
+	"github.com/fakecluster/fakecluster/internal/junit"
 )
 
 // Subject is an operator that [Operator] explores.
@@ -125,7 +126,7 @@ func (found Found) log(t *testing.T, err error, began time.Time) {
 
 // writeFiles writes the files that the flag -explore.junit and the environment variable FAKECLUSTER_REPORT ask for.
 func (found Found) writeFiles(test string) error {
-	name := unsafeInNames.ReplaceAllString(test, "_")
+	name := junit.FileName(test)
 	if *junitFlag != "" {
 		if err := writeFile(filepath.Join(*junitFlag, name+".xml"), func(w io.Writer) error { return found.WriteJUnit(w, test) }); err != nil {
 			return err

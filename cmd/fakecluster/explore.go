@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"html/template"
 	"io"
 	"io/fs"
 	"maps"
@@ -78,15 +79,15 @@ type explored struct {
 
 // explorationFinding is one of the findings.
 type explorationFinding struct {
-	test, oracle string
+	Test, Oracle string
 	junit.Text
-	page string // name of a file; empty: there is none
-	old  bool   // it is known
+	Page  string // name of a file; empty: there is none
+	Known bool
 }
 
-// label says that a finding is known.
-func (f explorationFinding) label() string {
-	if f.old {
+// Label says that a finding is known.
+func (f explorationFinding) Label() string {
+	if f.Known {
 		return ", known"
 	}
 	return ""
@@ -171,18 +172,18 @@ func (found *explored) findings() (findings []explorationFinding) {
 	for _, s := range found.suites {
 		for _, c := range s.Cases {
 			for _, f := range c.Failures {
-				finding := explorationFinding{test: s.Name, oracle: c.Name, Text: f}
-				test := strings.ReplaceAll(s.Name, "/", "_")
-				finding.old = found.known[test+" "+f.Type] || found.known[test+" "+c.Name+" "+strings.ReplaceAll(f.Message, "\n", " ")]
+				finding := explorationFinding{Test: s.Name, Oracle: c.Name, Text: f}
+				test := junit.FileName(s.Name)
+				finding.Known = found.known[test+" "+f.Type] || found.known[test+" "+c.Name+" "+strings.ReplaceAll(f.Message, "\n", " ")]
 				if i := found.page(f.Type); i >= 0 {
-					finding.page = filepath.Base(found.pages[i])
+					finding.Page = filepath.Base(found.pages[i])
 				}
 				findings = append(findings, finding)
 			}
 		}
 	}
 	slices.SortStableFunc(findings, func(a, b explorationFinding) int {
-		return cmp.Compare(strconv.FormatBool(a.old), strconv.FormatBool(b.old))
+		return cmp.Compare(strconv.FormatBool(a.Known), strconv.FormatBool(b.Known))
 	})
 	return findings
 }
@@ -229,7 +230,7 @@ func (found *explored) title() string {
 	findings := found.findings()
 	fresh := 0
 	for _, f := range findings {
-		if !f.old {
+		if !f.Known {
 			fresh++
 		}
 	}
@@ -249,20 +250,24 @@ func (found *explored) write(folder string) error {
 	if err := junit.Write(&results, found.suites...); err != nil {
 		return err
 	}
-	for name, content := range map[string]string{"junit.xml": results.String(), "index.html": found.html(findings), "summary.md": found.markdown(findings)} {
+	var index strings.Builder
+	if err := page.Execute(&index, map[string]any{"Title": found.title(), "Missing": found.complete(), "Findings": findings}); err != nil {
+		return err
+	}
+	for name, content := range map[string]string{"junit.xml": results.String(), "index.html": index.String(), "summary.md": found.markdown(findings)} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil {
 			return err
 		}
 	}
 	for _, f := range findings {
-		if f.page == "" {
+		if f.Page == "" {
 			continue
 		}
-		page, err := os.ReadFile(found.pages[found.page(f.Type)])
+		content, err := os.ReadFile(found.pages[found.page(f.Type)])
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(folder, f.page), page, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, f.Page), content, 0o644); err != nil {
 			return err
 		}
 	}
@@ -279,7 +284,7 @@ func (found *explored) markdown(findings []explorationFinding) string {
 	for _, f := range findings {
 		fence := strings.Repeat("`", max(3, longestRun(f.Text.Text, '`')+1))
 		fmt.Fprintf(&b, "\n<details><summary><b>%s</b> (%s%s): %s</summary>\n\n%stext\n%s\n%s\n\n</details>\n",
-			html.EscapeString(f.oracle), html.EscapeString(f.test), f.label(), html.EscapeString(f.Message), fence, f.Text.Text, fence)
+			html.EscapeString(f.Oracle), html.EscapeString(f.Test), f.Label(), html.EscapeString(f.Message), fence, f.Text.Text, fence)
 	}
 	return b.String()
 }
@@ -296,30 +301,20 @@ func longestRun(text string, b byte) (longest int) {
 	return longest
 }
 
-// html returns the page of all findings.
-func (found *explored) html(findings []explorationFinding) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `<!doctype html>
+// page is the page of all findings.
+var page = template.Must(template.New("page").Parse(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Exploration: %[1]s</title>
+<title>Exploration: {{.Title}}</title>
 <style>
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2em; color-scheme: light dark }
 pre { font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere }
 </style>
-<h1>Exploration: %[1]s</h1>
-`, found.title())
-	if err := found.complete(); err != nil {
-		fmt.Fprintf(&b, "<p>%s</p>\n", html.EscapeString(err.Error()))
-	}
-	for _, f := range findings {
-		fmt.Fprintf(&b, "<h2>%s: %s</h2>\n<p>%s%s", html.EscapeString(f.oracle), html.EscapeString(f.Message), html.EscapeString(f.test), f.label())
-		if f.page != "" {
-			fmt.Fprintf(&b, `, <a href="%s">what happened</a>`, html.EscapeString(f.page))
-		}
-		fmt.Fprintf(&b, "</p>\n<pre>%s</pre>\n", html.EscapeString(f.Text.Text))
-	}
-	b.WriteString("</html>\n")
-	return b.String()
-}
+<h1>Exploration: {{.Title}}</h1>
+{{with .Missing}}<p>{{.}}</p>
+{{end}}{{range .Findings}}<h2>{{.Oracle}}: {{.Message}}</h2>
+<p>{{.Test}}{{.Label}}{{with .Page}}, <a href="{{.}}">what happened</a>{{end}}</p>
+<pre>{{.Text.Text}}</pre>
+{{end}}</html>
+`))

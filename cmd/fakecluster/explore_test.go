@@ -12,8 +12,8 @@ import (
 // shardResult is what -explore.junit writes.
 func shardResult(shard, failures string) string {
 	return `<?xml version="1.0" encoding="UTF-8"?>
-<testsuites><testsuite name="TestOperator"><properties><property name="explore.shard" value="` + shard + `"/></properties>
-<testcase classname="TestOperator" name="recovers">` + failures + `</testcase></testsuite></testsuites>`
+<testsuites><testsuite name="TestOperator/a,b"><properties><property name="explore.shard" value="` + shard + `"/></properties>
+<testcase classname="TestOperator/a,b" name="recovers">` + failures + `</testcase></testsuite></testsuites>`
 }
 
 func failure(message, id string) string {
@@ -45,7 +45,7 @@ func TestExploreMerge(t *testing.T) {
 	write("results/0/TestOperator-recovers-111111111111.html", "the page of a")
 	write("results/0/other.html", "the page of a cluster")
 	write("results/1/TestOperator.xml", shardResult("1/2", failure("a is lost", "222222222222")+failure("b &lt; c", "333333333333")))
-	write("known/TestOperator/recovers-444444444444", "# a is lost\na trial\n") // another trial of the same finding
+	write("known/TestOperator_a_b/recovers-444444444444", "# a is lost\na trial\n") // another trial of the same finding
 	if status, out := run("explore", "merge", "--to", "merged", "--known", "known", "results"); status != succeeded || out != "2 findings, 1 of them new\n" {
 		t.Errorf("%d: %s", status, out)
 	}
@@ -65,12 +65,12 @@ func TestExploreMerge(t *testing.T) {
 		"TestOperator-recovers-111111111111.html": "the page of a",
 		"junit.xml": `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites>
-  <testsuite name="TestOperator" tests="1" failures="1" skipped="0">
+  <testsuite name="TestOperator/a,b" tests="1" failures="1" skipped="0">
     <properties>
       <property name="explore.shard" value="0/2"></property>
       <property name="explore.shard" value="1/2"></property>
     </properties>
-    <testcase classname="TestOperator" name="recovers">
+    <testcase classname="TestOperator/a,b" name="recovers">
       <failure message="a is lost" type="recovers-111111111111">the report of a is lost</failure>
       <failure message="b &lt; c" type="recovers-333333333333">the report of b &lt; c</failure>
     </testcase>
@@ -88,16 +88,16 @@ pre { font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wr
 </style>
 <h1>Exploration: 2 findings, 1 of them new</h1>
 <h2>recovers: b &lt; c</h2>
-<p>TestOperator</p>
+<p>TestOperator/a,b</p>
 <pre>the report of b &lt; c</pre>
 <h2>recovers: a is lost</h2>
-<p>TestOperator, known, <a href="TestOperator-recovers-111111111111.html">what happened</a></p>
+<p>TestOperator/a,b, known, <a href="TestOperator-recovers-111111111111.html">what happened</a></p>
 <pre>the report of a is lost</pre>
 </html>
 `,
 		"summary.md": "### Exploration: 2 findings, 1 of them new\n" +
-			"\n<details><summary><b>recovers</b> (TestOperator): b &lt; c</summary>\n\n```text\nthe report of b < c\n```\n\n</details>\n" +
-			"\n<details><summary><b>recovers</b> (TestOperator, known): a is lost</summary>\n\n```text\nthe report of a is lost\n```\n\n</details>\n",
+			"\n<details><summary><b>recovers</b> (TestOperator/a,b): b &lt; c</summary>\n\n```text\nthe report of b < c\n```\n\n</details>\n" +
+			"\n<details><summary><b>recovers</b> (TestOperator/a,b, known): a is lost</summary>\n\n```text\nthe report of a is lost\n```\n\n</details>\n",
 	}
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -105,7 +105,7 @@ pre { font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wr
 
 	write("results/1/TestOperator.xml", shardResult("1/4", ""))
 	if status, out := run("explore", "merge", "--to", "merged", "results"); status != failed || out != "1 finding\nfakecluster: explore merge: "+
-		"the results of TestOperator are missing of these shards: 1/2; look into their logs\nthe results of TestOperator are missing of these shards: 0/4, 2/4, 3/4; look into their logs\n" {
+		"the results of TestOperator/a,b are missing of these shards: 1/2; look into their logs\nthe results of TestOperator/a,b are missing of these shards: 0/4, 2/4, 3/4; look into their logs\n" {
 		t.Errorf("%d: %s", status, out)
 	}
 	if status, out := run("explore", "merge", "known"); status != failed || out != "fakecluster: explore merge: there are no results in "+filepath.Join(folder, "known")+": run the shards with -explore.junit=DIR\n" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,8 +41,36 @@ func read(t *testing.T, matches func(name string) bool) []play.Recording {
 	return chosen
 }
 
-// replay plays histories on a new cluster.
+// replay plays histories on a new cluster. If one is answered in another way by chance, as a reason says, it has to be answered as recorded on one of
+// several more clusters, after the setup alone.
 func replay(t *testing.T, webhooks *play.Webhooks, recordings []play.Recording) {
+	exchanges := 0
+	var setup []play.Recording
+	for i, difference := range playAll(t, webhooks, recordings) {
+		r := recordings[i]
+		if r.Name == "setup" {
+			setup = append(setup, r)
+		}
+		exchanges += len(r.Exchanges)
+		for range mostPlays {
+			if difference == nil || reason(difference) == "" {
+				break
+			}
+			difference = playAll(t, webhooks, append(slices.Clip(setup), r))[len(setup)]
+		}
+		if difference != nil {
+			t.Errorf("%s: the real server answered differently\n%s", r.Name, difference)
+		}
+	}
+	t.Logf("%d requests of %d histories", exchanges, len(recordings))
+}
+
+// mostPlays is how many more clusters may answer a history.
+const mostPlays = 30
+
+// playAll plays histories on a new cluster, and returns the first difference of each.
+func playAll(t *testing.T, webhooks *play.Webhooks, recordings []play.Recording) (differences []*play.Difference) {
+	t.Helper()
 	cluster, err := startOurs()
 	if err != nil {
 		t.Fatal(err)
@@ -55,20 +84,12 @@ func replay(t *testing.T, webhooks *play.Webhooks, recordings []play.Recording) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	exchanges := 0
 	for _, r := range recordings {
 		difference, err := play.Replay(t.Context(), server, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch {
-		case difference == nil:
-		case reason(difference) != "": // such as chance
-			t.Logf("%s: %s", r.Name, reason(difference))
-		default:
-			t.Errorf("%s: the real server answered differently\n%s", r.Name, difference)
-		}
-		exchanges += len(r.Exchanges)
+		differences = append(differences, difference)
 	}
-	t.Logf("%d requests of %d histories", exchanges, len(recordings))
+	return differences
 }

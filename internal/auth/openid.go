@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -23,6 +22,8 @@ import (
 	tokenunion "k8s.io/apiserver/pkg/authentication/token/union"
 	upstream "k8s.io/apiserver/plugin/pkg/authenticator/token/oidc"
 	certutil "k8s.io/client-go/util/cert"
+
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
 // OpenID says which issuers of ID tokens a cluster trusts.
@@ -56,7 +57,7 @@ type OpenIDFlags struct {
 func ReadAuthentication(file string, own []string) (*OpenID, *apiserver.AnonymousAuthConfig, error) {
 	from := &authenticationFile{path: file, read: stampOf(file)}
 	var err error
-	if from.data, err = os.ReadFile(file); err != nil {
+	if from.data, err = regularfile.Read(file); err != nil {
 		return nil, nil, cannotLoad(file, err)
 	}
 	config, err := parseAuthentication(from.data)
@@ -110,7 +111,7 @@ func NewOpenID(f OpenIDFlags, own []string) (*OpenID, error) {
 		issuer.ClaimMappings.Groups = apiserver.PrefixedClaimOrExpression{Prefix: &f.GroupsPrefix, Claim: f.GroupsClaim}
 	}
 	if f.CAFile != "" {
-		authority, err := os.ReadFile(f.CAFile)
+		authority, err := regularfile.Read(f.CAFile)
 		if err != nil {
 			return nil, err
 		}

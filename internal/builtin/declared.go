@@ -36,7 +36,7 @@ func (d *declaredRules) ValidateDeclaratively(ctx context.Context, obj, old runt
 // return false for an object that does.
 func (d *declaredRules) passes(ctx context.Context, obj runtime.Object, op operation.Type, config registryrest.DeclarativeValidationConfig) (ok bool) {
 	info, found := apirequest.RequestInfoFrom(ctx)
-	if !found || config.SubresourceGVKMapper != nil {
+	if !found || config.SubresourceGVKMapper != nil || op != operation.Create && d.old == nil {
 		return false
 	}
 	defer func() { // upstream makes an error of a panic

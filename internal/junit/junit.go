@@ -5,8 +5,14 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 )
+
+var unsafeInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+
+// FileName returns the name of a test as that of a file or a folder.
+func FileName(test string) string { return unsafeInNames.ReplaceAllString(test, "_") }
 
 // Suite is a group of tests, such as a file.
 type Suite struct {

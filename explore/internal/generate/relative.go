@@ -10,10 +10,10 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
-// ofQuantity and ofDuration match the names of fields whose text is a quantity or a duration.
+// quantityName and durationName match the names of fields whose text is a quantity or a duration.
 var (
-	ofQuantity = regexp.MustCompile(`(?i)(size|storage|memory|cpu|capacity)$`)
-	ofDuration = regexp.MustCompile(`(?i)(duration|interval|timeout|period|delay|ttl)$`)
+	quantityName = regexp.MustCompile(`(?i)(size|storage|memory|cpu|capacity)$`)
+	durationName = regexp.MustCompile(`(?i)(duration|interval|timeout|period|delay|ttl)$`)
 )
 
 // quantitiesLike returns twice a quantity, its half, and the same in another unit.

@@ -136,7 +136,7 @@ var named = []struct {
 	values []any
 }{
 	{regexp.MustCompile(`(?i)image$`), []any{"registry.example.com/explored:2.0", "registry.example.com/explored", "registry.example.com/explored@sha256:" + strings.Repeat("0123456789abcdef", 4)}},
-	{ofDuration, []any{"1h0m0s", "30s"}},
+	{durationName, []any{"1h0m0s", "30s"}},
 	{regexp.MustCompile(`(?i)(url|uri|endpoint)$`), []any{"https://explored.example.com/path"}},
 	{regexp.MustCompile(`(?i)(host|hostname|domain|fqdn)$`), []any{"explored.example.com"}},
 	{regexp.MustCompile(`(?i)(schedule|cron)$`), []any{"*/5 * * * *", "0 3 31 * *", "CRON_TZ=Europe/Berlin 30 2 * * *"}},
@@ -162,9 +162,9 @@ func texts(name string, s *apiextensionsv1.JSONSchemaProps, like any) (found []a
 		ordinary = known
 	}
 	switch {
-	case ofQuantity.MatchString(name):
+	case quantityName.MatchString(name):
 		found = quantitiesLike(like)
-	case ofDuration.MatchString(name) || s.Format == "duration":
+	case durationName.MatchString(name) || s.Format == "duration":
 		found = durationsLike(like)
 	}
 	found = append(found, ordinary...)

@@ -7,12 +7,13 @@ import (
 	"errors"
 	"maps"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
 // certificateFile is a certificate and its key in files. Each TLS handshake reads them, so that a
@@ -39,11 +40,11 @@ func readCertificate(cert, key string, names ...string) (*certificateFile, error
 
 // read reads the files.
 func (c *certificateFile) read() error {
-	cert, err := os.ReadFile(c.cert)
+	cert, err := regularfile.Read(c.cert)
 	if err != nil {
 		return err
 	}
-	key, err := os.ReadFile(c.key)
+	key, err := regularfile.Read(c.key)
 	if err != nil {
 		return err
 	}

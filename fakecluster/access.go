@@ -10,7 +10,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/fakecluster/fakecluster/inspect"
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
@@ -35,14 +36,16 @@ func (c *Cluster) Access(user string) Access {
 }
 
 // needs returns the requests for which the user needs a Role.
-func (a Access) needs() []inspect.AccessRequest { return auth.OwnRights(auth.WithLists(a.Requests)) }
+func (a Access) needs() []inspect.AccessRequest {
+	return authorization.OwnRights(authorization.WithLists(a.Requests))
+}
 
 // Rules returns the fewest rules that allow the verbs and resources of all requests and no
 // others. They are rules for a ClusterRole: they name neither namespaces nor objects. They
 // leave out what every user may do in a new cluster, such as to discover what is served. A
 // request to watch also needs the verb list, which clients send in its place to servers older
 // than 1.32.
-func (a Access) Rules() []rbacv1.PolicyRule { return auth.LeastRules(a.needs()) }
+func (a Access) Rules() []rbacv1.PolicyRule { return authorization.LeastRules(a.needs()) }
 
 // RoleDiff is the difference between the requests of a user and what rules allow.
 type RoleDiff struct {
@@ -55,16 +58,16 @@ type RoleDiff struct {
 
 // Compare compares the requests of the user with the rules of a ClusterRole.
 func (a Access) Compare(rules ...rbacv1.PolicyRule) RoleDiff {
-	converted := make([]auth.RoleRule, len(rules))
+	converted := make([]authorization.RoleRule, len(rules))
 	for i, r := range rules {
-		converted[i] = auth.RoleRule{PolicyRule: r}
+		converted[i] = authorization.RoleRule{PolicyRule: r}
 	}
 	return a.compare(converted, false)
 }
 
-func (a Access) compare(rules []auth.RoleRule, tolerateMarkers bool) RoleDiff {
+func (a Access) compare(rules []authorization.RoleRule, tolerateMarkers bool) RoleDiff {
 	needs := a.needs()
-	return RoleDiff{Missing: auth.LeastRules(auth.Missing(needs, rules)), Unused: auth.Unused(needs, rules, tolerateMarkers)}
+	return RoleDiff{Missing: authorization.LeastRules(authorization.Missing(needs, rules)), Unused: authorization.Unused(needs, rules, tolerateMarkers)}
 }
 
 // CompareRoles compares the requests of the user with the Roles and ClusterRoles in manifest
@@ -83,10 +86,10 @@ func (a Access) CompareRoles(paths ...string) (RoleDiff, error) {
 func (d RoleDiff) String() string { return d.missing() + d.unused() }
 
 func (d RoleDiff) missing() string {
-	return listed("missing, as markers for controller-gen:", d.Missing, auth.Marker) + listed("missing, as rules of a role:", d.Missing, auth.YAML)
+	return listed("missing, as markers for controller-gen:", d.Missing, authorization.Marker) + listed("missing, as rules of a role:", d.Missing, authorization.YAML)
 }
 
-func (d RoleDiff) unused() string { return listed("never used:", d.Unused, auth.YAML) }
+func (d RoleDiff) unused() string { return listed("never used:", d.Unused, authorization.YAML) }
 
 // listed returns a title with the rules below it, or nothing without rules.
 func listed(title string, rules []rbacv1.PolicyRule, format func(rbacv1.PolicyRule) string) string {
@@ -143,7 +146,7 @@ func (c *Cluster) compareRoles(t testing.TB, user string, paths []string) RoleDi
 	if err != nil {
 		c.TB(t).Fatalf("fakecluster: %v", err)
 	}
-	if user == auth.Admin.GetName() {
+	if user == authentication.Admin.GetName() {
 		c.TB(t).Fatalf("fakecluster: %s is the user of RESTConfig, who may do everything and whose requests are not recorded: run the operator with c.ConfigFor(\"operator\", \"system:masters\") and check the user operator", user)
 	}
 	access := c.Access(user)
@@ -154,9 +157,9 @@ func (c *Cluster) compareRoles(t testing.TB, user string, paths []string) RoleDi
 }
 
 // readRoles reads the rules of the roles in manifests.
-func readRoles(paths []string) ([]auth.RoleRule, error) {
+func readRoles(paths []string) ([]authorization.RoleRule, error) {
 	type id struct{ kind, name string }
-	rules, bound := map[id][]auth.RoleRule{}, map[id]bool{}
+	rules, bound := map[id][]authorization.RoleRule{}, map[id]bool{}
 	var order []id
 	read := func(m manifest) error {
 		kind := m.GroupVersionKind()
@@ -172,7 +175,7 @@ func readRoles(paths []string) ([]auth.RoleRule, error) {
 			found := id{kind.Kind, m.GetName()}
 			order = append(order, found)
 			for _, r := range role.Rules {
-				rules[found] = append(rules[found], auth.RoleRule{
+				rules[found] = append(rules[found], authorization.RoleRule{
 					PolicyRule: r, Namespaced: kind.Kind == "Role",
 					LeaderElection: kind.Kind == "Role" && strings.HasSuffix(m.GetName(), "leader-election-role"),
 				})
@@ -197,7 +200,7 @@ func readRoles(paths []string) ([]auth.RoleRule, error) {
 		}
 		return nil, fmt.Errorf("no Role or ClusterRole in %s", strings.Join(paths, ", "))
 	}
-	var granted []auth.RoleRule
+	var granted []authorization.RoleRule
 	found := false
 	for _, name := range order {
 		if len(bound) == 0 || bound[name] {

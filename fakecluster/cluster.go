@@ -23,7 +23,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/clientgo"
 	"github.com/fakecluster/fakecluster/faults"
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/bubble"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
@@ -178,7 +178,7 @@ type secure struct {
 
 // secured makes what the servers of all clusters need for TLS, once in a process.
 var secured = sync.OnceValues(func() (s secure, err error) {
-	authority, err := auth.OfProcess()
+	authority, err := authentication.OfProcess()
 	if err != nil {
 		return s, fmt.Errorf("making a certificate authority: %w", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 )
 
 // frontProxy proves to aggregated API servers that the cluster may say who a user is, as in a cluster of kubeadm.
@@ -17,7 +17,7 @@ type frontProxy struct {
 // proxyOfProcess makes the front proxy of all clusters in which pods run, when it is first needed. Its authority has signed nothing
 // else, so that no user can pass for it.
 var proxyOfProcess = sync.OnceValues(func() (*frontProxy, error) {
-	authority, err := auth.NewAuthority("front-proxy-ca")
+	authority, err := authentication.NewAuthority("front-proxy-ca")
 	if err != nil {
 		return nil, fmt.Errorf("making a certificate authority: %w", err)
 	}
@@ -30,7 +30,7 @@ var proxyOfProcess = sync.OnceValues(func() (*frontProxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	users, err := auth.OfProcess()
+	users, err := authentication.OfProcess()
 	if err != nil {
 		return nil, err
 	}

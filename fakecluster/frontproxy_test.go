@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 )
 
 // seesClients serves as a metricsServer does, and answers requests for an object with the name in the certificate of the client. Each
@@ -46,7 +46,7 @@ func clientName(t *testing.T, c *fakecluster.Cluster) string {
 // TestAggregatedServersSeeTheCertificateOfTheFlags proves that it is read again for each connection, also in a fork, and that one of
 // the flags alone means nothing, as on a real server.
 func TestAggregatedServersSeeTheCertificateOfTheFlags(t *testing.T) {
-	authority, err := auth.NewAuthority("proxies")
+	authority, err := authentication.NewAuthority("proxies")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestAggregatedServersSeeTheCertificateOfTheFlags(t *testing.T) {
 // TestTheFrontProxyOfAClusterWithPods proves that aggregated servers may believe a cluster from the time when pods run in it, unless a flag
 // says whom they believe.
 func TestTheFrontProxyOfAClusterWithPods(t *testing.T) {
-	authority, err := auth.NewAuthority("proxies")
+	authority, err := authentication.NewAuthority("proxies")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/freeport"
 )
 
@@ -59,11 +59,11 @@ func whoIs(t *testing.T, cfg *clientrest.Config) string {
 
 func TestFlagsForUsers(t *testing.T) {
 	folder := t.TempDir()
-	authority, err := auth.NewAuthority("suite")
+	authority, err := authentication.NewAuthority("suite")
 	if err != nil {
 		t.Fatal(err)
 	}
-	strangers, err := auth.NewAuthority("strangers")
+	strangers, err := authentication.NewAuthority("strangers")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestFlagsForUsers(t *testing.T) {
 		"--token-auth-file="+put(t, folder, "tokens.csv", "of-joe,joe,7,\"dev,ops\"\n"),
 		"--anonymous-auth=true",
 	))
-	certificate := func(authority *auth.Authority) *clientrest.Config {
+	certificate := func(authority *authentication.Authority) *clientrest.Config {
 		cfg := anyone(c)
 		if cfg.CertData, cfg.KeyData, err = authority.ClientCertificate("jane", "system:masters"); err != nil {
 			t.Fatal(err)
@@ -294,7 +294,7 @@ rules:
 
 func TestFlagsThatAreRefused(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
-	made, err := auth.NewAuthority("clients")
+	made, err := authentication.NewAuthority("clients")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 )
 
 // review is a webhook that answers reviews, and the kubeconfig that leads to it.
@@ -177,7 +177,7 @@ func TestBootstrapTokens(t *testing.T) {
 
 func TestFrontProxies(t *testing.T) {
 	folder := t.TempDir()
-	authority, err := auth.NewAuthority("proxies")
+	authority, err := authentication.NewAuthority("proxies")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestClientCAsArePublished(t *testing.T) {
 	folder := t.TempDir()
 	var text [3]string
 	for i := range text {
-		authority, err := auth.NewAuthority("suite")
+		authority, err := authentication.NewAuthority("suite")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,10 +250,10 @@ func TestClientCAsArePublished(t *testing.T) {
 // Authorities change while a cluster runs: a new file takes effect at the next request.
 func TestAuthoritiesAreReadAgain(t *testing.T) {
 	folder := t.TempDir()
-	var by [4]*auth.Authority
+	var by [4]*authentication.Authority
 	for i, name := range []string{"clients", "proxies", "new-clients", "new-proxies"} {
 		var err error
-		if by[i], err = auth.NewAuthority(name); err != nil {
+		if by[i], err = authentication.NewAuthority(name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -263,7 +263,7 @@ func TestAuthoritiesAreReadAgain(t *testing.T) {
 		"--requestheader-client-ca-file="+put(t, folder, "proxies.crt", string(proxies.PEM())),
 		"--requestheader-username-headers=X-Remote-User"))
 	fork := c.Fork(t)
-	config := func(authority *auth.Authority) func(*fakecluster.Cluster) *clientrest.Config {
+	config := func(authority *authentication.Authority) func(*fakecluster.Cluster) *clientrest.Config {
 		certificate, key, err := authority.ClientCertificate("jane")
 		if err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
@@ -77,7 +77,7 @@ type services struct {
 	// authority signs the certificates of the services; nil without services. A fork has the
 	// same one as the cluster that it was forked from, because the objects of the fork contain
 	// its caBundle.
-	authority *auth.Authority
+	authority *authentication.Authority
 	mu        sync.RWMutex // guards authority and listeners: an Attachment adds to them, and removes listeners
 	listeners map[string]*listener
 	panics    panics        // of the handlers, and of controllers
@@ -203,7 +203,7 @@ func (s *services) trustAPIService(u *unstructured.Unstructured) {
 
 // listenServices serves all of them, with certificates of the given authority or, if
 // it is nil, of a new one.
-func listenServices(o settings, by *auth.Authority) (*services, error) {
+func listenServices(o settings, by *authentication.Authority) (*services, error) {
 	s := &services{authority: by, listeners: map[string]*listener{}, panics: panics{now: o.now}, certificate: o.flags.ProxyClient}
 	if len(o.services) == 0 && len(o.webhookPaths) == 0 {
 		return s, nil
@@ -232,7 +232,7 @@ func (s *services) haveAuthority() error {
 		return nil
 	}
 	var err error
-	if s.authority, err = auth.NewAuthority("fakecluster"); err != nil {
+	if s.authority, err = authentication.NewAuthority("fakecluster"); err != nil {
 		return fmt.Errorf("making a certificate authority: %w", err)
 	}
 	return nil
@@ -347,7 +347,7 @@ func (s *services) close() {
 }
 
 // signer returns the authority, or nil.
-func (s *services) signer() *auth.Authority {
+func (s *services) signer() *authentication.Authority {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.authority

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/klog/v2"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -243,7 +243,7 @@ func (f *dataFile) about(s *store.Store) (described about, err error) {
 		}
 	}
 	if described.AccountKey == nil {
-		key, err := auth.NewAccountKey()
+		key, err := authentication.NewAccountKey()
 		if err != nil {
 			return described, err
 		}

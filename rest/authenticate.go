@@ -8,13 +8,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 )
 
 // authenticate puts the user of a request into its context, and rejects requests without a
 // user. A real server accepts requests without credentials as those of system:anonymous,
 // unless its flag --anonymous-auth is false.
-func authenticate(users *auth.Authenticator) filter {
+func authenticate(users *authentication.Authenticator) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			done := trackAuthentication(req.Context())

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
@@ -22,7 +22,7 @@ func (s *Server) authorize(next http.Handler) http.Handler {
 		ctx := req.Context()
 		observed := observe.From(ctx)
 		by, _ := apirequest.UserFrom(ctx)
-		if by == auth.Admin {
+		if by == authentication.Admin {
 			observed.Exempt()
 			next.ServeHTTP(w, req)
 			return
@@ -65,7 +65,7 @@ func (s *Server) decide(ctx context.Context, a authorizer.Attributes, o *observe
 // decided about update or patch, and only that decision is reported.
 func (s *Server) mayCreate(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error {
 	by, ok := apirequest.UserFrom(ctx)
-	if !ok || by == auth.Admin {
+	if !ok || by == authentication.Admin {
 		return nil
 	}
 	path := ""

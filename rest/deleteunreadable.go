@@ -12,7 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 )
 
 // ignoreReadErrors is the verb that a user needs who deletes an object that cannot be read.
@@ -50,7 +50,7 @@ func (d deletes) deleteUnreadable(r *request, options *metav1.DeleteOptions) err
 // mayIgnoreReadErrors refuses a user who may delete objects, but not those that cannot be read.
 func (s *Server) mayIgnoreReadErrors(r *request, options *metav1.DeleteOptions) error {
 	by, ok := apirequest.UserFrom(r.ctx)
-	if !ok || by == auth.Admin {
+	if !ok || by == authentication.Admin {
 		return nil
 	}
 	kind := r.version.GroupVersion().WithKind(r.version.Resource.Names.Kind)

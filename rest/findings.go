@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/fakecluster/fakecluster/inspect"
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/findings"
 )
 
@@ -36,8 +36,8 @@ func (s *Server) lacks(user string) (rules []string) {
 		later.Allowed = true
 		return a.Allowed || slices.Contains(requests, later)
 	})
-	for _, rule := range auth.LeastRules(auth.WithLists(refused)) {
-		rules = append(rules, auth.Compact(rule))
+	for _, rule := range authorization.LeastRules(authorization.WithLists(refused)) {
+		rules = append(rules, authorization.Compact(rule))
 	}
 	return rules
 }

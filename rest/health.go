@@ -12,7 +12,7 @@ import (
 	"k8s.io/component-base/featuregate"
 	"k8s.io/component-base/metrics/prometheus/slis"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 )
 
 // healthChecks are the checks of a real server, in its order, without those that only one of the
@@ -113,8 +113,8 @@ func (s *Server) answerHealth(counts *requestCounts) filter {
 				next.ServeHTTP(w, req)
 				return
 			}
-			contextOf(req).observe.Unauthenticated(auth.Anonymous)
-			defer s.beginFlow(w, req, auth.Anonymous).End()
+			contextOf(req).observe.Unauthenticated(authentication.Anonymous)
+			defer s.beginFlow(w, req, authentication.Anonymous).End()
 			counts.health(w, req)
 		})
 	}

@@ -7,7 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 )
 
 // The paths of the documents with which other programs verify the tokens of service
@@ -19,7 +19,7 @@ const (
 
 // serveIssuer serves the two documents. Clients may cache them, unlike other responses. Over TLS the address of the
 // keys is the one that the client has used.
-func serveIssuer(w http.ResponseWriter, req *http.Request, issuer *auth.Issuer) {
+func serveIssuer(w http.ResponseWriter, req *http.Request, issuer *authentication.Issuer) {
 	if req.Method != http.MethodGet {
 		writeError(w, req, unknownMethod())
 		return

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/server"
@@ -39,7 +39,7 @@ func newServer(s *store.Store, o Options, requests *history.Recorder) *Server {
 		o.Now = time.Now
 	}
 	srv := &Server{
-		options: o, history: requests, unsupported: newUnsupportedLog(), access: &auth.Access{},
+		options: o, history: requests, unsupported: newUnsupportedLog(), access: &authorization.Access{},
 		audit:  newAuditSink(o.AuditLevel, o.AuditLog, o.Now),
 		faults: &faultinjection.Engine{Store: s, Seed: o.Seed},
 	}

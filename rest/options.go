@@ -7,6 +7,8 @@ import (
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
+	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/server"
 )
@@ -105,9 +107,9 @@ func ControllerNames() []string {
 // ofCluster returns the options that are about what is served, and not about HTTP.
 func (o Options) ofCluster() server.Options {
 	options := server.Options{
-		Token: o.Token, Users: o.Users, AuthenticationInfo: o.AuthenticationInfo, Accounts: o.Accounts,
+		Token: o.Token, Users: authentication.Users(o.Users), AuthenticationInfo: o.AuthenticationInfo, Accounts: authentication.Accounts(o.Accounts),
 		Authorizer: o.Authorizer, Now: o.Now, Seed: o.Seed,
-		LegacyAPIs: o.LegacyAPIs, RuntimeConfig: o.RuntimeConfig, Network: o.Network, Controllers: o.Controllers,
+		LegacyAPIs: o.LegacyAPIs, RuntimeConfig: o.RuntimeConfig, Network: builtin.Network(o.Network), Controllers: o.Controllers,
 		EnableAdmissionPlugins: o.EnableAdmissionPlugins, DisableAdmissionPlugins: o.DisableAdmissionPlugins,
 		AdmissionConfigFile: o.AdmissionConfigFile,
 	}

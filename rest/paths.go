@@ -9,7 +9,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/fakecluster/fakecluster/internal/aggregation"
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
@@ -22,7 +22,7 @@ type paths struct {
 	openAPI      *openAPI
 	computations *computations
 	aggregate    *aggregation.Registry
-	tokens       *auth.Issuer
+	tokens       *authentication.Issuer
 	unsupported  *unsupportedLog
 	counts       *requestCounts
 	flags        commandLine

@@ -10,7 +10,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kubernetes/pkg/serviceaccount"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/report"
@@ -30,7 +30,7 @@ type Server struct {
 	history     *history.Recorder
 	failure     atomic.Pointer[report.Failure] // why the test failed; nil: it has not, as far as the server was called
 	unsupported *unsupportedLog
-	access      *auth.Access
+	access      *authorization.Access
 	faults      *faultinjection.Engine
 	reads       reads
 	watches     atomic.Int64 // those that are running

@@ -1,32 +1,87 @@
 package rest
 
 import (
-	"github.com/fakecluster/fakecluster/internal/auth"
-	"github.com/fakecluster/fakecluster/restoptions"
+	"context"
+	"crypto/x509"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 )
 
-// The options that internal packages also use.
-type (
-	// Users are the users that a server accepts besides those of its own credentials. The zero value: no others.
-	Users = restoptions.Users
-	// Accounts configure the tokens of service accounts: how they are issued, and which are accepted. The zero value: the
-	// server makes a key, and issues tokens as kubeadm configures it.
-	Accounts = restoptions.Accounts
-	// ModeOptions are the authorizers of a server, in the words of the flags of kube-apiserver.
-	ModeOptions = restoptions.Modes
-	// Network has the addresses in the initial objects of a server: those of services and of the server itself. The zero
-	// value: services have the range 10.0.0.0/24, and the server has the address 192.0.2.1 and the port 6443.
-	Network = restoptions.Network
-	// Services are the services that webhooks and APIServices refer to.
-	Services = restoptions.Services
-)
+// Users are the users that a server accepts besides those of its own credentials. All fields have useful
+// zero values.
+type Users struct {
+	// ClientCA returns further authorities for client certificates, at each request those of
+	// that moment. The common name of a certificate is the user, and its organizations are the
+	// groups. Nil: only the cluster's own authority.
+	ClientCA func() *x509.CertPool
+	// Tokens authenticates further bearer tokens; nil: there are none.
+	Tokens authenticator.Token
+	// OpenID makes the authenticator of ID tokens of other issuers, for a context that ends with the
+	// cluster; nil: no other issuer is trusted.
+	OpenID func(closing context.Context) (authenticator.Token, error)
+	// Webhook authenticates the tokens that nothing else accepts, and returns their audiences;
+	// nil: such tokens are rejected.
+	Webhook authenticator.Token
+	// BootstrapTokens accepts the tokens in Secrets of the type bootstrap.kubernetes.io/token in
+	// kube-system.
+	BootstrapTokens bool
+	// FrontProxy authenticates requests whose user a proxy names in headers; nil: no proxy is trusted.
+	FrontProxy authenticator.Request
+	// Requests authenticates the requests that nothing else accepts; nil: such requests are
+	// rejected. Users are in the groups that it returns, and in no others.
+	Requests authenticator.Request
+	// Anonymous accepts requests without credentials, for AnonymousPaths only if there are any. Their user is
+	// system:anonymous in the group system:unauthenticated. Without it they are rejected with 401, except for
+	// health checks. NotAnonymous rejects these, too.
+	Anonymous      bool
+	AnonymousPaths []string
+	NotAnonymous   bool
+}
+
+// Accounts configure how tokens of service accounts are issued, and which are accepted. All fields
+// have useful zero values.
+type Accounts struct {
+	// URLs are the names of the issuer. It issues tokens with the first one, and accepts tokens
+	// with any of them. None: https://kubernetes.default.svc.cluster.local, as kubeadm configures it.
+	URLs []string
+	// SigningKey is the private key; nil: the server makes one when it first needs it.
+	SigningKey any
+	// Keys are the public keys of accepted tokens; none: that of SigningKey.
+	Keys []any
+	// Audiences are the audiences of the server. A token must be for one of them. None: URLs.
+	Audiences []string
+	// JWKSURI is the address of the keys in the discovery document of the issuer; empty: below its first
+	// URL, or at the address of the server if it speaks TLS.
+	JWKSURI string
+	// MaxExpiration is the longest lifetime of a token; zero: there is no limit.
+	MaxExpiration time.Duration
+	// ExactExpiration gives the tokens of Pods the lifetime that they request. Without it they are
+	// valid for a year, for clients that do not reload them.
+	ExactExpiration bool
+}
+
+// ModeOptions are the authorizers of a server, in the words of the flags of kube-apiserver.
+type ModeOptions struct {
+	Modes []string // --authorization-mode; none: RBAC
+
+	PolicyFile string // --authorization-policy-file, of the mode ABAC
+
+	// The flags --authorization-webhook-*, of the mode Webhook.
+	WebhookConfigFile, WebhookVersion string
+	AuthorizedTTL, UnauthorizedTTL    time.Duration
+
+	ConfigFile string // --authorization-config, in place of the modes
+}
 
 // Modes decide what users may do: authorizers that are called one after the other.
-type Modes struct{ are *auth.Modes }
+type Modes struct{ are *authorization.Modes }
 
 // NewModes reads the files that the options name. The errors are those of kube-apiserver.
 func NewModes(o ModeOptions) (*Modes, error) {
-	are, err := auth.NewModes(o)
+	are, err := authorization.NewModes(authorization.Options(o))
 	if err != nil {
 		return nil, err
 	}

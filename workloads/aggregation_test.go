@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
@@ -20,7 +20,7 @@ import (
 func TestAnAggregatedServerInPods(t *testing.T) {
 	inBubble(t, func(w world) {
 		w.create(web)
-		a, err := auth.NewAuthority("test")
+		a, err := authentication.NewAuthority("test")
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -22,7 +22,7 @@ import (
 	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
@@ -318,7 +318,7 @@ rules: [{apiGroups: [metrics.k8s.io], resources: [pods, nodes], verbs: [get, lis
 		w.check("the APIService whose Pods run no program", available(), "True Passed")
 		w.check("its metrics", nodes(), "1")
 
-		a, err := auth.NewAuthority("test")
+		a, err := authentication.NewAuthority("test")
 		if err != nil {
 			w.Fatal(err)
 		}

@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
@@ -49,7 +49,7 @@ spec:
 `
 
 // serve serves a handler over TLS in all pods of web, until stop is called.
-func (w world) serve(a *auth.Authority, handler func(pod string) http.Handler) (stop func()) {
+func (w world) serve(a *authentication.Authority, handler func(pod string) http.Handler) (stop func()) {
 	w.Helper()
 	var servers []*http.Server
 	certificate, err := a.ServerCertificate("web.default.svc")
@@ -126,7 +126,7 @@ func (w world) check(what, got, want string) {
 
 func TestTheAPIServerReachesPodsThroughTheirService(t *testing.T) {
 	inBubble(t, func(w world) {
-		a, err := auth.NewAuthority("test")
+		a, err := authentication.NewAuthority("test")
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -208,7 +208,7 @@ metadata: {name: c}
 func TestTheTestReachesPods(t *testing.T) {
 	inBubble(t, func(w world) {
 		w.create(web)
-		a, err := auth.NewAuthority("test")
+		a, err := authentication.NewAuthority("test")
 		if err != nil {
 			w.Fatal(err)
 		}

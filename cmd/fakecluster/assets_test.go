@@ -28,7 +28,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	clientrest "k8s.io/client-go/rest"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/freeport"
 )
 
@@ -146,8 +146,8 @@ func TestTheDropInReportsAtItsEnd(t *testing.T) {
 // suite is what a suite gives its control plane.
 type suite struct {
 	folder  string
-	clients *auth.Authority
-	serving *auth.Authority
+	clients *authentication.Authority
+	serving *authentication.Authority
 	address string
 	flags   []string
 }
@@ -156,10 +156,10 @@ func newSuite(t *testing.T) *suite {
 	t.Helper()
 	s := &suite{folder: t.TempDir()}
 	var err error
-	if s.clients, err = auth.NewAuthority("clients"); err != nil {
+	if s.clients, err = authentication.NewAuthority("clients"); err != nil {
 		t.Fatal(err)
 	}
-	if s.serving, err = auth.NewAuthority("serving"); err != nil {
+	if s.serving, err = authentication.NewAuthority("serving"); err != nil {
 		t.Fatal(err)
 	}
 	pair, err := s.serving.ServerCertificate("localhost")

@@ -17,7 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 )
 
 // Cluster answers questions about the cluster that a request was sent to. The code of a
@@ -59,11 +60,11 @@ type Cluster interface {
 	// NodePorts returns the node ports of the cluster.
 	NodePorts() *NodePorts
 	// Tokens issues the tokens of service accounts.
-	Tokens() *auth.Issuer
+	Tokens() *authentication.Issuer
 	// Decider decides what users may do.
-	Decider() auth.Authorizer
+	Decider() authorization.Authorizer
 	// Rules returns the roles and bindings in the cluster.
-	Rules() *auth.Rules
+	Rules() *authorization.Rules
 	// ResourceOf returns the resource of a served kind.
 	ResourceOf(kind schema.GroupVersionKind) (schema.GroupVersionResource, error)
 	// Random returns a number of at least 0 that is less than the bound. With a seed, the

@@ -7,12 +7,16 @@ import (
 	"strings"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-
-	"github.com/fakecluster/fakecluster/restoptions"
 )
 
-// Network has the addresses in the initial objects of a cluster.
-type Network restoptions.Network
+// Network has the addresses in the initial objects of a cluster. Package rest says what the fields mean.
+type Network struct {
+	Services  netip.Prefix
+	Secondary netip.Prefix
+	Server    netip.Addr
+	Port      int
+	NodePorts utilnet.PortRange
+}
 
 // ParseServiceRanges reads one or two ranges of addresses for services, separated by a comma. Of two
 // ranges, one is IPv4 and the other one IPv6.

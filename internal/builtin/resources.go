@@ -35,7 +35,7 @@ func (o Options) key() string {
 // groups has all groups in the order of discovery. The group of CustomResourceDefinitions
 // has no kinds here; newResources leaves a gap for them.
 var groups = []*group{
-	&core, &apiServices, &apps, &events, &authentication, &authorization, &autoscalers, &batch, &certificateKinds, &networking,
+	&core, &apiServices, &apps, &events, &authenticationKinds, &authorizationKinds, &autoscalers, &batch, &certificateKinds, &networking,
 	&policy, &rbac, &volumes, &admissionKinds, &definitions, &scheduling, &coordination, &nodes, &discovery, &devices,
 	&flowcontrol, &storageVersions, &storageMigrations,
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// authentication has the reviews that say who a user is.
-var authentication = group{name: "authentication.k8s.io", kinds: []kind{
+// authenticationKinds has the reviews that say who a user is.
+var authenticationKinds = group{name: "authentication.k8s.io", kinds: []kind{
 	{
 		kind: "SelfSubjectReview", plural: "selfsubjectreviews", singular: "selfsubjectreview",
 		clusterScoped: true, verbs: createVerb, versions: []string{"v1"},
@@ -32,8 +32,8 @@ var authentication = group{name: "authentication.k8s.io", kinds: []kind{
 	},
 }}
 
-// authorization has the reviews that say what a user may do.
-var authorization = group{name: "authorization.k8s.io", kinds: []kind{
+// authorizationKinds has the reviews that say what a user may do.
+var authorizationKinds = group{name: "authorization.k8s.io", kinds: []kind{
 	{
 		kind: "LocalSubjectAccessReview", plural: "localsubjectaccessreviews", singular: "localsubjectaccessreview",
 		verbs: createVerb, versions: []string{"v1"},

@@ -7,7 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 )
 
 var configMaps = kind{"", "configmaps"}
@@ -42,7 +42,7 @@ func rootCA() *controller {
 			}},
 		},
 		sync: func(s *step, k key) error {
-			authority, err := auth.OfProcess()
+			authority, err := authentication.OfProcess()
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -12,16 +13,26 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
-	"github.com/fakecluster/fakecluster/restoptions"
 )
+
+// Services are the services that webhooks refer to.
+type Services interface {
+	// ServiceResolver finds the address of a service.
+	webhook.ServiceResolver
+	// DialContext connects to an address that ResolveEndpoint has returned.
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	// ServerName returns the name in the certificate of a service; empty: NAME.NAMESPACE.svc.
+	ServerName(namespace, name string, port int32) string
+}
 
 // Outside says how a cluster calls webhooks.
 type Outside struct {
 	// Services resolves the services that webhooks refer to; nil: webhooks can be referred to
 	// by URL only.
-	Services restoptions.Services
+	Services Services
 	// Closing ends with the cluster, and all calls end with it; nil: they end by their timeout.
 	Closing context.Context
 	// Former is what the definition made before its last change; nil: it is new to the cluster.

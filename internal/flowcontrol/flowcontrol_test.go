@@ -2,7 +2,6 @@ package flowcontrol_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -23,37 +22,20 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/flowcontrol"
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
+	"github.com/fakecluster/fakecluster/internal/testing/storetest"
 	"github.com/fakecluster/fakecluster/store"
 )
 
 // put stores an object under a key, and reports the change.
 func put(t *testing.T, s *store.Store, schemas *flowcontrol.Schemas, key string, obj any) {
 	t.Helper()
-	text, err := json.Marshal(obj)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := store.Write{Make: func(int64) string { return string(text) }}
-	former, err := s.Get(key)
-	record := former
-	if err != nil {
-		record, err = s.Create(key, w)
-	} else {
-		record, err = s.Update(key, former.Revision, w)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	schemas.Changed(record.Revision)
+	storetest.Put(t, s, key, obj)
+	schemas.Changed(s.Revision())
 }
 
 func open(t *testing.T) (*store.Store, *flowcontrol.Schemas) {
 	t.Helper()
-	s, err := store.Open(store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	s := storetest.Open(t, store.Options{})
 	return s, flowcontrol.New(s, schemas, levels)
 }
 
@@ -241,11 +223,7 @@ func TestAChangedSchemaMatchesTheNextRequest(t *testing.T) {
 }
 
 func BenchmarkMatch(b *testing.B) {
-	s, err := store.Open(store.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	s := storetest.Open(b, store.Options{})
 	ours := flowcontrol.New(s, schemas, levels)
 	for name, by := range map[string]user.Info{
 		"administrator":  &user.DefaultInfo{Name: "a", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}},

@@ -17,7 +17,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/admission/plugins"
 	"github.com/fakecluster/fakecluster/internal/aggregation"
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/crd"
@@ -28,7 +29,6 @@ import (
 	"github.com/fakecluster/fakecluster/internal/redact"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
-	"github.com/fakecluster/fakecluster/restoptions"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -36,17 +36,17 @@ import (
 // the same names and says what they mean.
 type Options struct {
 	Token              string
-	Users              restoptions.Users
+	Users              authentication.Users
 	AuthenticationInfo func() map[string]string // nil: nothing is published
-	Accounts           restoptions.Accounts
-	Modes              *auth.Modes           // nil: roles and their bindings decide
+	Accounts           authentication.Accounts
+	Modes              *authorization.Modes  // nil: roles and their bindings decide
 	Authorizer         authorizer.Authorizer // nil: the modes decide
 	Now                func() time.Time
 	Seed               *uint64
 	Functions          admission.Plugin // called for each write; nil: none
 	LegacyAPIs         bool
 	RuntimeConfig      []string
-	Network            restoptions.Network
+	Network            builtin.Network
 	Controllers        []string
 
 	EnableAdmissionPlugins, DisableAdmissionPlugins []string
@@ -56,7 +56,7 @@ type Options struct {
 // Host is what a cluster has of the server in front of it.
 type Host struct {
 	// Services resolves the services that webhooks and APIServices refer to; nil: there are none.
-	Services restoptions.Services
+	Services Services
 	// Closing ends with the server, and all calls of webhooks end with it.
 	Closing context.Context
 	// Faults are those that strike calls of webhooks.
@@ -89,19 +89,19 @@ type Cluster struct {
 	// Aggregate has the APIServices that point to a service.
 	Aggregate *aggregation.Registry
 	// Users authenticates requests, and Authorizer authorizes them. Tokens issues the tokens of service accounts.
-	Users      *auth.Authenticator
-	Authorizer auth.Authorizer
-	Tokens     *auth.Issuer
+	Users      *authentication.Authenticator
+	Authorizer authorization.Authorizer
+	Tokens     *authentication.Issuer
 	// Flows are the FlowSchemas, with which requests are matched.
 	Flows *flowcontrol.Schemas
 
 	options     Options
-	services    restoptions.Services // nil: none
+	services    Services // nil: none
 	builtin     builtinKinds
 	registry    *registry
 	chain       *admissionChain
 	hooks       *hooks
-	rules       *auth.Rules
+	rules       *authorization.Rules
 	controllers *controller.Controllers
 
 	// published is what authenticationInfo last returned.
@@ -159,7 +159,7 @@ func New(s *store.Store, o Options, host Host) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assemble(s, o, host, kinds, write.NewRandom(o.Seed, s.Revision()), auth.NewIssuer(o.Accounts), nil)
+	return assemble(s, o, host, kinds, write.NewRandom(o.Seed, s.Revision()), authentication.NewIssuer(o.Accounts), nil)
 }
 
 // Fork makes a cluster over a fork of this one's store. Continue begins it.
@@ -174,7 +174,7 @@ func (c *Cluster) Fork(forked *store.Store, host Host) (*Cluster, error) {
 const verifyMemory = "FAKECLUSTER_VERIFY_MEMORY"
 
 // assemble puts the parts of a cluster together. The registry and the chain are empty.
-func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *write.Random, tokens *auth.Issuer, origin *auth.Rules) (*Cluster, error) {
+func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *write.Random, tokens *authentication.Issuer, origin *authorization.Rules) (*Cluster, error) {
 	now := func() metav1.Time { return metav1.NewTime(o.Now()) }
 	memory := resource.NewMemory(os.Getenv(verifyMemory) == "1")
 	var reader state
@@ -183,18 +183,18 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	}
 	outside := crd.Outside{Services: host.Services, Closing: host.Closing, Fails: host.Faults.FailConversion}
 	c := &Cluster{
-		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s, builtin.KeyPrefix("flowschemas"), builtin.KeyPrefix("prioritylevelconfigurations")), options: o, services: host.Services, builtin: kinds, rules: auth.NewRules(s, builtin.KeyPrefix, origin),
+		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s, builtin.KeyPrefix("flowschemas"), builtin.KeyPrefix("prioritylevelconfigurations")), options: o, services: host.Services, builtin: kinds, rules: authorization.NewRules(s, builtin.KeyPrefix, origin),
 		registry: &registry{store: s, builtin: kinds.ordered, definitions: kinds.definitions, outside: outside, memory: memory},
 		chain:    &admissionChain{store: s, builtin: kinds.ordered},
 	}
 	var err error
-	if c.hooks, err = newHooks(outside, host.Faults, kinds.inTree.Configuration()); err != nil {
+	if c.hooks, err = newHooks(outside, host.Services, host.Faults, kinds.inTree.Configuration()); err != nil {
 		return nil, err
 	}
 
 	// Controllers follow a write, and they write in turn.
 	own := &ownWrites{pipeline: c.Writes, registry: c.registry, log: host.Log}
-	if c.Users, err = auth.NewAuthenticator(host.Closing, o.Token, tokens, o.Users, s, builtin.KeyPrefix, o.Now, own.patchSecret); err != nil {
+	if c.Users, err = authentication.NewAuthenticator(host.Closing, o.Token, tokens, o.Users, s, builtin.KeyPrefix, o.Now, own.patchSecret); err != nil {
 		return nil, err
 	}
 	if c.Authorizer, err = c.newAuthorizer(); err != nil {
@@ -245,14 +245,14 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 }
 
 // newAuthorizer makes what decides what users may do.
-func (c *Cluster) newAuthorizer() (auth.Authorizer, error) {
+func (c *Cluster) newAuthorizer() (authorization.Authorizer, error) {
 	switch o := c.options; {
 	case o.Authorizer != nil:
-		return auth.By(c.rules, o.Authorizer), nil
+		return authorization.By(c.rules, o.Authorizer), nil
 	case o.Modes != nil:
 		return o.Modes.By(c.rules)
 	}
-	return auth.ByRules(c.rules), nil
+	return authorization.ByRules(c.rules), nil
 }
 
 // Act has further controllers of kube-controller-manager act from now on. When it returns, they have done what there

@@ -20,14 +20,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/observe"
-	"github.com/fakecluster/fakecluster/restoptions"
 )
 
 // hooks has the clients that call admission webhooks. Each is made when it is first needed.
 type hooks struct {
 	mutating, validating func() (*webhook.ClientManager, error)
 	allowing             func() (*webhook.ClientManager, error) // of calls that count as allowed
-	services             restoptions.Services                   // nil: none
+	services             Services                               // nil: none
 
 	// used are the clients that were used last, whose connections have to be closed.
 	used *lru.Cache
@@ -38,7 +37,7 @@ type hooks struct {
 const maxHookClients = 200
 
 // newHooks makes the clients. It fails if a file with credentials cannot be read.
-func newHooks(outside crd.Outside, engine *faultinjection.Engine, config plugins.Configuration) (*hooks, error) {
+func newHooks(outside crd.Outside, services Services, engine *faultinjection.Engine, config plugins.Configuration) (*hooks, error) {
 	over := func(to http.RoundTripper) http.RoundTripper { return hookCalls{to, engine} }
 	mutating, err := newHookClients(outside, over, "MutatingAdmissionWebhook", config.MutatingKubeconfig)
 	if err != nil {
@@ -50,7 +49,7 @@ func newHooks(outside crd.Outside, engine *faultinjection.Engine, config plugins
 	}
 	allowing, err := newHookClients(outside, func(http.RoundTripper) http.RoundTripper { return over(allowed{}) }, "ValidatingAdmissionWebhook", "")
 	used := lru.NewWithEvictionFunc(2*maxHookClients, func(client lru.Key, _ any) { closeIdle(client) })
-	return &hooks{used: used, mutating: mutating, validating: validating, allowing: allowing, services: outside.Services}, err
+	return &hooks{used: used, mutating: mutating, validating: validating, allowing: allowing, services: services}, err
 }
 
 func closeIdle(client lru.Key) {

@@ -17,7 +17,7 @@ import (
 
 // Who changes the address of a webhook again and again makes a client each time.
 func TestClientsOfWebhooksAreBounded(t *testing.T) {
-	h, err := newHooks(crd.Outside{Closing: context.Background()}, nil, plugins.Configuration{})
+	h, err := newHooks(crd.Outside{Closing: context.Background()}, nil, nil, plugins.Configuration{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestWebhooksAreCalledByHTTP1(t *testing.T) {
 	defer server.Close()
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	for _, mutating := range []bool{true, false} {
-		h, err := newHooks(crd.Outside{Closing: t.Context()}, &faultinjection.Engine{}, plugins.Configuration{})
+		h, err := newHooks(crd.Outside{Closing: t.Context()}, nil, &faultinjection.Engine{}, plugins.Configuration{})
 		if err != nil {
 			t.Fatal(err)
 		}

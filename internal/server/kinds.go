@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
-	"github.com/fakecluster/fakecluster/restoptions"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -26,11 +26,11 @@ type forKinds struct {
 	state
 	own       *ownWrites
 	nodePorts *builtin.NodePorts
-	tokens    *auth.Issuer
-	rules     *auth.Rules
+	tokens    *authentication.Issuer
+	rules     *authorization.Rules
 	random    *write.Random
 	network   builtin.Network
-	services  restoptions.Services // nil: there are none
+	services  Services // nil: there are none
 }
 
 var _ builtin.Cluster = forKinds{}
@@ -139,13 +139,13 @@ func (k forKinds) NodePortRange() utilnet.PortRange { return k.network.NodePortR
 func (k forKinds) NodePorts() *builtin.NodePorts { return k.nodePorts }
 
 // Tokens implements builtin.Cluster.
-func (k forKinds) Tokens() *auth.Issuer { return k.tokens }
+func (k forKinds) Tokens() *authentication.Issuer { return k.tokens }
 
 // Decider implements builtin.Cluster.
-func (k forKinds) Decider() auth.Authorizer { return k.authorizer }
+func (k forKinds) Decider() authorization.Authorizer { return k.authorizer }
 
 // Rules implements builtin.Cluster.
-func (k forKinds) Rules() *auth.Rules { return k.rules }
+func (k forKinds) Rules() *authorization.Rules { return k.rules }
 
 // ResourceOf implements builtin.Cluster.
 func (k forKinds) ResourceOf(kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {

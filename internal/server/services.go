@@ -11,14 +11,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apiserverproxy "k8s.io/apiserver/pkg/util/proxy"
 	corelisters "k8s.io/client-go/listers/core/v1"
-
-	"github.com/fakecluster/fakecluster/restoptions"
 )
 
 // clusterServices are the services of the server in front, and, if that reaches the pods of the cluster, those with a Service
 // object, at their cluster IPs.
 type clusterServices struct {
-	restoptions.Services
+	Services
 	state *state // set when the cluster is put together
 }
 
@@ -62,7 +60,7 @@ func (s namespaceServices) Get(name string) (*corev1.Service, error) {
 }
 
 // serviceNetwork implements aggregation.Network over the services of a cluster.
-type serviceNetwork struct{ services restoptions.Services }
+type serviceNetwork struct{ services Services }
 
 // Reaches implements aggregation.Network.
 func (n serviceNetwork) Reaches(namespace, name string, port int32) bool {

@@ -17,7 +17,8 @@ import (
 	clientrest "k8s.io/client-go/rest"
 
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -28,8 +29,8 @@ type state struct {
 	registry   *registry
 	namespaces *resource.Resource
 	hooks      *hooks
-	users      *auth.Authenticator
-	authorizer auth.Authorizer
+	users      *authentication.Authenticator
+	authorizer authorization.Authorizer
 	now        func() metav1.Time
 	memory     *resource.Memory
 }

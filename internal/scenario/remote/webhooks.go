@@ -16,7 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/scenario/player"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
@@ -27,7 +27,7 @@ import (
 
 // webhookServers are the webhooks of a scenario as an API server outside of this process reaches them.
 type webhookServers struct {
-	authority *auth.Authority
+	authority *authentication.Authority
 	servers   []*http.Server
 	serving   sync.WaitGroup
 	// called: the API server has called one.
@@ -52,7 +52,7 @@ const markerPath = "/fakecluster-marker/"
 // serveWebhooks serves the services of a scenario.
 func (c *remoteCluster) serveWebhooks(services []player.Service) (err error) {
 	c.webhooks = &webhookServers{}
-	if c.webhooks.authority, err = auth.NewAuthority("fakecluster scenarios"); err != nil {
+	if c.webhooks.authority, err = authentication.NewAuthority("fakecluster scenarios"); err != nil {
 		return err
 	}
 	certificate, err := c.webhooks.authority.ServerCertificate("localhost")

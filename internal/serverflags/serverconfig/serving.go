@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 	cliflag "k8s.io/component-base/cli/flag"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 )
 
@@ -33,12 +33,12 @@ type Serving struct {
 	Address string // to listen on; empty: any port
 	HTTP1   bool   // no HTTP/2
 
-	minVersion        uint16              // of TLS
-	ciphers           []uint16            // nil: the default of crypto/tls
-	curves            []cryptotls.CurveID // nil: the default of crypto/tls
-	certificate       *certificateFile    // nil: the cluster's own
-	named             []*certificateFile  // for some names of the server
-	clientCA, proxyCA *auth.AuthorityFile // nil: none
+	minVersion        uint16                        // of TLS
+	ciphers           []uint16                      // nil: the default of crypto/tls
+	curves            []cryptotls.CurveID           // nil: the default of crypto/tls
+	certificate       *certificateFile              // nil: the cluster's own
+	named             []*certificateFile            // for some names of the server
+	clientCA, proxyCA *authentication.AuthorityFile // nil: none
 }
 
 // AnyName reports whether the certificates come from files, so that clients may call the server by
@@ -173,7 +173,7 @@ func (s *Serving) ConfigureTLS(own cryptotls.Certificate) (config *cryptotls.Con
 // certificate by them; nil: none.
 func (s *Serving) clientCAs() *x509.CertPool {
 	var pool *x509.CertPool
-	for _, file := range []*auth.AuthorityFile{s.clientCA, s.proxyCA} {
+	for _, file := range []*authentication.AuthorityFile{s.clientCA, s.proxyCA} {
 		if file == nil {
 			continue
 		}

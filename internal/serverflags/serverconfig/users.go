@@ -16,14 +16,15 @@ import (
 	"k8s.io/apiserver/pkg/authentication/token/tokenfile"
 	"k8s.io/client-go/util/keyutil"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/rest"
 )
 
 func (c *Config) readUsers(flags *serverflags.Flags) error {
 	if path := flags.Text("client-ca-file"); path != "" {
-		authorities, err := auth.ReadAuthorities(path)
+		authorities, err := authentication.ReadAuthorities(path)
 		if err != nil {
 			return fmt.Errorf("--client-ca-file: %w", err)
 		}
@@ -37,8 +38,8 @@ func (c *Config) readUsers(flags *serverflags.Flags) error {
 		c.Users.Tokens = tokens
 	}
 	if path := flags.Text("authentication-token-webhook-config-file"); path != "" {
-		webhook, err := auth.NewTokenWebhook(path, flags.Value("authentication-token-webhook-version"),
-			flags.Duration("authentication-token-webhook-cache-ttl"), c.Accounts)
+		webhook, err := authentication.NewTokenWebhook(path, flags.Value("authentication-token-webhook-version"),
+			flags.Duration("authentication-token-webhook-cache-ttl"), authentication.Accounts(c.Accounts))
 		if err != nil {
 			return fmt.Errorf("--authentication-token-webhook-config-file: %w", err)
 		}
@@ -67,7 +68,7 @@ func (c *Config) readUsers(flags *serverflags.Flags) error {
 	} else if flags.Given("anonymous-auth") {
 		return errors.New("anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file")
 	}
-	alwaysAllowed := c.other.Authorization == auth.AlwaysAllow || c.Modes != nil && c.Modes.Has(auth.AlwaysAllow)
+	alwaysAllowed := c.other.Authorization == authorization.AlwaysAllow || c.Modes != nil && c.Modes.Has(authorization.AlwaysAllow)
 	// As on a real server, nobody is both anonymous and allowed everything.
 	c.Users.Anonymous = anonymous.Enabled && !alwaysAllowed
 	c.Users.NotAnonymous = said && !c.Users.Anonymous
@@ -91,7 +92,7 @@ func (c *Config) readIssuers(flags *serverflags.Flags) (*apiserver.AnonymousAuth
 	case file != "" && byFlags:
 		return nil, errors.New("authentication-config file and oidc-* flags are mutually exclusive")
 	case file != "":
-		issuers, anonymous, err := auth.ReadAuthentication(file, c.Accounts.URLs)
+		issuers, anonymous, err := authentication.ReadAuthentication(file, c.Accounts.URLs)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +101,7 @@ func (c *Config) readIssuers(flags *serverflags.Flags) (*apiserver.AnonymousAuth
 	case !byFlags:
 		return nil, nil
 	}
-	issuer := auth.OpenIDFlags{
+	issuer := authentication.OpenIDFlags{
 		IssuerURL: flags.Text("oidc-issuer-url"), ClientID: flags.Text("oidc-client-id"), CAFile: flags.Text("oidc-ca-file"),
 		UsernameClaim: flags.Value("oidc-username-claim"), UsernamePrefix: flags.Text("oidc-username-prefix"),
 		GroupsClaim: flags.Text("oidc-groups-claim"), GroupsPrefix: flags.Text("oidc-groups-prefix"),
@@ -109,7 +110,7 @@ func (c *Config) readIssuers(flags *serverflags.Flags) (*apiserver.AnonymousAuth
 	if issuer.IssuerURL == "" || issuer.ClientID == "" {
 		return nil, errors.New("oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set")
 	}
-	issuers, err := auth.NewOpenID(issuer, c.Accounts.URLs)
+	issuers, err := authentication.NewOpenID(issuer, c.Accounts.URLs)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +141,7 @@ func (c *Config) authenticationInfo() func() map[string]string {
 
 // readFrontProxy says which proxy is trusted.
 func (c *Config) readFrontProxy(path string, flags *serverflags.Flags) error {
-	authorities, err := auth.ReadAuthorities(path)
+	authorities, err := authentication.ReadAuthorities(path)
 	if err != nil {
 		return fmt.Errorf("--requestheader-client-ca-file: %w", err)
 	}
@@ -159,7 +160,7 @@ func (c *Config) readFrontProxy(path string, flags *serverflags.Flags) error {
 	if clients := c.Serving.clientCA; clients != nil && len(flags.List("requestheader-allowed-names")) == 0 && authorities.Overlaps(clients) {
 		return errors.New("--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; --requestheader-allowed-names must be specified to ensure regular client certificates cannot set authenticating proxy headers for arbitrary users")
 	}
-	p := auth.FrontProxy{
+	p := authentication.FrontProxy{
 		CA: authorities.Pool, Names: flags.List("requestheader-allowed-names"),
 		UserHeaders: flags.List("requestheader-username-headers"), UIDHeaders: flags.List("requestheader-uid-headers"),
 		GroupHeaders: flags.List("requestheader-group-headers"), ExtraPrefixes: flags.List("requestheader-extra-headers-prefix"),

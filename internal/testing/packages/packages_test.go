@@ -113,7 +113,7 @@ var layers = [][]string{
 	{"internal/serverflags"},
 	{"clientgo", "rest"},
 	{"internal"},
-	{"faults", "inspect", "restoptions", "store"},
+	{"faults", "inspect", "store"},
 	{"internal/bubble", "internal/printable", "kustomize"},
 }
 

@@ -1,0 +1,94 @@
+package authentication
+
+import (
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"sync"
+
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/klog/v2"
+
+	"github.com/fakecluster/fakecluster/internal/regularfile"
+)
+
+// AuthorityFile is a file with the certificates of authorities. A real server watches the file. Here each
+// read of the authorities returns what it contains then. If it cannot be read, because it is
+// half written for example, the authorities remain what they were. It is safe for concurrent use.
+type AuthorityFile struct {
+	path string
+
+	mu           sync.Mutex
+	read         regularfile.Stamp
+	bundle       string
+	certificates []*x509.Certificate
+	pool         *x509.CertPool
+}
+
+// ReadAuthorities reads a file for the first time. It fails if the file has no certificate.
+func ReadAuthorities(path string) (*AuthorityFile, error) {
+	f := &AuthorityFile{path: path, read: regularfile.StampOf(path)}
+	if err := f.load(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// load reads the file again, if it has changed.
+func (f *AuthorityFile) load() error {
+	data, err := regularfile.Read(f.path)
+	if err != nil || string(data) == f.bundle {
+		return err
+	}
+	certificates, err := certutil.ParseCertsPEM(data)
+	if err != nil {
+		return fmt.Errorf("error reading %s: %w", f.path, err)
+	}
+	f.bundle, f.certificates, f.pool = string(data), certificates, x509.NewCertPool()
+	for _, c := range certificates {
+		f.pool.AddCert(c)
+	}
+	return nil
+}
+
+// refresh has the fields say what the file contains now. The caller holds the lock.
+func (f *AuthorityFile) refresh() {
+	current := regularfile.StampOf(f.path)
+	if current.Equals(f.read) {
+		return
+	}
+	f.read = current
+	if err := f.load(); err != nil {
+		klog.ErrorS(err, "Reloading authorities")
+	}
+}
+
+// Bundle returns the text of the file.
+func (f *AuthorityFile) Bundle() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refresh()
+	return f.bundle
+}
+
+// Pool returns the authorities. It must not be changed.
+func (f *AuthorityFile) Pool() *x509.CertPool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refresh()
+	return f.pool
+}
+
+// Certificates returns those of the authorities. They must not be changed.
+func (f *AuthorityFile) Certificates() []*x509.Certificate {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refresh()
+	return f.certificates
+}
+
+// Overlaps reports whether a certificate is in both files.
+func (f *AuthorityFile) Overlaps(other *AuthorityFile) bool {
+	mine := f.Certificates()
+	return slices.ContainsFunc(other.Certificates(), func(c *x509.Certificate) bool { return slices.ContainsFunc(mine, c.Equal) })
+}

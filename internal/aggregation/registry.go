@@ -52,7 +52,7 @@ type Registry struct {
 	store   *store.Store
 	objects Objects
 	network Network
-	// recheck brings the condition of an APIService up to date.
+	// recheck brings the condition of an APIService up to date (see Recheck).
 	recheck func(ctx context.Context, name string)
 
 	current  atomic.Pointer[snapshot]
@@ -70,14 +70,16 @@ type snapshot struct {
 	servers  map[string]*Server // by the name of the APIService
 }
 
-// New makes a registry that is empty until it is refreshed. recheck is called for a
-// request to a server that has not answered; it has to bring the condition of the APIService of
-// that name up to date.
-func New(s *store.Store, c Objects, n Network, recheck func(ctx context.Context, name string)) *Registry {
-	r := &Registry{store: s, objects: c, network: n, recheck: recheck, checking: map[string]bool{}}
+// New makes a registry that is empty until it is refreshed.
+func New(s *store.Store, c Objects, n Network) *Registry {
+	r := &Registry{store: s, objects: c, network: n, recheck: func(context.Context, string) {}, checking: map[string]bool{}}
 	r.current.Store(&snapshot{})
 	return r
 }
+
+// Recheck has a function called for each request to a server that has not answered. The function has to bring the condition of the
+// APIService of that name up to date. Recheck must be called before the first request.
+func (r *Registry) Recheck(recheck func(ctx context.Context, name string)) { r.recheck = recheck }
 
 // Server is another API server, which serves one version of a group.
 type Server struct {

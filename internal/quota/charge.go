@@ -14,7 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Options say what quotas work on, and what of ResourceQuota a server has.
+// Options say what quotas work on.
 type Options struct {
 	Cluster admission.Cluster
 	Store   *store.Store
@@ -23,12 +23,6 @@ type Options struct {
 	Resource *resource.Resource
 	// Limited are the resources that may not be used without a quota.
 	Limited []quotaapi.LimitedResource
-	// Releases reports whether the controller of quotas acts, so that they get back what is no longer used.
-	Releases func() bool
-	// Stage prepares the update of a quota's status, which commits together with another write; nil: the
-	// status stays the same. The request lacks the manager of its fields. The server itself makes a
-	// charge, as the plugin does, and the controller of quotas makes a release.
-	Stage func(ctx context.Context, release bool, w write.Request, rq *corev1.ResourceQuota) (*store.Update, error)
 }
 
 // Quotas are the ResourceQuotas of a server. They are safe for concurrent use.
@@ -43,8 +37,19 @@ func New(o Options) *Quotas {
 	return &Quotas{o, evaluators{o.Cluster, o.Store, o.Memory, o.Limited}, &exact{revisions: map[string]int64{}}}
 }
 
+// Charger implements write.Quota: it charges quotas for what writes use.
+type Charger struct {
+	*Quotas
+	// Releases reports whether the controller of quotas acts, so that they get back what is no longer used.
+	Releases func() bool
+	// Stage prepares the update of a quota's status, which commits together with another write; nil: the
+	// status stays the same. The request lacks the manager of its fields. The server itself makes a
+	// charge, as the plugin does, and the controller of quotas makes a release.
+	Stage func(ctx context.Context, release bool, w write.Request, rq *corev1.ResourceQuota) (*store.Update, error)
+}
+
 // Charge implements write.Quota.
-func (q *Quotas) Charge(ctx context.Context, u write.Use) (write.Charge, error) {
+func (q Charger) Charge(ctx context.Context, u write.Use) (write.Charge, error) {
 	c := write.Charge{Keys: q.Resource.PrefixOf(u.Namespace)}
 	list, err := q.Store.List(c.Keys, store.ListOptions{})
 	if err != nil {
@@ -65,7 +70,7 @@ func (q *Quotas) Charge(ctx context.Context, u write.Use) (write.Charge, error) 
 }
 
 // charge charges the quotas with the records, and releases what a write no longer uses of them.
-func (q *Quotas) charge(ctx context.Context, u write.Use, records []store.Record, c *write.Charge) error {
+func (q Charger) charge(ctx context.Context, u write.Use, records []store.Record, c *write.Charge) error {
 	quotas := make([]corev1.ResourceQuota, len(records))
 	for i, record := range records {
 		rq, err := q.decode(record)
@@ -139,7 +144,7 @@ func (q *Quotas) charge(ctx context.Context, u write.Use, records []store.Record
 
 // stage returns the update that writes the new status of a quota, or none if the status is
 // the same.
-func (q *Quotas) stage(ctx context.Context, release bool, record store.Record, rq *corev1.ResourceQuota) ([]store.Update, error) {
+func (q Charger) stage(ctx context.Context, release bool, record store.Record, rq *corev1.ResourceQuota) ([]store.Update, error) {
 	update, err := q.Stage(ctx, release, write.Request{
 		Version: q.Resource.Storage, Namespace: rq.Namespace, Name: rq.Name, Subresource: "status", Revision: record.Revision,
 		Change: write.Replace{Object: func(v *resource.Version) (resource.Decoded, error) {

@@ -11,20 +11,16 @@ import (
 	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/admission/policy"
 	"github.com/fakecluster/fakecluster/internal/admission/webhook"
-	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
 // admissionChain has the admission chain of a server: the plugins that are compiled in,
-// what is configured in the store, and functions.
+// what is configured in the store, and functions. It is of no use before install.
 type admissionChain struct {
 	store   *store.Store
 	builtin []*resource.Resource
-	// compileInTree makes a chain of the plugins that are compiled into kube-apiserver, and of nothing else. Some of them
-	// need a controller.
-	compileInTree func(controller.Acting) (admission.Chain, error)
-	inTree        atomic.Pointer[admission.Chain] // which it has last made
+	inTree  atomic.Pointer[admission.Chain] // that of install
 
 	current atomic.Pointer[admission.Chain]
 }
@@ -32,21 +28,18 @@ type admissionChain struct {
 // Load returns the present chain.
 func (c *admissionChain) Load() *admission.Chain { return c.current.Load() }
 
-// act has the plugins act that these controllers need. Requests that have begun keep their chain.
-func (c *admissionChain) act(acting controller.Acting) error {
-	compiled, err := c.compileInTree(acting)
-	if err != nil {
-		return err
-	}
-	c.inTree.Store(&compiled)
+// install has the plugins of a chain act in place of those that are compiled in and act now. Requests that have begun keep their
+// chain.
+func (c *admissionChain) install(inTree admission.Chain) {
+	c.inTree.Store(&inTree)
 	for {
 		former := c.Load()
-		copied := compiled
+		copied := inTree
 		if former != nil {
 			copied.Functions, copied.Policies, copied.Webhooks, copied.Revision = former.Functions, former.Policies, former.Webhooks, former.Revision
 		}
 		if c.current.CompareAndSwap(former, &copied) {
-			return nil
+			return
 		}
 	}
 }

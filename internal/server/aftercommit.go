@@ -22,7 +22,7 @@ type afterCommit struct {
 	controllers *controller.Controllers
 }
 
-// committed is write.Pipeline.Committed.
+// committed is called by write.Pipeline.Follow.
 func (a afterCommit) committed(ctx context.Context, c write.Commit) {
 	if c.Resource.ConfiguresAdmission {
 		if err := a.chain.refresh(); err != nil {

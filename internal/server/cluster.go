@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -96,16 +95,14 @@ type Cluster struct {
 	Flows *flowcontrol.Schemas
 
 	options     Options
-	services    Services // nil: none
 	builtin     builtinKinds
 	registry    *registry
 	chain       *admissionChain
 	hooks       *hooks
 	rules       *authorization.Rules
+	trust       *trust
+	plugins     forPlugins
 	controllers *controller.Controllers
-
-	// published is what authenticationInfo last returned.
-	published atomic.Pointer[map[string]string]
 }
 
 // builtinKinds are the kinds that every cluster has.
@@ -173,86 +170,80 @@ func (c *Cluster) Fork(forked *store.Store, host Host) (*Cluster, error) {
 // alters the decoded objects that they keep, and requests take several times as long.
 const verifyMemory = "FAKECLUSTER_VERIFY_MEMORY"
 
-// assemble puts the parts of a cluster together. The registry and the chain are empty.
+// assemble puts the parts of a cluster together, each of those before it: what is read, what decides about writes, the writes
+// themselves, and what follows them. The registry and the chain are empty until the cluster begins.
 func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *write.Random, tokens *authentication.Issuer, origin *authorization.Rules) (*Cluster, error) {
-	now := func() metav1.Time { return metav1.NewTime(o.Now()) }
-	memory := resource.NewMemory(os.Getenv(verifyMemory) == "1")
-	var reader state
-	if host.Services != nil {
-		host.Services = clusterServices{host.Services, &reader}
+	stored := objects{s, resource.NewMemory(os.Getenv(verifyMemory) == "1")}
+	services := host.Services
+	if services != nil {
+		services = clusterServices{services, stored, kinds.resource(corev1.Resource("services"))}
 	}
-	outside := crd.Outside{Services: host.Services, Closing: host.Closing, Fails: host.Faults.FailConversion}
-	c := &Cluster{
-		Store: s, Writes: &write.Pipeline{}, Tokens: tokens, Flows: flowcontrol.New(s, builtin.KeyPrefix("flowschemas"), builtin.KeyPrefix("prioritylevelconfigurations")), options: o, services: host.Services, builtin: kinds, rules: authorization.NewRules(s, builtin.KeyPrefix, origin),
-		registry: &registry{store: s, builtin: kinds.ordered, definitions: kinds.definitions, outside: outside, memory: memory},
-		chain:    &admissionChain{store: s, builtin: kinds.ordered},
-	}
-	var err error
-	if c.hooks, err = newHooks(outside, host.Services, host.Faults, kinds.inTree.Configuration()); err != nil {
+	outside := crd.Outside{Services: services, Closing: host.Closing, Fails: host.Faults.FailConversion}
+	hooks, err := newHooks(outside, services, host.Faults, kinds.inTree.Configuration())
+	if err != nil {
 		return nil, err
 	}
+	registry := &registry{store: s, builtin: kinds.ordered, definitions: kinds.definitions, outside: outside, memory: stored.memory}
+	rules := authorization.NewRules(s, builtin.KeyPrefix, origin)
+	authorizer, err := newAuthorizer(o, rules)
+	if err != nil {
+		return nil, err
+	}
+	reader := state{stored, registry, kinds.namespaces, hooks, authorizer, func() metav1.Time { return metav1.NewTime(o.Now()) }}
 
-	// Controllers follow a write, and they write in turn.
-	own := &ownWrites{pipeline: c.Writes, registry: c.registry, log: host.Log}
-	if c.Users, err = authentication.NewAuthenticator(host.Closing, o.Token, tokens, o.Users, s, builtin.KeyPrefix, o.Now, own.patchSecret); err != nil {
+	chain := &admissionChain{store: s, builtin: kinds.ordered}
+	pipeline := &write.Pipeline{
+		Store: s, Memory: stored.memory, Now: reader.now, Random: random,
+		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
+		Registry: registry.fresh, Chain: chain.Load, Cluster: reader, MayCreate: host.MayCreate,
+	}
+	own := &loopback{reader, pipeline, host.Log, &builtin.NodePorts{}, tokens, rules, kinds.options.Network, services}
+	users, err := authentication.NewAuthenticator(host.Closing, o.Token, tokens, o.Users, s, builtin.KeyPrefix, o.Now, own.patchSecret)
+	if err != nil {
 		return nil, err
 	}
-	if c.Authorizer, err = c.newAuthorizer(); err != nil {
+	inTree, err := forPlugins{own}.compile(kinds.inTree, kinds.acting)
+	if err != nil {
 		return nil, err
 	}
-	reader = state{store: s, registry: c.registry, namespaces: kinds.namespaces, hooks: c.hooks, now: now, memory: memory,
-		users: c.Users, authorizer: c.Authorizer}
-	c.Aggregate = aggregation.New(s, reader, serviceNetwork{host.Services}, func(ctx context.Context, name string) {
-		c.controllers.Sync(ctx, controller.APIServiceAvailability, "", name)
-	})
-	c.chain.compileInTree = func(acting controller.Acting) (admission.Chain, error) {
-		options := kinds.inTree
-		if !acting[controller.ServiceAccounts] {
-			options = options.OffByDefault(plugins.ServiceAccount) // no controller creates the accounts that it reads
-		}
-		return options.Chain(forPlugins{reader, own, random})
-	}
-	if err := c.chain.act(kinds.acting); err != nil {
-		return nil, err
-	}
-	c.Kinds = forKinds{reader, own, &builtin.NodePorts{}, tokens, c.rules, random, kinds.options.Network, host.Services}
-	own.kinds = c.Kinds
+	chain.install(inTree)
+
+	flows := flowcontrol.New(s, builtin.KeyPrefix("flowschemas"), builtin.KeyPrefix("prioritylevelconfigurations"))
+	aggregate := aggregation.New(s, reader, serviceNetwork{services})
 	quotas := quota.New(quota.Options{
-		Cluster: reader, Store: s, Memory: memory, Resource: kinds.resource(corev1.Resource("resourcequotas")),
-		Limited: kinds.inTree.Configuration().Limited(), Releases: func() bool { return c.controllers.Acts(controller.ResourceQuotas) }, Stage: own.stageQuota,
+		Cluster: reader, Store: s, Memory: stored.memory, Resource: kinds.resource(corev1.Resource("resourcequotas")), Limited: kinds.inTree.Configuration().Limited(),
 	})
-	c.controllers = controller.New(&controller.Server{
-		Cluster: reader, Records: s, Memory: memory, Registry: c.registry.fresh, Run: own.runAs,
+	trust := &trust{services: services, configured: o.AuthenticationInfo}
+	controllers := controller.New(&controller.Server{
+		Cluster: reader, Records: s, Memory: stored.memory, Registry: registry.fresh, Run: own.runAs,
 		Report: func(name, key string, err error) {
 			host.Failed(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", name, key, redact.Request{}.Error(err)))
 		},
-		AuthenticationInfo: c.authenticationInfo, Initial: kinds.options, Quotas: quotas,
-		Available: c.Aggregate.CheckAvailable, APIServicesOf: c.Aggregate.Of, LivesInPods: c.Aggregate.LivesInPods,
+		AuthenticationInfo: trust.data, Initial: kinds.options, Quotas: quotas,
+		Available: aggregate.CheckAvailable, APIServicesOf: aggregate.Of, LivesInPods: aggregate.LivesInPods,
 	}, kinds.acting)
-	*c.Writes = write.Pipeline{
-		Store: s, Memory: memory, Now: now, Random: random,
-		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
-		Registry: c.registry.fresh, Chain: c.chain.Load,
-		Cluster:   reader,
-		Committed: afterCommit{c.chain, c.Flows, c.Aggregate, c.controllers}.committed,
-
-		MayCreate: host.MayCreate,
-	}
+	aggregate.Recheck(func(ctx context.Context, name string) {
+		controllers.Sync(ctx, controller.APIServiceAvailability, "", name)
+	})
+	pipeline.Follow(afterCommit{chain, flows, aggregate, controllers}.committed)
 	if kinds.inTree.ResourceQuota() {
-		c.Writes.Quota = quotas
+		pipeline.Limit(quota.Charger{Quotas: quotas, Releases: func() bool { return controllers.Acts(controller.ResourceQuotas) }, Stage: own.stageQuota})
 	}
-	return c, nil
+	return &Cluster{
+		Store: s, Writes: pipeline, Kinds: forKinds{own, users}, Aggregate: aggregate, Users: users, Authorizer: authorizer, Tokens: tokens, Flows: flows,
+		options: o, builtin: kinds, registry: registry, chain: chain, hooks: hooks, rules: rules, trust: trust, plugins: forPlugins{own}, controllers: controllers,
+	}, nil
 }
 
 // newAuthorizer makes what decides what users may do.
-func (c *Cluster) newAuthorizer() (authorization.Authorizer, error) {
-	switch o := c.options; {
+func newAuthorizer(o Options, rules *authorization.Rules) (authorization.Authorizer, error) {
+	switch {
 	case o.Authorizer != nil:
-		return authorization.By(c.rules, o.Authorizer), nil
+		return authorization.By(rules, o.Authorizer), nil
 	case o.Modes != nil:
-		return o.Modes.By(c.rules)
+		return o.Modes.By(rules)
 	}
-	return authorization.ByRules(c.rules), nil
+	return authorization.ByRules(rules), nil
 }
 
 // Act has further controllers of kube-controller-manager act from now on. When it returns, they have done what there
@@ -268,7 +259,12 @@ func (c *Cluster) Act(names []string) error {
 	if err := c.controllers.Act(context.Background(), further); err != nil {
 		return err
 	}
-	return c.chain.act(acting)
+	inTree, err := c.plugins.compile(c.builtin.inTree, acting)
+	if err != nil {
+		return err
+	}
+	c.chain.install(inTree)
+	return nil
 }
 
 // Replace makes a controller of kube-controller-manager pause until Act names it, because a client acts in its place. It
@@ -301,7 +297,7 @@ func (c *Cluster) Start() error {
 	if err := c.chain.refresh(); err != nil {
 		return err
 	}
-	c.informationChanged() // the ConfigMap has it once the controllers have begun
+	c.trust.changed() // the ConfigMap has it once the controllers have begun
 	if err := c.begin(revision); err != nil {
 		return err
 	}
@@ -342,7 +338,7 @@ func (c *Cluster) Continue(origin *Cluster) error {
 	if err := c.Aggregate.Refresh(); err != nil {
 		return err
 	}
-	c.informationChanged()
+	c.trust.changed()
 	c.controllers.Inherit(origin.controllers, revision)
 	return c.controllers.Resume(context.Background(), revision)
 }

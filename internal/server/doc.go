@@ -3,11 +3,12 @@
 //
 // # The parts
 //
-// cluster.go puts the parts together. Each part uses the cluster through an interface:
+// cluster.go puts the parts together, each of those before it. Each part uses the cluster through an interface:
 //
 //   - state.go reads objects for admission (admission.Cluster).
-//   - kinds.go is what the code of built-in kinds works on (builtin.Cluster), plugins.go what the
-//     admission plugins work on (plugins.Cluster).
+//   - loopback.go reads and writes as the server itself, like the loopback client of kube-apiserver. kinds.go is what
+//     the code of built-in kinds works on (builtin.Cluster), plugins.go what the admission plugins work on
+//     (plugins.Cluster).
 //
 // registry.go keeps the served kinds up to date with the definitions in the store, and admission.go keeps the
 // chain of admission up to date with policies and webhooks. hooks.go has the clients of webhooks. aftercommit.go

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
 
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/auth/authorization"
@@ -21,23 +23,27 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// forKinds implements builtin.Cluster, which the code of built-in kinds works on.
+// forKinds implements builtin.Cluster, which the code of built-in kinds works on, for the requests of clients.
 type forKinds struct {
-	state
-	own       *ownWrites
-	nodePorts *builtin.NodePorts
-	tokens    *authentication.Issuer
-	rules     *authorization.Rules
-	random    *write.Random
-	network   builtin.Network
-	services  Services // nil: there are none
+	*loopback
+	users *authentication.Authenticator
 }
 
-var _ builtin.Cluster = forKinds{}
+var _, _ builtin.Cluster = forKinds{}, &loopback{}
+
+// AuthenticateRequest implements builtin.Cluster.
+func (k forKinds) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
+	return k.users.AuthenticateRequest(req)
+}
+
+// AuthenticateRequest implements builtin.Cluster. The server itself asks for nobody's user.
+func (*loopback) AuthenticateRequest(*http.Request) (*authenticator.Response, bool, error) {
+	return nil, false, nil
+}
 
 // resource returns a built-in resource.
-func (k forKinds) resource(gr schema.GroupResource) (*resource.Resource, error) {
-	res := k.registry.Load().Resource(gr.Group, gr.Resource)
+func (l *loopback) resource(gr schema.GroupResource) (*resource.Resource, error) {
+	res := l.registry.Load().Resource(gr.Group, gr.Resource)
 	if res == nil {
 		return nil, fmt.Errorf("there is no resource %s", gr)
 	}
@@ -45,13 +51,13 @@ func (k forKinds) resource(gr schema.GroupResource) (*resource.Resource, error) 
 }
 
 // Object implements builtin.Cluster.
-func (k forKinds) Object(gr schema.GroupResource, namespace, name string) (runtime.Object, error) {
-	res, err := k.resource(gr)
+func (l *loopback) Object(gr schema.GroupResource, namespace, name string) (runtime.Object, error) {
+	res, err := l.resource(gr)
 	if err != nil {
 		return nil, err
 	}
 	v := written(res)
-	obj, _, err := k.read(v, namespace, name)
+	obj, _, err := l.read(v, namespace, name)
 	if err != nil {
 		return nil, err
 	}
@@ -59,12 +65,12 @@ func (k forKinds) Object(gr schema.GroupResource, namespace, name string) (runti
 }
 
 // Objects implements builtin.Cluster.
-func (k forKinds) Objects(gr schema.GroupResource, namespace string) ([]runtime.Object, error) {
-	res, err := k.resource(gr)
+func (l *loopback) Objects(gr schema.GroupResource, namespace string) ([]runtime.Object, error) {
+	res, err := l.resource(gr)
 	if err != nil {
 		return nil, err
 	}
-	list, err := k.store.List(res.PrefixOf(namespace), store.ListOptions{})
+	list, err := l.store.List(res.PrefixOf(namespace), store.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -72,57 +78,57 @@ func (k forKinds) Objects(gr schema.GroupResource, namespace string) ([]runtime.
 }
 
 // Create implements builtin.Cluster.
-func (k forKinds) Create(gr schema.GroupResource, namespace string, obj runtime.Object) error {
-	res, err := k.resource(gr)
+func (l *loopback) Create(gr schema.GroupResource, namespace string, obj runtime.Object) error {
+	res, err := l.resource(gr)
 	if err != nil {
 		return err
 	}
-	return k.own.create(context.Background(), res, namespace, obj)
+	return l.create(context.Background(), res, namespace, obj)
 }
 
 // Delete implements builtin.Cluster.
-func (k forKinds) Delete(gr schema.GroupResource, namespace, name string) error {
-	res, err := k.resource(gr)
+func (l *loopback) Delete(gr schema.GroupResource, namespace, name string) error {
+	res, err := l.resource(gr)
 	if err != nil {
 		return err
 	}
 	w := request(res, namespace, name)
 	w.Change = write.Delete{Options: &metav1.DeleteOptions{}}
-	return k.own.run(context.Background(), "delete", w)
+	return l.run(context.Background(), "delete", w)
 }
 
 // UpdateStatus implements builtin.Cluster.
-func (k forKinds) UpdateStatus(gr schema.GroupResource, obj metav1.Object) error {
-	res, err := k.resource(gr)
+func (l *loopback) UpdateStatus(gr schema.GroupResource, obj metav1.Object) error {
+	res, err := l.resource(gr)
 	if err != nil {
 		return err
 	}
 	w := request(res, obj.GetNamespace(), obj.GetName())
 	w.Subresource = "status"
 	w.Change = write.Replace{Object: source(obj.(runtime.Object).DeepCopyObject)}
-	return k.own.run(context.Background(), "update", w)
+	return l.run(context.Background(), "update", w)
 }
 
 // Put implements builtin.Cluster.
-func (k forKinds) Put(ctx context.Context, resource schema.GroupResource, namespace, name string,
+func (l *loopback) Put(ctx context.Context, resource schema.GroupResource, namespace, name string,
 	change func(runtime.Object) (runtime.Object, error)) (runtime.Object, error) {
-	return k.direct(ctx, resource, namespace, name, write.Put{Make: change})
+	return l.direct(ctx, resource, namespace, name, write.Put{Make: change})
 }
 
 // Drop implements builtin.Cluster.
-func (k forKinds) Drop(ctx context.Context, resource schema.GroupResource, namespace, name string, check func(runtime.Object) error) (runtime.Object, error) {
-	return k.direct(ctx, resource, namespace, name, write.Drop{Check: check})
+func (l *loopback) Drop(ctx context.Context, resource schema.GroupResource, namespace, name string, check func(runtime.Object) error) (runtime.Object, error) {
+	return l.direct(ctx, resource, namespace, name, write.Drop{Check: check})
 }
 
 // direct carries out a write that is a part of a client's request, and returns a copy of the
 // object. The explanation of the request is about the request itself only.
-func (k forKinds) direct(ctx context.Context, resource schema.GroupResource, namespace, name string, change write.Change) (runtime.Object, error) {
-	res, err := k.resource(resource)
+func (l *loopback) direct(ctx context.Context, resource schema.GroupResource, namespace, name string, change write.Change) (runtime.Object, error) {
+	res, err := l.resource(resource)
 	if err != nil {
 		return nil, err
 	}
 	v := written(res)
-	result, err := k.own.pipeline.Run(observe.Unexplained(ctx), write.Request{Version: v, Namespace: namespace, Name: name, Change: change})
+	result, err := l.pipeline.Run(observe.Unexplained(ctx), write.Request{Version: v, Namespace: namespace, Name: name, Change: change})
 	if err != nil {
 		return nil, err
 	}
@@ -130,26 +136,26 @@ func (k forKinds) direct(ctx context.Context, resource schema.GroupResource, nam
 }
 
 // ServiceRanges implements builtin.Cluster.
-func (k forKinds) ServiceRanges() []netip.Prefix { return k.network.ServiceRanges() }
+func (l *loopback) ServiceRanges() []netip.Prefix { return l.network.ServiceRanges() }
 
 // NodePortRange implements builtin.Cluster.
-func (k forKinds) NodePortRange() utilnet.PortRange { return k.network.NodePortRange() }
+func (l *loopback) NodePortRange() utilnet.PortRange { return l.network.NodePortRange() }
 
 // NodePorts implements builtin.Cluster.
-func (k forKinds) NodePorts() *builtin.NodePorts { return k.nodePorts }
+func (l *loopback) NodePorts() *builtin.NodePorts { return l.nodePorts }
 
 // Tokens implements builtin.Cluster.
-func (k forKinds) Tokens() *authentication.Issuer { return k.tokens }
+func (l *loopback) Tokens() *authentication.Issuer { return l.tokens }
 
 // Decider implements builtin.Cluster.
-func (k forKinds) Decider() authorization.Authorizer { return k.authorizer }
+func (l *loopback) Decider() authorization.Authorizer { return l.authorizer }
 
 // Rules implements builtin.Cluster.
-func (k forKinds) Rules() *authorization.Rules { return k.rules }
+func (l *loopback) Rules() *authorization.Rules { return l.rules }
 
 // ResourceOf implements builtin.Cluster.
-func (k forKinds) ResourceOf(kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
-	res := k.registry.Load().Kind(kind)
+func (l *loopback) ResourceOf(kind schema.GroupVersionKind) (schema.GroupVersionResource, error) {
+	res := l.registry.Load().Kind(kind)
 	if res == nil {
 		return schema.GroupVersionResource{}, fmt.Errorf("there is no resource of the kind %s", kind)
 	}
@@ -157,23 +163,23 @@ func (k forKinds) ResourceOf(kind schema.GroupVersionKind) (schema.GroupVersionR
 }
 
 // Random implements builtin.Cluster.
-func (k forKinds) Random(bound int) int { return k.random.Below(bound) }
+func (l *loopback) Random(bound int) int { return l.pipeline.Random.Below(bound) }
 
 // Now implements builtin.Cluster.
-func (k forKinds) Now() time.Time { return k.now().Time }
+func (l *loopback) Now() time.Time { return l.now().Time }
 
 // Kubelet implements builtin.Cluster.
-func (k forKinds) Kubelet(node string) func(context.Context) (net.Conn, error) {
-	if k.services == nil {
+func (l *loopback) Kubelet(node string) func(context.Context) (net.Conn, error) {
+	if l.services == nil {
 		return nil
 	}
-	return k.services.Kubelet(node)
+	return l.services.Kubelet(node)
 }
 
 // DialPods implements builtin.Cluster.
-func (k forKinds) DialPods() func(ctx context.Context, network, address string) (net.Conn, error) {
-	if k.services == nil || !k.services.Connected() {
+func (l *loopback) DialPods() func(ctx context.Context, network, address string) (net.Conn, error) {
+	if l.services == nil || !l.services.Connected() {
 		return nil
 	}
-	return k.services.DialContext
+	return l.services.DialContext
 }

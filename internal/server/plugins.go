@@ -7,20 +7,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/admission/plugins"
+	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/resource"
-	"github.com/fakecluster/fakecluster/internal/write"
 )
 
 // forPlugins implements intree.Cluster, for the admission plugins that are compiled into
 // kube-apiserver.
 type forPlugins struct {
-	state
-	own    *ownWrites
-	random *write.Random
+	*loopback
 }
 
 // GenerateName implements intree.Cluster.
-func (p forPlugins) GenerateName(base string) string { return p.random.Name(base) }
+func (p forPlugins) GenerateName(base string) string { return p.pipeline.Random.Name(base) }
 
 // Await implements intree.Cluster.
 func (p forPlugins) Await(ctx context.Context, v *resource.Version, namespace, name string) (runtime.Object, error) {
@@ -41,5 +41,13 @@ func (p forPlugins) Await(ctx context.Context, v *resource.Version, namespace, n
 
 // CreateNamespace implements intree.Cluster.
 func (p forPlugins) CreateNamespace(ctx context.Context, ns *corev1.Namespace) error {
-	return p.own.create(ctx, p.namespaces, "", ns)
+	return p.create(ctx, p.namespaces, "", ns)
+}
+
+// compile makes a chain of the plugins that are compiled into kube-apiserver, and of nothing else.
+func (p forPlugins) compile(o plugins.Options, acting controller.Acting) (admission.Chain, error) {
+	if !acting[controller.ServiceAccounts] {
+		o = o.OffByDefault(plugins.ServiceAccount) // no controller creates the accounts that it reads
+	}
+	return o.Chain(p)
 }

@@ -3,98 +3,20 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net"
-	"net/url"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apiserverproxy "k8s.io/apiserver/pkg/util/proxy"
-	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/apiserver/pkg/util/webhook"
 )
 
-// clusterServices are the services of the server in front, and, if that reaches the pods of the cluster, those with a Service
-// object, at their cluster IPs.
-type clusterServices struct {
-	Services
-	state *state // set when the cluster is put together
-}
-
-// ResolveEndpoint implements webhook.ServiceResolver.
-func (c clusterServices) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
-	to, err := c.Services.ResolveEndpoint(namespace, name, port)
-	if err == nil || !c.Connected() {
-		return to, err
-	}
-	return apiserverproxy.ResolveCluster(services{state: c.state}, namespace, name, port)
-}
-
-// services reads Services for upstream's resolver, which calls only Services and Get.
-type services struct {
-	corelisters.ServiceLister
-	state *state
-}
-
-// Services implements corelisters.ServiceLister.
-func (s services) Services(namespace string) corelisters.ServiceNamespaceLister {
-	return namespaceServices{state: s.state, namespace: namespace}
-}
-
-// namespaceServices are those of a namespace.
-type namespaceServices struct {
-	corelisters.ServiceNamespaceLister
-	state     *state
-	namespace string
-}
-
-// Get implements corelisters.ServiceNamespaceLister.
-func (s namespaceServices) Get(name string) (*corev1.Service, error) {
-	obj, err := s.state.Get(s.state.Registry().Resource("", "services").Version("v1"), s.namespace, name)
-	if apierrors.IsNotFound(err) {
-		return nil, apierrors.NewNotFound(corev1.Resource("service"), name) // as that of a lister
-	}
-	if err != nil {
-		return nil, err
-	}
-	return obj.(*corev1.Service), nil
-}
-
-// serviceNetwork implements aggregation.Network over the services of a cluster.
-type serviceNetwork struct{ services Services }
-
-// Reaches implements aggregation.Network.
-func (n serviceNetwork) Reaches(namespace, name string, port int32) bool {
-	return n.services != nil && n.services.Handles(namespace, name, port)
-}
-
-// Address implements aggregation.Network.
-func (n serviceNetwork) Address(namespace, name string, port int32) (string, error) {
-	if n.services == nil {
-		return "", fmt.Errorf("service %q not found", name)
-	}
-	to, err := n.services.ResolveEndpoint(namespace, name, port)
-	if err != nil {
-		return "", err
-	}
-	return to.Host, nil
-}
-
-// Connected implements aggregation.Network.
-func (n serviceNetwork) Connected() bool { return n.services != nil && n.services.Connected() }
-
-// ClientCertificate implements aggregation.Network.
-func (n serviceNetwork) ClientCertificate() *tls.Certificate {
-	if n.services == nil {
-		return nil
-	}
-	return n.services.ClientCertificate()
-}
-
-// Dial implements aggregation.Network.
-func (n serviceNetwork) Dial(ctx context.Context, kind, address string) (net.Conn, error) {
-	if n.services != nil {
-		return n.services.DialContext(ctx, kind, address)
-	}
-	var d net.Dialer
-	return d.DialContext(ctx, kind, address)
+// Services are the services that webhooks and APIServices refer to. Package rest says what the methods do.
+type Services interface {
+	webhook.ServiceResolver
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+	ServerName(namespace, name string, port int32) string
+	Handles(namespace, name string, port int32) bool
+	AllowsAdmission(webhook, namespace, name string, port int32) bool
+	Connected() bool
+	ClientCertificate() *tls.Certificate
+	AuthenticationInfo() map[string]string
+	Kubelet(node string) func(context.Context) (net.Conn, error)
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,45 +10,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/util/webhook"
 	clientrest "k8s.io/client-go/rest"
 
 	restadmission "github.com/fakecluster/fakecluster/internal/admission"
-	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// state implements admission.Cluster: it reads objects, and has the authorizer and the clients of webhooks.
-type state struct {
-	store      *store.Store
-	registry   *registry
-	namespaces *resource.Resource
-	hooks      *hooks
-	users      *authentication.Authenticator
-	authorizer authorization.Authorizer
-	now        func() metav1.Time
-	memory     *resource.Memory
+// objects reads the objects of a store.
+type objects struct {
+	store  *store.Store
+	memory *resource.Memory
 }
 
-var _ restadmission.Cluster = state{}
-
-func (c state) Registry() *resource.Registry { return c.registry.Load() }
-func (c state) Now() time.Time               { return c.now().Time }
-
-func (c state) Namespace(name string) (*corev1.Namespace, error) {
-	obj, err := c.Get(c.namespaces.Storage, "", name)
-	if err != nil {
-		return nil, err
-	}
-	return obj.(*corev1.Namespace), nil
-}
-
-func (c state) Get(v *resource.Version, namespace, name string) (runtime.Object, error) {
-	obj, _, err := c.read(v, namespace, name)
+// Get returns an object in a version. It must not be altered.
+func (o objects) Get(v *resource.Version, namespace, name string) (runtime.Object, error) {
+	obj, _, err := o.read(v, namespace, name)
 	if err != nil {
 		return nil, err
 	}
@@ -58,24 +37,25 @@ func (c state) Get(v *resource.Version, namespace, name string) (runtime.Object,
 
 // read returns an object, of the type that the version's strategy works on, and its record. The object
 // must not be altered.
-func (c state) read(v *resource.Version, namespace, name string) (runtime.Object, store.Record, error) {
-	record, err := c.store.Get(v.Resource.Key(namespace, name))
+func (o objects) read(v *resource.Version, namespace, name string) (runtime.Object, store.Record, error) {
+	record, err := o.store.Get(v.Resource.Key(namespace, name))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, record, apierrors.NewNotFound(v.Resource.GroupResource(), name)
 	}
 	if err != nil {
 		return nil, record, err
 	}
-	current, err := c.memory.Decode(v, record)
+	current, err := o.memory.Decode(v, record)
 	return current.Object, record, err
 }
 
-func (c state) List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error) {
-	list, err := c.store.List(v.Resource.PrefixOf(namespace), store.ListOptions{})
+// List returns the objects of a namespace, or of all if it is empty, that a selector matches; nil: all. They must not be altered.
+func (o objects) List(v *resource.Version, namespace string, selector labels.Selector) ([]runtime.Object, error) {
+	list, err := o.store.List(v.Resource.PrefixOf(namespace), store.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	objects, err := c.memory.DecodeAll(v, list.Records)
+	objects, err := o.memory.DecodeAll(v, list.Records)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +76,27 @@ func (c state) List(v *resource.Version, namespace string, selector labels.Selec
 	return matching, nil
 }
 
-// AuthenticateRequest implements builtin.Cluster.
-func (c state) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
-	return c.users.AuthenticateRequest(req)
+// state implements admission.Cluster: it reads objects, and has the authorizer and the clients of webhooks.
+type state struct {
+	objects
+	registry   *registry
+	namespaces *resource.Resource
+	hooks      *hooks
+	authorizer authorization.Authorizer
+	now        func() metav1.Time
+}
+
+var _ restadmission.Cluster = state{}
+
+func (c state) Registry() *resource.Registry { return c.registry.Load() }
+func (c state) Now() time.Time               { return c.now().Time }
+
+func (c state) Namespace(name string) (*corev1.Namespace, error) {
+	obj, err := c.Get(c.namespaces.Storage, "", name)
+	if err != nil {
+		return nil, err
+	}
+	return obj.(*corev1.Namespace), nil
 }
 
 // Authorizer implements admission.Cluster.

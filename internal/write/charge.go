@@ -60,7 +60,7 @@ func (u use) creates() bool { return u.former.Revision == 0 }
 // charge has the quotas of the namespace evaluate the new state of an object. It is the last stage before
 // the commit, as upstream's plugin ResourceQuota is the last one of admission.
 func (a attempt) charge(u use) (Charge, error) {
-	if a.p.Quota == nil || a.request.Namespace == "" || a.projection != nil || a.stage != nil {
+	if a.p.quota == nil || a.request.Namespace == "" || a.projection != nil || a.stage != nil {
 		return Charge{}, nil
 	}
 	if a.request.MeasuresQuotaLater || a.request.isDryRun() && !u.creates() && u.current == nil {
@@ -74,7 +74,7 @@ func (a attempt) charge(u use) (Charge, error) {
 		use.Attributes = func() *restadmission.Write { return a.admissionWrite(admission.Update, u.obj, u.current) }
 	}
 	for range maxAttempts {
-		c, err := a.p.Quota.Charge(a.ctx, use)
+		c, err := a.p.quota.Charge(a.ctx, use)
 		if err != nil {
 			a.observe.Denied("ResourceQuota", err)
 		}

@@ -297,5 +297,7 @@ func (a attempt) resultOf(record store.Record, obj runtime.Object, err error) (R
 // client does not get the warnings of these further writes.
 func (a attempt) committed(c Commit) {
 	c.Resource, c.Namespace = a.version.Resource, a.request.Namespace
-	a.p.Committed(detach(a.ctx), c)
+	if a.p.follow != nil {
+		a.p.follow(detach(a.ctx), c)
+	}
 }

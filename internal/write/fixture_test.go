@@ -82,8 +82,9 @@ func newBench(t *testing.T) *bench {
 	b.Pipeline = &write.Pipeline{
 		Store: s, Memory: resource.NewMemory(memorytest.Wanted()), Random: write.NewRandom(&seed, store.FirstRevision), Namespaces: resource.NewRegistry(0, builtin.Resources(builtin.Options{}, nil), nil).Resource("", "namespaces"),
 		Now:      func() metav1.Time { return metav1.Unix(1_700_000_000, 0) },
-		Registry: b.registry, Chain: b.chain, Cluster: b, Committed: b.committed,
+		Registry: b.registry, Chain: b.chain, Cluster: b,
 	}
+	b.Follow(b.committed)
 	b.put(b.Namespaces.Key("", "default"), `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"default"},"status":{"phase":"Active"}}`)
 	b.put(crd.DefinitionsPrefix+"widgets.example.com", definition)
 	return b
@@ -164,7 +165,7 @@ func (p plugin) Validate(_ context.Context, w *admission.Write) error {
 	return p.validate(w)
 }
 
-// committed is write.Pipeline.Committed.
+// committed is what follows a commit.
 func (b *bench) committed(_ context.Context, c write.Commit) {
 	what := "updated"
 	switch {

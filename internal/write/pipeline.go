@@ -43,15 +43,20 @@ type Pipeline struct {
 	Chain func() *restadmission.Chain
 	// Cluster reads the state of the cluster for admission.
 	Cluster restadmission.Cluster
-	// Committed is called after each commit, before the write returns, with a context that the client does
-	// not cancel.
-	Committed func(ctx context.Context, c Commit)
-	// Quota limits what the objects of a namespace use; nil: no limit.
-	Quota Quota
 	// MayCreate rejects an update or an apply that creates an object if the client does not have the
 	// right to create it; nil: every client has it.
 	MayCreate func(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error
+
+	follow func(ctx context.Context, c Commit) // of Follow; nil: nothing follows
+	quota  Quota                               // of Limit; nil: no limit
 }
+
+// Follow has a function called after each commit, before the write returns, with a context that the client does not cancel. The
+// function may write in turn. Follow must be called before the first write.
+func (p *Pipeline) Follow(committed func(ctx context.Context, c Commit)) { p.follow = committed }
+
+// Limit limits what the objects of a namespace use. The quota may write in turn. Limit must be called before the first write.
+func (p *Pipeline) Limit(q Quota) { p.quota = q }
 
 // attempt is one attempt at a write: the request, and what it depends on. It is passed by
 // value, so a stage cannot change what its caller sees. Two fields are set later: receive takes the

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -18,12 +20,17 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// ownWrites carries out the writes of the server itself and of the controllers.
-type ownWrites struct {
+// loopback reads and writes as the server itself does, and carries out the writes of the controllers.
+type loopback struct {
+	state
 	pipeline *write.Pipeline
-	registry *registry
-	kinds    builtin.Cluster
 	log      Log
+
+	nodePorts *builtin.NodePorts
+	tokens    *authentication.Issuer
+	rules     *authorization.Rules
+	network   builtin.Network
+	services  Services // nil: there are none
 }
 
 // source makes the object of a write in each attempt. The pipeline may alter what obj returns.
@@ -35,21 +42,21 @@ func source(obj func() runtime.Object) write.Source {
 }
 
 // create creates an object as the server itself. The namespace is empty for a cluster-scoped one.
-func (o *ownWrites) create(ctx context.Context, res *resource.Resource, namespace string, obj runtime.Object) error {
+func (l *loopback) create(ctx context.Context, res *resource.Resource, namespace string, obj runtime.Object) error {
 	w := request(res, namespace, "")
 	w.Change = write.Create{Object: source(obj.DeepCopyObject)}
-	return o.run(ctx, "create", w)
+	return l.run(ctx, "create", w)
 }
 
 // patchSecret carries out a merge patch of a Secret, as the server itself.
-func (o *ownWrites) patchSecret(ctx context.Context, namespace, name string, patch []byte) error {
-	secrets := o.registry.Load().Resource("", "secrets")
+func (l *loopback) patchSecret(ctx context.Context, namespace, name string, patch []byte) error {
+	secrets := l.registry.Load().Resource("", "secrets")
 	if secrets == nil {
 		return apierrors.NewNotFound(corev1.Resource("secrets"), name)
 	}
 	w := request(secrets, namespace, name)
 	w.Change = write.Patch{Type: types.MergePatchType, Body: patch, Validation: metav1.FieldValidationIgnore}
-	return o.run(context.WithoutCancel(ctx), "patch", w)
+	return l.run(context.WithoutCancel(ctx), "patch", w)
 }
 
 // request is the request for a write of the server itself. The caller adds the change.
@@ -61,23 +68,23 @@ func request(res *resource.Resource, namespace, name string) write.Request {
 func written(res *resource.Resource) *resource.Version { return controller.APIServer.Version(res) }
 
 // run carries out a write of the server itself.
-func (o *ownWrites) run(ctx context.Context, verb string, w write.Request) error {
-	_, err := o.runAs(ctx, controller.APIServer, verb, w)
+func (l *loopback) run(ctx context.Context, verb string, w write.Request) error {
+	_, err := l.runAs(ctx, controller.APIServer, verb, w)
 	return err
 }
 
 // runAs carries out a write of a controller.
-func (o *ownWrites) runAs(ctx context.Context, by controller.Identity, verb string, w write.Request) (write.Result, error) {
-	return o.log.Write(apirequest.WithUser(ctx, by.User()), by, verb, w, func(ctx context.Context) (write.Result, error) {
-		return o.pipeline.Run(o.inform(ctx, w), w)
+func (l *loopback) runAs(ctx context.Context, by controller.Identity, verb string, w write.Request) (write.Result, error) {
+	return l.log.Write(apirequest.WithUser(ctx, by.User()), by, verb, w, func(ctx context.Context) (write.Result, error) {
+		return l.pipeline.Run(l.inform(ctx, w), w)
 	})
 }
 
 // stage carries out an update of an object up to its commit, and returns what to commit; nil: the
 // update changes nothing. obj is the object after the update.
-func (o *ownWrites) stage(ctx context.Context, by controller.Identity, w write.Request, obj runtime.Object) (*store.Update, error) {
-	ctx, report := o.log.Stage(apirequest.WithUser(write.Detached(ctx), by.User()), by, "update", w)
-	update, err := o.pipeline.Stage(o.inform(ctx, w), w)
+func (l *loopback) stage(ctx context.Context, by controller.Identity, w write.Request, obj runtime.Object) (*store.Update, error) {
+	ctx, report := l.log.Stage(apirequest.WithUser(write.Detached(ctx), by.User()), by, "update", w)
+	update, err := l.pipeline.Stage(l.inform(ctx, w), w)
 	if err != nil || update == nil {
 		return nil, err
 	}
@@ -92,21 +99,21 @@ func (o *ownWrites) stage(ctx context.Context, by controller.Identity, w write.R
 	return update, nil
 }
 
-// stageQuota is quota.Options.Stage.
-func (o *ownWrites) stageQuota(ctx context.Context, release bool, w write.Request, rq *corev1.ResourceQuota) (*store.Update, error) {
+// stageQuota is quota.Charger.Stage.
+func (l *loopback) stageQuota(ctx context.Context, release bool, w write.Request, rq *corev1.ResourceQuota) (*store.Update, error) {
 	by := controller.APIServer
 	if release {
 		by = controller.QuotaController
 	}
 	w.Manager = by.Manager()
-	return o.stage(ctx, by, w, rq)
+	return l.stage(ctx, by, w, rq)
 }
 
 // inform adds to the context of a write what the strategies of built-in kinds read from the context of
 // a request.
-func (o *ownWrites) inform(ctx context.Context, w write.Request) context.Context {
+func (l *loopback) inform(ctx context.Context, w write.Request) context.Context {
 	res := w.Version.Resource
-	return apirequest.WithRequestInfo(builtin.WithCluster(ctx, o.kinds), &apirequest.RequestInfo{
+	return apirequest.WithRequestInfo(builtin.WithCluster(ctx, l), &apirequest.RequestInfo{
 		IsResourceRequest: true, APIGroup: res.Group, APIVersion: w.Version.Name,
 		Namespace: w.Namespace, Resource: res.Names.Plural, Subresource: w.Subresource, Name: w.Name,
 	})

@@ -203,7 +203,7 @@ func (p *prober) mistakes(c string) {
 	p.add("create in garbage protobuf", "POST", c+"?dryRun=All", "k8s\x00garbage", "Content-Type", "application/vnd.kubernetes.protobuf")
 	for _, typ := range []string{"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json", "application/json", "application/nope"} {
 		for _, body := range []string{`{"metadata":{"labels":{"a":"b"}}}`, `[{"op":"add","path":"/metadata/labels","value":{}}]`, `[{"op":"nope"}]`, `{`, ``} {
-			p.add("patch missing, "+typ+" "+body, "PATCH", one+"?dryRun=All", body, "Content-Type", typ)
+			p.add(strings.TrimSpace("patch missing, "+typ+" "+body), "PATCH", one+"?dryRun=All", body, "Content-Type", typ)
 		}
 	}
 	p.add("put to the collection", "PUT", c, "{}")

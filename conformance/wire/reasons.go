@@ -47,7 +47,7 @@ type reason struct {
 // request and a line that differs.
 var reasons = []reason{
 	{"by chance", regexp.MustCompile(`componentstatuses: list as yaml|selfsubjectrulesreviews|customresourcedefinitions: (get what waits|no finalizer|patch out|delete in the foreground)|` +
-		`(flowschemas|apiservices): (apply|patch) status|flowschemas: (patch out|delete in the foreground)|users: GET /apis user=jane|get .*as=yaml|GET .*as=yaml|sendInitialEvents`), nil},
+		`(flowschemas|apiservices): (apply|patch) status|flowschemas: (patch out|delete in the foreground)|users: GET /apis user=jane|(get|list) as yaml|get .*as=yaml|GET .*as=yaml|sendInitialEvents`), nil},
 	{"by chance", nil, regexp.MustCompile(`"reason": "RBAC: allowed by`)},
 	{"compacted after five minutes", nil, regexp.MustCompile(`^-.*(The resourceVersion for the provided list is too old|"reason": "Expired")`)},
 	{"the build", nil, regexp.MustCompile(`"gitCommit"`)},

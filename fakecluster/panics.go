@@ -136,8 +136,13 @@ func (p *panics) noting(name string, h http.Handler) http.Handler {
 			if what != http.ErrAbortHandler {
 				text := fmt.Sprint(what)
 				shown := redact.Request{Secret: read.isOfSecret()}.Text(text)
-				p.note(name+req.URL.Path, shown+placeOfPanic())
-				if shown != text {
+				if _, placed := what.(placedPanic); placed {
+					p.note(name+req.URL.Path, shown)
+					what = http.ErrAbortHandler // the other process has logged it
+				} else {
+					p.note(name+req.URL.Path, shown+placeOfPanic())
+				}
+				if shown != text && what != http.ErrAbortHandler {
 					what = shown
 				}
 			}
@@ -146,6 +151,9 @@ func (p *panics) noting(name string, h http.Handler) http.Handler {
 		h.ServeHTTP(w, req)
 	})
 }
+
+// placedPanic is a panic in another process, which calls a handler for that process. Its text has its place.
+type placedPanic interface{ PlaceOfPanic() }
 
 // beginning is the body of a request, whose beginning is kept.
 type beginning struct {

@@ -31,8 +31,9 @@ type bubble struct {
 	reader    *bufio.Reader
 	frame     []byte
 	exchanges map[uint64]*exchange
-	begun     uint64 // exchanges until now
-	err       error  // why the host does not answer any more
+	begun     uint64                        // exchanges until now
+	calls     map[uint64]context.CancelFunc // of handlers of the test, which go on
+	err       error                         // why the host does not answer any more
 	clusters  []*Cluster
 	ending    int    // clusters that end, which takes a second of the store
 	closed    bool   // the last cluster has ended
@@ -106,7 +107,7 @@ func openBubble(h *connection, version, cluster string) (*bubble, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the host does not answer: %w", err)
 	}
-	b := &bubble{conn: conn, reader: bufio.NewReader(conn), frame: make([]byte, frameHead, 4<<10), exchanges: map[uint64]*exchange{},
+	b := &bubble{conn: conn, reader: bufio.NewReader(conn), frame: make([]byte, frameHead, 4<<10), exchanges: map[uint64]*exchange{}, calls: map[uint64]context.CancelFunc{},
 		busy: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{})}
 	text, err := json.Marshal(map[string]string{"session": h.session, "kubernetesVersion": version, "cluster": cluster})
 	if err != nil {
@@ -184,8 +185,11 @@ func (b *bubble) close() {
 	b.watched.stop()
 }
 
-// fail ends all exchanges with the error of the bubble. The caller has its lock.
+// fail ends all exchanges with the error of the bubble, and the contexts of all calls. The caller has its lock.
 func (b *bubble) fail() {
+	for _, cancel := range b.calls {
+		cancel()
+	}
 	for id, x := range b.exchanges {
 		x.end(b.err)
 		delete(b.exchanges, id)
@@ -252,6 +256,16 @@ func (b *bubble) take(messages *reader, own *exchange) error {
 	if err != nil {
 		return err
 	}
+	switch kind {
+	case callFunction:
+		b.wake()
+		return b.startCall(id, messages)
+	case cancelCall:
+		if cancel := b.calls[id]; cancel != nil {
+			cancel()
+		}
+		return nil
+	}
 	x := b.exchanges[id]
 	if x == nil {
 		x = &exchange{} // it was canceled
@@ -308,7 +322,7 @@ func (b *bubble) wake() {
 }
 
 // The steps of the pump. It begins with the first one, and each is as long as the time since anything has happened, but at most
-// longestStep, or a thousandth of that time. While a call waits for its answer, a step is at most a twentieth of that time.
+// longestStep, or a thousandth of that time. While a request or a call of a handler waits for its answer, a step is at most a twentieth of that time.
 const (
 	firstStep   = time.Millisecond
 	longestStep = time.Second
@@ -318,7 +332,7 @@ const (
 
 func (b *bubble) step(idle time.Duration) time.Duration {
 	b.mu.Lock()
-	ending, waits := b.ending > 0, false
+	ending, waits := b.ending > 0, len(b.calls) > 0
 	for _, x := range b.exchanges {
 		waits = waits || !x.answered.Load()
 	}

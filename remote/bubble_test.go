@@ -386,9 +386,6 @@ func TestNewInABubble(t *testing.T) {
 		if _, err := c.NewFork(); err == nil || err.Error() != "forking: the cluster has ended" {
 			t.Errorf("a fork after Close: %v", err)
 		}
-		if _, err := New(WebhookPaths("testdata")); err == nil || !strings.HasPrefix(err.Error(), "webhookPaths: the webhook server of a test has a socket") {
-			t.Errorf("with webhooks: %v", err)
-		}
 		if _, err := New(TLS()); err == nil || !strings.HasPrefix(err.Error(), "InProcess and WithTLS exclude each other") {
 			t.Errorf("with TLS: %v", err)
 		}

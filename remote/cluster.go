@@ -23,16 +23,18 @@ type Cluster struct {
 	test        testing.TB // nil: it is of New or NewFork
 	misused     sync.Once
 
-	mu     sync.Mutex
-	wrong  []error         // misuse, for Close, if there is no test
-	outer  *http.Transport // outside of bubbles; nil: nobody has used it
-	closed bool
+	mu        sync.Mutex
+	callables []uint64        // the handlers of this process that the cluster may call
+	wrong     []error         // misuse, for Close, if there is no test
+	outer     *http.Transport // outside of bubbles; nil: nobody has used it
+	closed    bool
 }
 
 // described is how to reach a cluster.
 type described struct {
 	Cluster, URL, Token, Kubeconfig, CertificateAuthority, CABundle string
 	WebhookServer                                                   WebhookServer
+	Services                                                        []serviceAddress
 }
 
 // WebhookServer says where the webhook server of a test has to listen, and with which certificate, so that the cluster reaches it for
@@ -87,15 +89,27 @@ func start(h *connection, opts []Option) (*Cluster, error) {
 	}
 	c := &Cluster{host: h}
 	c.version, _ = s["kubernetesVersion"].(string)
+	handlers, _ := s[callablesField].([]*callable)
+	delete(s, callablesField)
+	if err := c.register(handlers); err != nil {
+		return nil, err
+	}
+	if err := c.startWith(s); err != nil {
+		c.unregister()
+		return nil, err
+	}
+	return c, nil
+}
+
+// startWith starts the cluster with a request, in the bubble of the caller if there is one.
+func (c *Cluster) startWith(s settings) error {
+	h := c.host
 	if !insideBubble() {
-		if err := h.do(context.Background(), "POST", "/v1/clusters", s, &c.description); err != nil {
-			return nil, err
-		}
-		return c, nil
+		return h.do(context.Background(), "POST", "/v1/clusters", s, &c.description)
 	}
 	b, err := openBubble(h, c.version, "")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b.add(c)
 	delete(s, "kubernetesVersion") // the bubble has it
@@ -105,9 +119,9 @@ func start(h *connection, opts []Option) (*Cluster, error) {
 	}
 	if err := b.do(context.Background(), "POST", "/v1/clusters", s, &c.description); err != nil {
 		b.remove(c)
-		return nil, err
+		return err
 	}
-	return c, nil
+	return nil
 }
 
 // Fork runs an independent copy of the cluster as it is now, until the test and its subtests are complete. An error fails the test with
@@ -127,7 +141,9 @@ func (c *Cluster) Fork(t testing.TB) *Cluster {
 // NewFork is Fork for programs and TestMain: the copy runs until its Close, or until the process ends.
 func (c *Cluster) NewFork() (*Cluster, error) {
 	f := &Cluster{host: c.host, version: c.version}
+	c.share(f)
 	if err := c.fork(f); err != nil {
+		f.unregister()
 		return nil, fmt.Errorf("forking: %w", err)
 	}
 	return f, nil
@@ -176,6 +192,7 @@ func (c *Cluster) Close() error {
 // end ends the cluster, and returns what has gone wrong in it.
 func (c *Cluster) end() []string {
 	var ended struct{ Errors []string }
+	defer c.unregister()
 	if c.bubble != nil {
 		if err := c.checkPlace(); err != nil {
 			return []string{"closing: " + err.Error()}

@@ -26,11 +26,16 @@
 //
 // A cluster that was started outside of the bubble is forked inside. docs/remote.md says when the test sees what the cluster does by itself.
 //
+// # Handlers of the test
+//
+// The cluster calls an http.Handler of the test as a Service, as a converter of versions or as its webhooks, in bubbles and outside:
+// [Service], [Conversion] and [Cluster.ServeWebhooks]. A webhook server that listens works as with envtest, outside of bubbles:
+// Cluster.WebhookServer says where.
+//
 // # What is missing
 //
-// What needs a Go function in the process of the API server is missing: the options WithAdmission, WithAuthenticator, WithAuthorizer,
-// WithClock, WithConversion, WithMiddleware and WithService. Webhooks work as with envtest, outside of bubbles: the
-// webhook server listens where Cluster.WebhookServer says.
+// These options are missing, because they need types of Kubernetes' libraries: WithAdmission, WithAuthenticator, WithAuthorizer,
+// WithClock and WithMiddleware.
 //
 // All methods of a Cluster are safe for concurrent use.
 package remote

@@ -19,6 +19,18 @@ const (
 	answerGoesOn   = 4
 	answerEnds     = 5
 	mistakeFound   = 6
+	functionBegins = 7
+	functionGoesOn = 8
+	functionEnds   = 9
+	callFunction   = 10
+	cancelCall     = 11
+)
+
+// The outcomes of a call of a handler.
+const (
+	functionDone     = 0
+	functionAborted  = 1
+	functionPanicked = 2
 )
 
 // frameHead is the length of a frame's size and time.

@@ -193,7 +193,7 @@ func blockedOutside(text, bubble string) (found string) {
 // goroutine is the reason.
 var blockedMistakes = []struct{ stack, mistake string }{
 	{"controller-runtime/pkg/metrics/server.", `a manager serves metrics on a socket: write ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}}`},
-	{"controller-runtime/pkg/webhook.", "a manager serves webhooks on a socket: test its webhooks with a cluster outside of bubbles"},
+	{"controller-runtime/pkg/webhook.", "a manager serves webhooks on a socket: give it a webhook server that does not listen, and its handler to c.ServeWebhooks, as docs/remote.md shows"},
 	{"controller-runtime/pkg/manager.(*Server)", `a manager serves health probes or profiles on a socket: write ctrl.Options{HealthProbeBindAddress: "0", PprofBindAddress: "0"}`},
 	{"os.(*Process).", "a goroutine waits for another process, which has real time: run it before synctest.Test"},
 	{"net/http.(*persistConn)", "an HTTP client has a connection to a server. If that is the cluster, give the client its transport: &rest.Config{Host: c.URL(), BearerToken: c.Token(), Transport: c.Transport(), QPS: -1}. " +

@@ -36,6 +36,9 @@ func Driven() bool {
 	return number != "" && driven.bubbles[number]
 }
 
+// Number names the bubble of the caller. It is empty outside of bubbles.
+func Number() string { return current() }
+
 // current returns the number of the bubble of the caller. It is empty outside of bubbles, and if the format of stacks has changed.
 func current() string {
 	if !Inside() {

@@ -104,7 +104,7 @@ func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation
 	if !answerRaw(conn, answer) {
 		return nil
 	}
-	d := &driver{host: h, conn: conn, reader: buffered.Reader, url: address, exchanges: map[uint64]*exchange{}, left: make(chan struct{})}
+	d := &driver{host: h, conn: conn, reader: buffered.Reader, url: address, exchanges: map[uint64]*exchange{}, calls: map[uint64]*functionCall{}, left: make(chan struct{})}
 	d.out = make([]byte, frameHead, 4<<10)
 	defer close(d.left)
 	if !h.addDriver(d) {
@@ -132,9 +132,6 @@ var errOtherBubble = refuse(http.StatusConflict, "the cluster lives in a synctes
 
 // errOutsideBubble is the error for a request in a bubble about a cluster that is not in it.
 var errOutsideBubble = refuse(http.StatusConflict, "the cluster has real time: fork it in the bubble, and use the fork")
-
-// errWebhookInBubble is the error for a cluster that calls a webhook server.
-var errWebhookInBubble = refuse(http.StatusBadRequest, "webhookPaths: the webhook server of a test has a socket, which stops the time of a synctest bubble: use the cluster outside of bubbles")
 
 // addDriver adds the driver of a bubble, unless the host is closed.
 func (h *Host) addDriver(d *driver) bool {
@@ -164,9 +161,13 @@ type driver struct {
 	exchanges map[uint64]*exchange // of the goroutine that runs
 	running   sync.WaitGroup       // the goroutines of exchanges
 
+	number string // of the bubble; guarded by the lock of the host
+
 	mu       sync.Mutex
 	out      []byte // the next frame
 	clusters []*cluster
+	calls    map[uint64]*functionCall // of functions of the client, which go on
+	called   uint64                   // calls until now
 }
 
 // driverKey is the key of a driver in the context of a request.
@@ -187,6 +188,9 @@ func (d *driver) stop() {
 // run serves frames until the connection ends, in the bubble. Then it ends the clusters.
 func (d *driver) run() {
 	defer bubble.Drive()()
+	d.host.mu.Lock()
+	d.number = bubble.Number()
+	d.host.mu.Unlock()
 	var buffer []byte
 	for {
 		now, messages, grown, err := readFrame(d.reader, buffer)
@@ -232,6 +236,11 @@ func (d *driver) take(messages reader) error {
 		case cancelExchange:
 			if x := d.exchanges[id]; x != nil {
 				x.cancel()
+			}
+			continue
+		case functionBegins, functionGoesOn, functionEnds:
+			if err := d.takeCall(kind, id, &messages); err != nil {
+				return err
 			}
 			continue
 		case beginExchange:

@@ -27,6 +27,7 @@ type cluster struct {
 	driver               *driver           // nil: the cluster is not in a bubble
 	token                string            // of the administrator, in a bubble
 	transport            http.RoundTripper // in a bubble
+	services             []Service         // that the client answers
 
 	mu        sync.Mutex
 	faults    map[int]faults.Injection
@@ -105,13 +106,14 @@ func endAll(clusters []*cluster) {
 
 // Cluster describes a cluster and how to reach it as its administrator.
 type Cluster struct {
-	Cluster              string         `json:"cluster" doc:"the name of the cluster, for the paths of the control API"`
-	URL                  string         `json:"url" doc:"the address of its API server"`
-	Token                string         `json:"token" doc:"the bearer token of its administrator"`
-	CertificateAuthority string         `json:"certificateAuthority,omitempty" doc:"the PEM of the authority that signed the certificate of an HTTPS url"`
-	Kubeconfig           string         `json:"kubeconfig" doc:"a kubeconfig of the administrator, over HTTPS; empty in a bubble"`
-	CABundle             string         `json:"caBundle,omitempty" doc:"the PEM for the caBundle of webhook configurations, if the cluster was started with webhookPaths"`
-	WebhookServer        *WebhookServer `json:"webhookServer,omitempty" doc:"where the webhook server of the client has to listen, if the cluster was started with webhookPaths"`
+	Cluster              string           `json:"cluster" doc:"the name of the cluster, for the paths of the control API"`
+	URL                  string           `json:"url" doc:"the address of its API server"`
+	Token                string           `json:"token" doc:"the bearer token of its administrator"`
+	CertificateAuthority string           `json:"certificateAuthority,omitempty" doc:"the PEM of the authority that signed the certificate of an HTTPS url"`
+	Kubeconfig           string           `json:"kubeconfig" doc:"a kubeconfig of the administrator, over HTTPS; empty in a bubble"`
+	CABundle             string           `json:"caBundle,omitempty" doc:"the PEM for the caBundle of webhook configurations, if the cluster was started with webhookPaths, services or conversions"`
+	Services             []ServiceAddress `json:"services,omitempty" doc:"where the Services are that the client answers"`
+	WebhookServer        *WebhookServer   `json:"webhookServer,omitempty" doc:"where the webhook server of the client has to listen, if the cluster was started with webhookPaths"`
 }
 
 // WebhookServer says where a webhook server listens.
@@ -127,17 +129,16 @@ func (c *cluster) describe() (d Cluster, err error) {
 		d.Cluster = c.id
 		return d, nil
 	}
+	d = Cluster{Cluster: c.id, CABundle: string(c.CABundle()), Services: c.addresses()}
 	if c.driver != nil {
-		return Cluster{Cluster: c.id, URL: c.driver.url, Token: c.token}, nil
-	}
-	kubeconfig, err := c.Kubeconfig()
-	if err != nil {
-		return d, err
-	}
-	cfg := c.RESTConfig()
-	d = Cluster{
-		Cluster: c.id, URL: c.URL(), Token: cfg.BearerToken, CertificateAuthority: string(cfg.CAData),
-		Kubeconfig: string(kubeconfig), CABundle: string(c.CABundle()),
+		d.URL, d.Token = c.driver.url, c.token
+	} else {
+		kubeconfig, err := c.Kubeconfig()
+		if err != nil {
+			return d, err
+		}
+		cfg := c.RESTConfig()
+		d.URL, d.Token, d.CertificateAuthority, d.Kubeconfig = c.URL(), cfg.BearerToken, string(cfg.CAData), string(kubeconfig)
 	}
 	if s := c.WebhookServer(); s.Port != 0 {
 		d.WebhookServer = &WebhookServer{s.Host, s.Port, s.CertDir}
@@ -191,14 +192,13 @@ func forkCluster(c call, f Fork) (Cluster, error) {
 	if c.cluster.other != nil {
 		return c.host.forkElsewhere(c, c.cluster.other, f)
 	}
-	if d := driverOf(c); d != nil && c.cluster.WebhookServer().Port != 0 {
-		return Cluster{}, errWebhookInBubble
-	}
 	forked, err := c.cluster.NewFork()
 	if err != nil {
 		return Cluster{}, err
 	}
-	return c.host.take(f.Session, newCluster(forked).inBubble(driverOf(c)))
+	n := newCluster(forked).inBubble(driverOf(c))
+	n.services = c.cluster.services
+	return c.host.take(f.Session, n)
 }
 
 // take adds a new cluster to a session and describes it. After an error the cluster is closed.

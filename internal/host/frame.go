@@ -24,14 +24,26 @@ const (
 	// An action of the client.
 	beginExchange  = 1 // cluster (text; empty: the control API), method (text), URI (text), host (text), header, body (text)
 	cancelExchange = 2
+	functionBegins = 7 // status (number), header: of the answer to a call, whose number stands in place of the exchange
+	functionGoesOn = 8 // bytes (text)
+	functionEnds   = 9 // outcome (number), text of a panic (text)
 
 	// What has happened.
-	answerBegins = 3 // status (number), header
-	answerGoesOn = 4 // bytes (text)
-	answerEnds   = 5 // error (text; empty: none)
-	mistakeFound = 6 // what is wrong (text); the exchange is 0
+	answerBegins = 3  // status (number), header
+	answerGoesOn = 4  // bytes (text)
+	answerEnds   = 5  // error (text; empty: none)
+	mistakeFound = 6  // what is wrong (text); the exchange is 0
+	callFunction = 10 // function (number), method, URI, host (texts), header, body (text); the number of the call stands in place of the exchange
+	cancelCall   = 11 // nobody waits for the answer any more
 
 	// header = number of fields, then name and value (texts) of each
+)
+
+// The outcomes of a call.
+const (
+	functionDone     = 0
+	functionAborted  = 1 // the connection of the caller closes
+	functionPanicked = 2
 )
 
 // maxFrame limits a frame of a client, which may have a snapshot.

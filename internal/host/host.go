@@ -36,7 +36,8 @@ type Host struct {
 	options Options
 	routes  *http.ServeMux
 	done    chan struct{}
-	finish  func() // closes done
+	finish  func()          // closes done
+	calls   *http.Transport // to functions of clients outside of bubbles
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -60,7 +61,7 @@ type session struct {
 
 // New makes a host without clusters. Close ends it.
 func New(o Options) *Host {
-	h := &Host{options: o, routes: http.NewServeMux(), done: make(chan struct{}), sessions: map[string]*session{}, clusters: map[string]*cluster{}, drivers: map[*driver]bool{}}
+	h := &Host{options: o, routes: http.NewServeMux(), done: make(chan struct{}), sessions: map[string]*session{}, clusters: map[string]*cluster{}, drivers: map[*driver]bool{}, calls: &http.Transport{IdleConnTimeout: time.Minute, DisableCompression: true}}
 	h.finish = sync.OnceFunc(func() { close(h.done) })
 	for _, o := range operations() {
 		h.routes.HandleFunc(o.method+" "+o.path, func(w http.ResponseWriter, req *http.Request) { o.serve(h, w, req) })
@@ -96,6 +97,7 @@ func (h *Host) Close() error {
 		d.stop()
 	}
 	endAll(clusters)
+	h.calls.CloseIdleConnections()
 	return nil
 }
 

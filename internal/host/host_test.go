@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -169,7 +170,7 @@ func TestOperations(t *testing.T) {
 	if made.Cluster != "c1" || !strings.HasPrefix(made.URL, "http://127.0.0.1:") || made.Token == "" || made.WebhookServer != nil {
 		t.Errorf("the new cluster: %+v", made)
 	}
-	if got := do[host.Cluster](c, "GET /v1/clusters/{cluster}", "c1", ""); got != made {
+	if got := do[host.Cluster](c, "GET /v1/clusters/{cluster}", "c1", ""); !reflect.DeepEqual(got, made) {
 		t.Errorf("the cluster is %+v, and was started as %+v", got, made)
 	}
 	if got := do[host.Clusters](c, "GET /v1/clusters", "", "").Clusters; !slices.Equal(got, []string{"c1"}) {
@@ -202,6 +203,7 @@ func TestOperations(t *testing.T) {
 	tryWaits(t, c, maps)
 	tryCopies(t, c, admin)
 	tryWorkloads(t, c)
+	tryFunctions(t, c)
 	tryBubble(t, c)
 
 	do[struct{}](c, "DELETE /v1/clusters/{cluster}/stats", "c1", "")

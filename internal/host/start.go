@@ -30,6 +30,8 @@ type Start struct {
 	Kustomize    []string          `json:"kustomize,omitempty" doc:"absolute paths of folders with a kustomization, which are built and created"`
 	Objects      []json.RawMessage `json:"objects,omitempty" schema:"object" doc:"objects to create, with their status; the kind may be a type of Go, such as k8s.io/api/apps/v1.Deployment (WithObjects)"`
 	WebhookPaths []string          `json:"webhookPaths,omitempty" doc:"absolute paths of files and folders whose webhook configurations are installed; the answer says where the webhook server has to listen (WithWebhookPaths)"`
+	Services     []Service         `json:"services,omitempty" doc:"Services that the client answers, by references of webhooks and APIServices (WithService)"`
+	Conversions  []Conversion      `json:"conversions,omitempty" doc:"handlers of ConversionReviews for definitions (WithConversion)"`
 
 	Controllers             []string         `json:"controllers,omitzero" doc:"the controllers that act within a write; * is all of them, and an empty list none; default: namespace-controller (WithControllers)"`
 	Workloads               json.RawMessage  `json:"workloads,omitempty" schema:"object" doc:"runs Kubernetes' controllers, scheduler and nodes: an object with any of nodes, controlPlane, behaviors, programs, provisioners, controllers, scheduler, as in docs/workloads.md"`
@@ -177,11 +179,13 @@ func startCluster(c call, s Start) (Cluster, error) {
 	if err != nil {
 		return Cluster{}, wrong(err)
 	}
+	functions, err := s.functions(c.host)
+	if err != nil {
+		return Cluster{}, wrong(err)
+	}
+	options = append(options, functions...)
 	d := driverOf(c)
 	if d != nil {
-		if len(s.WebhookPaths) > 0 {
-			return Cluster{}, errWebhookInBubble
-		}
 		options = append(options, fakecluster.InProcess())
 	}
 	started, err := fakecluster.New(options...)
@@ -189,6 +193,7 @@ func startCluster(c call, s Start) (Cluster, error) {
 		return Cluster{}, wrong(err)
 	}
 	n := newCluster(started).inBubble(d)
+	n.services = s.Services
 	if len(s.Workloads) > 0 {
 		if err := n.live(s.Workloads); err != nil {
 			n.end()

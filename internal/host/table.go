@@ -31,6 +31,8 @@ func operations() []operation {
 		on("getSnapshot", get, clusterPath+"/snapshot", "Returns a snapshot of a cluster, to start others from.", getSnapshot),
 		on("getCredentials", post, clusterPath+"/credentials", "Returns how to reach a cluster as a user or a service account under RBAC.", getCredentials),
 
+		on("serveWebhooks", post, clusterPath+"/webhooks", "Has a handler of the client answer the webhooks of webhookPaths.", serveWebhooks),
+
 		on("injectFault", post, clusterPath+"/faults", "Puts a fault in force.", injectFault),
 		on("listFaults", get, clusterPath+"/faults", "Lists the faults.", listFaults),
 		on("getFault", get, clusterPath+"/faults/{fault}", "Reports how often a fault has fired.", getFault),

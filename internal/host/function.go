@@ -1,0 +1,279 @@
+package host
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/bubble"
+)
+
+// Function is an HTTP handler in the process of a client, which a cluster calls.
+type Function struct {
+	Number uint64 `json:"function,omitempty" doc:"names the handler among those of the client, for calls in a bubble, which come with its frames"`
+	URL    string `json:"url,omitempty" doc:"where the client serves the handler for clusters outside of bubbles, such as http://127.0.0.1:34567/hook; the path of a call is appended"`
+}
+
+// Service is a Service that a client answers.
+type Service struct {
+	Namespace string `json:"namespace" doc:"the namespace of the Service"`
+	Name      string `json:"name" doc:"the name of the Service"`
+	Port      int    `json:"port" doc:"the port of the Service"`
+	Function
+}
+
+// Conversion converts the objects of a definition.
+type Conversion struct {
+	Definition string `json:"definition" doc:"the name of the CustomResourceDefinition, such as crontabs.example.com"`
+	Function
+}
+
+// ServiceAddress says where a Service is that the client answers.
+type ServiceAddress struct {
+	Namespace string `json:"namespace" doc:"the namespace of the Service"`
+	Name      string `json:"name" doc:"the name of the Service"`
+	Port      int    `json:"port" doc:"the port of the Service"`
+	Address   string `json:"address" doc:"where the cluster calls the Service, such as https://127.0.0.1:34567"`
+}
+
+// functions returns the options whose handlers are in the process of the client.
+func (s Start) functions(h *Host) (options []fakecluster.Option, err error) {
+	for _, one := range s.Services {
+		handler, err := h.function(one.Function)
+		if err != nil {
+			return nil, fmt.Errorf("services: %s/%s: %w", one.Namespace, one.Name, err)
+		}
+		options = append(options, fakecluster.WithService(one.Namespace, one.Name, one.Port, handler))
+	}
+	for _, one := range s.Conversions {
+		handler, err := h.function(one.Function)
+		if err != nil {
+			return nil, fmt.Errorf("conversions: %s: %w", one.Definition, err)
+		}
+		options = append(options, fakecluster.WithConversion(one.Definition, handler))
+	}
+	return options, nil
+}
+
+// serveWebhooks has a handler of the client answer the webhooks of a cluster.
+func serveWebhooks(c call, f Function) (none, error) {
+	handler, err := c.host.function(f)
+	if err != nil {
+		return none{}, err
+	}
+	return none{}, wrong(c.cluster.ServeWebhooks(handler))
+}
+
+// addresses returns where the Services of a cluster are that its client answers.
+func (c *cluster) addresses() (found []ServiceAddress) {
+	for _, one := range c.services {
+		found = append(found, ServiceAddress{one.Namespace, one.Name, one.Port, c.ServiceURL(one.Namespace, one.Name, one.Port)})
+	}
+	return found
+}
+
+// function returns the handler that calls a function of a client.
+func (h *Host) function(f Function) (http.Handler, error) {
+	made := &function{host: h, number: f.Number}
+	if f.URL == "" && f.Number == 0 {
+		return nil, refuse(http.StatusBadRequest, "url is missing: it says where the client serves the handler")
+	}
+	if f.URL != "" {
+		u, err := url.Parse(f.URL)
+		if err != nil || u.Scheme != "http" || !isLoopback(u.Host) {
+			return nil, refuse(http.StatusBadRequest, "url: %.100q is not an http URL of this machine, such as http://127.0.0.1:34567/hook", f.URL)
+		}
+		made.proxy = &httputil.ReverseProxy{
+			Rewrite: func(r *httputil.ProxyRequest) {
+				r.SetURL(u)
+				r.Out.Host = r.In.Host
+				for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+					if values := r.In.Header[name]; values != nil {
+						r.Out.Header[name] = values // which httputil has removed
+					}
+				}
+			},
+			FlushInterval:  -1,
+			Transport:      h.calls,
+			ModifyResponse: panicOf,
+			ErrorHandler:   abortCall,
+			ErrorLog:       log.New(io.Discard, "", 0), // the caller gets the error
+		}
+	}
+	return made, nil
+}
+
+// function calls a function of a client, in the bubble in which it is called, or at the URL of the client. A fork has the functions of its
+// origin, also if it is in a bubble and the origin is not.
+type function struct {
+	host   *Host
+	number uint64
+	proxy  *httputil.ReverseProxy // nil: the function is called in bubbles only
+}
+
+// ServeHTTP implements http.Handler.
+func (f *function) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	switch d := f.host.driverHere(); {
+	case d != nil && f.number != 0:
+		d.call(f.number, w, req)
+	case d != nil:
+		http.Error(w, "in a bubble a handler has a function, and not a url alone", http.StatusNotImplemented)
+	case f.proxy == nil:
+		http.Error(w, "outside of bubbles a handler has a url", http.StatusNotImplemented)
+	default:
+		f.proxy.ServeHTTP(w, req)
+	}
+}
+
+// driverHere returns the driver of the bubble of the caller, or nil.
+func (h *Host) driverHere() *driver {
+	number := bubble.Number()
+	if number == "" {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for d := range h.drivers {
+		if d.number == number {
+			return d
+		}
+	}
+	return nil
+}
+
+// The answer of a client whose handler has panicked has this header, with the reason and the place.
+const panicHeader = "Fakecluster-Panic"
+
+// functionPanic is a panic in a function of a client.
+type functionPanic string
+
+func (p functionPanic) Error() string { return string(p) }
+
+// PlaceOfPanic says that the text has the place of the panic.
+func (p functionPanic) PlaceOfPanic() {}
+
+// panicOf returns the panic of a function as an error.
+func panicOf(answer *http.Response) error {
+	if text := answer.Header.Get(panicHeader); text != "" {
+		return functionPanic(text)
+	}
+	return nil
+}
+
+// abortCall ends a call whose function has panicked, or does not answer: its connection is closed.
+func abortCall(_ http.ResponseWriter, _ *http.Request, err error) {
+	if p := functionPanic(""); errors.As(err, &p) {
+		panic(p)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// functionCall is a call of a function of a client in a bubble. Its fields except changed are guarded by the lock of the driver.
+type functionCall struct {
+	changed chan struct{} // has a value when there is something to take
+	status  int           // 0: there is no answer yet
+	header  http.Header
+	data    []byte
+	ended   bool
+	outcome uint64
+	text    string // of a panic
+}
+
+// call calls a function of the client, which runs in its bubble.
+func (d *driver) call(number uint64, w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	c := &functionCall{changed: make(chan struct{}, 1)}
+	d.mu.Lock()
+	d.called++
+	id := d.called
+	d.calls[id] = c
+	d.out = binary.AppendUvarint(appendKind(d.out, callFunction, id), number)
+	for _, text := range []string{req.Method, req.RequestURI, req.Host} {
+		d.out = appendText(d.out, text)
+	}
+	d.out = appendText(appendHeader(d.out, req.Header), body)
+	d.mu.Unlock()
+	defer func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.calls, id)
+		if !c.ended {
+			d.out = appendKind(d.out, cancelCall, id)
+		}
+	}()
+	answered := false
+	for {
+		select {
+		case <-c.changed:
+		case <-req.Context().Done():
+			panic(http.ErrAbortHandler)
+		}
+		d.mu.Lock()
+		status, header, data, ended := c.status, c.header, c.data, c.ended
+		c.data = nil
+		d.mu.Unlock()
+		if status != 0 && !answered {
+			answered = true
+			for name, values := range header {
+				w.Header()[name] = values
+			}
+			w.WriteHeader(status)
+		}
+		_, _ = w.Write(data) // the context ends if the caller has gone
+		switch {
+		case !ended:
+			_ = http.NewResponseController(w).Flush()
+		case c.outcome == functionPanicked:
+			panic(functionPanic(c.text))
+		case c.outcome == functionAborted:
+			panic(http.ErrAbortHandler)
+		default:
+			return
+		}
+	}
+}
+
+// takeCall takes an action of a frame about a call.
+func (d *driver) takeCall(kind byte, id uint64, messages *reader) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := d.calls[id]
+	if c == nil {
+		c = &functionCall{changed: make(chan struct{}, 1)} // nobody waits for it anymore
+	}
+	var err error
+	switch kind {
+	case functionBegins:
+		var status uint64
+		if status, err = messages.number(); err == nil {
+			c.header, err = messages.header()
+		}
+		if c.status = int(status); err == nil && (c.status < 200 || c.status > 999) {
+			return errFrame
+		}
+	case functionGoesOn:
+		var data []byte
+		data, err = messages.text()
+		c.data = append(c.data, data...)
+	case functionEnds:
+		if c.outcome, err = messages.number(); err == nil {
+			var text []byte
+			text, err = messages.text()
+			c.ended, c.text = true, string(text)
+		}
+	}
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
+	return err
+}

@@ -25,15 +25,16 @@ type bubble struct {
 	session string // for the clusters
 	cluster string // the name of the outer cluster that is forked, for the host of its version
 	watched *watchedBubble
+	index   *clusterIndex
 
 	mu        sync.Mutex // not held while anything waits for time to pass
 	conn      net.Conn
 	reader    *bufio.Reader
 	frame     []byte
 	exchanges map[uint64]*exchange
-	begun     uint64                        // exchanges until now
-	calls     map[uint64]context.CancelFunc // of handlers of the test, which go on
-	err       error                         // why the host does not answer any more
+	begun     uint64                  // exchanges until now
+	calls     map[uint64]*runningCall // of handlers of the test, which go on
+	err       error                   // why the host does not answer any more
 	clusters  []*Cluster
 	ending    int    // clusters that end, which takes a second of the store
 	closed    bool   // the last cluster has ended
@@ -107,7 +108,7 @@ func openBubble(h *connection, version, cluster string) (*bubble, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the host does not answer: %w", err)
 	}
-	b := &bubble{conn: conn, reader: bufio.NewReader(conn), frame: make([]byte, frameHead, 4<<10), exchanges: map[uint64]*exchange{}, calls: map[uint64]context.CancelFunc{},
+	b := &bubble{conn: conn, reader: bufio.NewReader(conn), frame: make([]byte, frameHead, 4<<10), exchanges: map[uint64]*exchange{}, calls: map[uint64]*runningCall{}, index: newClusterIndex(),
 		busy: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{})}
 	text, err := json.Marshal(map[string]string{"session": h.session, "kubernetesVersion": version, "cluster": cluster})
 	if err != nil {
@@ -187,8 +188,8 @@ func (b *bubble) close() {
 
 // fail ends all exchanges with the error of the bubble, and the contexts of all calls. The caller has its lock.
 func (b *bubble) fail() {
-	for _, cancel := range b.calls {
-		cancel()
+	for _, running := range b.calls {
+		running.cancel()
 	}
 	for id, x := range b.exchanges {
 		x.end(b.err)
@@ -197,11 +198,12 @@ func (b *bubble) fail() {
 }
 
 // begin sends a request, and returns its exchange. What has happened until then is with their readers when it returns.
-func (b *bubble) begin(cluster, method, uri, host string, header http.Header, body []byte) (*exchange, error) {
+func (b *bubble) begin(cluster, method, uri, host string, header http.Header, body []byte, patient bool) (*exchange, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.begun++
 	x := &exchange{bubble: b, id: b.begun, changed: make(chan struct{}, 1)}
+	x.answered.Store(patient)
 	b.exchanges[x.id] = x
 	f := appendKind(b.frame, beginExchange, x.id)
 	f = appendText(appendText(appendText(appendText(f, cluster), method), uri), host)
@@ -261,8 +263,8 @@ func (b *bubble) take(messages *reader, own *exchange) error {
 		b.wake()
 		return b.startCall(id, messages)
 	case cancelCall:
-		if cancel := b.calls[id]; cancel != nil {
-			cancel()
+		if running := b.calls[id]; running != nil {
+			running.cancel()
 		}
 		return nil
 	}
@@ -332,7 +334,10 @@ const (
 
 func (b *bubble) step(idle time.Duration) time.Duration {
 	b.mu.Lock()
-	ending, waits := b.ending > 0, len(b.calls) > 0
+	ending, waits := b.ending > 0, false
+	for _, running := range b.calls {
+		waits = waits || !running.lasting
+	}
 	for _, x := range b.exchanges {
 		waits = waits || !x.answered.Load()
 	}

@@ -89,6 +89,9 @@ func start(h *connection, opts []Option) (*Cluster, error) {
 	}
 	c := &Cluster{host: h}
 	c.version, _ = s["kubernetesVersion"].(string)
+	if err := s.addPrograms(); err != nil {
+		return nil, err
+	}
 	handlers, _ := s[callablesField].([]*callable)
 	delete(s, callablesField)
 	if err := c.register(handlers); err != nil {
@@ -98,6 +101,7 @@ func start(h *connection, opts []Option) (*Cluster, error) {
 		c.unregister()
 		return nil, err
 	}
+	c.indexed().add(c)
 	return c, nil
 }
 
@@ -146,6 +150,7 @@ func (c *Cluster) NewFork() (*Cluster, error) {
 		f.unregister()
 		return nil, fmt.Errorf("forking: %w", err)
 	}
+	f.indexed().add(f)
 	return f, nil
 }
 
@@ -193,6 +198,7 @@ func (c *Cluster) Close() error {
 func (c *Cluster) end() []string {
 	var ended struct{ Errors []string }
 	defer c.unregister()
+	defer c.indexed().remove(c)
 	if c.bubble != nil {
 		if err := c.checkPlace(); err != nil {
 			return []string{"closing: " + err.Error()}

@@ -32,6 +32,10 @@
 // [Service], [Conversion] and [Cluster.ServeWebhooks]. A webhook server that listens works as with envtest, outside of bubbles:
 // Cluster.WebhookServer says where.
 //
+// # Containers of the test
+//
+// [Image] runs the containers of an image as a function of the test, with the files, streams, network and token of a [Container].
+//
 // # What is missing
 //
 // These options are missing, because they need types of Kubernetes' libraries: WithAdmission, WithAuthenticator, WithAuthorizer,

@@ -26,6 +26,7 @@ import (
 // callable is a handler in this process that clusters call. It is a part of the request that starts a cluster.
 type callable struct {
 	handler  http.Handler
+	lasting  bool   // calls are containers and their programs, for which nobody waits
 	Function uint64 `json:"function"`
 	URL      string `json:"url,omitempty"` // for clusters outside of bubbles
 }
@@ -42,6 +43,7 @@ var callables = struct {
 // registered is a handler and the number of clusters that may call it.
 type registered struct {
 	handler  http.Handler
+	lasting  bool
 	clusters int
 }
 
@@ -67,7 +69,7 @@ func (c *Cluster) register(handlers []*callable) error {
 	for _, h := range handlers {
 		callables.last++
 		h.Function = callables.last
-		callables.handlers[h.Function] = &registered{h.handler, 1}
+		callables.handlers[h.Function] = &registered{h.handler, h.lasting, 1}
 		if outside {
 			h.URL = fmt.Sprintf("%s/%d", callables.url, h.Function)
 		}
@@ -133,14 +135,14 @@ func release(numbers []uint64) {
 	}
 }
 
-// callableOf returns a handler, or nil.
-func callableOf(number uint64) http.Handler {
+// callableOf returns a handler, or nil, and whether its calls last.
+func callableOf(number uint64) (h http.Handler, lasting bool) {
 	callables.Lock()
 	defer callables.Unlock()
 	if h := callables.handlers[number]; h != nil {
-		return h.handler
+		return h.handler, h.lasting
 	}
-	return nil
+	return nil, false
 }
 
 // serveCallables serves the handlers for clusters outside of bubbles, at an address of loopback with a secret. The caller has the lock.
@@ -167,7 +169,7 @@ func serveOutside(w http.ResponseWriter, req *http.Request, prefix string) {
 	rest, ok := strings.CutPrefix(req.URL.Path, prefix+"/")
 	number, path, _ := strings.Cut(rest, "/")
 	n, err := strconv.ParseUint(number, 10, 64)
-	h := callableOf(n)
+	h, _ := callableOf(n)
 	if !ok || err != nil || h == nil {
 		http.NotFound(w, req)
 		return
@@ -281,6 +283,15 @@ func placeOfPanic() string {
 	}
 }
 
+// bubbleKey is the key of the bubble in the context of a call.
+type bubbleKey struct{}
+
+// runningCall is a call in a bubble.
+type runningCall struct {
+	cancel  context.CancelFunc
+	lasting bool
+}
+
 // startCall starts a call of the host of a handler, in the bubble. The caller has the lock.
 func (b *bubble) startCall(id uint64, messages *reader) error {
 	number, err := messages.number()
@@ -305,7 +316,8 @@ func (b *bubble) startCall(id uint64, messages *reader) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	h, lasting := callableOf(number)
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), bubbleKey{}, b))
 	req := (&http.Request{
 		Method: string(fields[0]), URL: u, RequestURI: string(fields[1]), Host: string(fields[2]), Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(body)), RemoteAddr: "fakecluster",
@@ -314,9 +326,9 @@ func (b *bubble) startCall(id uint64, messages *reader) error {
 	if len(body) == 0 {
 		req.Body = http.NoBody
 	}
-	b.calls[id] = cancel
+	b.calls[id] = &runningCall{cancel, lasting}
 	b.watched.work.Add(1)
-	go b.serve(id, callableOf(number), req)
+	go b.serve(id, h, req)
 	return nil
 }
 
@@ -336,8 +348,8 @@ func (b *bubble) serve(id uint64, h http.Handler, req *http.Request) {
 		w.send()
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if cancel := b.calls[id]; cancel != nil {
-			cancel()
+		if running := b.calls[id]; running != nil {
+			running.cancel()
 			delete(b.calls, id)
 		}
 	}()

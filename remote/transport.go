@@ -92,6 +92,15 @@ func closeBody(req *http.Request) {
 
 var errUpgrade = errors.New("a request that upgrades its connection cannot be sent in a synctest bubble: exec, attach and port-forward work with a cluster outside of bubbles")
 
+// patientKey is the key of a value in the context of a request of a container. Nobody waits for the answer: time may pass in large steps.
+type patientKey struct{}
+
+func withoutHurry(ctx context.Context) context.Context {
+	return context.WithValue(ctx, patientKey{}, true)
+}
+
+func isPatient(ctx context.Context) bool { return ctx.Value(patientKey{}) != nil }
+
 // roundTrip sends a request to a cluster of the bubble.
 func (b *bubble) roundTrip(cluster string, req *http.Request) (*http.Response, error) {
 	defer closeBody(req)
@@ -126,7 +135,7 @@ func (b *bubble) roundTrip(cluster string, req *http.Request) (*http.Response, e
 	if !strings.Contains(req.URL.RawQuery, "watch=") && !strings.Contains(req.URL.Path, "/leases/") {
 		b.watched.work.Add(1)
 	}
-	x, err := b.begin(cluster, method, req.URL.RequestURI(), host, header, body)
+	x, err := b.begin(cluster, method, req.URL.RequestURI(), host, header, body, isPatient(ctx))
 	if err != nil {
 		return nil, err
 	}

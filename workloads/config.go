@@ -47,10 +47,15 @@ func ConfigFile(path string) Option {
 	})
 }
 
+// ConfigYAML is [ConfigFile] for the content of such a file. Paths of programs in it are absolute.
+func ConfigYAML(config []byte) Option {
+	return once("ConfigYAML", func(s *settings) { s.describe("workloads", config) })
+}
+
 // FromYAML makes a cluster live as the content of a file of [ConfigFile] describes it, until Close. It is what scenario files with the
 // field workloads need: scenarios.Run(t, path, scenarios.WithWorkloads(workloads.FromYAML)).
 func FromYAML(c *fakecluster.Cluster, config []byte) (io.Closer, error) {
-	w, err := New(c, func(s *settings) { s.describe("workloads", config) })
+	w, err := New(c, ConfigYAML(config))
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,10 @@ package host
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -28,6 +30,10 @@ type cluster struct {
 	token                string            // of the administrator, in a bubble
 	transport            http.RoundTripper // in a bubble
 	services             []Service         // that the client answers
+	images               []Image           // whose functions are in the process of the client
+	host                 *Host
+	alive                context.Context // until the cluster has ended
+	die                  context.CancelFunc
 
 	mu        sync.Mutex
 	faults    map[int]faults.Injection
@@ -35,13 +41,22 @@ type cluster struct {
 	answered  map[string]bool      // errors that were the answer to a request
 	hold      faults.Hold          // nil: there is none
 	workloads *workloads.Workloads // nil: nothing lives in the cluster
+	running   map[string]*running  // functions of the client
+	ran       int                  // functions until now
+	opened    int                  // sockets of functions until now
 
 	ending sync.Once
 	errs   []error // of the end
 }
 
-func newCluster(c *fakecluster.Cluster) *cluster {
-	return &cluster{Cluster: c, faults: map[int]faults.Injection{}, answered: map[string]bool{}}
+func newCluster(h *Host, c *fakecluster.Cluster) *cluster {
+	made := &cluster{Cluster: c, host: h, faults: map[int]faults.Injection{}, answered: map[string]bool{}, running: map[string]*running{}}
+	made.alive, made.die = context.WithCancel(context.Background())
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.started++
+	made.id = fmt.Sprintf("c%d", h.started)
+	return made
 }
 
 // inBubble puts a new cluster into the bubble of a driver, if there is one.
@@ -63,6 +78,7 @@ func (c *cluster) end() []error {
 		return nil
 	}
 	c.ending.Do(func() {
+		defer c.die()
 		c.mu.Lock()
 		life := c.workloads
 		c.mu.Unlock()
@@ -196,8 +212,8 @@ func forkCluster(c call, f Fork) (Cluster, error) {
 	if err != nil {
 		return Cluster{}, err
 	}
-	n := newCluster(forked).inBubble(driverOf(c))
-	n.services = c.cluster.services
+	n := newCluster(c.host, forked).inBubble(driverOf(c))
+	n.services, n.images = c.cluster.services, c.cluster.images
 	return c.host.take(f.Session, n)
 }
 

@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fakecluster/fakecluster/internal/host"
 )
@@ -84,4 +88,60 @@ func tryFunctions(t *testing.T, c *client) {
 		do[host.Ended](c, "DELETE /v1/clusters/{cluster}", one.Cluster, "")
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+// tryContainers checks that a container runs as a function at the URL of its client.
+func tryContainers(t *testing.T, c *client) {
+	results := make(chan host.ContainerResult, 5)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var started host.StartedContainer
+		if err := json.NewDecoder(req.Body).Decode(&started); err != nil || started.Name != "c" || started.Pod.Name != "job" || started.URL == "" {
+			t.Errorf("started: %+v %v", started, err)
+		}
+		path := "/v1/clusters/" + started.Cluster + "/containers/" + started.Container
+		for _, body := range []string{
+			`{"action": "output", "stream": "stdout", "data": "aGVsbG8K"}`, `{"action": "readFile", "path": "missing"}`, `{"action": "input"}`,
+			`{"action": "read", "socket": 5}`, `{"action": "close", "socket": 5}`,
+		} {
+			code, text := c.send("POST", path, body)
+			var result host.ContainerResult
+			if err := json.Unmarshal([]byte(text), &result); err != nil || code != http.StatusOK {
+				t.Errorf("%s: %d %s", body, code, text)
+			}
+			results <- result
+		}
+		if code, text := c.send("POST", path, `{"action": "dance"}`); code != http.StatusBadRequest || !strings.Contains(text, `action: there is no \"dance\"`) {
+			t.Errorf("an unknown action: %d %s", code, text)
+		}
+		fmt.Fprint(w, `{"code": 3}`)
+	}))
+	defer server.Close()
+	c.called["POST /v1/clusters/{cluster}/containers/{container}"] = true
+	made := c.start(`{"session": "SESSION", "workloads": {"nodes": 1}, "images": [{"name": "job", "url": "` + server.URL + `"}]}`)
+	user := clientset(t, made.Kubeconfig).CoreV1().Pods("default")
+	job := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "job"}, Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "job"}}}}
+	if _, err := user.Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	do[host.Found](c, "POST /v1/clusters/{cluster}/wait", made.Cluster, `{"object": {"kind": "Pod", "name": "job"}, "cel": "has(object.status.phase) && object.status.phase == 'Failed'"}`)
+	for _, want := range []host.ContainerResult{
+		{}, {Failed: "open /missing: file does not exist", Kind: "notExist"}, {Failed: "EOF", Kind: "eof"},
+		{Failed: "use of closed network connection", Kind: "closed"}, {Failed: "use of closed network connection", Kind: "closed"},
+	} {
+		if got := <-results; !reflect.DeepEqual(got, want) {
+			t.Errorf("the result is %+v, want %+v", got, want)
+		}
+	}
+	text, err := user.GetLogs("job", &corev1.PodLogOptions{}).DoRaw(t.Context())
+	if err != nil || string(text) != "hello\n" {
+		t.Errorf("the log: %s %v", text, err)
+	}
+	found, err := user.Get(t.Context(), "job", metav1.GetOptions{})
+	if err != nil || found.Status.ContainerStatuses[0].State.Terminated.ExitCode != 3 {
+		t.Errorf("the Pod: %+v %v", found, err)
+	}
+	if code, text := c.send("POST", "/v1/clusters/"+made.Cluster+"/containers/1", `{"action": "input"}`); code != http.StatusNotFound || !strings.Contains(text, "the container has ended") {
+		t.Errorf("after the end: %d %s", code, text)
+	}
+	do[host.Ended](c, "DELETE /v1/clusters/{cluster}", made.Cluster, "")
 }

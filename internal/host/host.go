@@ -2,7 +2,6 @@ package host
 
 import (
 	"crypto/rand"
-	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -245,8 +244,7 @@ func (h *Host) add(session string, c *cluster) error {
 	if s == nil || h.closed {
 		return noSession(session)
 	}
-	h.started++
-	c.id, c.session = fmt.Sprintf("c%d", h.started), session
+	c.session = session
 	s.clusters = append(s.clusters, c)
 	h.clusters[c.id] = c
 	return nil

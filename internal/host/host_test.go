@@ -204,6 +204,7 @@ func TestOperations(t *testing.T) {
 	tryCopies(t, c, admin)
 	tryWorkloads(t, c)
 	tryFunctions(t, c)
+	tryContainers(t, c)
 	tryBubble(t, c)
 
 	do[struct{}](c, "DELETE /v1/clusters/{cluster}/stats", "c1", "")

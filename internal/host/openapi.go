@@ -130,6 +130,8 @@ func (g *generator) schema(t reflect.Type) tree {
 		return tree{"type": "string", "format": "date-time"}
 	case reflect.TypeFor[json.RawMessage]():
 		return tree{}
+	case reflect.TypeFor[[]byte]():
+		return tree{"type": "string", "format": "byte"}
 	case reflect.TypeFor[unstructured.Unstructured]():
 		return tree{"type": "object"}
 	}
@@ -140,7 +142,7 @@ func (g *generator) schema(t reflect.Type) tree {
 		return tree{"type": "string"}
 	case reflect.Bool:
 		return tree{"type": "boolean"}
-	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64:
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint32, reflect.Uint64:
 		return tree{"type": "integer"}
 	case reflect.Float64:
 		return tree{"type": "number"}

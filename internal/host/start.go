@@ -32,6 +32,7 @@ type Start struct {
 	WebhookPaths []string          `json:"webhookPaths,omitempty" doc:"absolute paths of files and folders whose webhook configurations are installed; the answer says where the webhook server has to listen (WithWebhookPaths)"`
 	Services     []Service         `json:"services,omitempty" doc:"Services that the client answers, by references of webhooks and APIServices (WithService)"`
 	Conversions  []Conversion      `json:"conversions,omitempty" doc:"handlers of ConversionReviews for definitions (WithConversion)"`
+	Images       []Image           `json:"images,omitempty" doc:"images whose containers run as functions in the process of the client, if workloads run"`
 
 	Controllers             []string         `json:"controllers,omitzero" doc:"the controllers that act within a write; * is all of them, and an empty list none; default: namespace-controller (WithControllers)"`
 	Workloads               json.RawMessage  `json:"workloads,omitempty" schema:"object" doc:"runs Kubernetes' controllers, scheduler and nodes: an object with any of nodes, controlPlane, behaviors, programs, provisioners, controllers, scheduler, as in docs/workloads.md"`
@@ -192,8 +193,8 @@ func startCluster(c call, s Start) (Cluster, error) {
 	if err != nil {
 		return Cluster{}, wrong(err)
 	}
-	n := newCluster(started).inBubble(d)
-	n.services = s.Services
+	n := newCluster(c.host, started).inBubble(d)
+	n.services, n.images = s.Services, s.Images
 	if len(s.Workloads) > 0 {
 		if err := n.live(s.Workloads); err != nil {
 			n.end()
@@ -217,11 +218,15 @@ func (c *cluster) live(config []byte) error {
 			return absolute(p.Path)
 		}
 	}
-	life, err := workloads.FromYAML(c.Cluster, config)
+	images, err := c.imageOptions()
 	if err != nil {
 		return wrong(err)
 	}
-	c.workloads = life.(*workloads.Workloads)
+	life, err := workloads.New(c.Cluster, append(images, workloads.ConfigYAML(config))...)
+	if err != nil {
+		return wrong(err)
+	}
+	c.workloads = life
 	return nil
 }
 

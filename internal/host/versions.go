@@ -73,7 +73,7 @@ func (h *Host) forkElsewhere(ctx context.Context, c *otherCluster, f Fork) (Clus
 
 // takeOther adds the cluster that a request to the other host starts to a session.
 func (h *Host) takeOther(ctx context.Context, there *otherSession, session, path string, request any) (Cluster, error) {
-	c := newCluster(nil)
+	c := newCluster(h, nil)
 	c.other = &otherCluster{session: there}
 	if err := there.do(ctx, http.MethodPost, path, request, &c.other.cluster); err != nil {
 		return Cluster{}, err

@@ -3,8 +3,10 @@
 package remote
 
 import (
+	"context"
 	"flag"
 	"fmt"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,6 +39,20 @@ func TestCostsInABubble(t *testing.T) {
 		measure("a create", 1000, func(i int) { u.must("POST", maps, configMap(fmt.Sprint("b", i))) })
 		measure("an idle virtual hour", 1, func(int) { time.Sleep(time.Hour) })
 		measure("an idle virtual day", 1, func(int) { time.Sleep(24 * time.Hour) })
+	})
+	synctest.Test(t, func(t *testing.T) {
+		_, u := hook(t, denial(func(*http.Request, string) string { return "" }))
+		measure("a create with a webhook of the test", 1000, func(i int) { u.must("POST", maps, configMap(fmt.Sprint("b", i))) })
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := Start(t, Workloads(`{"nodes": 1}`), Image("wait", func(ctx context.Context, p *Container) error {
+			<-ctx.Done()
+			return nil
+		}))
+		u := admin(t, c)
+		u.must("POST", pods, pod("wait", "wait", "", ""))
+		c.WaitFor(t, Named("v1", "Pod", "", "wait"), phase("Running"))
+		measure("an idle virtual hour of a container of the test", 2, func(int) { time.Sleep(time.Hour) })
 	})
 	synctest.Test(t, func(t *testing.T) {
 		Start(t, Workloads(`{"nodes": 3}`))

@@ -382,3 +382,50 @@ func TestTheServerOfHandlersHasASecret(t *testing.T) {
 		}
 	}
 }
+
+// Handlers and containers of the test work with a cluster of another version, which lives in another host.
+func TestFunctionsOfAClusterOfAnotherVersion(t *testing.T) {
+	t.Cleanup(func() { killHostOf(t, "1.35") })
+	everywhere(t, func(t *testing.T) {
+		ran := make(chan string, 1)
+		c := Start(t, KubernetesVersion("1.35"), Workloads(`{"nodes": 1}`),
+			Service("default", "hook", 443, denial(func(_ *http.Request, name string) string { return "not " + name })),
+			Image("job", func(_ context.Context, p *Container) error {
+				text, err := p.ReadFile("/etc/hostname")
+				ran <- fmt.Sprint(p.Hostname, " ", strings.TrimSpace(string(text)), " ", err)
+				return nil
+			}))
+		u := admin(t, c)
+		u.must("POST", configurations, webhook(c.CABundle(), 10))
+		u.denied("a", "denied the request: not a")
+		u.must("POST", pods, pod("job", "job", "", `"restartPolicy": "Never", `))
+		if got := <-ran; got != "job job <nil>" {
+			t.Errorf("the container: %s", got)
+		}
+		c.WaitFor(t, Named("v1", "Pod", "", "job"), phase("Succeeded"))
+	})
+}
+
+// Nothing is left of calls whose bubbles have ended.
+func TestNothingIsLeftOfCalls(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			_, u := hook(t, denial(func(req *http.Request, _ string) string {
+				<-req.Context().Done()
+				return ""
+			}))
+			var waits sync.WaitGroup
+			for i := range 3 {
+				waits.Add(1)
+				go func() {
+					defer waits.Done()
+					u.denied(fmt.Sprint("a", i), "context deadline exceeded")
+				}()
+			}
+			waits.Wait()
+		})
+	}
+	if text := stacks(true); strings.Contains(text, "synctest bubble") {
+		t.Errorf("goroutines are left:\n%s", text)
+	}
+}

@@ -78,28 +78,8 @@ var synctestTest func(t *testing.T, run func(t *testing.T))
 
 // A test has clusters of several versions, also in a bubble, and a fork has the version of its origin.
 func TestClustersOfSeveralVersions(t *testing.T) {
-	var process *os.Process // the host of the older version, which would end by itself after a minute
-	t.Cleanup(func() {
-		if process != nil {
-			_ = process.Kill()
-		}
-	})
+	t.Cleanup(func() { killHostOf(t, "1.36") })
 	newest, older := Start(t), Start(t, KubernetesVersion("1.36"))
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := newConnection(program{}, "unix:"+filepath.Join(cache, "fakecluster", "host-1.36", "host.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := other.pid()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if process, err = os.FindProcess(pid); err != nil {
-		t.Fatal(err)
-	}
 	versionIs(t, newest.URL(), newest.Token(), "37 36")
 	versionIs(t, older.URL(), older.Token(), "36 35")
 	fork := older.Fork(t)
@@ -123,6 +103,28 @@ func TestClustersOfSeveralVersions(t *testing.T) {
 	if _, err := New(KubernetesVersion("1.30")); err == nil || err.Error() != `kubernetesVersion: fakecluster does not have Kubernetes "1.30": write 1.34, 1.35, 1.36 or 1.37` {
 		t.Errorf("a version that does not exist: %v", err)
 	}
+}
+
+// killHostOf ends the host of an older version, which would end by itself after a minute.
+func killHostOf(t *testing.T, version string) {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := newConnection(program{}, "unix:"+filepath.Join(cache, "fakecluster", "host-"+version, "host.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := other.pid()
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = process.Kill()
 }
 
 // versionIs checks the minor versions of a cluster: the one that it behaves as, and the oldest one that can read what it stores.

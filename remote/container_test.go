@@ -310,3 +310,38 @@ func TestMistakesWithImages(t *testing.T) {
 		t.Errorf("%d handlers and %d clusters are left", len(callables.handlers), len(outerClusters.known))
 	}
 }
+
+// The containers of a client that is gone end in the host, and their functions get the end of their context.
+func TestContainersEndWithTheirClient(t *testing.T) {
+	base := Start(t)
+	before := clusters(t, base)
+	for range 3 {
+		synctestTest(t, func(t *testing.T) {
+			listens, ended := make(chan struct{}), make(chan struct{})
+			c, err := New(Workloads(`{"nodes": 1}`), Image("wait", func(ctx context.Context, p *Container) error {
+				defer close(ended)
+				l, err := p.Listen("tcp", ":80")
+				if err != nil {
+					return err
+				}
+				go l.Accept()
+				close(listens)
+				<-ctx.Done()
+				return nil
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			admin(t, c).must("POST", pods, pod("wait", "wait", "", ""))
+			<-listens
+			c.bubble.conn.Close() // as if the process had been killed
+			if err := c.Close(); err == nil || !strings.Contains(err.Error(), "the host of the cluster has ended, or does not answer") {
+				t.Errorf("the end: %v", err)
+			}
+			<-ended
+		})
+	}
+	for clusters(t, base) != before { // the host has virtual time for their ends
+		runtime.Gosched()
+	}
+}

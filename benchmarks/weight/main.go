@@ -16,7 +16,7 @@ import (
 )
 
 // peers are the folders with the tests, in the order of the columns.
-var peers = []string{"alone", "remote", "envtest", "fakecluster"}
+var peers = []string{"alone", "remote", "bubble", "envtest", "fakecluster"}
 
 func main() {
 	cold := flag.Bool("cold", false, "compile from an empty cache, too")

@@ -164,7 +164,7 @@ func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 		return nil, err
 	}
 	named := slices.Contains(f.controllers, string(fakecluster.NamespaceController))
-	if f.workloads == nil && f.record == "" && !named { // a scenario is played without upstream's controller
+	if f.record == "" && !named && f.living.endsNamespaces() { // a scenario is played without upstream's controller
 		controllers = f.endNamespacesLater(controllers)
 	}
 	options = append(options, fakecluster.WithControllers(controllers...))
@@ -259,9 +259,11 @@ func (f *serving) acting(given bool) ([]fakecluster.Controller, error) {
 }
 
 // endNamespacesLater has upstream's namespace-controller run in place of the one that acts within a write, and returns the other controllers.
+// The one within a write does not act at the start and at the end of the command either, so that a namespace that is ending
+// when a server with --data is stopped keeps its content, and ends after the next start.
 func (f *serving) endNamespacesLater(acting []fakecluster.Controller) []fakecluster.Controller {
 	others := slices.DeleteFunc(acting, func(c fakecluster.Controller) bool { return c == fakecluster.NamespaceController })
-	if len(others) < len(acting) {
+	if len(others) < len(acting) && f.workloads == nil {
 		f.workloads = []workloads.Option{workloads.Controllers(string(fakecluster.NamespaceController)), workloads.WithoutScheduler()}
 	}
 	return others

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/printable"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads"
 )
@@ -99,6 +100,23 @@ func (l *living) options(cmd *cobra.Command) ([]workloads.Option, error) {
 		options = append(options, workloads.Command(image, path))
 	}
 	return options, nil
+}
+
+// endsNamespaces reports whether upstream's namespace-controller runs: unless a configuration leaves it out.
+func (l *living) endsNamespaces() bool {
+	if l.config == "" {
+		return true
+	}
+	data, err := regularfile.Read(l.config)
+	if err != nil {
+		return true // the option returns the error
+	}
+	config, err := workloadconfig.ReadFile(l.config, data)
+	if err != nil || config.Controllers == nil {
+		return true
+	}
+	name := string(fakecluster.NamespaceController)
+	return !slices.Contains(config.Controllers, "-"+name) && (slices.Contains(config.Controllers, "*") || slices.Contains(config.Controllers, name))
 }
 
 // live makes a cluster live. end ends that, and prints what has gone wrong.

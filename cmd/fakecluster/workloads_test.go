@@ -12,9 +12,12 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -176,6 +179,76 @@ steps:
 	var stdout, stderr bytes.Buffer
 	if status := execute(t.Context(), []string{"run", folder}, &stdout, &stderr); status != 0 {
 		t.Errorf("status %d: %s%s", status, &stdout, &stderr)
+	}
+}
+
+// TestAConfigurationMayLeaveNamespacesToTheWrite proves that serve keeps the namespace-controller that acts within a write if upstream's does not run.
+func TestAConfigurationMayLeaveNamespacesToTheWrite(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "workloads.yaml")
+	for content, want := range map[string]bool{
+		"nodes: 1": true, `controllers: ["*"]`: true, "controllers: [namespace-controller]": true,
+		`controllers: ["*", "-namespace-controller"]`: false, "controllers: [job-controller]": false, "controllers: []": false,
+	} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := (&living{config: file}).endsNamespaces(); got != want {
+			t.Errorf("%s: upstream's controller runs: %v, want %v", content, got, want)
+		}
+	}
+}
+
+// TestServeEndsNamespacesAfterARestart proves that a namespace which is ending when serve is stopped is there with its content after the
+// next start, and goes on to end.
+func TestServeEndsNamespacesAfterARestart(t *testing.T) {
+	for _, flags := range [][]string{nil, {"--workloads", "--nodes", "1"}} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			kubeconfig := filepath.Join(folder, "kubeconfig")
+			start := func() (*serveProcess, corev1client.CoreV1Interface) {
+				child := startServe(t, append([]string{"--kubeconfig", kubeconfig, "--data", filepath.Join(folder, "data")}, flags...)...)
+				config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return child, kubernetes.NewForConfigOrDie(config).CoreV1()
+			}
+			child, client := start()
+			app := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app"}}
+			if _, err := client.Namespaces().Create(t.Context(), app, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := client.ConfigMaps("app").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "cfg"}}, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := client.Namespaces().Delete(t.Context(), "app", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			child.end(syscall.SIGTERM)
+
+			child, client = start()
+			if _, err := client.ConfigMaps("app").Get(t.Context(), "cfg", metav1.GetOptions{}); err != nil {
+				t.Errorf("right after the start: %v", err)
+			}
+			namespaces, err := client.Namespaces().List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=app"})
+			if err != nil || len(namespaces.Items) != 1 || namespaces.Items[0].Status.Phase != corev1.NamespaceTerminating {
+				t.Fatalf("the namespaces after the start are %+v; %v", namespaces, err)
+			}
+			changes, err := client.Namespaces().Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=app", ResourceVersion: namespaces.ResourceVersion})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for change := range changes.ResultChan() {
+				if change.Type == watch.Deleted {
+					changes.Stop()
+				}
+			}
+			if _, err := client.Namespaces().Get(t.Context(), "app", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+				t.Errorf("the namespace is still there: %v", err)
+			}
+			child.end(syscall.SIGTERM)
+		})
 	}
 }
 

@@ -5,12 +5,15 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	kubeprobe "k8s.io/kubernetes/pkg/probe"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
 // probe is a probe that runs, or whose result nobody has taken over yet.
@@ -35,14 +38,11 @@ func (p *process) Probe(kind node.ProbeKind, _ time.Time) (node.ProbeResult, str
 		running = &probe{}
 		p.probes[kind] = running
 		p.runtime.finished.Go(func() {
-			result, output := node.Failure, errGoexit.Error() // of a program that ends its goroutine
-			defer func() {
-				p.mu.Lock()
-				running.done, running.result, running.output = true, result, output
-				p.mu.Unlock()
-				p.wanted.Changed()
-			}()
-			result, output = p.probe(spec)
+			result, text := p.probe(spec)
+			p.mu.Lock()
+			running.done, running.result, running.output = true, result, text
+			p.mu.Unlock()
+			p.wanted.Changed()
 		})
 	}
 	if !running.done {
@@ -53,7 +53,7 @@ func (p *process) Probe(kind node.ProbeKind, _ time.Time) (node.ProbeResult, str
 }
 
 // probe runs a probe once, also when the container ends or has ended: a kubelet probes until it shows that.
-func (p *process) probe(spec *corev1.Probe) (result node.ProbeResult, output string) {
+func (p *process) probe(spec *corev1.Probe) (node.ProbeResult, string) {
 	most := time.Duration(max(spec.TimeoutSeconds, 1)) * time.Second
 	ctx, cancel := context.WithTimeout(p.alive, most)
 	defer cancel()
@@ -64,29 +64,55 @@ func (p *process) probe(spec *corev1.Probe) (result node.ProbeResult, output str
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), most) // the network answers when the container has ended
 		defer cancel()
-		result, output, err := p.wanted.Host.Probe(ctx, spec, p.wanted.Spec)
+		result, text, err := p.wanted.Host.Probe(ctx, spec, p.wanted.Spec)
 		if err != nil {
 			return node.Unrunnable, err.Error()
 		}
-		if result == kubeprobe.Success || result == kubeprobe.Warning {
+		switch result {
+		case kubeprobe.Success:
 			return node.Success, ""
+		case kubeprobe.Warning:
+			return node.Warning, text
 		}
-		return node.Failure, output
+		return node.Failure, text
 	}
 	if p.alive.Err() != nil {
 		return node.Unrunnable, node.ErrExecExited.Error()
 	}
-	var out bytes.Buffer
-	code, err := p.container.Exec(ctx, spec.Exec.Command, strings.NewReader(""), &out, &out)
+	command := kubecontainer.ExpandContainerCommandOnlyStatic(spec.Exec.Command, p.wanted.Spec.Env)
+	var out, errs output
+	code, err := p.Exec(ctx, command, stdio.Streams{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs})
 	switch {
-	case p.alive.Err() != nil:
-		return node.Failure, out.String() // the program ends with the container
-	case ctx.Err() != nil:
-		return node.Failure, fmt.Sprintf("command timed out: %q timed out after %v", strings.Join(spec.Exec.Command, " "), most)
-	case err != nil:
+	case p.alive.Err() == nil && ctx.Err() != nil:
+		return node.Failure, fmt.Sprintf("command timed out: %q timed out after %v", strings.Join(command, " "), most)
+	case p.alive.Err() == nil && err != nil:
 		return node.Unrunnable, node.ExecError(p.wanted.ID, err).Error()
-	case code != 0:
-		return node.Failure, out.String()
+	case p.alive.Err() != nil || code != 0: // the program ends with the container
+		text := out.String() + errs.String()
+		return node.Failure, text[:min(len(text), probeOutput)]
 	}
 	return node.Success, ""
+}
+
+// probeOutput is how much a kubelet keeps of the output of a program, in bytes.
+const probeOutput = 10 << 10
+
+// output is what a program writes, which may go on after its time.
+type output struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(data []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.Write(data)
+}
+
+// String returns what has been written.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.String()
 }

@@ -121,7 +121,7 @@ func TestAProgramThatEndsItsGoroutine(t *testing.T) {
 		p.(*process).wanted.Spec.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"fail"}}}}
 		p.Probe(node.Readiness, time.Now())
 		synctest.Wait()
-		if result, output := p.Probe(node.Readiness, time.Now()); result != node.Failure || output != errGoexit.Error() {
+		if result, output := p.Probe(node.Readiness, time.Now()); result != node.Failure || output != errGoexit.Error()+"\n" {
 			t.Errorf("a probe: %v, %q", result, output)
 		}
 		p.Terminate(time.Now())

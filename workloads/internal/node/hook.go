@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
@@ -49,7 +50,7 @@ func (p *pod) startHook(ctx context.Context, c *container, handler *corev1.Lifec
 	ctx, cancel := context.WithCancel(ctx)
 	h := &hook{cancel: cancel}
 	api, uid, id := p.api, p.api.UID, kubecontainer.ContainerID{Type: "containerd", ID: c.id}
-	runner := lifecycle.NewHandlerRunner(p.hookClient(ctx), commands{c}, addresses(p.ips), nil)
+	runner := lifecycle.NewHandlerRunner(p.hookClient(ctx), commands{c}, addresses(p.ips), hookEvents{ctx, p.node.events})
 	p.node.agent.wait.Go(func() {
 		defer cancel()
 		select {
@@ -115,6 +116,27 @@ func ExecError(id string, err error) error {
 
 // ErrExecExited is the error of a container runtime for a program in a container that has ended.
 var ErrExecExited = errors.New("rpc error: code = Unknown desc = failed to exec in container: container is in CONTAINER_EXITED state")
+
+// hookEvents records what the kubelet's code reports about hooks. It implements record.EventRecorder.
+type hookEvents struct {
+	ctx    context.Context
+	events *recorder
+}
+
+// Event implements record.EventRecorder.
+func (e hookEvents) Event(object runtime.Object, eventType, reason, message string) {
+	e.events.pod(e.ctx, object.(*corev1.Pod), eventType, reason, "%s", message)
+}
+
+// Eventf implements record.EventRecorder.
+func (e hookEvents) Eventf(object runtime.Object, eventType, reason, format string, args ...any) {
+	e.Event(object, eventType, reason, fmt.Sprintf(format, args...))
+}
+
+// AnnotatedEventf implements record.EventRecorder. No hook has annotations.
+func (e hookEvents) AnnotatedEventf(object runtime.Object, _ map[string]string, eventType, reason, format string, args ...any) {
+	e.Eventf(object, eventType, reason, format, args...)
+}
 
 // addresses are those of a pod, for the kubelet's code.
 type addresses []string

@@ -222,7 +222,10 @@ func (r *prober) take(ctx context.Context, p *pod, result ProbeResult, output st
 		warn("%s probe errored and resulted in unknown state: %s", r.kind, output)
 		return false
 	}
-	ok, passed, threshold := result == Success, probePassed, r.spec.SuccessThreshold
+	if result == Warning {
+		p.node.events.container(ctx, p.api, c.spec, corev1.EventTypeWarning, events.ContainerProbeWarning, "%s probe warning: %s", r.kind, output)
+	}
+	ok, passed, threshold := result == Success || result == Warning, probePassed, r.spec.SuccessThreshold
 	if !ok {
 		passed, threshold = probeFailed, r.spec.FailureThreshold
 		warn("%s probe failed: %s", r.kind, output)

@@ -99,6 +99,7 @@ const (
 	Success
 	Pending
 	Unrunnable // such as a program that does not exist; a kubelet ignores that
+	Warning    // it has succeeded, and the output says why that may be a mistake
 )
 
 // resultOf returns Success or Failure.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -167,4 +168,29 @@ data:
 		equal(w.T, "the log", w.log("path", corev1.PodLogOptions{}), "path: serves 42\npath: bye\n")
 		w.patch("pods", "path", `{"metadata": {"finalizers": null}}`)
 	}, workloads.Nodes(1))
+}
+
+// TestAnInitContainerCopiesFromItsImage proves that an init container which copies a program of its image into a volume completes, whether the image has
+// files or not, and that one which copies what is in no image fails.
+func TestAnInitContainerCopiesFromItsImage(t *testing.T) {
+	inBubble(t, func(w world) {
+		for _, image := range []string{"flannel", "plugins"} {
+			w.createPod(image, `
+volumes: [{name: v, emptyDir: {}}]
+initContainers: [{name: install, image: `+image+`, command: [cp, -f, /flannel, /opt/cni/bin/flannel], volumeMounts: [{name: v, mountPath: /opt/cni/bin}]}]
+containers: [{name: c, image: busybox, command: [sh, -c, "cat /opt/flannel; sleep 600"], volumeMounts: [{name: v, mountPath: /opt}]}]`)
+		}
+		w.createPod("tmp", `{restartPolicy: Never, containers: [{name: c, image: busybox, command: [cp, /tmp/none, /opt]}]}`)
+		w.pass(20 * time.Second)
+		for pod, want := range map[string]string{"flannel": "Running", "plugins": "Running", "tmp": "Failed"} {
+			w.check("the phase of "+pod, field(w.object("pods", pod), "status.phase"), want)
+		}
+		for pod, want := range map[string]string{"flannel": "cat: /opt/flannel: No such file or directory\n", "plugins": "a program\n"} {
+			log, err := w.client.CoreV1().Pods("default").GetLogs(pod, &corev1.PodLogOptions{}).DoRaw(w.Context())
+			if err != nil || string(log) != want {
+				t.Errorf("the log of %s is %q, %v, want %q", pod, log, err, want)
+			}
+		}
+		w.isLogged("flannel", "ProgramNotRun: fakecluster: the program of the image flannel is not run: the container completes with exit code 0. A function, a program of this machine or a behavior says what it does")
+	}, workloads.Nodes(1), workloads.ImageFiles("plugins", fstest.MapFS{"flannel": {Data: []byte("a program\n")}}))
 }

@@ -344,7 +344,7 @@ func (a *Agent) unknown(pod *corev1.Pod, spec *corev1.Container) {
 
 // hasCode reports whether something of a container is run: its image has a function or a program, or its command is known.
 func (a *Agent) hasCode(pod *corev1.Pod, spec *corev1.Container) bool {
-	return a.hasFunction(spec) || a.isBuiltIn(pod, spec) || a.runsScript(pod, spec, unmounted(pod, spec))
+	return a.hasFunction(spec) || a.isBuiltIn(pod, spec) || a.runsScript(pod, spec, unmounted(pod, spec, a.imageFiles(spec.Image) != nil))
 }
 
 // runsScript reports whether the built-in shell runs the command of a container whose image has no function. read returns the files of the container.
@@ -392,8 +392,8 @@ func (a *Agent) servicesOf(pod *corev1.Pod) []string {
 }
 
 // unmounted returns the files of a container whose volumes are not mounted yet: what lies in a volume that may have scripts is one in which everything
-// is known. Whether that is so is seen when the container starts.
-func unmounted(pod *corev1.Pod, spec *corev1.Container) func(string) ([]byte, error) {
+// is known. So does what the image has, if it has files. Whether that is so is seen when the container starts.
+func unmounted(pod *corev1.Pod, spec *corev1.Container, hasImage bool) func(string) ([]byte, error) {
 	return func(name string) ([]byte, error) {
 		for _, m := range spec.VolumeMounts {
 			if name != m.MountPath && !strings.HasPrefix(name, strings.TrimSuffix(m.MountPath, "/")+"/") {
@@ -404,6 +404,9 @@ func unmounted(pod *corev1.Pod, spec *corev1.Container) func(string) ([]byte, er
 					return nil, nil
 				}
 			}
+		}
+		if hasImage || slices.Contains([]string{"/etc/hosts", "/etc/hostname", "/etc/resolv.conf"}, name) {
+			return nil, nil
 		}
 		return nil, fs.ErrNotExist
 	}

@@ -72,6 +72,11 @@ func TestKnownCommands(t *testing.T) {
 		{[]string{"sh", "/scripts/server.sh"}, false},
 		{[]string{"/scripts/script.py"}, false},
 		{[]string{"sh", "/scripts/none.sh"}, false},
+		{[]string{"cp", "-f", "/flannel", "/opt/cni/bin/flannel"}, false},
+		{[]string{"cp", "/scripts/run.sh", "/data"}, true},
+		{[]string{"sh", "-c", "cp -r /plugins/* /shared"}, false},
+		{[]string{"sh", "-c", "mkdir /data/a; cp -r /data/a /data/b"}, true},
+		{[]string{"sh", "-c", "cd /tmp; echo a >b; cp /tmp/b /data"}, true},
 		{[]string{"env", "A=b", "server"}, false},
 		{[]string{"env", "A=b", "sh", "-c", "echo $A"}, true},
 	} {

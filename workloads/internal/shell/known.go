@@ -1,7 +1,10 @@
 package shell
 
 import (
+	"errors"
+	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -18,6 +21,7 @@ func Knows(words []string, read func(name string) ([]byte, error)) bool {
 type knowledge struct {
 	read      func(string) ([]byte, error)
 	functions map[string]bool // of the script
+	text      string          // of the script
 	depth     int             // of files
 }
 
@@ -31,6 +35,8 @@ func (k knowledge) command(words []string) bool {
 		return isPath(words[0]) && k.file(words[0])
 	}
 	switch {
+	case name == "cp":
+		return !k.copiesImage(words)
 	case name == "env":
 		words = words[1:]
 		for len(words) > 0 && strings.Contains(words[0], "=") {
@@ -54,6 +60,30 @@ func (k knowledge) command(words []string) bool {
 	return true
 }
 
+// copiesImage reports whether a cp copies a file that is not there, and that the script does not name elsewhere: init containers copy programs and plugins
+// from their images into volumes. What is in /tmp is of no image.
+func (k knowledge) copiesImage(words []string) bool {
+	var names []string
+	for _, w := range words[1:] {
+		if !strings.HasPrefix(w, "-") {
+			names = append(names, w)
+		}
+	}
+	if k.read == nil || len(names) < 2 {
+		return false
+	}
+	return slices.ContainsFunc(names[:len(names)-1], func(name string) bool {
+		if i := strings.IndexAny(name, "*?["); i >= 0 {
+			name = path.Dir(name[:i] + "x")
+		}
+		if !path.IsAbs(name) || strings.HasPrefix(name, "/tmp/") || strings.Count(k.text, name) > 1 {
+			return false
+		}
+		_, err := k.read(name)
+		return errors.Is(err, fs.ErrNotExist)
+	})
+}
+
 // file reports whether a file is a script in which everything is known.
 func (k knowledge) file(name string) bool {
 	if k.depth++; k.read == nil || k.depth > maxDepth/10 {
@@ -75,7 +105,7 @@ func (k knowledge) script(text string, bash bool) bool {
 	if err != nil {
 		return false
 	}
-	k.functions = map[string]bool{}
+	k.functions, k.text = map[string]bool{}, text
 	k.declare(file)
 	known := true
 	syntax.Walk(file, func(node syntax.Node) bool {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fakecluster/fakecluster/internal/auth"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
@@ -142,7 +142,7 @@ func TestHooksOverHTTPS(t *testing.T) {
 			got = append(got, fmt.Sprint(scheme, " ", req.URL.Path, " ", req.Header.Get("Authorization")))
 		}
 	}
-	authority, err := auth.NewAuthority("test")
+	authority, err := authentication.NewAuthority("test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,8 @@
 //
 // # What always holds
 //
-//   - There is no socket. The connections are those of package network, and only the API server reaches the kubelet.
+//   - There is no socket. The connections are those of package network. The API server has a listener of its own; all others are asked for
+//     a token and permissions at port 10250 of the node.
 //   - Everything works in a testing/synctest bubble.
 //   - When [Server.Close] returns, no request is served any more.
 //

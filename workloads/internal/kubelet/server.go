@@ -52,6 +52,7 @@ type Container struct {
 type Server struct {
 	node     Node
 	http     http.Server
+	secure   http.Server // for all others than the API server
 	handlers sync.WaitGroup
 	end      context.CancelFunc
 }
@@ -99,6 +100,7 @@ func (s *Server) Serve(l net.Listener) error {
 func (s *Server) Close() {
 	s.end()
 	_ = s.http.Close()
+	_ = s.secure.Close()
 	s.handlers.Wait()
 }
 

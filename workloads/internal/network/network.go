@@ -158,6 +158,18 @@ func (n *Network) ListenKubelet() (l net.Listener, dial func(context.Context) (n
 	return l, func(ctx context.Context) (net.Conn, error) { return p.Dial(ctx, "tcp", l.Addr().String()) }, p.Close, nil
 }
 
+// ListenNode listens at a port of a node for everybody on the network. end closes the listener and its connections.
+func (n *Network) ListenNode(node string, ip netip.Addr, port int) (l net.Listener, end func(), err error) {
+	n.mu.Lock()
+	p := n.newProcess(n.nodeStack(node, ip), resolver{network: n})
+	n.tunnels = append(n.tunnels, p)
+	n.mu.Unlock()
+	if l, err = p.Listen("tcp", ":"+strconv.Itoa(port)); err != nil {
+		return nil, nil, err
+	}
+	return l, p.Close, nil
+}
+
 // serverPort is the port of the API server behind the Service kubernetes.
 const serverPort = 6443
 

@@ -167,12 +167,12 @@ func (a *Agent) Kubelets() []kubelet.Node {
 func (a *Agent) DialKubelet(ctx context.Context, name string, dial func(context.Context) (net.Conn, error)) (net.Conn, error) {
 	if n := a.node(name); n != nil && !n.beats() {
 		return nil, &net.OpError{
-			Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.ParseIP(n.ip), Port: kubeletPort},
+			Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.ParseIP(n.ip), Port: KubeletPort},
 			Err: os.NewSyscallError("connect", syscall.ECONNREFUSED),
 		}
 	}
 	return dial(ctx)
 }
 
-// kubeletPort is the port of the API of a kubelet.
-const kubeletPort = 10250
+// KubeletPort is the port of the API of a kubelet.
+const KubeletPort = 10250

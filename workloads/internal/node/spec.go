@@ -133,7 +133,7 @@ func setDefaults(n *corev1.Node, i int) {
 	set(&s.NodeInfo.KubeletVersion, discovery.Version.GitVersion)
 	set(&s.NodeInfo.OperatingSystem, n.Labels[corev1.LabelOSStable])
 	set(&s.NodeInfo.Architecture, n.Labels[corev1.LabelArchStable])
-	s.DaemonEndpoints.KubeletEndpoint.Port = kubeletPort
+	s.DaemonEndpoints.KubeletEndpoint.Port = KubeletPort
 }
 
 func internalIP(n *corev1.Node) string {

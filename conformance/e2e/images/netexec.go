@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/client-go/util/cert"
+
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
@@ -86,8 +88,16 @@ func netexec(ctx context.Context, c *workloads.ExecCommand) error {
 	return nil
 }
 
-// tlsOf returns the configuration of a server with a certificate in files of the container.
+// tlsOf returns the configuration of a server with a certificate in files of the container. agnhost has one for localhost.
 func tlsOf(c *workloads.Container, certificate, key string) (*tls.Config, error) {
+	if certificate == "/localhost.crt" && key == "/localhost.key" {
+		pem, private, err := cert.GenerateSelfSignedCertKey("localhost", nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		pair, err := tls.X509KeyPair(pem, private)
+		return &tls.Config{Certificates: []tls.Certificate{pair}}, err
+	}
 	pem, err := c.ReadFile(certificate)
 	if err != nil {
 		return nil, err

@@ -288,6 +288,11 @@ func (p *pod) start(ctx context.Context, spec *corev1.Container, now time.Time) 
 			}
 			return false, &reason{"CreateContainerConfigError", err.Error()}
 		}
+		if err := p.checkProfiles(spec); err != nil {
+			p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %v", err)
+			run.again(now.Add(retryPeriod))
+			return false, &reason{"CreateContainerError", err.Error()}
+		}
 		run.stage, run.until = stageStart, now.Add(p.plans[spec.Name].startDelay)
 	case stageStart:
 		if failed := p.run(ctx, spec, now); failed != nil {

@@ -77,20 +77,31 @@ func (c *Container) handled(name string) shell.Program {
 	if run == nil {
 		return nil
 	}
-	return func(ctx context.Context, command *shell.Command) (code int) {
-		err := error(errGoexit)
-		defer func() {
-			if v := recover(); v != nil {
-				fmt.Fprintf(command.Stderr, "panic: %v\n\n%s", v, debug.Stack())
-				code = panicked
-			} else if err == errGoexit {
-				fmt.Fprintln(command.Stderr, err)
-			}
+	return func(ctx context.Context, command *shell.Command) int {
+		code := panicked // of a program that panics or ends its goroutine
+		ended := make(chan struct{})
+		go func() { // so that runtime.Goexit ends the program, and not the script or the function that runs it
+			defer close(ended)
+			c.runHandled(ctx, run, command, &code)
 		}()
-		err = run(ctx, &Command{Args: command.Args, Stdin: command.Stdin, Stdout: command.Stdout, Stderr: command.Stderr, TTY: command.TTY, Container: c})
-		if exit := exitError(0); err != nil && !errors.As(err, &exit) {
-			fmt.Fprintf(command.Stderr, "%v\n", err)
-		}
-		return int(codeOf(err))
+		<-ended
+		return code
 	}
+}
+
+// runHandled runs a program of HandleExec, and sets its exit code if it returns.
+func (c *Container) runHandled(ctx context.Context, run ExecFunction, command *shell.Command, code *int) {
+	err := error(errGoexit)
+	defer func() {
+		if v := recover(); v != nil {
+			fmt.Fprintf(command.Stderr, "panic: %v\n\n%s", v, debug.Stack())
+		} else if err == errGoexit {
+			fmt.Fprintln(command.Stderr, err)
+		}
+	}()
+	err = run(ctx, &Command{Args: command.Args, Stdin: command.Stdin, Stdout: command.Stdout, Stderr: command.Stderr, TTY: command.TTY, Container: c})
+	if exit := exitError(0); err != nil && !errors.As(err, &exit) {
+		fmt.Fprintf(command.Stderr, "%v\n", err)
+	}
+	*code = int(codeOf(err))
 }

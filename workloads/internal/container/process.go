@@ -160,10 +160,9 @@ func (p *process) Exec(ctx context.Context, command []string, s stdio.Streams) (
 	}
 	ended := make(chan result, 1)
 	p.runtime.run(fmt.Sprintf("the program %q in %s", command, p), func() {
-		r := result{code: panicked} // of a program that ends its goroutine
-		defer func() { ended <- r }()
 		p.awaitPrograms(ctx)
-		r.code, r.err = p.container.run(ctx, command, s)
+		code, err := p.container.run(ctx, command, s)
+		ended <- result{code, err}
 	})
 	select {
 	case r := <-ended:

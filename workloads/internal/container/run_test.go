@@ -102,26 +102,49 @@ func TestHowAFunctionEnds(t *testing.T) {
 	}
 }
 
-// TestAProgramThatEndsItsGoroutine is run by itself, in a script and by a probe.
+// TestAProgramThatEndsItsGoroutine proves that nothing else ends with the program: not the script, the pipe or the function that runs it.
 func TestAProgramThatEndsItsGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reports []string
-		p, _ := start(t, func(ctx context.Context, c *Container) error {
+		p, log := start(t, func(ctx context.Context, c *Container) error {
 			c.HandleExec("fail", func(context.Context, *Command) error { runtime.Goexit(); return nil })
+			c.HandleExec("outer", func(ctx context.Context, command *Command) error {
+				code, err := command.Container.Exec(ctx, []string{"fail"}, nil, command.Stdout, command.Stderr)
+				fmt.Fprintf(command.Stdout, "ended with %d, %v\n", code, err)
+				return err
+			})
+			code, err := c.Exec(ctx, []string{"fail"}, nil, c.Stdout, c.Stderr)
+			fmt.Fprintf(c.Stdout, "ended with %d, %v\n", code, err)
 			<-ctx.Done()
 			return nil
 		}, &reports)
-		for _, command := range [][]string{{"fail"}, {"sh", "-c", "fail; echo after"}} {
+		sentence := errGoexit.Error() + "\n"
+		for _, test := range []struct {
+			command []string
+			code    int
+			out     string
+		}{
+			{[]string{"fail"}, 2, sentence},
+			{[]string{"sh", "-c", "fail; echo after $?"}, 0, sentence + "after 2\n"},
+			{[]string{"sh", "-c", "fail || exit 5"}, 5, sentence},
+			{[]string{"sh", "-c", "x=$(fail); echo after $?"}, 0, sentence + "after 2\n"},
+			{[]string{"sh", "-c", "fail 2>&1 | cat; echo after"}, 0, sentence + "after\n"},
+			{[]string{"sh", "-c", "fail & wait $!; echo after $?"}, 0, sentence + "after 2\n"},
+			{[]string{"outer"}, 0, sentence + "ended with 2, <nil>\n"},
+		} {
 			var out bytes.Buffer
-			code, err := p.Exec(t.Context(), command, stdio.Streams{Stdout: &out, Stderr: &out})
-			if want := errGoexit.Error() + "\n"; code != 2 || err != nil || out.String() != want {
-				t.Errorf("%q ends with %d, %v and writes %q, want %q", command, code, err, &out, want)
+			code, err := p.Exec(t.Context(), test.command, stdio.Streams{Stdout: &out, Stderr: &out})
+			if code != test.code || err != nil || out.String() != test.out {
+				t.Errorf("%q ends with %d, %v and writes %q, want %d and %q", test.command, code, err, &out, test.code, test.out)
 			}
+		}
+		if text, want := log.End(10_000), sentence+"ended with 2, <nil>\n"; text != want || p.Exit(time.Now()) != nil {
+			t.Errorf("the function ends with %v, its log is %q, want %q", p.Exit(time.Now()), text, want)
 		}
 		p.(*process).wanted.Spec.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"fail"}}}}
 		p.Probe(node.Readiness, time.Now())
 		synctest.Wait()
-		if result, output := p.Probe(node.Readiness, time.Now()); result != node.Failure || output != errGoexit.Error()+"\n" {
+		if result, output := p.Probe(node.Readiness, time.Now()); result != node.Failure || output != sentence {
 			t.Errorf("a probe: %v, %q", result, output)
 		}
 		p.Terminate(time.Now())

@@ -33,16 +33,16 @@ var readFiles = cache.New[cache.ID, []manifest](32 << 20)
 
 // readManifests reads the objects in a file of YAML documents or JSON.
 func readManifests(file []byte) ([]manifest, error) {
-	id := cache.NewID(string(file))
-	if read, ok := readFiles.Get(id); ok {
-		return read, nil
-	}
+	return readFiles.Make(cache.NewID(string(file)), len(file), func() ([]manifest, error) { return parseManifests(file) })
+}
+
+func parseManifests(file []byte) ([]manifest, error) {
 	var read []manifest
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(file)))
 	for n := 1; ; n++ {
 		document, err := documents.Read()
 		if errors.Is(err, io.EOF) {
-			return readFiles.Put(id, read, len(file)), nil
+			return read, nil
 		}
 		if err != nil {
 			return nil, err

@@ -112,9 +112,11 @@ var initials = cache.New[string, []initial](16)
 // their keys.
 func initialsOf(o Options) []initial {
 	key := o.key() + o.Network.String()
-	if cached, ok := initials.Get(key); ok {
-		return cached
-	}
+	cached, _ := initials.Make(key, 1, func() ([]initial, error) { return newInitials(o), nil })
+	return cached
+}
+
+func newInitials(o Options) []initial {
 	text := ofInitialText()
 	if o.Network != (Network{}) {
 		text = readInitialText(o.Network)
@@ -126,7 +128,7 @@ func initialsOf(o Options) []initial {
 		}
 	}
 	slices.SortFunc(kept, func(a, b initial) int { return strings.Compare(a.key, b.key) })
-	return initials.Put(key, kept, 1)
+	return kept
 }
 
 // served reports whether some version shows the object of a store key.

@@ -50,10 +50,7 @@ var made = cache.New[string, []*resource.Resource](16)
 // All clusters with the same options share the other resources.
 func Resources(o Options, crds *resource.Resource) []*resource.Resource {
 	key := o.key()
-	cached, ok := made.Get(key)
-	if !ok {
-		cached = made.Put(key, newResources(o), 1)
-	}
+	cached, _ := made.Make(key, 1, func() ([]*resource.Resource, error) { return newResources(o), nil })
 	resources := make([]*resource.Resource, 0, len(cached)+1)
 	for _, r := range cached {
 		if r == nil {

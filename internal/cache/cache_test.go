@@ -1,6 +1,10 @@
 package cache_test
 
 import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/fakecluster/fakecluster/internal/cache"
@@ -60,5 +64,48 @@ func TestAnIDDependsOnThePartsAndTheirBoundaries(t *testing.T) {
 	}
 	if parts := ids[cache.NewID("a", "b")]; len(parts) != 2 {
 		t.Error("the same parts have two IDs")
+	}
+}
+
+// TestAValueIsMadeOnce proves that goroutines that want a value while it is made wait for it.
+func TestAValueIsMadeOnce(t *testing.T) {
+	c := cache.New[string, int](10)
+	var calls atomic.Int32
+	var others sync.WaitGroup
+	newValue := func() (int, error) { return int(calls.Add(1)), nil }
+	value, err := c.Make("key", 1, func() (int, error) {
+		asks := make(chan struct{})
+		for range 5 {
+			others.Go(func() {
+				asks <- struct{}{}
+				if value, err := c.Make("key", 1, newValue); value != 1 || err != nil {
+					t.Errorf("another caller gets %d, %v", value, err)
+				}
+			})
+		}
+		for range 5 {
+			<-asks
+		}
+		for range 1000 {
+			runtime.Gosched() // to the others, who wait
+		}
+		return newValue()
+	})
+	others.Wait()
+	if value != 1 || err != nil || calls.Load() != 1 {
+		t.Errorf("the caller gets %d, %v; it is made %d times", value, err, calls.Load())
+	}
+}
+
+func TestAnErrorIsNotKept(t *testing.T) {
+	c := cache.New[string, int](10)
+	failed := errors.New("failed")
+	if _, err := c.Make("key", 1, func() (int, error) { return 0, failed }); err != failed {
+		t.Errorf("the error is %v", err)
+	}
+	for range 2 {
+		if value, err := c.Make("key", 1, func() (int, error) { return 7, nil }); value != 7 || err != nil {
+			t.Errorf("after the error: %d, %v", value, err)
+		}
 	}
 }

@@ -45,13 +45,13 @@
 //     example, an entry of sharedSpecs computes the warnings of its spec when they are first needed.
 //     Such a value has its own mutex or sync.Once. What it keeps does not count towards the
 //     limit, but it is bounded (for sharedSpecs: the warnings and violations of the spec, and the
-//     metadata and status of one definition).
+//     metadata and status of one definition, and the one that it has replaced).
 //   - A cache has a limit. Beyond it, the values that were used longest ago are dropped.
 //
 // # Locks
 //
 // A Cache has one mutex. It is held for a look-up only, never while a value is made, so that
-// no goroutine waits for the work of another. Two goroutines may make the same value at the
-// same time; both get the one that was put first. This also makes caches safe to use in
-// testing/synctest bubbles, which may not wait for anything outside.
+// no goroutine waits for the work on another value. Goroutines that want one value of Make at the same time wait at the mutex of
+// its sync.OnceValues, also those of different testing/synctest bubbles: a goroutine that waits for a mutex only stops the time of its bubble. So
+// what Make calls computes, and does not wait for anything.
 package cache

@@ -120,22 +120,29 @@ func recordStorageVersion(crd *apiextensions.CustomResourceDefinition) {
 }
 
 func (definitionStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
+	ctx = context.WithoutCancel(ctx) // others may wait for the result
 	crd := obj.(*apiextensions.CustomResourceDefinition)
-	shared := sharedSpecOf(&crd.Spec)
-	if shared != nil && shared.wasValid(crd) {
-		return nil
+	validate := func() field.ErrorList {
+		readable, errs := withReadableSelections(crd)
+		return append(errs, validation.ValidateCustomResourceDefinition(ctx, readable)...)
 	}
-	readable, errs := withReadableSelections(crd)
-	errs = append(errs, validation.ValidateCustomResourceDefinition(ctx, readable)...)
-	if shared != nil && len(errs) == 0 {
-		shared.setValid(crd)
+	if shared := sharedSpecOf(&crd.Spec); shared != nil {
+		return shared.judge(crd, nil, validate)
 	}
-	return errs
+	return validate()
 }
 
 func (definitionStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	readable, errs := withReadableSelections(obj.(*apiextensions.CustomResourceDefinition))
-	return append(errs, validation.ValidateCustomResourceDefinitionUpdate(ctx, readable, old.(*apiextensions.CustomResourceDefinition))...)
+	ctx = context.WithoutCancel(ctx) // others may wait for the result
+	crd, former := obj.(*apiextensions.CustomResourceDefinition), old.(*apiextensions.CustomResourceDefinition)
+	validate := func() field.ErrorList {
+		readable, errs := withReadableSelections(crd)
+		return append(errs, validation.ValidateCustomResourceDefinitionUpdate(ctx, readable, former)...)
+	}
+	if shared := sharedSpecOf(&crd.Spec); shared != nil {
+		return shared.judge(crd, former, validate)
+	}
+	return validate()
 }
 
 func (definitionStrategy) Canonicalize(runtime.Object)                   {}

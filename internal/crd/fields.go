@@ -23,21 +23,18 @@ var typeConverters = cache.New[cache.ID, managedfields.TypeConverter](256)
 // typeConverter makes the types of a definition from its OpenAPI, as upstream
 // does. Where that fails, types are deduced from the objects.
 func typeConverter(definition string) (managedfields.TypeConverter, error) {
-	id := cache.NewID(specOf(definition))
-	if cached, ok := typeConverters.Get(id); ok {
-		return cached, nil
-	}
+	return typeConverters.Make(cache.NewID(specOf(definition)), 1, func() (managedfields.TypeConverter, error) { return newTypeConverter(definition) })
+}
+
+func newTypeConverter(definition string) (managedfields.TypeConverter, error) {
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := json.Unmarshal([]byte(definition), &crd); err != nil {
 		return nil, fmt.Errorf("reading the definition: %w", err)
 	}
-	converter := managedfields.NewDeducedTypeConverter()
 	if spec, err := openAPI(&crd); err == nil {
-		if converter, err = managedfields.NewTypeConverter(spec.Components.Schemas, crd.Spec.PreserveUnknownFields); err != nil {
-			return nil, err
-		}
+		return managedfields.NewTypeConverter(spec.Components.Schemas, crd.Spec.PreserveUnknownFields)
 	}
-	return typeConverters.Put(id, converter, 1), nil
+	return managedfields.NewDeducedTypeConverter(), nil
 }
 
 // openAPI makes the OpenAPI of all versions of a definition together.

@@ -50,14 +50,7 @@ func (s *compiledSchema) mayHave(field string) bool {
 // cachedSchema returns a compiled schema from the cache, or compiles it; id is the hash of
 // its text.
 func cachedSchema(id cache.ID, props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
-	if s, ok := compiledSchemas.Get(id); ok {
-		return s, nil
-	}
-	s, err := compileSchema(props, preserveUnknown)
-	if err != nil {
-		return nil, err
-	}
-	return compiledSchemas.Put(id, s, 1), nil
+	return compiledSchemas.Make(id, 1, func() (*compiledSchema, error) { return compileSchema(props, preserveUnknown) })
 }
 
 // compileSchema compiles the schema of one version; nil means that it has none. It drops

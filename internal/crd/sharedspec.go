@@ -2,6 +2,7 @@ package crd
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/fakecluster/fakecluster/internal/cache"
 )
@@ -44,24 +46,37 @@ type sharedSpec struct {
 	structure func() apiextensions.CustomResourceDefinitionCondition // see structureOf
 	asItIs    func() bool                                            // see readsAsItIs
 
-	mu    sync.Mutex
-	valid *apiextensions.CustomResourceDefinition // the last one found valid, see validated
+	mu      sync.Mutex
+	valid   *verdict   // the last one without errors
+	judging []*verdict // those that are computed
+}
+
+// verdict is what validation says about a definition with the spec.
+type verdict struct {
+	crd     *apiextensions.CustomResourceDefinition     // see validated
+	old     *apiextensions.CustomResourceDefinition     // the same of the one that it replaces; nil: it is new
+	oldSpec *apiextensions.CustomResourceDefinitionSpec // of that one
+	errs    func() field.ErrorList                      // computes them once
 }
 
 // share replaces the spec of a definition by an equal one that other definitions have, or makes it one that
 // others may have, and returns it. The caller must not alter the spec afterwards. Size is the size of the
 // definition's text.
 func share(crd *apiextensions.CustomResourceDefinition, size int) *sharedSpec {
-	if s := sharedSpecOf(&crd.Spec); s != nil {
-		crd.Spec = s.spec
-		return s
-	}
 	s := &sharedSpec{spec: crd.Spec, size: size}
 	s.warnings = sync.OnceValue(func() []string { return append(formatWarnings(&s.spec), setWarnings(&s.spec)...) })
 	s.structure = sync.OnceValue(func() apiextensions.CustomResourceDefinitionCondition { return structureOf(&s.spec) })
 	s.asItIs = sync.OnceValue(func() bool { return readsAsItIs(&s.spec) })
-	s.put()
-	return s
+	for {
+		present, _ := sharedSpecs.Get(resourceOf(&s.spec))
+		if present.equals(&crd.Spec) {
+			crd.Spec = present.spec
+			return present
+		}
+		if sharedSpecs.ReplaceIf(resourceOf(&s.spec), s, s.size, func(now *sharedSpec, _ bool) bool { return now == present }) {
+			return s
+		}
+	}
 }
 
 // put makes a spec the last one of its group and plural name.
@@ -69,12 +84,16 @@ func (s *sharedSpec) put() { sharedSpecs.Replace(resourceOf(&s.spec), s, s.size)
 
 // sharedSpecOf returns the shared spec that equals a spec, or nil.
 func sharedSpecOf(spec *apiextensions.CustomResourceDefinitionSpec) *sharedSpec {
-	s, ok := sharedSpecs.Get(resourceOf(spec))
-	// The comparison is fast for a spec that is shared: its pointers and slices are the same.
-	if !ok || !reflect.DeepEqual(&s.spec, spec) {
+	s, _ := sharedSpecs.Get(resourceOf(spec))
+	if !s.equals(spec) {
 		return nil
 	}
 	return s
+}
+
+// equals reports whether there is a shared spec that equals a spec. The comparison is fast for a spec that is shared: its pointers and slices are the same.
+func (s *sharedSpec) equals(spec *apiextensions.CustomResourceDefinitionSpec) bool {
+	return s != nil && reflect.DeepEqual(&s.spec, spec)
 }
 
 func resourceOf(spec *apiextensions.CustomResourceDefinitionSpec) schema.GroupResource {
@@ -101,18 +120,55 @@ func schemaIDs(definition string) map[string]cache.ID {
 	return ids
 }
 
-// wasValid reports whether a definition that is the same in everything that validation looks
-// at was found valid before.
-func (s *sharedSpec) wasValid(crd *apiextensions.CustomResourceDefinition) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.valid != nil && reflect.DeepEqual(s.valid, validated(crd))
+// judge returns what validate says about a definition with the spec, which may replace an old one. It does not call validate for a definition that is
+// the same, in everything that validation looks at, as the last valid one; and for equal ones at the same time it calls validate once.
+func (s *sharedSpec) judge(crd, old *apiextensions.CustomResourceDefinition, validate func() field.ErrorList) field.ErrorList {
+	v := s.begin(newVerdict(crd, old), validate)
+	defer s.end(v)
+	return slices.Clone(v.errs())
 }
 
-func (s *sharedSpec) setValid(crd *apiextensions.CustomResourceDefinition) {
+func newVerdict(crd, old *apiextensions.CustomResourceDefinition) *verdict {
+	v := &verdict{crd: validated(crd)}
+	if old != nil {
+		v.old, v.oldSpec = validated(old), &old.Spec
+	}
+	return v
+}
+
+// begin returns the verdict about equal definitions, or adds one.
+func (s *sharedSpec) begin(v *verdict, validate func() field.ErrorList) *verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.valid = validated(crd)
+	if s.valid != nil && s.valid.equals(v) {
+		return s.valid
+	}
+	if i := slices.IndexFunc(s.judging, v.equals); i >= 0 {
+		return s.judging[i]
+	}
+	v.errs = sync.OnceValue(func() field.ErrorList {
+		errs := validate()
+		if len(errs) == 0 {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.valid = v
+		}
+		return errs
+	})
+	s.judging = append(s.judging, v)
+	return v
+}
+
+// end forgets a verdict that has been computed.
+func (s *sharedSpec) end(v *verdict) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.judging = slices.DeleteFunc(s.judging, func(other *verdict) bool { return other == v })
+}
+
+// equals reports whether two verdicts are about the same.
+func (v *verdict) equals(other *verdict) bool {
+	return reflect.DeepEqual(v.crd, other.crd) && reflect.DeepEqual(v.old, other.old) && reflect.DeepEqual(v.oldSpec, other.oldSpec)
 }
 
 // validated returns a definition without its spec, and without what the server sets for

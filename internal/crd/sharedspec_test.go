@@ -10,6 +10,8 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/internal/resource"
@@ -166,5 +168,59 @@ func TestACompiledDefinitionSharesWhatItsSpecSays(t *testing.T) {
 	}
 	if first.Resource.Version("v1").Identity[2:] == first.Resource.Version("v2").Identity[2:] {
 		t.Error("two schemas have one identity")
+	}
+}
+
+// TestEqualDefinitionsAreValidatedOnce proves that a definition that is created, or updated, while an equal one is validated waits for that one's result,
+// and that any other is validated by itself.
+func TestEqualDefinitionsAreValidatedOnce(t *testing.T) {
+	c, serializer := definitionsCodec(t)
+	read := func(uid types.UID, finalizer string) *apiextensions.CustomResourceDefinition {
+		obj, _, err := c.Decode([]byte(strings.Replace(string(definitionBodies(t)["one version"]), `"Thing"`, `"Once"`, 1)), serializer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		crd := obj.Object.(*apiextensions.CustomResourceDefinition)
+		crd.UID, crd.Finalizers = uid, []string{finalizer}
+		return crd
+	}
+	type definition = *apiextensions.CustomResourceDefinition
+	wide := read("8", "f")
+	wide.Spec.Scope = apiextensions.ClusterScoped
+	for _, test := range []struct {
+		name                    string
+		crd, old, other, oldest definition // the first one, and another one meanwhile
+		errs                    field.ErrorList
+		once                    bool
+	}{
+		{"created", read("1", "f"), nil, read("2", "f"), nil, nil, true},
+		{"created, and invalid", read("1", "g"), nil, read("2", "g"), nil, field.ErrorList{field.Required(field.NewPath("spec"), "")}, true},
+		{"updated", read("1", "f"), read("1", "a"), read("2", "f"), read("2", "a"), nil, true},
+		{"with other metadata", read("1", "h"), nil, read("2", "i"), nil, nil, false},
+		{"with another old one", read("1", "f"), read("1", "b"), read("2", "f"), read("2", "c"), nil, false},
+		{"with another old spec", read("1", "f"), read("1", "d"), read("2", "f"), wide, nil, false},
+		{"created and updated", read("1", "j"), nil, read("2", "j"), read("2", "j"), nil, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			shared := sharedSpecOf(&test.crd.Spec)
+			validated := func() field.ErrorList { return test.errs }
+			errs := shared.judge(test.crd, test.old, func() field.ErrorList {
+				own := shared.judging[0]
+				other := shared.begin(newVerdict(test.other, test.oldest), validated)
+				if once := other == own; once != test.once {
+					t.Errorf("they are validated once: %t", once)
+				}
+				if other != own {
+					shared.end(other)
+				}
+				return test.errs
+			})
+			if diff := cmp.Diff(test.errs, errs); diff != "" {
+				t.Errorf("the errors (-want +got):\n%s", diff)
+			}
+			if len(shared.judging) > 0 {
+				t.Errorf("%d verdicts are left", len(shared.judging))
+			}
+		})
 	}
 }

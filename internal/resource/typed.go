@@ -101,10 +101,8 @@ func nameAttributes(obj runtime.Object) (labels.Set, fields.Set, error) {
 var factories = cache.New[*runtime.Scheme, serializer.CodecFactory](16)
 
 func codecsOf(scheme *runtime.Scheme) serializer.CodecFactory {
-	if cached, ok := factories.Get(scheme); ok {
-		return cached
-	}
-	return factories.Put(scheme, serializer.NewCodecFactory(scheme), 1)
+	codecs, _ := factories.Make(scheme, 1, func() (serializer.CodecFactory, error) { return serializer.NewCodecFactory(scheme), nil })
+	return codecs
 }
 
 // Serializer returns what the kind can be read and written as: JSON, YAML and

@@ -148,15 +148,18 @@ func (specs compiledSpecs[S, E]) compile(record store.Record, former compiledSpe
 	id := cache.NewID(text)
 	c, ok := former[id]
 	if !ok {
-		c, ok = shared.Get(id)
-	}
-	if !ok {
-		c = &compiled[S, E]{}
-		if err := json.Unmarshal([]byte(text), &c.spec); err != nil {
+		var err error
+		c, err = shared.Make(id, 1, func() (*compiled[S, E], error) {
+			c := &compiled[S, E]{}
+			if err := json.Unmarshal([]byte(text), &c.spec); err != nil {
+				return nil, err
+			}
+			c.evaluator = compileSpec(&c.spec)
+			return c, nil
+		})
+		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", record.Key, err)
 		}
-		c.evaluator = compileSpec(&c.spec)
-		c = shared.Put(id, c, 1)
 	}
 	specs[id] = c
 	return c, nil

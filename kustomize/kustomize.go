@@ -9,19 +9,28 @@ package kustomize
 
 import (
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
 // Build returns the objects of the kustomization in a folder, in kustomize's order. The objects are
 // unstructured. The library does not run plugins or helm. Without a kustomization in the folder, or with
 // mistakes in it, Build returns kustomize's error. Several goroutines may call Build at the same time.
 func Build(folder string) ([]runtime.Object, error) {
-	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	for _, name := range konfig.RecognizedKustomizationFileNames() { // the library passes over those that it cannot read
+		if err := regularfile.Check(filepath.Join(folder, name)); err != nil {
+			return nil, fmt.Errorf("kustomize %s: %w", folder, err)
+		}
+	}
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk{filesys.MakeFsOnDisk()}, folder)
 	if err != nil {
 		return nil, fmt.Errorf("kustomize %s: %w", folder, err)
 	}
@@ -39,6 +48,12 @@ func Build(folder string) ([]runtime.Object, error) {
 	}
 	return objects, nil
 }
+
+// disk refuses devices and FIFOs, and files that are too large.
+type disk struct{ filesys.FileSystem }
+
+// ReadFile implements filesys.FileSystem.
+func (disk) ReadFile(path string) ([]byte, error) { return regularfile.Read(path) }
 
 // Objects is Build for tests: an error fails the test with t.Fatal.
 func Objects(t testing.TB, folder string) []runtime.Object {

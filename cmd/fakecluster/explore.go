@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/junit"
 	"github.com/fakecluster/fakecluster/internal/printable"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
 func exploreCommand() *cobra.Command {
@@ -130,12 +132,11 @@ func (found *explored) read(folder string) (suites []junit.Suite, err error) {
 		case ".html":
 			found.pages = append(found.pages, path)
 		case ".xml":
-			file, err := os.Open(path)
+			text, err := regularfile.Read(path)
 			if err != nil {
 				return err
 			}
-			defer file.Close()
-			read, err := junit.Read(file)
+			read, err := junit.Read(bytes.NewReader(text))
 			if err != nil {
 				return fmt.Errorf("%s: %w", path, err)
 			}
@@ -152,7 +153,7 @@ func (found *explored) readKnown(folder string) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		text, err := os.ReadFile(path)
+		text, err := regularfile.Read(path)
 		if err != nil {
 			return err
 		}
@@ -263,7 +264,7 @@ func (found *explored) write(folder string) error {
 		if f.Page == "" {
 			continue
 		}
-		content, err := os.ReadFile(found.pages[found.page(f.Type)])
+		content, err := regularfile.Read(found.pages[found.page(f.Type)])
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/regularfile"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/kustomize"
 	"github.com/fakecluster/fakecluster/workloads"
@@ -271,13 +273,12 @@ func (f *serving) endNamespacesLater(acting []fakecluster.Controller) []fakeclus
 
 // readObjects reads the objects of a file of YAML documents or JSON.
 func readObjects(path string) ([]runtime.Object, error) {
-	file, err := os.Open(path)
+	text, err := regularfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
 	var objects []runtime.Object
-	decoder := utilyaml.NewYAMLOrJSONDecoder(file, 4096)
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
 	for n := 1; ; n++ {
 		u := &unstructured.Unstructured{}
 		err := decoder.Decode(&u.Object)

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -184,6 +185,9 @@ func (c *Config) readAudit(flags *serverflags.Flags) error {
 		}
 	}
 	if path != "" && path != "-" {
+		if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+			return fmt.Errorf("--audit-log-path: %s is a FIFO, which blocks without a reader; name a file", path)
+		}
 		log.To = appended(path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return fmt.Errorf("--audit-log-path: %w", err)

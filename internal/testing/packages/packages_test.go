@@ -114,7 +114,7 @@ var layers = [][]string{
 	{"clientgo", "rest"},
 	{"internal"},
 	{"faults", "inspect", "store"},
-	{"internal/bubble", "internal/printable", "kustomize"},
+	{"internal/bubble", "internal/printable", "internal/regularfile", "kustomize"},
 }
 
 // layerOf returns the index of the layer of a package, which is -1 if there is none.

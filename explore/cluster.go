@@ -101,6 +101,12 @@ func (c *Cluster) Control(name string, config *rest.Config, start func(ctx conte
 	if name == "" || strings.ContainsAny(name, " ;/\t\n") {
 		c.t.Fatalf("explore: %q is not a name of a controller: it must be a word without slash", name)
 	}
+	if config == nil {
+		c.t.Fatalf("explore: the configuration of the controller %s is nil: give c.RESTConfig(), or that of its service account", name)
+	}
+	if start == nil {
+		c.t.Fatalf("explore: the function of the controller %s is nil: give a func(ctx context.Context, config *rest.Config) error that runs it until ctx ends", name)
+	}
 	ctl := &controller{run: c.run, name: name, config: config, start: start}
 	c.run.mu.Lock()
 	for _, other := range c.run.controllers {

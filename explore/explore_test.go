@@ -90,9 +90,13 @@ func TestATestThatFailsWithoutFaultsIsReportedAsSuch(t *testing.T) {
 		body explore.Body
 		log  string
 	}{
-		"an error":   {func(t testing.TB, _ *explore.Cluster) { t.Error("it is", "so") }, "it is so"},
-		"a fatal":    {func(t testing.TB, _ *explore.Cluster) { t.Fatalf("it is %d", 5) }, "it is 5"},
-		"a panic":    {func(testing.TB, *explore.Cluster) { panic("oh") }, "the test has panicked: oh\n"},
+		"an error": {func(t testing.TB, _ *explore.Cluster) { t.Error("it is", "so") }, "it is so"},
+		"a fatal":  {func(t testing.TB, _ *explore.Cluster) { t.Fatalf("it is %d", 5) }, "it is 5"},
+		"a panic":  {func(testing.TB, *explore.Cluster) { panic("oh") }, "the test has panicked: oh\n"},
+		"no configuration": {func(_ testing.TB, c *explore.Cluster) { c.Control("a", nil, nil) },
+			"explore: the configuration of the controller a is nil: give c.RESTConfig(), or that of its service account"},
+		"no function": {func(_ testing.TB, c *explore.Cluster) { c.Control("a", c.RESTConfig(), nil) },
+			"explore: the function of the controller a is nil: give a func(ctx context.Context, config *rest.Config) error that runs it until ctx ends"},
 		"a name":     {func(_ testing.TB, c *explore.Cluster) { c.Control("a b", c.RESTConfig(), nil) }, `explore: "a b" is not a name of a controller: it must be a word without slash`},
 		"controller": {func(_ testing.TB, c *explore.Cluster) { control(c, func(context.Context) error { return errBroken }) }, "the controller c has returned an error: broken"},
 		"it panics":  {func(_ testing.TB, c *explore.Cluster) { control(c, func(context.Context) error { panic("oh") }) }, "the controller c has panicked: oh\n"},

@@ -133,6 +133,9 @@ func Find(t *testing.T, body Body, options ...Option) (Result, error) {
 	t.Helper()
 	s := settings{runs: 1000, faults: 1, seed: 1, orders: 8}
 	for _, o := range options {
+		if o == nil {
+			return Result{}, errors.New("an option is nil")
+		}
 		o(&s)
 	}
 	switch {

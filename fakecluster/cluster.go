@@ -86,6 +86,9 @@ func Start(t testing.TB, opts ...Option) *Cluster {
 func New(opts ...Option) (*Cluster, error) {
 	s := settings{limits: usualLimits}
 	for _, o := range opts {
+		if o == nil {
+			return nil, errors.New("an option is nil")
+		}
 		o(&s)
 	}
 	if err := s.check(); err != nil {

@@ -1,7 +1,6 @@
 package fakecluster
 
 import (
-	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,7 +63,7 @@ func (c *Cluster) ObjectAt(obj runtime.Object, revision int64) (*unstructured.Un
 // nameOf returns what names an object.
 func (s *settings) nameOf(obj runtime.Object) (kind schema.GroupVersionKind, namespace, name string, err error) {
 	if obj == nil {
-		return kind, "", "", errors.New("the object is nil")
+		return kind, "", "", errNilObject
 	}
 	u, err := s.toUnstructured(obj)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -202,9 +203,14 @@ func (c *Cluster) servesDefinitions(kind schema.GroupVersionKind, name string) e
 	return nil
 }
 
+var errNilObject = errors.New("the object is nil")
+
 // toUnstructured makes a typed object a map, and gives it the kind its type has
 // in the scheme of WithScheme or in client-go's.
 func (s *settings) toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
+	if v := reflect.ValueOf(obj); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, errNilObject
+	}
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return u.DeepCopy(), nil
 	}

@@ -87,6 +87,9 @@ func WithDataFile(path string, fsync Fsync) Option {
 // not the credentials of RESTConfig and ConfigFor. It fails if the cluster is closed, or if the
 // writer fails.
 func (c *Cluster) Snapshot(w io.Writer) error {
+	if w == nil {
+		return errors.New("Snapshot: the writer is nil")
+	}
 	snap, err := c.store.Snapshot()
 	if err == nil {
 		about := about{Kubernetes: kubernetesVersion()}

@@ -101,6 +101,9 @@ func Run(t *testing.T, pattern string, options ...RunOption) {
 	t.Helper()
 	var o runOptions
 	for _, option := range options {
+		if option == nil {
+			t.Fatal("scenarios.Run: an option is nil")
+		}
 		option(&o)
 	}
 	loaded, err := o.reader.Load(pattern)

@@ -112,6 +112,9 @@ func Notices(to func(sentence string)) Option {
 func read(opts []Option) (*settings, error) {
 	s := &settings{logger: logr.Discard(), alreadyGiven: map[string]bool{}}
 	for _, o := range opts {
+		if o == nil {
+			return nil, errors.New("an option is nil")
+		}
 		o(s)
 	}
 	s.addData()

@@ -74,6 +74,9 @@ func New(c *fakecluster.Cluster, opts ...Option) (*Workloads, error) {
 }
 
 func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
+	if c == nil {
+		return errors.New("the cluster is nil: give one of fakecluster.Start or fakecluster.New")
+	}
 	s, err := read(opts)
 	if err != nil {
 		return err

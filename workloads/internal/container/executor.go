@@ -3,6 +3,7 @@ package container
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -19,6 +20,9 @@ const apiServer = "kubernetes.default.svc"
 // NewSPDYExecutor is remotecommand.NewSPDYExecutor, whose connection to the API server is made by a function. The host of the URL does not
 // matter.
 func NewSPDYExecutor(dial func(ctx context.Context, network, address string) (net.Conn, error), config *clientrest.Config, method string, to *url.URL) (remotecommand.Executor, error) {
+	if config == nil || to == nil {
+		return nil, errors.New("NewSPDYExecutor: the configuration or the URL is nil")
+	}
 	// The connection does not leave the process, so that no certificate is checked.
 	upgrade, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{
 		UpgradeTransport: &http.Transport{DialContext: dial, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},

@@ -31,6 +31,9 @@ func complete(nodes []*corev1.Node) ([]*corev1.Node, error) {
 	names := map[string]bool{}
 	var completed []*corev1.Node
 	for i, node := range nodes {
+		if node == nil {
+			return nil, errors.New("NodeObjects: a node is nil")
+		}
 		n := node.DeepCopy()
 		if err := possible(n); err != nil {
 			errs = append(errs, err)

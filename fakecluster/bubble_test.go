@@ -163,7 +163,7 @@ func TestEndlessWritesInABubbleFailTheTest(t *testing.T) {
 	})
 }
 
-// Too many requests at one moment fail the test. The usual limits are 200,000 writes, 50,000 reads of one path and 1,000,000 requests. As many as the limit are
+// Too many requests at one moment fail the test. The usual limits are 200,000 writes, 50,000 reads of one path, 100,000 reads without a write and 1,000,000 requests. As many as the limit are
 // accepted, and so are more once time has advanced.
 func TestTooManyRequestsAtOneMoment(t *testing.T) {
 	const still = "fakecluster: time in the synctest bubble stands still, because "
@@ -179,7 +179,16 @@ func TestTooManyRequestsAtOneMoment(t *testing.T) {
 		{"reads of many objects", func(maps typedcorev1.ConfigMapInterface, i int) error {
 			_, _ = maps.Get(context.Background(), fmt.Sprint("a", i), metav1.GetOptions{})
 			return nil
-		}, still + "21 requests came at the same moment, the last of them GET /api/v1/namespaces/default/configmaps/a120 from operator. Write time.Sleep(time.Millisecond) between two reads of a loop"},
+		}, still + "19 reads came at the same moment and nothing was written, the last of them GET /api/v1/namespaces/default/configmaps/a118 from operator. " +
+			"Write time.Sleep(time.Millisecond) between two reads of a loop, or c.WaitFor instead of the loop"},
+		{"reads and writes of many objects", func(maps typedcorev1.ConfigMapInterface, i int) (err error) {
+			if i%3 == 0 {
+				_, err = maps.Create(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("b", i)}}, metav1.CreateOptions{})
+			} else {
+				_, _ = maps.Get(context.Background(), fmt.Sprint("a", i), metav1.GetOptions{})
+			}
+			return err
+		}, still + "21 requests came at the same moment, the last of them POST /api/v1/namespaces/default/configmaps from operator. Write time.Sleep(time.Millisecond) between two reads of a loop"},
 		{"reads of one path", func(maps typedcorev1.ConfigMapInterface, _ int) error {
 			_, err := maps.List(context.Background(), metav1.ListOptions{})
 			return err
@@ -276,17 +285,22 @@ func TestATestWhoseTimePassesWithoutEndFails(t *testing.T) {
 	}
 }
 
-// readsWithoutEnd is the name of a variable that is set if a test loops on reads, in a process of its own.
+// readsWithoutEnd is the name of a variable with the way in which a test loops on reads, in a process of its own.
 const readsWithoutEnd = "FAKECLUSTER_TEST_READS_WITHOUT_END"
 
 func TestReadsWithoutEnd(t *testing.T) {
-	if os.Getenv(readsWithoutEnd) == "" {
+	way := os.Getenv(readsWithoutEnd)
+	if way == "" {
 		t.Skip("TestATestThatReadsWithoutEndFails runs it in another process")
 	}
 	synctest.Test(t, func(t *testing.T) {
 		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.LimitedAtOneMoment(1_000, 1_000))
-		for {
-			if _, err := mapsOf(c.RESTConfig()).Get(t.Context(), "never", metav1.GetOptions{}); err == nil {
+		for i := 0; ; i++ {
+			name := "never"
+			if way == "different" {
+				name = fmt.Sprint("never", i)
+			}
+			if _, err := mapsOf(c.RESTConfig()).Get(t.Context(), name, metav1.GetOptions{}); err == nil {
 				return
 			}
 		}
@@ -295,13 +309,22 @@ func TestReadsWithoutEnd(t *testing.T) {
 
 // A loop of the test that reads without a pause is found, also if it goes on after the test has failed.
 func TestATestThatReadsWithoutEndFails(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestReadsWithoutEnd$", "-test.timeout=5m")
-	cmd.Env = append(os.Environ(), readsWithoutEnd+"=1")
-	out, err := cmd.CombinedOutput()
-	const want = "panic: TestReadsWithoutEnd: time in the synctest bubble stands still, because GET /api/v1/namespaces/default/configmaps/never from fakecluster.test came 996 times at the same moment. " +
-		"Write time.Sleep(time.Millisecond) between two reads of a loop, or c.WaitFor instead of the loop"
-	if err == nil || !strings.Contains(string(out), want) {
-		t.Errorf("%v, output:\n%.2000s\nwant: %s", err, out, want)
+	const path = "GET /api/v1/namespaces/default/configmaps/never"
+	for way, want := range map[string]string{
+		"one":       path + " from fakecluster.test came 996 times at the same moment. ",
+		"different": "999 reads came at the same moment and nothing was written, the last of them " + path + "998 from fakecluster.test. ",
+	} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestReadsWithoutEnd$", "-test.timeout=5m")
+			cmd.Env = append(os.Environ(), readsWithoutEnd+"="+way)
+			out, err := cmd.CombinedOutput()
+			want := "panic: TestReadsWithoutEnd: time in the synctest bubble stands still, because " + want +
+				"Write time.Sleep(time.Millisecond) between two reads of a loop, or c.WaitFor instead of the loop"
+			if err == nil || !strings.Contains(string(out), want) {
+				t.Errorf("%v, output:\n%.2000s\nwant: %s", err, out, want)
+			}
+		})
 	}
 }
 

@@ -18,12 +18,13 @@ type standstillLimits struct {
 	objectWrites int // of one object
 	writes       int // of all objects
 	objectReads  int // of one path
+	reads        int // of all paths, without a write among them
 	requests     int // reads and writes
 	later        int // that come after the mistake was found, until the process ends
 }
 
 // usualStandstill allows the start of 10,000 pods, which is 90,000 writes.
-var usualStandstill = standstillLimits{objectWrites: 2_000, writes: 200_000, objectReads: 50_000, requests: 1_000_000, later: 100_000}
+var usualStandstill = standstillLimits{objectWrites: 2_000, writes: 200_000, objectReads: 50_000, reads: 100_000, requests: 1_000_000, later: 100_000}
 
 // endlessPause is how long each later request takes, so that time passes and the test can end.
 const endlessPause = time.Second
@@ -37,6 +38,7 @@ type standstill struct {
 	requests int
 	writes   int
 	objects  map[string]int // writes of objects, by their path
+	onlyRead int            // reads since the last write
 	reads    map[string]int // by path
 	mistake  error          // nil: there is none
 	later    int            // requests since then
@@ -57,18 +59,20 @@ func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first 
 		return s.mistake, false
 	}
 	if !now.Equal(s.last) {
-		s.last, s.requests, s.writes = now, 0, 0
+		s.last, s.requests, s.writes, s.onlyRead = now, 0, 0, 0
 		clear(s.objects)
 		clear(s.reads)
 	}
 	s.requests++
 	object, read := 0, 0
 	if !write {
+		s.onlyRead++
 		s.reads[req.URL.Path]++
 		read = s.reads[req.URL.Path]
 	}
 	if write {
 		s.writes++
+		s.onlyRead = 0
 		if req.Method != http.MethodPost { // a test may create many objects
 			s.objects[req.URL.Path]++
 			object = s.objects[req.URL.Path]
@@ -87,6 +91,8 @@ func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first 
 		s.mistake = fmt.Errorf(still+"%d writes came at the same moment, the last of them %s. If this is on purpose, write time.Sleep(time.Millisecond) between them", s.writes, last)
 	case read > s.limits.objectReads:
 		s.mistake = fmt.Errorf(still+"%s came %d times at the same moment. Write time.Sleep(time.Millisecond) between two reads of a loop, or c.WaitFor instead of the loop", last, read)
+	case s.onlyRead > s.limits.reads:
+		s.mistake = fmt.Errorf(still+"%d reads came at the same moment and nothing was written, the last of them %s. Write time.Sleep(time.Millisecond) between two reads of a loop, or c.WaitFor instead of the loop", s.onlyRead, last)
 	case s.requests > s.limits.requests:
 		s.mistake = fmt.Errorf(still+"%d requests came at the same moment, the last of them %s. Write time.Sleep(time.Millisecond) between two reads of a loop", s.requests, last)
 	}

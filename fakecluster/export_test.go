@@ -21,6 +21,7 @@ func Limited(header, idle time.Duration, connections int64, watches int) func(*s
 // LimitedAtOneMoment limits the writes, and all requests, that a cluster accepts while the time of a bubble stands still.
 func LimitedAtOneMoment(writes, requests int) func(*settings) {
 	return func(s *settings) {
-		s.limits.standstill.writes, s.limits.standstill.requests, s.limits.standstill.objectReads = writes, requests, requests-5
+		l := &s.limits.standstill
+		l.writes, l.requests, l.reads, l.objectReads, l.later = writes, requests, requests-2, requests-5, requests
 	}
 }

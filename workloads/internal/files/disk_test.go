@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
@@ -60,8 +61,8 @@ func TestNoLinkLeadsOutOfAVolume(t *testing.T) {
 			}
 		}
 	}
-	if err := root.WriteFile("/data/file", []byte("own"), 0o600); err != nil || read(t, root, "data/file") != "own" {
-		t.Errorf("a link is replaced by a file: %v", err)
+	if err := root.WriteFile("/data/file", []byte("own"), 0o600); err == nil || err.Error() != "open /data/file: path escapes from parent" {
+		t.Errorf("write to a link out of the volume: %v", err)
 	}
 	if err := root.Remove("/data/folder"); err != nil {
 		t.Errorf("a link is removed: %v", err)
@@ -75,5 +76,45 @@ func TestNoLinkLeadsOutOfAVolume(t *testing.T) {
 	entries, err := os.ReadDir(machine)
 	if data, _ := os.ReadFile(secret); err != nil || len(entries) != 1 || string(data) != "secret" {
 		t.Errorf("the folder of the machine has %v, and the file %q: %v", entries, data, err)
+	}
+}
+
+// TestWritesFollowLinksInAVolume proves that a write to a symbolic link changes the file behind it, as on Linux, and that a remove removes the link.
+func TestWritesFollowLinksInAVolume(t *testing.T) {
+	volume := files.NewTree()
+	write(t, volume, "d/file", "old")
+	folder, err := volume.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer volume.Close()
+	for name, target := range map[string]string{"link": "d/file", "twice": "link", "d/up": "../link", "new": "d/made", "loop": "loop"} {
+		if err := os.Symlink(target, filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := files.NewRoot(files.NewTree(), []files.Mount{{Path: "/data", Tree: volume}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for link, file := range map[string]string{"link": "d/file", "twice": "d/file", "d/up": "d/file", "new": "d/made"} {
+		if err := root.WriteFile("/data/"+link, []byte("to "+link), 0o600); err != nil {
+			t.Errorf("write to %s: %v", link, err)
+		}
+		if got := read(t, root, "data/"+file); got != "to "+link {
+			t.Errorf("after a write to %s, %s has %q", link, file, got)
+		}
+		if info, err := os.Lstat(filepath.Join(folder, link)); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			t.Errorf("%s is no longer a link: %v, %v", link, info, err)
+		}
+	}
+	if err := root.WriteFile("/data/loop", nil, 0o600); !errors.Is(err, syscall.ELOOP) {
+		t.Errorf("write to a link to itself: %v", err)
+	}
+	if err := root.Remove("/data/link"); err != nil {
+		t.Error(err)
+	}
+	if got := read(t, root, "data/d/file"); got == "" {
+		t.Error("the file behind a removed link is gone")
 	}
 }

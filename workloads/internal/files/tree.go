@@ -73,7 +73,11 @@ func (t *Tree) Write(name string, file File) error {
 		return err
 	}
 	if t.folder != "" {
-		return t.writeOnDisk(name, file)
+		target, err := t.followOnDisk(name)
+		if err != nil {
+			return err
+		}
+		return t.writeOnDisk(target, file)
 	}
 	if has := t.files[name]; has != nil && has.Mode.IsDir() {
 		return &fs.PathError{Op: "write", Path: name, Err: errors.New("is a directory")}

@@ -88,6 +88,20 @@ func (r *Root) Open(name string) (fs.File, error) {
 	return m.Tree.Open(path)
 }
 
+// Lstat implements fs.ReadLinkFS.
+func (r *Root) Lstat(name string) (fs.FileInfo, error) {
+	m, path := r.find(clean(name))
+	info, err := m.Tree.Lstat(path)
+	return info, withPath(err, name)
+}
+
+// ReadLink implements fs.ReadLinkFS.
+func (r *Root) ReadLink(name string) (string, error) {
+	m, path := r.find(clean(name))
+	target, err := m.Tree.ReadLink(path)
+	return target, withPath(err, name)
+}
+
 // ReadFile returns the content of a file.
 func (r *Root) ReadFile(name string) ([]byte, error) {
 	m, path := r.find(clean(name))

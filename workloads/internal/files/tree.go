@@ -62,6 +62,26 @@ func (u unlocked) Open(name string) (fs.File, error) {
 	return u.tree.files.Open(name)
 }
 
+// Lstat implements fs.ReadLinkFS: it describes a symbolic link, which only a volume on disk may have, and not what the link leads to.
+func (t *Tree) Lstat(name string) (fs.FileInfo, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.folder == "" {
+		return fs.Stat(t.files, name)
+	}
+	return t.disk.Lstat(filepath.FromSlash(name))
+}
+
+// ReadLink implements fs.ReadLinkFS.
+func (t *Tree) ReadLink(name string) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.folder == "" {
+		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
+	}
+	return t.disk.Readlink(filepath.FromSlash(name))
+}
+
 // Write writes a file, and makes the directories that it lies in.
 func (t *Tree) Write(name string, file File) error {
 	if !fs.ValidPath(name) || name == "." {

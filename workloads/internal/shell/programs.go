@@ -388,7 +388,7 @@ func touch(ctx context.Context, s *Shell, c *Command) int {
 
 func rm(ctx context.Context, s *Shell, c *Command) int {
 	return c.each(ctx, "rfR", func(_, path string) error {
-		info, err := fs.Stat(s.Files, relative(path))
+		info, err := fs.Lstat(s.Files, relative(path))
 		switch {
 		case err != nil && c.has("f"):
 			return nil

@@ -76,13 +76,21 @@ func (s *Shell) archive(ctx context.Context, c *Command, names []string) int {
 			if err != nil {
 				return err
 			}
-			header, err := tar.FileInfoHeader(info, "")
+			target := ""
+			if info.Mode()&fs.ModeSymlink != 0 {
+				if target, err = fs.ReadLink(s.Files, found); err != nil {
+					return err
+				}
+			}
+			header, err := tar.FileInfoHeader(info, target)
 			if err != nil {
 				return err
 			}
 			header.Name = strings.TrimPrefix(path.Join(name, strings.TrimPrefix(strings.TrimPrefix(found, place), "/")), "/")
 			if entry.IsDir() {
 				header.Name += "/"
+			}
+			if entry.IsDir() || target != "" {
 				return w.WriteHeader(header)
 			}
 			data, err := s.read(ctx, "/"+found)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -187,4 +188,32 @@ func (c *counted) Write(p []byte) (int, error) {
 		return 0, io.ErrClosedPipe
 	}
 	return len(p), nil
+}
+
+// TestWhatComesFromTheNetworkIsLimited asks a server whose answer does not end.
+func TestWhatComesFromTheNetworkIsLimited(t *testing.T) {
+	for _, command := range []string{"wget -q -O /f http://server/", "curl -o /f http://server/", "nc server 80"} {
+		t.Run(command, func(t *testing.T) {
+			s := newShell(t)
+			s.Dial = func(context.Context, string, string) (net.Conn, error) {
+				client, server := net.Pipe()
+				t.Cleanup(func() { _ = server.Close() })
+				go func() {
+					_, _ = server.Read(make([]byte, 4096))
+					_, _ = io.WriteString(server, "HTTP/1.0 200 OK\r\n\r\n")
+					block := make([]byte, 1<<20)
+					for {
+						if _, err := server.Write(block); err != nil {
+							return
+						}
+					}
+				}()
+				return client, nil
+			}
+			const want = "stderr: sh: 64 MiB are in scripts, pipes and files that are being written, which is a limit of the shell of fakecluster\nexit 2"
+			if got := run(t, s, "", "sh", "-c", "echo GET | "+command+" > /dev/null; echo after"); got != want {
+				t.Errorf("got %.300q, want %q", got, want)
+			}
+		})
+	}
 }

@@ -160,6 +160,9 @@ func wget(ctx context.Context, s *Shell, c *Command) int {
 		}
 	}
 	resp, data, err := t.do(ctx, s, c)
+	if errors.Is(err, errLimit) {
+		return 2 // the run ends, and says why
+	}
 	if err != nil {
 		host, port := hostOf(t.url)
 		switch unknown, refused, late := why(err); {
@@ -246,6 +249,9 @@ func curl(ctx context.Context, s *Shell, c *Command) int {
 		return code
 	}
 	resp, data, err := t.do(ctx, s, c)
+	if errors.Is(err, errLimit) {
+		return 2 // the run ends, and says why
+	}
 	host, port := hostOf(t.url)
 	if err != nil {
 		t.writeStatus(c, 0)

@@ -13,7 +13,8 @@ import (
 // shownKinds is how many resources a line about a client names.
 const shownKinds = 8
 
-// clients lists the requests of each client, the busiest first.
+// clients lists the requests of each client, the busiest first. Fakecluster's components are left out: in a living cluster they send most
+// requests, and what they are refused is said elsewhere if it explains something.
 func clients(stats inspect.Stats, requests []inspect.Request) (lines []string) {
 	type client struct {
 		name    string
@@ -23,6 +24,9 @@ func clients(stats inspect.Stats, requests []inspect.Request) (lines []string) {
 	}
 	clients := map[string]*client{}
 	for counted, counts := range stats {
+		if isOwn(counted.User, counted.UserAgent) {
+			continue
+		}
 		name := shownClient(counted.User, counted.UserAgent)
 		c := clients[name]
 		if c == nil {

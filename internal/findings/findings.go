@@ -190,14 +190,14 @@ func isLate(q *inspect.Request) bool {
 	return q.Reason == "Conflict" && q.Fault == "" && strings.Contains(q.Message, "the object has been modified")
 }
 
-// isOwn reports whether a request is one of fakecluster's components: a controller, the scheduler, a node, or what provides volumes.
-func isOwn(q *inspect.Request) bool {
-	for _, prefix := range []string{"system:kube-controller-manager", "system:kube-scheduler", "system:node:", "system:volume-provisioner", "system:workloads"} {
-		if strings.HasPrefix(q.User, prefix) {
+// isOwn reports whether a client is one of fakecluster's components: the server, a controller, the scheduler, a node, or what provides volumes.
+func isOwn(user, agent string) bool {
+	for _, prefix := range []string{"system:apiserver", "system:kube-controller-manager", "system:kube-scheduler", "system:node:", "system:volume-provisioner", "system:workloads"} {
+		if strings.HasPrefix(user, prefix) {
 			return true
 		}
 	}
-	return strings.HasPrefix(q.User, "system:serviceaccount:kube-system:") && strings.HasPrefix(q.UserAgent, "kube-controller-manager/")
+	return strings.HasPrefix(user, "system:serviceaccount:kube-system:") && strings.HasPrefix(agent, "kube-controller-manager/")
 }
 
 // endless is how often a component has to be refused in the same way until that explains something.
@@ -206,7 +206,7 @@ const endless = 20
 // explains reports whether a number of refusals of a request say more than that a component of fakecluster was not the first, which happens in every cluster:
 // it tries again.
 func explains(q *inspect.Request, count int) bool {
-	return !isOwn(q) || q.Fault != "" || q.Code != http.StatusConflict && q.Code != http.StatusNotFound || count >= endless
+	return !isOwn(q.User, q.UserAgent) || q.Fault != "" || q.Code != http.StatusConflict && q.Code != http.StatusNotFound || count >= endless
 }
 
 // refused are the requests that were refused, the same ones together. Those of fakecluster's components come last, and only if they explain something.
@@ -235,7 +235,7 @@ func (c Source) refused(requests []inspect.Request, conflicts bool) (lines []str
 	}
 	groups = slices.DeleteFunc(groups, func(g *group) bool { return !explains(g.first, g.count) })
 	slices.SortStableFunc(groups, func(a, b *group) int {
-		return map[bool]int{true: 1}[isOwn(a.first)] - map[bool]int{true: 1}[isOwn(b.first)]
+		return map[bool]int{true: 1}[isOwn(a.first.User, a.first.UserAgent)] - map[bool]int{true: 1}[isOwn(b.first.User, b.first.UserAgent)]
 	})
 	needed := map[string]bool{}
 	for _, g := range groups {

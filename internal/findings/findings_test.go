@@ -92,3 +92,19 @@ func TestPanicsOfTheSameKindAreCounted(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// The components of a living cluster send most requests, and explain nothing by that.
+func TestRequestsByClientAreThoseOfTheTest(t *testing.T) {
+	stats := inspect.Stats{
+		{User: "kubernetes-admin", UserAgent: "operator/v1", Verb: "create", Resource: "pods"}:                                                {Requests: 1},
+		{User: "system:node:n1", UserAgent: "kubelet/v1.37.1", Verb: "patch", Resource: "pods", Subresource: "status"}:                        {Requests: 90},
+		{User: "system:kube-scheduler", UserAgent: "kube-scheduler/v1.37.1", Verb: "create", Resource: "pods", Subresource: "binding"}:        {Requests: 80},
+		{User: "system:apiserver", UserAgent: "kube-apiserver/v1.37.1", Verb: "update", Resource: "configmaps"}:                               {Requests: 70},
+		{User: "system:serviceaccount:kube-system:job-controller", UserAgent: "kube-controller-manager/v1.37.1", Verb: "list", Resource: "a"}: {Requests: 60},
+		{User: "system:serviceaccount:kube-system:mine", UserAgent: "operator/v1", Verb: "get", Resource: "pods"}:                             {Requests: 2},
+	}
+	want := []string{"operator (system:serviceaccount:kube-system:mine): 2 get pods", "operator (kubernetes-admin): 1 create pods"}
+	if got := clients(stats, nil); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -173,7 +173,7 @@ func actOnContainer(c call, a ContainerAction) (result ContainerResult, err erro
 // kinds are the errors that the client makes again.
 var kinds = []struct {
 	kind string
-	is   error
+	err  error
 }{
 	{"notExist", fs.ErrNotExist}, {"exist", fs.ErrExist}, {"permission", fs.ErrPermission}, {"readOnly", syscall.EROFS}, {"refused", syscall.ECONNREFUSED},
 	{"closed", net.ErrClosed}, {"eof", io.EOF}, {"timeout", os.ErrDeadlineExceeded}, {"inUse", syscall.EADDRINUSE},
@@ -181,7 +181,7 @@ var kinds = []struct {
 
 func kindOfError(err error) string {
 	for _, k := range kinds {
-		if errors.Is(err, k.is) {
+		if errors.Is(err, k.err) {
 			return k.kind
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -136,9 +137,12 @@ containers:
 
 // TestHooksOverHTTPS proves that a hook may ask for HTTPS, and that a kubelet tries HTTP if the server has answered so.
 func TestHooksOverHTTPS(t *testing.T) {
+	var mu sync.Mutex
 	var got []string
 	handler := func(scheme string) http.HandlerFunc {
 		return func(w http.ResponseWriter, req *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
 			got = append(got, fmt.Sprint(scheme, " ", req.URL.Path, " ", req.Header.Get("Authorization")))
 		}
 	}
@@ -159,7 +163,9 @@ func TestHooksOverHTTPS(t *testing.T) {
 		w.end("secure")
 		w.end("plain")
 		w.pass(5 * time.Second)
+		mu.Lock()
 		slices.Sort(got)
+		mu.Unlock()
 		if want := []string{"http /plain ", "https /secure secret"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}

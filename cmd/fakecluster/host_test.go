@@ -266,7 +266,7 @@ func TestAHostWithoutItsSocketIsNotWaitedForForEver(t *testing.T) {
 	if err := os.Remove(socket); err != nil {
 		t.Fatal(err)
 	}
-	_, err = takePlace(t.Context(), folder, host.Options{}, time.Millisecond)
+	_, err = takePlace(t.Context(), folder, host.Options{}, time.Second)
 	if want := fmt.Sprintf("the host that runs no longer has its socket %s, which was removed: end its process %d, and try again", socket, os.Getpid()); err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/klog/v2"
 
@@ -98,6 +99,7 @@ func FuzzLegacyDefinition(f *testing.F) {
 
 // defineAndUse sends a definition, and if it is taken objects of it.
 func defineAndUse(t *testing.T, c *cluster, path string, header http.Header, body []byte) {
+	second := time.Now().Unix()
 	a := c.serve("POST", path, header, body)
 	answered(t, a, string(body))
 	if a.code != http.StatusCreated {
@@ -132,7 +134,9 @@ func defineAndUse(t *testing.T, c *cluster, path string, header http.Header, bod
 		answered(t, seen, "GET "+path+name)
 		again := c.serve("PUT", path+name, jsonBody, []byte(seen.body))
 		answered(t, again, "PUT "+path+name)
-		if again.code != http.StatusOK || again.body != seen.body {
+		// A PUT of what there is may renew the time of a manager. That is seen if the clock has gone on to another second meanwhile, because managers
+		// are ordered by their times then.
+		if again.code != http.StatusOK || again.body != seen.body && time.Now().Unix() == second {
 			t.Fatalf("PUT of what there is at %s: %d\n%s\nwas\n%s", path+name, again.code, again.body, seen.body)
 		}
 	}

@@ -127,7 +127,7 @@ func (definitionStrategy) Validate(ctx context.Context, obj runtime.Object) fiel
 		return append(errs, validation.ValidateCustomResourceDefinition(ctx, readable)...)
 	}
 	if shared := sharedSpecOf(&crd.Spec); shared != nil {
-		return shared.judge(crd, nil, validate)
+		return shared.validate(crd, nil, validate)
 	}
 	return validate()
 }
@@ -140,7 +140,7 @@ func (definitionStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.O
 		return append(errs, validation.ValidateCustomResourceDefinitionUpdate(ctx, readable, former)...)
 	}
 	if shared := sharedSpecOf(&crd.Spec); shared != nil {
-		return shared.judge(crd, former, validate)
+		return shared.validate(crd, former, validate)
 	}
 	return validate()
 }

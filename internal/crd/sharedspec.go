@@ -48,7 +48,7 @@ type sharedSpec struct {
 
 	mu      sync.Mutex
 	valid   *verdict   // the last one without errors
-	judging []*verdict // those that are computed
+	running []*verdict // those that are computed
 }
 
 // verdict is what validation says about a definition with the spec.
@@ -120,9 +120,9 @@ func schemaIDs(definition string) map[string]cache.ID {
 	return ids
 }
 
-// judge returns what validate says about a definition with the spec, which may replace an old one. It does not call validate for a definition that is
+// validate returns what validate says about a definition with the spec, which may replace an old one. It does not call validate for a definition that is
 // the same, in everything that validation looks at, as the last valid one; and for equal ones at the same time it calls validate once.
-func (s *sharedSpec) judge(crd, old *apiextensions.CustomResourceDefinition, validate func() field.ErrorList) field.ErrorList {
+func (s *sharedSpec) validate(crd, old *apiextensions.CustomResourceDefinition, validate func() field.ErrorList) field.ErrorList {
 	v := s.begin(newVerdict(crd, old), validate)
 	defer s.end(v)
 	return slices.Clone(v.errs())
@@ -143,8 +143,8 @@ func (s *sharedSpec) begin(v *verdict, validate func() field.ErrorList) *verdict
 	if s.valid != nil && s.valid.equals(v) {
 		return s.valid
 	}
-	if i := slices.IndexFunc(s.judging, v.equals); i >= 0 {
-		return s.judging[i]
+	if i := slices.IndexFunc(s.running, v.equals); i >= 0 {
+		return s.running[i]
 	}
 	v.errs = sync.OnceValue(func() field.ErrorList {
 		errs := validate()
@@ -155,7 +155,7 @@ func (s *sharedSpec) begin(v *verdict, validate func() field.ErrorList) *verdict
 		}
 		return errs
 	})
-	s.judging = append(s.judging, v)
+	s.running = append(s.running, v)
 	return v
 }
 
@@ -163,7 +163,7 @@ func (s *sharedSpec) begin(v *verdict, validate func() field.ErrorList) *verdict
 func (s *sharedSpec) end(v *verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.judging = slices.DeleteFunc(s.judging, func(other *verdict) bool { return other == v })
+	s.running = slices.DeleteFunc(s.running, func(other *verdict) bool { return other == v })
 }
 
 // equals reports whether two verdicts are about the same.

@@ -204,8 +204,8 @@ func TestEqualDefinitionsAreValidatedOnce(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			shared := sharedSpecOf(&test.crd.Spec)
 			validated := func() field.ErrorList { return test.errs }
-			errs := shared.judge(test.crd, test.old, func() field.ErrorList {
-				own := shared.judging[0]
+			errs := shared.validate(test.crd, test.old, func() field.ErrorList {
+				own := shared.running[0]
 				other := shared.begin(newVerdict(test.other, test.oldest), validated)
 				if once := other == own; once != test.once {
 					t.Errorf("they are validated once: %t", once)
@@ -218,8 +218,8 @@ func TestEqualDefinitionsAreValidatedOnce(t *testing.T) {
 			if diff := cmp.Diff(test.errs, errs); diff != "" {
 				t.Errorf("the errors (-want +got):\n%s", diff)
 			}
-			if len(shared.judging) > 0 {
-				t.Errorf("%d verdicts are left", len(shared.judging))
+			if len(shared.running) > 0 {
+				t.Errorf("%d verdicts are left", len(shared.running))
 			}
 		})
 	}

@@ -26,10 +26,13 @@ func (p *playing) check(quiet bool) {
 		c.desired = p.direct()
 		c.object, _ = p.desired()
 	}
+	if p.neighbor {
+		c.neighbor = append(p.surroundings(), create)
+	}
 	c.state = p.stateOf(objects)
 	if p.neighbor && p.exists {
 		p.neighbors = map[string]types.UID{}
-		for _, o := range owned(objects, p.seed.name+"-neighbor") {
+		for _, o := range owned(objects, p.seed.neighbor.name) {
 			p.neighbors[o.Name()] = o.GetUID()
 		}
 	}
@@ -265,7 +268,7 @@ func (p *playing) checkForeign(objects []state.Object) {
 			p.report(problem{oracle: CleansUp, key: "foreign " + r.Resource, step: p.step, what: "the operator has deleted " + name + ", which it has not made"})
 		}
 	}
-	if p.neighbor && !there[p.seed.name+"-neighbor"] {
+	if p.neighbor && !there[p.seed.neighbor.name] {
 		p.report(problem{oracle: CleansUp, key: "neighbor", step: p.step, what: "the operator has deleted " + p.seed.name + "-neighbor"})
 	}
 	if p.neighbor && p.gone() && !p.exists {
@@ -280,7 +283,7 @@ func (p *playing) needed(name string) bool {
 // checkNeighbor checks that the delete of the custom resource has left the objects of its neighbor alone.
 func (p *playing) checkNeighbor(objects []state.Object) {
 	now := map[string]types.UID{}
-	for _, o := range owned(objects, p.seed.name+"-neighbor") {
+	for _, o := range owned(objects, p.seed.neighbor.name) {
 		now[o.Name()] = o.GetUID()
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.neighbors)) {

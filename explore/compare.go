@@ -28,7 +28,10 @@ func (e *operatorExploration) problems(tr trial, out *outcome) []problem {
 
 // compare compares the state at a checkpoint with the one that is reached at once. Each difference is a problem, because some may be noise.
 func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) {
-	if c.desired == nil || !c.quiet || slices.ContainsFunc(tr.steps, func(s generate.Step) bool { return s.Verb == generate.Neighbor }) {
+	if c.neighbor != nil {
+		return e.compareNeighbors(tr, c)
+	}
+	if c.desired == nil || !c.quiet {
 		return nil
 	}
 	oracle := comparing(tr, c)
@@ -45,17 +48,21 @@ func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) 
 	}
 	differences := state.Differences(want, c.state, e.results.mask)
 	for _, d := range differences {
-		resource, _, _ := strings.Cut(d.Object, " ")
-		key := resource + d.Path
-		if d.Path == "" {
-			key += fmt.Sprint(" missing ", d.Missing)
-		}
-		if !slices.ContainsFunc(found, func(p problem) bool { return p.key == key }) {
+		if key := keyOf(d); !slices.ContainsFunc(found, func(p problem) bool { return p.key == key }) {
 			found = append(found, problem{oracle: oracle, key: key, step: c.step, compared: true, what: describe(d, len(differences)-1),
-				detail: state.Diff(want[d.Object], c.state[d.Object])})
+				expected: c.desired, detail: state.Diff(want[d.Object], c.state[d.Object])})
 		}
 	}
 	return found
+}
+
+// keyOf is equal for the same difference of objects of the same resource.
+func keyOf(d state.Difference) string {
+	resource, _, _ := strings.Cut(d.Object, " ")
+	if d.Path == "" {
+		return resource + fmt.Sprint(" missing ", d.Missing)
+	}
+	return resource + d.Path
 }
 
 // harms reports whether a step loses or changes what belongs to a workload, or lets its pods fail. After a restart, the operator has what it needs.

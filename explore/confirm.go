@@ -157,14 +157,16 @@ func (p problem) id() string { return string(p.oracle) + " " + p.key }
 // learnNoise masks what differs between two runs of what leads to a state at once.
 func (e *operatorExploration) learnNoise(tr trial, out *outcome) {
 	for _, c := range out.checkpoints {
-		if c.desired == nil || !c.quiet {
+		if !c.quiet {
 			continue
 		}
 		patient := tr
 		patient.patient = true
-		first, second := e.reference(tr, c).state(), e.reference(patient, c).state()
-		if first != nil && second != nil {
-			e.results.mask.Add(state.Differences(first, second, nil))
+		again := e.apart(patient, c)
+		for i, a := range e.apart(tr, c) {
+			if first, second := a.reference.state(), again[i].reference.state(); first != nil && second != nil {
+				e.results.mask.Add(state.Differences(first, second, nil))
+			}
 		}
 	}
 }

@@ -248,8 +248,8 @@ func (e *operatorExploration) runChunk(trials []trial, outcomes []*outcome) {
 				}
 				outcomes[i] = e.play(trials[i])
 				for _, c := range outcomes[i].checkpoints {
-					if c.desired != nil && c.quiet {
-						e.reference(trials[i], c)
+					if c.quiet {
+						e.apart(trials[i], c)
 					}
 				}
 			}
@@ -328,12 +328,14 @@ func (e *operatorExploration) count(tr trial, out *outcome) bool {
 	e.results.found.Trials++
 	e.results.wholeOf(tr.seed).addTrial(tr, out)
 	for _, c := range out.checkpoints {
-		if c.desired == nil || !c.quiet {
+		if !c.quiet {
 			continue
 		}
-		if r := e.reference(tr, c); !r.noted {
-			r.noted = true
-			e.note(r.trial, r.out)
+		for _, a := range e.apart(tr, c) {
+			if r := a.reference; !r.noted {
+				r.noted = true
+				e.note(r.trial, r.out)
+			}
 		}
 	}
 	e.noteField(tr, out)

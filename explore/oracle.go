@@ -18,6 +18,8 @@ const (
 	TruthfulStatus Oracle = "truthful-status"
 	// CleansUp: after a delete nothing is left, no finalizer is stuck, and nothing else was deleted.
 	CleansUp Oracle = "cleans-up"
+	// LeavesOthersAlone: the operator does not touch what belongs to another custom resource, or what somebody else controls, has labeled or annotated.
+	LeavesOthersAlone Oracle = "leaves-others-alone"
 	// Permitted: the operator's roles allow all its requests.
 	Permitted Oracle = "permitted"
 	// NeedsItsRules: the operator's roles have no rule that it never needed. It is off by default, because a short
@@ -66,6 +68,7 @@ func Oracles() []OracleDoc {
 		{Recovers, "does not recover", false, false},
 		{TruthfulStatus, "reports a status that is not true", false, false},
 		{CleansUp, "does not clean up", false, false},
+		{LeavesOthersAlone, "does not leave others alone", false, false},
 		{Permitted, "needs more than its roles allow", false, false},
 		{NeedsItsRules, "has rules that it does not need", true, false},
 		{NoPanic, "panics or ends", false, false},

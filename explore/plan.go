@@ -104,6 +104,7 @@ func (e *operatorExploration) life(s *seed) (*around, error) {
 		{create, rush(remove)},
 		{create, remove, rush(create)},
 		{create, neighbor, remove},
+		{neighbor, create, restart},
 		{create, fail, restart, heal},
 	}
 	for _, name := range a.owned {
@@ -183,9 +184,12 @@ func (a *around) hasEffect(out *outcome) bool {
 		func(d state.Difference) bool { return d.Object != a.seed.name })
 }
 
-// disturbances runs the edits of the operator's objects.
+// disturbances runs the edits of the operator's objects, and what others do beside it.
 func (e *operatorExploration) disturbances(a *around) {
 	var sequences [][]generate.Step
+	if len(a.effective) > 0 {
+		sequences = append(sequences, slices.Concat([]generate.Step{create, neighbor}, a.effective[0].Steps, []generate.Step{remove}))
+	}
 	for _, edit := range a.edits {
 		sequences = append(sequences, []generate.Step{create, edit, remove})
 	}

@@ -38,6 +38,7 @@ type seed struct {
 	status   bool // it has the subresource status
 	observes bool // its schema has status.observedGeneration
 	needs    []need
+	neighbor *seed // whose custom resource is equal but for its name; nil for such a seed
 }
 
 // need is an object of another kind that the custom resource may refer to.
@@ -295,6 +296,7 @@ func (e *operatorExploration) findSeeds() error {
 		}
 	}
 	for _, s := range e.seeds {
+		s.neighbor = s.withNeighbor()
 		if long := s.withLongName(); long != nil {
 			e.longSeeds = append(e.longSeeds, long)
 		}

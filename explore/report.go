@@ -36,12 +36,8 @@ func (e *operatorExploration) finding(tr trial, out *outcome, p problem) Finding
 	}
 	b.WriteString(p.what)
 	b.WriteByte('\n')
-	if p.compared {
-		for _, c := range out.checkpoints {
-			if c.step == p.step {
-				fmt.Fprintf(&b, "  - expected, as it is after: %s\n  + actual\n", generate.Text(c.desired))
-			}
-		}
+	if p.expected != nil {
+		fmt.Fprintf(&b, "  - expected, as it is after: %s\n  + actual\n", generate.Text(p.expected))
 	}
 	if p.detail != "" {
 		if lines := strings.Split(p.detail, "\n"); len(lines) > shownLines {
@@ -76,7 +72,7 @@ func sentence(s *seed, step generate.Step) string {
 	case generate.EditOwned:
 		return fmt.Sprintf("somebody changes %s", strings.TrimPrefix(step.String(), generate.EditOwned+" "))
 	case generate.Neighbor:
-		return "create " + s.name + "-neighbor, which is equal"
+		return "create " + s.neighbor.name + ", which is equal"
 	case generate.Withdraw:
 		return "delete " + step.Object
 	case generate.Upgrade:

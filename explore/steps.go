@@ -78,9 +78,7 @@ func (p *playing) take(s generate.Step) (why string) {
 	case generate.Withdraw, generate.Provide:
 		err = p.supply(s)
 	case generate.Neighbor:
-		other := p.seed.object.DeepCopy()
-		other.SetName(other.GetName() + "-neighbor")
-		_, err = objects.Create(ctx, other, createOptions)
+		_, err = objects.Create(ctx, p.seed.neighbor.object.DeepCopy(), createOptions)
 		p.neighbor = true
 	case generate.Upgrade:
 		err = p.replaceVersion(p.next, s.Rush)
@@ -167,20 +165,24 @@ func (p *playing) supply(s generate.Step) error {
 }
 
 // direct returns the steps that lead at once to what is wanted now: the custom resource as it is, in the same surroundings.
-func (p *playing) direct() (steps []generate.Step) {
+func (p *playing) direct() []generate.Step {
+	return append(append(p.surroundings(), p.shortened()...), create)
+}
+
+// surroundings returns the steps that lead at once to what is around the custom resource.
+func (p *playing) surroundings() (steps []generate.Step) {
 	for _, name := range slices.Sorted(maps.Keys(p.withdrawn)) {
 		if p.withdrawn[name] {
 			steps = append(steps, generate.Step{Verb: generate.Withdraw, Object: name})
 		}
 	}
 	if p.failing {
-		steps = append(steps, generate.Step{Verb: generate.Fail})
+		steps = append(steps, fail)
 	}
 	if p.installation == p.next {
-		steps = append(steps, generate.Step{Verb: generate.Upgrade})
+		steps = append(steps, upgrade)
 	}
-	steps = append(steps, p.shortened()...)
-	return append(steps, generate.Step{Verb: generate.Create})
+	return steps
 }
 
 // shortened returns the edits without those that make no difference.

@@ -79,7 +79,7 @@ func (t trial) String() string {
 
 // parseTrial reads a trial of one of the seeds.
 func (e *operatorExploration) parseTrial(text string) (trial, error) {
-	for _, s := range slices.Concat(e.seeds, e.longSeeds) {
+	for _, s := range slices.Concat(e.seeds, e.longSeeds, e.neighbors()) {
 		rest, ok := strings.CutPrefix(text, s.name+":")
 		if !ok {
 			continue
@@ -116,10 +116,12 @@ type checkpoint struct {
 	state   state.State     // of all objects that the trial has made or changed
 	request int             // how many requests the operator had sent before the step
 	desired []generate.Step // what leads to this state at once; nil: there is no custom resource
-	object  map[string]any  // what the user wants; nil: no custom resource
-	quiet   bool            // the operator came to rest
-	stuck   string          // a request that the server refuses again and again; empty: none
-	owned   []state.Object  // by the custom resource, directly or not
+	// neighbor is what leads to the state of the neighbor at once; nil: there is none.
+	neighbor []generate.Step
+	object   map[string]any // what the user wants; nil: no custom resource
+	quiet    bool           // the operator came to rest
+	stuck    string         // a request that the server refuses again and again; empty: none
+	owned    []state.Object // by the custom resource, directly or not
 }
 
 // problem is what an oracle has found in a trial.
@@ -129,8 +131,9 @@ type problem struct {
 	what   string // in one sentence
 	detail string // lines below it
 	step   int    // index of the step after which it was found; -1: none
-	// compared is set if it is a difference to what is reached at once.
+	// compared is set if it is a difference to what is reached at once, by the steps expected.
 	compared bool
+	expected []generate.Step
 	// stuck is set if the trial has not ended.
 	stuck bool
 }

@@ -1,0 +1,133 @@
+package explore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fakecluster/fakecluster/explore/internal/state"
+)
+
+// withNeighbor returns a seed whose custom resource is equal but for its name.
+func (s *seed) withNeighbor() *seed {
+	other := *s
+	other.object = s.object.DeepCopy()
+	other.object.SetName(s.object.GetName() + "-neighbor")
+	other.name = s.name + "-neighbor"
+	return &other
+}
+
+// neighbors returns the seeds of the neighbors.
+func (e *operatorExploration) neighbors() (others []*seed) {
+	for _, s := range e.seeds {
+		others = append(others, s.neighbor)
+	}
+	return others
+}
+
+// alone is what a custom resource leads to when there is no other.
+type alone struct {
+	name      string // of the custom resource
+	reference *reference
+}
+
+// apart returns what each of the custom resources at a checkpoint leads to when there is no other.
+func (e *operatorExploration) apart(tr trial, c checkpoint) (each []alone) {
+	if c.desired != nil {
+		each = append(each, alone{tr.seed.name, e.reference(tr, c)})
+	}
+	if c.neighbor != nil {
+		other := tr.seed.neighbor
+		each = append(each, alone{other.name, e.reference(trial{seed: other, patient: tr.patient}, checkpoint{desired: c.neighbor})})
+	}
+	return each
+}
+
+// compareNeighbors compares what two custom resources have led to with what each of them leads to when there is no other.
+func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []problem) {
+	if !c.quiet || c.stuck != "" || !e.subject.checks(LeavesOthersAlone) {
+		return nil
+	}
+	want := state.State{}
+	by := map[string]alone{} // whose an object is
+	for _, a := range e.apart(tr, c) {
+		reached := a.reference.state()
+		if reached == nil || conflicts(reached[a.name], c.state[a.name]) {
+			return nil
+		}
+		for name, object := range reached {
+			other, shared := by[name]
+			if !shared {
+				want[name], by[name] = object, a
+				continue
+			}
+			if p := e.contested(c, name, other, a); p != nil {
+				found = append(found, *p)
+			}
+			delete(want, name) // it may be a sum of both
+		}
+	}
+	got := maps.Clone(c.state)
+	maps.DeleteFunc(got, func(name string, _ map[string]any) bool { return want[name] == nil })
+	differences := state.Differences(want, got, e.results.mask)
+	for _, d := range differences {
+		a := by[d.Object]
+		p := problem{oracle: LeavesOthersAlone, key: keyOf(d), step: c.step, compared: true, what: describe(d, len(differences)-1),
+			expected: a.reference.trial.steps, detail: state.Diff(want[d.Object], got[d.Object])}
+		if a.name != tr.seed.name {
+			p.what += ", because of " + tr.seed.name
+		} else {
+			p.what += ", because of " + tr.seed.neighbor.name
+		}
+		if !slices.ContainsFunc(found, func(f problem) bool { return f.key == p.key }) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// contested returns the problem of an object that two custom resources lead to, with another content each, if it has the content of one of them:
+// then the other one does not have what it needs. An object that has something of both may be meant for both.
+func (e *operatorExploration) contested(c checkpoint, name string, one, other alone) *problem {
+	wanted, otherWanted, got := one.reference.state()[name], other.reference.state()[name], c.state[name]
+	equal := func(a, b map[string]any) bool {
+		return len(state.Differences(state.State{name: a}, state.State{name: b}, e.results.mask)) == 0
+	}
+	if got == nil || strings.Contains(name, "*") || equal(wanted, otherWanted) {
+		return nil
+	}
+	if equal(otherWanted, got) {
+		one, other = other, one
+	} else if !equal(wanted, got) {
+		return nil
+	}
+	resource, _, _ := strings.Cut(name, " ")
+	return &problem{oracle: LeavesOthersAlone, key: "contested " + resource, step: c.step, compared: true, expected: other.reference.trial.steps,
+		what:   fmt.Sprintf("%s and %s have the same %s, and it is as %s alone needs it", one.name, other.name, name, one.name),
+		detail: state.Diff(other.reference.state()[name], got)}
+}
+
+// conflicts reports whether the status of a custom resource says that it cannot be what it is when there is no other: two of them may well be in each other's way.
+func conflicts(want, got map[string]any) bool {
+	before, _ := want["status"].(map[string]any)
+	now, _ := got["status"].(map[string]any)
+	if len(state.Differences(state.State{"": before}, state.State{"": now}, nil)) == 0 {
+		return false
+	}
+	if troubled.MatchString(fmt.Sprint(now)) && !troubled.MatchString(fmt.Sprint(before)) {
+		return true
+	}
+	return slices.ContainsFunc(untrue(now), func(condition string) bool { return !slices.Contains(untrue(before), condition) })
+}
+
+// untrue returns the types of the conditions of a status that are not True.
+func untrue(status map[string]any) (types []string) {
+	conditions, _ := status["conditions"].([]any)
+	for _, c := range conditions {
+		if condition, ok := c.(map[string]any); ok && condition["status"] != "True" {
+			types = append(types, fmt.Sprint(condition["type"]))
+		}
+	}
+	return types
+}

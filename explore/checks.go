@@ -29,6 +29,9 @@ func (p *playing) check(quiet bool) {
 	if p.neighbor {
 		c.neighbor = append(p.surroundings(), create)
 	}
+	if names := slices.Sorted(maps.Keys(p.occupied)); len(names) > 0 {
+		c.occupied = names[0]
+	}
 	c.state = p.stateOf(objects)
 	if p.neighbor && p.exists {
 		p.neighbors = map[string]types.UID{}
@@ -37,6 +40,9 @@ func (p *playing) check(quiet bool) {
 		}
 	}
 	p.out.checkpoints = append(p.out.checkpoints, c)
+	if generate.Text(p.steps) == generate.Create {
+		p.noteChildren(objects)
+	}
 	if !quiet {
 		return
 	}
@@ -46,6 +52,7 @@ func (p *playing) check(quiet bool) {
 			p.checkKept(u)
 			p.checkSpec(u)
 		}
+		p.out.checkpoints[len(p.out.checkpoints)-1].troubled = u != nil && len(p.occupied) > 0 && p.reportsTrouble(u)
 		switch refusal, times := p.refusal(); {
 		case u == nil:
 		case times > 0:
@@ -59,11 +66,17 @@ func (p *playing) check(quiet bool) {
 	}
 	p.checkPods(objects)
 	p.checkForeign(objects)
-	p.checkInvariants(objects)
+	p.checkOccupied(objects)
+	p.checkMarks(objects)
+	if len(p.occupied) == 0 { // otherwise some objects are not the operator's
+		p.checkInvariants(objects)
+	}
 }
 
 // stateOf returns the state of objects, without what the subject ignores.
-func (p *playing) stateOf(objects []state.Object) state.State { return state.Of(p.unignored(objects)) }
+func (p *playing) stateOf(objects []state.Object) state.State {
+	return state.Of(withoutMarks(p.unignored(objects)))
+}
 
 // unignored returns objects without what the subject ignores.
 func (p *playing) unignored(objects []state.Object) []state.Object {
@@ -236,7 +249,7 @@ func (p *playing) checkCleanedUp(objects []state.Object) {
 	var left []string
 	resource := ""
 	for _, o := range objects {
-		if p.atRest[o.Name()] || p.present[o.Name()] != "" || kept(o.Resource) || slices.Contains(p.subject.Ignore, o.Resource) ||
+		if p.atRest[o.Name()] || p.occupied[o.Name()] != nil || p.present[o.Name()] != "" || kept(o.Resource) || slices.Contains(p.subject.Ignore, o.Resource) ||
 			slices.ContainsFunc(p.seed.needs, func(n need) bool { return n.name == o.Name() }) {
 			continue
 		}

@@ -28,8 +28,11 @@ func (e *operatorExploration) problems(tr trial, out *outcome) []problem {
 
 // compare compares the state at a checkpoint with the one that is reached at once. Each difference is a problem, because some may be noise.
 func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) {
-	if c.neighbor != nil {
+	switch {
+	case c.neighbor != nil:
 		return e.compareNeighbors(tr, c)
+	case c.occupied != "":
+		return e.compareOccupied(tr, c)
 	}
 	if c.desired == nil || !c.quiet {
 		return nil

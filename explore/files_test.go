@@ -30,7 +30,7 @@ func TestJUnit(t *testing.T) {
 	got := regexp.MustCompile(`(?s)(<failure [^>]*>explore: the operator depends on the past).*?(</failure>)`).ReplaceAllString(b.String(), "$1…$2")
 	want := `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites>
-  <testsuite name="TestOperator" tests="14" failures="1" skipped="1">
+  <testsuite name="TestOperator" tests="15" failures="1" skipped="1">
     <testcase classname="TestOperator" name="converges"></testcase>
     <testcase classname="TestOperator" name="path-independent">
       <failure message="configmaps default/a-1 exists" type="path-independent-53a928078ecf">explore: the operator depends on the past…</failure>
@@ -38,6 +38,7 @@ func TestJUnit(t *testing.T) {
     <testcase classname="TestOperator" name="recovers"></testcase>
     <testcase classname="TestOperator" name="truthful-status"></testcase>
     <testcase classname="TestOperator" name="cleans-up"></testcase>
+    <testcase classname="TestOperator" name="leaves-others-alone"></testcase>
     <testcase classname="TestOperator" name="permitted">
       <skipped message="permitted, because Subject.Roles is empty"></skipped>
     </testcase>

@@ -36,6 +36,9 @@ type gadgetOperator struct {
 	deletesOthers    bool // deletes a ConfigMap that is not its own
 	hidesGeneration  bool // sets no observedGeneration
 	repeatsItself    bool // writes the status in each pass
+	takesFromOthers  bool // writes into a ConfigMap that somebody else controls
+	replacesMetadata bool // removes labels and annotations of others from ConfigMaps
+	countsForOthers  bool // reports a ConfigMap that somebody else controls as made
 
 	// image is that of a Deployment beside the ConfigMaps, and prefix that of the names of the ConfigMaps. They are no mistakes.
 	image, prefix string
@@ -145,6 +148,7 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 		}
 	}
 	name = o.prefix + name
+	made := count
 	for i := range int64(5) {
 		key := fmt.Sprintf("default/%s-%d", name, i)
 		present, err := factory.ForResource(configMapR).Lister().Get(key)
@@ -163,8 +167,18 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 			_, err = configMaps.Create(ctx, want, metav1.CreateOptions{})
 		default:
 			now := present.(*unstructured.Unstructured).DeepCopy()
+			if metav1.GetControllerOf(now) != nil && !o.takesFromOthers {
+				if !o.countsForOthers {
+					made--
+				}
+				continue
+			}
 			if fmt.Sprint(now.Object["data"]) == fmt.Sprint(want.Object["data"]) && fmt.Sprint(now.GetOwnerReferences()) == fmt.Sprint(want.GetOwnerReferences()) {
 				continue
+			}
+			if o.replacesMetadata {
+				now.SetLabels(nil)
+				now.SetAnnotations(nil)
 			}
 			now.Object["data"] = want.Object["data"]
 			now.SetOwnerReferences(want.GetOwnerReferences())
@@ -174,7 +188,7 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 			return err
 		}
 	}
-	status := map[string]any{"observedGeneration": gadget.GetGeneration(), "made": count}
+	status := map[string]any{"observedGeneration": gadget.GetGeneration(), "made": made}
 	if o.hidesGeneration {
 		delete(status, "observedGeneration")
 	}

@@ -53,8 +53,11 @@ func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []
 	by := map[string]alone{} // whose an object is
 	for _, a := range e.apart(tr, c) {
 		reached := a.reference.state()
-		if reached == nil || conflicts(reached[a.name], c.state[a.name]) {
+		if reached == nil {
 			return nil
+		}
+		if conflicts(reached[a.name], c.state[a.name]) {
+			continue
 		}
 		for name, object := range reached {
 			other, shared := by[name]
@@ -108,7 +111,8 @@ func (e *operatorExploration) contested(c checkpoint, name string, one, other al
 		detail: state.Diff(other.reference.state()[name], got)}
 }
 
-// conflicts reports whether the status of a custom resource says that it cannot be what it is when there is no other: two of them may well be in each other's way.
+// conflicts reports whether the status of a custom resource says that it cannot be what it is when there is no other: two of them may
+// well be in each other's way, and then nothing is demanded of that one.
 func conflicts(want, got map[string]any) bool {
 	before, _ := want["status"].(map[string]any)
 	now, _ := got["status"].(map[string]any)

@@ -56,6 +56,7 @@ func (e *operatorExploration) plan() error {
 	for _, a := range seeds {
 		e.changes(a)
 		e.disturbances(a)
+		e.others(a)
 	}
 	e.longNames()
 	for _, a := range seeds {
@@ -188,7 +189,7 @@ func (a *around) hasEffect(out *outcome) bool {
 func (e *operatorExploration) disturbances(a *around) {
 	var sequences [][]generate.Step
 	if len(a.effective) > 0 {
-		sequences = append(sequences, slices.Concat([]generate.Step{create, neighbor}, a.effective[0].Steps, []generate.Step{remove}))
+		sequences = append(sequences, slices.Concat([]generate.Step{create}, a.effective[0].Steps, []generate.Step{neighbor, restart, remove}))
 	}
 	for _, edit := range a.edits {
 		sequences = append(sequences, []generate.Step{create, edit, remove})

@@ -73,6 +73,10 @@ func sentence(s *seed, step generate.Step) string {
 		return fmt.Sprintf("somebody changes %s", strings.TrimPrefix(step.String(), generate.EditOwned+" "))
 	case generate.Neighbor:
 		return "create " + s.neighbor.name + ", which is equal"
+	case generate.Occupy:
+		return "somebody else creates " + step.Object
+	case generate.Mark:
+		return "somebody sets a label and an annotation on " + step.Object
 	case generate.Withdraw:
 		return "delete " + step.Object
 	case generate.Upgrade:

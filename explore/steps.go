@@ -23,6 +23,7 @@ var (
 	createOptions = metav1.CreateOptions{FieldManager: "explore"}
 	updateOptions = metav1.UpdateOptions{FieldManager: "explore"}
 	listOptions   = metav1.ListOptions{}
+	patchOptions  = metav1.PatchOptions{FieldManager: "explore"}
 	getOptions    = metav1.GetOptions{}
 )
 
@@ -75,6 +76,10 @@ func (p *playing) take(s generate.Step) (why string) {
 		p.failing = s.Verb == generate.Fail
 	case generate.DeleteOwned, generate.EditOwned:
 		err = p.disturb(s)
+	case generate.Occupy:
+		err = p.occupy(s.Object)
+	case generate.Mark:
+		err = p.mark(s.Object)
 	case generate.Withdraw, generate.Provide:
 		err = p.supply(s)
 	case generate.Neighbor:

@@ -118,6 +118,8 @@ type checkpoint struct {
 	desired []generate.Step // what leads to this state at once; nil: there is no custom resource
 	// neighbor is what leads to the state of the neighbor at once; nil: there is none.
 	neighbor []generate.Step
+	occupied string         // an object of somebody else that has the name of one that the operator makes; empty: there is none
+	troubled bool           // the status of the custom resource or an Event says that something is wrong
 	object   map[string]any // what the user wants; nil: no custom resource
 	quiet    bool           // the operator came to rest
 	stuck    string         // a request that the server refuses again and again; empty: none
@@ -148,6 +150,9 @@ type outcome struct {
 	callers     map[string]string // lines of code, by user agent
 	run         *run
 
+	// children are the objects that the operator has made for a custom resource that is created as it is, by name; nil: it is another trial.
+	children map[string]child
+
 	generation bool     // status.observedGeneration was set
 	without    *problem // that it was not; nil: it was, or the operator has not written the status
 
@@ -168,10 +173,13 @@ type playing struct {
 	resource schema.GroupVersionResource
 	changed  map[string]schema.GroupVersionResource // resources with objects that the trial has made or changed, by name
 
-	edits     []generate.Step // of the seed, before and after it was created
-	exists    bool            // the custom resource
-	failing   bool            // the workloads
-	withdrawn map[string]bool // needs
+	edits     []generate.Step                       // of the seed, before and after it was created
+	exists    bool                                  // the custom resource
+	failing   bool                                  // the workloads
+	withdrawn map[string]bool                       // needs
+	children  map[string]child                      // what the operator makes, if the trial needs to know
+	occupied  map[string]*unstructured.Unstructured // objects of somebody else, as they were made
+	marked    map[string]types.UID                  // objects of the operator with a label and an annotation of somebody else
 	neighbor  bool
 	neighbors map[string]types.UID // what belongs to the neighbor
 	atRest    map[string]bool      // names of objects when the operator had started
@@ -191,6 +199,10 @@ func (e *operatorExploration) playToEnd(tr trial, out *outcome) {
 			out.run.points[occurrence{p.request, p.nth}] = p
 		}
 	}
+	var children map[string]child
+	if tr.occupies() {
+		children = e.childrenOf(tr.seed)
+	}
 	place := e.inBubble
 	if e.subject.RealTime > 0 {
 		place = e.inRealTime
@@ -208,7 +220,8 @@ func (e *operatorExploration) playToEnd(tr trial, out *outcome) {
 			}()
 			r.cluster = e.base.Fork(r.t)
 			p := &playing{operatorExploration: e, installation: e.installation, trial: tr, out: out, run: r, client: r.cluster.Dynamic(),
-				present: e.present, resource: tr.seed.resource, changed: map[string]schema.GroupVersionResource{}, withdrawn: map[string]bool{}}
+				present: e.present, resource: tr.seed.resource, changed: map[string]schema.GroupVersionResource{}, withdrawn: map[string]bool{},
+				children: children, occupied: map[string]*unstructured.Unstructured{}, marked: map[string]types.UID{}}
 			defer p.finish()
 			p.play()
 		}()

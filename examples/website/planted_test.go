@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -235,6 +236,45 @@ var bugs = []bug{
 	{name: "the status is updated in each pass", oracle: explore.QuietWrites, after: func(ctx context.Context, p *planted, site *website.Website) error {
 		return client.IgnoreNotFound(p.Status().Update(ctx, site))
 	}},
+	{name: "all Websites have the same ConfigMap", oracle: explore.LeavesOthersAlone, client: func(c client.Client) client.Client {
+		return applying{c, func(_ context.Context, obj runtime.ApplyConfiguration) bool {
+			if m, ok := obj.(*corev1ac.ConfigMapApplyConfiguration); ok {
+				m.WithName("page").OwnerReferences = nil
+			}
+			return true
+		}}
+	}},
+	{name: "a Service without owner takes the place of any other", oracle: explore.LeavesOthersAlone, client: func(c client.Client) client.Client {
+		return applying{c, func(_ context.Context, obj runtime.ApplyConfiguration) bool {
+			if s, ok := obj.(*corev1ac.ServiceApplyConfiguration); ok {
+				s.OwnerReferences = nil
+			}
+			return true
+		}}
+	}},
+	{name: "the annotations of the Service are replaced", oracle: explore.LeavesOthersAlone, after: func(ctx context.Context, p *planted, site *website.Website) error {
+		service := named(&corev1.Service{})
+		if err := p.Get(ctx, client.ObjectKeyFromObject(service), service); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		wanted := map[string]string{"example.com/host": site.Spec.Host}
+		if maps.Equal(service.Annotations, wanted) {
+			return nil
+		}
+		service.Annotations = wanted
+		return p.Update(ctx, service)
+	}},
+	{name: "a Deployment of somebody else is taken for its own", oracle: explore.TruthfulStatus, client: func(c client.Client) client.Client {
+		return applying{c, func(ctx context.Context, obj runtime.ApplyConfiguration) bool {
+			d, ok := obj.(*appsv1ac.DeploymentApplyConfiguration)
+			present := &appsv1.Deployment{}
+			if !ok || c.Get(ctx, client.ObjectKey{Namespace: *d.Namespace, Name: *d.Name}, present) != nil || metav1.GetControllerOf(present).Kind == "Website" {
+				return true
+			}
+			d.WithStatus(appsv1ac.DeploymentStatus().WithAvailableReplicas(present.Status.AvailableReplicas))
+			return false
+		}}
+	}},
 	{name: "a Secret that comes late is not noticed", oracle: explore.Recovers, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: site.Namespace, Name: "credentials"}}
 		err := p.reader.Get(ctx, client.ObjectKeyFromObject(secret), secret)
@@ -369,6 +409,26 @@ func changedDefinition(t *testing.T, change func(string) string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// TestNeighborsDoNotShareAnObject lets two Websites have the same ConfigMap. As soon as they need different pages, one of them has that of the other.
+func TestNeighborsDoNotShareAnObject(t *testing.T) {
+	s := bugs[slices.IndexFunc(bugs, func(b bug) bool { return b.name == "all Websites have the same ConfigMap" })].subject(t)
+	s.Replay = `websites.example.com default/home: create; set /spec/page "Moved to {{.Host}}"; neighbor`
+	found, err := explore.FindOperator(t, s)
+	if err != nil || len(found.Findings) != 1 {
+		t.Fatalf("%v, %v, want 1 finding: %+v", found, err, found.Findings)
+	}
+	for _, want := range []string{
+		"configmaps default/page has another /data/index.html, because of websites.example.com default/home-neighbor",
+		"- expected, as it is after: set /spec/page \"Moved to {{.Host}}\"; create",
+		"    -   index.html: Moved to www.example.com",
+		"    +   index.html: Welcome to www.example.com!",
+	} {
+		if !strings.Contains(found.Findings[0].Report, want) {
+			t.Errorf("the report lacks %q:\n%s", want, found.Findings[0].Report)
+		}
+	}
 }
 
 // TestExplorationFindsPlantedBugs plants mistakes into the operator. Each is found, by the oracle that it is for. With

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,6 +59,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 	before := site.DeepCopy()
 	observed, err := r.applyChildren(ctx, site)
+	if apierrors.IsInvalid(err) { // for example because such an object has another controller
+		setRefused(site, err)
+		return ctrl.Result{}, errors.Join(err, r.report(ctx, site, before.Status))
+	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -70,13 +75,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	setRegistered(site, err)
 
-	if !equality.Semantic.DeepEqual(before.Status, site.Status) {
-		if err := r.Status().Update(ctx, site); err != nil {
-			return ctrl.Result{}, fmt.Errorf("updating the status: %w", err)
-		}
-		r.record(site, before.Status)
+	return ctrl.Result{RequeueAfter: renewal}, r.report(ctx, site, before.Status)
+}
+
+// report stores the status of a Website if it has changed.
+func (r *Reconciler) report(ctx context.Context, site *Website, before WebsiteStatus) error {
+	if equality.Semantic.DeepEqual(before, site.Status) {
+		return nil
 	}
-	return ctrl.Result{RequeueAfter: renewal}, nil
+	if err := r.Status().Update(ctx, site); err != nil {
+		return fmt.Errorf("updating the status: %w", err)
+	}
+	r.record(site, before)
+	return nil
 }
 
 // release gives the host back and lets the Website go. The garbage collector deletes the rest.

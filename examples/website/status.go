@@ -21,6 +21,14 @@ func setAvailable(site *Website, available int32) {
 	meta.SetStatusCondition(&site.Status.Conditions, condition)
 }
 
+// setRefused reports that the server refuses what the Website needs.
+func setRefused(site *Website, err error) {
+	meta.SetStatusCondition(&site.Status.Conditions, metav1.Condition{
+		Type: Available, Status: metav1.ConditionFalse, Reason: "Refused", Message: err.Error(),
+		ObservedGeneration: site.Generation,
+	})
+}
+
 // setRegistered sets the condition that reports whether the host belongs to the Website.
 func setRegistered(site *Website, err error) {
 	condition := metav1.Condition{

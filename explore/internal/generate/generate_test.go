@@ -33,7 +33,7 @@ func TestStepsAreReadAsTheyAreWritten(t *testing.T) {
 
 func TestStepsThatCannotBeRead(t *testing.T) {
 	for text, want := range map[string]string{
-		"make":                       `unknown step "make"; the steps are create, delete, delete-owned, downgrade, edit-owned, fail, heal, neighbor, provide, remove, restart, rewrite, set, upgrade, withdraw`,
+		"make":                       `unknown step "make"; the steps are create, delete, delete-owned, downgrade, edit-owned, fail, heal, mark, neighbor, occupy, provide, remove, restart, rewrite, set, upgrade, withdraw`,
 		"set spec 3":                 `the step set needs a path that begins with a slash, such as /spec/replicas, not "spec"`,
 		"set /spec x":                `the value of the step set /spec is not JSON: invalid character 'x' looking for beginning of value`,
 		"delete-owned deployments":   "the step delete-owned needs an object, such as deployments.apps default/home",

@@ -25,6 +25,9 @@ const (
 	// DeleteOwned deletes an object that the operator has made, and EditOwned changes a field of it.
 	DeleteOwned = "delete-owned"
 	EditOwned   = "edit-owned"
+	// Occupy creates an object of somebody else under the name of one that the operator makes, and Mark sets a label and an annotation on one of the operator.
+	Occupy = "occupy"
+	Mark   = "mark"
 	// Withdraw deletes an object that the custom resource needs, such as a Secret, and Provide creates it again.
 	Withdraw = "withdraw"
 	Provide  = "provide"
@@ -42,6 +45,7 @@ const (
 var arguments = map[string]string{
 	Create: "", Set: "pv", Remove: "p", Delete: "", Restart: "", Fail: "", Heal: "",
 	DeleteOwned: "o", EditOwned: "opv", Withdraw: "o", Provide: "o", Neighbor: "",
+	Occupy: "o", Mark: "o",
 	Upgrade: "", Downgrade: "", Rewrite: "",
 }
 

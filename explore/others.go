@@ -1,0 +1,219 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fakecluster/fakecluster/explore/internal/generate"
+	"github.com/fakecluster/fakecluster/explore/internal/state"
+)
+
+// mark is the key of the label and the annotation that somebody sets on an object of the operator.
+const mark = "explore.example.com/set-by-somebody"
+
+// child is an object that the operator makes for a custom resource, under a name that is known before.
+type child struct {
+	resource schema.GroupVersionResource
+	object   *unstructured.Unstructured
+}
+
+// childrenOf returns what the operator makes for a custom resource, by name.
+func (e *operatorExploration) childrenOf(s *seed) map[string]child {
+	return e.reference(trial{seed: s}, checkpoint{desired: []generate.Step{create}}).out.children
+}
+
+// noteChildren notes what the operator itself has made of those objects.
+func (p *playing) noteChildren(objects []state.Object) {
+	p.out.children = map[string]child{}
+	for _, o := range objects {
+		if o.Name() == p.seed.name || o.Prefix() != "" || state.Ignored(o.Resource) {
+			continue
+		}
+		history, err := p.run.cluster.History(o.Unstructured)
+		if err == nil && len(history) > 0 && fromOperator(history[0].UserAgent) {
+			p.out.children[o.Name()] = child{p.changed[o.Resource], o.Unstructured}
+		}
+	}
+}
+
+// occupies reports whether somebody else has a name that the operator wants in the trial.
+func (t trial) occupies() bool {
+	return slices.ContainsFunc(t.steps, func(s generate.Step) bool { return s.Verb == generate.Occupy })
+}
+
+// occupy creates an object of somebody else under the name of one that the operator makes. It has another controller, and none of the operator's labels.
+func (p *playing) occupy(name string) error {
+	c, ok := p.children[name]
+	if !ok {
+		return fmt.Errorf("the operator does not make %s", name)
+	}
+	namespace, err := p.run.cluster.Clientset().CoreV1().Namespaces().Get(context.Background(), "default", getOptions)
+	if err != nil {
+		return err
+	}
+	fields := runtime.DeepCopyJSON(c.object.Object)
+	delete(fields, "status")
+	fields["metadata"] = map[string]any{"name": c.object.GetName(), "annotations": map[string]any{mark: "true"}, "ownerReferences": []any{
+		map[string]any{"apiVersion": "v1", "kind": "Namespace", "name": namespace.Name, "uid": string(namespace.UID), "controller": true}}}
+	if c.object.GetNamespace() != "" {
+		unstructured.SetNestedField(fields, c.object.GetNamespace(), "metadata", "namespace")
+	}
+	for _, given := range [][]string{{"spec", "clusterIP"}, {"spec", "clusterIPs"}, {"spec", "volumeName"}, {"secrets"}} {
+		unstructured.RemoveNestedField(fields, given...)
+	}
+	switch c.resource.Resource {
+	case "configmaps", "secrets":
+		for _, name := range []string{"binaryData", "immutable", "type"} {
+			delete(fields, name)
+		}
+		fields["data"] = map[string]any{"owner": "c29tZWJvZHk="}
+	}
+	made, err := p.client.Resource(c.resource).Namespace(c.object.GetNamespace()).Create(context.Background(), &unstructured.Unstructured{Object: fields}, createOptions)
+	if err == nil {
+		p.occupied[name] = made
+	}
+	return err
+}
+
+// checkOccupied checks that the operator has not written what somebody else controls.
+func (p *playing) checkOccupied(objects []state.Object) {
+	for _, r := range p.operatorRequests() {
+		name := state.Name(groupResource(r), r.Namespace, r.Name)
+		before := p.occupied[name]
+		if r.Revisions == 0 || before == nil {
+			continue
+		}
+		found := problem{oracle: LeavesOthersAlone, key: "occupied " + r.Resource, step: p.step,
+			what: fmt.Sprintf("%s belongs to somebody else, who is its controller, and the operator writes it: %s", name, p.line(r))}
+		after := map[string]any(nil)
+		for _, o := range objects {
+			if o.Name() == name {
+				after = comparable(o.Unstructured)
+			}
+		}
+		found.detail = state.Diff(comparable(before), after)
+		p.report(found)
+		return
+	}
+}
+
+// comparable is an object without what the server notes of each write.
+func comparable(u *unstructured.Unstructured) map[string]any {
+	u = u.DeepCopy()
+	u.SetManagedFields(nil)
+	for _, noted := range []string{"resourceVersion", "generation"} {
+		unstructured.RemoveNestedField(u.Object, "metadata", noted)
+	}
+	delete(u.Object, "status")
+	return u.Object
+}
+
+// claims are the resources whose objects an operator needs for itself. It may well go on with a ServiceAccount, a Secret or a claim that is there already.
+var claims = []string{"deployments.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch", "services", "configmaps", "ingresses.networking.k8s.io"}
+
+// compareOccupied compares the status of a custom resource whose child belongs to somebody else with the one when all is well.
+func (e *operatorExploration) compareOccupied(tr trial, c checkpoint) []problem {
+	if !c.quiet || c.stuck != "" || c.troubled || c.desired == nil || !e.subject.checks(TruthfulStatus) {
+		return nil
+	}
+	resource, _, _ := strings.Cut(c.occupied, " ")
+	want := e.reference(tr, c).state()
+	status, _ := want[tr.seed.name]["status"].(map[string]any)
+	got, _ := c.state[tr.seed.name]["status"].(map[string]any)
+	if len(status) == 0 || !slices.Contains(claims, resource) || len(state.Differences(state.State{"": status}, state.State{"": got}, nil)) > 0 {
+		return nil
+	}
+	return []problem{{oracle: TruthfulStatus, key: "occupied " + resource, step: c.step,
+		what: fmt.Sprintf("%s belongs to somebody else, and the status of %s is as if the operator had made it; no Event says it either", c.occupied, tr.seed.name)}}
+}
+
+// mark sets a label and an annotation on an object of the operator.
+func (p *playing) mark(name string) error {
+	for _, o := range p.objects() {
+		if o.Name() != name {
+			continue
+		}
+		set := map[string]any{mark: "true"}
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": set, "annotations": set}})
+		if err == nil {
+			_, err = p.client.Resource(p.changed[o.Resource]).Namespace(o.GetNamespace()).Patch(context.Background(), o.GetName(), types.MergePatchType, patch, patchOptions)
+		}
+		if err == nil {
+			p.marked[name] = o.GetUID()
+		}
+		return err
+	}
+	return fmt.Errorf("the operator has not made %s", name)
+}
+
+// checkMarks checks that the operator has left the labels and annotations of others.
+func (p *playing) checkMarks(objects []state.Object) {
+	for _, o := range objects {
+		if p.marked[o.Name()] != o.GetUID() {
+			continue
+		}
+		var lost []string
+		if o.GetLabels()[mark] == "" {
+			lost = append(lost, "label")
+		}
+		if o.GetAnnotations()[mark] == "" {
+			lost = append(lost, "annotation")
+		}
+		if len(lost) == 0 {
+			continue
+		}
+		line := ""
+		for _, r := range p.operatorRequests() {
+			if r.Revisions > 0 && state.Name(groupResource(r), r.Namespace, r.Name) == o.Name() {
+				line = p.line(r)
+			}
+		}
+		if line != "" {
+			p.report(problem{oracle: LeavesOthersAlone, key: "marks " + o.Resource, step: p.step,
+				what: fmt.Sprintf("the operator removes the %s that somebody else has set on %s: %s", strings.Join(lost, " and the "), o.Name(), line)})
+			return
+		}
+	}
+}
+
+// withoutMarks removes the label and the annotation of somebody else, which an object may have from another one.
+func withoutMarks(objects []state.Object) []state.Object {
+	unmarked := make([]state.Object, 0, len(objects))
+	for _, o := range objects {
+		_, label := o.GetLabels()[mark]
+		if _, annotation := o.GetAnnotations()[mark]; label || annotation {
+			o.Unstructured = o.DeepCopy()
+			for _, field := range []string{"labels", "annotations"} {
+				unstructured.RemoveNestedField(o.Object, "metadata", field, mark)
+			}
+		}
+		unmarked = append(unmarked, o)
+	}
+	return unmarked
+}
+
+// others runs what others do with the objects of the operator, or under their names.
+func (e *operatorExploration) others(a *around) {
+	if e.over() {
+		return
+	}
+	change := []generate.Step{restart}
+	if len(a.effective) > 0 {
+		change = a.effective[0].Steps
+	}
+	var sequences [][]generate.Step
+	for _, name := range slices.Sorted(maps.Keys(e.childrenOf(a.seed))) {
+		sequences = append(sequences, []generate.Step{{Verb: generate.Occupy, Object: name}, create, remove},
+			slices.Concat([]generate.Step{create, {Verb: generate.Mark, Object: name}}, change, []generate.Step{remove}))
+	}
+	e.runAll(trials(a.seed, sequences))
+}

@@ -1,0 +1,105 @@
+package explore_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/fakecluster/fakecluster/explore"
+)
+
+// noting writes the text of each Gadget into the ConfigMap shared: at a key of the Gadget, or all at the same.
+func noting(key func(gadget string) string) gadgetOperator {
+	return gadgetOperator{before: func(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) (bool, error) {
+		text, _, _ := unstructured.NestedString(gadget.Object, "spec", "text")
+		name := key(gadget.GetName())
+		configMaps := client.Resource(configMapR).Namespace("default")
+		_, err := configMaps.Patch(ctx, "shared", types.MergePatchType, []byte(`{"data":{"`+name+`":"`+text+`"}}`), metav1.PatchOptions{})
+		if apierrors.IsNotFound(err) {
+			shared := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{name: text}}}
+			shared.SetName("shared")
+			_, err = configMaps.Create(ctx, shared, metav1.CreateOptions{})
+		}
+		return false, err
+	}}
+}
+
+// An object that two custom resources lead to is a mistake if it is for one of them alone, and none if it is for both.
+func TestAnObjectOfTwoCustomResourcesIsForBoth(t *testing.T) {
+	explored := func(o gadgetOperator) explore.Found {
+		s := o.subject()
+		s.Roles, s.Without = nil, []explore.Oracle{explore.CleansUp}
+		s.Replay = `gadgets.example.com default/a: create; neighbor; set /spec/text "other"`
+		return findIn(t, s)
+	}
+	if found := explored(noting(func(gadget string) string { return gadget })); len(found.Findings) > 0 {
+		t.Errorf("a key for each Gadget: %s", found.Findings[0].Report)
+	}
+	found := explored(noting(func(string) string { return "text" }))
+	if len(found.Findings) != 1 || found.Findings[0].Oracle != explore.LeavesOthersAlone {
+		t.Fatalf("one key for all: %s: %+v", found, found.Findings)
+	}
+	const want = `gadgets.example.com default/a and gadgets.example.com default/a-neighbor have the same configmaps default/shared, and it is as gadgets.example.com default/a alone needs it
+  - expected, as it is after: create
+  + actual
+      apiVersion: v1
+      data:
+    -   text: hello
+    +   text: other
+`
+	if !strings.Contains(found.Findings[0].Report, want) {
+		t.Errorf("the report does not contain\n%s\nbut is\n%s", want, found.Findings[0].Report)
+	}
+}
+
+// What somebody else controls stays as it is, and the operator says that it is in the way.
+func TestTheNameOfAChildIsTaken(t *testing.T) {
+	explored := func(o gadgetOperator) explore.Found {
+		s := o.subject()
+		s.Replay = "gadgets.example.com default/a: occupy configmaps default/a-0; create"
+		return findIn(t, s)
+	}
+	if found := explored(gadgetOperator{}); len(found.Findings) > 0 {
+		t.Errorf("the correct operator: %s", found.Findings[0].Report)
+	}
+	for name, tt := range map[string]struct {
+		operator gadgetOperator
+		oracle   explore.Oracle
+		what     string
+	}{
+		"its text is written into it": {gadgetOperator{takesFromOthers: true}, explore.LeavesOthersAlone,
+			"configmaps default/a-0 belongs to somebody else, who is its controller, and the operator writes it: update configmaps default/a-0: 200 (gadget_test.go:"},
+		"it is counted": {gadgetOperator{countsForOthers: true}, explore.TruthfulStatus,
+			"configmaps default/a-0 belongs to somebody else, and the status of gadgets.example.com default/a is as if the operator had made it; no Event says it either"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := explored(tt.operator)
+			if len(found.Findings) != 1 || found.Findings[0].Oracle != tt.oracle || !strings.HasPrefix(found.Findings[0].What, tt.what) {
+				t.Errorf("%s: %+v, want %s: %s", found, found.Findings, tt.oracle, tt.what)
+			}
+		})
+	}
+}
+
+// A label and an annotation of somebody else stay on an object of the operator.
+func TestOthersLabelAnObjectOfTheOperator(t *testing.T) {
+	explored := func(o gadgetOperator) explore.Found {
+		s := o.subject()
+		s.Replay = `gadgets.example.com default/a: create; mark configmaps default/a-0; set /spec/text "other"`
+		return findIn(t, s)
+	}
+	if found := explored(gadgetOperator{}); len(found.Findings) > 0 {
+		t.Errorf("the correct operator: %s", found.Findings[0].Report)
+	}
+	found := explored(gadgetOperator{replacesMetadata: true})
+	const want = "the operator removes the label and the annotation that somebody else has set on configmaps default/a-0: update configmaps default/a-0: 200 (gadget_test.go:"
+	if len(found.Findings) != 1 || found.Findings[0].Oracle != explore.LeavesOthersAlone || !strings.HasPrefix(found.Findings[0].What, want) {
+		t.Errorf("%s: %+v, want %s", found, found.Findings, want)
+	}
+}

@@ -46,17 +46,19 @@ func (p *playing) check(quiet bool) {
 	if !quiet {
 		return
 	}
+	last := &p.out.checkpoints[len(p.out.checkpoints)-1]
 	if p.exists {
 		u := p.current()
 		if u != nil {
+			last.failed = saysFailed(u)
+			last.reported = last.occupied != "" && p.reportsTrouble(u)
 			p.checkKept(u)
 			p.checkSpec(u)
 		}
-		p.out.checkpoints[len(p.out.checkpoints)-1].troubled = u != nil && len(p.occupied) > 0 && p.reportsTrouble(u)
 		switch refusal, times := p.refusal(); {
 		case u == nil:
 		case times > 0:
-			p.out.checkpoints[len(p.out.checkpoints)-1].stuck = refusal
+			last.stuck = refusal
 			p.checkReported(u, refusal, times)
 		default:
 			p.checkGeneration(u)
@@ -153,11 +155,29 @@ func (p *playing) checkGeneration(u *unstructured.Unstructured) {
 }
 
 // troubled are words in a status that say that something is wrong.
-var troubled = regexp.MustCompile(`(?i)fail|error|invalid|degraded|reject|forbidden|cannot|unable|denied|not allowed`)
+var troubled = regexp.MustCompile(`(?i)fail|error|invalid|degraded|reject|forbidden|cannot|unable|denied|not allowed|missing|not ?found|not exist`)
+
+// saysFailed reports whether the status of an object says in words that something is wrong: in a condition that is not True, in the reason or the
+// message, as the type of one that is False is often such a word.
+func saysFailed(u *unstructured.Unstructured) bool {
+	status, _, _ := unstructured.NestedMap(u.Object, "status")
+	conditions, _ := status["conditions"].([]any)
+	delete(status, "conditions")
+	texts := []any{status}
+	for _, c := range conditions {
+		if condition, ok := c.(map[string]any); ok {
+			texts = append(texts, condition["reason"], condition["message"])
+			if condition["status"] == "True" {
+				texts = append(texts, condition["type"])
+			}
+		}
+	}
+	return troubled.MatchString(fmt.Sprint(texts...))
+}
 
 // refusal returns a request that the server refuses again and again, and how often; 0: there is none. The operator is stuck then.
 func (p *playing) refusal() (text string, times int) {
-	refused, last := map[string]int{}, map[string]time.Time{}
+	refused, last, before := map[string]int{}, map[string]time.Time{}, map[string]time.Time{}
 	existing := map[string]bool{}
 	var lastWrite time.Time
 	for _, r := range p.run.cluster.Requests() {
@@ -182,14 +202,20 @@ func (p *playing) refusal() (text string, times int) {
 			existing[line] = true
 		}
 		refused[line]++
-		last[line] = r.Time
+		before[line], last[line] = last[line], r.Time
 	}
 	for _, line := range slices.Sorted(maps.Keys(refused)) {
-		if n := refused[line]; n >= 3 && n > times && time.Since(last[line]) <= p.quiet() {
+		if n := refused[line]; n >= 3 && n > times && goesOn(before[line], last[line], time.Now(), p.quiet()) {
 			text, times = line, n
 		}
 	}
 	return text, times
+}
+
+// goesOn reports whether a request that was sent twice will come again, if nothing has been written for a while: workqueues double the pause between two
+// attempts.
+func goesOn(before, last, now time.Time, quiet time.Duration) bool {
+	return now.Sub(last) <= max(quiet, 2*last.Sub(before)+time.Second)
 }
 
 // checkReported checks that the status, or an Event, reports that the operator is stuck.

@@ -3,8 +3,11 @@ package explore
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
 	"github.com/fakecluster/fakecluster/explore/internal/state"
@@ -34,7 +37,7 @@ func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) 
 	case c.occupied != "":
 		return e.compareOccupied(tr, c)
 	}
-	if c.desired == nil || !c.quiet {
+	if c.desired == nil || !c.quiet || isPaused(c.object) {
 		return nil
 	}
 	oracle := comparing(tr, c)
@@ -45,11 +48,14 @@ func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) 
 	if want == nil || oracle == Recovers && len(tr.fault) == 0 && slices.ContainsFunc(tr.steps[:c.step+1], harms) && (hasEnded(want) || hasEnded(c.state)) {
 		return nil
 	}
+	if c.failed && e.isFailed(tr, c) {
+		return nil
+	}
 	if c.stuck != "" {
 		key, _, _ := strings.Cut(c.stuck, ":")
 		return []problem{{oracle: oracle, key: "stuck " + key, step: c.step, what: "the operator is stuck, because the server refuses a request again and again", detail: c.stuck}}
 	}
-	differences := state.Differences(want, c.state, e.results.mask)
+	differences := state.Differences(comparable(want, tr.seed), comparable(c.state, tr.seed), e.results.mask)
 	for _, d := range differences {
 		if key := keyOf(d); !slices.ContainsFunc(found, func(p problem) bool { return p.key == key }) {
 			found = append(found, problem{oracle: oracle, key: key, step: c.step, compared: true, what: describe(d, len(differences)-1),
@@ -57,6 +63,43 @@ func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) 
 		}
 	}
 	return found
+}
+
+// isPaused reports whether the user has told the operator to do nothing: then all stays as it was.
+func isPaused(object map[string]any) bool {
+	paused, _, _ := unstructured.NestedBool(object, "spec", "paused")
+	return paused
+}
+
+// isFailed reports whether what a custom resource needs cannot be had, by its status when it is created so: it refers to a Secret that does not exist, or a
+// value makes no sense. An operator that says so may leave what there was before: what runs should go on.
+func (e *operatorExploration) isFailed(tr trial, c checkpoint) bool {
+	possible := slices.DeleteFunc(slices.Clone(c.desired), func(s generate.Step) bool {
+		return s.Verb == generate.Withdraw || s.Verb == generate.Set || s.Verb == generate.Remove
+	})
+	return e.reference(tr, c).failed() && !e.reference(tr, checkpoint{desired: possible}).failed()
+}
+
+// comparable returns a state without what means the same as nothing: fields with a zero value in the spec of the custom resource, which a client that writes
+// an object with the types of Go often leaves out, and conditions that are False in its status.
+func comparable(s state.State, seed *seed) state.State {
+	object := maps.Clone(s[seed.name])
+	if object == nil {
+		return s
+	}
+	object["spec"] = withoutZeros(object["spec"])
+	if status, ok := object["status"].(map[string]any); ok {
+		conditions, _ := status["conditions"].([]any)
+		status = maps.Clone(status)
+		status["conditions"] = slices.DeleteFunc(slices.Clone(conditions), func(c any) bool {
+			condition, ok := c.(map[string]any)
+			return ok && condition["status"] == "False"
+		})
+		object["status"] = status
+	}
+	s = maps.Clone(s)
+	s[seed.name] = object
+	return s
 }
 
 // keyOf is equal for the same difference of objects of the same resource.

@@ -46,6 +46,12 @@ func (r *reference) state() state.State {
 	return last.state
 }
 
+// failed reports whether the status of the custom resource says in the end that something is wrong.
+func (r *reference) failed() bool {
+	n := len(r.out.checkpoints)
+	return n > 0 && r.out.checkpoints[n-1].failed
+}
+
 // results are what an exploration has found until now.
 type results struct {
 	found    Found

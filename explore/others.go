@@ -97,17 +97,17 @@ func (p *playing) checkOccupied(objects []state.Object) {
 		after := map[string]any(nil)
 		for _, o := range objects {
 			if o.Name() == name {
-				after = comparable(o.Unstructured)
+				after = written(o.Unstructured)
 			}
 		}
-		found.detail = state.Diff(comparable(before), after)
+		found.detail = state.Diff(written(before), after)
 		p.report(found)
 		return
 	}
 }
 
-// comparable is an object without what the server notes of each write.
-func comparable(u *unstructured.Unstructured) map[string]any {
+// written is an object without what the server notes of each write.
+func written(u *unstructured.Unstructured) map[string]any {
 	u = u.DeepCopy()
 	u.SetManagedFields(nil)
 	for _, noted := range []string{"resourceVersion", "generation"} {
@@ -122,7 +122,7 @@ var claims = []string{"deployments.apps", "statefulsets.apps", "daemonsets.apps"
 
 // compareOccupied compares the status of a custom resource whose child belongs to somebody else with the one when all is well.
 func (e *operatorExploration) compareOccupied(tr trial, c checkpoint) []problem {
-	if !c.quiet || c.stuck != "" || c.troubled || c.desired == nil || !e.subject.checks(TruthfulStatus) {
+	if !c.quiet || c.stuck != "" || c.reported || c.desired == nil || !e.subject.checks(TruthfulStatus) {
 		return nil
 	}
 	resource, _, _ := strings.Cut(c.occupied, " ")

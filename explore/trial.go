@@ -119,7 +119,8 @@ type checkpoint struct {
 	// neighbor is what leads to the state of the neighbor at once; nil: there is none.
 	neighbor []generate.Step
 	occupied string         // an object of somebody else that has the name of one that the operator makes; empty: there is none
-	troubled bool           // the status of the custom resource or an Event says that something is wrong
+	reported bool           // the status of the custom resource or an Event says that it is in the way
+	failed   bool           // the status of the custom resource says that something is wrong
 	object   map[string]any // what the user wants; nil: no custom resource
 	quiet    bool           // the operator came to rest
 	stuck    string         // a request that the server refuses again and again; empty: none

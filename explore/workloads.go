@@ -52,14 +52,14 @@ func isWorkload(resource string) bool {
 	return false
 }
 
-// withoutZeros returns a status without zeros and nulls, of which the server stores some and returns others: lastProbeTime of the conditions of a
+// withoutZeros returns a value without zeros, empty texts and nulls. Of a status the server stores some and returns others: lastProbeTime of the conditions of a
 // Pod is null.
 func withoutZeros(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		kept := map[string]any{}
 		for name, field := range value {
-			if field != nil && field != int64(0) {
+			if field != nil && field != int64(0) && field != "" && field != false {
 				kept[name] = withoutZeros(field)
 			}
 		}

@@ -39,7 +39,7 @@ func TestAFieldWithoutEffectIsAFinding(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := gadgetOperator{image: tt.image}.subject()
 			s.Install[0], s.Roles, s.With, s.Ignore, s.Trials = definition, nil, tt.with, tt.ignore, 80
-			s.Without = []explore.Oracle{explore.Recovers, explore.LeavesOthersAlone} // it does not watch its Deployment, and takes any
+			s.Without = []explore.Oracle{explore.Recovers, explore.LeavesOthersAlone, explore.TruthfulStatus} // it does not watch its Deployment, and takes any
 			found := findIn(t, s)
 			var got []string
 			for _, f := range found.Findings {

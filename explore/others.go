@@ -17,7 +17,7 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
-// mark is the key of the label and the annotation that somebody sets on an object of the operator.
+// mark is the key of the label and the annotation that somebody sets on an object of the operator, and the finalizer of a custom resource.
 const mark = "explore.example.com/set-by-somebody"
 
 // child is an object that the operator makes for a custom resource, under a name that is known before.
@@ -136,14 +136,18 @@ func (e *operatorExploration) compareOccupied(tr trial, c checkpoint) []problem 
 		what: fmt.Sprintf("%s belongs to somebody else, and the status of %s is as if the operator had made it; no Event says it either", c.occupied, tr.seed.name)}}
 }
 
-// mark sets a label and an annotation on an object of the operator.
+// mark sets a label and an annotation on an object of the operator, or on the custom resource, which gets a finalizer, too.
 func (p *playing) mark(name string) error {
 	for _, o := range p.objects() {
 		if o.Name() != name {
 			continue
 		}
 		set := map[string]any{mark: "true"}
-		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": set, "annotations": set}})
+		metadata := map[string]any{"labels": set, "annotations": set}
+		if name == p.seed.name {
+			metadata["finalizers"], metadata["resourceVersion"] = append(o.GetFinalizers(), mark), o.GetResourceVersion()
+		}
+		patch, err := json.Marshal(map[string]any{"metadata": metadata})
 		if err == nil {
 			_, err = p.client.Resource(p.changed[o.Resource]).Namespace(o.GetNamespace()).Patch(context.Background(), o.GetName(), types.MergePatchType, patch, patchOptions)
 		}
@@ -168,6 +172,9 @@ func (p *playing) checkMarks(objects []state.Object) {
 		if o.GetAnnotations()[mark] == "" {
 			lost = append(lost, "annotation")
 		}
+		if o.Name() == p.seed.name && !slices.Contains(o.GetFinalizers(), mark) {
+			lost = append(lost, "finalizer")
+		}
 		if len(lost) == 0 {
 			continue
 		}
@@ -185,7 +192,24 @@ func (p *playing) checkMarks(objects []state.Object) {
 	}
 }
 
-// withoutMarks removes the label and the annotation of somebody else, which an object may have from another one.
+// releaseMark takes the finalizer of somebody else off a custom resource that was deleted. It reports whether it was there.
+func (p *playing) releaseMark() bool {
+	if p.exists || p.marked[p.seed.name] == "" {
+		return false
+	}
+	delete(p.marked, p.seed.name)
+	u := p.current()
+	if u == nil {
+		p.report(problem{oracle: LeavesOthersAlone, key: "finalizer " + p.seed.resource.Resource, step: p.step,
+			what: fmt.Sprintf("%s is gone, although somebody else has set the finalizer %s: remove only your own", p.seed.name, mark)})
+		return false
+	}
+	u.SetFinalizers(slices.DeleteFunc(u.GetFinalizers(), func(f string) bool { return f == mark }))
+	_, err := p.customResources().Update(context.Background(), u, updateOptions)
+	return err == nil
+}
+
+// withoutMarks removes the label, the annotation and the finalizer of somebody else. An object may have the label or the annotation from another one.
 func withoutMarks(objects []state.Object) []state.Object {
 	unmarked := make([]state.Object, 0, len(objects))
 	for _, o := range objects {
@@ -195,6 +219,7 @@ func withoutMarks(objects []state.Object) []state.Object {
 			for _, field := range []string{"labels", "annotations"} {
 				unstructured.RemoveNestedField(o.Object, "metadata", field, mark)
 			}
+			o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == mark }))
 		}
 		unmarked = append(unmarked, o)
 	}

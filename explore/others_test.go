@@ -103,3 +103,31 @@ func TestOthersLabelAnObjectOfTheOperator(t *testing.T) {
 		t.Errorf("%s: %+v, want %s", found, found.Findings, want)
 	}
 }
+
+// An operator removes its own finalizer, and none of others.
+func TestOthersHaveAFinalizer(t *testing.T) {
+	explored := func(remove func(all []string) []string) explore.Found {
+		s := gadgetOperator{before: func(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) (bool, error) {
+			if gadget.GetDeletionTimestamp() == nil {
+				return false, nil
+			}
+			gadget.SetFinalizers(remove(gadget.GetFinalizers()))
+			_, err := client.Resource(gadgets).Namespace("default").Update(ctx, gadget, metav1.UpdateOptions{})
+			if apierrors.IsNotFound(err) {
+				err = nil
+			}
+			return true, err
+		}}.subject()
+		s.Roles = nil
+		s.Replay = "gadgets.example.com default/a: create; mark gadgets.example.com default/a; delete"
+		return findIn(t, s)
+	}
+	if found := explored(func(all []string) []string { return all }); len(found.Findings) > 0 {
+		t.Errorf("the finalizer stays: %s", found.Findings[0].Report)
+	}
+	found := explored(func([]string) []string { return nil })
+	const want = "gadgets.example.com default/a is gone, although somebody else has set the finalizer explore.example.com/set-by-somebody: remove only your own"
+	if len(found.Findings) != 1 || found.Findings[0].Oracle != explore.LeavesOthersAlone || found.Findings[0].What != want {
+		t.Errorf("%s: %+v, want %s", found, found.Findings, want)
+	}
+}

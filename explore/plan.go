@@ -104,6 +104,7 @@ func (e *operatorExploration) life(s *seed) (*around, error) {
 		{fail, create, heal, remove},
 		{create, rush(remove)},
 		{create, remove, rush(create)},
+		{create, {Verb: generate.Mark, Object: s.name}, remove},
 		{create, neighbor, remove},
 		{neighbor, create, restart},
 		{create, fail, restart, heal},
@@ -113,7 +114,7 @@ func (e *operatorExploration) life(s *seed) (*around, error) {
 	}
 	for _, n := range s.needs {
 		withdraw, provide := generate.Step{Verb: generate.Withdraw, Object: n.name}, generate.Step{Verb: generate.Provide, Object: n.name}
-		lives = append(lives, []generate.Step{withdraw, create, provide, remove}, []generate.Step{create, withdraw, provide, remove})
+		lives = append(lives, []generate.Step{withdraw, create, provide, remove}, []generate.Step{create, withdraw, provide, remove}, []generate.Step{create, withdraw, remove})
 	}
 	e.runAll(ofShard(trials(s, lives)))
 	return a, nil
@@ -145,6 +146,9 @@ func (e *operatorExploration) changes(a *around) {
 			a.learnEdits(out)
 			if a.hasEffect(out) {
 				a.effective = append(a.effective, c)
+			}
+			if c.Steps[0].Value == true { // it may switch off what a delete needs
+				others = append(others, slices.Concat([]generate.Step{create}, c.Steps, []generate.Step{remove}))
 			}
 		case len(out.checkpoints) > 1:
 			others = append(others, slices.Concat([]generate.Step{create}, c.Steps, []generate.Step{remove}))

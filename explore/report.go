@@ -76,6 +76,9 @@ func sentence(s *seed, step generate.Step) string {
 	case generate.Occupy:
 		return "somebody else creates " + step.Object
 	case generate.Mark:
+		if step.Object == s.name {
+			return "somebody sets a label, an annotation and a finalizer on " + step.Object
+		}
 		return "somebody sets a label and an annotation on " + step.Object
 	case generate.Withdraw:
 		return "delete " + step.Object

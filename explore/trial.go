@@ -282,6 +282,9 @@ func (p *playing) play() {
 		}
 		p.resume()
 		quiet := p.settle(i)
+		if quiet && p.releaseMark() {
+			quiet = p.settle(i)
+		}
 		if s.Verb == generate.Restart && !s.Rush && quiet {
 			p.checkStart(before)
 			p.checkQuietWrites()

@@ -25,7 +25,8 @@ const (
 	// DeleteOwned deletes an object that the operator has made, and EditOwned changes a field of it.
 	DeleteOwned = "delete-owned"
 	EditOwned   = "edit-owned"
-	// Occupy creates an object of somebody else under the name of one that the operator makes, and Mark sets a label and an annotation on one of the operator.
+	// Occupy creates an object of somebody else under the name of one that the operator makes. Mark sets a label and an annotation on one of the operator,
+	// or on the custom resource, which gets a finalizer, too.
 	Occupy = "occupy"
 	Mark   = "mark"
 	// Withdraw deletes an object that the custom resource needs, such as a Secret, and Provide creates it again.

@@ -70,6 +70,9 @@ func (p *playing) check(quiet bool) {
 	p.checkForeign(objects)
 	p.checkOccupied(objects)
 	p.checkMarks(objects)
+	if p.neighbor && p.exists {
+		p.checkSelectors(objects)
+	}
 	if len(p.occupied) == 0 { // otherwise some objects are not the operator's
 		p.checkInvariants(objects)
 	}

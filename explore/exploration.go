@@ -345,5 +345,6 @@ func (e *operatorExploration) count(tr trial, out *outcome) bool {
 		}
 	}
 	e.noteField(tr, out)
+	e.noteReplicas(tr, out)
 	return true
 }

@@ -15,6 +15,9 @@ type field struct {
 	effect bool     // a trial that sets it differs from one that does not
 	unseen *witness // a trial that does not differ; nil: there is none
 	plain  bool     // it is one of plainFields, and the operator makes pods
+	// values are the numbers that were tried, by what they lead to, and equal is a trial with a number that leads to the same as another one; nil: there is none.
+	values map[string]any
+	equal  *witness
 }
 
 // plainFields are fields of a spec that everybody takes for those of the pods and workloads that an operator makes. Other fields may be for what
@@ -40,12 +43,7 @@ func (e *operatorExploration) noteField(tr trial, out *outcome) {
 	if value, set := generate.Get(old[tr.seed.name], s.Path); set && same(value, s.Value) {
 		return // it is the default
 	}
-	fields := e.results.wholeOf(tr.seed).fields
-	f := fields[s.Path]
-	if f == nil {
-		f = &field{plain: slices.Contains(plainFields, strings.TrimPrefix(s.Path, "/spec/")) && slices.ContainsFunc(before.owned, func(o state.Object) bool { return makesPods(o.Resource) })}
-		fields[s.Path] = f
-	}
+	f := e.fieldOf(tr, before, s.Path)
 	if slices.ContainsFunc(state.Differences(old, changed, nil), func(d state.Difference) bool {
 		return d.Object != tr.seed.name || !strings.HasPrefix(d.Path, "/spec")
 	}) {
@@ -55,6 +53,55 @@ func (e *operatorExploration) noteField(tr trial, out *outcome) {
 	if f.unseen == nil {
 		f.unseen = &witness{tr, out, problem{oracle: FieldsMatter, key: tr.seed.resource.GroupResource().String() + " " + s.Path, step: 1,
 			what: fmt.Sprintf("no trial that sets %s has an effect: neither another object nor the status differs", s.Path)}}
+	}
+}
+
+// fieldOf returns what the trials show about a field.
+func (e *operatorExploration) fieldOf(tr trial, before checkpoint, path string) *field {
+	fields := e.results.wholeOf(tr.seed).fields
+	if fields[path] == nil {
+		fields[path] = &field{plain: slices.Contains(plainFields, strings.TrimPrefix(path, "/spec/")) && slices.ContainsFunc(before.owned, func(o state.Object) bool { return makesPods(o.Resource) })}
+	}
+	return fields[path]
+}
+
+// noteReplicas notes what the numbers of replicas lead to in a trial that changes them.
+func (e *operatorExploration) noteReplicas(tr trial, out *outcome) {
+	const path = "/spec/replicas"
+	if !e.subject.checks(FieldsMatter) || len(tr.fault) > 0 || len(tr.steps) < 2 || tr.steps[1].Path != path || len(out.checkpoints) < 2 {
+		return
+	}
+	f := e.fieldOf(tr, out.checkpoints[0], path)
+	for _, c := range out.checkpoints[:2] {
+		if c.desired == nil || !c.quiet || !f.plain {
+			return
+		}
+		if reached := e.reference(tr, c).state(); reached != nil {
+			f.noteNumber(tr, out, path, reached)
+		}
+	}
+}
+
+// noteNumber notes what a number in the spec leads to. Two numbers of replicas that lead to the same are a mistake: zero is taken for the default, or a
+// larger one is capped, and nobody hears of it.
+func (f *field) noteNumber(tr trial, out *outcome, path string, reached state.State) {
+	value, set := generate.Get(reached[tr.seed.name], path)
+	if !set {
+		return
+	}
+	rest := maps.Clone(reached)
+	object := maps.Clone(rest[tr.seed.name])
+	delete(object, "spec")
+	rest[tr.seed.name] = object
+	key := fmt.Sprint(rest) // fmt sorts the keys of maps
+	if f.values == nil {
+		f.values = map[string]any{}
+	}
+	if former, known := f.values[key]; !known {
+		f.values[key] = value
+	} else if f.equal == nil && !same(former, value) {
+		f.equal = &witness{tr, out, problem{oracle: FieldsMatter, key: tr.seed.resource.GroupResource().String() + " " + path + " equal", step: 1,
+			what: fmt.Sprintf("%s %v leads to the same as %v: no other object differs, nor the status", path, value, former)}}
 	}
 }
 
@@ -68,6 +115,8 @@ func (w *whole) fieldsWithoutEffect(each bool) (found []*witness) {
 	for _, path := range slices.Sorted(maps.Keys(w.fields)) {
 		if f := w.fields[path]; f.unseen != nil && !f.effect && (each || f.plain) {
 			found = append(found, f.unseen)
+		} else if f.equal != nil && f.effect {
+			found = append(found, f.equal)
 		}
 	}
 	return found

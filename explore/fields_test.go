@@ -57,3 +57,41 @@ func TestAFieldWithoutEffectIsAFinding(t *testing.T) {
 		})
 	}
 }
+
+// Two numbers of replicas that lead to the same are a finding.
+func TestNumbersOfReplicasDiffer(t *testing.T) {
+	text, err := os.ReadFile("testdata/gadget/crd.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := filepath.Join(t.TempDir(), "crd.yaml")
+	changed := strings.Replace(string(text), "              mode:", "              replicas: {type: integer, minimum: 0, maximum: 4, default: 2}\n              mode:", 1)
+	if err := os.WriteFile(definition, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		most, least int64
+		want        []string
+	}{
+		"each counts":        {most: 5},
+		"zero is two":        {most: 5, least: 2, want: []string{"/spec/replicas 1 leads to the same as 2: no other object differs, nor the status"}},
+		"three are the most": {most: 3, want: []string{"/spec/replicas 4 leads to the same as 3: no other object differs, nor the status"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := gadgetOperator{image: "nginx", replicas: func(wanted int64) int64 { return max(tt.least, min(tt.most, wanted)) }}.subject()
+			s.Install[0], s.Roles, s.Trials = definition, nil, 80
+			for _, o := range explore.Oracles() {
+				if o.Oracle != explore.FieldsMatter {
+					s.Without = append(s.Without, o.Oracle)
+				}
+			}
+			var got []string
+			for _, f := range findIn(t, s).Findings {
+				got = append(got, f.What)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

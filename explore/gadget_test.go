@@ -38,10 +38,14 @@ type gadgetOperator struct {
 	repeatsItself    bool // writes the status in each pass
 	takesFromOthers  bool // writes into a ConfigMap that somebody else controls
 	replacesMetadata bool // removes labels and annotations of others from ConfigMaps
+	samePods         bool // the Deployments of all Gadgets have the same selector
+	sameLedger       bool // all Gadgets have the same ConfigMap beside the others
 	countsForOthers  bool // reports a ConfigMap that somebody else controls as made
 
 	// image is that of a Deployment beside the ConfigMaps, and prefix that of the names of the ConfigMaps. They are no mistakes.
 	image, prefix string
+	// replicas returns those of the Deployment for spec.replicas; nil: there is no such field.
+	replicas func(wanted int64) int64
 	// ask is called for each reconcile; nil: nothing is called.
 	ask func(name string) error
 	// before is called for each reconcile with the Gadget of the cache, and may end it; nil: nothing is called.
@@ -142,6 +146,14 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 			return err
 		}
 	}
+	if o.sameLedger {
+		ledger := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+		ledger.SetName("ledger")
+		ledger.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: gadget.GetName(), UID: gadget.GetUID(), Controller: new(true)}})
+		if _, err := configMaps.Create(ctx, ledger, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
 	if o.image != "" {
 		if err := o.deploy(ctx, client, gadget); err != nil {
 			return err
@@ -207,10 +219,17 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 // deploy applies the Deployment.
 func (o gadgetOperator) deploy(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) error {
 	labels := map[string]any{"of": gadget.GetName()}
+	if o.samePods {
+		labels["of"] = "gadgets"
+	}
 	deployment := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{
 		"selector": map[string]any{"matchLabels": labels},
 		"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": o.image}}}},
 	}}}
+	if o.replicas != nil {
+		wanted, _, _ := unstructured.NestedInt64(gadget.Object, "spec", "replicas")
+		_ = unstructured.SetNestedField(deployment.Object, o.replicas(wanted), "spec", "replicas")
+	}
 	deployment.SetName(gadget.GetName())
 	deployment.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: gadget.GetName(), UID: gadget.GetUID()}})
 	_, err := client.Resource(deploymentR).Namespace("default").Apply(ctx, gadget.GetName(), deployment, metav1.ApplyOptions{FieldManager: "gadgets", Force: true})

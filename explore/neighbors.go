@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
@@ -56,11 +58,17 @@ func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []
 		if reached == nil {
 			return nil
 		}
-		if conflicts(reached[a.name], c.state[a.name]) {
-			continue
-		}
+		conflict := conflicts(reached[a.name], c.state[a.name])
 		for name, object := range reached {
 			other, shared := by[name]
+			if shared {
+				if p := cannotShare(c, name, other, a); p != nil {
+					return []problem{*p}
+				}
+			}
+			if conflict {
+				continue
+			}
 			if !shared {
 				want[name], by[name] = object, a
 				continue
@@ -109,6 +117,28 @@ func (e *operatorExploration) contested(c checkpoint, name string, one, other al
 	return &problem{oracle: LeavesOthersAlone, key: "contested " + resource, step: c.step, compared: true, expected: other.reference.trial.steps,
 		what:   fmt.Sprintf("%s and %s have the same %s, and it is as %s alone needs it", one.name, other.name, name, one.name),
 		detail: state.Diff(other.reference.state()[name], got)}
+}
+
+// cannotShare returns the problem of an object that two custom resources lead to, and that each of them wants to control.
+func cannotShare(c checkpoint, name string, one, other alone) *problem {
+	first, second := controllerIn(one.reference.state()[name]), controllerIn(other.reference.state()[name])
+	if strings.Contains(name, "*") || first == "" || second == "" || first == second {
+		return nil
+	}
+	resource, _, _ := strings.Cut(name, " ")
+	return &problem{oracle: LeavesOthersAlone, key: "contested " + resource, step: c.step,
+		what: fmt.Sprintf("%s and %s lead to the same %s, which can only have one controller", one.name, other.name, name)}
+}
+
+// controllerIn names the controller of an object of a state; empty: it has none.
+func controllerIn(object map[string]any) string {
+	owners, _, _ := unstructured.NestedSlice(object, "metadata", "ownerReferences")
+	for _, o := range owners {
+		if owner, ok := o.(map[string]any); ok && owner["controller"] == true {
+			return fmt.Sprint(owner["kind"], " ", owner["name"])
+		}
+	}
+	return ""
 }
 
 // conflicts reports whether the status of a custom resource says that it cannot be what it is when there is no other: two of them may

@@ -131,3 +131,31 @@ func TestOthersHaveAFinalizer(t *testing.T) {
 		t.Errorf("%s: %+v, want %s", found, found.Findings, want)
 	}
 }
+
+// Two custom resources cannot have the same child, and do not select the Pods of each other.
+func TestNeighborsHaveTheirOwnObjects(t *testing.T) {
+	explored := func(o gadgetOperator) explore.Found {
+		s := o.subject()
+		s.Roles, s.Without = nil, []explore.Oracle{explore.Recovers}
+		s.Replay = "gadgets.example.com default/a: create; neighbor"
+		return findIn(t, s)
+	}
+	for name, tt := range map[string]struct {
+		operator gadgetOperator
+		want     string
+	}{
+		"each has its own":   {gadgetOperator{image: "nginx"}, ""},
+		"the same Pods":      {gadgetOperator{image: "nginx", samePods: true}, "deployments.apps default/a of gadgets.example.com default/a selects the Pods of deployments.apps default/a-neighbor, too, which belongs to gadgets.example.com default/a-neighbor: its selector is of=gadgets"},
+		"the same ConfigMap": {gadgetOperator{sameLedger: true}, "gadgets.example.com default/a and gadgets.example.com default/a-neighbor lead to the same configmaps default/ledger, which can only have one controller"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := explored(tt.operator)
+			if tt.want == "" && len(found.Findings) == 0 {
+				return
+			}
+			if len(found.Findings) != 1 || found.Findings[0].Oracle != explore.LeavesOthersAlone || found.Findings[0].What != tt.want {
+				t.Errorf("%s: %+v, want %s", found, found.Findings, tt.want)
+			}
+		})
+	}
+}

@@ -150,6 +150,9 @@ func (e *operatorExploration) changes(a *around) {
 			if c.Steps[0].Value == true { // it may switch off what a delete needs
 				others = append(others, slices.Concat([]generate.Step{create}, c.Steps, []generate.Step{remove}))
 			}
+			if c.Steps[0].Verb == generate.Remove { // the operator may make up what the user does not give
+				others = append(others, slices.Concat(c.Steps, []generate.Step{create, restart, remove}))
+			}
 		case len(out.checkpoints) > 1:
 			others = append(others, slices.Concat([]generate.Step{create}, c.Steps, []generate.Step{remove}))
 			a.changes = append(a.changes, generate.Change{Steps: c.Steps})

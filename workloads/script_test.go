@@ -194,3 +194,19 @@ containers: [{name: c, image: busybox, command: [sh, -c, "cat /opt/flannel; slee
 		w.isLogged("flannel", "ProgramNotRun: fakecluster: the program of the image flannel is not run: the container completes with exit code 0. A function, a program of this machine or a behavior says what it does")
 	}, workloads.Nodes(1), workloads.ImageFiles("plugins", fstest.MapFS{"flannel": {Data: []byte("a program\n")}}))
 }
+
+// TestTheHostnameOfAPod proves that a container has the full name of its Pod as its hostname if setHostnameAsFQDN says so.
+func TestTheHostnameOfAPod(t *testing.T) {
+	inBubble(t, func(w world) {
+		for _, c := range []struct{ name, spec, want string }{
+			{"plain", "", "plain plain\n"},
+			{"sub", "subdomain: db", "sub sub\n"},
+			{"full", "subdomain: db\nsetHostnameAsFQDN: true", "full.db.default.svc.cluster.local full.db.default.svc.cluster.local\n"},
+			{"alone", "setHostnameAsFQDN: true", "alone alone\n"},
+		} {
+			w.createPod(c.name, c.spec+"\nrestartPolicy: Never\ncontainers: [{name: c, image: busybox, command: [sh, -c, 'echo $(hostname) $(cat /etc/hostname)']}]")
+			w.pass(10 * time.Second)
+			equal(w.T, c.name, w.log(c.name, corev1.PodLogOptions{}), c.want)
+		}
+	}, workloads.Nodes(1))
+}

@@ -13,8 +13,6 @@ import (
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/kubelet/events"
 	"k8s.io/kubernetes/pkg/kubelet/util/format"
-	"k8s.io/kubernetes/pkg/securitycontext"
-	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
@@ -411,10 +409,11 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 		c.served.Stdin = stdio.NewInput()
 	}
 	uid := p.api.UID
+	kernelName, _ := p.kernelName() // the sandbox has it
 	c.process = p.node.agent.start(Container{
 		Pod: p.api, Spec: spec, Kind: kind, ID: c.id, Attempt: attempt, StartedAt: startedAt,
 		Command: configured.env.expand(spec.Command), Args: configured.env.expand(spec.Args),
-		Environment: configured.env.list(), Files: configured.root, Hostname: p.hostname(), IP: p.ip(), Host: p.host(),
+		Environment: configured.env.list(), Files: configured.root, Hostname: kernelName, IP: p.ip(), Host: p.host(),
 		Log: c.served.Log, Stdin: c.served.Stdin, Changed: func() { p.node.enqueue(uid) },
 		look: func(ctx context.Context) (*files.Root, error) { return p.node.lookInto(ctx, uid, spec.Name) },
 	})
@@ -465,14 +464,6 @@ func (p *pod) configure(ctx context.Context, spec *corev1.Container) error {
 		return err
 	}
 	p.configurations[spec.Name] = made
-	return nil
-}
-
-// breaksNonRoot returns an error for a container that is root, and may not be. The user of an image is not known.
-func breaksNonRoot(pod *corev1.Pod, spec *corev1.Container) error {
-	if s := securitycontext.DetermineEffectiveSecurityContext(pod, spec); s != nil && ptr.Deref(s.RunAsNonRoot, false) && ptr.Deref(s.RunAsUser, 1) == 0 {
-		return fmt.Errorf("container's runAsUser breaks non-root policy (pod: %q, container: %s)", format.Pod(pod), spec.Name)
-	}
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	crierrors "k8s.io/cri-api/pkg/errors"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	"k8s.io/kubernetes/pkg/kubelet/util"
 	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
@@ -63,8 +64,9 @@ func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*fil
 	if err != nil {
 		return nil, err
 	}
+	kernelName, _ := p.kernelName() // the sandbox has it
 	for name, text := range map[string]string{
-		"/etc/hosts": p.hosts(), "/etc/hostname": p.hostname() + "\n", "/etc/resolv.conf": resolvConf(p.sandbox.dns), spec.TerminationMessagePath: "",
+		"/etc/hosts": p.hosts(), "/etc/hostname": kernelName + "\n", "/etc/resolv.conf": resolvConf(p.sandbox.dns), spec.TerminationMessagePath: "",
 	} {
 		if name == "" || slices.ContainsFunc(spec.VolumeMounts, func(m corev1.VolumeMount) bool { return path.Clean(m.MountPath) == name }) {
 			continue
@@ -155,6 +157,26 @@ func (p *pod) hostname() string {
 	return name
 }
 
+// domain returns what follows the hostname of the pod in its full name, if it has one.
+func (p *pod) domain() string {
+	if p.api.Spec.Subdomain == "" || p.api.Spec.HostnameOverride != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s.%s.svc.%s", p.api.Spec.Subdomain, p.api.Namespace, clusterDomain)
+}
+
+// kernelName returns the name that the kernel has for the containers of the pod: with setHostnameAsFQDN the full name, which may be too long.
+func (p *pod) kernelName() (string, error) {
+	if kubecontainer.IsHostNetworkPod(p.api) {
+		return p.hostname(), nil
+	}
+	name, err := util.GetNodenameForKernel(p.hostname(), p.domain(), p.api.Spec.SetHostnameAsFQDN)
+	if err != nil {
+		return p.hostname(), err
+	}
+	return name, nil
+}
+
 // hosts returns /etc/hosts, which is that of the node in its network.
 func (p *pod) hosts() string {
 	var b bytes.Buffer
@@ -166,8 +188,8 @@ func (p *pod) hosts() string {
 		b.WriteString("# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n" +
 			"fe00::0\tip6-localnet\nfe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes\nfe00::2\tip6-allrouters\n")
 		name := p.hostname()
-		if p.api.Spec.Subdomain != "" && p.api.Spec.HostnameOverride == nil {
-			name = fmt.Sprintf("%s.%s.%s.svc.%s\t%s", name, p.api.Spec.Subdomain, p.api.Namespace, clusterDomain, name)
+		if domain := p.domain(); domain != "" {
+			name = fmt.Sprintf("%s.%s\t%s", name, domain, name)
 		}
 		for _, ip := range p.ips {
 			fmt.Fprintf(&b, "%s\t%s\n", ip, name)

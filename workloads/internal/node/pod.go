@@ -380,6 +380,9 @@ func (p *pod) finish(ctx context.Context, now time.Time) bool {
 		return false
 	}
 	p.again, p.dirty = time.Time{}, false
+	if p.rejected && p.checkDeadline(ctx, now, 1) {
+		p.rejected, p.ending.seen = false, p.api // a kubelet looks at the deadline of each pod
+	}
 	if p.rejected {
 		p.publish(ctx, *p.status.DeepCopy(), now) // the API of the kubelet shows the other one
 		return false
@@ -467,7 +470,11 @@ func (p *pod) startSandbox(ctx context.Context, now time.Time) bool {
 		return false
 	}
 	p.node.count(func(c *kubelet.Counts) { c.Pods++ })
-	if err := p.checkRuntime(ctx, s.failures); err != nil {
+	_, err := p.kernelName()
+	if err == nil {
+		err = p.checkRuntime(ctx, s.failures)
+	}
+	if err != nil {
 		p.node.count(func(c *kubelet.Counts) { c.PodErrors++ })
 		p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedCreatePodSandBox, "Failed to create pod sandbox: %v", err)
 		s.failures++

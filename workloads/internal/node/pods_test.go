@@ -264,9 +264,7 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 			name:      "a pod waits for the Secret of its volume",
 			behaviors: []node.Behavior{slow},
 			until:     5 * time.Second,
-			pod: func(p *corev1.Pod) {
-				p.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "keys"}}}}
-			},
+			pod:       volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "keys"}}),
 		},
 		{
 			name:      "readiness gates are left to their owners",

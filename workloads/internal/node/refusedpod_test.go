@@ -120,6 +120,16 @@ func TestAKubeletRefusesPods(t *testing.T) {
 		{"a claim that is not bound", claim("unbound"), "Pending Ready=False c=ContainerCreating",
 			`Warning FailedMount: Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: error processing PVC default/unbound: PVC is not bound (x2)`},
 		{"a claim that no container mounts", func(p *corev1.Pod) { claim("nope")(p); p.Spec.Containers[0].VolumeMounts = nil }, "Running Ready=True c=running", ""},
+		{"a ConfigMap that does not exist and that no container mounts", func(p *corev1.Pod) {
+			volume(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "none"}}})(p)
+			p.Spec.Containers[0].VolumeMounts = nil
+		}, "Running Ready=True c=running", ""},
+		{"huge pages without a request", volume(corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumHugePages}}), "Pending Ready=False c=ContainerCreating",
+			`Warning FailedMount: MountVolume.SetUp failed for volume "v" : medium HugePages: hugePages storage requested, but there is no resource request for huge pages (x5)`},
+		{"a full name that is too long", func(p *corev1.Pod) {
+			p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = strings.Repeat("s", 37), ptr.To(true)
+		}, "Pending Ready=False c=ContainerCreating", "Warning FailedCreatePodSandBox: Failed to create pod sandbox: failed to construct FQDN from pod hostname and cluster domain, FQDN p." +
+			strings.Repeat("s", 37) + ".default.svc.cluster.local is too long (64 characters is the max, 65 characters requested) (x2)"},
 		{"a RuntimeClass whose handler the node does not have", runtimeClass("kata"), "Pending Ready=False c=ContainerCreating",
 			`Warning FailedCreatePodSandBox: Failed to create pod sandbox: rpc error: code = Unknown desc = unable to get OCI runtime for sandbox "ID": no runtime for "kata" is configured`},
 		{"a RuntimeClass whose handler each node has", runtimeClass("runc"), "Running Ready=True c=running", ""},
@@ -146,6 +156,29 @@ func TestAKubeletRefusesPods(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTheDeadlineOfARejectedPod proves that a pod which its node has not taken shows its deadline when that is over, as under a kubelet.
+func TestTheDeadlineOfARejectedPod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, node.Config{})
+		w.create("p", func(p *corev1.Pod) {
+			p.Spec.NodeSelector = map[string]string{"disk": "ssd"}
+			p.Spec.ActiveDeadlineSeconds = ptr.To(int64(10))
+		})
+		time.Sleep(5 * time.Second)
+		if got, want := describe(w.pod("p")), "Failed(NodeAffinity)"; got != want {
+			t.Errorf("at first: got %s, want %s", got, want)
+		}
+		time.Sleep(10 * time.Second)
+		if got, want := describe(w.pod("p")), "Failed(DeadlineExceeded) Ready=False(PodFailed) c=ContainerStatusUnknown(137)"; got != want {
+			t.Errorf("after its deadline: got %s, want %s", got, want)
+		}
+		want := []string{"Normal DeadlineExceeded: Pod was active on the node longer than the specified deadline"}
+		if got := w.events("p")[1:]; !slices.Equal(got, want) {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	})
 }
 
 // prepareRefusals creates what the pods of the tests of refusals refer to.

@@ -48,7 +48,8 @@ func (p *pod) mountVolumes(ctx context.Context, now time.Time) bool {
 	mounts, devices := p.usedVolumes()
 	for i := range p.api.Spec.Volumes {
 		v := &p.api.Spec.Volumes[i]
-		if (v.HostPath != nil || v.CSI != nil) && !mounts.Has(v.Name) && !devices.Has(v.Name) {
+		used := mounts.Has(v.Name) || devices.Has(v.Name)
+		if (v.HostPath != nil || v.CSI != nil) && !used {
 			continue
 		}
 		waits, err := p.checkPersistentVolume(ctx, v, now)
@@ -60,7 +61,7 @@ func (p *pod) mountVolumes(ctx context.Context, now time.Time) bool {
 				err = &mountError{"MountVolume.SetUp", v.Name, err}
 			}
 		}
-		if err != nil {
+		if err != nil && used { // what no container uses does not matter to a kubelet
 			failed = true
 			p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume, "%v", err)
 		}
@@ -101,6 +102,9 @@ func (p *pod) mountVolume(ctx context.Context, v *corev1.Volume, now time.Time) 
 		if _, err := p.node.hostPath(v.HostPath); err != nil {
 			return err
 		}
+	}
+	if err := checkHugePages(p.api, v.EmptyDir); err != nil {
+		return err
 	}
 	content, err := p.payload(ctx, v, now)
 	if err != nil || !p.hasCode() {

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fakecluster/fakecluster/conformance/kubelet/random"
 )
 
 func main() {
@@ -20,6 +23,7 @@ func main() {
 	first := flag.Int("first", 0, "the number of the first one")
 	seed := flag.Uint64("seed", 1, "the seed of the pods")
 	only := flag.String("only", "", "the numbers of the pods, such as 63,760, in place of -first and -pods")
+	refused := flag.Bool("refused", false, "only those of the pods that ask for something that a kubelet refuses")
 	update := flag.Bool("update", false, "put the result into kubelet.txt, in the place of what it says about the same pods")
 	verbose := flag.Bool("v", false, "print what both agents show of each pod that differs")
 	flag.Parse()
@@ -27,6 +31,9 @@ func main() {
 	defer stop()
 	started := time.Now()
 	chosen, err := choose(*only, *first, *pods)
+	if *refused {
+		chosen = slices.DeleteFunc(chosen, func(n int) bool { return !random.Refused(*seed, n) })
+	}
 	var known *list
 	if err == nil && *update {
 		known, err = readList(listFile, *seed)

@@ -17,6 +17,12 @@ const (
 	Unstartable = "registry.test/unstartable"
 )
 
+// Root is an image that runs as root, as everybody knows, and [program.Image] otherwise.
+const Root = "busybox"
+
+// AbsentHandler is the handler of a RuntimeClass that the runtime does not have.
+const AbsentHandler = "absent-handler"
+
 // StartMessage is the message of StartError.
 const StartMessage = "failed to create containerd task: no such file or directory"
 
@@ -37,7 +43,11 @@ func imageID(name string) string {
 }
 
 func image(name string) *runtimeapi.Image {
-	return &runtimeapi.Image{Id: imageID(name), RepoTags: []string{name}, Size: 10_000_000, Spec: &runtimeapi.ImageSpec{Image: name}}
+	i := &runtimeapi.Image{Id: imageID(name), RepoTags: []string{name}, Size: 10_000_000, Spec: &runtimeapi.ImageSpec{Image: name}}
+	if !strings.HasPrefix(name, Root+":") {
+		i.Uid = &runtimeapi.Int64Value{Value: 65532}
+	}
+	return i
 }
 
 // ListImages implements ImageManagerService.

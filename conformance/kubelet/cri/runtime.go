@@ -90,7 +90,12 @@ func (r *Runtime) RuntimeConfig(context.Context) (*runtimeapi.RuntimeConfigRespo
 func (r *Runtime) UpdateRuntimeConfig(context.Context, *runtimeapi.RuntimeConfig) error { return nil }
 
 // RunPodSandbox implements PodSandboxManager.
-func (r *Runtime) RunPodSandbox(_ context.Context, config *runtimeapi.PodSandboxConfig, _ string) (string, error) {
+func (r *Runtime) RunPodSandbox(_ context.Context, config *runtimeapi.PodSandboxConfig, handler string) (string, error) {
+	if handler == AbsentHandler { // containerd looks for it first
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return "", status.Errorf(codes.Unknown, "unable to get OCI runtime for sandbox %q: no runtime for %q is configured", r.id(), handler)
+	}
 	time.Sleep(sandboxTime)
 	r.mu.Lock()
 	defer r.mu.Unlock()

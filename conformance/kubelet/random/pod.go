@@ -16,7 +16,9 @@ import (
 // Pod returns the nth random scenario of a seed.
 func Pod(seed uint64, n int) Scenario {
 	m := &maker{Rand: rand.New(rand.NewPCG(seed, uint64(n))), pod: fmt.Sprintf("p%d", n)}
-	return m.scenario()
+	s := m.scenario()
+	refused(seed, n, &s)
+	return s
 }
 
 // maker makes one scenario.

@@ -51,10 +51,11 @@ func (ours) start(_ context.Context, c *fakecluster.Cluster, started func(namesp
 		Status:     corev1.NodeStatus{Capacity: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("500")}},
 	}
 	_, err := workloads.New(c, workloads.NodeObjects(node), workloads.WithoutScheduler(), workloads.Controllers(),
-		workloads.Image(program.Image, run),
+		workloads.Image(program.Image, run), workloads.Image(cri.Root, run),
 		workloads.Behaviors(
 			workloads.Behavior{Image: cri.Missing, PullDelay: cri.PullTime, PullError: cri.PullError.Error()},
 			workloads.Behavior{Image: cri.Unstartable, PullDelay: cri.PullTime, StartDelay: cri.StartTime, StartError: cri.StartMessage},
+			workloads.Behavior{Image: cri.Root, PullDelay: cri.PullTime, StartDelay: cri.StartTime},
 			workloads.Behavior{Image: program.Image, PullDelay: cri.PullTime, StartDelay: cri.StartTime},
 		))
 	return err

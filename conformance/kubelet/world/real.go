@@ -31,8 +31,11 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/pluginmanager/cache"
 	kubeletutil "k8s.io/kubernetes/pkg/kubelet/util"
 	"k8s.io/kubernetes/pkg/util/oom"
+	"k8s.io/kubernetes/pkg/volume"
 	"k8s.io/kubernetes/pkg/volume/configmap"
+	"k8s.io/kubernetes/pkg/volume/csi"
 	"k8s.io/kubernetes/pkg/volume/emptydir"
+	"k8s.io/kubernetes/pkg/volume/hostpath"
 	"k8s.io/kubernetes/pkg/volume/projected"
 	"k8s.io/kubernetes/pkg/volume/util/hostutil"
 	"k8s.io/kubernetes/pkg/volume/util/subpath"
@@ -70,16 +73,17 @@ func (r real) start(ctx context.Context, c *fakecluster.Cluster, started func(na
 	runtime.Started = started
 	deps := &kubelet.Dependencies{
 		KubeClient: client, HeartbeatClient: client, EventClient: client.CoreV1(),
-		CAdvisorInterface:    machine{},
-		ContainerManager:     cm.NewStubContainerManager(),
-		Mounter:              mount.NewFakeMounter(nil),
-		HostUtil:             hostutil.NewFakeHostUtil(nil),
-		Subpather:            &subpath.FakeSubpath{},
-		OOMAdjuster:          oom.NewFakeOOMAdjuster(),
-		OSInterface:          kubecontainer.RealOS{},
-		Recorder:             recorder,
-		TracerProvider:       noopoteltrace.NewTracerProvider(),
-		VolumePlugins:        slices.Concat(configmap.ProbeVolumePlugins(), emptydir.ProbeVolumePlugins(), projected.ProbeVolumePlugins()),
+		CAdvisorInterface: machine{},
+		ContainerManager:  cm.NewStubContainerManager(),
+		Mounter:           mount.NewFakeMounter(nil),
+		HostUtil:          hostutil.NewHostUtil(),
+		Subpather:         &subpath.FakeSubpath{},
+		OOMAdjuster:       oom.NewFakeOOMAdjuster(),
+		OSInterface:       kubecontainer.RealOS{},
+		Recorder:          recorder,
+		TracerProvider:    noopoteltrace.NewTracerProvider(),
+		VolumePlugins: slices.Concat(configmap.ProbeVolumePlugins(), csi.ProbeVolumePlugins(), emptydir.ProbeVolumePlugins(),
+			hostpath.ProbeVolumePlugins(volume.VolumeConfig{}), projected.ProbeVolumePlugins()),
 		RemoteRuntimeService: runtime, RemoteImageService: cri.Images{Runtime: runtime},
 		PodStartupLatencyTracker:  kubeletutil.NewPodStartupLatencyTracker(),
 		NodeStartupLatencyTracker: kubeletutil.NewNodeStartupLatencyTracker(klog.FromContext(ctx)),
@@ -140,7 +144,7 @@ func configuration() (*kubeletconfig.KubeletConfiguration, error) {
 	if err := scheme.Convert(defaults, config, nil); err != nil {
 		return nil, err
 	}
-	config.ClusterDNS = []string{"10.96.0.10"}
+	config.ClusterDNS, config.ClusterDomain = []string{"10.0.0.10"}, "cluster.local"
 	config.MaxPods = 500
 	config.SerializeImagePulls = false
 	config.RegistryPullQPS = 0

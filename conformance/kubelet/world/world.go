@@ -75,6 +75,9 @@ func Run(ctx context.Context, name string, outside cri.Outside, offset, lasts ti
 	if _, err := client.CoreV1().ServiceAccounts("default").Create(ctx, account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, err
 	}
+	if err := createFixtures(ctx, client); err != nil {
+		return nil, err
+	}
 	if err := w.watch(ctx); err != nil {
 		return nil, err
 	}
@@ -89,6 +92,21 @@ func Run(ctx context.Context, name string, outside cri.Outside, offset, lasts ti
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.records, w.err
+}
+
+// createFixtures creates the objects that all pods may name.
+func createFixtures(ctx context.Context, client kubernetes.Interface) error {
+	for _, class := range random.RuntimeClasses() {
+		if _, err := client.NodeV1().RuntimeClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	for _, claim := range random.Claims() {
+		if _, err := client.CoreV1().PersistentVolumeClaims("default").Create(ctx, claim, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // settle is how long the agents have for their start. A kubelet delays the first probes of pods that it finds when it starts by up to their

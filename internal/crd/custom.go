@@ -110,7 +110,7 @@ func (s customStrategy) Validate(ctx context.Context, obj runtime.Object) field.
 			errs = append(errs, s.validateMetadata(ctx, u)...)
 		}
 		if !facts.Has(schema.Valid) {
-			errs = append(errs, validation.ValidateCustomResource(nil, u.Object, s.schema.validator)...)
+			errs = append(errs, validation.ValidateCustomResource(nil, u.Object, s.schema.validator())...)
 		}
 		errs = append(errs, s.validateScale(u, true)...)
 	}
@@ -134,7 +134,7 @@ func (s customStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Obj
 			errs = append(errs, s.validateMetadataUpdate(ctx, u, former)...)
 		}
 		if !facts.Has(schema.Valid) {
-			errs = append(errs, validation.ValidateCustomResourceUpdate(nil, u.Object, former.Object, s.schema.validator, s.ratcheting(ratchet)...)...)
+			errs = append(errs, validation.ValidateCustomResourceUpdate(nil, u.Object, former.Object, s.schema.validator(), s.ratcheting(ratchet)...)...)
 		}
 		errs = append(errs, s.validateScale(u, true)...)
 	}

@@ -76,7 +76,7 @@ func (s customStatus) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 			errs = append(errs, s.validateMetadataUpdate(ctx, u, former)...)
 		}
 		if !facts.Has(schema.Valid) {
-			errs = append(errs, validation.ValidateCustomResourceUpdate(field.NewPath("status"), status, former.Object["status"], s.schema.status, s.ratcheting(ratchet, "status")...)...)
+			errs = append(errs, validation.ValidateCustomResourceUpdate(field.NewPath("status"), status, former.Object["status"], s.schema.status(), s.ratcheting(ratchet, "status")...)...)
 		}
 		errs = append(errs, s.validateScale(u, false)...)
 	}

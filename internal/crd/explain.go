@@ -171,9 +171,9 @@ func (s customStrategy) explainRules(ctx context.Context, j *resource.Validated,
 func (s customStrategy) explainRatcheting(_ context.Context, j *resource.Validated, u, former *unstructured.Unstructured) {
 	var errs field.ErrorList
 	if j.Subresource != "status" {
-		errs = validation.ValidateCustomResource(nil, u.Object, s.schema.validator)
+		errs = validation.ValidateCustomResource(nil, u.Object, s.schema.validator())
 	} else if status, ok := u.Object["status"]; ok {
-		errs = validation.ValidateCustomResource(field.NewPath("status"), status, s.schema.status)
+		errs = validation.ValidateCustomResource(field.NewPath("status"), status, s.schema.status())
 	}
 	if len(s.validateLists(former)) > 0 {
 		errs = append(errs, s.validateLists(u)...)

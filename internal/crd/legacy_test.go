@@ -88,7 +88,7 @@ func TestObjectsOfSchemasThatAreNotStructuralAreValidated(t *testing.T) {
 		for range 10 {
 			old, changed := object(), object()
 			errs := s.Validate(t.Context(), changed)
-			want := validation.ValidateCustomResource(nil, changed.Object, compiled.validator)
+			want := validation.ValidateCustomResource(nil, changed.Object, compiled.validator())
 			if (len(errs) == 0) != (len(want) == 0) {
 				t.Fatalf("%v by %+v: %v, want %v", changed.Object, props, errs, want)
 			}

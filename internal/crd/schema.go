@@ -22,8 +22,9 @@ var compiledSchemas = cache.New[cache.ID, *compiledSchema](1024)
 // concurrent use.
 type compiledSchema struct {
 	structural *structuralschema.Structural // nil: everything may be there
-	validator  validation.SchemaValidator
-	status     validation.SchemaValidator // nil: no schema for .status
+	// validator returns upstream's validator, and status that for .status, or nil if that has no schema. The first call makes it, for an object
+	// that the tree does not accept, because it is larger than all else that is kept of a schema.
+	validator, status func() validation.SchemaValidator
 	// rules returns the rules, which the first call compiles; nil: there are none.
 	rules func() *rules
 	// uncompiled reports whether rules are yet to be compiled, and that takes long; nil: it does not.
@@ -57,7 +58,7 @@ func cachedSchema(id cache.ID, props *apiextensions.JSONSchemaProps, preserveUnk
 // defaults of metadata that pruning would drop, as upstream does.
 func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (*compiledSchema, error) {
 	props = asInJSON(props)
-	s := &compiledSchema{}
+	s := &compiledSchema{status: func() validation.SchemaValidator { return nil }}
 	var err error
 	if props != nil {
 		s.structural, err = structuralschema.NewStructural(props)
@@ -73,16 +74,12 @@ func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (
 			}
 		}
 	}
-	if s.validator, _, err = validation.NewSchemaValidator(props); err != nil {
-		return nil, fmt.Errorf("compiling schema: %w", err)
-	}
+	s.validator = lazyValidator(props)
 	s.node = schema.Compile(s.structural, props)
 	s.owned = sync.OnceValue(func() *fields.Tree { return s.ownedTree(props, preserveUnknown) })
 	if props != nil {
 		if status, ok := props.Properties["status"]; ok {
-			if s.status, _, err = validation.NewSchemaValidator(&status); err != nil {
-				return nil, fmt.Errorf("compiling schema of status: %w", err)
-			}
+			s.status = lazyValidator(&status)
 			if s.statusNode = s.node.Properties["status"]; s.statusNode == nil {
 				s.statusNode = schema.Compile(nil, &status)
 			}
@@ -91,6 +88,17 @@ func compileSchema(props *apiextensions.JSONSchemaProps, preserveUnknown bool) (
 	s.rules, s.uncompiled = lazyRules(s.structural)
 	s.explained = sync.OnceValue(func() []oneRule { return rulesOneByOne(s.structural) })
 	return s, nil
+}
+
+// lazyValidator returns a function that returns the validator of a schema.
+func lazyValidator(props *apiextensions.JSONSchemaProps) func() validation.SchemaValidator {
+	return sync.OnceValue(func() validation.SchemaValidator {
+		validator, _, err := validation.NewSchemaValidator(props)
+		if err != nil {
+			panic(fmt.Errorf("a schema without a validator: %w", err)) // upstream's conversion of a schema has no error
+		}
+		return validator
+	})
 }
 
 // asInJSON returns a schema as it would be read from the store. In protobuf,

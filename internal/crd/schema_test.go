@@ -28,7 +28,7 @@ func TestFieldsThatHaveASchemaAreAllowedHoweverTheDefinitionCame(t *testing.T) {
 			if has := s.node.Inspect(obj, schema.Valid).Has(schema.Valid); has != valid {
 				t.Errorf("allows is %v: %v is reported to be valid: %v", allows, obj, has)
 			}
-			if errs := validation.ValidateCustomResource(nil, obj, s.validator); (len(errs) == 0) != valid {
+			if errs := validation.ValidateCustomResource(nil, obj, s.validator()); (len(errs) == 0) != valid {
 				t.Errorf("allows is %v: upstream says of %v: %v", allows, obj, errs)
 			}
 		}

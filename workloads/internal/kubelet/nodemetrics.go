@@ -3,6 +3,7 @@ package kubelet
 import (
 	"net/http"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-base/metrics"
 	kubeletmetrics "k8s.io/kubernetes/pkg/kubelet/metrics"
@@ -16,6 +17,8 @@ type Counts struct {
 	Pods, PodErrors int              // attempts to start a pod, and those that have failed
 	Containers      map[string]int   // attempts to start a container, by its type
 	ContainerErrors map[Failures]int // those that have failed
+	// PodStarts are the seconds from when a pod was seen until it runs, and Sizes the containers of each pod.
+	PodStarts, Sizes Histogram
 }
 
 // Failures are the failures to start a container that are counted together.
@@ -42,6 +45,16 @@ var (
 	containerErrors   = kubeletDesc(kubeletmetrics.StartedContainersErrorsTotalKey, "Cumulative number of errors when starting containers", "container_type", "code")
 )
 
+// The histograms of /metrics.
+var (
+	containersPerPod = histogramDesc("containers_per_pod_count", "The number of containers per pod.")
+	podStartDuration = histogramDesc(kubeletmetrics.PodStartDurationKey, "Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run")
+)
+
+func histogramDesc(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc(kubeletmetrics.KubeletSubsystem+"_"+name, "[ALPHA] "+help, nil, nil)
+}
+
 func kubeletDesc(name, help string, labels ...string) *metrics.Desc {
 	return metrics.NewDesc(kubeletmetrics.KubeletSubsystem+"_"+name, help, labels, nil, metrics.ALPHA, "")
 }
@@ -50,6 +63,7 @@ func kubeletDesc(name, help string, labels ...string) *metrics.Desc {
 func nodeMetrics(node Node) http.Handler {
 	registry := metrics.NewKubeRegistry()
 	registry.CustomMustRegister(&nodeCollector{node: node})
+	registry.RawMustRegister(histograms{node})
 	return metrics.HandlerFor(registry, metrics.HandlerOpts{ErrorHandling: metrics.ContinueOnError})
 }
 
@@ -133,4 +147,20 @@ func (c *nodeCollector) CollectWithStability(to chan<- metrics.Metric) {
 	for failure, n := range counts.ContainerErrors {
 		counter(containerErrors, n, failure.Type, failure.Code)
 	}
+}
+
+// histograms collects the histograms when they are read.
+type histograms struct{ node Node }
+
+// Describe implements prometheus.Collector.
+func (histograms) Describe(to chan<- *prometheus.Desc) {
+	to <- containersPerPod
+	to <- podStartDuration
+}
+
+// Collect implements prometheus.Collector.
+func (c histograms) Collect(to chan<- prometheus.Metric) {
+	counts := c.node.Counts()
+	to <- counts.Sizes.metric(containersPerPod)
+	to <- counts.PodStarts.metric(podStartDuration)
 }

@@ -23,7 +23,18 @@ func (m machine) Spec() *corev1.Node {
 }
 
 func (m machine) Counts() Counts {
-	return Counts{Pods: 3, PodErrors: 1, Containers: map[string]int{"container": 4, "init_container": 1}, ContainerErrors: map[Failures]int{{"container", "ErrImagePull"}: 2}}
+	starts, sizes := NewPodStarts(), NewContainers()
+	starts.Observe(1.5, 2)
+	sizes.Observe(2, 3)
+	sizes.Observe(40, 1)
+	return Counts{PodStarts: starts, Sizes: sizes, Pods: 3, PodErrors: 1, Containers: map[string]int{"container": 4, "init_container": 1}, ContainerErrors: map[Failures]int{{"container", "ErrImagePull"}: 2}}
+}
+
+func (m machine) Probes() map[Probe]Probes {
+	durations := NewProbeDurations()
+	durations.Observe(0, 4)
+	durations.Observe(0.3, 1)
+	return map[Probe]Probes{{Kind: "Readiness", Container: "app", Pod: "web", Namespace: "default", UID: "1-2"}: {Failed: 2, Passed: durations}}
 }
 
 func (m machine) Pod(_, name string) *corev1.Pod {
@@ -72,6 +83,14 @@ func TestMetricsOfAKubelet(t *testing.T) {
 kubelet_active_pods{static=""} 1
 kubelet_active_pods{static="true"} 1
 kubelet_cgroup_version 2
+kubelet_containers_per_pod_count_bucket{le="1"} 0
+kubelet_containers_per_pod_count_bucket{le="2"} 3
+kubelet_containers_per_pod_count_bucket{le="4"} 3
+kubelet_containers_per_pod_count_bucket{le="8"} 3
+kubelet_containers_per_pod_count_bucket{le="16"} 3
+kubelet_containers_per_pod_count_bucket{le="+Inf"} 4
+kubelet_containers_per_pod_count_sum 46
+kubelet_containers_per_pod_count_count 4
 kubelet_desired_pods{static=""} 2
 kubelet_desired_pods{static="true"} 1
 kubelet_managed_ephemeral_containers 0
@@ -86,16 +105,45 @@ kubelet_started_containers_total{container_type="init_container"} 1
 kubelet_started_pods_errors_total 1
 kubelet_started_pods_total 3
 `
-		if diff := cmp.Diff(want, series(got, "^kubelet_")); diff != "" {
+		if diff := cmp.Diff(want, series(got, "^kubelet_[^p]")); diff != "" {
 			t.Errorf("the metrics (-want +got):\n%s", diff)
 		}
+		const starts = `
+kubelet_pod_start_duration_seconds_bucket{le="0.5"} 0
+kubelet_pod_start_duration_seconds_bucket{le="1"} 0
+kubelet_pod_start_duration_seconds_bucket{le="2"} 2
+`
+		if diff := cmp.Diff(starts, series(got, `^kubelet_pod_start.*"(0.5|1|2)"`)); diff != "" {
+			t.Errorf("the starts (-want +got):\n%s", diff)
+		}
 		for _, line := range []string{
+			"# HELP kubelet_pod_start_duration_seconds [ALPHA] Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run\n" +
+				"# TYPE kubelet_pod_start_duration_seconds histogram\n", "kubelet_pod_start_duration_seconds_sum 3\nkubelet_pod_start_duration_seconds_count 2\n",
 			"# HELP kubelet_running_pods [ALPHA] Number of pods that have a running pod sandbox\n# TYPE kubelet_running_pods gauge\n",
 			"# TYPE kubelet_started_pods_total counter\n", `,git_version="v1.37.1",`,
 		} {
 			if !strings.Contains(got, line) {
 				t.Errorf("the metrics are without %q:\n%s", line, got)
 			}
+		}
+	})
+}
+
+func TestMetricsOfProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := get(on(time.Now()), "/metrics/probes")
+		const labels = `container="app",namespace="default",pod="web",`
+		const want = `
+prober_probe_duration_seconds_bucket{` + labels + `probe_type="Readiness",le="0.005"} 4
+prober_probe_duration_seconds_bucket{` + labels + `probe_type="Readiness",le="0.5"} 5
+prober_probe_duration_seconds_bucket{` + labels + `probe_type="Readiness",le="+Inf"} 5
+prober_probe_duration_seconds_sum{` + labels + `probe_type="Readiness"} 0.3
+prober_probe_duration_seconds_count{` + labels + `probe_type="Readiness"} 5
+prober_probe_total{` + labels + `pod_uid="1-2",probe_type="Readiness",result="failed"} 2
+prober_probe_total{` + labels + `pod_uid="1-2",probe_type="Readiness",result="successful"} 5
+`
+		if diff := cmp.Diff(want, series(got, `_total|_sum|_count|le="(0.005|0.5|.Inf)"`)); diff != "" {
+			t.Errorf("the metrics (-want +got):\n%s", diff)
 		}
 	})
 }

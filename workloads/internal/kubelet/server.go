@@ -36,6 +36,8 @@ type Node interface {
 	Spec() *corev1.Node
 	// Counts returns what the kubelet has counted.
 	Counts() Counts
+	// Probes returns how often the probes of the pods have run.
+	Probes() map[Probe]Probes
 	// Usage returns what the running containers of a pod use.
 	Usage(pod *corev1.Pod) map[string]corev1.ResourceList
 }
@@ -72,6 +74,7 @@ func NewServer(node Node, logger klog.Logger) *Server {
 	mux.HandleFunc("GET /stats/summary", s.summary)
 	mux.Handle("GET /metrics", nodeMetrics(node))
 	mux.Handle("GET /metrics/cadvisor", cadvisorMetrics(node))
+	mux.Handle("GET /metrics/probes", probeMetrics(node))
 	mux.Handle("GET /metrics/resource", resourceMetrics(node))
 	mux.HandleFunc("GET /logs/{$}", nodeLogs)
 	ctx, end := context.WithCancel(klog.NewContext(context.Background(), logger))

@@ -15,6 +15,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 )
 
 // admit checks whether the node takes the pod, as the kubelet's predicates do. It rejects the pod for good, or has
@@ -36,6 +38,10 @@ func (p *pod) admit(ctx context.Context, now time.Time) bool {
 	why := rejection(ctx, p.node, p.api, node)
 	if why == nil {
 		p.admitted, p.resize.allocated = true, true
+		p.node.count(func(c *kubelet.Counts) {
+			c.Sizes.Observe(float64(len(p.api.Spec.Containers)), 1)
+			c.PodStarts.Observe(0, 1) // a kubelet also observes the first sync of each pod
+		})
 		return true
 	}
 	p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, why.reason, "%s", why.message)

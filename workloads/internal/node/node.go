@@ -58,6 +58,7 @@ type node struct {
 	lease        lease
 	shown        map[string]*shown // by namespace and name
 	counts       kubelet.Counts
+	probes       map[types.UID]map[kubelet.Probe]*probed
 }
 
 // arrival is a change of a pod that the goroutine of the node has not taken over yet.
@@ -72,6 +73,7 @@ func newNode(ctx context.Context, a *Agent, spec *corev1.Node, client kubernetes
 		events: newRecorder(spec.Name, client), images: newImages(spec.Status.Images),
 		backOff: flowcontrol.NewBackOff(10*time.Second, 300*time.Second), static: newStatic(spec.Name, static, time.Now()),
 		logger: klog.FromContext(ctx).WithValues("node", spec.Name),
+		probes: map[types.UID]map[kubelet.Probe]*probed{},
 		pods:   map[types.UID]*pod{}, taken: map[string]types.UID{},
 		work: make(chan struct{}, 1), queued: map[types.UID]bool{}, arrived: map[types.UID]arrival{}, looks: map[types.UID][]look{}, refreshing: map[types.UID]bool{}, mounts: map[types.UID]volumeSource{},
 		pressure: map[corev1.NodeConditionType]bool{}, shown: map[string]*shown{},
@@ -239,6 +241,7 @@ func (n *node) forget(p *pod) {
 	delete(n.mounts, p.api.UID)
 	delete(n.refreshing, p.api.UID)
 	delete(n.looks, p.api.UID)
+	delete(n.probes, p.api.UID)
 	n.mu.Unlock()
 }
 

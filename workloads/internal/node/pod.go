@@ -65,6 +65,7 @@ type pod struct {
 	ending    *ending
 	completed bool // all containers have ended, and the sandbox is stopped
 	rejected  bool // the node has not taken it
+	arrived   time.Time
 	deleted   bool // we have deleted the object
 	finished  bool // there is nothing left to do
 
@@ -117,7 +118,7 @@ func newPod(n *node, api *corev1.Pod) *pod {
 		runs: map[string][]*container{}, plans: map[string]plan{}, reasons: map[string]reason{}, pulls: map[string]*retry{},
 		configurations: map[string]configuration{}, volumes: map[string]*files.Tree{}, payloads: map[string]payload{}, bound: boundVolumes{}, attachments: attachments{}, tokens: map[string]token{},
 		certificates: map[certificateSource]*certificate{},
-		dirty:        true,
+		dirty:        true, arrived: time.Now(),
 	}
 }
 
@@ -357,6 +358,7 @@ func (p *pod) end(ctx context.Context, now time.Time) bool {
 		return p.stopped(now)
 	}
 	p.completed = true
+	p.node.forgetProbes(p.api.UID)
 	p.again, p.dirty = time.Time{}, true // no back-off delays the end
 	p.checkDeadline(ctx, now, 2)         // for the status without containers, and for the last one
 	if p.eviction.reason != nil {
@@ -508,6 +510,9 @@ func (p *pod) publish(ctx context.Context, s corev1.PodStatus, now time.Time) {
 	if !p.unwritten && sameByKubelet(&s, &p.status) {
 		p.status = s
 		return
+	}
+	if p.status.Phase == corev1.PodPending && s.Phase == corev1.PodRunning {
+		p.node.count(func(c *kubelet.Counts) { c.PodStarts.Observe(now.Sub(p.arrived).Seconds(), 1) })
 	}
 	p.status, p.unwritten = s, true
 	p.show()

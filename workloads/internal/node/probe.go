@@ -30,6 +30,8 @@ type prober struct {
 	tick      time.Time  // the next run
 	asked     bool       // run now, and count the period from now on
 	idle      bool       // no timer is set for the next run
+	skipping  bool       // runs are left out because they pass
+	began     time.Time  // when the probe that runs has begun
 	container *container // the start that it has looked at last
 	flight    *container // the start whose probe runs
 	last      bool       // the last result
@@ -135,6 +137,7 @@ func (p *pod) probe(ctx context.Context, now time.Time) (changed bool) {
 func (r *prober) begin(p *pod, now time.Time) bool {
 	if r.idle {
 		r.tick, r.idle = r.from(now), false
+		r.goesOn(p, r.tick)
 	}
 	switch {
 	case r.asked:
@@ -161,7 +164,7 @@ func (r *prober) begin(p *pod, now time.Time) bool {
 	if !r.active(p, c) || now.Before(r.delayed(c)) {
 		return false
 	}
-	r.flight = c
+	r.flight, r.began = c, now
 	return true
 }
 
@@ -225,6 +228,13 @@ func (r *prober) take(ctx context.Context, p *pod, result ProbeResult, output st
 	if result == Warning {
 		p.node.events.container(ctx, p.api, c.spec, corev1.EventTypeWarning, events.ContainerProbeWarning, "%s probe warning: %s", r.kind, output)
 	}
+	p.countProbe(r, func(d *probed) {
+		if result == Success || result == Warning {
+			d.runs.Passed.Observe(now.Sub(r.began).Seconds(), 1)
+		} else {
+			d.runs.Failed++
+		}
+	})
 	ok, passed, threshold := result == Success || result == Warning, probePassed, r.spec.SuccessThreshold
 	if !ok {
 		passed, threshold = probeFailed, r.spec.FailureThreshold
@@ -263,6 +273,7 @@ func (r *prober) next(p *pod, now time.Time) time.Time {
 		return r.tick
 	}
 	r.idle = true
+	r.skips(p)
 	change := c.process.Next(now)
 	if change.IsZero() {
 		return time.Time{}

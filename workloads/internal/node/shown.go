@@ -136,6 +136,7 @@ func (v view) Counts() kubelet.Counts {
 	defer v.mu.Unlock()
 	counts := v.counts
 	counts.Containers, counts.ContainerErrors = maps.Clone(counts.Containers), maps.Clone(counts.ContainerErrors)
+	counts.PodStarts, counts.Sizes = counts.PodStarts.Clone(), counts.Sizes.Clone()
 	return counts
 }
 
@@ -150,6 +151,7 @@ func (n *node) count(change func(*kubelet.Counts)) {
 	defer n.mu.Unlock()
 	if n.counts.Containers == nil {
 		n.counts.Containers, n.counts.ContainerErrors = map[string]int{}, map[kubelet.Failures]int{}
+		n.counts.PodStarts, n.counts.Sizes = kubelet.NewPodStarts(), kubelet.NewContainers()
 	}
 	change(&n.counts)
 }

@@ -2,6 +2,7 @@ package images
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/hex"
 	"flag"
 	"fmt"
@@ -21,11 +22,27 @@ var clients = merged(map[string]program{"curl": curl, "nc": nc}, resolvers)
 // resolvers are programs that look names up.
 var resolvers = map[string]program{"dig": dig, "getent": getent, "nslookup": nslookup}
 
-// curl sends a GET request. Its exit codes are 7 if there is no connection, and 28 after a time limit.
+// apart returns arguments in which flags without values stand alone: -s, -I and -k for -sIk.
+func apart(flags *flag.FlagSet, args []string) (split []string) {
+	for _, arg := range args {
+		letters, ok := strings.CutPrefix(arg, "-")
+		if !ok || len(letters) < 2 || strings.HasPrefix(letters, "-") || strings.Contains(letters, "=") || flags.Lookup(letters) != nil {
+			split = append(split, arg)
+			continue
+		}
+		for _, letter := range letters {
+			split = append(split, "-"+string(letter))
+		}
+	}
+	return split
+}
+
+// curl sends a GET request, or one for the header alone with -I. Its exit codes are 7 if there is no connection, and 28 after a time limit.
 func curl(ctx context.Context, c *workloads.ExecCommand) error {
 	var format, file string
 	var limit, connecting float64
-	var head, fail bool
+	var head, only, fail, insecure bool
+	header := http.Header{}
 	flags := flag.NewFlagSet("curl", flag.ContinueOnError)
 	flags.SetOutput(c.Stderr)
 	flags.StringVar(&format, "w", "", "")
@@ -34,11 +51,20 @@ func curl(ctx context.Context, c *workloads.ExecCommand) error {
 	flags.Float64Var(&connecting, "connect-timeout", 0, "")
 	flags.String("interface", "", "") // the address of the Pod in any case
 	flags.BoolVar(&head, "i", false, "")
+	flags.BoolVar(&only, "I", false, "")
 	flags.BoolVar(&fail, "f", false, "")
-	for _, ignored := range []string{"g", "q", "s", "k", "L", "v"} {
+	flags.BoolVar(&insecure, "k", false, "")
+	addHeader := func(line string) error {
+		name, value, _ := strings.Cut(line, ":")
+		header.Set(name, strings.TrimSpace(value))
+		return nil
+	}
+	flags.Func("H", "", addHeader)
+	flags.Func("header", "", addHeader)
+	for _, ignored := range []string{"g", "q", "s", "S", "L", "v"} {
 		flags.Bool(ignored, false, "")
 	}
-	if err := flags.Parse(c.Args[1:]); err != nil {
+	if err := flags.Parse(apart(flags, c.Args[1:])); err != nil {
 		return workloads.Exit(2)
 	}
 	address := flags.Arg(0)
@@ -57,12 +83,17 @@ func curl(ctx context.Context, c *workloads.ExecCommand) error {
 			defer cancel()
 		}
 		return c.Container.Dial(ctx, network, address)
-	}}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	}, TLSClientConfig: &tls.Config{InsecureSkipVerify: insecure}}
+	method := http.MethodGet
+	if only {
+		method, head = http.MethodHead, true
+	}
+	r, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "curl: (3)", err)
 		return workloads.Exit(3)
 	}
+	r.Header = header
 	r.Header.Set("User-Agent", "curl/8")
 	response, err := transport.RoundTrip(r)
 	if err != nil {

@@ -1,6 +1,33 @@
 package suite
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
+
+// selection is a part of the suite.
+type selection struct {
+	focus, skip string // regular expressions for names
+	// specsOfGroup is how many specs share a cluster and a process.
+	specsOfGroup int
+}
+
+var (
+	conformance = selection{focus: `\[Conformance\]`, skip: `^$`, specsOfGroup: 12}
+	// Some specs beyond conformance wait for minutes before they fail, so fewer share a process.
+	beyond = selection{focus: `^`, skip: strings.Join(elsewhere, "|"), specsOfGroup: 6}
+)
+
+// elsewhere are the specs that are not among those beyond conformance.
+var elsewhere = []string{
+	`\[Conformance\]`,
+	`\[Slow\]`, `\[Serial\]`, `\[Disruptive\]`, `\[Flaky\]`, `\[Feature:`, `\[FeatureGate:`, // not part of a default run
+	`\[Driver: (vsphere|azure-disk|azure-file|cinder)\]`, // a cloud
+	`\[Driver: (nfs|nfs3)\]`, `PersistentVolumes NFS`,    // NFS of a real kernel
+	`\[Driver: local\]`, `PersistentVolumes-local`, // mounts in the namespaces of a real kernel
+	`\[Driver: csi-hostpath\]`, `CSI Mock`, // a CSI driver
+	`\[sig-windows\]`, // Nodes with Windows
+}
 
 // slow are specs that wait for minutes. They are run with -full only, and their last result stays in the list.
 var slow = []*regexp.Regexp{

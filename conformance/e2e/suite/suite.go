@@ -1,4 +1,4 @@
-// Package suite runs the conformance specs of Kubernetes' own e2e suite against living clusters.
+// Package suite runs specs of Kubernetes' own e2e suite against living clusters: those of conformance, and those beyond.
 //
 // The suite is built as it is published, as the test of k8s.io/kubernetes/test/e2e in the versions of
 // ../modules/go.mod, and runs with the provider skeleton. Its clusters have two Nodes, and the images of package images
@@ -30,9 +30,6 @@ import (
 	"github.com/fakecluster/fakecluster/conformance/verdict"
 )
 
-// focus matches the specs of the suite that are run.
-const focus = `\[Conformance\]`
-
 const (
 	pkg     = "k8s.io/kubernetes/test/e2e"
 	modules = "e2e/modules"
@@ -49,8 +46,18 @@ Written by "go run ./e2e -full -update"; how to read it: README.md.`,
 	Match: func(spec string) bool { return !isSlow(spec) },
 }
 
+// BeyondList is the list of the specs beyond conformance.
+var BeyondList = verdict.List{
+	Path: "e2e-beyond.txt",
+	Comment: `The specs of Kubernetes' e2e suite beyond conformance that are not slow, serial, disruptive or behind a feature gate, and
+that need no cloud, no real kernel and no CSI driver (suite/specs.go), against living clusters.
+Written by "go run ./e2e -beyond -update"; how to read it: README.md.`,
+}
+
 // Options say which specs are run.
 type Options struct {
+	// Beyond runs the specs beyond conformance instead of those of conformance.
+	Beyond bool
 	// Match is of their names; nil: all.
 	Match *regexp.Regexp
 	// Full also runs those that are slow.
@@ -68,8 +75,15 @@ func Run(ctx context.Context, o Options) ([]verdict.Result, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(work)
-	r := runner{suite: binary, server: filepath.Join(work, "cluster"), work: work}
+	r := runner{suite: binary, server: filepath.Join(work, "cluster"), work: work, selection: conformance}
+	if o.Beyond {
+		r.selection = beyond
+	}
 	if _, err := gotool.Output(ctx, ".", "build", "-o", r.server, "./e2e/cluster"); err != nil {
+		return nil, err
+	}
+	r.kubectl = filepath.Join(work, "kubectl")
+	if _, err := gotool.Output(ctx, ".", "build", "-o", r.kubectl, "./cmd/kubectl"); err != nil {
 		return nil, err
 	}
 	specs, err := r.specs(ctx)
@@ -102,32 +116,33 @@ func build(ctx context.Context) (string, error) {
 
 // runner runs the suite.
 type runner struct {
-	suite, server string // the programs
-	work          string // a folder
+	suite, server, kubectl string // the programs
+	work                   string // a folder
+	selection              selection
 }
 
 // specs returns the names of the specs.
 func (r runner) specs(ctx context.Context) ([]string, error) {
 	report := filepath.Join(r.work, "specs.json")
-	results, err := r.ginkgo(ctx, report, "/dev/null", "-ginkgo.dry-run", "-ginkgo.focus="+focus)
+	results, err := r.ginkgo(ctx, report, "/dev/null", "-ginkgo.dry-run", "-ginkgo.focus="+r.selection.focus, "-ginkgo.skip="+r.selection.skip)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
 	for _, result := range results {
-		if result.Verdict == verdict.Pass { // the others are not in focus
+		if result.Verdict == verdict.Pass && !repeated.MatchString(result.Name) { // the others are not in focus
 			names = append(names, result.Name)
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s has no specs that match %s", pkg, focus)
+		return nil, fmt.Errorf("%s has no specs that match %s", pkg, r.selection.focus)
 	}
 	slices.Sort(names)
 	return names, nil
 }
 
-// specsOfGroup is how many specs share a cluster and a process.
-const specsOfGroup = 12
+// repeated matches the second spec of a name, which cannot be run alone.
+var repeated = regexp.MustCompile(` \(\d+\)$`)
 
 // runAll runs specs in groups, each in a process and a cluster of its own, several groups for each core: most
 // specs wait most of the time. Those that are expected to take minutes are alone.
@@ -141,7 +156,7 @@ func (r runner) runAll(ctx context.Context, specs []string) ([]verdict.Result, e
 			quick = append(quick, spec)
 		}
 	}
-	groups = slices.AppendSeq(groups, slices.Chunk(quick, specsOfGroup))
+	groups = slices.AppendSeq(groups, slices.Chunk(quick, r.selection.specsOfGroup))
 	var mu sync.Mutex
 	var found []verdict.Result
 	running, ctx := errgroup.WithContext(ctx)
@@ -175,6 +190,13 @@ func (r runner) runGroup(ctx context.Context, n int, specs []string) ([]verdict.
 		args = append(args, "-ginkgo.focus= ?"+regexp.QuoteMeta(spec)+"$")
 	}
 	results, err := r.ginkgo(ctx, filepath.Join(dir, "report.json"), kubeconfig, args...)
+	if err != nil && ctx.Err() == nil {
+		if len(specs) > 1 {
+			return r.runAlone(ctx, n, specs)
+		}
+		_, why, _ := strings.Cut(err.Error(), "\npanic: ")
+		return []verdict.Result{{Name: specs[0], Verdict: verdict.Fail, Reason: verdict.Reason("the suite has ended: " + why)}}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -185,12 +207,25 @@ func (r runner) runGroup(ctx context.Context, n int, specs []string) ([]verdict.
 	return results, nil
 }
 
+// runAlone runs the specs of a group one by one, each in a cluster of its own: one of them has ended the process of the suite.
+func (r runner) runAlone(ctx context.Context, n int, specs []string) (results []verdict.Result, err error) {
+	r.work = filepath.Join(r.work, fmt.Sprint(n))
+	for i, spec := range specs {
+		alone, err := r.runGroup(ctx, i, []string{spec})
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, alone...)
+	}
+	return results, nil
+}
+
 // ginkgo runs the suite with further flags, and returns the results of all its specs.
 func (r runner) ginkgo(ctx context.Context, report, kubeconfig string, flags ...string) ([]verdict.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.suite, append([]string{
-		"-provider=skeleton", "-kubeconfig=" + kubeconfig, "-delete-namespace-on-failure=true", "-dump-logs-on-failure=false",
+		"-provider=skeleton", "-kubeconfig=" + kubeconfig, "-kubectl-path=" + r.kubectl, "-delete-namespace-on-failure=true", "-dump-logs-on-failure=false",
 		"-ginkgo.json-report=" + report, "-ginkgo.no-color", "-ginkgo.seed=1", "-ginkgo.succinct", "-ginkgo.timeout=" + timeout.String(),
 	}, flags...)...)
 	cmd.Dir = r.work

@@ -1,7 +1,6 @@
 package network
 
 import (
-	"errors"
 	"net"
 	"net/netip"
 	"os"
@@ -64,7 +63,7 @@ func (p *Process) ListenPacket(network, address string) (net.PacketConn, error) 
 // dialPacket returns a socket that sends to one address.
 func (p *Process) dialPacket(to netip.AddrPort) (*packetConn, error) {
 	p.network.mu.Lock()
-	unreachable := errors.Is(p.network.lead(p.stack, to, udp, netip.AddrPort{}).err, syscall.ENETUNREACH)
+	unreachable := p.network.unreachable(p.stack, to)
 	p.network.mu.Unlock()
 	if unreachable {
 		return nil, os.NewSyscallError("connect", syscall.ENETUNREACH)

@@ -223,6 +223,17 @@ func TestPacketsToAService(t *testing.T) {
 			}
 		}
 
+		// Sockets that are opened one after the other take turns.
+		turns := ""
+		for range 4 {
+			socket := w.open(client, "dns:53")
+			turns += strings.Fields(ask(socket, "x"))[0]
+			_ = socket.Close()
+		}
+		if turns != "abab" && turns != "baba" {
+			t.Errorf("%s have answered", turns)
+		}
+
 		// The other endpoint answers if one is gone, and nobody if both are.
 		endpoints(map[string]discoveryv1.Endpoint{"a": endpointOf(b), "b": endpointOf(a)}[who])
 		w.equal(ask(first, "x"), other+" x for 10.244.0.1:32768")

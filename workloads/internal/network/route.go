@@ -2,6 +2,7 @@ package network
 
 import (
 	"cmp"
+	"errors"
 	"hash/fnv"
 	"net/netip"
 	"slices"
@@ -89,6 +90,15 @@ func (n *Network) lead(s *stack, to netip.AddrPort, protocol corev1.Protocol, la
 		return lead{err: syscall.ENETUNREACH}
 	}
 	return lead{stack: target, local: to, from: from}
+}
+
+// unreachable reports whether no network has an address, for a client on a stack with UDP. No endpoint of a Service gets its turn by that. The caller
+// holds the lock.
+func (n *Network) unreachable(s *stack, to netip.AddrPort) bool {
+	if _, found := n.serviceAt(s, to, udp); found {
+		return false
+	}
+	return errors.Is(n.lead(s, to, udp, netip.AddrPort{}).err, syscall.ENETUNREACH)
 }
 
 // leadsToDNS reports whether the DNS answers in the place of the Service that has its address, because nobody listens at the endpoint of the

@@ -15,6 +15,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
+// proxyName is the label of Services that another proxy than kube-proxy serves.
+const proxyName = "service.kubernetes.io/service-proxy-name"
+
 const tcp, udp = corev1.ProtocolTCP, corev1.ProtocolUDP
 
 // route is who answers at an address with TCP.
@@ -205,11 +208,17 @@ const byAddress = "fakecluster.io/address"
 
 func nodePort(port int32) string { return "node port " + strconv.Itoa(int(port)) }
 
-// addressesOf returns where clients find a Service.
+// addressesOf returns where clients find a Service. One with a label that gives it to another proxy, or says that it is headless, is found nowhere, as
+// with kube-proxy.
 func addressesOf(object any) ([]string, error) {
 	service, ok := object.(*corev1.Service)
 	if !ok {
 		return nil, nil
+	}
+	for _, label := range []string{proxyName, corev1.IsHeadlessService} {
+		if _, ok := service.Labels[label]; ok {
+			return nil, nil
+		}
 	}
 	addresses := slices.Concat(service.Spec.ClusterIPs, service.Spec.ExternalIPs, []string{service.Spec.ClusterIP})
 	for _, ingress := range service.Status.LoadBalancer.Ingress {

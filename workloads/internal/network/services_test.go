@@ -74,6 +74,20 @@ func TestEndpointSlicesDecideWhoAnswers(t *testing.T) {
 	})
 }
 
+// Labels of a Service give it to another proxy than kube-proxy, or make it headless: then nobody answers at its address.
+func TestServicesOfAnotherProxy(t *testing.T) {
+	for _, label := range []string{"service.kubernetes.io/service-proxy-name", "service.kubernetes.io/headless"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			client, a, b, c := w.three()
+			w.service("web", func(s *corev1.Service) { s.Labels = map[string]string{label: "other"} })
+			w.endpoints("web", endpointOf(a), endpointOf(b), endpointOf(c))
+			w.fail(client, "10.0.0.7:80", "dial tcp 10.0.0.7:80: connect: no route to host")
+			w.fail(client, "web:80", "dial tcp 10.0.0.7:80: connect: no route to host")
+		})
+	}
+}
+
 func TestTheSeedDecidesWhoIsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var firsts []string

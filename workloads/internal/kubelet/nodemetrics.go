@@ -17,6 +17,7 @@ type Counts struct {
 	Pods, PodErrors int              // attempts to start a pod, and those that have failed
 	Containers      map[string]int   // attempts to start a container, by its type
 	ContainerErrors map[Failures]int // those that have failed
+	Terminated      map[End]int      // containers that have ended
 	// PodStarts are the seconds from when a pod was seen until it runs, and Sizes the containers of each pod.
 	PodStarts, Sizes Histogram
 }
@@ -26,6 +27,9 @@ type Failures struct {
 	Type string // of the container: Container, InitContainer or EphemeralContainer of package metrics of the kubelet
 	Code string // the reason, such as ErrImagePull
 }
+
+// End is an end of containers that are counted together.
+type End struct{ Type, ExitCode, Reason string }
 
 // The metrics of /metrics: those of a kubelet whose values are known here. Upstream's own are variables of the process.
 var (
@@ -42,6 +46,7 @@ var (
 	startedPods       = kubeletDesc(kubeletmetrics.StartedPodsTotalKey, "Cumulative number of pods started")
 	podErrors         = kubeletDesc(kubeletmetrics.StartedPodsErrorsTotalKey, "Cumulative number of errors when starting pods")
 	startedContainers = kubeletDesc(kubeletmetrics.StartedContainersTotalKey, "Cumulative number of containers started", "container_type")
+	terminated        = kubeletDesc(kubeletmetrics.TerminatedContainersTotalKey, "Cumulative number of container terminations.", "container_type", "exit_code", "reason")
 	containerErrors   = kubeletDesc(kubeletmetrics.StartedContainersErrorsTotalKey, "Cumulative number of errors when starting containers", "container_type", "code")
 )
 
@@ -76,7 +81,7 @@ type nodeCollector struct {
 // DescribeWithStability implements metrics.StableCollector.
 func (c *nodeCollector) DescribeWithStability(to chan<- *metrics.Desc) {
 	for _, desc := range []*metrics.Desc{
-		buildInfo, nodeName, cgroupVersion, runningPods, runningContainers, desiredPods, activePods, mirrorPods, ephemeral, startedPods, podErrors, startedContainers, containerErrors,
+		buildInfo, nodeName, cgroupVersion, runningPods, runningContainers, desiredPods, activePods, mirrorPods, ephemeral, startedPods, podErrors, startedContainers, terminated, containerErrors,
 	} {
 		to <- desc
 	}
@@ -143,6 +148,9 @@ func (c *nodeCollector) CollectWithStability(to chan<- metrics.Metric) {
 	counter(podErrors, counts.PodErrors)
 	for kind, n := range counts.Containers {
 		counter(startedContainers, n, kind)
+	}
+	for end, n := range counts.Terminated {
+		counter(terminated, n, end.Type, end.ExitCode, end.Reason)
 	}
 	for failure, n := range counts.ContainerErrors {
 		counter(containerErrors, n, failure.Type, failure.Code)

@@ -27,7 +27,7 @@ func (m machine) Counts() Counts {
 	starts.Observe(1.5, 2)
 	sizes.Observe(2, 3)
 	sizes.Observe(40, 1)
-	return Counts{PodStarts: starts, Sizes: sizes, Pods: 3, PodErrors: 1, Containers: map[string]int{"container": 4, "init_container": 1}, ContainerErrors: map[Failures]int{{"container", "ErrImagePull"}: 2}}
+	return Counts{Terminated: map[End]int{{"container", "139", "Error"}: 2}, PodStarts: starts, Sizes: sizes, Pods: 3, PodErrors: 1, Containers: map[string]int{"container": 4, "init_container": 1}, ContainerErrors: map[Failures]int{{"container", "ErrImagePull"}: 2}}
 }
 
 func (m machine) Probes() map[Probe]Probes {
@@ -104,6 +104,7 @@ kubelet_started_containers_total{container_type="container"} 4
 kubelet_started_containers_total{container_type="init_container"} 1
 kubelet_started_pods_errors_total 1
 kubelet_started_pods_total 3
+kubelet_terminated_containers_total{container_type="container",exit_code="139",reason="Error"} 2
 `
 		if diff := cmp.Diff(want, series(got, "^kubelet_[^p]")); diff != "" {
 			t.Errorf("the metrics (-want +got):\n%s", diff)

@@ -36,7 +36,7 @@ func TestANodeCountsWhatItStarts(t *testing.T) {
 		}
 		got.Sizes, got.PodStarts = kubelet.Histogram{}, kubelet.Histogram{}
 		want := kubelet.Counts{
-			Pods: 4, PodErrors: 1, Containers: map[string]int{"container": 5, "init_container": 1},
+			Pods: 4, PodErrors: 1, Terminated: map[kubelet.End]int{{Type: "container", ExitCode: "1", Reason: "Error"}: 1, {Type: "init_container", ExitCode: "0", Reason: "Completed"}: 1}, Containers: map[string]int{"container": 5, "init_container": 1},
 			ContainerErrors: map[kubelet.Failures]int{{Type: "container", Code: "ErrImagePull"}: 1, {Type: "container", Code: "ImagePullBackOff"}: 1},
 		}
 		if !reflect.DeepEqual(got, want) {

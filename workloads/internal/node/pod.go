@@ -514,6 +514,7 @@ func (p *pod) publish(ctx context.Context, s corev1.PodStatus, now time.Time) {
 	if p.status.Phase == corev1.PodPending && s.Phase == corev1.PodRunning {
 		p.node.count(func(c *kubelet.Counts) { c.PodStarts.Observe(now.Sub(p.arrived).Seconds(), 1) })
 	}
+	p.node.countEnds(&p.status, &s)
 	p.status, p.unwritten = s, true
 	p.show()
 	written, err := patchStatus(ctx, p.node.client, p.api, s)

@@ -7,10 +7,12 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kubeletmetrics "k8s.io/kubernetes/pkg/kubelet/metrics"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
@@ -136,6 +138,7 @@ func (v view) Counts() kubelet.Counts {
 	defer v.mu.Unlock()
 	counts := v.counts
 	counts.Containers, counts.ContainerErrors = maps.Clone(counts.Containers), maps.Clone(counts.ContainerErrors)
+	counts.Terminated = maps.Clone(counts.Terminated)
 	counts.PodStarts, counts.Sizes = counts.PodStarts.Clone(), counts.Sizes.Clone()
 	return counts
 }
@@ -145,12 +148,34 @@ var containerTypes = map[ContainerKind]string{
 	Main: kubeletmetrics.Container, Init: kubeletmetrics.InitContainer, Sidecar: kubeletmetrics.InitContainer, Ephemeral: kubeletmetrics.EphemeralContainer,
 }
 
+// countEnds counts the containers of a pod that have ended since a status.
+func (n *node) countEnds(before, after *corev1.PodStatus) {
+	ends := func(before, after []corev1.ContainerStatus, kind string) {
+		for i := range after {
+			ended := after[i].State.Terminated
+			if ended == nil {
+				continue
+			}
+			if old, ok := podutil.GetContainerStatus(before, after[i].Name); ok && old.State.Terminated != nil {
+				continue
+			}
+			n.count(func(c *kubelet.Counts) {
+				c.Terminated[kubelet.End{Type: kind, ExitCode: strconv.Itoa(int(ended.ExitCode)), Reason: ended.Reason}]++
+			})
+		}
+	}
+	ends(before.InitContainerStatuses, after.InitContainerStatuses, kubeletmetrics.InitContainer)
+	ends(before.ContainerStatuses, after.ContainerStatuses, kubeletmetrics.Container)
+	ends(before.EphemeralContainerStatuses, after.EphemeralContainerStatuses, kubeletmetrics.EphemeralContainer)
+}
+
 // count changes what the kubelet has counted.
 func (n *node) count(change func(*kubelet.Counts)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.counts.Containers == nil {
 		n.counts.Containers, n.counts.ContainerErrors = map[string]int{}, map[kubelet.Failures]int{}
+		n.counts.Terminated = map[kubelet.End]int{}
 		n.counts.PodStarts, n.counts.Sizes = kubelet.NewPodStarts(), kubelet.NewContainers()
 	}
 	change(&n.counts)

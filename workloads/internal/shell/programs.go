@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"io/fs"
 	"math"
@@ -137,7 +138,7 @@ func cat(ctx context.Context, s *Shell, c *Command) int {
 
 // ls lists directories. -l shows modes, sizes and times, -a names that begin with a dot, and -d directories themselves.
 func ls(ctx context.Context, s *Shell, c *Command) int {
-	long, whole, self, code := false, false, false, 0
+	long, whole, self, inode, code := false, false, false, false, 0
 	var names []string
 	for _, a := range c.Args[1:] {
 		if !strings.HasPrefix(a, "-") || a == "-" {
@@ -152,6 +153,8 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 				whole = true
 			case 'd':
 				self = true
+			case 'i':
+				inode = true
 			case '1', 'h':
 			default:
 				return c.fail(2, "invalid option -- '%c'", f)
@@ -161,7 +164,12 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 	if len(names) == 0 {
 		names = []string{"."}
 	}
-	show := func(name string, info fs.FileInfo) {
+	show := func(path, name string, info fs.FileInfo) {
+		if inode { // files have no numbers: one that follows from the name
+			number := fnv.New32a()
+			_, _ = io.WriteString(number, path)
+			fmt.Fprint(c.Stdout, number.Sum32(), " ")
+		}
 		if long {
 			fmt.Fprintf(c.Stdout, "%s 1 root root %d %s %s\n", info.Mode(), info.Size(), info.ModTime().UTC().Format("Jan _2 15:04"), name)
 			return
@@ -179,7 +187,7 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 			continue
 		}
 		if !info.IsDir() || self {
-			show(name, info)
+			show(inTree, name, info)
 			continue
 		}
 		entries, err := fs.ReadDir(s.Files, inTree)
@@ -195,7 +203,7 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 		}
 		for _, e := range entries {
 			if info, err := e.Info(); err == nil && (whole || !strings.HasPrefix(e.Name(), ".")) {
-				show(e.Name(), info)
+				show(path.Join(inTree, e.Name()), e.Name(), info)
 			}
 		}
 	}

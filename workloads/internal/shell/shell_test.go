@@ -127,6 +127,7 @@ func TestPrograms(t *testing.T) {
 		{"", "/bin/bash -lc pwd", "/\n"},
 		{"", "env X=1 printenv X COLOR", "1\nred\n"},
 		{"", "printenv NONE", "exit 1"},
+		{"", "ls -idh /etc", "2375820365 /etc\n"},
 		{"", "ls -z", "stderr: ls: invalid option -- 'z'\nexit 2"},
 		{"", "sleep x", "stderr: sleep: invalid time interval 'x'\nexit 1"},
 		{"", "exit 1", "not found"},

@@ -2,9 +2,11 @@ package images
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -155,6 +157,25 @@ func seq(_ context.Context, c *workloads.ExecCommand) error {
 		fmt.Fprintln(c.Stdout, first)
 	}
 	return err
+}
+
+// find prints the names of files and of all that is in them.
+func find(_ context.Context, c *workloads.ExecCommand) error {
+	for _, name := range c.Args[1:] {
+		top := strings.Trim(path.Clean("/"+name), "/")
+		err := fs.WalkDir(c.Container.FS(), cmp.Or(top, "."), func(file string, _ fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(c.Stdout, "/"+strings.TrimPrefix(file, "."))
+			return nil
+		})
+		if err != nil {
+			fmt.Fprintln(c.Stderr, "find:", err)
+			return workloads.Exit(1)
+		}
+	}
+	return nil
 }
 
 // tail prints a file. With -f it goes on until SIGTERM.

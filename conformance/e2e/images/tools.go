@@ -197,10 +197,11 @@ func tail(ctx context.Context, c *workloads.ExecCommand) error {
 // sysctl prints what the Pod sets.
 func sysctl(_ context.Context, c *workloads.ExecCommand) error {
 	name := c.Args[len(c.Args)-1]
+	dotted := strings.ReplaceAll(name, "/", ".") // sysctl takes both, and so does a Pod
 	if s := c.Container.Pod.Spec.SecurityContext; s != nil {
 		for _, set := range s.Sysctls {
-			if set.Name == name {
-				fmt.Fprintln(c.Stdout, name, "=", set.Value)
+			if strings.ReplaceAll(set.Name, "/", ".") == dotted {
+				fmt.Fprintln(c.Stdout, dotted, "=", set.Value)
 				return nil
 			}
 		}

@@ -35,9 +35,12 @@ func (t *Tree) Folder() (string, error) {
 	}
 	t.folder, t.disk = folder, disk
 	for _, name := range slices.Sorted(maps.Keys(t.files)) {
-		if file := t.files[name]; file.Mode.IsDir() {
+		switch file := t.files[name]; {
+		case file.Mode.IsDir():
 			err = disk.MkdirAll(filepath.FromSlash(name), 0o755)
-		} else {
+		case file.Mode&fs.ModeSymlink != 0:
+			err = t.linkOnDisk(string(file.Data), name)
+		default:
 			err = t.writeOnDisk(name, File{Data: file.Data, Mode: file.Mode})
 		}
 		if err != nil {
@@ -70,9 +73,6 @@ func (t *Tree) openOnDisk(name string) (fs.File, error) {
 	return file, nil
 }
 
-// mostLinks is how many symbolic links Linux follows in a path.
-const mostLinks = 40
-
 // followOnDisk returns the file that symbolic links lead to, as a system follows them when it opens a file to write. A link that leads out of the
 // folder is an error. The caller holds the lock.
 func (t *Tree) followOnDisk(name string) (string, error) {
@@ -88,7 +88,7 @@ func (t *Tree) followOnDisk(name string) (string, error) {
 		}
 		path = filepath.Join(filepath.Dir(path), target)
 		if filepath.IsAbs(target) || !filepath.IsLocal(path) {
-			return "", &fs.PathError{Op: "open", Path: name, Err: errors.New("path escapes from parent")}
+			return "", &fs.PathError{Op: "open", Path: name, Err: errEscapes}
 		}
 	}
 	return "", &fs.PathError{Op: "open", Path: name, Err: syscall.ELOOP}

@@ -36,5 +36,5 @@ func (t *Tree) Clone() *Tree {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.appended = ""
-	return &Tree{files: maps.Clone(t.files)} // files are replaced and never changed
+	return &Tree{files: maps.Clone(t.files), linked: t.linked} // files are replaced and never changed
 }

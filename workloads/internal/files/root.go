@@ -118,6 +118,15 @@ func (r *Root) WriteFile(name string, data []byte, mode fs.FileMode) error {
 	return withPath(m.Tree.Write(path, File{Data: data, Mode: mode}), name)
 }
 
+// Symlink makes a symbolic link in place of a file or another link. It is followed in the tree that it is in: its own volume, or what the container writes itself.
+func (r *Root) Symlink(target, name string) error {
+	m, path := r.find(clean(name))
+	if m.ReadOnly {
+		return &fs.PathError{Op: "symlink", Path: name, Err: syscall.EROFS}
+	}
+	return withPath(m.Tree.Symlink(target, path), name)
+}
+
 // Append appends to a file, and creates it if there is none.
 func (r *Root) Append(name string, data []byte, mode fs.FileMode) error {
 	m, path := r.find(clean(name))

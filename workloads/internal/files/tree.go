@@ -23,7 +23,8 @@ type File struct {
 // Tree is a tree of files, such as a volume. Names are as those of package io/fs: "a/b", without a slash at the beginning.
 type Tree struct {
 	mu       sync.Mutex
-	files    fstest.MapFS // in memory; directories have entries of their own
+	files    fstest.MapFS // in memory; directories have entries of their own. It follows links without a limit, so it gets names that resolve returns
+	linked   bool         // there may be symbolic links in memory
 	folder   string       // where the tree is on disk, and empty before Folder
 	disk     *os.Root     // the folder, which no symbolic link leads out of; nil before Folder
 	closed   bool
@@ -58,16 +59,24 @@ func (u unlocked) Open(name string) (fs.File, error) {
 	if u.tree.folder != "" {
 		return u.tree.openOnDisk(name)
 	}
+	name, err := u.tree.resolve("open", name, true)
+	if err != nil {
+		return nil, err
+	}
 	// A file that is open keeps its content: files are replaced and never changed.
 	return u.tree.files.Open(name)
 }
 
-// Lstat implements fs.ReadLinkFS: it describes a symbolic link, which only a volume on disk may have, and not what the link leads to.
+// Lstat implements fs.ReadLinkFS: it describes a symbolic link, and not what the link leads to.
 func (t *Tree) Lstat(name string) (fs.FileInfo, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.folder == "" {
-		return fs.Stat(t.files, name)
+		name, err := t.resolve("lstat", name, false)
+		if err != nil {
+			return nil, err
+		}
+		return t.files.Lstat(name)
 	}
 	return t.disk.Lstat(filepath.FromSlash(name))
 }
@@ -77,7 +86,11 @@ func (t *Tree) ReadLink(name string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.folder == "" {
-		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
+		name, err := t.resolve("readlink", name, false)
+		if err != nil {
+			return "", err
+		}
+		return t.files.ReadLink(name)
 	}
 	return t.disk.Readlink(filepath.FromSlash(name))
 }
@@ -99,6 +112,10 @@ func (t *Tree) Write(name string, file File) error {
 		}
 		return t.writeOnDisk(target, file)
 	}
+	name, err := t.resolve("open", name, true)
+	if err != nil {
+		return err
+	}
 	if has := t.files[name]; has != nil && has.Mode.IsDir() {
 		return &fs.PathError{Op: "write", Path: name, Err: errors.New("is a directory")}
 	}
@@ -113,6 +130,14 @@ func (t *Tree) Write(name string, file File) error {
 // Append appends to a file, and creates it with a mode if there is none.
 func (t *Tree) Append(name string, data []byte, mode fs.FileMode) error {
 	t.mu.Lock()
+	if t.folder == "" {
+		resolved, err := t.resolve("open", name, true)
+		if err != nil {
+			t.mu.Unlock()
+			return err
+		}
+		name = resolved
+	}
 	has := t.files[name]
 	if t.folder != "" || has == nil || has.Mode.IsDir() {
 		t.mu.Unlock()
@@ -172,6 +197,10 @@ func (t *Tree) Mkdir(name string) error {
 	if t.folder != "" {
 		return t.disk.MkdirAll(filepath.FromSlash(name), 0o755)
 	}
+	name, err := t.resolve("mkdir", name, true)
+	if err != nil {
+		return err
+	}
 	return t.mkdir(name)
 }
 
@@ -202,6 +231,10 @@ func (t *Tree) Remove(name string) error {
 	if t.folder != "" {
 		return t.disk.RemoveAll(filepath.FromSlash(name))
 	}
+	name, err := t.resolve("remove", name, false)
+	if err != nil {
+		return err
+	}
 	defer t.notify()
 	maps.DeleteFunc(t.files, func(have string, _ *fstest.MapFile) bool {
 		return have == name || strings.HasPrefix(have, name+"/")
@@ -216,7 +249,7 @@ func (t *Tree) Replace(files map[string]File) error {
 	defer t.mu.Unlock()
 	if t.folder == "" {
 		defer t.notify()
-		t.files = fstest.MapFS{}
+		t.files, t.linked = fstest.MapFS{}, false
 		if err := t.mkdir("."); err != nil {
 			return err
 		}

@@ -82,3 +82,54 @@ func TestTarStoresLinks(t *testing.T) {
 		}
 	}
 }
+
+// tar unpacks links as links, also in memory. A link is replaced by what an archive has in its place, and not followed.
+func TestTarUnpacksLinks(t *testing.T) {
+	from, folder := newLinks(t)
+	archive := run(t, from, "", "tar", "cf", "-", "/data")
+	if err := os.Symlink("d/file", filepath.Join(folder, "replaced")); err != nil {
+		t.Fatal(err)
+	}
+	var replacing strings.Builder
+	w := tar.NewWriter(&replacing)
+	for _, header := range []*tar.Header{{Name: "data/link", Typeflag: tar.TypeReg, Size: 3, Mode: 0o644}, {Name: "data/pipe", Typeflag: tar.TypeFifo}} {
+		if err := w.WriteHeader(header); err != nil {
+			t.Fatal(err)
+		}
+		if header.Size > 0 {
+			if _, err := io.WriteString(w, "new"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	root, err := files.NewRoot(files.NewTree(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := &shell.Shell{Files: root}
+	if got := run(t, memory, archive, "tar", "xmf", "-", "-C", "/"); got != "" {
+		t.Fatalf("tar x: %q", got)
+	}
+	for name, want := range map[string]string{
+		"link": "text", "folder/file": "text",
+		"dangling": "stderr: cat: /data/dangling: No such file or directory\nexit 1", "out": "stderr: cat: /data/out: Path escapes from parent\nexit 1",
+	} {
+		if got := run(t, memory, "", "cat", "/data/"+name); got != want {
+			t.Errorf("cat %s: %q, want %q", name, got, want)
+		}
+	}
+	if got := run(t, memory, "", "tar", "cf", "-", "/data"); len(got) != len(archive) {
+		t.Errorf("packed again it has %d bytes, and had %d", len(got), len(archive))
+	}
+	if got, want := run(t, memory, replacing.String(), "tar", "xf", "-", "-C", "/"), "tar: data/pipe: syntax error: a file that is neither regular, a directory nor a symbolic link is not supported by the shell of fakecluster"; !strings.Contains(got, want) {
+		t.Errorf("tar x: %q, want %q", got, want)
+	}
+	for name, want := range map[string]string{"link": "new", "d/file": "text"} {
+		if got := run(t, memory, "", "cat", "/data/"+name); got != want {
+			t.Errorf("cat %s: %q, want %q", name, got, want)
+		}
+	}
+}

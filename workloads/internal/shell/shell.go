@@ -24,6 +24,7 @@ type Files interface {
 	// Changed returns a channel that is closed when a file may have changed, and nil if that is not known.
 	Changed(name string) <-chan struct{}
 	Mkdir(name string) error
+	Symlink(target, name string) error
 	Remove(name string) error
 }
 

@@ -133,14 +133,28 @@ func (s *Shell) extract(ctx context.Context, c *Command) int {
 		case tar.TypeReg:
 			data := buffer{limits: limitsOf(ctx)}
 			if _, err = io.Copy(&data, r); err == nil {
+				err = s.unlink(place)
+			}
+			if err == nil {
 				err = s.Files.WriteFile(place, data.content.Bytes(), fs.FileMode(header.Mode).Perm())
 			}
 			data.discard()
+		case tar.TypeSymlink:
+			err = s.Files.Symlink(header.Linkname, place)
 		default:
-			return c.fail(2, "%s: %v", header.Name, unsupported("a file that is neither regular nor a directory"))
+			return c.fail(2, "%s: %v", header.Name, unsupported("a file that is neither regular, a directory nor a symbolic link"))
 		}
 		if err != nil {
 			return c.fail(2, "%s: Cannot open: %s", header.Name, reason(err))
 		}
 	}
+}
+
+// unlink removes a symbolic link, in whose place a file of an archive comes.
+func (s *Shell) unlink(place string) error {
+	info, err := fs.Lstat(s.Files, relative(place))
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return nil // what writes the file has the error
+	}
+	return s.Files.Remove(place)
 }

@@ -47,7 +47,9 @@ func kubeAPIServer(ctx context.Context, program string, args []string, stdout, s
 			args = append([]string{"--" + usual[0] + "=" + usual[1]}, args...)
 		}
 	}
-	cluster, err := fakecluster.New(fakecluster.WithControllers(), fakecluster.WithAPIServerFlags(args...))
+	cluster, err := interruptible(ctx, "the server was ready", func() (*fakecluster.Cluster, error) {
+		return fakecluster.New(fakecluster.WithControllers(), fakecluster.WithAPIServerFlags(args...))
+	}, func(c *fakecluster.Cluster) { _ = c.Close() })
 	if err != nil {
 		fmt.Fprintf(stderr, "Error: %v\n", unwrapped(err))
 		return 1

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -198,7 +199,7 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	}
 	passed := reporter.Summary()
 	for _, report := range f.reports {
-		if err := writeReport(report, results); err != nil {
+		if err := writeReport(cmd.Context(), report, results); err != nil {
 			return fmt.Errorf("run: --report: %w", err)
 		}
 	}
@@ -208,15 +209,27 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// writeReport writes results in the format and to the file of FORMAT=FILE.
-func writeReport(report string, results []player.Result) error {
+// writeReport writes results in the format and to the file of FORMAT=FILE. The file may be a FIFO, as >(command) of bash is one, which a process has to read.
+func writeReport(ctx context.Context, report string, results []player.Result) error {
 	format, path, _ := strings.Cut(report, "=")
 	var text bytes.Buffer
 	if err := formats[format](&text, results); err != nil {
 		return err
 	}
-	return os.WriteFile(path, text.Bytes(), 0o644)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, 0o644)
+	if errors.Is(err, syscall.ENXIO) {
+		return fmt.Errorf("%s is a FIFO that nobody reads: start its reader before, or name a file", path)
+	} else if err != nil {
+		return err
+	}
+	// A reader that does not read does not keep the process from ending.
+	defer context.AfterFunc(ctx, func() { _ = file.SetWriteDeadline(time.Now().Add(lastWrite)) })()
+	_, err = text.WriteTo(file)
+	return errors.Join(err, file.Close())
 }
+
+// lastWrite is how long a report may take to be written after the command was interrupted.
+const lastWrite = 2 * time.Second
 
 // withReports returns the arguments of run with "--report FORMAT FILE" as "--report FORMAT=FILE",
 // because a flag takes one argument.

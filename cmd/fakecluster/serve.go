@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -75,12 +74,8 @@ changes that.`,
 				err = usageError{errors.New("--record and --workloads exclude each other: a scenario has the requests of clients only")}
 			}
 			f.workloads = lives
-			var options []fakecluster.Option
 			if err == nil {
-				options, err = f.options(cmd)
-			}
-			if err == nil {
-				err = f.serve(cmd.Context(), options, cmd.OutOrStdout(), cmd.ErrOrStderr())
+				err = f.serve(cmd)
 			}
 			if err != nil {
 				return fmt.Errorf("serve: %w", err)
@@ -301,20 +296,44 @@ func unwrapped(err error) error {
 	return err
 }
 
-// serve serves a cluster until the context ends.
-func (f *serving) serve(ctx context.Context, options []fakecluster.Option, stdout, stderr io.Writer) (err error) {
-	cluster, err := fakecluster.New(options...)
+// started is a cluster with what lives in it.
+type started struct {
+	cluster *fakecluster.Cluster
+	end     func() // what lives in it
+}
+
+func (s started) close() error {
+	s.end()
+	return s.cluster.Close()
+}
+
+// start starts the cluster. It may take long: definitions have many rules, a data file is large, and webhooks do not answer.
+func (f *serving) start(cmd *cobra.Command) (started, error) {
+	options, err := f.options(cmd)
 	if err != nil {
-		return unwrapped(err)
+		return started{}, err
 	}
-	defer func() { err = errors.Join(err, cluster.Close()) }()
+	s := started{end: func() {}}
+	if s.cluster, err = fakecluster.New(options...); err != nil {
+		return started{}, unwrapped(err)
+	}
 	if f.workloads != nil {
-		end, err := live(cluster, f.workloads, stderr)
-		if err != nil {
-			return err
+		if s.end, err = live(s.cluster, f.workloads, cmd.ErrOrStderr()); err != nil {
+			return started{}, errors.Join(err, s.cluster.Close())
 		}
-		defer end()
 	}
+	return s, nil
+}
+
+// serve serves a cluster until the context of the command ends.
+func (f *serving) serve(cmd *cobra.Command) (err error) {
+	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	running, err := interruptible(ctx, "the cluster was ready", func() (started, error) { return f.start(cmd) }, func(s started) { _ = s.close() })
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, running.close()) }()
+	cluster := running.cluster
 	content, err := cluster.Kubeconfig()
 	if err != nil {
 		return err

@@ -40,11 +40,13 @@ its content so far is copied.`,
 
 // take makes the cluster and writes it.
 func (f *serving) take(cmd *cobra.Command, path string) error {
-	options, err := f.options(cmd)
-	if err != nil {
-		return err
-	}
-	cluster, err := fakecluster.New(append(options, fakecluster.InProcess())...)
+	cluster, err := interruptible(cmd.Context(), "the cluster was made", func() (*fakecluster.Cluster, error) {
+		options, err := f.options(cmd)
+		if err != nil {
+			return nil, err
+		}
+		return fakecluster.New(append(options, fakecluster.InProcess())...)
+	}, func(c *fakecluster.Cluster) { _ = c.Close() })
 	if err != nil {
 		return err
 	}

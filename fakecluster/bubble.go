@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -41,8 +42,14 @@ type home struct {
 	stop     func() // ends the check of the bubble
 	events   eventNames
 	requests atomic.Int64 // that show that something goes on
-	looks    atomic.Int64 // at the work of a cluster that lives
+	writes   atomic.Int64 // among them
+	looks    atomic.Int64 // at the work of the cluster that found that it goes on
 	held     atomic.Int64 // watch events that were held back at the last look
+	counts   *standstill
+
+	// Of the timer that looks: the requests that it has seen, and when there was a new one.
+	seen      int64
+	idleSince time.Time
 
 	// testEnds is the context of the test, if it is outside of bubbles. Its channel is made there: one that a request in a
 	// bubble makes would end the process when the test closes it outside.
@@ -158,43 +165,71 @@ func (c *Cluster) watchBubble() {
 	stopBlocked := bubble.Watch(c.store.Revision, func(b bubble.Blocked) {
 		panic(fmt.Sprintf("%s: %s. The goroutine that waits:\n\n%s\n", c.testName(), b.Mistake(), b.Stack))
 	})
-	stopPassing := bubble.WatchPassing(idleTime, c.lookAtHeld, c.work, func(idle time.Duration, stack string) {
+	c.home.idleSince = time.Now()
+	stopPassing := bubble.WatchPassing(heldTime, c.lookAtWork, c.work, func(idle time.Duration, stack string) {
 		panic(fmt.Sprintf("%s: %s. The goroutine of the test:\n\n%s\n", c.testName(), c.passesWithoutEnd(idle, stack), stack))
+	})
+	stopRunning := bubble.WatchRunning(func(stack string) {
+		if mistake := c.home.counts.found(); mistake != nil { // the test has failed, and does not end
+			panic(fmt.Sprintf("%s: %v. The goroutine that runs:\n\n%s\n", c.testName(), mistake, stack))
+		}
+		fmt.Fprintf(os.Stderr, "fakecluster: %s: %s. The goroutine that runs:\n\n%s\n\n", c.testName(), runsWithoutPause, stack)
 	})
 	c.home.stop = func() {
 		stopBlocked()
 		stopPassing()
+		stopRunning()
 	}
 }
 
-// idleTime is how much time has to pass in a bubble without a request of the test or its controllers until that may be a mistake.
-const idleTime = 24 * time.Hour
+// runsWithoutPause is not a failure, because the goroutine may compute something.
+const runsWithoutPause = "a goroutine in the synctest bubble has run for 20 seconds, and nothing was written meanwhile. If it loops until something comes: " +
+	"write time.Sleep(time.Millisecond) in the loop, because time stands still while it runs, and end it with its context"
+
+const (
+	// idleTime is how much time has to pass in a bubble without a request of the test or its controllers until that may be a mistake.
+	idleTime = 24 * time.Hour
+	// heldTime is how much it is without a write, while watch events are held back.
+	heldTime = time.Hour
+)
 
 // work is a number that changes while something goes on. In a cluster with nodes and controllers it does without end, unless they wait for held events.
+// Then a test may read again and again what they would change.
 func (c *Cluster) work() int64 {
-	if c.lives() && c.home.held.Load() == 0 {
+	switch {
+	case c.home.held.Load() > 0:
+		return c.home.writes.Load()
+	case c.lives():
 		return c.home.looks.Add(1)<<32 + c.home.requests.Load()
 	}
-	return c.home.requests.Load()
+	return c.home.looks.Load()<<32 + c.home.requests.Load()
 }
 
-// lookAtHeld counts the watch events that are held back. Only the bubble may look at them.
-func (c *Cluster) lookAtHeld() {
+// lookAtWork counts the watch events that are held back, and what goes on until nothing was requested for long. Only the bubble may look at its events and its time.
+func (c *Cluster) lookAtWork() {
 	c.mu.Lock()
 	hold := c.held
 	c.mu.Unlock()
 	if hold != nil {
 		c.home.held.Store(int64(len(hold.Pending())))
 	}
+	if requests := c.home.requests.Load(); requests != c.home.seen {
+		c.home.seen, c.home.idleSince = requests, time.Now()
+	}
+	if time.Since(c.home.idleSince) < idleTime {
+		c.home.looks.Add(1)
+	}
 }
 
 // passesWithoutEnd says what a test waits for that does not come.
 func (c *Cluster) passesWithoutEnd(idle time.Duration, stack string) string {
-	text := fmt.Sprintf("time in the synctest bubble passes without end: %d days have passed without a request of the test or its controllers, ", idle/(24*time.Hour))
-	held := int(c.home.held.Load())
+	const endless = "time in the synctest bubble passes without end: "
+	if held := int(c.home.held.Load()); held > 0 {
+		return fmt.Sprintf(endless+"%s have passed without a write of the test or its controllers, and c.Hold keeps back %s: deliver them, as with hold.Drain(10), or write defer hold.Release()",
+			printable.Count(int(idle/time.Hour), "hour"), printable.Count(held, "watch event"))
+	}
+	text := fmt.Sprintf(endless+"%d days have passed without a request of the test or its controllers, ", (idleTime+idle)/(24*time.Hour))
 	switch {
-	case held > 0:
-		return text + fmt.Sprintf("and c.Hold keeps back %s: deliver them, as with hold.Drain(10), or write defer hold.Release()", printable.Count(held, "watch event"))
 	case strings.Contains(stack, "net/http.(*Client)"):
 		return text + "and an HTTP request of the test is not answered: give its client a Timeout"
 	}
@@ -206,5 +241,8 @@ func (c *Cluster) passesWithoutEnd(idle time.Duration, stack string) string {
 func (c *Cluster) countWork(req *http.Request) {
 	if req.URL.Query().Get("watch") == "" && !strings.Contains(req.URL.Path, "/leases/") && !strings.Contains(req.UserAgent(), " kubernetes/fakecluster/") {
 		c.home.requests.Add(1)
+		if req.Method != http.MethodGet && req.Method != http.MethodHead {
+			c.home.writes.Add(1)
+		}
 	}
 }

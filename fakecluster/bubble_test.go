@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
 const (
@@ -246,16 +248,18 @@ func TestTimePassesWithoutEnd(t *testing.T) {
 		for !has() {
 			time.Sleep(time.Second)
 		}
-		if way == "hold" {
-			c.Hold()
-		}
 		if way != "loop" {
+			c.Hold()
 			_, err := mapsOf(c.RESTConfig()).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
 			must(t, err)
 		}
 		for {
 			if _, err := informer.Lister().ConfigMaps("default").Get("a"); err == nil {
 				return
+			}
+			if way == "hold and reads" {
+				_, err := mapsOf(c.RESTConfig()).Get(t.Context(), "a", metav1.GetOptions{})
+				must(t, err)
 			}
 			time.Sleep(time.Second)
 		}
@@ -268,16 +272,16 @@ const passesWithoutEnd = "FAKECLUSTER_TEST_PASSES_WITHOUT_END"
 // A loop that sleeps until something comes which is held back, or never comes, is found although time passes.
 func TestATestWhoseTimePassesWithoutEndFails(t *testing.T) {
 	for way, want := range map[string]string{
-		"hold": `and c\.Hold keeps back 1 watch event: deliver them, as with hold\.Drain\(10\), or write defer hold\.Release\(\)\. `,
-		"loop": `and the test waits for something that does not come: give the loop an end, or write c\.WaitFor in its place\. `,
+		"hold":           `\d+ hours have passed without a write of the test or its controllers, and c\.Hold keeps back 1 watch event: deliver them, as with hold\.Drain\(10\), or write defer hold\.Release\(\)\. `,
+		"hold and reads": `\d+ hours have passed without a write of the test or its controllers, and c\.Hold keeps back 1 watch event: deliver them, as with hold\.Drain\(10\), or write defer hold\.Release\(\)\. `,
+		"loop":           `\d+ days have passed without a request of the test or its controllers, and the test waits for something that does not come: give the loop an end, or write c\.WaitFor in its place\. `,
 	} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTimePassesWithoutEnd$", "-test.timeout=5m")
 			cmd.Env = append(os.Environ(), passesWithoutEnd+"="+way)
 			out, err := cmd.CombinedOutput()
-			want := regexp.MustCompile(`panic: TestTimePassesWithoutEnd: time in the synctest bubble passes without end: \d+ days have passed without a request of the test or its controllers, ` +
-				want + `The goroutine of the test:\s+goroutine`)
+			want := regexp.MustCompile(`panic: TestTimePassesWithoutEnd: time in the synctest bubble passes without end: ` + want + `The goroutine of the test:\s+goroutine`)
 			if err == nil || !want.Match(out) || !strings.Contains(string(out), "bubble_test.go") {
 				t.Errorf("%v, output:\n%s\nwant: %s", err, out, want)
 			}
@@ -323,6 +327,59 @@ func TestATestThatReadsWithoutEndFails(t *testing.T) {
 				"Write time.Sleep(time.Millisecond) between two reads of a loop, or c.WaitFor instead of the loop"
 			if err == nil || !strings.Contains(string(out), want) {
 				t.Errorf("%v, output:\n%.2000s\nwant: %s", err, out, want)
+			}
+		})
+	}
+}
+
+// runsWithoutPause is the name of a variable with the way in which a goroutine runs, in a process of its own.
+const runsWithoutPause = "FAKECLUSTER_TEST_RUNS_WITHOUT_PAUSE"
+
+func TestRunsWithoutPause(t *testing.T) {
+	way := os.Getenv(runsWithoutPause)
+	if way == "" {
+		t.Skip("TestAGoroutineThatRunsWithoutAPauseIsShown runs it in another process")
+	}
+	var checks atomic.Int64
+	go func() { // in place of the checks of each second
+		for t.Context().Err() == nil {
+			time.Sleep(10 * time.Millisecond)
+			bubble.Check()
+			checks.Add(1)
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.LimitedAtOneMoment(1_000, 1_000))
+		if way == "computes" {
+			for checks.Load() < 100 {
+			}
+			return
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for {
+			if _, err := mapsOf(c.RESTConfig()).Get(ctx, "never", metav1.GetOptions{}); err == nil {
+				return
+			}
+		}
+	})
+}
+
+// A goroutine that runs without a pause is shown. It ends its test if that has failed for requests without a pause, as a controller that goes on when its context has ended.
+func TestAGoroutineThatRunsWithoutAPauseIsShown(t *testing.T) {
+	for way, want := range map[string]string{
+		"computes": `fakecluster: TestRunsWithoutPause: a goroutine in the synctest bubble has run for 20 seconds, and nothing was written meanwhile. If it loops until something comes: ` +
+			"write time.Sleep(time.Millisecond) in the loop, because time stands still while it runs, and end it with its context. The goroutine that runs:\n\ngoroutine ",
+		"reads": "panic: TestRunsWithoutPause: time in the synctest bubble stands still, because GET /api/v1/namespaces/default/configmaps/never from fakecluster.test came 996 times at the same moment. " +
+			"Write time.Sleep(time.Millisecond) between two reads of a loop, or c.WaitFor instead of the loop. The goroutine that runs:",
+	} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRunsWithoutPause$", "-test.timeout=5m")
+			cmd.Env = append(os.Environ(), runsWithoutPause+"="+way)
+			out, err := cmd.CombinedOutput()
+			if passed := err == nil; passed != (way == "computes") || !strings.Contains(string(out), want) || !strings.Contains(string(out), "bubble_test.go") {
+				t.Errorf("%v, output:\n%.3000s\nwant: %s", err, out, want)
 			}
 		})
 	}

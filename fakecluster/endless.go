@@ -99,6 +99,13 @@ func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first 
 	return s.mistake, s.mistake != nil
 }
 
+// found returns the mistake, or nil.
+func (s *standstill) found() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mistake
+}
+
 // endEndless returns a handler that ends endless requests in a bubble: it fails the test, refuses all later writes, and lets a
 // second pass in each later request, so that the test goes on. A test that loops nevertheless ends with the process, because the log of a test is shown at
 // its end only.
@@ -107,6 +114,7 @@ func (c *Cluster) endEndless(next http.Handler) http.Handler {
 		return next
 	}
 	counts := &standstill{limits: c.settings.limits.standstill, objects: map[string]int{}, reads: map[string]int{}}
+	c.home.counts = counts
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		c.countWork(req)
 		mistake, first := counts.count(c, req)

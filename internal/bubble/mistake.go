@@ -21,6 +21,8 @@ var mistakes = []struct{ stack, mistake string }{
 			"or serve its handler with fakecluster.WithService"},
 	{"net/http/httptest.", "a server of httptest listens on a socket: start it before synctest.Test, and give its clients a transport that keeps no connection, &http.Transport{DisableKeepAlives: true}; " +
 		"or serve its handler with fakecluster.WithService"},
+	{"net/http.(*conn).serve(", "a server has a connection%s. If it is one of the test, such as one of httptest: start it before synctest.Test, and give its clients a transport that keeps no connection, &http.Transport{DisableKeepAlives: true}; " +
+		"or serve its handler with fakecluster.WithService"},
 	{").Accept(",
 		"a server listens on a socket: start it before synctest.Test, and give its clients a transport that keeps no connection, &http.Transport{DisableKeepAlives: true}; " +
 			"or serve its handler with fakecluster.WithService"},

@@ -46,6 +46,7 @@ type watch struct {
 type watches struct {
 	mu      sync.Mutex
 	bubbles []*watch
+	running []*running
 }
 
 var watched watches
@@ -133,11 +134,13 @@ func Check() {
 		old = old || w.checks > 0
 		w.checks = max(w.checks, 1)
 	}
+	watched.worked(worked)
 	watched.mu.Unlock()
 	if !old {
 		return
 	}
-	for _, report := range watched.check(stacks(true)) {
+	text := stacks(true)
+	for _, report := range append(watched.check(text), watched.checkRunning(text)...) {
 		report()
 	}
 }

@@ -1,0 +1,82 @@
+package bubble
+
+import (
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+)
+
+// A goroutine of a bubble that never pauses is reported once, with its stack.
+func TestAGoroutineThatRunsWithoutAPauseIsReported(t *testing.T) {
+	var reports atomic.Int32
+	var stack string
+	go func() {
+		for reports.Load() == 0 {
+			Check()
+			runtime.Gosched()
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		defer Watch(func() int64 { return 1 }, func(b Blocked) { t.Error(b.Stack) })()
+		defer WatchRunning(func(found string) { stack = found; reports.Add(1) })()
+		for reports.Load() == 0 {
+		}
+	})
+	if reports.Load() != 1 || !strings.Contains(stack, "running_test.go") {
+		t.Errorf("%d reports, %s", reports.Load(), stack)
+	}
+	Check()
+	if len(watched.running) != 0 {
+		t.Errorf("watched afterwards: %v", watched.running)
+	}
+}
+
+// Which goroutine runs at each of twenty checks, in the words of Go's stacks.
+func TestTheGoroutineThatRunsIsFound(t *testing.T) {
+	const (
+		runs     = "goroutine 11 [running, synctest bubble 3]:\nmain.main()"
+		runnable = "goroutine 11 [runnable, synctest bubble 3]:\nmain.main()"
+		sleeps   = "goroutine 11 [sleep (durable), synctest bubble 3]:\nmain.main()"
+		another  = "goroutine 12 [runnable, synctest bubble 3]:\nmain.main()"
+		other    = "goroutine 13 [running, synctest bubble 33]:\nmain.main()"
+		outside  = "goroutine 14 [running]:\nmain.main()"
+	)
+	for _, test := range []struct {
+		rule string
+		at   func(check int) string
+		want string
+	}{
+		{"one that runs", func(int) string { return outside + "\n\n" + another + "\n\n" + runs }, runs},
+		{"one that waits for a processor", func(int) string { return runnable }, runnable},
+		{"not one that sleeps now and then", func(i int) string { return map[bool]string{true: sleeps, false: runs}[i%15 == 14] }, ""},
+		{"not several in turns", func(i int) string { return map[bool]string{true: another, false: runs}[i%15 == 14] }, ""},
+		{"not one of another bubble or outside", func(int) string { return outside + "\n\n" + other }, ""},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			var found []string
+			ws := &watches{running: []*running{{bubble: "3", found: func(stack string) { found = append(found, stack) }}}}
+			for i := range 50 {
+				for _, report := range ws.checkRunning(test.at(i)) {
+					if i != runningChecks-1 {
+						t.Errorf("reported at check %d", i+1)
+					}
+					report()
+				}
+			}
+			if got := strings.Join(found, "; "); got != test.want {
+				t.Errorf("found %q, want %q", got, test.want)
+			}
+		})
+	}
+	t.Run("work begins anew", func(t *testing.T) {
+		ws := &watches{running: []*running{{bubble: "3"}}}
+		for range 3 * runningChecks {
+			if len(ws.checkRunning(runs)) > 0 {
+				t.Fatal("reported")
+			}
+			ws.worked(map[string]bool{"3": true})
+		}
+	})
+}

@@ -95,6 +95,9 @@ func TestAValueIsMadeOnce(t *testing.T) {
 	if value != 1 || err != nil || calls.Load() != 1 {
 		t.Errorf("the caller gets %d, %v; it is made %d times", value, err, calls.Load())
 	}
+	if value, err := c.Make("key", 1, newValue); value != 1 || err != nil {
+		t.Errorf("a later caller gets %d, %v", value, err)
+	}
 }
 
 func TestAnErrorIsNotKept(t *testing.T) {

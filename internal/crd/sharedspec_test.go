@@ -1,6 +1,7 @@
 package crd
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -119,6 +120,14 @@ func TestAValidDefinitionIsValidatedAgainOnceItDiffers(t *testing.T) {
 	if s := sharedSpecOf(&read().Spec); s == nil || s.valid == nil {
 		t.Fatal("the cache does not say that it is valid")
 	}
+	old := read()
+	old.ResourceVersion = "1"
+	if errs := strategy.ValidateUpdate(t.Context(), old.DeepCopy(), old); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	if sharedSpecOf(&read().Spec).valid.old == nil {
+		t.Error("the cache does not say that its update is valid")
+	}
 	for rule, change := range map[string]func(*apiextensions.CustomResourceDefinition){
 		`metadata.name: Invalid value: "others.example.com": must be spec.names.plural+"."+spec.group`: func(crd *apiextensions.CustomResourceDefinition) {
 			crd.Name = "others.example.com"
@@ -136,6 +145,30 @@ func TestAValidDefinitionIsValidatedAgainOnceItDiffers(t *testing.T) {
 		if len(errs) != 1 || errs[0].Error() != rule {
 			t.Errorf("got %v, want %s", errs, rule)
 		}
+	}
+}
+
+// The end of a request does not end the validation that others wait for.
+func TestADefinitionIsValidatedAfterTheEndOfItsRequest(t *testing.T) {
+	items := strings.Repeat("1, ", 1000) + "1" // a rule notices the end of a context after some of them
+	definition := `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "ends.example.com"}, "spec": {"group": "example.com", "scope": "Namespaced",
+		"names": {"plural": "ends", "singular": "end", "kind": "End", "listKind": "EndList"}, "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+		"spec": {"type": "object", "default": {"a": [` + items + `]}, "properties": {"a": {"type": "array", "maxItems": 1001, "items": {"type": "integer"}}}, "x-kubernetes-validations": [{"rule": "self.a.all(x, x > 0)"}]}}}}}]}}`
+	c, serializer := definitionsCodec(t)
+	strategy := Definitions(false).Storage.Strategy
+	obj, _, err := c.Decode([]byte(definition), serializer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strategy.PrepareForCreate(t.Context(), obj.Object)
+	obj.Object.(*apiextensions.CustomResourceDefinition).ResourceVersion = "1"
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if errs := strategy.ValidateUpdate(ended, obj.Object, obj.Object); len(errs) > 0 {
+		t.Errorf("an update: %v", errs)
+	}
+	if errs := strategy.Validate(ended, obj.Object); len(errs) > 0 {
+		t.Errorf("a create: %v", errs)
 	}
 }
 
@@ -172,7 +205,7 @@ func TestACompiledDefinitionSharesWhatItsSpecSays(t *testing.T) {
 }
 
 // TestEqualDefinitionsAreValidatedOnce proves that a definition that is created, or updated, while an equal one is validated waits for that one's result,
-// and that any other is validated by itself.
+// and that any other is validated by itself. Later a valid one is not validated again.
 func TestEqualDefinitionsAreValidatedOnce(t *testing.T) {
 	c, serializer := definitionsCodec(t)
 	read := func(uid types.UID, finalizer string) *apiextensions.CustomResourceDefinition {
@@ -185,7 +218,7 @@ func TestEqualDefinitionsAreValidatedOnce(t *testing.T) {
 		return crd
 	}
 	type definition = *apiextensions.CustomResourceDefinition
-	wide := read("8", "f")
+	wide := read("8", "d")
 	wide.Spec.Scope = apiextensions.ClusterScoped
 	for _, test := range []struct {
 		name                    string
@@ -220,6 +253,11 @@ func TestEqualDefinitionsAreValidatedOnce(t *testing.T) {
 			}
 			if len(shared.running) > 0 {
 				t.Errorf("%d verdicts are left", len(shared.running))
+			}
+			again := false
+			shared.validate(test.crd, test.old, func() field.ErrorList { again = true; return test.errs })
+			if want := len(test.errs) > 0; again != want {
+				t.Errorf("later it is validated again: %t, want %t", again, want)
 			}
 		})
 	}

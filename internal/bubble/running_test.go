@@ -38,6 +38,8 @@ func TestTheGoroutineThatRunsIsFound(t *testing.T) {
 	const (
 		runs     = "goroutine 11 [running, synctest bubble 3]:\nmain.main()"
 		runnable = "goroutine 11 [runnable, synctest bubble 3]:\nmain.main()"
+		locked   = "goroutine 11 [sync.Mutex.Lock, synctest bubble 3]:\nmain.main()"
+		waits    = "goroutine 11 [chan receive (durable), synctest bubble 3]:\nmain.main()"
 		sleeps   = "goroutine 11 [sleep (durable), synctest bubble 3]:\nmain.main()"
 		another  = "goroutine 12 [runnable, synctest bubble 3]:\nmain.main()"
 		other    = "goroutine 13 [running, synctest bubble 33]:\nmain.main()"
@@ -48,15 +50,17 @@ func TestTheGoroutineThatRunsIsFound(t *testing.T) {
 		at   func(check int) string
 		want string
 	}{
-		{"one that runs", func(int) string { return outside + "\n\n" + another + "\n\n" + runs }, runs},
+		{"one that runs", func(int) string { return outside + "\n\n" + runs + "\n\n" + another }, runs},
 		{"one that waits for a processor", func(int) string { return runnable }, runnable},
+		{"one that waits for a lock now and then", func(i int) string { return map[bool]string{true: locked, false: runs}[i < 10] }, runs},
 		{"not one that sleeps now and then", func(i int) string { return map[bool]string{true: sleeps, false: runs}[i%15 == 14] }, ""},
+		{"not one that often waits for another goroutine", func(i int) string { return map[bool]string{true: waits, false: runs}[i%5 == 4] }, ""},
 		{"not several in turns", func(i int) string { return map[bool]string{true: another, false: runs}[i%15 == 14] }, ""},
 		{"not one of another bubble or outside", func(int) string { return outside + "\n\n" + other }, ""},
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			var found []string
-			ws := &watches{running: []*running{{bubble: "3", found: func(stack string) { found = append(found, stack) }}}}
+			ws := &watches{running: []*running{{bubble: "3", checks: map[string]int{}, found: func(stack string) { found = append(found, stack) }}}}
 			for i := range 50 {
 				for _, report := range ws.checkRunning(test.at(i)) {
 					if i != runningChecks-1 {
@@ -71,7 +75,7 @@ func TestTheGoroutineThatRunsIsFound(t *testing.T) {
 		})
 	}
 	t.Run("work begins anew", func(t *testing.T) {
-		ws := &watches{running: []*running{{bubble: "3"}}}
+		ws := &watches{running: []*running{{bubble: "3", checks: map[string]int{}}}}
 		for range 3 * runningChecks {
 			if len(ws.checkRunning(runs)) > 0 {
 				t.Fatal("reported")

@@ -100,7 +100,7 @@ func (c *Command) operands(flags string) ([]string, error) {
 
 // cp copies files, and directories with -r.
 func cp(ctx context.Context, s *Shell, c *Command) int {
-	return s.transferAll(ctx, c, "rRafpLPT", func(from, to string, info fs.FileInfo) error {
+	return s.transferAll(ctx, c, "rRafpLPT", fs.Stat, func(from, to string, info fs.FileInfo) error {
 		if info.IsDir() && !c.has("r") && !c.has("R") && !c.has("a") {
 			return fmt.Errorf("omitting directory '%s'", from)
 		}
@@ -110,19 +110,23 @@ func cp(ctx context.Context, s *Shell, c *Command) int {
 
 // mv moves files and directories.
 func mv(ctx context.Context, s *Shell, c *Command) int {
-	return s.transferAll(ctx, c, "fTn", func(from, to string, _ fs.FileInfo) error {
+	return s.transferAll(ctx, c, "fTn", fs.Lstat, func(from, to string, info fs.FileInfo) error {
 		if from == to {
 			return nil
 		}
-		if err := s.copyTree(ctx, from, to); err != nil {
+		move := s.copyTree
+		if info.Mode()&fs.ModeSymlink != 0 {
+			move = s.copyLink
+		}
+		if err := move(ctx, from, to); err != nil {
 			return err
 		}
 		return s.Files.Remove(from)
 	})
 }
 
-// transferAll calls a function for each file that is named before the last one, which is where it goes.
-func (s *Shell) transferAll(ctx context.Context, c *Command, flags string, do func(from, to string, info fs.FileInfo) error) (code int) {
+// transferAll calls a function for each file that is named before the last one, which is where it goes. stat is fs.Stat, or fs.Lstat for links as such.
+func (s *Shell) transferAll(ctx context.Context, c *Command, flags string, stat func(fs.FS, string) (fs.FileInfo, error), do func(from, to string, info fs.FileInfo) error) (code int) {
 	names, err := c.operands(flags)
 	if err != nil {
 		return c.fail(1, "%v", err)
@@ -138,7 +142,7 @@ func (s *Shell) transferAll(ctx context.Context, c *Command, flags string, do fu
 	}
 	for _, name := range names[:len(names)-1] {
 		from, place := c.absolute(name), to
-		info, err := fs.Stat(s.Files, relative(from))
+		info, err := stat(s.Files, relative(from))
 		if err != nil {
 			code = c.fail(1, "can't stat '%s': %s", name, reason(err))
 			continue
@@ -157,6 +161,16 @@ func (s *Shell) transferAll(ctx context.Context, c *Command, flags string, do fu
 	return code
 }
 
+// copyLink makes a symbolic link like another one.
+func (s *Shell) copyLink(_ context.Context, from, to string) error {
+	target, err := fs.ReadLink(s.Files, relative(from))
+	if err != nil {
+		return err
+	}
+	return s.Files.Symlink(target, to)
+}
+
+// copyTree copies a file, or a directory with all that is below it, where links stay links.
 func (s *Shell) copyTree(ctx context.Context, from, to string) error {
 	return fs.WalkDir(s.Files, relative(from), func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -165,6 +179,9 @@ func (s *Shell) copyTree(ctx context.Context, from, to string) error {
 		place := path.Join(to, strings.TrimPrefix("/"+name, from))
 		if entry.IsDir() {
 			return s.Files.Mkdir(place)
+		}
+		if entry.Type()&fs.ModeSymlink != 0 {
+			return s.copyLink(ctx, "/"+name, place)
 		}
 		info, err := entry.Info()
 		if err != nil {

@@ -133,3 +133,39 @@ func TestTarUnpacksLinks(t *testing.T) {
 		}
 	}
 }
+
+// cp -r copies links as links, and follows those that it is given; mv moves them; test knows them.
+func TestCopiesOfLinks(t *testing.T) {
+	for where, prepare := range map[string]func(*testing.T) *shell.Shell{
+		"on disk": func(t *testing.T) *shell.Shell { s, _ := newLinks(t); return s },
+		"in memory": func(t *testing.T) *shell.Shell {
+			from, _ := newLinks(t)
+			root, err := files.NewRoot(files.NewTree(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &shell.Shell{Files: root}
+			if got := run(t, s, run(t, from, "", "tar", "cf", "-", "/data"), "tar", "xf", "-", "-C", "/"); got != "" {
+				t.Fatal(got)
+			}
+			return s
+		},
+	} {
+		t.Run(where, func(t *testing.T) {
+			s := prepare(t)
+			for _, test := range []struct{ script, want string }{
+				{"cp -r /data /copy; cat /copy/link /copy/folder/file", "texttext"},
+				{"test -L /copy/link && test -h /copy/dangling && test -L /copy/out && echo links", "links\n"},
+				{"test -L /copy/d/file || test -L /copy/none || echo no", "no\n"},
+				{"test -e /copy/dangling || echo leads to nothing", "leads to nothing\n"},
+				{"cp /copy/link /copy/content; test -L /copy/content || cat /copy/content", "text"},
+				{"mv /copy/dangling /copy/moved; mv /copy/folder /copy/d; ls /copy /copy/d; test -L /copy/moved && test -L /copy/d/folder && echo links",
+					"/copy:\ncontent\nd\nlink\nmoved\nout\n\n/copy/d:\nfile\nfolder\nlinks\n"},
+			} {
+				if got := run(t, s, "", "sh", "-c", test.script); got != test.want {
+					t.Errorf("%s: %q, want %q", test.script, got, test.want)
+				}
+			}
+		})
+	}
+}

@@ -326,7 +326,10 @@ func (s *Shell) check(c *Command, args []string) (bool, error) {
 			return err == nil && info.IsDir(), nil
 		case "-s":
 			return err == nil && info.Size() > 0, nil
-		case "-L", "-h", "-p", "-S", "-b", "-c":
+		case "-L", "-h":
+			info, err := fs.Lstat(s.Files, relative(c.absolute(args[1])))
+			return err == nil && info.Mode()&fs.ModeSymlink != 0, nil
+		case "-p", "-S", "-b", "-c":
 			return false, nil // there are none
 		case "-t":
 			return c.TTY, nil

@@ -397,6 +397,37 @@ func TestSignalsEndServe(t *testing.T) {
 	}
 }
 
+// A signal also ends a command that still starts its cluster, which may take long.
+func TestSignalsEndCommandsThatStart(t *testing.T) {
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	t.Chdir(t.TempDir())
+	for _, test := range []struct{ name, command, want string }{
+		{"fakecluster", "serve", "fakecluster: serve: interrupted before the cluster was ready: context canceled\n"},
+		{"fakecluster", "serve --workloads", "fakecluster: serve: interrupted before the cluster was ready: context canceled\n"},
+		{"fakecluster", "snapshot file", "fakecluster: snapshot: interrupted before the cluster was made: context canceled\n"},
+		{kubeAPIServerName, "--etcd-servers=http://127.0.0.1:1 --service-account-issuer=https://a --service-account-key-file=a.pub --service-account-signing-key-file=a.key",
+			"Error: interrupted before the server was ready: context canceled\n"},
+	} {
+		var stdout, stderr bytes.Buffer
+		if status := as(interrupted, test.name, strings.Fields(test.command), &stdout, &stderr); status != failed || stdout.Len() > 0 || stderr.String() != test.want {
+			t.Errorf("%s: status %d, stdout %q, stderr %q, want %q", test.command, status, &stdout, &stderr, test.want)
+		}
+	}
+
+	// What the start returns then is not left behind.
+	begun, dropped := make(chan bool), make(chan int)
+	ctx, interrupt := context.WithCancel(t.Context())
+	go func() { <-begun; interrupt() }()
+	_, err := interruptible(ctx, "it was there", func() (int, error) { close(begun); <-ctx.Done(); return 1, nil }, func(n int) { dropped <- n })
+	if want := "interrupted before it was there: context canceled"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if got := <-dropped; got != 1 {
+		t.Errorf("dropped: %d", got)
+	}
+}
+
 // serveProcess is the command serve in a process of its own.
 type serveProcess struct {
 	*testing.T

@@ -1,6 +1,7 @@
 package bubble
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -18,6 +19,9 @@ type running struct {
 	found  func(stack string)
 	checks map[string]int // that have found a goroutine, by its number
 }
+
+// outsideHeader finds the number and the state of a goroutine that is in no bubble.
+var outsideHeader = regexp.MustCompile(`^goroutine (\d+) (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[([^\]]*)\]:`)
 
 // WatchRunning watches the bubble of the caller until stop is called, if Watch does, too. found is called at most once, outside of the bubble, if twenty checks find that a goroutine of the
 // bubble runs, none that it sleeps, and the number of Watch has not changed meanwhile: it loops, or computes something.
@@ -55,7 +59,11 @@ func (r *running) check(text string) (found string) {
 	checks := map[string]int{}
 	for stack := range strings.SplitSeq(text, "\n\n") {
 		header := goroutineHeader.FindStringSubmatch(stack)
-		if header == nil || header[3] != r.bubble {
+		if header == nil { // the runtime takes a goroutine out of its bubble while it helps the garbage collector
+			if header = outsideHeader.FindStringSubmatch(stack); header == nil || r.checks[header[1]] == 0 {
+				continue
+			}
+		} else if header[3] != r.bubble {
 			continue
 		}
 		count := r.checks[header[1]]

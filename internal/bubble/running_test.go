@@ -40,6 +40,7 @@ func TestTheGoroutineThatRunsIsFound(t *testing.T) {
 		runnable = "goroutine 11 [runnable, synctest bubble 3]:\nmain.main()"
 		locked   = "goroutine 11 [sync.Mutex.Lock, synctest bubble 3]:\nmain.main()"
 		waits    = "goroutine 11 [chan receive (durable), synctest bubble 3]:\nmain.main()"
+		helps    = "goroutine 11 [runnable]:\nmain.main()"
 		sleeps   = "goroutine 11 [sleep (durable), synctest bubble 3]:\nmain.main()"
 		another  = "goroutine 12 [runnable, synctest bubble 3]:\nmain.main()"
 		other    = "goroutine 13 [running, synctest bubble 33]:\nmain.main()"
@@ -53,6 +54,7 @@ func TestTheGoroutineThatRunsIsFound(t *testing.T) {
 		{"one that runs", func(int) string { return outside + "\n\n" + runs + "\n\n" + another }, runs},
 		{"one that waits for a processor", func(int) string { return runnable }, runnable},
 		{"one that waits for a lock now and then", func(i int) string { return map[bool]string{true: locked, false: runs}[i < 10] }, runs},
+		{"one that helps the garbage collector", func(i int) string { return map[bool]string{true: helps, false: runs}[i > 3] }, helps},
 		{"not one that sleeps now and then", func(i int) string { return map[bool]string{true: sleeps, false: runs}[i%15 == 14] }, ""},
 		{"not one that often waits for another goroutine", func(i int) string { return map[bool]string{true: waits, false: runs}[i%5 == 4] }, ""},
 		{"not several in turns", func(i int) string { return map[bool]string{true: another, false: runs}[i%15 == 14] }, ""},

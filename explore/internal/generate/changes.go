@@ -72,6 +72,9 @@ func (g *generator) field(path, name string, s *apiextensionsv1.JSONSchemaProps,
 	if strings.ContainsAny(path, " ;&") {
 		return // it could not be written as text
 	}
+	if name == "nodeName" {
+		return // Pods on a Node that does not exist are deleted and made anew for ever
+	}
 	if !set {
 		for _, v := range values(name, s, nil) {
 			g.set(path, v)

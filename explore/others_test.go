@@ -106,7 +106,7 @@ func TestOthersLabelAnObjectOfTheOperator(t *testing.T) {
 
 // An operator removes its own finalizer, and none of others.
 func TestOthersHaveAFinalizer(t *testing.T) {
-	explored := func(remove func(all []string) []string) explore.Found {
+	explored := func(remove func(finalizers []string) []string) explore.Found {
 		s := gadgetOperator{before: func(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) (bool, error) {
 			if gadget.GetDeletionTimestamp() == nil {
 				return false, nil
@@ -122,7 +122,7 @@ func TestOthersHaveAFinalizer(t *testing.T) {
 		s.Replay = "gadgets.example.com default/a: create; mark gadgets.example.com default/a; delete"
 		return findIn(t, s)
 	}
-	if found := explored(func(all []string) []string { return all }); len(found.Findings) > 0 {
+	if found := explored(func(finalizers []string) []string { return finalizers }); len(found.Findings) > 0 {
 		t.Errorf("the finalizer stays: %s", found.Findings[0].Report)
 	}
 	found := explored(func([]string) []string { return nil })

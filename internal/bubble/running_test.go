@@ -48,7 +48,7 @@ func TestTheGoroutineThatRunsIsFound(t *testing.T) {
 	)
 	for _, test := range []struct {
 		rule string
-		at   func(check int) string
+		dump func(check int) string
 		want string
 	}{
 		{"one that runs", func(int) string { return outside + "\n\n" + runs + "\n\n" + another }, runs},
@@ -64,7 +64,7 @@ func TestTheGoroutineThatRunsIsFound(t *testing.T) {
 			var found []string
 			ws := &watches{running: []*running{{bubble: "3", checks: map[string]int{}, found: func(stack string) { found = append(found, stack) }}}}
 			for i := range 50 {
-				for _, report := range ws.checkRunning(test.at(i)) {
+				for _, report := range ws.checkRunning(test.dump(i)) {
 					if i != runningChecks-1 {
 						t.Errorf("reported at check %d", i+1)
 					}

@@ -169,9 +169,12 @@ func (c *Cluster) watchBubble() {
 	stopPassing := bubble.WatchPassing(heldTime, c.lookAtWork, c.work, func(idle time.Duration, stack string) {
 		panic(fmt.Sprintf("%s: %s. The goroutine of the test:\n\n%s\n", c.testName(), c.passesWithoutEnd(idle, stack), stack))
 	})
-	stopRunning := bubble.WatchRunning(func(stack string) {
+	stopRunning := bubble.WatchRunning(func(stack string, last bool) {
 		if mistake := c.home.counts.found(); mistake != nil { // the test has failed, and does not end
 			panic(fmt.Sprintf("%s: %v. The goroutine that runs:\n\n%s\n", c.testName(), mistake, stack))
+		}
+		if !last { // another cluster of the bubble may know more
+			return
 		}
 		fmt.Fprintf(os.Stderr, "fakecluster: %s: %s. The goroutine that runs:\n\n%s\n\n", c.testName(), runsWithoutPause, stack)
 	})
@@ -188,8 +191,8 @@ const runsWithoutPause = "a goroutine in the synctest bubble has run for 20 seco
 
 const (
 	// idleTime is how much time has to pass in a bubble without a request of the test or its controllers until that may be a mistake.
-	idleTime = 24 * time.Hour
-	// heldTime is how much it is without a write, while watch events are held back.
+	idleTime = 72 * time.Hour
+	// heldTime is how much it is without a write or a delivery, while watch events are held back.
 	heldTime = time.Hour
 )
 
@@ -228,7 +231,7 @@ func (c *Cluster) passesWithoutEnd(idle time.Duration, stack string) string {
 		return fmt.Sprintf(endless+"%s have passed without a write of the test or its controllers, and c.Hold keeps back %s: deliver them, as with hold.Drain(10), or write defer hold.Release()",
 			printable.Count(int(idle/time.Hour), "hour"), printable.Count(held, "watch event"))
 	}
-	text := fmt.Sprintf(endless+"%d days have passed without a request of the test or its controllers, ", (idleTime+idle)/(24*time.Hour))
+	text := fmt.Sprintf(endless+"%s have passed without a request of the test or its controllers, ", printable.Count(int((idleTime+idle)/(24*time.Hour)), "day"))
 	switch {
 	case strings.Contains(stack, "net/http.(*Client)"):
 		return text + "and an HTTP request of the test is not answered: give its client a Timeout"

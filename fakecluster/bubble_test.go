@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -287,6 +288,56 @@ func TestATestWhoseTimePassesWithoutEndFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Time passes in these tests, too: one delivers what it holds, and in the other there is nothing to request for less than three days. Both go on for
+// longer than the checks need.
+func TestATestWhoseTimePassesAndThatGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes 15 seconds of real time")
+	}
+	for way, body := range map[string]func(t *testing.T, c *fakecluster.Cluster, goesOn func() bool){
+		"deliveries": func(t *testing.T, c *fakecluster.Cluster, goesOn func() bool) {
+			hold := c.Hold()
+			defer hold.Release()
+			maps := mapsOf(c.RESTConfig())
+			watch, err := maps.Watch(t.Context(), metav1.ListOptions{})
+			must(t, err)
+			defer watch.Stop()
+			for i := range 3000 {
+				_, err := maps.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("a", i)}}, metav1.CreateOptions{})
+				must(t, err)
+			}
+			for goesOn() && hold.Deliver(1) == 1 {
+				for range 60 {
+					_, err := maps.Get(t.Context(), "a0", metav1.GetOptions{})
+					must(t, err)
+					time.Sleep(time.Minute)
+				}
+			}
+		},
+		"a day and a half of computing": func(t *testing.T, c *fakecluster.Cluster, goesOn func() bool) {
+			for end := time.Now().Add(36 * time.Hour); time.Now().Before(end); time.Sleep(time.Minute) {
+				for began := realNow(); realNow().Sub(began) < 7*time.Millisecond; {
+				}
+			}
+		},
+	} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			started := realNow()
+			synctest.Test(t, func(t *testing.T) {
+				body(t, fakecluster.Start(t, fakecluster.InProcess()), func() bool { return realNow().Sub(started) < 15*time.Second })
+			})
+		})
+	}
+}
+
+// realNow is the time outside of the bubble.
+func realNow() time.Time {
+	var now syscall.Timeval
+	_ = syscall.Gettimeofday(&now) // it fails for a bad address alone
+	return time.Unix(now.Unix())
 }
 
 // readsWithoutEnd is the name of a variable with the way in which a test loops on reads, in a process of its own.

@@ -69,7 +69,31 @@ func (c *Cluster) Hold() faults.Hold {
 	c.mu.Lock()
 	c.held = h
 	c.mu.Unlock()
-	return h
+	return countedHold{h, &c.home}
+}
+
+// countedHold is a Hold whose deliveries count as work of the test.
+type countedHold struct {
+	faults.Hold
+	home *home
+}
+
+func (h countedHold) count(delivered int) int {
+	h.home.writes.Add(int64(delivered))
+	return delivered
+}
+
+func (h countedHold) Deliver(n int) int { return h.count(h.Hold.Deliver(n)) }
+func (h countedHold) DeliverThese(events ...faults.Delivery) int {
+	return h.count(h.Hold.DeliverThese(events...))
+}
+func (h countedHold) DeliverKind(resource string) int { return h.count(h.Hold.DeliverKind(resource)) }
+func (h countedHold) DeliverTo(userAgent string) int  { return h.count(h.Hold.DeliverTo(userAgent)) }
+func (h countedHold) Tick() int                       { return h.count(h.Hold.Tick()) }
+func (h countedHold) Drain(most int) int              { return h.count(h.Hold.Drain(most)) }
+func (h countedHold) Release() {
+	h.Hold.Release()
+	h.home.held.Store(0)
 }
 
 // notHeld is a Hold that did not begin.

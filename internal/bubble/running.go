@@ -9,14 +9,14 @@ import (
 const (
 	// runningChecks is how many checks have to find that a goroutine runs.
 	runningChecks = 20
-	// runningMiss is how many of them one counts that finds it in a call of the system or waiting for another goroutine, as when it logs.
+	// runningMiss is how many of them a check takes off that finds the goroutine in a system call, or waiting for another goroutine, as when it logs.
 	runningMiss = 4
 )
 
 // running is a bubble in which a goroutine may run without a pause.
 type running struct {
 	bubble string
-	found  func(stack string)
+	found  func(stack string, last bool)
 	checks map[string]int // that have found a goroutine, by its number
 }
 
@@ -24,8 +24,9 @@ type running struct {
 var outsideHeader = regexp.MustCompile(`^goroutine (\d+) (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[([^\]]*)\]:`)
 
 // WatchRunning watches the bubble of the caller until stop is called, if Watch does, too. found is called at most once, outside of the bubble, if twenty checks find that a goroutine of the
-// bubble runs, none that it sleeps, and the number of Watch has not changed meanwhile: it loops, or computes something.
-func WatchRunning(found func(stack string)) (stop func()) {
+// bubble runs, none that it sleeps, and the number of Watch has not changed meanwhile: it loops, or computes something. If a bubble is watched several times, the function of each is
+// called with the same stack, and last is true for the last one.
+func WatchRunning(found func(stack string, last bool)) (stop func()) {
 	number := current()
 	if number == "" || Driven() {
 		return func() {}
@@ -45,11 +46,18 @@ func WatchRunning(found func(stack string)) (stop func()) {
 func (ws *watches) checkRunning(text string) (reports []func()) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	for _, r := range slices.Clone(ws.running) {
+	stacks := map[string]string{} // by the bubble
+	for _, r := range ws.running {
 		if stack := r.check(text); stack != "" {
-			reports = append(reports, func() { r.found(stack) })
-			ws.running = slices.DeleteFunc(ws.running, func(other *running) bool { return other == r })
+			stacks[r.bubble] = stack
 		}
+	}
+	for bubble, stack := range stacks {
+		watching := slices.DeleteFunc(slices.Clone(ws.running), func(r *running) bool { return r.bubble != bubble })
+		for i, r := range watching {
+			reports = append(reports, func() { r.found(stack, i == len(watching)-1) })
+		}
+		ws.running = slices.DeleteFunc(ws.running, func(r *running) bool { return r.bubble == bubble })
 	}
 	return reports
 }

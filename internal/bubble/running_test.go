@@ -1,6 +1,7 @@
 package bubble
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -20,7 +21,7 @@ func TestAGoroutineThatRunsWithoutAPauseIsReported(t *testing.T) {
 	}()
 	synctest.Test(t, func(t *testing.T) {
 		defer Watch(func() int64 { return 1 }, func(b Blocked) { t.Error(b.Stack) })()
-		defer WatchRunning(func(found string) { stack = found; reports.Add(1) })()
+		defer WatchRunning(func(found string, _ bool) { stack = found; reports.Add(1) })()
 		for reports.Load() == 0 {
 		}
 	})
@@ -62,7 +63,7 @@ func TestTheGoroutineThatRunsIsFound(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			var found []string
-			ws := &watches{running: []*running{{bubble: "3", checks: map[string]int{}, found: func(stack string) { found = append(found, stack) }}}}
+			ws := &watches{running: []*running{{bubble: "3", checks: map[string]int{}, found: func(stack string, _ bool) { found = append(found, stack) }}}}
 			for i := range 50 {
 				for _, report := range ws.checkRunning(test.dump(i)) {
 					if i != runningChecks-1 {
@@ -76,6 +77,21 @@ func TestTheGoroutineThatRunsIsFound(t *testing.T) {
 			}
 		})
 	}
+	t.Run("all watches of a bubble are told once, the last one as the last", func(t *testing.T) {
+		var told []string
+		watch := func(name, bubble string) *running {
+			return &running{bubble: bubble, checks: map[string]int{}, found: func(_ string, last bool) { told = append(told, fmt.Sprint(name, " ", last)) }}
+		}
+		ws := &watches{running: []*running{watch("first", "3"), watch("another bubble", "4"), watch("second", "3")}}
+		for range 3 * runningChecks {
+			for _, report := range ws.checkRunning(runs) {
+				report()
+			}
+		}
+		if got, want := strings.Join(told, ", "), "first false, second true"; got != want {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	})
 	t.Run("work begins anew", func(t *testing.T) {
 		ws := &watches{running: []*running{{bubble: "3", checks: map[string]int{}}}}
 		for range 3 * runningChecks {

@@ -23,8 +23,10 @@ func (p *playing) check(quiet bool) {
 	objects := p.objects()
 	c := checkpoint{step: p.step, request: p.sent, quiet: quiet, owned: owned(objects, p.seed.name)}
 	if p.exists {
-		c.desired = p.direct()
 		c.object, _ = p.desired()
+	}
+	if p.exists && p.marked[p.seed.name] == "" { // an operator may copy the label anywhere
+		c.desired = p.direct()
 	}
 	if p.neighbor {
 		c.neighbor = append(p.surroundings(), create)
@@ -311,7 +313,7 @@ func (p *playing) checkForeign(objects []state.Object) {
 		}
 	}
 	if p.neighbor && !there[p.seed.neighbor.name] {
-		p.report(problem{oracle: CleansUp, key: "neighbor", step: p.step, what: "the operator has deleted " + p.seed.name + "-neighbor"})
+		p.report(problem{oracle: CleansUp, key: "neighbor", step: p.step, what: "the operator has deleted " + p.seed.neighbor.name})
 	}
 	if p.neighbor && p.gone() && !p.exists {
 		p.checkNeighbor(objects)
@@ -331,7 +333,7 @@ func (p *playing) checkNeighbor(objects []state.Object) {
 	for _, name := range slices.Sorted(maps.Keys(p.neighbors)) {
 		if now[name] != p.neighbors[name] {
 			p.report(problem{oracle: CleansUp, key: "neighbor's " + strings.SplitN(name, " ", 2)[0], step: p.step,
-				what: fmt.Sprintf("%s was deleted, and with it %s, which belongs to %s-neighbor", p.seed.name, name, p.seed.name)})
+				what: fmt.Sprintf("%s was deleted, and with it %s, which belongs to %s", p.seed.name, name, p.seed.neighbor.name)})
 			return
 		}
 	}

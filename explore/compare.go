@@ -55,7 +55,7 @@ func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) 
 		key, _, _ := strings.Cut(c.stuck, ":")
 		return []problem{{oracle: oracle, key: "stuck " + key, step: c.step, what: "the operator is stuck, because the server refuses a request again and again", detail: c.stuck}}
 	}
-	differences := state.Differences(comparable(want, tr.seed), comparable(c.state, tr.seed), e.results.mask)
+	differences := state.Differences(meaningful(want, tr.seed), meaningful(c.state, tr.seed), e.results.mask)
 	for _, d := range differences {
 		if key := keyOf(d); !slices.ContainsFunc(found, func(p problem) bool { return p.key == key }) {
 			found = append(found, problem{oracle: oracle, key: key, step: c.step, compared: true, what: describe(d, len(differences)-1),
@@ -80,9 +80,9 @@ func (e *operatorExploration) isFailed(tr trial, c checkpoint) bool {
 	return e.reference(tr, c).failed() && !e.reference(tr, checkpoint{desired: possible}).failed()
 }
 
-// comparable returns a state without what means the same as nothing: fields with a zero value in the spec of the custom resource, which a client that writes
+// meaningful returns a state without what means the same as nothing: fields with a zero value in the spec of the custom resource, which a client that writes
 // an object with the types of Go often leaves out, and conditions that are False in its status.
-func comparable(s state.State, seed *seed) state.State {
+func meaningful(s state.State, seed *seed) state.State {
 	object := maps.Clone(s[seed.name])
 	if object == nil {
 		return s

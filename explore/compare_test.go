@@ -70,7 +70,7 @@ func TestAStatusSaysThatSomethingIsWrong(t *testing.T) {
 func TestWhatMeansTheSameAsNothing(t *testing.T) {
 	s := &seed{name: "gadgets.example.com default/a"}
 	stateOf := func(spec map[string]any, conditions ...any) state.State {
-		return comparable(state.State{s.name: {"spec": spec, "status": map[string]any{"conditions": conditions}}, "configmaps default/a": {"spec": spec}}, s)
+		return meaningful(state.State{s.name: {"spec": spec, "status": map[string]any{"conditions": conditions}}, "configmaps default/a": {"spec": spec}}, s)
 	}
 	condition := func(kind, status string) any { return map[string]any{"type": kind, "status": status} }
 	got := state.Differences(stateOf(map[string]any{"text": "", "mode": map[string]any{"fast": false}, "count": int64(1)}, condition("Ready", "True"), condition("Suspended", "False")),

@@ -76,8 +76,8 @@ func (e *operatorExploration) noteReplicas(tr trial, out *outcome) {
 		if c.desired == nil || !c.quiet || !f.plain {
 			return
 		}
-		if reached := e.reference(tr, c).state(); reached != nil {
-			f.noteNumber(tr, out, path, reached)
+		if r := e.reference(tr, c); r.state() != nil && !r.failed() { // the status may reject several numbers
+			f.noteNumber(tr, out, path, r.state())
 		}
 	}
 }

@@ -1,12 +1,16 @@
 package explore_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/fakecluster/fakecluster/explore"
 )
@@ -66,19 +70,34 @@ func TestNumbersOfReplicasDiffer(t *testing.T) {
 	}
 	definition := filepath.Join(t.TempDir(), "crd.yaml")
 	changed := strings.Replace(string(text), "              mode:", "              replicas: {type: integer, minimum: 0, maximum: 4, default: 2}\n              mode:", 1)
+	changed = strings.Replace(changed, "              made:", "              message: {type: string}\n              made:", 1)
 	if err := os.WriteFile(definition, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
 		most, least int64
+		rejects     bool // numbers that are too large or too small, in the status
 		want        []string
 	}{
 		"each counts":        {most: 5},
 		"zero is two":        {most: 5, least: 2, want: []string{"/spec/replicas 1 leads to the same as 2: no other object differs, nor the status"}},
 		"three are the most": {most: 3, want: []string{"/spec/replicas 4 leads to the same as 3: no other object differs, nor the status"}},
+		"the status says it": {most: 3, least: 2, rejects: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := gadgetOperator{image: "nginx", replicas: func(wanted int64) int64 { return max(tt.least, min(tt.most, wanted)) }}.subject()
+			operator := gadgetOperator{image: "nginx", replicas: func(wanted int64) int64 { return max(tt.least, min(tt.most, wanted)) }}
+			if tt.rejects {
+				operator.before = func(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) (bool, error) {
+					n, _, _ := unstructured.NestedInt64(gadget.Object, "spec", "replicas")
+					if n >= tt.least && n <= tt.most {
+						return false, nil
+					}
+					gadget.Object["status"] = map[string]any{"observedGeneration": gadget.GetGeneration(), "message": "the replicas are invalid"}
+					_, err := client.Resource(gadgets).Namespace("default").UpdateStatus(ctx, gadget, metav1.UpdateOptions{})
+					return true, err
+				}
+			}
+			s := operator.subject()
 			s.Install[0], s.Roles, s.Trials = definition, nil, 80
 			for _, o := range explore.Oracles() {
 				if o.Oracle != explore.FieldsMatter {

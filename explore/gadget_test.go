@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,6 +40,9 @@ type gadgetOperator struct {
 	takesFromOthers  bool // writes into a ConfigMap that somebody else controls
 	replacesMetadata bool // removes labels and annotations of others from ConfigMaps
 	samePods         bool // the Deployments of all Gadgets have the same selector
+	expression       bool // and an expression beside it, which tells them apart
+	copiesLabels     bool // the Pods of a Gadget have its labels, which is no mistake
+	sharedProxy      bool // there is one Deployment, which all Gadgets own, and that is no mistake
 	sameLedger       bool // all Gadgets have the same ConfigMap beside the others
 	countsForOthers  bool // reports a ConfigMap that somebody else controls as made
 
@@ -219,19 +223,34 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 // deploy applies the Deployment.
 func (o gadgetOperator) deploy(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) error {
 	labels := map[string]any{"of": gadget.GetName()}
-	if o.samePods {
+	if o.samePods || o.sharedProxy {
 		labels["of"] = "gadgets"
 	}
+	selector, pods := map[string]any{"matchLabels": labels}, maps.Clone(labels)
+	if o.expression {
+		pods["name"] = gadget.GetName()
+		selector["matchExpressions"] = []any{map[string]any{"key": "name", "operator": "In", "values": []any{gadget.GetName()}}}
+	}
+	if o.copiesLabels {
+		for key, value := range gadget.GetLabels() {
+			pods[key] = value
+		}
+	}
 	deployment := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "spec": map[string]any{
-		"selector": map[string]any{"matchLabels": labels},
-		"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": o.image}}}},
+		"selector": selector,
+		"template": map[string]any{"metadata": map[string]any{"labels": pods}, "spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": o.image}}}},
 	}}}
 	if o.replicas != nil {
 		wanted, _, _ := unstructured.NestedInt64(gadget.Object, "spec", "replicas")
 		_ = unstructured.SetNestedField(deployment.Object, o.replicas(wanted), "spec", "replicas")
 	}
+	manager := "gadgets"
 	deployment.SetName(gadget.GetName())
+	if o.sharedProxy {
+		deployment.SetName("proxy")
+		manager += "-" + gadget.GetName()
+	}
 	deployment.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: gadget.GetName(), UID: gadget.GetUID()}})
-	_, err := client.Resource(deploymentR).Namespace("default").Apply(ctx, gadget.GetName(), deployment, metav1.ApplyOptions{FieldManager: "gadgets", Force: true})
+	_, err := client.Resource(deploymentR).Namespace("default").Apply(ctx, deployment.GetName(), deployment, metav1.ApplyOptions{FieldManager: manager, Force: true})
 	return err
 }

@@ -18,7 +18,7 @@ func (s *seed) withLongName() *seed {
 		return nil
 	}
 	long := *s
-	long.object = s.object.DeepCopy()
+	long.object, long.neighbor = s.object.DeepCopy(), nil
 	long.object.SetName(name + "-" + strings.Repeat("x", longName-len(name)-1))
 	long.name = state.Name(s.resource.GroupResource().String(), s.object.GetNamespace(), long.object.GetName())
 	return &long

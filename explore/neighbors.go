@@ -28,42 +28,50 @@ func (e *operatorExploration) neighbors() (others []*seed) {
 	return others
 }
 
-// alone is what a custom resource leads to when there is no other.
-type alone struct {
+// expectation is what a custom resource leads to when there is no other.
+type expectation struct {
 	name      string // of the custom resource
 	reference *reference
 }
 
 // apart returns what each of the custom resources at a checkpoint leads to when there is no other.
-func (e *operatorExploration) apart(tr trial, c checkpoint) (each []alone) {
+func (e *operatorExploration) apart(tr trial, c checkpoint) (each []expectation) {
 	if c.desired != nil {
-		each = append(each, alone{tr.seed.name, e.reference(tr, c)})
+		each = append(each, expectation{tr.seed.name, e.reference(tr, c)})
 	}
 	if c.neighbor != nil {
 		other := tr.seed.neighbor
-		each = append(each, alone{other.name, e.reference(trial{seed: other, patient: tr.patient}, checkpoint{desired: c.neighbor})})
+		each = append(each, expectation{other.name, e.reference(trial{seed: other, patient: tr.patient}, checkpoint{desired: c.neighbor})})
 	}
 	return each
 }
 
 // compareNeighbors compares what two custom resources have led to with what each of them leads to when there is no other.
 func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []problem) {
-	if !c.quiet || c.stuck != "" || !e.subject.checks(LeavesOthersAlone) {
+	if !c.quiet || c.stuck != "" || c.failed || c.occupied != "" || isPaused(c.object) || !e.subject.checks(LeavesOthersAlone) {
 		return nil
 	}
+	add := func(p problem) {
+		if !slices.ContainsFunc(found, func(f problem) bool { return f.key == p.key }) {
+			found = append(found, p)
+		}
+	}
 	want := state.State{}
-	by := map[string]alone{} // whose an object is
+	by := map[string]expectation{} // whose an object is
 	for _, a := range e.apart(tr, c) {
 		reached := a.reference.state()
 		if reached == nil {
 			return nil
 		}
 		conflict := conflicts(reached[a.name], c.state[a.name])
-		for name, object := range reached {
+		for _, name := range slices.Sorted(maps.Keys(reached)) {
+			object := reached[name]
 			other, shared := by[name]
 			if shared {
 				if p := cannotShare(c, name, other, a); p != nil {
-					return []problem{*p}
+					add(*p)
+					delete(want, name)
+					continue
 				}
 			}
 			if conflict {
@@ -74,13 +82,16 @@ func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []
 				continue
 			}
 			if p := e.contested(c, name, other, a); p != nil {
-				found = append(found, *p)
+				add(*p)
 			}
 			delete(want, name) // it may be a sum of both
 		}
 	}
 	got := maps.Clone(c.state)
 	maps.DeleteFunc(got, func(name string, _ map[string]any) bool { return want[name] == nil })
+	for _, s := range []*seed{tr.seed, tr.seed.neighbor} {
+		want, got = meaningful(want, s), meaningful(got, s)
+	}
 	differences := state.Differences(want, got, e.results.mask)
 	for _, d := range differences {
 		a := by[d.Object]
@@ -91,16 +102,14 @@ func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []
 		} else {
 			p.what += ", because of " + tr.seed.neighbor.name
 		}
-		if !slices.ContainsFunc(found, func(f problem) bool { return f.key == p.key }) {
-			found = append(found, p)
-		}
+		add(p)
 	}
 	return found
 }
 
 // contested returns the problem of an object that two custom resources lead to, with another content each, if it has the content of one of them:
 // then the other one does not have what it needs. An object that has something of both may be meant for both.
-func (e *operatorExploration) contested(c checkpoint, name string, one, other alone) *problem {
+func (e *operatorExploration) contested(c checkpoint, name string, one, other expectation) *problem {
 	wanted, otherWanted, got := one.reference.state()[name], other.reference.state()[name], c.state[name]
 	equal := func(a, b map[string]any) bool {
 		return len(state.Differences(state.State{name: a}, state.State{name: b}, e.results.mask)) == 0
@@ -120,7 +129,7 @@ func (e *operatorExploration) contested(c checkpoint, name string, one, other al
 }
 
 // cannotShare returns the problem of an object that two custom resources lead to, and that each of them wants to control.
-func cannotShare(c checkpoint, name string, one, other alone) *problem {
+func cannotShare(c checkpoint, name string, one, other expectation) *problem {
 	first, second := controllerIn(one.reference.state()[name]), controllerIn(other.reference.state()[name])
 	if strings.Contains(name, "*") || first == "" || second == "" || first == second {
 		return nil

@@ -58,6 +58,27 @@ func TestAnObjectOfTwoCustomResourcesIsForBoth(t *testing.T) {
 	}
 }
 
+// An operator labels the object of one Gadget because of another one.
+func TestANeighborChangesAnObject(t *testing.T) {
+	s := gadgetOperator{before: func(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) (bool, error) {
+		if gadget.GetName() == "a" {
+			return false, nil
+		}
+		_, err := client.Resource(configMapR).Namespace("default").Patch(ctx, "a-0", types.MergePatchType, []byte(`{"metadata":{"labels":{"newest":"false"}}}`), metav1.PatchOptions{})
+		if apierrors.IsNotFound(err) {
+			err = nil
+		}
+		return false, err
+	}}.subject()
+	s.Roles = nil
+	s.Replay = "gadgets.example.com default/a: create; neighbor"
+	found := findIn(t, s)
+	const want = "configmaps default/a-0 has /metadata/labels, because of gadgets.example.com default/a-neighbor"
+	if len(found.Findings) != 1 || found.Findings[0].Oracle != explore.LeavesOthersAlone || found.Findings[0].What != want {
+		t.Errorf("%s: %+v, want %s", found, found.Findings, want)
+	}
+}
+
 // What somebody else controls stays as it is, and the operator says that it is in the way.
 func TestTheNameOfAChildIsTaken(t *testing.T) {
 	explored := func(o gadgetOperator) explore.Found {
@@ -144,9 +165,11 @@ func TestNeighborsHaveTheirOwnObjects(t *testing.T) {
 		operator gadgetOperator
 		want     string
 	}{
-		"each has its own":   {gadgetOperator{image: "nginx"}, ""},
-		"the same Pods":      {gadgetOperator{image: "nginx", samePods: true}, "deployments.apps default/a of gadgets.example.com default/a selects the Pods of deployments.apps default/a-neighbor, too, which belongs to gadgets.example.com default/a-neighbor: its selector is of=gadgets"},
-		"the same ConfigMap": {gadgetOperator{sameLedger: true}, "gadgets.example.com default/a and gadgets.example.com default/a-neighbor lead to the same configmaps default/ledger, which can only have one controller"},
+		"each has its own":            {gadgetOperator{image: "nginx"}, ""},
+		"a Deployment for both":       {gadgetOperator{image: "nginx", sharedProxy: true}, ""},
+		"told apart by an expression": {gadgetOperator{image: "nginx", samePods: true, expression: true}, ""},
+		"the same Pods":               {gadgetOperator{image: "nginx", samePods: true}, "deployments.apps default/a of gadgets.example.com default/a selects the Pods of deployments.apps default/a-neighbor, too, which belongs to gadgets.example.com default/a-neighbor: its selector is of=gadgets"},
+		"the same ConfigMap":          {gadgetOperator{sameLedger: true}, "gadgets.example.com default/a and gadgets.example.com default/a-neighbor lead to the same configmaps default/ledger, which can only have one controller"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := explored(tt.operator)
@@ -157,5 +180,31 @@ func TestNeighborsHaveTheirOwnObjects(t *testing.T) {
 				t.Errorf("%s: %+v, want %s", found, found.Findings, tt.want)
 			}
 		})
+	}
+}
+
+// What the trial itself labels, or gives to somebody else, is no difference.
+func TestStepsOfOthersAreNoDifference(t *testing.T) {
+	for name, tt := range map[string]struct {
+		operator gadgetOperator
+		trial    string
+	}{
+		"a label that is copied":   {gadgetOperator{image: "nginx", copiesLabels: true}, "create; mark gadgets.example.com default/a"},
+		"a neighbor of a conflict": {gadgetOperator{}, "occupy configmaps default/a-0; create; neighbor"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tt.operator.subject()
+			s.Roles, s.Without = nil, []explore.Oracle{explore.Recovers}
+			s.Replay = "gadgets.example.com default/a: " + tt.trial
+			if found := findIn(t, s); len(found.Findings) > 0 {
+				t.Error(found.Findings[0].Report)
+			}
+		})
+	}
+	s := gadgetOperator{}.subject()
+	s.Replay = "gadgets.example.com default/a-neighbor: create; neighbor"
+	_, err := explore.FindOperator(t, s)
+	if err == nil || !strings.Contains(err.Error(), "gadgets.example.com default/a-neighbor has no neighbor: begin the trial with the name of a seed") {
+		t.Error(err)
 	}
 }

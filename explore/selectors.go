@@ -2,31 +2,43 @@ package explore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
 // selectorOf returns which Pods an object is for; nil: it has no selector, or an empty one.
 func selectorOf(o state.Object) labels.Selector {
-	path := []string{"spec", "selector", "matchLabels"}
+	field := "selector"
 	switch o.Resource {
 	case "services", "replicationcontrollers":
-		path = path[:2]
+		wanted, _, err := unstructured.NestedStringMap(o.Object, "spec", "selector")
+		if err != nil || len(wanted) == 0 {
+			return nil
+		}
+		return labels.SelectorFromSet(wanted)
 	case "networkpolicies.networking.k8s.io":
-		path[1] = "podSelector"
+		field = "podSelector"
 	case "deployments.apps", "statefulsets.apps", "daemonsets.apps", "replicasets.apps", "poddisruptionbudgets.policy":
 	default:
 		return nil
 	}
-	wanted, _, err := unstructured.NestedStringMap(o.Object, path...)
-	if err != nil || len(wanted) == 0 {
+	fields, _, _ := unstructured.NestedMap(o.Object, "spec", field)
+	wanted := &metav1.LabelSelector{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, wanted); err != nil {
 		return nil
 	}
-	return labels.SelectorFromSet(wanted)
+	selector, err := metav1.LabelSelectorAsSelector(wanted)
+	if err != nil || selector.Empty() {
+		return nil
+	}
+	return selector
 }
 
 // podLabels returns the labels of the Pods that a workload makes; nil: it makes none.
@@ -43,9 +55,17 @@ func podLabels(o state.Object) labels.Set {
 
 // checkSelectors checks that what belongs to one of two custom resources does not select the Pods of the other one.
 func (p *playing) checkSelectors(objects []state.Object) {
-	for _, selecting := range owned(objects, p.seed.name) {
+	own, others := owned(objects, p.seed.name), owned(objects, p.seed.neighbor.name)
+	common := map[string]bool{} // what belongs to both
+	for _, o := range own {
+		common[o.Name()] = slices.ContainsFunc(others, func(other state.Object) bool { return other.Name() == o.Name() })
+	}
+	for _, selecting := range own {
 		selector := selectorOf(selecting)
-		for _, workload := range owned(objects, p.seed.neighbor.name) {
+		for _, workload := range others {
+			if common[selecting.Name()] || common[workload.Name()] {
+				continue
+			}
 			pods := podLabels(workload)
 			if selector == nil || pods == nil || selecting.GetNamespace() != workload.GetNamespace() || !selector.Matches(pods) {
 				continue

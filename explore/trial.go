@@ -90,6 +90,9 @@ func (e *operatorExploration) parseTrial(text string) (trial, error) {
 		if tr.steps, err = generate.Parse(text); err != nil {
 			return tr, err
 		}
+		if s.neighbor == nil && slices.ContainsFunc(tr.steps, func(s generate.Step) bool { return s.Verb == generate.Neighbor }) {
+			return tr, fmt.Errorf("%s has no neighbor: begin the trial with the name of a seed", s.name)
+		}
 		for part := range strings.SplitSeq(faults, ";") {
 			fields := strings.Fields(part)
 			if len(fields) == 0 {

@@ -19,7 +19,7 @@
 // Some controllers act within the write instead, by fakecluster's own code, so that their work is done when the write
 // returns: garbage collection, quotas, service accounts, root certificates, the aggregation of
 // ClusterRoles, storage migration and the status of admission policies. Run has them act also if the cluster
-// was started without them. docs/workloads.md in the repository says why, and lists all controllers.
+// was started without them. docs/controllers.md in the repository says why, and lists all controllers.
 //
 // # Isolation and concurrency
 //

@@ -411,26 +411,6 @@ func changedDefinition(t *testing.T, change func(string) string) string {
 	return path
 }
 
-// TestNeighborsDoNotShareAnObject lets two Websites have the same ConfigMap. As soon as they need different pages, one of them has that of the other.
-func TestNeighborsDoNotShareAnObject(t *testing.T) {
-	s := bugs[slices.IndexFunc(bugs, func(b bug) bool { return b.name == "all Websites have the same ConfigMap" })].subject(t)
-	s.Replay = `websites.example.com default/home: create; set /spec/page "Moved to {{.Host}}"; neighbor`
-	found, err := explore.FindOperator(t, s)
-	if err != nil || len(found.Findings) != 1 {
-		t.Fatalf("%v, %v, want 1 finding: %+v", found, err, found.Findings)
-	}
-	for _, want := range []string{
-		"configmaps default/page has another /data/index.html, because of websites.example.com default/home-neighbor",
-		"- expected, as it is after: set /spec/page \"Moved to {{.Host}}\"; create",
-		"    -   index.html: Moved to www.example.com",
-		"    +   index.html: Welcome to www.example.com!",
-	} {
-		if !strings.Contains(found.Findings[0].Report, want) {
-			t.Errorf("the report lacks %q:\n%s", want, found.Findings[0].Report)
-		}
-	}
-}
-
 // TestExplorationFindsPlantedBugs plants mistakes into the operator. Each is found, by the oracle that it is for. With
 // -short, one mistake is planted for each oracle.
 func TestExplorationFindsPlantedBugs(t *testing.T) {

@@ -13,8 +13,8 @@ const (
 	runningMiss = 4
 )
 
-// running is a bubble in which a goroutine may run without a pause.
-type running struct {
+// loopWatch is a bubble in which a goroutine may run without a pause.
+type loopWatch struct {
 	bubble string
 	found  func(stack string, last bool)
 	checks map[string]int // that have found a goroutine, by its number
@@ -31,14 +31,14 @@ func WatchRunning(found func(stack string, last bool)) (stop func()) {
 	if number == "" || Driven() {
 		return func() {}
 	}
-	r := &running{bubble: number, found: found, checks: map[string]int{}}
+	r := &loopWatch{bubble: number, found: found, checks: map[string]int{}}
 	watched.mu.Lock()
 	defer watched.mu.Unlock()
 	watched.running = append(watched.running, r)
 	return func() {
 		watched.mu.Lock()
 		defer watched.mu.Unlock()
-		watched.running = slices.DeleteFunc(watched.running, func(other *running) bool { return other == r })
+		watched.running = slices.DeleteFunc(watched.running, func(other *loopWatch) bool { return other == r })
 	}
 }
 
@@ -53,17 +53,17 @@ func (ws *watches) checkRunning(text string) (reports []func()) {
 		}
 	}
 	for bubble, stack := range stacks {
-		watching := slices.DeleteFunc(slices.Clone(ws.running), func(r *running) bool { return r.bubble != bubble })
+		watching := slices.DeleteFunc(slices.Clone(ws.running), func(r *loopWatch) bool { return r.bubble != bubble })
 		for i, r := range watching {
 			reports = append(reports, func() { r.found(stack, i == len(watching)-1) })
 		}
-		ws.running = slices.DeleteFunc(ws.running, func(r *running) bool { return r.bubble == bubble })
+		ws.running = slices.DeleteFunc(ws.running, func(r *loopWatch) bool { return r.bubble == bubble })
 	}
 	return reports
 }
 
 // check counts the goroutines that run, and returns the stack of one that has no pause.
-func (r *running) check(text string) (found string) {
+func (r *loopWatch) check(text string) (found string) {
 	checks := map[string]int{}
 	for stack := range strings.SplitSeq(text, "\n\n") {
 		header := goroutineHeader.FindStringSubmatch(stack)

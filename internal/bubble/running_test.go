@@ -63,7 +63,7 @@ func TestTheGoroutineThatRunsIsFound(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			var found []string
-			ws := &watches{running: []*running{{bubble: "3", checks: map[string]int{}, found: func(stack string, _ bool) { found = append(found, stack) }}}}
+			ws := &watches{running: []*loopWatch{{bubble: "3", checks: map[string]int{}, found: func(stack string, _ bool) { found = append(found, stack) }}}}
 			for i := range 50 {
 				for _, report := range ws.checkRunning(test.dump(i)) {
 					if i != runningChecks-1 {
@@ -79,10 +79,10 @@ func TestTheGoroutineThatRunsIsFound(t *testing.T) {
 	}
 	t.Run("all watches of a bubble are told once, the last one as the last", func(t *testing.T) {
 		var told []string
-		watch := func(name, bubble string) *running {
-			return &running{bubble: bubble, checks: map[string]int{}, found: func(_ string, last bool) { told = append(told, fmt.Sprint(name, " ", last)) }}
+		watch := func(name, bubble string) *loopWatch {
+			return &loopWatch{bubble: bubble, checks: map[string]int{}, found: func(_ string, last bool) { told = append(told, fmt.Sprint(name, " ", last)) }}
 		}
-		ws := &watches{running: []*running{watch("first", "3"), watch("another bubble", "4"), watch("second", "3")}}
+		ws := &watches{running: []*loopWatch{watch("first", "3"), watch("another bubble", "4"), watch("second", "3")}}
 		for range 3 * runningChecks {
 			for _, report := range ws.checkRunning(runs) {
 				report()
@@ -93,7 +93,7 @@ func TestTheGoroutineThatRunsIsFound(t *testing.T) {
 		}
 	})
 	t.Run("work begins anew", func(t *testing.T) {
-		ws := &watches{running: []*running{{bubble: "3", checks: map[string]int{}}}}
+		ws := &watches{running: []*loopWatch{{bubble: "3", checks: map[string]int{}}}}
 		for range 3 * runningChecks {
 			if len(ws.checkRunning(runs)) > 0 {
 				t.Fatal("reported")

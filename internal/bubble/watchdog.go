@@ -46,7 +46,7 @@ type watch struct {
 type watches struct {
 	mu      sync.Mutex
 	bubbles []*watch
-	running []*running
+	running []*loopWatch
 }
 
 var watched watches

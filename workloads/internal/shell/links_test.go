@@ -134,25 +134,68 @@ func TestTarUnpacksLinks(t *testing.T) {
 	}
 }
 
-// cp -r copies links as links, and follows those that it is given; mv moves them; test knows them.
-func TestCopiesOfLinks(t *testing.T) {
-	for where, prepare := range map[string]func(*testing.T) *shell.Shell{
-		"on disk": func(t *testing.T) *shell.Shell { s, _ := newLinks(t); return s },
-		"in memory": func(t *testing.T) *shell.Shell {
-			from, _ := newLinks(t)
-			root, err := files.NewRoot(files.NewTree(), nil)
-			if err != nil {
+// A directory of an archive replaces a link, so that nothing is written through the link. The directory to extract to may be a link.
+func TestTarReplacesLinksByDirectories(t *testing.T) {
+	for where, s := range places(t) {
+		t.Run(where, func(t *testing.T) {
+			var archive strings.Builder
+			w := tar.NewWriter(&archive)
+			for _, header := range []*tar.Header{
+				{Name: "./", Typeflag: tar.TypeDir, Mode: 0o755},
+				{Name: "folder/", Typeflag: tar.TypeDir, Mode: 0o755}, {Name: "folder/new", Typeflag: tar.TypeReg, Mode: 0o644},
+				{Name: "dangling/", Typeflag: tar.TypeDir, Mode: 0o755}, {Name: "dangling/new", Typeflag: tar.TypeReg, Mode: 0o644},
+				{Name: "out/", Typeflag: tar.TypeDir, Mode: 0o755}, {Name: "link/", Typeflag: tar.TypeDir, Mode: 0o755},
+			} {
+				if err := w.WriteHeader(header); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
 				t.Fatal(err)
 			}
-			s := &shell.Shell{Files: root}
-			if got := run(t, s, run(t, from, "", "tar", "cf", "-", "/data"), "tar", "xf", "-", "-C", "/"); got != "" {
-				t.Fatal(got)
+			if got := run(t, s, archive.String(), "tar", "xf", "-", "-C", "/data"); got != "" {
+				t.Errorf("tar x: %q", got)
 			}
-			return s
-		},
-	} {
+			const want = "/data/d:\nfile\n\n/data/folder:\nnew\n\n/data/dangling:\nnew\n\n/data/out:\n\n/data/link:\n"
+			if got := run(t, s, "", "ls", "/data/d", "/data/folder", "/data/dangling", "/data/out", "/data/link"); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+			const script = "for n in folder dangling out link; do test -L /data/$n && echo $n; done; cat /data/d/file"
+			if got := run(t, s, "", "sh", "-c", script); got != "text" {
+				t.Errorf("what is a link still, and the file behind one: %q", got)
+			}
+			if err := errors.Join(s.Files.Mkdir("/own/d"), s.Files.Symlink("d", "/own/to")); err != nil {
+				t.Fatal(err)
+			}
+			if got := run(t, s, archive.String(), "tar", "xf", "-", "-C", "/own/to"); got != "" {
+				t.Errorf("tar x to a link: %q", got)
+			}
+			if got := run(t, s, "", "sh", "-c", "test -L /own/to && ls /own/d"); got != "dangling\nfolder\nlink\nout\n" {
+				t.Errorf("what the link leads to has %q", got)
+			}
+		})
+	}
+}
+
+// places returns the shell of newLinks, and one that has the same in memory.
+func places(t *testing.T) map[string]*shell.Shell {
+	t.Helper()
+	disk, _ := newLinks(t)
+	root, err := files.NewRoot(files.NewTree(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := &shell.Shell{Files: root}
+	if got := run(t, memory, run(t, disk, "", "tar", "cf", "-", "/data"), "tar", "xf", "-", "-C", "/"); got != "" {
+		t.Fatal(got)
+	}
+	return map[string]*shell.Shell{"on disk": disk, "in memory": memory}
+}
+
+// cp -r copies links as links, and follows those that it is given; mv moves them; test knows them.
+func TestCopiesOfLinks(t *testing.T) {
+	for where, s := range places(t) {
 		t.Run(where, func(t *testing.T) {
-			s := prepare(t)
 			for _, test := range []struct{ script, want string }{
 				{"cp -r /data /copy; cat /copy/link /copy/folder/file", "texttext"},
 				{"test -L /copy/link && test -h /copy/dangling && test -L /copy/out && echo links", "links\n"},

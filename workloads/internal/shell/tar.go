@@ -129,7 +129,12 @@ func (s *Shell) extract(ctx context.Context, c *Command) int {
 		place := path.Join(c.Dir, path.Clean("/"+header.Name))
 		switch header.Typeflag {
 		case tar.TypeDir:
-			err = s.Files.Mkdir(place)
+			if path.Clean("/"+header.Name) != "/" { // the directory to extract to may be a link
+				err = s.unlink(place)
+			}
+			if err == nil {
+				err = s.Files.Mkdir(place)
+			}
 		case tar.TypeReg:
 			data := buffer{limits: limitsOf(ctx)}
 			if _, err = io.Copy(&data, r); err == nil {
@@ -150,11 +155,11 @@ func (s *Shell) extract(ctx context.Context, c *Command) int {
 	}
 }
 
-// unlink removes a symbolic link, in whose place a file of an archive comes.
+// unlink removes a symbolic link, in whose place a file or a directory comes.
 func (s *Shell) unlink(place string) error {
 	info, err := fs.Lstat(s.Files, relative(place))
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return nil // what writes the file has the error
+		return nil // what writes there has the error
 	}
 	return s.Files.Remove(place)
 }

@@ -73,27 +73,6 @@ func (t *Tree) openOnDisk(name string) (fs.File, error) {
 	return file, nil
 }
 
-// followOnDisk returns the file that symbolic links lead to, as a system follows them when it opens a file to write. A link that leads out of the
-// folder is an error. The caller holds the lock.
-func (t *Tree) followOnDisk(name string) (string, error) {
-	path := filepath.FromSlash(name)
-	for range mostLinks {
-		info, err := t.disk.Lstat(path)
-		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-			return filepath.ToSlash(path), nil // what writes it has the error
-		}
-		target, err := t.disk.Readlink(path)
-		if err != nil {
-			return "", &fs.PathError{Op: "open", Path: name, Err: err}
-		}
-		path = filepath.Join(filepath.Dir(path), target)
-		if filepath.IsAbs(target) || !filepath.IsLocal(path) {
-			return "", &fs.PathError{Op: "open", Path: name, Err: errEscapes}
-		}
-	}
-	return "", &fs.PathError{Op: "open", Path: name, Err: syscall.ELOOP}
-}
-
 // writeOnDisk writes a file, in place of a link. Renaming lets a reader see the old content or the new one. The caller holds the lock.
 func (t *Tree) writeOnDisk(name string, file File) error {
 	path := filepath.FromSlash(name)

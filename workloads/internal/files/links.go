@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing/fstest"
 	"time"
@@ -23,17 +24,20 @@ func (t *Tree) Symlink(target, name string) error {
 	if !fs.ValidPath(name) || name == "." {
 		return &fs.PathError{Op: "symlink", Path: name, Err: fs.ErrInvalid}
 	}
+	if target == "" {
+		return &fs.PathError{Op: "symlink", Path: name, Err: fs.ErrNotExist}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	name, err := t.resolve("symlink", name, false)
+	if err != nil {
+		return err
+	}
 	if err := t.checkLimit(name, int64(len(target))); err != nil {
 		return err
 	}
 	if t.folder != "" {
 		return t.linkOnDisk(target, name)
-	}
-	name, err := t.resolve("symlink", name, false)
-	if err != nil {
-		return err
 	}
 	if has := t.files[name]; has != nil && has.Mode.IsDir() {
 		return &fs.PathError{Op: "symlink", Path: name, Err: fs.ErrExist}
@@ -63,38 +67,92 @@ func (t *Tree) linkOnDisk(target, name string) error {
 	return err
 }
 
-// resolve returns a name of a tree in memory without symbolic links in it; last is whether its last element is followed, too. The caller holds the lock.
+// resolve returns a name without symbolic links in it, in memory and on disk; last is whether its last element is followed, too. A link that leads out of
+// the tree is an error. The caller holds the lock.
 func (t *Tree) resolve(op, name string, last bool) (string, error) {
-	if !t.linked || !fs.ValidPath(name) {
-		return name, nil // what uses the name has the error
+	resolved, _, err := t.follow(name, last)
+	if err != nil {
+		return "", &fs.PathError{Op: op, Path: name, Err: err}
 	}
-	resolved := name
-	for range mostLinks + 1 {
-		link, rest := t.firstLink(resolved, last)
-		if link == "" {
-			return resolved, nil
-		}
-		target := string(t.files[link].Data)
-		resolved = path.Join(path.Dir(link), target, rest)
-		if path.IsAbs(target) || !fs.ValidPath(resolved) {
-			return "", &fs.PathError{Op: op, Path: name, Err: errEscapes}
-		}
-	}
-	return "", &fs.PathError{Op: op, Path: name, Err: syscall.ELOOP}
+	return resolved, nil
 }
 
-// firstLink returns the first symbolic link on the way to a name, and what follows it; empty: there is none.
-func (t *Tree) firstLink(name string, last bool) (link, rest string) {
-	for end := 0; end < len(name); end++ {
-		for end < len(name) && name[end] != '/' {
-			end++
+// follow goes through a name element by element, as a system does: ".." in the target of a link is the parent of the directory that the elements before it
+// lead to. What a name lacks below its links is left to the caller, who may create it; dangling is whether the last link leads to nothing. The caller holds the lock.
+func (t *Tree) follow(name string, last bool) (resolved string, dangling bool, err error) {
+	if t.folder == "" && !t.linked || !fs.ValidPath(name) {
+		return name, false, nil // what uses the name has the error
+	}
+	resolved = "." // a directory
+	rest, inTarget := strings.Split(name, "/"), 0
+	for links := 0; len(rest) > 0; {
+		element, ofTarget := rest[0], inTarget > 0
+		rest, inTarget = rest[1:], max(inTarget-1, 0)
+		switch element {
+		case "..":
+			if resolved == "." {
+				return "", false, errEscapes
+			}
+			resolved = path.Dir(resolved)
+			continue
+		case ".", "":
+			continue
 		}
-		if end == len(name) && !last {
-			break
+		place := path.Join(resolved, element)
+		if len(rest) == 0 && !last {
+			return place, false, nil
 		}
-		if file := t.files[name[:end]]; file != nil && file.Mode&fs.ModeSymlink != 0 {
-			return name[:end], name[end:]
+		mode, target, err := t.lookup(place)
+		switch missing := errors.Is(err, fs.ErrNotExist); {
+		case missing && len(rest) == 0:
+			return place, ofTarget, nil
+		case ofTarget && missing:
+			return "", true, fs.ErrNotExist
+		case ofTarget && err != nil:
+			return "", false, err
+		case err != nil:
+			return path.Join(place, path.Join(rest...)), false, nil
+		case mode&fs.ModeSymlink != 0:
+			if links++; links > mostLinks {
+				return "", false, syscall.ELOOP
+			}
+			if path.IsAbs(target) {
+				return "", false, errEscapes
+			}
+			elements := strings.Split(target, "/")
+			rest, inTarget = append(elements, rest...), inTarget+len(elements)
+			continue
+		case !mode.IsDir() && len(rest) > 0 && ofTarget:
+			return "", false, syscall.ENOTDIR
+		case !mode.IsDir() && len(rest) > 0:
+			return path.Join(place, path.Join(rest...)), false, nil
+		}
+		resolved = place
+	}
+	return resolved, false, nil
+}
+
+// lookup returns what a name is, which has no symbolic link before its last element, and the target of a link. The caller holds the lock.
+func (t *Tree) lookup(name string) (mode fs.FileMode, target string, err error) {
+	if t.folder == "" {
+		file := t.files[name]
+		if file == nil {
+			return 0, "", fs.ErrNotExist
+		}
+		if file.Mode&fs.ModeSymlink != 0 {
+			target = string(file.Data)
+		}
+		return file.Mode, target, nil
+	}
+	place := filepath.FromSlash(name)
+	info, err := t.disk.Lstat(place)
+	if err == nil {
+		if mode = info.Mode(); mode&fs.ModeSymlink != 0 {
+			target, err = t.disk.Readlink(place)
 		}
 	}
-	return "", ""
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		err = failed.Err
+	}
+	return mode, target, err
 }

@@ -56,12 +56,12 @@ type unlocked struct{ tree *Tree }
 
 // Open implements fs.FS.
 func (u unlocked) Open(name string) (fs.File, error) {
-	if u.tree.folder != "" {
-		return u.tree.openOnDisk(name)
-	}
 	name, err := u.tree.resolve("open", name, true)
 	if err != nil {
 		return nil, err
+	}
+	if u.tree.folder != "" {
+		return u.tree.openOnDisk(name)
 	}
 	// A file that is open keeps its content: files are replaced and never changed.
 	return u.tree.files.Open(name)
@@ -71,11 +71,11 @@ func (u unlocked) Open(name string) (fs.File, error) {
 func (t *Tree) Lstat(name string) (fs.FileInfo, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	name, err := t.resolve("lstat", name, false)
+	if err != nil {
+		return nil, err
+	}
 	if t.folder == "" {
-		name, err := t.resolve("lstat", name, false)
-		if err != nil {
-			return nil, err
-		}
 		return t.files.Lstat(name)
 	}
 	return t.disk.Lstat(filepath.FromSlash(name))
@@ -85,11 +85,11 @@ func (t *Tree) Lstat(name string) (fs.FileInfo, error) {
 func (t *Tree) ReadLink(name string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	name, err := t.resolve("readlink", name, false)
+	if err != nil {
+		return "", err
+	}
 	if t.folder == "" {
-		name, err := t.resolve("readlink", name, false)
-		if err != nil {
-			return "", err
-		}
 		return t.files.ReadLink(name)
 	}
 	return t.disk.Readlink(filepath.FromSlash(name))
@@ -102,19 +102,15 @@ func (t *Tree) Write(name string, file File) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	name, err := t.resolve("open", name, true)
+	if err != nil {
+		return err
+	}
 	if err := t.checkLimit(name, int64(len(file.Data))); err != nil {
 		return err
 	}
 	if t.folder != "" {
-		target, err := t.followOnDisk(name)
-		if err != nil {
-			return err
-		}
-		return t.writeOnDisk(target, file)
-	}
-	name, err := t.resolve("open", name, true)
-	if err != nil {
-		return err
+		return t.writeOnDisk(name, file)
 	}
 	if has := t.files[name]; has != nil && has.Mode.IsDir() {
 		return &fs.PathError{Op: "write", Path: name, Err: errors.New("is a directory")}
@@ -194,12 +190,16 @@ func (t *Tree) Mkdir(name string) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	resolved, dangling, err := t.follow(name, true)
+	if dangling {
+		err = fs.ErrExist // the link, in whose place no directory comes
+	}
+	if err != nil {
+		return &fs.PathError{Op: "mkdir", Path: name, Err: err}
+	}
+	name = resolved
 	if t.folder != "" {
 		return t.disk.MkdirAll(filepath.FromSlash(name), 0o755)
-	}
-	name, err := t.resolve("mkdir", name, true)
-	if err != nil {
-		return err
 	}
 	return t.mkdir(name)
 }
@@ -228,12 +228,15 @@ func (t *Tree) Remove(name string) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.folder != "" {
-		return t.disk.RemoveAll(filepath.FromSlash(name))
-	}
 	name, err := t.resolve("remove", name, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
+	}
+	if t.folder != "" {
+		return t.disk.RemoveAll(filepath.FromSlash(name))
 	}
 	defer t.notify()
 	maps.DeleteFunc(t.files, func(have string, _ *fstest.MapFile) bool {

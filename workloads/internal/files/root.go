@@ -79,6 +79,26 @@ func (r *Root) find(name string) (Mount, string) {
 	return Mount{Tree: r.own, ReadOnly: readOnly}, name
 }
 
+// Place is where a file is, whatever it is called: names that lead to the same file have the same Place.
+type Place struct {
+	tree *Tree
+	name string
+}
+
+// Place returns where a name leads to. With last it follows the last element of the name, too, if that is a symbolic link. There may be no file.
+func (r *Root) Place(name string, last bool) (Place, error) {
+	m, path := r.find(clean(name))
+	m.Tree.mu.Lock()
+	defer m.Tree.mu.Unlock()
+	resolved, err := m.Tree.resolve("stat", path, last)
+	return Place{m.Tree, resolved}, withPath(err, name)
+}
+
+// Below reports whether the place is in a directory, or in one that is below it.
+func (p Place) Below(directory Place) bool {
+	return p.tree == directory.tree && p != directory && (directory.name == "." || strings.HasPrefix(p.name, directory.name+"/"))
+}
+
 // Open implements fs.FS.
 func (r *Root) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {

@@ -192,7 +192,7 @@ func places(t *testing.T) map[string]*shell.Shell {
 	return map[string]*shell.Shell{"on disk": disk, "in memory": memory}
 }
 
-// cp -r copies links as links, and follows those that it is given; mv moves them; test knows them.
+// cp -r copies links as links, and cp without options copies what they lead to; mv moves them; test knows them.
 func TestCopiesOfLinks(t *testing.T) {
 	for where, s := range places(t) {
 		t.Run(where, func(t *testing.T) {
@@ -204,6 +204,87 @@ func TestCopiesOfLinks(t *testing.T) {
 				{"cp /copy/link /copy/content; test -L /copy/content || cat /copy/content", "text"},
 				{"mv /copy/dangling /copy/moved; mv /copy/folder /copy/d; ls /copy /copy/d; test -L /copy/moved && test -L /copy/d/folder && echo links",
 					"/copy:\ncontent\nd\nlink\nmoved\nout\n\n/copy/d:\nfile\nfolder\nlinks\n"},
+			} {
+				if got := run(t, s, "", "sh", "-c", test.script); got != test.want {
+					t.Errorf("%s: %q, want %q", test.script, got, test.want)
+				}
+			}
+		})
+	}
+}
+
+// cp and mv do with links what those of GNU coreutils 9.1 do, which printed what is wanted here: links have @ and directories / behind their names, and
+// files = and their content; what is not there has ! in front. Numbers are exit codes.
+func TestCpAndMvOfLinksAsGNU(t *testing.T) {
+	const begin = `show() {
+	for n in "$@"; do
+		if test -L $n; then printf "$n@ "; elif test -d $n; then printf "$n/ "; elif test -e $n; then printf "$n=$(cat $n) "; else printf "!$n "; fi
+	done
+}
+cd /data; mkdir t t/sub cycle; printf new >new; printf sub >t/sub/file; printf cycle >cycle/file
+`
+	for _, test := range []struct{ script, want string }{
+		{"cp -r link x; cp -a link y; cp -P link z; cp -r folder v; show x y z v", "x@ y@ z@ v@"},
+		{"cp link x; cp -L link y; cp -rL folder z; cp -aL link v; cp -r folder/ w; show x y z v w", "x=text y=text z/ v=text w/"},
+		{"cp -PL link x; cp -LP link y; cp -rPL folder z; cp -La folder v; show x y z v", "x=text y@ z/ v@"},
+		{"cp -a dangling x; cp -r dangling y; cp -P dangling z; show x y z", "x@ y@ z@"},
+		{`cp dangling x; printf "$? "; cp -rL dangling x; printf "$? "; show x`, "1 1 !x"},
+		{"cp -r t x; show x/up x/dangling x/sub/file", "x/up@ x/dangling@ x/sub/file=sub"},
+		{`cp -rL t x; printf "$? "; show x/up x/up/file x/dangling x/sub/file`, "1 x/up/ x/up/file=text !x/dangling x/sub/file=sub"},
+		{`cp -rL cycle x; printf "$? "; show x/loop x/file`, "1 !x/loop x/file=cycle"},
+		{"cp new link; show link d/file", "link@ d/file=new"},
+		{"cp -r new link; cp -a new folder/inner; show link d/file d/inner", "link@ d/file=new d/inner@"},
+		{`cp new dangling; printf "$? "; cp -a new dangling; printf "$? "; show dangling none`, "1 1 dangling@ !none"},
+		{"cp -r link new; cp -a folder dangling; show new dangling", "new@ dangling@"},
+		{"cp -r t/dangling link; show link d/file", "link@ d/file=text"},
+		{`cp -a link d/file; printf "$? "; cp link d/file; printf "$? "; cp -a d/file link; printf "$? "; show link d/file`, "1 1 1 link@ d/file=text"},
+		{`cp -r d link; printf "$? "; cp -rT d folder; printf "$? "; cp -rT t folder; printf "$? "; cp -r d folder; printf "$? "; show link folder`, "1 1 1 1 link@ folder@"},
+		{"cp -r t/. folder; show folder d/up d/dangling d/sub/file d/file", "folder@ d/up@ d/dangling@ d/sub/file=sub d/file=text"},
+		{`cp -T new folder; printf "$? "; cp -rT t x; show folder x/up x/t`, "1 folder@ x/up@ !x/t"},
+		{`mkdir s; cp new s/link; cp new s/folder; cp -r s/. .; printf "$? "; show link d/file folder`, "1 link@ d/file=new folder@"},
+		{`mkdir s s/folder; cp new s/folder/new; cp -r s/. .; printf "$? "; show folder d/new`, "1 folder@ !d/new"},
+		{"mv new link; show new link d/file", "!new link=new d/file=text"},
+		{"mv new dangling; show new dangling none", "!new dangling=new !none"},
+		{"mv new folder; show new folder d/new", "!new folder@ d/new=new"},
+		{"mv -T new folder; show new folder d/new", "!new folder=new !d/new"},
+		{`mv -n new link; printf "$? "; mv -n new none; printf "$? "; show new link none`, "0 0 !new link@ none=new"},
+		{"mv link dangling; mv folder x; show link dangling folder x", "!link dangling@ !folder x@"},
+		{`mv link d/file; printf "$? "; mv d/inner folder/inner; printf "$? "; show link d/file d/inner`, "1 1 link@ d/file=text d/inner@"},
+		{`mv d/inner d/file; printf "$? "; mv d/file link; printf "$? "; show link d/file`, "1 0 link=text !d/file"},
+		{`mv -T d folder; printf "$? "; show d/file folder`, "1 d/file=text folder@"},
+		{`mkdir d/new; mv new d; printf "$? "; show new d/new`, "1 new=new d/new/"},
+		{`mv folder folder/y; printf "$? "; show folder d/y`, "0 !folder d/y@"},
+	} {
+		for where, s := range places(t) {
+			for name, target := range map[string]string{"t/up": "../d", "t/dangling": "../none", "cycle/loop": ".", "d/inner": "file"} {
+				if err := s.Files.Symlink(target, "/data/"+name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, _, _ := strings.Cut(run(t, s, "", "sh", "-c", begin+test.script), "stderr: ")
+			if got = strings.TrimSpace(got); got != test.want {
+				t.Errorf("%s %s: %q, want %q", test.script, where, got, test.want)
+			}
+		}
+	}
+}
+
+// A copy that follows links ends, also if a link leads to what is being copied or written.
+func TestCopiesIntoThemselvesEnd(t *testing.T) {
+	for where, s := range places(t) {
+		t.Run(where, func(t *testing.T) {
+			if err := errors.Join(
+				s.Files.Mkdir("/data/t/sub"), s.Files.Mkdir("/data/x/sub"), s.Files.Symlink("../../x/sub", "/data/t/sub/link"),
+				s.Files.Mkdir("/data/w/u"), s.Files.Symlink("..", "/data/w/u/up"),
+			); err != nil {
+				t.Fatal(err)
+			}
+			for _, test := range []struct{ script, want string }{
+				{"cp -rL /data/t/. /data/x", "stderr: cp: cannot copy a directory, '/data/t/sub/link', into itself\nexit 1"},
+				{"cp -rL /data/w/u /data/w/v; ls /data/w/v /data/w/v/up", "/data/w/v:\nup\n\n/data/w/v/up:\n" +
+					"stderr: cp: cannot copy cyclic symbolic link '/data/w/u/up/u'\ncp: cannot copy a directory, '/data/w/u/up/v', into itself\n"},
+				{"cp -r / /new", "stderr: cp: cannot copy a directory, '/', into itself\nexit 1"},
+				{"cp -r /data /data/folder/x", "stderr: cp: cannot copy a directory, '/data', into itself\nexit 1"},
 			} {
 				if got := run(t, s, "", "sh", "-c", test.script); got != test.want {
 					t.Errorf("%s: %q, want %q", test.script, got, test.want)

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
 // Files are the files of a container. Names are absolute paths.
@@ -26,6 +28,8 @@ type Files interface {
 	Mkdir(name string) error
 	Symlink(target, name string) error
 	Remove(name string) error
+	// Place returns where a name leads to. With last it follows the last element of the name, too, if that is a symbolic link.
+	Place(name string, last bool) (files.Place, error)
 }
 
 // Shell runs programs in a container.

@@ -169,11 +169,11 @@ func (c *Cluster) watchBubble() {
 	stopPassing := bubble.WatchPassing(heldTime, c.lookAtWork, c.work, func(idle time.Duration, stack string) {
 		panic(fmt.Sprintf("%s: %s. The goroutine of the test:\n\n%s\n", c.testName(), c.passesWithoutEnd(idle, stack), stack))
 	})
-	stopRunning := bubble.WatchRunning(func(stack string, last bool) {
+	stopRunning := bubble.WatchRunning(func(stack string, first bool) {
 		if mistake := c.home.counts.found(); mistake != nil { // the test has failed, and does not end
 			panic(fmt.Sprintf("%s: %v. The goroutine that runs:\n\n%s\n", c.testName(), mistake, stack))
 		}
-		if !last { // another cluster of the bubble may know more
+		if !first { // another cluster of the bubble may know more, or this one by now
 			return
 		}
 		fmt.Fprintf(os.Stderr, "fakecluster: %s: %s. The goroutine that runs:\n\n%s\n\n", c.testName(), runsWithoutPause, stack)

@@ -16,17 +16,18 @@ const (
 // loopWatch is a bubble in which a goroutine may run without a pause.
 type loopWatch struct {
 	bubble string
-	found  func(stack string, last bool)
+	found  func(stack string, first bool)
 	checks map[string]int // that have found a goroutine, by its number
+	told   bool           // found was called
 }
 
 // outsideHeader finds the number and the state of a goroutine that is in no bubble.
 var outsideHeader = regexp.MustCompile(`^goroutine (\d+) (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[([^\]]*)\]:`)
 
-// WatchRunning watches the bubble of the caller until stop is called, if Watch does, too. found is called at most once, outside of the bubble, if twenty checks find that a goroutine of the
+// WatchRunning watches the bubble of the caller until stop is called, if Watch does, too. found is called, outside of the bubble, whenever twenty checks find that a goroutine of the
 // bubble runs, none that it sleeps, and the number of Watch has not changed meanwhile: it loops, or computes something. If a bubble is watched several times, the function of each is
-// called with the same stack, and last is true for the last one.
-func WatchRunning(found func(stack string, last bool)) (stop func()) {
+// called with the same stack. first is true for one of all these calls: for the last function, when it is called first.
+func WatchRunning(found func(stack string, first bool)) (stop func()) {
 	number := current()
 	if number == "" || Driven() {
 		return func() {}
@@ -55,9 +56,11 @@ func (ws *watches) checkRunning(text string) (reports []func()) {
 	for bubble, stack := range stacks {
 		watching := slices.DeleteFunc(slices.Clone(ws.running), func(r *loopWatch) bool { return r.bubble != bubble })
 		for i, r := range watching {
-			reports = append(reports, func() { r.found(stack, i == len(watching)-1) })
+			first := i == len(watching)-1 && !r.told
+			reports = append(reports, func() { r.found(stack, first) })
+			r.told = true
+			clear(r.checks)
 		}
-		ws.running = slices.DeleteFunc(ws.running, func(r *loopWatch) bool { return r.bubble == bubble })
 	}
 	return reports
 }

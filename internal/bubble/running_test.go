@@ -63,12 +63,17 @@ func TestTheGoroutineThatRunsIsFound(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			var found []string
-			ws := &watches{running: []*loopWatch{{bubble: "3", checks: map[string]int{}, found: func(stack string, _ bool) { found = append(found, stack) }}}}
-			for i := range 50 {
-				for _, report := range ws.checkRunning(test.dump(i)) {
-					if i != runningChecks-1 {
-						t.Errorf("reported at check %d", i+1)
-					}
+			check := 0
+			ws := &watches{running: []*loopWatch{{bubble: "3", checks: map[string]int{}, found: func(stack string, first bool) {
+				if first {
+					found = append(found, stack)
+				}
+				if (check+1)%runningChecks != 0 {
+					t.Errorf("reported at check %d", check+1)
+				}
+			}}}}
+			for check = range 50 {
+				for _, report := range ws.checkRunning(test.dump(check)) {
 					report()
 				}
 			}
@@ -80,15 +85,15 @@ func TestTheGoroutineThatRunsIsFound(t *testing.T) {
 	t.Run("all watches of a bubble are told once, the last one as the last", func(t *testing.T) {
 		var told []string
 		watch := func(name, bubble string) *loopWatch {
-			return &loopWatch{bubble: bubble, checks: map[string]int{}, found: func(_ string, last bool) { told = append(told, fmt.Sprint(name, " ", last)) }}
+			return &loopWatch{bubble: bubble, checks: map[string]int{}, found: func(_ string, first bool) { told = append(told, fmt.Sprint(name, " ", first)) }}
 		}
 		ws := &watches{running: []*loopWatch{watch("first", "3"), watch("another bubble", "4"), watch("second", "3")}}
-		for range 3 * runningChecks {
+		for range 2 * runningChecks {
 			for _, report := range ws.checkRunning(runs) {
 				report()
 			}
 		}
-		if got, want := strings.Join(told, ", "), "first false, second true"; got != want {
+		if got, want := strings.Join(told, ", "), "first false, second true, first false, second false"; got != want {
 			t.Errorf("told %q, want %q", got, want)
 		}
 	})

@@ -104,8 +104,13 @@ func Watch(work func() int64, blocked func(Blocked)) (stop func()) {
 	}
 }
 
+// checking is held during a check: that of a test may come while the one of each second goes on.
+var checking sync.Mutex
+
 // Check checks all watched bubbles now. It is for tests, which cannot wait for the next check.
 func Check() {
+	checking.Lock()
+	defer checking.Unlock()
 	checkPassing()
 	watched.mu.Lock()
 	bubbles := slices.Clone(watched.bubbles)

@@ -22,11 +22,15 @@ func TestWhatCannotBeHadLeavesWhatThereWas(t *testing.T) {
 	}
 	definition := filepath.Join(t.TempDir(), "crd.yaml")
 	changed := strings.Replace(string(text), "              made:", "              message: {type: string}\n              made:", 1)
+	changed = strings.Replace(changed, "              mode:", "              paused: {type: boolean}\n              mode:", 1)
 	if err := os.WriteFile(definition, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	explored := func(message string) explore.Found {
+	explored := func(message, change string) explore.Found {
 		s := gadgetOperator{before: func(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) (bool, error) {
+			if paused, _, _ := unstructured.NestedBool(gadget.Object, "spec", "paused"); paused {
+				return true, nil
+			}
 			if text, _, _ := unstructured.NestedString(gadget.Object, "spec", "text"); text != "bad" {
 				return false, nil
 			}
@@ -38,14 +42,18 @@ func TestWhatCannotBeHadLeavesWhatThereWas(t *testing.T) {
 			_, err := client.Resource(gadgets).Namespace("default").UpdateStatus(ctx, gadget, metav1.UpdateOptions{})
 			return true, err
 		}}.subject()
-		s.Install[0], s.Roles = definition, nil
-		s.Replay = `gadgets.example.com default/a: create; set /spec/text "bad"`
+		s.Install[0], s.Roles, s.Without = definition, nil, []explore.Oracle{explore.TruthfulStatus}
+		s.Replay = "gadgets.example.com default/a: create; " + change
 		return findIn(t, s)
 	}
-	if found := explored("the text is invalid"); len(found.Findings) > 0 {
+	const bad = `set /spec/text "bad"`
+	if found := explored("the text is invalid", bad); len(found.Findings) > 0 {
 		t.Error(found.Findings[0].Report)
 	}
-	found := explored("done")
+	if found := explored("", "set /spec/paused true"); len(found.Findings) > 0 { // it was told to do nothing
+		t.Error(found.Findings[0].Report)
+	}
+	found := explored("done", bad)
 	if len(found.Findings) != 1 || found.Findings[0].What != "configmaps default/a-0 exists, and 1 difference more" {
 		t.Errorf("%s: %+v", found, found.Findings)
 	}

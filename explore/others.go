@@ -84,25 +84,25 @@ func (p *playing) occupy(name string) error {
 	return err
 }
 
-// checkOccupied checks that the operator has not written what somebody else controls.
+// checkOccupied checks that the operator has not written or deleted what somebody else controls. Nobody else deletes it.
 func (p *playing) checkOccupied(objects []state.Object) {
-	for _, r := range p.operatorRequests() {
-		name := state.Name(groupResource(r), r.Namespace, r.Name)
-		before := p.occupied[name]
-		if r.Revisions == 0 || before == nil {
+	for _, name := range slices.Sorted(maps.Keys(p.occupied)) {
+		resource, _, _ := strings.Cut(name, " ")
+		found := problem{oracle: LeavesOthersAlone, key: "occupied " + resource, step: p.step}
+		i := slices.IndexFunc(objects, func(o state.Object) bool { return o.Name() == name })
+		if i < 0 {
+			found.what = name + " belongs to somebody else, who is its controller, and the operator has deleted it"
+			p.report(found)
 			continue
 		}
-		found := problem{oracle: LeavesOthersAlone, key: "occupied " + r.Resource, step: p.step,
-			what: fmt.Sprintf("%s belongs to somebody else, who is its controller, and the operator writes it: %s", name, p.line(r))}
-		after := map[string]any(nil)
-		for _, o := range objects {
-			if o.Name() == name {
-				after = written(o.Unstructured)
+		for _, r := range p.operatorRequests() {
+			if r.Revisions > 0 && state.Name(groupResource(r), r.Namespace, r.Name) == name {
+				found.what = fmt.Sprintf("%s belongs to somebody else, who is its controller, and the operator writes it: %s", name, p.line(r))
+				found.detail = state.Diff(written(p.occupied[name]), written(objects[i].Unstructured))
+				p.report(found)
+				break
 			}
 		}
-		found.detail = state.Diff(written(before), after)
-		p.report(found)
-		return
 	}
 }
 
@@ -231,9 +231,9 @@ func (e *operatorExploration) others(a *around) {
 	if e.over() {
 		return
 	}
-	change := []generate.Step{restart}
-	if len(a.effective) > 0 {
-		change = a.effective[0].Steps
+	change := a.effect()
+	if change == nil {
+		change = []generate.Step{restart}
 	}
 	var sequences [][]generate.Step
 	for _, name := range slices.Sorted(maps.Keys(e.childrenOf(a.seed))) {

@@ -2,6 +2,9 @@ package explore_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +86,7 @@ func TestANeighborChangesAnObject(t *testing.T) {
 func TestTheNameOfAChildIsTaken(t *testing.T) {
 	explored := func(o gadgetOperator) explore.Found {
 		s := o.subject()
+		s.Roles = nil
 		s.Replay = "gadgets.example.com default/a: occupy configmaps default/a-0; create"
 		return findIn(t, s)
 	}
@@ -98,6 +102,14 @@ func TestTheNameOfAChildIsTaken(t *testing.T) {
 			"configmaps default/a-0 belongs to somebody else, who is its controller, and the operator writes it: update configmaps default/a-0: 200 (gadget_test.go:"},
 		"it is counted": {gadgetOperator{countsForOthers: true}, explore.TruthfulStatus,
 			"configmaps default/a-0 belongs to somebody else, and the status of gadgets.example.com default/a is as if the operator had made it; no Event says it either"},
+		"all ConfigMaps are deleted": {gadgetOperator{before: func(ctx context.Context, client dynamic.Interface, _ *unstructured.Unstructured) (bool, error) {
+			configMaps := client.Resource(configMapR).Namespace("default")
+			taken, err := configMaps.Get(ctx, "a-0", metav1.GetOptions{})
+			if err != nil || len(taken.GetAnnotations()) == 0 {
+				return false, nil
+			}
+			return true, configMaps.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name!=kube-root-ca.crt"})
+		}}, explore.LeavesOthersAlone, "configmaps default/a-0 belongs to somebody else, who is its controller, and the operator has deleted it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := explored(tt.operator)
@@ -206,5 +218,45 @@ func TestStepsOfOthersAreNoDifference(t *testing.T) {
 	_, err := explore.FindOperator(t, s)
 	if err == nil || !strings.Contains(err.Error(), "gadgets.example.com default/a-neighbor has no neighbor: begin the trial with the name of a seed") {
 		t.Error(err)
+	}
+}
+
+// What is tried with others, and with a delete, is among the trials of each exploration.
+func TestTrialsWithOthers(t *testing.T) {
+	text, err := os.ReadFile("testdata/gadget/crd.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := filepath.Join(t.TempDir(), "crd.yaml")
+	if err := os.WriteFile(definition, []byte(strings.Replace(string(text), "              mode:", "              paused: {type: boolean}\n              mode:", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	need := filepath.Join(t.TempDir(), "need.yaml")
+	if err := os.WriteFile(need, []byte("{apiVersion: v1, kind: Secret, metadata: {name: given}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := gadgetOperator{}.subject()
+	s.Install[0], s.Seeds, s.Trials = definition, append(s.Seeds, need), 80
+	_, trials := explore.FindTrials(t, s, 1)
+	for _, want := range []string{
+		"create; neighbor; delete",
+		"neighbor; create; restart",
+		"create; set /spec/count 3; neighbor; restart; delete",
+		"create; mark gadgets.example.com default/a; delete",
+		"create; mark configmaps default/a-1; set /spec/count 3; delete",
+		"occupy configmaps default/a-1; create; delete",
+		"create; withdraw secrets default/given; delete",
+		"create; set /spec/paused true; delete",
+		"remove /spec/count; create; restart; delete",
+	} {
+		if !slices.Contains(trials, "gadgets.example.com default/a: "+want) {
+			t.Errorf("not tried: %s", want)
+		}
+	}
+	if slices.ContainsFunc(trials, func(tr string) bool { return strings.Contains(tr, "occupy secrets default/given") }) {
+		t.Error("tried: occupy secrets default/given, which the operator does not make")
+	}
+	if t.Failed() {
+		t.Log(strings.Join(trials, "\n"))
 	}
 }

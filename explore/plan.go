@@ -192,11 +192,25 @@ func (a *around) hasEffect(out *outcome) bool {
 		func(d state.Difference) bool { return d.Object != a.seed.name })
 }
 
+// effect returns a change of which the operator does something, one that sets a field if there is one: what is removed may leave no object to look
+// at. nil: there is no such change.
+func (a *around) effect() []generate.Step {
+	for _, c := range a.effective {
+		if c.Steps[0].Verb == generate.Set {
+			return c.Steps
+		}
+	}
+	if len(a.effective) > 0 {
+		return a.effective[0].Steps
+	}
+	return nil
+}
+
 // disturbances runs the edits of the operator's objects, and what others do beside it.
 func (e *operatorExploration) disturbances(a *around) {
 	var sequences [][]generate.Step
-	if len(a.effective) > 0 {
-		sequences = append(sequences, slices.Concat([]generate.Step{create}, a.effective[0].Steps, []generate.Step{neighbor, restart, remove}))
+	if change := a.effect(); change != nil {
+		sequences = append(sequences, slices.Concat([]generate.Step{create}, change, []generate.Step{neighbor, restart, remove}))
 	}
 	for _, edit := range a.edits {
 		sequences = append(sequences, []generate.Step{create, edit, remove})

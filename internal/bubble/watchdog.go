@@ -44,6 +44,8 @@ type watch struct {
 
 // watches are the watched bubbles of the process.
 type watches struct {
+	checking sync.Mutex // held during a check: that of a test may come while the one of each second goes on
+
 	mu      sync.Mutex
 	bubbles []*watch
 	running []*loopWatch
@@ -104,13 +106,10 @@ func Watch(work func() int64, blocked func(Blocked)) (stop func()) {
 	}
 }
 
-// checking is held during a check: that of a test may come while the one of each second goes on.
-var checking sync.Mutex
-
 // Check checks all watched bubbles now. It is for tests, which cannot wait for the next check.
 func Check() {
-	checking.Lock()
-	defer checking.Unlock()
+	watched.checking.Lock()
+	defer watched.checking.Unlock()
 	checkPassing()
 	watched.mu.Lock()
 	bubbles := slices.Clone(watched.bubbles)

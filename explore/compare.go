@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
@@ -45,7 +46,7 @@ func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) 
 		return nil
 	}
 	want := e.reference(tr, c).state()
-	if want == nil || oracle == Recovers && len(tr.fault) == 0 && slices.ContainsFunc(tr.steps[:c.step+1], harms) && (hasEnded(want) || hasEnded(c.state)) {
+	if want == nil || tr.seed.isOver(want) || tr.seed.isOver(c.state) || oracle == Recovers && len(tr.fault) == 0 && slices.ContainsFunc(tr.steps[:c.step+1], harms) && (hasEnded(want) || hasEnded(c.state)) {
 		return nil
 	}
 	if c.failed && e.isFailed(tr, c) {
@@ -56,6 +57,7 @@ func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) 
 		return []problem{{oracle: oracle, key: "stuck " + key, step: c.step, what: "the operator is stuck, because the server refuses a request again and again", detail: c.stuck}}
 	}
 	differences := state.Differences(meaningful(want, tr.seed), meaningful(c.state, tr.seed), e.results.mask)
+	differences = slices.DeleteFunc(differences, func(d state.Difference) bool { return d.Added && d.Path == "" && outlives(c.state[d.Object]) })
 	for _, d := range differences {
 		if key := keyOf(d); !slices.ContainsFunc(found, func(p problem) bool { return p.key == key }) {
 			found = append(found, problem{oracle: oracle, key: key, step: c.step, compared: true, what: describe(d, len(differences)-1),
@@ -126,11 +128,43 @@ func hasEnded(s state.State) bool {
 		case resource == "jobs.batch":
 			_, completed := generate.Get(object, "/status/completionTime")
 			ended = ended || completed
-		case isWorkload(resource) && resource != "persistentvolumeclaims":
+		case isWorkload(resource) && resource != "persistentvolumeclaims" && !isOfJob(object):
 			return false
 		}
 	}
 	return ended
+}
+
+// isOfJob reports whether an object belongs to a Job.
+func isOfJob(object map[string]any) bool {
+	owner := metav1.GetControllerOfNoCopy(&unstructured.Unstructured{Object: object})
+	return owner != nil && owner.Kind == "Job"
+}
+
+// outlives reports whether an object is a claim without an owner, which keeps its data when what has made it does not need it any more: that of a StatefulSet.
+func outlives(object map[string]any) bool {
+	u := unstructured.Unstructured{Object: object}
+	return u.GetKind() == "PersistentVolumeClaim" && len(u.GetOwnerReferences()) == 0
+}
+
+// endTimes are the fields of a status with the time at which something has run to its end.
+var endTimes = []string{"completionTime", "completionTimestamp", "finishedAt"}
+
+// isOver reports whether the custom resource has run to its end, as a Job does: what the user changes then has no effect, and what is lost need not be made good.
+func (s *seed) isOver(reached state.State) bool {
+	status, _ := reached[s.name]["status"].(map[string]any)
+	hasEnd := func(field string) bool { return status[field] != nil }
+	if slices.ContainsFunc(endTimes, hasEnd) {
+		return true
+	}
+	if !slices.ContainsFunc(endTimes, func(field string) bool { _, has := s.schema.Properties["status"].Properties[field]; return has }) {
+		return false
+	}
+	conditions, _ := status["conditions"].([]any) // one that has failed may have no such time
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, ok := c.(map[string]any)
+		return ok && condition["type"] == "Failed" && condition["status"] == "True"
+	})
 }
 
 // comparing returns the oracle that compares the state at a checkpoint.

@@ -23,7 +23,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/explore/internal/dump"
-	"github.com/fakecluster/fakecluster/explore/internal/generate"
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/regularfile"
@@ -260,35 +259,35 @@ func (i *installation) findUser() error {
 
 // findSeeds makes the seeds from the samples and the definitions.
 func (e *operatorExploration) findSeeds() error {
-	definitions, err := e.base.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().List(context.Background(), metav1.ListOptions{})
+	kinds, err := e.findKinds()
 	if err != nil {
 		return err
-	}
-	if len(definitions.Items) == 0 {
-		return errors.New("there is no CustomResourceDefinition in Subject.Install: give the folder with the operator's definitions, such as config/crd")
 	}
 	samples, err := readObjects(e.subject.Seeds)
 	if err != nil {
 		return fmt.Errorf("Subject.Seeds: %w", err)
 	}
 	if len(e.subject.Seeds) == 0 {
-		for _, d := range definitions.Items {
-			samples = append(samples, minimal(&d))
+		for _, k := range kinds {
+			if k.stored {
+				samples = append(samples, k.minimal())
+			}
 		}
 	}
 	for _, sample := range samples {
-		if d, v := definitionOf(definitions.Items, sample); d != nil {
-			s := &seed{object: sample, schema: v.Schema.OpenAPIV3Schema, observes: observes(v.Schema.OpenAPIV3Schema), status: v.Subresources != nil && v.Subresources.Status != nil,
-				resource: schema.GroupVersionResource{Group: d.Spec.Group, Version: v.Name, Resource: d.Spec.Names.Plural}}
-			if d.Spec.Scope == apiextensionsv1.NamespaceScoped && sample.GetNamespace() == "" {
-				sample.SetNamespace("default")
-			}
-			s.name = state.Name(s.resource.GroupResource().String(), sample.GetNamespace(), sample.GetName())
-			e.seeds = append(e.seeds, s)
+		k := kindOf(kinds, sample)
+		if k == nil {
+			continue
 		}
+		if k.namespaced && sample.GetNamespace() == "" {
+			sample.SetNamespace("default")
+		}
+		s := &seed{object: sample, schema: k.schema, observes: observes(k.schema), status: k.status, resource: k.GroupVersion().WithResource(k.resource)}
+		s.name = state.Name(s.resource.GroupResource().String(), sample.GetNamespace(), sample.GetName())
+		e.seeds = append(e.seeds, s)
 	}
 	if len(e.seeds) == 0 {
-		return fmt.Errorf("there is no custom resource of the definitions in Subject.Seeds (%s)", strings.Join(e.subject.Seeds, ", "))
+		return fmt.Errorf("there is no object of %s in Subject.Seeds (%s)", names(kinds), strings.Join(e.subject.Seeds, ", "))
 	}
 	for _, s := range e.seeds {
 		if err := e.findNeeds(s, samples); err != nil {
@@ -302,37 +301,6 @@ func (e *operatorExploration) findSeeds() error {
 		}
 	}
 	return nil
-}
-
-func minimal(d *apiextensionsv1.CustomResourceDefinition) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{Object: map[string]any{}}
-	for _, v := range d.Spec.Versions {
-		if v.Storage && v.Schema != nil {
-			u.Object = generate.Minimal(v.Schema.OpenAPIV3Schema)
-			u.SetAPIVersion(d.Spec.Group + "/" + v.Name)
-		}
-	}
-	delete(u.Object, "status")
-	u.SetKind(d.Spec.Names.Kind)
-	u.SetName("sample")
-	return u
-}
-
-// definitionOf returns the definition of an object, and its version.
-func definitionOf(definitions []apiextensionsv1.CustomResourceDefinition, u *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.CustomResourceDefinitionVersion) {
-	kind := u.GroupVersionKind()
-	for i := range definitions {
-		d := &definitions[i]
-		if d.Spec.Group != kind.Group || d.Spec.Names.Kind != kind.Kind {
-			continue
-		}
-		for j := range d.Spec.Versions {
-			if v := &d.Spec.Versions[j]; v.Name == kind.Version && v.Served && v.Schema != nil {
-				return d, v
-			}
-		}
-	}
-	return nil, nil
 }
 
 // findNeeds gives a seed the samples of other kinds.

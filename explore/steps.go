@@ -25,6 +25,8 @@ var (
 	listOptions   = metav1.ListOptions{}
 	patchOptions  = metav1.PatchOptions{FieldManager: "explore"}
 	getOptions    = metav1.GetOptions{}
+	// Objects are deleted as kubectl does: without a policy, the Pods of a Job would stay.
+	deleteOptions = metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
 )
 
 func groupVersionResource(r inspect.Request) schema.GroupVersionResource {
@@ -68,7 +70,7 @@ func (p *playing) take(s generate.Step) (why string) {
 		if !p.exists {
 			return "the object does not exist"
 		}
-		err = objects.Delete(ctx, p.seed.object.GetName(), metav1.DeleteOptions{})
+		err = objects.Delete(ctx, p.seed.object.GetName(), deleteOptions)
 		p.exists, p.wanted = false, nil
 	case generate.Restart:
 		p.restart()
@@ -146,7 +148,7 @@ func (p *playing) disturb(s generate.Step) error {
 			if s.Verb == generate.EditOwned {
 				return p.change(resource, namespace, o.GetName(), s)
 			}
-			return p.client.Resource(resource).Namespace(namespace).Delete(context.Background(), o.GetName(), metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
+			return p.client.Resource(resource).Namespace(namespace).Delete(context.Background(), o.GetName(), deleteOptions)
 		}
 	}
 	return fmt.Errorf("the operator has not made %s", s.Object)
@@ -161,7 +163,7 @@ func (p *playing) supply(s generate.Step) error {
 		p.withdrawn[n.name] = s.Verb == generate.Withdraw
 		objects := p.client.Resource(n.resource).Namespace(n.object.GetNamespace())
 		if s.Verb == generate.Withdraw {
-			return objects.Delete(context.Background(), n.object.GetName(), metav1.DeleteOptions{})
+			return objects.Delete(context.Background(), n.object.GetName(), deleteOptions)
 		}
 		_, err := objects.Create(context.Background(), n.object.DeepCopy(), createOptions)
 		return err

@@ -25,6 +25,9 @@ type Subject struct {
 	// definitions, roles, service accounts. They are read as by fakecluster.WithManifests. Namespaces that
 	// manifests name and do not have are created.
 	Install []string
+	// Resources are the resources that the operator reconciles, as plural and group, such as "jobs.batch", if they are not those of its definitions.
+	// Seeds must have an object of each. Default: the resources of all definitions.
+	Resources []string
 	// Run runs the operator until ctx ends, with clients of config. It is called for each trial, and again
 	// after each restart, so it must begin from nothing, as a new process does.
 	Run func(ctx context.Context, config *rest.Config) error
@@ -218,8 +221,8 @@ func (s *Subject) check() error {
 		return errors.New("Subject.Run is nil: it has to run the operator, such as func(ctx context.Context, config *rest.Config) error { return controllerruntime.Start(ctx, config, setup) }")
 	case s.Run != nil && s.Prepare != nil:
 		return errors.New("Subject has both Run and Prepare: give one of them")
-	case len(s.Install) == 0 && len(s.Options) == 0:
-		return errors.New("Subject.Install is empty: give the folder with the operator's definitions, such as config/crd")
+	case len(s.Install) == 0 && len(s.Options) == 0 && len(s.Resources) == 0:
+		return errors.New("Subject.Install is empty: give the folder with the operator's definitions, such as config/crd, or set Subject.Resources, such as jobs.batch")
 	case s.RealTime != 0 && s.RealTime < shortestRealTime:
 		return fmt.Errorf("Subject.RealTime is %v: it must be at least %v, because the cluster cannot be seen to be quiet sooner", s.RealTime, shortestRealTime)
 	case *timeFlag < 0 || *parallelFlag < 1:

@@ -248,14 +248,14 @@ func TestMistakesInTheSubject(t *testing.T) {
 	}{
 		"no Run": {func(s *explore.Subject) { s.Run = nil }, `^Subject\.Run is nil: it has to run the operator, such as func\(ctx`},
 		"nothing is installed": {func(s *explore.Subject) { s.Install = nil },
-			`^Subject\.Install is empty: give the folder with the operator's definitions, such as config/crd$`},
+			`^Subject\.Install is empty: give the folder with the operator's definitions, such as config/crd, or set Subject\.Resources, such as jobs\.batch$`},
 		"no such folder":    {func(s *explore.Subject) { s.Install = []string{"testdata/none"} }, `^manifest path: .*testdata/none: no such file or directory$`},
 		"no definitions":    {func(s *explore.Subject) { s.Install = []string{"testdata/gadget/rbac.yaml"} }, `^there is no CustomResourceDefinition in Subject\.Install: `},
 		"an unknown oracle": {func(s *explore.Subject) { s.Without = []explore.Oracle{"truth"} }, `^Subject: unknown oracle "truth"$`},
 		"a short time": {func(s *explore.Subject) { s.RealTime = time.Millisecond },
 			`^Subject\.RealTime is 1ms: it must be at least 100ms, because the cluster cannot be seen to be quiet sooner$`},
 		"no seed": {func(s *explore.Subject) { s.Seeds = []string{"testdata/gadget/rbac.yaml"} },
-			`^there is no custom resource of the definitions in Subject\.Seeds \(testdata/gadget/rbac\.yaml\)$`},
+			`^there is no object of gadgets\.example\.com in Subject\.Seeds \(testdata/gadget/rbac\.yaml\)$`},
 		"no service account": {func(s *explore.Subject) { s.User = "default/other" },
 			`^the operator's ServiceAccount default/other is in no manifest: add its file to Subject\.Install, or set Subject\.User$`},
 		"no binding": {func(s *explore.Subject) {

@@ -20,6 +20,9 @@ import (
 func (p *playing) runWorkloads() (changed bool) {
 	changed = p.releaseClaims()
 	for _, o := range p.objectsOf(isWorkload) {
+		if p.isSubject(o.Resource) {
+			continue
+		}
 		version, status := p.workloadStatus(o)
 		if status == nil {
 			continue
@@ -146,7 +149,7 @@ func (p *playing) workloadStatus(o state.Object) (version string, status map[str
 		return "v1", map[string]any{"observedGeneration": o.GetGeneration(), "currentNumberScheduled": int64(1), "desiredNumberScheduled": int64(1),
 			"updatedNumberScheduled": int64(1), "numberMisscheduled": int64(0), "numberReady": ready, "numberAvailable": ready, "numberUnavailable": 1 - ready}
 	case "pods":
-		return "v1", map[string]any{"phase": "Running", "conditions": available("Ready")}
+		return p.podStatus(o, available("Ready"))
 	case "jobs.batch":
 		return p.jobStatus(o)
 	case "persistentvolumeclaims":
@@ -155,6 +158,24 @@ func (p *playing) workloadStatus(o state.Object) (version string, status map[str
 		return "v1", map[string]any{"phase": "Bound", "accessModes": modes, "capacity": requests}
 	}
 	return "", nil
+}
+
+// podStatus returns the status of a Pod that runs, or that has run to its end if it is not always started again; nil: it has ended.
+func (p *playing) podStatus(o state.Object, ready []any) (version string, status map[string]any) {
+	switch phase, _, _ := unstructured.NestedString(o.Object, "status", "phase"); phase {
+	case "Succeeded", "Failed":
+		return "", nil
+	}
+	policy, _, _ := unstructured.NestedString(o.Object, "spec", "restartPolicy")
+	switch {
+	case policy == "Always":
+		return "v1", map[string]any{"phase": "Running", "conditions": ready}
+	case p.failing && policy == "Never":
+		return "v1", map[string]any{"phase": "Failed"}
+	case p.failing:
+		return "v1", map[string]any{"phase": "Running", "conditions": ready}
+	}
+	return "v1", map[string]any{"phase": "Succeeded"}
 }
 
 // jobStatus returns the status of a Job whose pods have succeeded; nil: they are failing, or the Job has ended.

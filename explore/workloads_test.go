@@ -2,6 +2,7 @@ package explore_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -115,27 +118,91 @@ func TestAClaimThatIsDeletedEnds(t *testing.T) {
 	}
 }
 
-// A Job that has done its work is not missed when somebody deletes it.
+// A Job that has done its work is not missed when somebody deletes it, with its Pods where there are some.
 func TestAJobThatIsCompleteNeedNotBeMadeGood(t *testing.T) {
-	s := gadgetOperator{}.subject()
-	s.Roles = nil
-	run := s.Run
-	s.Run = func(ctx context.Context, config *rest.Config) error {
-		_, err := kubernetes.NewForConfigOrDie(config).BatchV1().Jobs("default").Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "a"},
-			Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
-				Containers: []corev1.Container{{Name: "main", Image: "nginx"}}}}}}, metav1.CreateOptions{})
-		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return err
-		}
-		return run(ctx, config)
+	for name, live := range map[string]func(testing.TB, *fakecluster.Cluster){
+		"living":           func(t testing.TB, c *fakecluster.Cluster) { workloads.Run(t, c, workloads.Nodes(1)) },
+		"without the hook": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := gadgetOperator{}.subject()
+			s.Roles, s.Workloads = nil, live
+			run := s.Run
+			s.Run = func(ctx context.Context, config *rest.Config) error {
+				_, err := kubernetes.NewForConfigOrDie(config).BatchV1().Jobs("default").Create(ctx, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "a"},
+					Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
+						Containers: []corev1.Container{{Name: "main", Image: "nginx"}}}}}}, metav1.CreateOptions{})
+				if err != nil && !apierrors.IsAlreadyExists(err) {
+					return err
+				}
+				return run(ctx, config)
+			}
+			s.Replay = "gadgets.example.com default/a: create; delete-owned jobs.batch default/a"
+			found, err := explore.FindOperator(t, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(found.Findings) > 0 {
+				t.Error(found.Findings[0].Report)
+			}
+		})
 	}
-	s.Replay = "gadgets.example.com default/a: create; delete-owned jobs.batch default/a"
+}
+
+// A claim without an owner keeps its data when nobody needs it anymore. One that the custom resource owns is the operator's to delete.
+func TestClaimsMayOutlive(t *testing.T) {
+	for name, tt := range map[string]struct {
+		owned bool
+		want  string
+	}{
+		"nobody's":       {false, ""},
+		"the operator's": {true, "persistentvolumeclaims default/a-2 exists"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			operator := gadgetOperator{before: func(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) (bool, error) {
+				count, _, _ := unstructured.NestedInt64(gadget.Object, "spec", "count")
+				claim := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": map[string]any{
+					"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}}}}}
+				claim.SetName(fmt.Sprintf("%s-%d", gadget.GetName(), count))
+				if tt.owned {
+					claim.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: gadget.GetName(), UID: gadget.GetUID()}})
+				}
+				_, err := client.Resource(corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")).Namespace("default").Create(ctx, claim, metav1.CreateOptions{})
+				if apierrors.IsAlreadyExists(err) {
+					err = nil
+				}
+				return false, err
+			}}
+			s := operator.subject()
+			s.Roles = nil
+			s.Replay = "gadgets.example.com default/a: create; set /spec/count 3"
+			found, err := explore.FindOperator(t, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got string
+			for _, f := range found.Findings {
+				got += f.What
+			}
+			if got != tt.want {
+				t.Errorf("found %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// An operator that changes its Deployment leads to what one leads to that creates it so, although the Deployment has had two ReplicaSets.
+func TestARolloutInALivingClusterIsNoDifference(t *testing.T) {
+	s := gadgetOperator{image: "nginx", copiesLabels: true}.subject()
+	s.Roles, s.User = nil, ""
+	s.Workloads = func(t testing.TB, c *fakecluster.Cluster) { workloads.Run(t, c, workloads.Nodes(1)) }
+	s.Replay = `gadgets.example.com default/a: create; set /metadata/labels/explore.example.com~1label "explored"`
 	found, err := explore.FindOperator(t, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(found.Findings) > 0 {
-		t.Error(found.Findings[0].Report)
+	for _, f := range found.Findings {
+		t.Error(f.Report)
 	}
 }
 

@@ -100,9 +100,13 @@ func (g *generator) field(path, name string, s *apiextensionsv1.JSONSchemaProps,
 
 // below adds the changes of the fields of an object.
 func (g *generator) below(path string, s *apiextensionsv1.JSONSchemaProps, value map[string]any, depth int) {
+	_, isMetadata := s.Properties["managedFields"]
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]
 		former, set := value[name]
+		if isMetadata && name != "labels" && name != "annotations" && !set {
+			continue // of a template: most of it is the server's
+		}
 		g.field(path+"/"+escape.Replace(name), name, &property, former, set, slices.Contains(s.Required, name), depth+1)
 	}
 	g.unions(path, s, value)

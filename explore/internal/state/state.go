@@ -54,7 +54,7 @@ func Of(objects []Object) State {
 	r := newReplacer(objects, names)
 	s := State{}
 	for _, o := range objects {
-		if Ignored(o.Resource) {
+		if Ignored(o.Resource) || isMeans(o) {
 			continue
 		}
 		s[names[o.Name()]] = r.object(o)
@@ -90,13 +90,14 @@ func canonical(objects []Object) map[string]string {
 // some controllers make the same ends themselves, for objects with an owner. If the name of that is random, too, it has two of them.
 func (o Object) Prefix() string {
 	prefix := o.GetGenerateName()
-	if prefix == "" || !strings.HasPrefix(o.GetName(), prefix) {
+	if end, generated := strings.CutPrefix(o.GetName(), prefix); !generated || ordinal.MatchString(end) {
 		prefix = ""
 	}
+	prefix = o.withoutHashes(prefix)
 	if len(o.GetOwnerReferences()) == 0 {
 		return prefix
 	}
-	name := o.GetName()
+	name := o.withoutHashes(o.GetName())
 	if prefix != "" {
 		name = strings.TrimSuffix(prefix, "-")
 	}
@@ -179,6 +180,9 @@ func newReplacer(objects []Object, names map[string]string) *replacer {
 			pairs[o.GetName()] = name[strings.LastIndexAny(name, " /")+1:]
 		}
 		r.versions[o.GetResourceVersion()] = true
+		for _, hash := range hashes(o) {
+			pairs[hash] = "<hash>"
+		}
 		if o.Resource == "services" {
 			ips, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "clusterIPs")
 			for _, ip := range ips {
@@ -222,6 +226,7 @@ func (r *replacer) object(o Object) map[string]any {
 	if o.Resource == "pods" {
 		hideAddresses(copied["status"])
 	}
+	hideRevisions(copied)
 	v, _ := r.value("", copied).(map[string]any)
 	return v
 }

@@ -213,6 +213,67 @@ func normalNumbers(s State) State {
 	return s
 }
 
+// A Deployment and a StatefulSet that were changed are as those that were created so: revisions, hashes and old ReplicaSets are no difference.
+func TestRevisionsOfControllersAreNoDifference(t *testing.T) {
+	const text = `
+resource: deployments.apps
+metadata: {name: web, namespace: default, annotations: {deployment.kubernetes.io/revision: "REVISION", note: kept}}
+spec: {replicas: 1}
+---
+resource: replicasets.apps
+metadata: {name: web-HASH, namespace: default, labels: {pod-template-hash: HASH}, ownerReferences: [{kind: Deployment, name: web, uid: u1, controller: true}]}
+spec: {replicas: 1, selector: {matchLabels: {pod-template-hash: HASH}}}
+---
+resource: pods
+metadata: {name: web-HASH-END, generateName: web-HASH-, namespace: default, labels: {pod-template-hash: HASH}, ownerReferences: [{kind: ReplicaSet, name: web-HASH, uid: u2, controller: true}]}
+---
+resource: statefulsets.apps
+metadata: {name: db, namespace: default}
+status: {currentRevision: db-HASH, updateRevision: db-HASH, replicas: 1}
+---
+resource: pods
+metadata: {name: db-0, generateName: db-, namespace: default, labels: {controller-revision-hash: db-HASH}, ownerReferences: [{kind: StatefulSet, name: db, uid: u3, controller: true}]}
+---
+resource: configmaps
+metadata: {name: note, namespace: default, ownerReferences: [{kind: Pod, name: web-HASH-END, uid: u4}]}
+data: {first: db-0}
+`
+	fill := func(revision, hash, end string) string {
+		return strings.NewReplacer("REVISION", revision, "HASH", hash, "END", end).Replace(text)
+	}
+	old := `---
+resource: replicasets.apps
+metadata: {name: web-7c5ddbdf54, namespace: default, labels: {pod-template-hash: 7c5ddbdf54}, ownerReferences: [{kind: Deployment, name: web, uid: u1, controller: true}]}
+spec: {replicas: 0}
+`
+	created, changed := Of(read(t, fill("1", "6b578b6c7c", "x7k2p"))), Of(read(t, fill("2", "5d79878787", "q4z8w")+old))
+	if diff := cmp.Diff(created, changed); diff != "" {
+		t.Errorf("(-created +changed):\n%s", diff)
+	}
+	metadata := func(name string, labels map[string]any, owner map[string]any, kind string) map[string]any {
+		owner["kind"], owner["controller"] = kind, true
+		return map[string]any{"metadata": map[string]any{"name": name, "namespace": "default", "labels": labels, "ownerReferences": []any{owner}}}
+	}
+	want := State{
+		"deployments.apps default/web": {"metadata": map[string]any{"name": "web", "namespace": "default", "annotations": map[string]any{"note": "kept"}},
+			"spec": map[string]any{"replicas": int64(1)}},
+		"pods default/web-*1":          metadata("web-*1", map[string]any{"pod-template-hash": "<hash>"}, map[string]any{"name": "web-<hash>"}, "ReplicaSet"),
+		"statefulsets.apps default/db": {"metadata": map[string]any{"name": "db", "namespace": "default"}, "status": map[string]any{"replicas": int64(1)}},
+		"pods default/db-0":            metadata("db-0", map[string]any{"controller-revision-hash": "<hash>"}, map[string]any{"name": "db"}, "StatefulSet"),
+		"configmaps default/note": {"metadata": map[string]any{"name": "note", "namespace": "default",
+			"ownerReferences": []any{map[string]any{"kind": "Pod", "name": "web-*1"}}}, "data": map[string]any{"first": "db-0"}},
+	}
+	if diff := cmp.Diff(want, normalNumbers(created)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// An update that has not ended is one.
+	halfway := Of(read(t, strings.Replace(fill("1", "6b578b6c7c", "x7k2p"), "updateRevision: db-6b578b6c7c", "updateRevision: db-5d79878787", 1)))
+	differences := Differences(created, halfway, nil)
+	if len(differences) != 1 || differences[0].String() != "statefulsets.apps default/db: /status/currentRevision" {
+		t.Errorf("halfway: %v", differences)
+	}
+}
+
 func TestDifferences(t *testing.T) {
 	want := Of(read(t, `
 resource: deployments.apps

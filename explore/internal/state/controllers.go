@@ -1,0 +1,63 @@
+package state
+
+import (
+	"regexp"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// What Kubernetes' controllers write tells how something came about: a Deployment counts its revisions, and keeps a ReplicaSet of each. An operator that
+// changes a Deployment, and one that creates it so, have done the same.
+
+// hashLabels are labels with a hash of a template of Pods. The server's defaults are part of it, and they may depend on the former template: that of
+// imagePullPolicy does.
+var hashLabels = []string{"pod-template-hash", "controller-revision-hash"}
+
+// isMeans reports whether an object is the means by which a controller makes Pods: a ReplicaSet of a Deployment.
+func isMeans(o Object) bool {
+	owner := metav1.GetControllerOf(o)
+	return o.Resource == "replicasets.apps" && owner != nil && owner.Kind == "Deployment"
+}
+
+// hashes returns the hashes in the labels of an object.
+func hashes(o Object) (found []string) {
+	for _, label := range hashLabels {
+		if hash := o.GetLabels()[label]; hash != "" {
+			found = append(found, hash)
+		}
+	}
+	return found
+}
+
+// withoutHashes removes the hashes of an object's labels from a name of it.
+func (o Object) withoutHashes(name string) string {
+	for _, hash := range hashes(o) {
+		name = strings.Replace(name, "-"+hash, "", 1)
+	}
+	return name
+}
+
+// ordinal is the end of a name that a StatefulSet gives a Pod. It sets generateName, too.
+var ordinal = regexp.MustCompile(`^\d{1,4}$`)
+
+// hideRevisions removes the numbers and the names of revisions from an object. A StatefulSet has two as long as it is being updated.
+func hideRevisions(object map[string]any) {
+	annotations, _, _ := unstructured.NestedMap(object, "metadata", "annotations")
+	for key := range annotations {
+		if strings.HasPrefix(key, "deployment.kubernetes.io/") || key == "deprecated.daemonset.template.generation" {
+			unstructured.RemoveNestedField(object, "metadata", "annotations", key)
+		}
+	}
+	status, ok := object["status"].(map[string]any)
+	if !ok || status["updateRevision"] == nil {
+		return
+	}
+	if status["currentRevision"] != status["updateRevision"] {
+		status["currentRevision"] = "<another one than updateRevision>"
+	} else {
+		delete(status, "currentRevision")
+	}
+	delete(status, "updateRevision")
+}

@@ -18,6 +18,10 @@ func (e *operatorExploration) add(tr trial, out *outcome) {
 		e.report(tr, out, fresh[0])
 		return
 	}
+	if e.isSimilar(tr, fresh[0]) {
+		e.knowDifferences(fresh)
+		return
+	}
 	tr, out, p := e.confirm(tr, fresh)
 	if p != nil && !e.results.keys[p.id()] {
 		e.report(e.shorten(tr, out, *p))
@@ -59,12 +63,9 @@ func (e *operatorExploration) report(tr trial, out *outcome, p problem) {
 	e.results.know(p)
 	e.results.over = e.results.over || p.oracle == NoLeak // each further trial leaves goroutines, too
 	if p.compared {
-		for _, other := range e.problems(tr, out) {
-			if other.compared {
-				e.results.know(other)
-			}
-		}
+		e.knowDifferences(e.problems(tr, out))
 	}
+	e.noteSimilar(tr, p)
 	e.addFinding(e.finding(tr, out, p))
 }
 

@@ -56,6 +56,7 @@ func (r *reference) failed() bool {
 type results struct {
 	found    Found
 	keys     map[string]bool // of findings, and of the differences that come with them
+	similar  map[string]int  // findings that probably have the same cause
 	doubtful map[string]bool // keys of problems that did not show again
 	mask     state.Mask
 	wholes   map[*seed]*whole
@@ -95,7 +96,8 @@ func (r *results) needed(requests []inspect.AccessRequest) {
 func (e *operatorExploration) explore() (Found, error) {
 	e.references.references = map[string]*reference{}
 	e.results.access = map[inspect.AccessRequest]bool{}
-	e.results.keys, e.results.doubtful, e.results.mask, e.results.began = map[string]bool{}, map[string]bool{}, state.Mask{}, time.Now()
+	e.results.keys, e.results.similar, e.results.doubtful = map[string]bool{}, map[string]int{}, map[string]bool{}
+	e.results.mask, e.results.began = state.Mask{}, time.Now()
 	e.results.wholes = map[*seed]*whole{}
 	e.results.reported, e.results.found.Left = e.results.began, e.left
 	defer collectLess()()

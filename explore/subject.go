@@ -124,6 +124,9 @@ func (found Found) log(t *testing.T, err error, began time.Time) {
 	for _, doubtful := range found.Unconfirmed {
 		t.Logf("explore: not a finding, because the trial did not show it again: %s", doubtful)
 	}
+	if text := found.logSimilar(); text != "" {
+		t.Log("explore: " + text)
+	}
 	t.Logf("explore: %s; %.3g trials a second", found, float64(found.Trials+found.Rejected)/time.Since(began).Seconds())
 }
 
@@ -172,6 +175,9 @@ type Found struct {
 	// Unconfirmed are problems of trials that did not show them again, each with the oracle and the trial. They may be noise, or depend on
 	// the order in which goroutines of the operator run.
 	Unconfirmed []string
+	// Similar are differences that are like three findings each, and that were not looked at further, each with the oracle and the trial: an operator
+	// that does not change the Pods that it has made shows that at each field of a template of Pods. If MaxFindings is smaller, there are none.
+	Similar []string
 	// Shard is the flag -explore.shard; empty: all trials ran.
 	Shard string
 	// Unchecked are the oracles that did not apply, each with the reason.

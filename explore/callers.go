@@ -15,7 +15,7 @@ func callers() []uintptr {
 }
 
 // libraries are the packages that no operator is in.
-var libraries = []string{"k8s.io/", "sigs.k8s.io/", "net/http", "runtime.", "testing.", "sync.", "sync/", "golang.org/", "github.com/fakecluster/fakecluster/explore.",
+var libraries = []string{"k8s.io/", "sigs.k8s.io/", "net/http", "runtime.", "runtime/", "panic", "testing.", "sync.", "sync/", "golang.org/", "github.com/fakecluster/fakecluster/explore.",
 	"github.com/fakecluster/fakecluster/clientgo.", "github.com/fakecluster/fakecluster/fakecluster.", "github.com/fakecluster/fakecluster/controllerruntime."}
 
 // isLibrary reports whether a function is of a library.

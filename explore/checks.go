@@ -399,7 +399,8 @@ func (p *playing) checkRequests() {
 
 // checkLog turns what the cluster and the operator have reported into problems.
 func (p *playing) checkLog() {
-	for line := range strings.SplitSeq(p.run.t.text(), "\n") {
+	text := p.run.t.text()
+	for line := range strings.SplitSeq(text, "\n") {
 		oracle := NoPanic
 		switch {
 		case strings.HasPrefix(line, "fakecluster: time in the synctest bubble stands still"), strings.Contains(line, "whenever it is called"):
@@ -407,7 +408,11 @@ func (p *playing) checkLog() {
 		case strings.Contains(line, "has not stopped"):
 			oracle = NoLeak
 		case strings.HasPrefix(line, "the controller "+operatorName+" has "):
+			_, stack, _ := strings.Cut(text, line)
 			line = strings.Replace(line, "the controller operator", "the operator", 1)
+			if place := lineOfStack(stack); strings.HasPrefix(line, "the operator has panicked") && place != "" {
+				line += " (" + place + ")"
+			}
 		default:
 			continue
 		}

@@ -118,7 +118,7 @@ If this is on purpose, see docs/explore-operator\.md#path-independent`},
 		"an error ends it": {
 			gadgetOperator{endsAtZero: true}, explore.NoPanic, "create; set /spec/count 0", `the operator has returned an error: broken`},
 		"a panic": {
-			gadgetOperator{panicsWithoutAll: true}, explore.NoPanic, `create; set /spec/mode "Safe"`, `the operator has panicked: no mode`},
+			gadgetOperator{panicsWithoutAll: true}, explore.NoPanic, `create; set /spec/mode "Safe"`, `the operator has panicked: no mode \(gadget_test\.go:\d+\)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && tt.oracle != explore.PathIndependent {

@@ -45,6 +45,9 @@ func Run(t *testing.T, module string, s explore.Subject) {
 	for _, f := range found.Findings {
 		t.Log(f.Report)
 	}
+	for _, similar := range found.Similar {
+		t.Log(similar)
+	}
 	t.Logf("%s; %.1f trials a second", found, float64(r.Trials+r.Rejected)/r.Seconds)
 	if folder := os.Getenv(Results); folder != "" {
 		text, err := json.Marshal(r)

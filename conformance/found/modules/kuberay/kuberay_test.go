@@ -1,0 +1,37 @@
+package kuberay
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
+	"github.com/ray-project/kuberay/ray-operator/controllers/ray"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/fakecluster/fakecluster/conformance/found/modules/explored"
+	"github.com/fakecluster/fakecluster/controllerruntime"
+	"github.com/fakecluster/fakecluster/explore"
+)
+
+func TestRayCluster(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), rayv1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	in := explored.Folder(t, "github.com/ray-project/kuberay/ray-operator")
+	explored.Run(t, "github.com/ray-project/kuberay/ray-operator", explore.Subject{
+		Install: in("config/crd/bases"),
+		Roles:   append(in("config/rbac/role.yaml"), "roles.yaml"),
+		Seeds:   []string{"raycluster.yaml"},
+		Trials:  300,
+		Run: func(ctx context.Context, cfg *rest.Config) error {
+			return controllerruntime.Start(ctx, cfg, func(mgr ctrl.Manager) error {
+				return ray.NewReconciler(ctx, mgr, ray.RayClusterReconcilerOptions{}).SetupWithManager(mgr, 1)
+			}, controllerruntime.WithScheme(scheme))
+		},
+	})
+}

@@ -2,6 +2,9 @@ package fakecluster
 
 import "time"
 
+// ReservePort reserves a port, as the webhook server of a test has one.
+var ReservePort = reservePort
+
 // Limited gives a cluster other limits than the usual ones; 0 leaves one as it is.
 func Limited(header, idle time.Duration, connections int64, watches int) func(*settings) {
 	return func(s *settings) {

@@ -28,7 +28,6 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
-	"github.com/fakecluster/fakecluster/internal/freeport"
 )
 
 // put writes a file into a folder and returns its path.
@@ -190,7 +189,7 @@ func TestFlagsForServiceAddresses(t *testing.T) {
 }
 
 func TestFlagsForListening(t *testing.T) {
-	reserved, free, err := freeport.Reserve()
+	reserved, free, err := fakecluster.ReservePort()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,6 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/fakecluster/fakecluster/internal/freeport"
 )
 
 // WithWebhookPaths installs the MutatingWebhookConfigurations and
@@ -188,7 +186,7 @@ func (s *services) ServerName(namespace, name string, port int32) string {
 // prepareServer finds a free port for the test's webhook server and writes its certificate.
 // From then on every service that WithService does not name stands for that server.
 func (s *services) prepareServer() error {
-	port, free, err := freeport.Reserve()
+	port, free, err := reservePort()
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/freeport"
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
@@ -143,11 +142,7 @@ func TestAProgramIsTheProcessOfAContainer(t *testing.T) {
 // TestAServiceLeadsToAProgram: a port that the container declares is that of the machine, for the readiness probe and for Services.
 // SIGTERM reaches the program.
 func TestAServiceLeadsToAProgram(t *testing.T) {
-	port, free, err := freeport.Reserve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer free()
+	port := fakecluster.Start(t, fakecluster.WithWebhookPaths("../fakecluster/testdata/webhook")).WebhookServer().Port // reserved while the test runs
 	c := fakecluster.Start(t, fakecluster.WithObjects(&corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "app"},
 		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "app"}, Ports: []corev1.ServicePort{{Port: int32(port)}}},

@@ -28,8 +28,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	clientrest "k8s.io/client-go/rest"
 
+	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
-	"github.com/fakecluster/fakecluster/internal/freeport"
 )
 
 // testAssets are the assets of the test binary, which is the command itself.
@@ -196,15 +196,11 @@ func (s *suite) needed() []string {
 	})
 }
 
-// freeAddress is an unused address that is reserved while the test runs.
+// freeAddress is an unused address that a cluster reserves for its webhook server while the test runs.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	port, free, err := freeport.Reserve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(free)
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	server := fakecluster.Start(t, fakecluster.WithWebhookPaths("../../fakecluster/testdata/webhook")).WebhookServer()
+	return net.JoinHostPort(server.Host, strconv.Itoa(server.Port))
 }
 
 // as is a client with a certificate; without a user it has none.

@@ -9,8 +9,8 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"fmt"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,8 +24,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-
-	"github.com/fakecluster/fakecluster/internal/freeport"
 )
 
 // signer is an authority that signs CertificateSigningRequests.
@@ -82,14 +80,11 @@ func TestServeTakesTheFlagsOfKubeAPIServer(t *testing.T) {
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.certificate.Raw}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	port, free, err := freeport.Reserve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer free()
-	s := serveArgs(t, "--kubeconfig", kubeconfig, "--port", fmt.Sprint(port), "--client_ca_file="+ca, "--authorization-mode=Node,RBAC", "--profiling=false", "-v", "4")
+	address := freeAddress(t)
+	_, port, _ := net.SplitHostPort(address)
+	s := serveArgs(t, "--kubeconfig", kubeconfig, "--port", port, "--client_ca_file="+ca, "--authorization-mode=Node,RBAC", "--profiling=false", "-v", "4")
 	defer s.end(t)
-	if want := fmt.Sprintf("https://127.0.0.1:%d", port); s.url != want {
+	if want := "https://" + address; s.url != want {
 		t.Errorf("URL %s, want %s", s.url, want)
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)

@@ -1,4 +1,4 @@
-package freeport_test
+package fakecluster_test
 
 import (
 	"net"
@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/fakecluster/fakecluster/internal/freeport"
+	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
 func TestAReservedPortIsNotAssignedToOthers(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux can reserve a port")
 	}
-	port, free, err := freeport.Reserve()
+	port, free, err := fakecluster.ReservePort()
 	if err != nil {
 		t.Fatal(err)
 	}

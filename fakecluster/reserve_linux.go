@@ -1,4 +1,4 @@
-package freeport
+package fakecluster
 
 import (
 	"fmt"
@@ -6,13 +6,16 @@ import (
 	"syscall"
 )
 
-// Reserve finds a free port of 127.0.0.1 and keeps the system from assigning it to listeners on
+// reservePort finds a free port of 127.0.0.1 and keeps the system from assigning it to listeners on
 // port 0. Any process can listen on it by its number, also several times in turn. free ends the
 // reservation; it does not end a listener.
 //
-// Reserve binds a socket to the port and does not listen on it: Linux lets others, such as Go's
+// A listener that is opened to learn a port and then closed leaves the port to any other process: on a
+// busy machine another process takes it before its name is used.
+//
+// reservePort binds a socket to the port and does not listen on it: Linux lets others, such as Go's
 // listeners, bind to the same address then.
-func Reserve() (port int, free func(), err error) {
+func reservePort() (port int, free func(), err error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, nil, os.NewSyscallError("socket", err)

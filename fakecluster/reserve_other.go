@@ -1,12 +1,12 @@
 //go:build !linux
 
-package freeport
+package fakecluster
 
 import "net"
 
-// Reserve finds a free port of 127.0.0.1 for another listener. The system may assign the port
+// reservePort finds a free port of 127.0.0.1 for another listener. The system may assign the port
 // to another process meanwhile; free does nothing.
-func Reserve() (port int, free func(), err error) {
+func reservePort() (port int, free func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, nil, err

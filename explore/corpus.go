@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/fakecluster/fakecluster/internal/junit"
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // corpusFolder has a folder for each test with the trials of its findings, one in each file.
@@ -41,7 +41,7 @@ func (f Finding) file() string {
 func (e *operatorExploration) corpus() (kept []trial) {
 	files, _ := filepath.Glob(filepath.Join(corpusOf(e.t.Name()), "*"))
 	for _, file := range files {
-		text, err := regularfile.Read(file)
+		text, err := manifests.ReadFile(file)
 		if err != nil {
 			e.t.Logf("explore: the former finding is left out: %v", err)
 			continue

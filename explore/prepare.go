@@ -25,7 +25,7 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/dump"
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // seed is a custom resource that trials begin with.
@@ -154,12 +154,12 @@ func (i *installation) options(seed uint64) []fakecluster.Option {
 // readObjects reads the objects in manifest files and folders.
 func readObjects(paths []string) (objects []*unstructured.Unstructured, err error) {
 	for _, path := range paths {
-		files, err := regularfile.Manifests(path)
+		files, err := manifests.Find(path)
 		if err != nil {
 			return nil, fmt.Errorf("manifest path: %w", err)
 		}
 		for _, file := range files {
-			content, err := regularfile.Read(file)
+			content, err := manifests.ReadFile(file)
 			if err != nil {
 				return nil, err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/auth/authorization"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
@@ -161,7 +162,7 @@ func readRoles(paths []string) ([]authorization.RoleRule, error) {
 	type id struct{ kind, name string }
 	rules, bound := map[id][]authorization.RoleRule{}, map[id]bool{}
 	var order []id
-	read := func(m manifest) error {
+	read := func(m manifests.Manifest) error {
 		kind := m.GroupVersionKind()
 		if kind.Group != rbacv1.GroupName {
 			return nil
@@ -169,7 +170,7 @@ func readRoles(paths []string) ([]authorization.RoleRule, error) {
 		switch kind.Kind {
 		case "Role", "ClusterRole":
 			var role rbacv1.ClusterRole // a Role has the same rules
-			if err := json.Unmarshal(m.text, &role); err != nil {
+			if err := json.Unmarshal(m.Text, &role); err != nil {
 				return err
 			}
 			found := id{kind.Kind, m.GetName()}
@@ -182,7 +183,7 @@ func readRoles(paths []string) ([]authorization.RoleRule, error) {
 			}
 		case "RoleBinding", "ClusterRoleBinding":
 			var binding rbacv1.RoleBinding // a ClusterRoleBinding refers to its role alike
-			if err := json.Unmarshal(m.text, &binding); err != nil {
+			if err := json.Unmarshal(m.Text, &binding); err != nil {
 				return err
 			}
 			bound[id{binding.RoleRef.Kind, binding.RoleRef.Name}] = true

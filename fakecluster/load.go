@@ -1,7 +1,6 @@
 package fakecluster
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,8 +23,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/redact"
-	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
 // load creates the objects that the options ask for.
@@ -59,7 +58,7 @@ func (c *Cluster) load(ctx context.Context) error {
 // ignores other kinds.
 func (c *Cluster) loadDefinitions(ctx context.Context, root string) error {
 	found := false
-	err := eachManifest("CRD path", root, func(m manifest) error {
+	err := eachManifest("CRD path", root, func(m manifests.Manifest) error {
 		if !isDefinition(m.GroupVersionKind()) {
 			return nil
 		}
@@ -76,56 +75,12 @@ func (c *Cluster) loadDefinitions(ctx context.Context, root string) error {
 	return err
 }
 
-// eachManifest visits the objects in a manifest file, or in the files of a folder. Documents of a folder
-// that do not have an apiVersion or a kind are skipped.
-// The option is what messages call the path.
-func eachManifest(option, root string, visit func(manifest) error) error {
+// eachManifest visits the objects in a manifest file, or in the files of a folder, as manifests.Each does.
+func eachManifest(option, root string, visit func(manifests.Manifest) error) error {
 	if why, missing := strings.CutPrefix(root, noModule); missing {
 		return fmt.Errorf("%s: %s", option, why)
 	}
-	manifests, err := regularfile.Manifests(root)
-	if err != nil {
-		return fmt.Errorf("%s: %w", option, err)
-	}
-	for _, path := range manifests {
-		err := eachManifestOf(path, func(m manifest) error {
-			switch {
-			case m.isObject():
-			case path != root: // a folder also has files for other programs, such as patches of kustomize
-				return nil
-			case !bytes.HasPrefix(m.text, []byte("{")):
-				return errors.New("it is not a mapping, so it is not an object")
-			default:
-				return errors.New("it does not have apiVersion and kind, so it is not an object")
-			}
-			return visit(m)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if len(manifests) == 0 {
-		return fmt.Errorf("%s %s: no manifest in it", option, root)
-	}
-	return nil
-}
-
-// eachManifestOf visits those in one file of YAML documents or JSON.
-func eachManifestOf(path string, visit func(manifest) error) error {
-	content, err := regularfile.Read(path)
-	if err != nil {
-		return err
-	}
-	manifests, err := readManifests(content)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	for _, m := range manifests {
-		if err := visit(m); err != nil {
-			return fmt.Errorf("%s: document %d: %w", path, m.document, err)
-		}
-	}
-	return nil
+	return manifests.Each(option, root, visit)
 }
 
 func isDefinition(kind schema.GroupVersionKind) bool {
@@ -138,18 +93,18 @@ func isAPIService(kind schema.GroupVersionKind) bool {
 
 // prepareManifest makes the conversion webhook of a definition reach the handlers of the
 // options.
-func (c *Cluster) prepareManifest(m manifest) (manifest, error) {
-	converts := gjson.GetBytes(m.text, "spec.conversion.strategy").Str == string(apiextensionsv1.WebhookConverter)
+func (c *Cluster) prepareManifest(m manifests.Manifest) (manifests.Manifest, error) {
+	converts := gjson.GetBytes(m.Text, "spec.conversion.strategy").Str == string(apiextensionsv1.WebhookConverter)
 	if !converts && len(c.settings.conversions) == 0 {
 		return m, nil
 	}
 	u := &unstructured.Unstructured{}
-	if err := utiljson.Unmarshal(m.text, &u.Object); err != nil {
+	if err := utiljson.Unmarshal(m.Text, &u.Object); err != nil {
 		return m, err
 	}
 	err := c.prepareDefinition(u)
 	if err == nil {
-		m.text, err = json.Marshal(u.Object)
+		m.Text, err = json.Marshal(u.Object)
 	}
 	return m, err
 }
@@ -161,13 +116,13 @@ func (c *Cluster) prepareDefinition(u *unstructured.Unstructured) error {
 }
 
 // install creates a definition from the text of its manifest.
-func (c *Cluster) install(ctx context.Context, m manifest) error {
+func (c *Cluster) install(ctx context.Context, m manifests.Manifest) error {
 	kind := m.GroupVersionKind()
 	if err := c.servesDefinitions(kind, m.GetName()); err != nil {
 		return err
 	}
 	client, path := c.clients.Extensions.ApiextensionsV1().RESTClient(), []string{"/apis", kind.Group, kind.Version, "customresourcedefinitions"}
-	err := client.Post().AbsPath(path...).Body(m.text).Do(ctx).Error()
+	err := client.Post().AbsPath(path...).Body(m.Text).Do(ctx).Error()
 	if !c.goesOn || !apierrors.IsAlreadyExists(err) {
 		return err
 	}
@@ -178,7 +133,7 @@ func (c *Cluster) install(ctx context.Context, m manifest) error {
 		return err
 	}
 	u := &unstructured.Unstructured{}
-	if err := utiljson.Unmarshal(m.text, &u.Object); err != nil {
+	if err := utiljson.Unmarshal(m.Text, &u.Object); err != nil {
 		return err
 	}
 	u.SetResourceVersion(gjson.GetBytes(former, "metadata.resourceVersion").Str)

@@ -3,17 +3,14 @@ package fakecluster
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/fakecluster/fakecluster/internal/installorder"
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // WithManifests creates everything in manifest files and folders. The paths are read as those of
@@ -54,14 +51,14 @@ func (c *Cluster) loadAdditions(ctx context.Context) error {
 	objects := 0
 	for _, a := range c.settings.additions {
 		if a.manifests {
-			if resource := regularfile.ResourceOutside(a.path); resource != "" {
+			if resource := manifests.ResourceOutside(a.path); resource != "" {
 				return fmt.Errorf("manifest path %s: its kustomization needs %s, which is not in the folder: write fakecluster.WithObjects(kustomize.Objects(t, %q)...), or --kustomize %[1]s",
 					a.path, resource, a.path)
 			}
-			err := eachManifest("manifest path", a.path, func(m manifest) error {
-				each, err := unfold(m)
+			err := eachManifest("manifest path", a.path, func(m manifests.Manifest) error {
+				each, err := m.Unfold()
 				for _, m := range each {
-					creations = append(creations, creation{installorder.Step(m.GroupVersionKind().GroupKind()), func() error {
+					creations = append(creations, creation{manifests.InstallStep(m.GroupVersionKind().GroupKind()), func() error {
 						if err := c.createManifest(ctx, m); err != nil {
 							return fmt.Errorf("manifest path %s: %s %q: %w", a.path, m.Kind, m.GetName(), err)
 						}
@@ -81,7 +78,7 @@ func (c *Cluster) loadAdditions(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("object %d: %w", number, err)
 		}
-		creations = append(creations, creation{installorder.Step(u.GroupVersionKind().GroupKind()), func() error {
+		creations = append(creations, creation{manifests.InstallStep(u.GroupVersionKind().GroupKind()), func() error {
 			if err := c.createObject(ctx, u); err != nil {
 				return fmt.Errorf("object %d, %s %q: %w", number, u.GetKind(), u.GetName(), err)
 			}
@@ -110,31 +107,7 @@ func (c *Cluster) createObject(ctx context.Context, u *unstructured.Unstructured
 	return c.create(ctx, u)
 }
 
-// unfold returns the items of a List, or else the manifest itself.
-func unfold(m manifest) ([]manifest, error) {
-	if m.GroupVersionKind() != (schema.GroupVersionKind{Version: "v1", Kind: "List"}) {
-		return []manifest{m}, nil
-	}
-	var list struct{ Items []json.RawMessage }
-	if err := json.Unmarshal(m.text, &list); err != nil {
-		return nil, err
-	}
-	var read []manifest
-	for _, item := range list.Items {
-		one := manifest{document: m.document, text: item}
-		if err := json.Unmarshal(item, &one.PartialObjectMetadata); err != nil {
-			return nil, err
-		}
-		each, err := unfold(one)
-		if err != nil {
-			return nil, err
-		}
-		read = append(read, each...)
-	}
-	return read, nil
-}
-
-func (c *Cluster) createManifest(ctx context.Context, m manifest) error {
+func (c *Cluster) createManifest(ctx context.Context, m manifests.Manifest) error {
 	kind := m.GroupVersionKind()
 	if isDefinition(kind) {
 		m, err := c.prepareManifest(m)
@@ -144,7 +117,7 @@ func (c *Cluster) createManifest(ctx context.Context, m manifest) error {
 		return c.install(ctx, m)
 	}
 	u := &unstructured.Unstructured{}
-	if err := utiljson.Unmarshal(m.text, &u.Object); err != nil {
+	if err := utiljson.Unmarshal(m.Text, &u.Object); err != nil {
 		return err
 	}
 	delete(u.Object, "status")

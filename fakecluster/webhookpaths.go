@@ -18,6 +18,8 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // WithWebhookPaths installs the MutatingWebhookConfigurations and
@@ -148,7 +150,7 @@ func (w *servedWebhooks) close() {
 // loadWebhooks reads the manifests of WithWebhookPaths.
 func (s *settings) loadWebhooks() error {
 	for _, path := range s.webhookPaths {
-		err := eachManifest("webhook path", path, func(m manifest) error {
+		err := eachManifest("webhook path", path, func(m manifests.Manifest) error {
 			switch m.Kind {
 			case "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration":
 			default:
@@ -158,7 +160,7 @@ func (s *settings) loadWebhooks() error {
 				return fmt.Errorf("%s %q is of %s, not %s", m.Kind, m.Name, m.APIVersion, v)
 			}
 			u := &unstructured.Unstructured{}
-			if err := u.UnmarshalJSON(m.text); err != nil {
+			if err := u.UnmarshalJSON(m.Text); err != nil {
 				return err
 			}
 			s.webhooks = append(s.webhooks, u)

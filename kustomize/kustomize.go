@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // Build returns the objects of the kustomization in a folder, in kustomize's order. The objects are
@@ -26,7 +26,7 @@ import (
 // mistakes in it, Build returns kustomize's error. Several goroutines may call Build at the same time.
 func Build(folder string) ([]runtime.Object, error) {
 	for _, name := range konfig.RecognizedKustomizationFileNames() { // the library passes over those that it cannot read
-		if err := regularfile.Check(filepath.Join(folder, name)); err != nil {
+		if err := manifests.Check(filepath.Join(folder, name)); err != nil {
 			return nil, fmt.Errorf("kustomize %s: %w", folder, err)
 		}
 	}
@@ -53,7 +53,7 @@ func Build(folder string) ([]runtime.Object, error) {
 type disk struct{ filesys.FileSystem }
 
 // ReadFile implements filesys.FileSystem.
-func (disk) ReadFile(path string) ([]byte, error) { return regularfile.Read(path) }
+func (disk) ReadFile(path string) ([]byte, error) { return manifests.ReadFile(path) }
 
 // Objects is Build for tests: an error fails the test with t.Fatal.
 func Objects(t testing.TB, folder string) []runtime.Object {

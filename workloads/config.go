@@ -8,7 +8,7 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
@@ -33,7 +33,7 @@ const DefaultNodes = workloadconfig.DefaultNodes
 // line. A field and the option that does the same exclude each other.
 func ConfigFile(path string) Option {
 	return once("ConfigFile", func(s *settings) {
-		data, err := regularfile.Read(path)
+		data, err := manifests.ReadFile(path)
 		if err != nil {
 			s.wrong = append(s.wrong, fmt.Errorf("ConfigFile: %w", err))
 			return

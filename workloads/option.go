@@ -12,7 +12,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads/internal/container"
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
@@ -172,7 +172,7 @@ func (s *settings) scheduler() (*config.KubeSchedulerConfiguration, error) {
 			return nil, fmt.Errorf("%s: %w", source, err)
 		}
 	case s.configured:
-		if data, err = regularfile.Read(s.configFile); err != nil {
+		if data, err = manifests.ReadFile(s.configFile); err != nil {
 			return nil, fmt.Errorf("SchedulerConfig: %w", err)
 		}
 	}

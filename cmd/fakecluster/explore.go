@@ -19,8 +19,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fakecluster/fakecluster/internal/junit"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/printable"
-	"github.com/fakecluster/fakecluster/internal/regularfile"
 )
 
 func exploreCommand() *cobra.Command {
@@ -132,7 +132,7 @@ func (found *explored) read(folder string) (suites []junit.Suite, err error) {
 		case ".html":
 			found.pages = append(found.pages, path)
 		case ".xml":
-			text, err := regularfile.Read(path)
+			text, err := manifests.ReadFile(path)
 			if err != nil {
 				return err
 			}
@@ -153,7 +153,7 @@ func (found *explored) readKnown(folder string) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		text, err := regularfile.Read(path)
+		text, err := manifests.ReadFile(path)
 		if err != nil {
 			return err
 		}
@@ -264,7 +264,7 @@ func (found *explored) write(folder string) error {
 		if f.Page == "" {
 			continue
 		}
-		content, err := regularfile.Read(found.pages[found.page(f.Type)])
+		content, err := manifests.ReadFile(found.pages[found.page(f.Type)])
 		if err != nil {
 			return err
 		}

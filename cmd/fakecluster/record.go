@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,14 +11,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/installorder"
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/scenario/record"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 	"github.com/fakecluster/fakecluster/kustomize"
@@ -117,7 +112,7 @@ type builtFile struct {
 // inYAML returns objects as documents of YAML, in the order that installing needs.
 func inYAML(objects []runtime.Object) ([]byte, error) {
 	slices.SortStableFunc(objects, func(a, b runtime.Object) int {
-		return installorder.Step(a.GetObjectKind().GroupVersionKind().GroupKind()) - installorder.Step(b.GetObjectKind().GroupVersionKind().GroupKind())
+		return manifests.InstallStep(a.GetObjectKind().GroupVersionKind().GroupKind()) - manifests.InstallStep(b.GetObjectKind().GroupVersionKind().GroupKind())
 	})
 	var text []byte
 	for _, object := range objects {
@@ -132,25 +127,17 @@ func inYAML(objects []runtime.Object) ([]byte, error) {
 
 // definitionsIn returns the manifest files at a path that have a definition: --crds ignores all others.
 func definitionsIn(path string) (files []string, err error) {
-	paths, err := regularfile.Manifests(path)
+	paths, err := manifests.Find(path)
 	if err != nil {
 		return nil, err
 	}
 	for _, file := range paths {
-		text, err := regularfile.Read(file)
+		read, err := manifests.Read(file)
 		if err != nil {
 			return nil, err
 		}
-		for documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text))); ; {
-			document, err := documents.Read()
-			if err != nil {
-				break
-			}
-			var object metav1.TypeMeta
-			if yaml.Unmarshal(document, &object) == nil && object.Kind == "CustomResourceDefinition" {
-				files = append(files, file)
-				break
-			}
+		if slices.ContainsFunc(read, func(m manifests.Manifest) bool { return m.Kind == "CustomResourceDefinition" }) {
+			files = append(files, file)
 		}
 	}
 	return files, nil

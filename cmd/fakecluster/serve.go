@@ -18,7 +18,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/kustomize"
 	"github.com/fakecluster/fakecluster/workloads"
@@ -268,7 +268,7 @@ func (f *serving) endNamespacesLater(acting []fakecluster.Controller) []fakeclus
 
 // readObjects reads the objects of a file of YAML documents or JSON.
 func readObjects(path string) ([]runtime.Object, error) {
-	text, err := regularfile.Read(path)
+	text, err := manifests.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/printable"
-	"github.com/fakecluster/fakecluster/internal/regularfile"
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads"
 )
@@ -107,7 +107,7 @@ func (l *living) endsNamespaces() bool {
 	if l.config == "" {
 		return true
 	}
-	data, err := regularfile.Read(l.config)
+	data, err := manifests.ReadFile(l.config)
 	if err != nil {
 		return true // the option returns the error
 	}

@@ -32,7 +32,7 @@ import (
 	"github.com/fakecluster/fakecluster/conformance/gotool"
 	"github.com/fakecluster/fakecluster/conformance/serve"
 	"github.com/fakecluster/fakecluster/conformance/verdict"
-	"github.com/fakecluster/fakecluster/internal/installorder"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/kustomize"
 )
 
@@ -194,7 +194,7 @@ func read(path string) ([]*unstructured.Unstructured, error) {
 			objects = append(objects, &unstructured.Unstructured{Object: content})
 		}
 		slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { // as kubectl apply -k
-			return cmp.Compare(installorder.Step(a.GroupVersionKind().GroupKind()), installorder.Step(b.GroupVersionKind().GroupKind()))
+			return cmp.Compare(manifests.InstallStep(a.GroupVersionKind().GroupKind()), manifests.InstallStep(b.GroupVersionKind().GroupKind()))
 		})
 		return objects, nil
 	}

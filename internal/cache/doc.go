@@ -10,7 +10,6 @@
 // Each cache is a package variable beside the code that makes its values:
 //
 //	package                    variable            keeps                                        limit
-//	fakecluster                readFiles           the manifests of a file                      32 MiB of text
 //	internal/admission/policy  compiledMutating    a compiled MutatingAdmissionPolicy           256
 //	internal/admission/policy  compiledValidating  a compiled ValidatingAdmissionPolicy         256
 //	internal/builtin           initials            the initial objects of a set of options      16
@@ -22,6 +21,7 @@
 //	internal/crd               typeConverters      the types of a definition, for apply         256
 //	internal/flowcontrol       levelSpecs          the spec of a PriorityLevelConfiguration     256
 //	internal/flowcontrol       schemaSpecs         the spec of a FlowSchema                     256
+//	internal/manifests         readFiles           the manifests of a file                      32 MiB of text
 //	internal/older             laterFields         the later fields of a Go type                512
 //	internal/openapi           typesV2             the OpenAPI v2 of a server's Go types        16
 //	internal/openapi           typesV3             an OpenAPI v3 document of Go types           256

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/fakecluster/fakecluster/internal/installorder"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // Cluster is where a dump is loaded: a fakecluster.Cluster.
@@ -57,7 +57,7 @@ func Load(c Cluster, objects []*unstructured.Unstructured) (left []string) {
 
 // order is the place of an object among those that are installed. The claim of a volume has to be there before.
 func order(u *unstructured.Unstructured) int {
-	step := 2 * installorder.Step(u.GroupVersionKind().GroupKind())
+	step := 2 * manifests.InstallStep(u.GroupVersionKind().GroupKind())
 	if u.GetKind() == "PersistentVolume" {
 		step++
 	}

@@ -9,7 +9,7 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/klog/v2"
 
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // AuthorityFile is a file with the certificates of authorities. A real server watches the file. Here each
@@ -19,7 +19,7 @@ type AuthorityFile struct {
 	path string
 
 	mu           sync.Mutex
-	read         regularfile.Stamp
+	read         manifests.Stamp
 	bundle       string
 	certificates []*x509.Certificate
 	pool         *x509.CertPool
@@ -27,7 +27,7 @@ type AuthorityFile struct {
 
 // ReadAuthorities reads a file for the first time. It fails if the file has no certificate.
 func ReadAuthorities(path string) (*AuthorityFile, error) {
-	f := &AuthorityFile{path: path, read: regularfile.StampOf(path)}
+	f := &AuthorityFile{path: path, read: manifests.StampOf(path)}
 	if err := f.load(); err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func ReadAuthorities(path string) (*AuthorityFile, error) {
 
 // load reads the file again, if it has changed.
 func (f *AuthorityFile) load() error {
-	data, err := regularfile.Read(f.path)
+	data, err := manifests.ReadFile(f.path)
 	if err != nil || string(data) == f.bundle {
 		return err
 	}
@@ -53,7 +53,7 @@ func (f *AuthorityFile) load() error {
 
 // refresh has the fields say what the file contains now. The caller holds the lock.
 func (f *AuthorityFile) refresh() {
-	current := regularfile.StampOf(f.path)
+	current := manifests.StampOf(f.path)
 	if current.Equals(f.read) {
 		return
 	}

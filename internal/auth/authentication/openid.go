@@ -23,7 +23,7 @@ import (
 	upstream "k8s.io/apiserver/plugin/pkg/authenticator/token/oidc"
 	certutil "k8s.io/client-go/util/cert"
 
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // OpenID says which issuers of ID tokens a cluster trusts.
@@ -37,7 +37,7 @@ type OpenID struct {
 // authenticationFile is the file that issuers are read from.
 type authenticationFile struct {
 	path      string
-	read      regularfile.Stamp
+	read      manifests.Stamp
 	data      []byte
 	anonymous *apiserver.AnonymousAuthConfig
 }
@@ -55,9 +55,9 @@ type OpenIDFlags struct {
 // ReadAuthentication reads the file of the flag --authentication-config. Own are the issuers
 // of the tokens of service accounts. The errors are those of a real server.
 func ReadAuthentication(file string, own []string) (*OpenID, *apiserver.AnonymousAuthConfig, error) {
-	from := &authenticationFile{path: file, read: regularfile.StampOf(file)}
+	from := &authenticationFile{path: file, read: manifests.StampOf(file)}
 	var err error
-	if from.data, err = regularfile.Read(file); err != nil {
+	if from.data, err = manifests.ReadFile(file); err != nil {
 		return nil, nil, cannotLoad(file, err)
 	}
 	config, err := parseAuthentication(from.data)
@@ -111,7 +111,7 @@ func NewOpenID(f OpenIDFlags, own []string) (*OpenID, error) {
 		issuer.ClaimMappings.Groups = apiserver.PrefixedClaimOrExpression{Prefix: &f.GroupsPrefix, Claim: f.GroupsClaim}
 	}
 	if f.CAFile != "" {
-		authority, err := regularfile.Read(f.CAFile)
+		authority, err := manifests.ReadFile(f.CAFile)
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/klog/v2"
 
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // reloadingTokens asks the issuers that a file names. A real server watches the file. Here each token checks whether it has
@@ -22,7 +22,7 @@ type reloadingTokens struct {
 	mu   sync.Mutex
 	by   authenticator.Token
 	data []byte
-	read regularfile.Stamp
+	read manifests.Stamp
 }
 
 func newReloadingTokens(closing context.Context, o *OpenID, by authenticator.Token) *reloadingTokens {
@@ -38,7 +38,7 @@ func (r *reloadingTokens) AuthenticateToken(ctx context.Context, token string) (
 func (r *reloadingTokens) current() authenticator.Token {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	current := regularfile.StampOf(r.first.from.path)
+	current := manifests.StampOf(r.first.from.path)
 	if current.Equals(r.read) {
 		return r.by
 	}
@@ -51,7 +51,7 @@ func (r *reloadingTokens) current() authenticator.Token {
 
 // load reads the file again, if it has changed.
 func (r *reloadingTokens) load() error {
-	data, err := regularfile.Read(r.first.from.path)
+	data, err := manifests.ReadFile(r.first.from.path)
 	if err != nil || bytes.Equal(data, r.data) {
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 	kubeauthorizer "k8s.io/kubernetes/pkg/kubeapiserver/authorizer"
 
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // The modes of authorization, as the flag --authorization-mode of kube-apiserver names them.
@@ -56,7 +56,7 @@ func NewModes(o Options) (*Modes, error) {
 		if len(o.Modes) > 0 || o.WebhookConfigFile != "" {
 			return nil, fmt.Errorf("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
 		}
-		if m.data, err = regularfile.Read(o.ConfigFile); err != nil {
+		if m.data, err = manifests.ReadFile(o.ConfigFile); err != nil {
 			return nil, err
 		}
 		m.file = o.ConfigFile

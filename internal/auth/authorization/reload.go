@@ -15,7 +15,7 @@ import (
 	"k8s.io/klog/v2"
 	kubeauthorizer "k8s.io/kubernetes/pkg/kubeapiserver/authorizer"
 
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // serverID names the server in the metrics of its configuration.
@@ -33,7 +33,7 @@ type reloading struct {
 	by            Authorizer
 	configuration *apiserver.AuthorizationConfiguration
 	data          []byte
-	read          regularfile.Stamp
+	read          manifests.Stamp
 }
 
 func newReloading(m *Modes, built *authorizers, by Authorizer) *reloading {
@@ -52,7 +52,7 @@ func newReloading(m *Modes, built *authorizers, by Authorizer) *reloading {
 func (r *reloading) current() Authorizer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	current := regularfile.StampOf(r.file)
+	current := manifests.StampOf(r.file)
 	if current.Equals(r.read) {
 		return r.by
 	}
@@ -66,7 +66,7 @@ func (r *reloading) current() Authorizer {
 
 // load reads the file again, if it has changed.
 func (r *reloading) load() error {
-	data, err := regularfile.Read(r.file)
+	data, err := manifests.ReadFile(r.file)
 	if err != nil || bytes.Equal(data, r.data) {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/scenario/player"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
@@ -103,7 +103,7 @@ func (u *updater) read(scenarios []*syntax.Scenario) ([]*syntax.Scenario, error)
 	for _, s := range scenarios {
 		f := u.files[s.File]
 		if f == nil {
-			text, err := regularfile.Read(s.File)
+			text, err := manifests.ReadFile(s.File)
 			if err != nil {
 				return nil, err
 			}
@@ -269,7 +269,7 @@ func (u *updater) write() (left map[string]bool, err error) {
 		if bytes.Equal(f.before, f.text) {
 			continue
 		}
-		now, err := regularfile.Read(path)
+		now, err := manifests.ReadFile(path)
 		switch {
 		case err != nil || !bytes.Equal(now, f.before):
 			err = fmt.Errorf("%s has changed meanwhile, and is left alone", path)

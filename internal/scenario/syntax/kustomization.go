@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // notBuilt is the mistake of a kustomization in a program that does not have kustomize's library.
@@ -23,7 +23,7 @@ func (p *parser) kustomization(n *yaml.Node) (built []manifest) {
 	if !filepath.IsAbs(folder) {
 		folder = filepath.Join(filepath.Dir(p.file), folder)
 	}
-	p.manifests = append(p.manifests, regularfile.Kustomization(folder)...)
+	p.manifests = append(p.manifests, manifests.Kustomization(folder)...)
 	if p.reader.Kustomize == nil {
 		p.mistake(n, notBuilt)
 		return nil

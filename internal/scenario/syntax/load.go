@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // Reader reads scenarios.
@@ -88,7 +88,7 @@ func (f *File) Err() error { return errors.Join(withoutRepetition(f.mistakes)...
 func (f *File) isRelevant() bool { return len(f.Scenarios)+len(f.mistakes) > 0 }
 
 func (r Reader) load(path string) *File {
-	data, err := regularfile.Read(path)
+	data, err := manifests.ReadFile(path)
 	if err != nil {
 		return &File{path: path, mistakes: []error{err}}
 	}
@@ -162,7 +162,7 @@ func pathsOf(pattern string) ([]string, error) {
 // it and below if it is a folder.
 func pathsBelow(root string) ([]string, error) {
 	root = filepath.Clean(root)
-	files, err := regularfile.Files(root)
+	files, err := manifests.Files(root)
 	if err != nil {
 		return nil, err
 	}

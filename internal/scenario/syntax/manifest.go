@@ -10,8 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fakecluster/fakecluster/internal/installorder"
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // manifestsOf reads a manifest in place, or all manifests of a file.
@@ -32,12 +31,12 @@ func (p *parser) manifestsOf(n *yaml.Node) []manifest {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(filepath.Dir(p.file), name)
 	}
-	files, err := regularfile.Manifests(name)
+	files, err := manifests.Find(name)
 	if err != nil {
 		p.mistake(n, "%w", err)
 		return nil
 	}
-	if resource := regularfile.ResourceOutside(name); resource != "" {
+	if resource := manifests.ResourceOutside(name); resource != "" {
 		p.mistake(n, "the kustomization in %s needs %s, which is not in the folder; to build it, write {kustomize: %s}", name, resource, field(n, "file").Value)
 		return nil
 	}
@@ -63,7 +62,7 @@ func (p *parser) manifestsOf(n *yaml.Node) []manifest {
 // kind are skipped: a folder also has files for other programs.
 func (p *parser) manifestsOfFile(n *yaml.Node, name string, ofFolder bool) (read []manifest) {
 	p.manifests = append(p.manifests, name)
-	data, err := regularfile.Read(name)
+	data, err := manifests.ReadFile(name)
 	if err != nil {
 		p.mistake(n, "%w", err)
 		return nil
@@ -83,7 +82,7 @@ func (p *parser) manifestsOfFile(n *yaml.Node, name string, ofFolder bool) (read
 func installStep(m manifest) int {
 	apiVersion, _ := m.object["apiVersion"].(string)
 	kind, _ := m.object["kind"].(string)
-	return installorder.Step(schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind())
+	return manifests.InstallStep(schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind())
 }
 
 // field returns the value of a field of the mapping n, or nil.

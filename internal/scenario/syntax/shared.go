@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // Scope has the names that are visible in a shared setup: its parameters, under the name "with". Names of the
@@ -53,7 +53,7 @@ func (p *parser) use(n *yaml.Node) []Step {
 		p.mistake(n, "%s is a folder, and a shared setup is a file; to create the manifests in the folder, write {file: %s}", name, filepath.Base(name))
 		return nil
 	}
-	data, err := regularfile.Read(name)
+	data, err := manifests.ReadFile(name)
 	if err != nil {
 		p.mistake(n, "%w", err)
 		return nil

@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
 // certificateFile is a certificate and its key in files. Each TLS handshake reads them, so that a
@@ -40,11 +40,11 @@ func readCertificate(cert, key string, names ...string) (*certificateFile, error
 
 // read reads the files.
 func (c *certificateFile) read() error {
-	cert, err := regularfile.Read(c.cert)
+	cert, err := manifests.ReadFile(c.cert)
 	if err != nil {
 		return err
 	}
-	key, err := regularfile.Read(c.key)
+	key, err := manifests.ReadFile(c.key)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/emulation"
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/rest"
 )
@@ -87,7 +87,7 @@ func checkFiles(flags *serverflags.Flags) error {
 			continue
 		}
 		for _, path := range flags.Values(flag.Name) {
-			if err := regularfile.Check(path); err != nil {
+			if err := manifests.Check(path); err != nil {
 				return fmt.Errorf("--%s: %w", flag.Name, err)
 			}
 		}

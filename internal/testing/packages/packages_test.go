@@ -111,10 +111,10 @@ var layers = [][]string{
 	{"workloads"},
 	{"fakecluster"},
 	{"internal/serverflags"},
-	{"clientgo", "rest"},
+	{"clientgo", "kustomize", "rest"},
 	{"internal"},
 	{"faults", "inspect", "store"},
-	{"internal/bubble", "internal/printable", "internal/regularfile", "kustomize"},
+	{"internal/bubble", "internal/printable"},
 }
 
 // layerOf returns the index of the layer of a package, which is -1 if there is none.

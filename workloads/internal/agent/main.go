@@ -30,7 +30,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/fakecluster/fakecluster/internal/regularfile"
+	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
@@ -105,7 +105,7 @@ func read(file string) ([]*corev1.Node, []workloadconfig.Behavior, error) {
 	if file == "" {
 		return node.Nodes(workloadconfig.DefaultNodes), nil, nil
 	}
-	data, err := regularfile.Read(file)
+	data, err := manifests.ReadFile(file)
 	if err != nil {
 		return nil, nil, err
 	}

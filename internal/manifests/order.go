@@ -1,9 +1,8 @@
-// Package installorder has the order in which objects are installed, whatever the order of their files.
-package installorder
+package manifests
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// The steps of installing.
+// The steps of installing objects, whatever the order of their files.
 const (
 	definitionsFirst = iota
 	namespacesNext
@@ -12,8 +11,8 @@ const (
 	admissionLast
 )
 
-// Step returns the step in which objects of a kind are installed. Lower steps come first.
-func Step(kind schema.GroupKind) int {
+// InstallStep returns the step in which objects of a kind are installed. Lower steps come first.
+func InstallStep(kind schema.GroupKind) int {
 	switch kind.Group {
 	case "apiextensions.k8s.io":
 		return definitionsFirst

@@ -1,4 +1,4 @@
-package regularfile
+package manifests
 
 import (
 	"io/fs"
@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Manifests returns the manifests in a folder and in those below it, as Files returns files, or the path
+// Find returns the manifests in a folder and in those below it, as Files returns files, or the path
 // alone if it is a file. They end in .yaml, .yml or .json, and are not for kustomize: neither
 // kustomizations nor the patches and configurations that these name.
-func Manifests(path string) ([]string, error) {
+func Find(path string) ([]string, error) {
 	files, err := Files(path)
 	var patches []string
 	for _, file := range files {

@@ -1,4 +1,4 @@
-package regularfile
+package manifests
 
 import (
 	"path/filepath"
@@ -61,7 +61,7 @@ func (k kustomization) resources() []string { return slices.Concat(k.Resources, 
 // kustomizationIn reads the kustomization in a folder. It is empty if there is none.
 func kustomizationIn(folder string) (k kustomization) {
 	for _, name := range kustomizationNames {
-		if text, err := Read(filepath.Join(folder, name)); err == nil {
+		if text, err := ReadFile(filepath.Join(folder, name)); err == nil {
 			_ = yaml.Unmarshal(text, &k) // it is kustomize that reports mistakes
 			break
 		}
@@ -72,7 +72,7 @@ func kustomizationIn(folder string) (k kustomization) {
 // patchesOf returns the files that a kustomization names and that are not objects: patches, and
 // configurations of kustomize.
 func patchesOf(kustomization string) (paths []string) {
-	text, err := Read(kustomization)
+	text, err := ReadFile(kustomization)
 	if err != nil {
 		return nil
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package regularfile
+package manifests
 
 import (
 	"os"
@@ -46,7 +46,7 @@ func TestRead(t *testing.T) {
 		{path("none"), 0, "open " + path("none") + ": no such file or directory"},
 	} {
 		t.Run(filepath.Base(tt.name), func(t *testing.T) {
-			content, err := Read(tt.name)
+			content, err := ReadFile(tt.name)
 			text := ""
 			if err != nil {
 				text = err.Error()

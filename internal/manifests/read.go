@@ -1,4 +1,4 @@
-package regularfile
+package manifests
 
 import (
 	"fmt"
@@ -19,8 +19,8 @@ func Check(path string) error {
 	return nil
 }
 
-// Read returns the content of a regular file of at most MaxSize bytes. Its error names the file.
-func Read(path string) ([]byte, error) {
+// ReadFile returns the content of a regular file of at most MaxSize bytes. Its error names the file.
+func ReadFile(path string) ([]byte, error) {
 	if err := Check(path); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package regularfile
+package manifests
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package regularfile
+package manifests
 
 import (
 	"os"
@@ -66,7 +66,7 @@ func TestManifestsAreNotPatchesOfKustomize(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := Manifests(folder)
+	got, err := Find(folder)
 	var want []string
 	for _, name := range []string{"a.yaml", "other/c.yaml", "patches/z.yaml"} {
 		want = append(want, filepath.Join(folder, name))
@@ -76,7 +76,7 @@ func TestManifestsAreNotPatchesOfKustomize(t *testing.T) {
 	}
 }
 
-func TestManifests(t *testing.T) {
+func TestFind(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("b", 0o755); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestManifests(t *testing.T) {
 		"README.md":          {"README.md"}, // a file that is named is always read
 		"kustomization.yaml": {"kustomization.yaml"},
 	} {
-		if got, err := Manifests(path); err != nil || !slices.Equal(got, want) {
+		if got, err := Find(path); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, %v, want %q", path, got, err, want)
 		}
 	}

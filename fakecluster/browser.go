@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fakecluster/fakecluster/internal/serverflags/serverconfig"
+	"github.com/fakecluster/fakecluster/internal/serverflags"
 )
 
 // refuseBrowsers refuses requests that a web page in a browser on this machine could send to the
@@ -81,7 +81,7 @@ func origins(patterns []string) []*regexp.Regexp {
 }
 
 // ownNames are the names in a cluster's certificate.
-var ownNames = []string{"localhost", serverconfig.LoopbackName, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+var ownNames = []string{"localhost", serverflags.LoopbackName, "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
 
 // isOwnHost reports whether a Host header names this machine, by an address that no DNS can point
 // elsewhere or by a name of the cluster's certificate.

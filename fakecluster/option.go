@@ -16,7 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/fakecluster/fakecluster/internal/bubble"
-	"github.com/fakecluster/fakecluster/internal/serverflags/serverconfig"
+	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -56,9 +56,9 @@ type settings struct {
 	modes         *rest.Modes // nil: RBAC
 
 	apiServerFlags []string
-	flags          serverconfig.Config // read from apiServerFlags
-	limits         limits              // no option changes them
-	port           *int                // nil: any
+	flags          serverflags.Config // read from apiServerFlags
+	limits         limits             // no option changes them
+	port           *int               // nil: any
 	middleware     func(http.Handler) http.Handler
 	wrapped        bool      // a middleware is given
 	snapshot       io.Reader // nil: none

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/fakecluster/fakecluster/internal/serverflags/serverconfig"
+	"github.com/fakecluster/fakecluster/internal/serverflags"
 )
 
 // WithAPIServerFlags configures the cluster as flags configure kube-apiserver:
@@ -41,7 +41,7 @@ func (s *settings) readFlags() error {
 	if len(s.apiServerFlags) == 0 {
 		return nil
 	}
-	config, err := serverconfig.New(s.apiServerFlags, serverconfig.Options{
+	config, err := serverflags.NewConfig(s.apiServerFlags, serverflags.Options{
 		InProcess: s.inProcess, Authorization: string(s.authorization), Authorizer: s.authorizer != nil,
 		Audit: s.audit != "", CompactionInterval: s.given["WithCompactionInterval"] > 0,
 	})
@@ -62,12 +62,12 @@ func (s *settings) readFlags() error {
 
 // commandLine returns the flags with which a real server would be configured as this cluster is.
 func (s *settings) commandLine() map[string]string {
-	effect := serverconfig.InEffect{
+	effect := serverflags.InEffect{
 		Anonymous: s.flags.Users.Anonymous, CompactionInterval: s.compaction, RuntimeConfig: s.runtimeConfig,
 		EnableAdmissionPlugins: s.admissionPlugins, DisableAdmissionPlugins: s.noAdmissionPlugins,
 	}
 	if s.authorizer == nil {
 		effect.Authorization = string(cmp.Or(s.authorization, RBAC))
 	}
-	return serverconfig.CommandLine(s.apiServerFlags, effect)
+	return serverflags.CommandLine(s.apiServerFlags, effect)
 }

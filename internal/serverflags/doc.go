@@ -10,6 +10,12 @@
 //     value on a real server is accepted; any other value is an error that says what is missing.
 //
 // So no flag is ignored if a test could notice that. A flag that is not in the table is an error in
-// the words of a real server. The package knows nothing about clusters: [Parse] returns the flags,
-// and package serverconfig makes the configuration of a cluster from them.
+// the words of a real server.
+//
+// [Parse] returns the flags. [NewConfig] also reads the files that they name, in a fixed order, and checks
+// flags and files as a real server does. The result is a [Config]: options of package rest, and a [Serving]
+// for the listener of the cluster.
+//
+// Certificates and authorities are read again when their files change: a certificate at each TLS
+// handshake, an authority at each request.
 package serverflags

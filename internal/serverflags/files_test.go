@@ -1,23 +1,20 @@
-package serverconfig_test
+package serverflags
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/fakecluster/fakecluster/internal/serverflags"
-	"github.com/fakecluster/fakecluster/internal/serverflags/serverconfig"
 )
 
 // Upstream's readers of some flags read a file to its end, which /dev/zero does not have.
 func TestFilesWithoutAnEndAreRefused(t *testing.T) {
 	tried := 0
-	for _, f := range serverflags.Table {
+	for _, f := range Table {
 		if f.Refused != "" || f.Name == "runtime-config" || !strings.HasSuffix(f.Name, "-file") && !strings.HasSuffix(f.Name, "-config") {
 			continue
 		}
 		tried++
 		want := "--" + f.Name + ": /dev/zero is not a regular file"
-		if _, err := serverconfig.New([]string{"--" + f.Name + "=/dev/zero"}, serverconfig.Options{}); err == nil || err.Error() != want {
+		if _, err := NewConfig([]string{"--" + f.Name + "=/dev/zero"}, Options{}); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -1,12 +1,10 @@
-package serverconfig
+package serverflags
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/fakecluster/fakecluster/internal/serverflags"
 )
 
 // InEffect is what holds in a cluster, by flags or by other options.
@@ -22,7 +20,7 @@ type InEffect struct {
 // cluster is, as far as there are such flags. The args are the cluster's own command line; if they are
 // not valid, the result is nil.
 func CommandLine(args []string, effect InEffect) map[string]string {
-	flags, err := serverflags.Parse(args)
+	flags, err := Parse(args)
 	if err != nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package serverconfig
+package serverflags
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package serverconfig
+package serverflags
 
 import (
 	"crypto/tls"
@@ -16,7 +16,6 @@ import (
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/emulation"
 	"github.com/fakecluster/fakecluster/internal/manifests"
-	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/rest"
 )
 
@@ -60,9 +59,9 @@ type Options struct {
 	CompactionInterval bool   // WithCompactionInterval is given
 }
 
-// New reads a command line and the files that it names. After an error nothing is open.
-func New(args []string, other Options) (*Config, error) {
-	flags, err := serverflags.Parse(args)
+// NewConfig reads a command line and the files that it names. After an error nothing is open.
+func NewConfig(args []string, other Options) (*Config, error) {
+	flags, err := Parse(args)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +69,7 @@ func New(args []string, other Options) (*Config, error) {
 		return nil, err
 	}
 	c := &Config{other: other}
-	for _, read := range []func(*serverflags.Flags) error{
+	for _, read := range []func(*Flags) error{
 		c.readServing, c.readRequests, c.readAccounts, c.readUsers, c.readNetwork, c.readAdmission, c.readVersions, c.readAudit, c.readCompaction,
 	} {
 		if err := read(flags); err != nil {
@@ -81,8 +80,8 @@ func New(args []string, other Options) (*Config, error) {
 }
 
 // checkFiles refuses files that may not have an end, such as /dev/zero or a FIFO: upstream's readers of some flags read a file to its end.
-func checkFiles(flags *serverflags.Flags) error {
-	for _, flag := range serverflags.Table {
+func checkFiles(flags *Flags) error {
+	for _, flag := range Table {
 		if !flags.Given(flag.Name) || !strings.HasSuffix(flag.Name, "-file") && !strings.HasSuffix(flag.Name, "-config") {
 			continue
 		}
@@ -95,7 +94,7 @@ func checkFiles(flags *serverflags.Flags) error {
 	return nil
 }
 
-func (c *Config) readNetwork(flags *serverflags.Flags) (err error) {
+func (c *Config) readNetwork(flags *Flags) (err error) {
 	n := &c.Network
 	if text := flags.Text("service-cluster-ip-range"); text != "" {
 		if n.Services, n.Secondary, err = builtin.ParseServiceRanges(text); err != nil {
@@ -119,14 +118,14 @@ func (c *Config) readNetwork(flags *serverflags.Flags) (err error) {
 	return nil
 }
 
-func (c *Config) readAdmission(flags *serverflags.Flags) error {
+func (c *Config) readAdmission(flags *Flags) error {
 	c.EnableAdmissionPlugins = flags.List("enable-admission-plugins")
 	c.DisableAdmissionPlugins = flags.List("disable-admission-plugins")
 	c.AdmissionConfigFile = flags.Text("admission-control-config-file")
 	return nil // the server checks the names and reads the file
 }
 
-func (c *Config) readVersions(flags *serverflags.Flags) error {
+func (c *Config) readVersions(flags *Flags) error {
 	if err := checkEmulatedVersion(flags.EmulatedVersion()); err != nil {
 		return err
 	}
@@ -175,7 +174,7 @@ func checkMinCompatibilityVersion(text string) error {
 	return nil
 }
 
-func (c *Config) readAudit(flags *serverflags.Flags) error {
+func (c *Config) readAudit(flags *Flags) error {
 	policy, path := flags.Text("audit-policy-file"), flags.Text("audit-log-path")
 	log := &rest.AuditLog{To: os.Stdout}
 	if policy != "" {
@@ -206,7 +205,7 @@ func (c *Config) readAudit(flags *serverflags.Flags) error {
 	return nil
 }
 
-func (c *Config) readCompaction(flags *serverflags.Flags) error {
+func (c *Config) readCompaction(flags *Flags) error {
 	const name = "etcd-compaction-interval"
 	switch interval := flags.Duration(name); {
 	case !flags.Given(name):

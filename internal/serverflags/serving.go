@@ -1,4 +1,4 @@
-package serverconfig
+package serverflags
 
 import (
 	cryptotls "crypto/tls"
@@ -17,7 +17,6 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
-	"github.com/fakecluster/fakecluster/internal/serverflags"
 )
 
 // serving are the flags with which a cluster serves HTTPS.
@@ -45,7 +44,7 @@ type Serving struct {
 // any name.
 func (s *Serving) AnyName() bool { return s.certificate != nil || len(s.named) > 0 }
 
-func (c *Config) readServing(flags *serverflags.Flags) error {
+func (c *Config) readServing(flags *Flags) error {
 	if !slices.ContainsFunc(serving, flags.Given) {
 		return nil
 	}
@@ -109,7 +108,7 @@ func (c *Config) readServing(flags *serverflags.Flags) error {
 }
 
 // validateUnused checks flags about what a cluster in memory does not have: other servers, etcd and a log.
-func validateUnused(flags *serverflags.Flags) (found []error) {
+func validateUnused(flags *Flags) (found []error) {
 	if n := flags.Int("apiserver-count"); flags.Given("apiserver-count") && n <= 0 {
 		found = append(found, fmt.Errorf("--apiserver-count should be a positive number, but value '%d' provided", n))
 	}

@@ -1,4 +1,4 @@
-package serverconfig
+package serverflags
 
 import (
 	"errors"
@@ -9,13 +9,12 @@ import (
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
-	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/rest"
 )
 
 // readRequests reads the flags about requests: headers of all responses, timeouts, flow control and
 // profiles.
-func (c *Config) readRequests(flags *serverflags.Flags) error {
+func (c *Config) readRequests(flags *Flags) error {
 	if wrong := append(validateRequests(flags), validateUnused(flags)...); len(wrong) > 0 {
 		return utilerrors.NewAggregate(wrong)
 	}
@@ -43,7 +42,7 @@ func (c *Config) readRequests(flags *serverflags.Flags) error {
 
 // validateRequests checks the flags about requests as a real server does, also those that have no
 // effect on a cluster in memory.
-func validateRequests(flags *serverflags.Flags) (found []error) {
+func validateRequests(flags *Flags) (found []error) {
 	for _, check := range []struct {
 		wrong bool
 		text  string

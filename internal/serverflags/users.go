@@ -1,4 +1,4 @@
-package serverconfig
+package serverflags
 
 import (
 	"crypto/tls"
@@ -18,11 +18,10 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/auth/authorization"
-	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/rest"
 )
 
-func (c *Config) readUsers(flags *serverflags.Flags) error {
+func (c *Config) readUsers(flags *Flags) error {
 	if path := flags.Text("client-ca-file"); path != "" {
 		authorities, err := authentication.ReadAuthorities(path)
 		if err != nil {
@@ -86,7 +85,7 @@ var openID = []string{
 
 // readIssuers says whose ID tokens are accepted, and what a file says about requests without
 // credentials; nil: nothing.
-func (c *Config) readIssuers(flags *serverflags.Flags) (*apiserver.AnonymousAuthConfig, error) {
+func (c *Config) readIssuers(flags *Flags) (*apiserver.AnonymousAuthConfig, error) {
 	file, byFlags := flags.Text("authentication-config"), slices.ContainsFunc(openID, flags.Given)
 	switch {
 	case file != "" && byFlags:
@@ -140,7 +139,7 @@ func (c *Config) authenticationInfo() func() map[string]string {
 }
 
 // readFrontProxy says which proxy is trusted.
-func (c *Config) readFrontProxy(path string, flags *serverflags.Flags) error {
+func (c *Config) readFrontProxy(path string, flags *Flags) error {
 	authorities, err := authentication.ReadAuthorities(path)
 	if err != nil {
 		return fmt.Errorf("--requestheader-client-ca-file: %w", err)
@@ -170,7 +169,7 @@ func (c *Config) readFrontProxy(path string, flags *serverflags.Flags) error {
 }
 
 // readProxyClient says what aggregated servers see. As on a real server, one of the flags alone means nothing.
-func (c *Config) readProxyClient(flags *serverflags.Flags) error {
+func (c *Config) readProxyClient(flags *Flags) error {
 	cert, key := flags.Text("proxy-client-cert-file"), flags.Text("proxy-client-key-file")
 	c.FrontProxy = c.Serving.proxyCA != nil || cert != "" || key != ""
 	if cert == "" || key == "" {
@@ -188,7 +187,7 @@ func (c *Config) readProxyClient(flags *serverflags.Flags) error {
 }
 
 // readAuthorization says who decides what users may do.
-func (c *Config) readAuthorization(flags *serverflags.Flags) error {
+func (c *Config) readAuthorization(flags *Flags) error {
 	if !slices.ContainsFunc([]string{"authorization-mode", "authorization-config", "authorization-policy-file", "authorization-webhook-config-file"}, flags.Given) {
 		return nil
 	}
@@ -207,7 +206,7 @@ func (c *Config) readAuthorization(flags *serverflags.Flags) error {
 	return err
 }
 
-func (c *Config) readAccounts(flags *serverflags.Flags) (err error) {
+func (c *Config) readAccounts(flags *Flags) (err error) {
 	a := &c.Accounts
 	a.URLs, a.Audiences, a.JWKSURI = flags.List("service-account-issuer"), flags.List("api-audiences"), flags.Text("service-account-jwks-uri")
 	a.MaxExpiration, a.ExactExpiration = flags.Duration("service-account-max-token-expiration"), !flags.Bool("service-account-extend-token-expiration")

@@ -19,7 +19,7 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 
-	"github.com/fakecluster/fakecluster/internal/histogram"
+	"github.com/fakecluster/fakecluster/internal/flowcontrol"
 )
 
 // requestTotal is the metric that counts the requests for resources.
@@ -37,13 +37,13 @@ type requestCounts struct {
 
 	mu        sync.RWMutex
 	counts    map[requestLabels]*requestCount
-	durations map[requestLabels]*histogram.Histogram // of labels without a code
+	durations map[requestLabels]*flowcontrol.Histogram // of labels without a code
 }
 
 // requestCount is what is counted of the requests with the same labels.
 type requestCount struct {
 	atomic.Int64
-	duration *histogram.Histogram // in seconds
+	duration *flowcontrol.Histogram // in seconds
 }
 
 // end counts how long a request has taken.
@@ -86,13 +86,13 @@ func (c *requestCounts) begin(labels requestLabels) *requestCount {
 	count := c.counts[labels]
 	if count == nil && len(c.counts) < maxCounted {
 		if c.counts == nil {
-			c.counts, c.durations = map[requestLabels]*requestCount{}, map[requestLabels]*histogram.Histogram{}
+			c.counts, c.durations = map[requestLabels]*requestCount{}, map[requestLabels]*flowcontrol.Histogram{}
 		}
 		count = &requestCount{}
 		c.counts[labels] = count
 		labels.code = 0
 		if count.duration = c.durations[labels]; count.duration == nil {
-			count.duration = histogram.New(durationBuckets)
+			count.duration = flowcontrol.NewHistogram(durationBuckets)
 			c.durations[labels] = count.duration
 		}
 	}
@@ -113,16 +113,16 @@ func (c *requestCounts) families() []*dto.MetricFamily {
 	defer c.mu.RUnlock()
 	var total, durations []*dto.Metric
 	for labels, count := range c.counts {
-		code := histogram.Label("code", strconv.Itoa(labels.code))
+		code := flowcontrol.Label("code", strconv.Itoa(labels.code))
 		total = append(total, &dto.Metric{Label: append([]*dto.LabelPair{code}, labels.pairs()...), Counter: &dto.Counter{Value: new(float64(count.Load()))}})
 	}
 	for labels, duration := range c.durations {
 		durations = append(durations, duration.Metric(labels.pairs()...))
 	}
 	return []*dto.MetricFamily{
-		histogram.Family(requestTotal, "[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.",
+		flowcontrol.Family(requestTotal, "[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.",
 			dto.MetricType_COUNTER, total...),
-		histogram.Family(requestDuration, "[STABLE] Response latency distribution in seconds for each verb, dry run value, group, version, resource, subresource, scope and component.",
+		flowcontrol.Family(requestDuration, "[STABLE] Response latency distribution in seconds for each verb, dry run value, group, version, resource, subresource, scope and component.",
 			dto.MetricType_HISTOGRAM, durations...),
 	}
 }
@@ -133,7 +133,7 @@ func (l requestLabels) pairs() (pairs []*dto.LabelPair) {
 		{"component", l.component}, {"dry_run", l.dryRun}, {"group", l.group}, {"resource", l.resource},
 		{"scope", l.scope}, {"subresource", l.subresource}, {"verb", l.verb}, {"version", l.version},
 	} {
-		pairs = append(pairs, histogram.Label(pair[0], pair[1]))
+		pairs = append(pairs, flowcontrol.Label(pair[0], pair[1]))
 	}
 	return pairs
 }

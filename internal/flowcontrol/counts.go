@@ -7,8 +7,6 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-
-	"github.com/fakecluster/fakecluster/internal/histogram"
 )
 
 // maxCounted is how many pairs of a level and a FlowSchema are shown. A cluster has had so many only if a
@@ -24,8 +22,8 @@ type counts struct {
 // counted is what is counted of the requests of a FlowSchema at a level.
 type counted struct {
 	dispatched, executing atomic.Int64
-	regular, watch        *histogram.Histogram // how long the execution takes, in seconds
-	waited                *histogram.Histogram // how long requests of a level with limits have waited: they have not
+	regular, watch        *Histogram // how long the execution takes, in seconds
+	waited                *Histogram // how long requests of a level with limits have waited: they have not
 }
 
 // seconds are the upper bounds of the classic buckets of durations.
@@ -38,7 +36,7 @@ func (c *counts) countedFor(level, schema string) *counted {
 	key := [2]string{level, schema}
 	found := c.byKey[key]
 	if found == nil {
-		found = &counted{regular: histogram.New(seconds), watch: histogram.New(seconds), waited: histogram.New(seconds)}
+		found = &counted{regular: NewHistogram(seconds), watch: NewHistogram(seconds), waited: NewHistogram(seconds)}
 		if c.byKey == nil {
 			c.byKey = map[[2]string]*counted{}
 		}
@@ -89,7 +87,7 @@ func (s *Schemas) Reset() {
 	defer s.counts.mu.Unlock()
 	for _, sum := range s.counts.byKey {
 		sum.dispatched.Store(0)
-		for _, h := range []*histogram.Histogram{sum.regular, sum.watch, sum.waited} {
+		for _, h := range []*Histogram{sum.regular, sum.watch, sum.waited} {
 			h.Reset()
 		}
 	}
@@ -109,22 +107,22 @@ func (s *Schemas) Families(seats int) ([]*dto.MetricFamily, error) {
 		if n == 0 {
 			continue
 		}
-		schema, level := histogram.Label("flow_schema", key[1]), histogram.Label("priority_level", key[0])
+		schema, level := Label("flow_schema", key[1]), Label("priority_level", key[0])
 		dispatched = append(dispatched, &dto.Metric{Label: []*dto.LabelPair{schema, level}, Counter: &dto.Counter{Value: new(float64(n))}})
 		executing = append(executing, gauge(float64(sum.executing.Load()), schema, level))
 		durations = append(durations,
-			sum.regular.Metric(schema, level, histogram.Label("type", "regular")), sum.watch.Metric(schema, level, histogram.Label("type", "watch")))
-		waited = append(waited, sum.waited.Metric(histogram.Label("execute", "true"), schema, level))
+			sum.regular.Metric(schema, level, Label("type", "regular")), sum.watch.Metric(schema, level, Label("type", "watch")))
+		waited = append(waited, sum.waited.Metric(Label("execute", "true"), schema, level))
 	}
 	s.counts.mu.Unlock()
 	const prefix = "apiserver_flowcontrol_"
 	families := append(now.limits(prefix, seats),
-		histogram.Family(prefix+"dispatched_requests_total", "[BETA] Number of requests executed by API Priority and Fairness subsystem", dto.MetricType_COUNTER, dispatched...),
-		histogram.Family(prefix+"current_executing_requests", "[BETA] Number of requests in initial (for a WATCH) or any (for a non-WATCH) execution stage in the API Priority and Fairness subsystem",
+		Family(prefix+"dispatched_requests_total", "[BETA] Number of requests executed by API Priority and Fairness subsystem", dto.MetricType_COUNTER, dispatched...),
+		Family(prefix+"current_executing_requests", "[BETA] Number of requests in initial (for a WATCH) or any (for a non-WATCH) execution stage in the API Priority and Fairness subsystem",
 			dto.MetricType_GAUGE, executing...),
-		histogram.Family(prefix+"request_execution_seconds", "[ALPHA] Duration of initial stage (for a WATCH) or any (for a non-WATCH) stage of request execution in the API Priority and Fairness subsystem",
+		Family(prefix+"request_execution_seconds", "[ALPHA] Duration of initial stage (for a WATCH) or any (for a non-WATCH) stage of request execution in the API Priority and Fairness subsystem",
 			dto.MetricType_HISTOGRAM, durations...),
-		histogram.Family(prefix+"request_wait_duration_seconds", "[BETA] Length of time a request spent waiting in its queue", dto.MetricType_HISTOGRAM, waited...))
+		Family(prefix+"request_wait_duration_seconds", "[BETA] Length of time a request spent waiting in its queue", dto.MetricType_HISTOGRAM, waited...))
 	return families, nil
 }
 
@@ -144,14 +142,14 @@ func (i *index) limits(prefix string, seats int) []*dto.MetricFamily {
 		if borrowing != nil {
 			borrows = math.Round(has * float64(*borrowing) / 100)
 		}
-		label := histogram.Label("priority_level", name)
+		label := Label("priority_level", name)
 		nominal, upper = append(nominal, gauge(has, label)), append(upper, gauge(has+borrows, label))
 		lower = append(lower, gauge(has-math.Round(has*lendable/100), label))
 	}
 	return []*dto.MetricFamily{
-		histogram.Family(prefix+"nominal_limit_seats", "[BETA] Nominal number of execution seats configured for each priority level", dto.MetricType_GAUGE, nominal...),
-		histogram.Family(prefix+"lower_limit_seats", "[ALPHA] Configured lower bound on number of execution seats available to each priority level", dto.MetricType_GAUGE, lower...),
-		histogram.Family(prefix+"upper_limit_seats", "[ALPHA] Configured upper bound on number of execution seats available to each priority level", dto.MetricType_GAUGE, upper...),
+		Family(prefix+"nominal_limit_seats", "[BETA] Nominal number of execution seats configured for each priority level", dto.MetricType_GAUGE, nominal...),
+		Family(prefix+"lower_limit_seats", "[ALPHA] Configured lower bound on number of execution seats available to each priority level", dto.MetricType_GAUGE, lower...),
+		Family(prefix+"upper_limit_seats", "[ALPHA] Configured upper bound on number of execution seats available to each priority level", dto.MetricType_GAUGE, upper...),
 	}
 }
 

@@ -1,21 +1,19 @@
-package histogram_test
+package flowcontrol
 
 import (
 	"testing"
 
 	dto "github.com/prometheus/client_model/go"
-
-	"github.com/fakecluster/fakecluster/internal/histogram"
 )
 
 func TestHistogram(t *testing.T) {
-	h := histogram.New([]float64{1, 2})
+	h := NewHistogram([]float64{1, 2})
 	if m := h.Metric(); m != nil {
 		t.Errorf("without observations: %v", m)
 	}
 	h.Observe(0.5)
 	h.Observe(1.5)
-	got := h.Metric(histogram.Label("a", "b")).GetHistogram()
+	got := h.Metric(Label("a", "b")).GetHistogram()
 	if got.GetSampleCount() != 2 || got.GetSampleSum() != 2 || len(got.GetBucket()) != 2 || got.GetBucket()[0].GetCumulativeCount() != 1 {
 		t.Errorf("classic buckets: %v", got)
 	}
@@ -23,7 +21,7 @@ func TestHistogram(t *testing.T) {
 		t.Errorf("native buckets: %v", got)
 	}
 	h.Reset()
-	if f := histogram.Family("f", "", dto.MetricType_HISTOGRAM, h.Metric()); f != nil {
+	if f := Family("f", "", dto.MetricType_HISTOGRAM, h.Metric()); f != nil {
 		t.Errorf("after Reset: %v", f)
 	}
 }

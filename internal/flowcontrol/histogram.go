@@ -1,6 +1,4 @@
-// Package histogram makes histograms as a server of this release has them, with classic buckets and native
-// ones, and the families that /metrics shows.
-package histogram
+package flowcontrol
 
 import (
 	"cmp"
@@ -11,14 +9,15 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Histogram counts observations. It is safe for concurrent use.
+// Histogram counts observations, as a server of this release does, in classic buckets and native ones. It is safe for
+// concurrent use.
 type Histogram struct {
 	buckets []float64
 	made    atomic.Pointer[prometheus.Histogram]
 }
 
-// New makes a histogram with the upper bounds of its classic buckets.
-func New(buckets []float64) *Histogram {
+// NewHistogram makes a histogram with the upper bounds of its classic buckets.
+func NewHistogram(buckets []float64) *Histogram {
 	h := &Histogram{buckets: buckets}
 	h.Reset()
 	return h

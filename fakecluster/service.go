@@ -21,6 +21,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/bubble"
+	"github.com/fakecluster/fakecluster/internal/pipe"
 )
 
 // service is a handler and the service reference that reaches it.
@@ -260,10 +261,10 @@ func (s *services) serve(one service, ref string, inMemory bool) error {
 	secure := &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert}
 	server, end := newServer(s.panics.noting(one.namespace+"/"+one.name, one.handler))
 	if inMemory {
-		m := serveInMemory(server, secure)
+		m := pipe.Serve(server, secure)
 		s.listeners[ref] = &listener{url: "https://" + ref, dial: m.DialContext, close: func() {
 			end()
-			m.stop()
+			m.Stop()
 		}}
 		return nil
 	}

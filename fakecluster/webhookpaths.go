@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fakecluster/fakecluster/internal/manifests"
+	"github.com/fakecluster/fakecluster/internal/pipe"
 )
 
 // WithWebhookPaths installs the MutatingWebhookConfigurations and
@@ -92,7 +93,7 @@ func isNilHandler(h http.Handler) bool {
 type servedWebhooks struct {
 	mu      sync.Mutex
 	handler http.Handler
-	server  *memoryServer // nil: there is no handler
+	server  *pipe.Server // nil: there is no handler
 	end     func()
 	closed  bool
 }
@@ -114,7 +115,7 @@ func (s *services) serveWebhooks(h http.Handler) error {
 		return fmt.Errorf("ServeWebhooks: making a certificate: %w", err)
 	}
 	server, end := newServer(w)
-	w.server, w.end = serveInMemory(server, &tls.Config{Certificates: []tls.Certificate{certificate}}), end
+	w.server, w.end = pipe.Serve(server, &tls.Config{Certificates: []tls.Certificate{certificate}}), end
 	return nil
 }
 
@@ -143,7 +144,7 @@ func (w *servedWebhooks) close() {
 	w.mu.Unlock()
 	if server != nil {
 		end()
-		server.stop()
+		server.Stop()
 	}
 }
 

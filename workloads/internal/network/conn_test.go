@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/net/nettest"
+
+	"github.com/fakecluster/fakecluster/internal/pipe"
 )
 
 // pair returns the ends of a connection between two pods.
@@ -105,24 +107,24 @@ func TestConnections(t *testing.T) {
 		}},
 		{"a full buffer waits for the reader", func(t *testing.T, client, server net.Conn, _ func()) {
 			_ = client.SetWriteDeadline(time.Now().Add(time.Hour))
-			n, err := client.Write(make([]byte, bufferSize+1))
+			n, err := client.Write(make([]byte, pipe.BufferSize+1))
 			fails(t, err, "write tcp 10.244.0.2:32768->10.244.0.1:80: i/o timeout", nil)
-			if timeout, ok := err.(net.Error); n != bufferSize || !ok || !timeout.Timeout() {
+			if timeout, ok := err.(net.Error); n != pipe.BufferSize || !ok || !timeout.Timeout() {
 				t.Errorf("%d bytes are written; %v", n, err)
 			}
 		}},
 		{"writes at the same time do not mix", func(t *testing.T, client, server net.Conn, _ func()) {
 			var done sync.WaitGroup
 			for _, letter := range []string{"a", "b", "c"} {
-				done.Go(func() { _, _ = client.Write([]byte(strings.Repeat(letter, 2*bufferSize))) })
+				done.Go(func() { _, _ = client.Write([]byte(strings.Repeat(letter, 2*pipe.BufferSize))) })
 			}
 			go func() { done.Wait(); _ = client.Close() }()
 			content, err := io.ReadAll(server)
-			if err != nil || len(content) != 6*bufferSize {
+			if err != nil || len(content) != 6*pipe.BufferSize {
 				t.Error(len(content), err)
 			}
 			for part := range 3 {
-				if b := content[part*2*bufferSize : (part+1)*2*bufferSize]; bytes.Count(b, b[:1]) != len(b) {
+				if b := content[part*2*pipe.BufferSize : (part+1)*2*pipe.BufferSize]; bytes.Count(b, b[:1]) != len(b) {
 					t.Errorf("part %d is mixed", part)
 				}
 			}

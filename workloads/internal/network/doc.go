@@ -8,7 +8,7 @@
 //
 // Dial resolves a name as the pod does (names.go), by what the DNS of the cluster has (zone.go), and finds out who answers at an
 // address as kube-proxy does (route.go, endpoints.go). Both read Services and EndpointSlices from informers when a program dials, so
-// that nothing runs in between. Programs can also ask the DNS by packets and connections (dns.go). A connection is a pair of buffers (conn.go, stream.go). A UDP packet goes to
+// that nothing runs in between. Programs can also ask the DNS by packets and connections (dns.go). A connection is a pair of buffers (package pipe). A UDP packet goes to
 // the queue of the socket that gets it (packet.go), and the way of its answers is remembered (flow.go).
 //
 // # What always holds

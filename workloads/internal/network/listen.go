@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/fakecluster/fakecluster/internal/pipe"
 )
 
 // backlog is how many connections wait for Accept, as net.core.somaxconn of Linux.
@@ -41,7 +43,7 @@ type listener struct {
 	changed  *sync.Cond
 	waiting  []waitingConn // not accepted yet
 	closed   bool
-	deadline deadline
+	deadline pipe.Deadline
 }
 
 // Listen listens at a port of the pod, such as ":8443", "10.244.0.5:8443" or "127.0.0.1:0"; port 0 stands for a free one. The network
@@ -237,8 +239,7 @@ func (l *listener) giveUp(c *conn) {
 	gone := len(l.waiting) < waiting
 	l.mu.Unlock()
 	if gone {
-		c.in.breakOff(errNotAccepted{})
-		c.out.breakOff(errNotAccepted{})
+		c.Break(errNotAccepted{})
 	}
 }
 
@@ -262,7 +263,7 @@ func (l *listener) next() (*conn, error) {
 		switch {
 		case l.closed:
 			return nil, net.ErrClosed
-		case l.deadline.passed:
+		case l.deadline.Passed():
 			return nil, os.ErrDeadlineExceeded
 		case len(l.waiting) > 0:
 			first := l.waiting[0]
@@ -288,7 +289,7 @@ func (l *listener) shut(bool) (open bool) {
 	open = !l.closed
 	waiting := l.waiting
 	l.closed, l.waiting = true, nil
-	l.deadline.set(time.Time{}, l.changed)
+	l.deadline.Set(time.Time{}, l.changed)
 	l.changed.Broadcast()
 	l.mu.Unlock()
 	for _, w := range waiting {
@@ -308,7 +309,7 @@ func (l *listener) SetDeadline(t time.Time) error {
 	if l.closed {
 		return &net.OpError{Op: "set", Net: "tcp", Addr: tcpAddr(l.local), Err: net.ErrClosed}
 	}
-	l.deadline.set(t, l.changed)
+	l.deadline.Set(t, l.changed)
 	return nil
 }
 

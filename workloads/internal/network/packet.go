@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/fakecluster/fakecluster/internal/pipe"
 )
 
 const (
@@ -39,7 +41,7 @@ type packetConn struct {
 	size     int // bytes that wait
 	failure  error
 	closed   bool
-	deadline deadline
+	deadline pipe.Deadline
 }
 
 // ListenPacket opens a UDP port of the pod, such as ":53", "10.244.0.5:53" or "127.0.0.1:0"; port 0 stands for a free one. The network
@@ -122,7 +124,7 @@ func (c *packetConn) next() (packet, error) {
 		switch {
 		case c.closed:
 			return packet{}, net.ErrClosed
-		case c.deadline.passed:
+		case c.deadline.Passed():
 			return packet{}, os.ErrDeadlineExceeded
 		case c.failure != nil:
 			err := c.failure
@@ -206,7 +208,7 @@ func (c *packetConn) shut(bool) (open bool) {
 	c.mu.Lock()
 	open = !c.closed
 	c.closed, c.waiting = true, nil
-	c.deadline.set(time.Time{}, c.changed)
+	c.deadline.Set(time.Time{}, c.changed)
 	c.changed.Broadcast()
 	c.mu.Unlock()
 	if open {
@@ -237,7 +239,7 @@ func (c *packetConn) SetReadDeadline(t time.Time) error {
 	if c.closed {
 		return c.wrap("set", "set", nil, net.ErrClosed)
 	}
-	c.deadline.set(t, c.changed)
+	c.deadline.Set(t, c.changed)
 	return nil
 }
 

@@ -24,6 +24,8 @@ import (
 	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/fakecluster/fakecluster/internal/pipe"
 )
 
 // certificate returns a certificate for web.default.svc.
@@ -77,7 +79,7 @@ func TestHTTP(t *testing.T) {
 
 		inPod := client.HTTPClient()
 		inPod.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots, ServerName: "web.default.svc"}
-		body := strings.Repeat("x", 3*bufferSize)
+		body := strings.Repeat("x", 3*pipe.BufferSize)
 		for _, test := range []struct {
 			client    *http.Client
 			url, want string

@@ -1,4 +1,4 @@
-package network
+package pipe
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// bufferSize is how many bytes each direction of a connection holds until they are read.
-const bufferSize = 64 << 10
+// BufferSize is how many bytes each direction of a connection holds until they are read.
+const BufferSize = 64 << 10
 
 // stream is one direction of a connection.
 type stream struct {
@@ -20,11 +20,10 @@ type stream struct {
 	data    bytes.Buffer
 	ended   error // of further writes: the writer sends no more
 	closed  bool  // the reader reads no more
-	reset   bool  // a reader gets ECONNRESET behind the data, and a writer at once
-	broken  error // what they get in the place of ECONNRESET; nil: that
+	failed  error // what a reader gets behind the data, and a writer at once; nil: nothing has failed
 	writing bool  // a write is under way; others wait
-	readBy  deadline
-	writeBy deadline
+	readBy  Deadline
+	writeBy Deadline
 }
 
 func newStream() *stream {
@@ -47,8 +46,8 @@ func (s *stream) read(b []byte) (int, error) {
 		case s.data.Len() > 0:
 			s.changed.Broadcast()
 			return s.data.Read(b)
-		case s.reset:
-			return 0, s.resetError()
+		case s.failed != nil:
+			return 0, s.failed
 		case s.ended != nil:
 			return 0, io.EOF
 		}
@@ -74,7 +73,7 @@ func (s *stream) write(b []byte) (n int, err error) {
 		if err := s.writeError(); err != nil {
 			return n, err
 		}
-		part := b[n:min(len(b), n+bufferSize-s.data.Len())]
+		part := b[n:min(len(b), n+BufferSize-s.data.Len())]
 		s.data.Write(part)
 		n += len(part)
 		if n == len(b) {
@@ -92,8 +91,8 @@ func (s *stream) writeError() error {
 		return s.ended
 	case s.writeBy.passed:
 		return os.ErrDeadlineExceeded
-	case s.reset:
-		return s.resetError()
+	case s.failed != nil:
+		return s.failed
 	case s.closed:
 		return syscall.EPIPE
 	}
@@ -105,23 +104,26 @@ func (s *stream) writeError() error {
 func (s *stream) end(further error, reset bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended, s.reset = further, s.reset || reset
-	s.writeBy.set(time.Time{}, s.changed)
+	s.ended = further
+	if reset {
+		s.reset()
+	}
+	s.writeBy.Set(time.Time{}, s.changed)
 	s.changed.Broadcast()
 }
 
-func (s *stream) resetError() error {
-	if s.broken != nil {
-		return s.broken
+// reset makes the stream fail, unless it has failed before. The caller holds the lock.
+func (s *stream) reset() {
+	if s.failed == nil {
+		s.failed = syscall.ECONNRESET
 	}
-	return syscall.ECONNRESET
 }
 
 // breakOff ends the stream for both ends with an error.
 func (s *stream) breakOff(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reset, s.broken = true, err
+	s.failed = err
 	s.data = bytes.Buffer{}
 	s.changed.Broadcast()
 }
@@ -138,9 +140,12 @@ func (s *stream) close(reset bool) (open, lost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	open, lost = !s.closed, s.data.Len() > 0
-	s.closed, s.reset = true, s.reset || reset || lost
+	s.closed = true
+	if reset || lost {
+		s.reset()
+	}
 	s.data = bytes.Buffer{}
-	s.readBy.set(time.Time{}, s.changed)
+	s.readBy.Set(time.Time{}, s.changed)
 	s.changed.Broadcast()
 	return open, lost
 }
@@ -151,7 +156,7 @@ func (s *stream) setReadDeadline(t time.Time) error {
 	if s.closed {
 		return net.ErrClosed
 	}
-	s.readBy.set(t, s.changed)
+	s.readBy.Set(t, s.changed)
 	return nil
 }
 
@@ -159,41 +164,6 @@ func (s *stream) setWriteDeadline(t time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended == nil {
-		s.writeBy.set(t, s.changed)
+		s.writeBy.Set(t, s.changed)
 	}
-}
-
-// deadline is when waiting ends.
-type deadline struct {
-	passed bool
-	timer  *time.Timer
-	sets   int // how often it was set
-}
-
-// set replaces the deadline; the zero time removes it. The caller holds the lock of the condition.
-func (d *deadline) set(t time.Time, changed *sync.Cond) {
-	if d.timer != nil {
-		d.timer.Stop()
-		d.timer = nil
-	}
-	d.sets++
-	d.passed = false
-	if t.IsZero() {
-		return
-	}
-	left := time.Until(t)
-	if left <= 0 {
-		d.passed = true
-		changed.Broadcast()
-		return
-	}
-	set := d.sets
-	d.timer = time.AfterFunc(left, func() {
-		changed.L.Lock()
-		defer changed.L.Unlock()
-		if d.sets == set {
-			d.passed = true
-			changed.Broadcast()
-		}
-	})
 }

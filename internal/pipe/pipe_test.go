@@ -1,4 +1,4 @@
-package fakecluster
+package pipe
 
 import (
 	"bytes"
@@ -9,10 +9,22 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/net/nettest"
+
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 )
+
+func TestAConnIsANetConn(t *testing.T) {
+	nettest.TestConn(t, func() (net.Conn, net.Conn, func(), error) {
+		client, server := New(memory{}, memory{}, memory{})
+		return client, server, func() { client.Shut(true); server.Shut(true) }, nil
+	})
+}
 
 // full returns the ends of a pipe whose first end has written all that the pipe takes, and goes on writing until ended is
 // closed. The result of its Write is then in n and err.
@@ -22,7 +34,7 @@ func full(client net.Conn) (result func() (int, error)) {
 	var err error
 	go func() {
 		defer close(ended)
-		n, err = client.Write(make([]byte, 3*pipeLimit))
+		n, err = client.Write(make([]byte, 3*BufferSize))
 	}()
 	synctest.Wait()
 	return func() (int, error) { <-ended; return n, err }
@@ -34,18 +46,18 @@ func TestAPipeIsBounded(t *testing.T) {
 		written int
 		err     error
 	}{
-		"a reader reads all of it": {func(_, server net.Conn) { _, _ = io.CopyN(io.Discard, server, 3*pipeLimit) }, 3 * pipeLimit, nil},
-		"the reader closes":        {func(_, server net.Conn) { server.Close() }, pipeLimit, io.ErrClosedPipe},
-		"the writer closes":        {func(client, _ net.Conn) { client.Close() }, pipeLimit, io.ErrClosedPipe},
-		"a deadline passes":        {func(client, _ net.Conn) { client.SetWriteDeadline(time.Now().Add(time.Hour)) }, pipeLimit, os.ErrDeadlineExceeded},
-		"a deadline has passed":    {func(client, _ net.Conn) { client.SetDeadline(time.Now().Add(-time.Hour)) }, pipeLimit, os.ErrDeadlineExceeded},
+		"a reader reads all of it": {func(_, server net.Conn) { _, _ = io.CopyN(io.Discard, server, 3*BufferSize) }, 3 * BufferSize, nil},
+		"the reader closes":        {func(_, server net.Conn) { server.Close() }, BufferSize, syscall.ECONNRESET},
+		"the writer closes":        {func(client, _ net.Conn) { client.Close() }, BufferSize, net.ErrClosed},
+		"a deadline passes":        {func(client, _ net.Conn) { client.SetWriteDeadline(time.Now().Add(time.Hour)) }, BufferSize, os.ErrDeadlineExceeded},
+		"a deadline has passed":    {func(client, _ net.Conn) { client.SetDeadline(time.Now().Add(-time.Hour)) }, BufferSize, os.ErrDeadlineExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client, server := newPipe()
+				client, server := New(memory{}, memory{}, memory{})
 				result := full(client)
-				if n := len(server.(*pipeEnd).in.data); n != pipeLimit {
-					t.Errorf("%d bytes wait, want %d", n, pipeLimit)
+				if n := len(server.in.data.Bytes()); n != BufferSize {
+					t.Errorf("%d bytes wait, want %d", n, BufferSize)
 				}
 				c.end(client, server)
 				if n, err := result(); n != c.written || !errors.Is(err, c.err) {
@@ -59,15 +71,15 @@ func TestAPipeIsBounded(t *testing.T) {
 // Each direction has its own buffer, so that two ends that write before they read do not wait for each other.
 func TestBothEndsOfAPipeWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, server := newPipe()
-		sent := bytes.Repeat([]byte("0123456789"), 50*pipeLimit/10)
+		client, server := New(memory{}, memory{}, memory{})
+		sent := bytes.Repeat([]byte("0123456789"), 50*BufferSize/10)
 		var ends sync.WaitGroup
 		for _, end := range []net.Conn{client, server} {
 			ends.Go(func() {
-				if _, err := end.Write(sent[:pipeLimit]); err != nil {
+				if _, err := end.Write(sent[:BufferSize]); err != nil {
 					t.Error(err)
 				}
-				ends.Go(func() { _, _ = end.Write(sent[pipeLimit:]) })
+				ends.Go(func() { _, _ = end.Write(sent[BufferSize:]) })
 				got := make([]byte, len(sent))
 				if _, err := io.ReadFull(end, got); err != nil || !bytes.Equal(got, sent) {
 					t.Errorf("%d bytes, %v", len(got), err)
@@ -92,11 +104,15 @@ func TestAHandlerInMemoryIsNotFarAheadOfItsClient(t *testing.T) {
 				written += chunk
 			}
 		})
-		own, err := secured()
+		authority, err := authentication.NewAuthority("test")
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := serveInMemory(&http.Server{Handler: handler}, &tls.Config{Certificates: []tls.Certificate{own.certificate}})
+		certificate, err := authority.ServerCertificate("localhost")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := Serve(&http.Server{Handler: handler}, &tls.Config{Certificates: []tls.Certificate{certificate}})
 		conn, err := m.DialContext(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -106,10 +122,10 @@ func TestAHandlerInMemoryIsNotFarAheadOfItsClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if written == 0 || written > 2*pipeLimit {
+		if written == 0 || written > 2*BufferSize {
 			t.Errorf("the handler is %d bytes ahead", written)
 		}
-		m.stop()
+		m.Stop()
 		if !ended {
 			t.Error("the handler goes on")
 		}

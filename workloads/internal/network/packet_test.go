@@ -29,7 +29,7 @@ func (w *world) echo(p *Process, address, text string) net.PacketConn {
 			if err != nil {
 				return
 			}
-			if _, err := c.WriteTo([]byte(text+" "+string(buffer[:n])+" for "+from.String()), from); err != nil {
+			if _, err := c.WriteTo([]byte(text+" "+string(buffer[:n])+" for "+from.String()), from); err != nil && !errors.Is(err, net.ErrClosed) { // the test may have ended
 				w.Error(err)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
-	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -124,7 +124,7 @@ func (a about) String() string {
 }
 
 // ownVersion is that of the libraries, which read the objects also if the process is of an older release.
-var ownVersion = version.MustParse(discovery.Libraries)
+var ownVersion = version.MustParse(release.Libraries)
 
 func kubernetesVersion() string { return fmt.Sprintf("%d.%d", ownVersion.Major(), ownVersion.Minor()) }
 

@@ -16,8 +16,7 @@ import (
 	"k8s.io/component-base/featuregate"
 	"k8s.io/component-base/zpages/features"
 
-	"github.com/fakecluster/fakecluster/internal/discovery"
-	"github.com/fakecluster/fakecluster/internal/emulation"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // commandLine are the flags that /flagz shows.
@@ -63,8 +62,8 @@ func zpages() (paths []string) {
 // that it serves.
 func serveStatusz(w http.ResponseWriter, req *http.Request, paths []string) {
 	mux := http.NewServeMux()
-	version := compatibility.NewEffectiveVersionFromString(discovery.Version.GitVersion, "", "")
-	version.SetEmulationVersion(emulation.Version())
+	version := compatibility.NewEffectiveVersionFromString(release.Info().GitVersion, "", "")
+	version.SetEmulationVersion(release.Version())
 	statusz.Install(mux, "apiserver", statusz.NewRegistry(version, statusz.WithListedPaths(paths)))
 	mux.ServeHTTP(colons{w, func(text []byte) []byte { return statuszNames.ReplaceAll(text, []byte("$1: ")) }}, req)
 }

@@ -10,7 +10,7 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
-	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 )
 
@@ -26,7 +26,7 @@ func kubeAPIServer(ctx context.Context, program string, args []string, stdout, s
 		fmt.Fprintf(stderr, "Error: %v\n", err)
 		return 1
 	case flags.Version():
-		fmt.Fprintln(stdout, "Kubernetes", discovery.Version.GitVersion)
+		fmt.Fprintln(stdout, "Kubernetes", release.Info().GitVersion)
 		return 0
 	}
 	if err := missing(flags); err != nil {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fakecluster/fakecluster/internal/emulation"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // Names under which the command is a part of a control plane. They are the files that envtest
@@ -51,11 +51,11 @@ them. kubectl runs the kubectl on your PATH.`,
 			if err != nil {
 				return fmt.Errorf("envtest: %w", err)
 			}
-			version, err := emulation.Parse(cmp.Or(cmd.Flag(kubernetesVersion).Value.String(), os.Getenv(emulation.Variable)))
+			version, err := release.Parse(cmp.Or(cmd.Flag(kubernetesVersion).Value.String(), os.Getenv(release.Variable)))
 			if err != nil {
 				return fmt.Errorf("envtest: %w", err)
 			}
-			folder, err := cachedAssets(cache, self, emulation.Suffix(version), time.Now())
+			folder, err := cachedAssets(cache, self, release.Suffix(version), time.Now())
 			if err != nil {
 				return fmt.Errorf("envtest: %w", err)
 			}

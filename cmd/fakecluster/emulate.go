@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fakecluster/fakecluster/internal/emulation"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 )
 
@@ -19,7 +19,7 @@ const kubernetesVersion = "kubernetes-version"
 
 // addKubernetesVersion gives a command the flag, which emulate reads.
 func addKubernetesVersion(cmd *cobra.Command) {
-	cmd.Flags().String(kubernetesVersion, "", fmt.Sprintf("the `version` of Kubernetes to behave as: %s\n(default: $%s, or the newest)", emulation.Choices(), emulation.Variable))
+	cmd.Flags().String(kubernetesVersion, "", fmt.Sprintf("the `version` of Kubernetes to behave as: %s\n(default: $%s, or the newest)", release.Choices(), release.Variable))
 }
 
 // emulateFlag is emulate with the flag of a command.
@@ -28,7 +28,7 @@ func emulateFlag(cmd *cobra.Command) error {
 	if flag == nil || !flag.Changed {
 		return nil
 	}
-	version, err := emulation.Parse(flag.Value.String())
+	version, err := release.Parse(flag.Value.String())
 	if err != nil {
 		return usageError{fmt.Errorf("%s: --%s: %w", cmd.Name(), kubernetesVersion, err)}
 	}
@@ -40,15 +40,15 @@ func emulateFlag(cmd *cobra.Command) error {
 
 // emulate makes the program behave as a version. The version of a process is fixed at its start by its environment, so emulate starts
 // the program again, unless it has the version already.
-func emulate(text string) error { return emulateBy(emulation.Variable, text) }
+func emulate(text string) error { return emulateBy(release.Variable, text) }
 
 // emulateBy is emulate with the variable that says whether the server has the version or emulates it.
 func emulateBy(variable, text string) error {
-	version, err := emulation.Parse(text)
-	if err != nil || version.EqualTo(emulation.Version()) {
+	version, err := release.Parse(text)
+	if err != nil || version.EqualTo(release.Version()) {
 		return err
 	}
-	for _, other := range []string{emulation.Variable, emulation.EmulatedVariable} {
+	for _, other := range []string{release.Variable, release.EmulatedVariable} {
 		if err := os.Unsetenv(other); err != nil {
 			return err
 		}
@@ -60,28 +60,28 @@ func emulateBy(variable, text string) error {
 // of its flag.
 func emulateAsDropIn(program, flag string) error {
 	own := versionOfFolder(program)
-	version, err := emulation.Parse(flag)
+	version, err := release.Parse(flag)
 	if flag == "" || err == nil && version.String() == own {
-		return emulate(cmp.Or(own, emulation.Version().String()))
+		return emulate(cmp.Or(own, release.Version().String()))
 	}
-	return emulateBy(emulation.EmulatedVariable, flag)
+	return emulateBy(release.EmulatedVariable, flag)
 }
 
 // follow gives the program the oldest compatible version and the feature gates of flags, as emulate does it with the version.
 func follow(flags *serverflags.Flags) error {
-	if err := emulation.Check(); err != nil { // starting again would not end
+	if err := release.Check(); err != nil { // starting again would not end
 		return err
 	}
-	oldest, err := emulation.ParseMinCompatibility(flags.MinCompatibilityVersion())
+	oldest, err := release.ParseMinCompatibility(flags.MinCompatibilityVersion())
 	if err != nil {
 		return fmt.Errorf("--min-compatibility-version: %w", err)
 	}
-	if !oldest.EqualTo(emulation.MinCompatibility()) {
-		return startAnewWith(emulation.MinCompatibilityVariable, oldest.String())
+	if !oldest.EqualTo(release.MinCompatibility()) {
+		return startAnewWith(release.MinCompatibilityVariable, oldest.String())
 	}
-	gates, err := emulation.ParseGates(flags.List("feature-gates")...)
+	gates, err := release.ParseGates(flags.List("feature-gates")...)
 	if err == nil {
-		gates, err = emulation.Change(gates)
+		gates, err = release.Change(gates)
 	}
 	if err != nil {
 		return fmt.Errorf("--feature-gates: %w", err)
@@ -89,12 +89,12 @@ func follow(flags *serverflags.Flags) error {
 	if len(gates) == 0 {
 		return nil
 	}
-	parsed, err := emulation.ParseGates(os.Getenv(emulation.GatesVariable))
+	parsed, err := release.ParseGates(os.Getenv(release.GatesVariable))
 	if err != nil {
 		return err
 	}
 	maps.Copy(parsed, gates)
-	return startAnewWith(emulation.GatesVariable, emulation.FormatGates(parsed))
+	return startAnewWith(release.GatesVariable, release.FormatGates(parsed))
 }
 
 // startAnewWith starts the program again with a variable. It returns only if that fails.
@@ -113,7 +113,7 @@ func startAnewWith(variable, value string) error {
 // for the newest.
 func versionOfFolder(program string) string {
 	_, version, _ := strings.Cut(filepath.Base(filepath.Dir(program)), "-")
-	if v, err := emulation.Parse(version); err == nil && version != "" {
+	if v, err := release.Parse(version); err == nil && version != "" {
 		return v.String()
 	}
 	return ""

@@ -17,8 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fakecluster/fakecluster/internal/emulation"
 	"github.com/fakecluster/fakecluster/internal/host"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // hosting are the flags of host.
@@ -68,7 +68,7 @@ is then "ready URL TOKEN", and requests need the header Authorization: Bearer TO
 }
 
 func (f *hosting) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if err := emulation.Check(); err != nil {
+	if err := release.Check(); err != nil {
 		return err
 	}
 	build, err := ownBuild()
@@ -172,7 +172,7 @@ func hostFolder() (string, error) {
 	if err := ownFolder(folder); err != nil {
 		return "", err
 	}
-	folder = filepath.Join(folder, "host"+emulation.ProcessSuffix())
+	folder = filepath.Join(folder, "host"+release.ProcessSuffix())
 	if err := ownFolder(folder); err != nil {
 		return "", err
 	}

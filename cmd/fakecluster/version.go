@@ -10,8 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fakecluster/fakecluster/internal/discovery"
-	"github.com/fakecluster/fakecluster/internal/emulation"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // unreleased is the version of a program that was built from a clone, without a tag.
@@ -32,7 +31,7 @@ type build struct {
 func thisBuild() build {
 	b := build{
 		Version: unreleased, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Kubernetes: discovery.Libraries, BehavesAs: emulation.Names(),
+		Kubernetes: release.Libraries, BehavesAs: release.Names(),
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

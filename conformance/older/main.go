@@ -2,7 +2,7 @@
 // subresources that they do not have in a version of a group that they have, and for each definition of OpenAPI the JSON
 // merge patch (RFC 7386) that makes the older one of it. Descriptions stay. From the folder conformance:
 //
-//	go run ./older # writes ../internal/older/api-*.json
+//	go run ./older # writes ../internal/release/api-*.json
 //
 // It reads the documents in the folder api of k8s.io/kubernetes, which go mod download brings.
 package main
@@ -27,7 +27,7 @@ import (
 
 const (
 	kubernetes = "k8s.io/kubernetes"
-	into       = "../internal/older"
+	into       = "../internal/release"
 )
 
 func main() {

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/fakecluster/fakecluster/internal/cache"
-	"github.com/fakecluster/fakecluster/internal/emulation"
 	"github.com/fakecluster/fakecluster/internal/metadata"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -42,7 +42,7 @@ func initialTexts() map[string]string {
 		key, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		texts[key] = text
 	}
-	older, err := initialOlder.ReadFile(olderFile(emulation.Version()))
+	older, err := initialOlder.ReadFile(olderFile(release.Version()))
 	if err != nil {
 		return texts // the newest version has no file
 	}

@@ -35,7 +35,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 
 	"github.com/fakecluster/fakecluster/internal/crd"
-	"github.com/fakecluster/fakecluster/internal/emulation"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -230,12 +230,12 @@ func TestInitialObjects(t *testing.T) {
 	}
 	slices.Sort(lines)
 	file, want := "initial.txt", initialText
-	if emulation.Suffix(emulation.Version()) != "" {
-		older, err := initialOlder.ReadFile(olderFile(emulation.Version()))
+	if release.Suffix(release.Version()) != "" {
+		older, err := initialOlder.ReadFile(olderFile(release.Version()))
 		if err != nil && !*update {
 			t.Fatal(err)
 		}
-		file, want, lines = olderFile(emulation.Version()), string(older), differences(lines)
+		file, want, lines = olderFile(release.Version()), string(older), differences(lines)
 	}
 	made := strings.Join(lines, "")
 	if *update {
@@ -270,10 +270,10 @@ func differences(lines []string) []string {
 
 // The objects of older versions are made in processes of their own, whose feature gates are those of the version.
 func TestInitialObjectsOfOlderVersions(t *testing.T) {
-	for _, release := range []string{"1.34", "1.35", "1.36"} {
-		t.Run(release, func(t *testing.T) {
+	for _, minor := range []string{"1.34", "1.35", "1.36"} {
+		t.Run(minor, func(t *testing.T) {
 			child := exec.Command(os.Args[0], "-test.run=^TestInitialObjects$", "-update="+strconv.FormatBool(*update))
-			child.Env = append(os.Environ(), emulation.Variable+"="+release)
+			child.Env = append(os.Environ(), release.Variable+"="+minor)
 			if output, err := child.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, output)
 			}

@@ -19,9 +19,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
-	servedversion "github.com/fakecluster/fakecluster/internal/discovery"
-	"github.com/fakecluster/fakecluster/internal/emulation"
-	"github.com/fakecluster/fakecluster/internal/older"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -156,14 +154,14 @@ func (k *kind) served(g *group, o Options) []string {
 	}
 	return slices.DeleteFunc(versions, func(v string) bool {
 		gv := schema.GroupVersion{Group: g.name, Version: v}
-		return o.RuntimeConfig.off[gv] || !k.isIn(g, v, emulation.Version()) || older.Lacks(gv, k.plural)
+		return o.RuntimeConfig.off[gv] || !k.isIn(g, v, release.Version()) || release.Lacks(gv, k.plural)
 	})
 }
 
 // isIn reports whether a release has a version of the kind.
-func (k *kind) isIn(g *group, name string, release *version.Version) bool {
+func (k *kind) isIn(g *group, name string, in *version.Version) bool {
 	obj, err := g.typesOf().New(schema.GroupVersionKind{Group: g.name, Version: name, Kind: k.kind})
-	return err != nil || emulation.Has(release, obj)
+	return err != nil || release.Has(in, obj)
 }
 
 // keyRoot is what the store keys of all objects begin with.
@@ -180,7 +178,7 @@ func (k *kind) storage(g *group) schema.GroupVersion {
 		versions := slices.Concat(k.versions, k.optional)
 		gv.Version = versions[0]
 		if i := slices.IndexFunc(versions, func(v string) bool {
-			return !strings.Contains(v, "alpha") && k.isIn(g, v, emulation.MinCompatibility())
+			return !strings.Contains(v, "alpha") && k.isIn(g, v, release.MinCompatibility())
 		}); i >= 0 {
 			gv.Version = versions[i]
 		}
@@ -275,7 +273,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		v.Unstored.Action = k.action.actionOf(v, gvk, "")
 	}
 	for name, s := range k.subresources {
-		if older.Lacks(gvk.GroupVersion(), k.plural+"/"+name) {
+		if release.Lacks(gvk.GroupVersion(), k.plural+"/"+name) {
 			continue
 		}
 		if v.Subresource == nil {
@@ -337,9 +335,9 @@ func (s subresource) resets() any {
 	return s.strategy
 }
 
-// release is the Kubernetes release of the server, whose deprecations it warns of. It is the newest one also if it emulates an
+// ownRelease is the Kubernetes release of the server, whose deprecations it warns of. It is the newest one also if it emulates an
 // older one.
-var release = version.MustParse(servedversion.Version.GitVersion)
+var ownRelease = version.MustParse(release.Info().GitVersion)
 
 // deprecation returns the warnings of every answer in a deprecated or removed version, and
 // the release that removes the version.
@@ -349,7 +347,7 @@ func deprecation(scheme *runtime.Scheme, kind schema.GroupVersionKind) (warnings
 		return nil, ""
 	}
 	obj.GetObjectKind().SetGroupVersionKind(kind)
-	if !deprecated.IsDeprecated(obj, int(release.Major()), int(release.Minor())) {
+	if !deprecated.IsDeprecated(obj, int(ownRelease.Major()), int(ownRelease.Minor())) {
 		return nil, ""
 	}
 	return []string{deprecated.WarningMessage(obj)}, deprecated.RemovedRelease(obj)

@@ -17,7 +17,7 @@ import (
 	"k8s.io/kubernetes/pkg/generated/openapi"
 	"k8s.io/kubernetes/pkg/routes"
 
-	"github.com/fakecluster/fakecluster/internal/older"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -58,6 +58,6 @@ var definitionsV2 = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
 	definitions := openapi.GetOpenAPIDefinitions(func(name string) spec.Ref {
 		return spec.MustCreateRef("#/definitions/" + common.EscapeJsonPointer(name))
 	})
-	older.Correct(definitions)
+	release.Correct(definitions)
 	return definitions
 })

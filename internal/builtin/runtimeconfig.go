@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
-	"github.com/fakecluster/fakecluster/internal/emulation"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // RuntimeConfig says which versions are served although they are off by default, and which
@@ -140,7 +140,7 @@ func isRemoved(gv schema.GroupVersion) bool {
 		if !limited {
 			return false
 		}
-		if major, minor := until.APILifecycleRemoved(); emulation.Version().LessThan(version.MajorMinor(uint(major), uint(minor))) {
+		if major, minor := until.APILifecycleRemoved(); release.Version().LessThan(version.MajorMinor(uint(major), uint(minor))) {
 			return false
 		}
 		removed = true

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/cache"
 	"github.com/fakecluster/fakecluster/internal/fields"
-	"github.com/fakecluster/fakecluster/internal/older"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -20,17 +20,17 @@ import (
 // descriptions takes longer than any use of them, so the process makes them once.
 var definitionsV3 = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
 	definitions := openapi.GetOpenAPIDefinitions(resource.References())
-	older.Correct(definitions)
+	release.Correct(definitions)
 	return definitions
 })
 
 // definitionsOfValues are definitionsV3 for field management, which reads Go values.
 var definitionsOfValues = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
-	if older.Release() == "" {
+	if release.Older() == "" {
 		return definitionsV3()
 	}
 	definitions := openapi.GetOpenAPIDefinitions(resource.References())
-	older.CorrectForValues(definitions)
+	release.CorrectForValues(definitions)
 	return definitions
 })
 

@@ -14,8 +14,7 @@ import (
 	printersinternal "k8s.io/kubernetes/pkg/printers/internalversion"
 	printerstorage "k8s.io/kubernetes/pkg/printers/storage"
 
-	"github.com/fakecluster/fakecluster/internal/emulation"
-	"github.com/fakecluster/fakecluster/internal/older"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // printer makes the Tables of all kinds that have columns of their own.
@@ -32,8 +31,8 @@ func (printed) ConvertToTable(ctx context.Context, obj, options runtime.Object) 
 	if err != nil {
 		return nil, fmt.Errorf("columns of %T: %w", obj, err)
 	}
-	if older.Release() != "" {
-		asIn(emulation.Version(), obj, table)
+	if release.Older() != "" {
+		asIn(release.Version(), obj, table)
 	}
 	return table, nil
 }

@@ -22,9 +22,9 @@
 //	internal/flowcontrol       levelSpecs          the spec of a PriorityLevelConfiguration     256
 //	internal/flowcontrol       schemaSpecs         the spec of a FlowSchema                     256
 //	internal/manifests         readFiles           the manifests of a file                      32 MiB of text
-//	internal/older             laterFields         the later fields of a Go type                512
 //	internal/openapi           typesV2             the OpenAPI v2 of a server's Go types        16
 //	internal/openapi           typesV3             an OpenAPI v3 document of Go types           256
+//	internal/release           laterFields         the later fields of a Go type                512
 //	internal/resource          factories           the codecs of a scheme                       16
 //
 // A test compares this table with the code. Besides these caches, the process has values that

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/user"
 
-	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -48,7 +48,7 @@ func (i Identity) UserAgent() string { return i.userAgent }
 
 // withUserAgent returns the identity with its user agent.
 func (i Identity) withUserAgent() Identity {
-	v := discovery.Version
+	v := release.Info()
 	i.userAgent = fmt.Sprintf("%s/%s (%s) kubernetes/unknown", i.manager, v.GitVersion, v.Platform) // the commit is not known
 	if name := i.user.GetName(); strings.HasPrefix(name, "system:serviceaccount:") {
 		i.userAgent += "/" + name

@@ -14,14 +14,14 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 
 	"github.com/fakecluster/fakecluster/internal/fields"
-	"github.com/fakecluster/fakecluster/internal/older"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // openAPIDefinitions has the OpenAPI definitions of CustomResourceDefinitions and Scales.
 var openAPIDefinitions = sync.OnceValue(func() map[string]common.OpenAPIDefinition {
 	definitions := openapi.GetOpenAPIDefinitions(resource.References())
-	older.Correct(definitions)
+	release.Correct(definitions)
 	return definitions
 })
 

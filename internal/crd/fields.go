@@ -12,7 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fakecluster/fakecluster/internal/cache"
-	"github.com/fakecluster/fakecluster/internal/older"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -65,7 +65,7 @@ func publish(definition, version string) *resource.OpenAPI {
 			}
 			document, err := builder.BuildOpenAPIV3(crd, version, builder.Options{IncludeSelectableFields: true})
 			if err == nil && document.Components != nil {
-				older.CorrectSchemas(document.Components.Schemas)
+				release.CorrectSchemas(document.Components.Schemas)
 			}
 			return document, err
 		}),
@@ -76,7 +76,7 @@ func publish(definition, version string) *resource.OpenAPI {
 			}
 			document, err := builder.BuildOpenAPIV2(crd, version, builder.Options{V2: true, IncludeSelectableFields: true})
 			if err == nil {
-				older.CorrectSchemas(document.Definitions)
+				release.CorrectSchemas(document.Definitions)
 			}
 			return document, err
 		}),

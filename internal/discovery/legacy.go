@@ -1,47 +1,26 @@
 package discovery
 
 import (
-	"cmp"
 	"net/http"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilversion "k8s.io/apimachinery/pkg/util/version"
-	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/endpoints/discovery"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 
-	"github.com/fakecluster/fakecluster/internal/emulation"
-	"github.com/fakecluster/fakecluster/internal/older"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Libraries is the Kubernetes release of the libraries in go.mod.
-const Libraries = "v1.37.1"
-
-// Version is the Kubernetes release of the server: that of the libraries, or the older one that the process is.
-var Version = version.Info{
-	Major: number(release.Major()), Minor: number(release.Minor()), GitVersion: "v" + release.String(), GitTreeState: "clean",
-	EmulationMajor: number(emulation.Version().Major()), EmulationMinor: number(emulation.Version().Minor()),
-	MinCompatibilityMajor: number(emulation.MinCompatibility().Major()), MinCompatibilityMinor: number(emulation.MinCompatibility().Minor()),
-	GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
-}
-
-var release = utilversion.MustParse(cmp.Or(older.Release(), Libraries))
-
-func number(n uint) string { return strconv.FormatUint(uint64(n), 10) }
-
 // ServeVersion answers /version.
 func ServeVersion(w http.ResponseWriter, req *http.Request) {
-	responsewriters.WriteRawJSON(http.StatusOK, Version, w)
+	responsewriters.WriteRawJSON(http.StatusOK, release.Info(), w)
 }
 
 // ServeIndex answers / with the paths that answer.

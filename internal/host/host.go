@@ -9,8 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fakecluster/fakecluster/internal/discovery"
-	"github.com/fakecluster/fakecluster/internal/emulation"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // Options configure a Host.
@@ -178,7 +177,7 @@ func getInfo(c call, _ none) (Info, error) {
 	c.host.mu.Lock()
 	defer c.host.mu.Unlock()
 	o := c.host.options
-	return Info{Version: o.Version, Kubernetes: discovery.Libraries, BehavesAs: emulation.Version().String(), Build: o.Build, PID: o.PID, Sessions: len(c.host.sessions), Clusters: len(c.host.clusters)}, nil
+	return Info{Version: o.Version, Kubernetes: release.Libraries, BehavesAs: release.Version().String(), Build: o.Build, PID: o.PID, Sessions: len(c.host.sessions), Clusters: len(c.host.clusters)}, nil
 }
 
 func endHost(c call, _ none) (none, error) {

@@ -12,7 +12,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/fakecluster/fakecluster/internal/emulation"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // Kubernetes' feature gates belong to a process. So a cluster of another version lives in a host that behaves as this version, and this
@@ -44,11 +44,11 @@ func isOther(version string) (bool, error) {
 	if version == "" {
 		return false, nil
 	}
-	v, err := emulation.Parse(version)
+	v, err := release.Parse(version)
 	if err != nil {
 		return false, refuse(http.StatusBadRequest, "kubernetesVersion: %w", err)
 	}
-	return !v.EqualTo(emulation.Version()), nil
+	return !v.EqualTo(release.Version()), nil
 }
 
 // startElsewhere starts a cluster in a host of another version.

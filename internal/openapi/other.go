@@ -14,7 +14,7 @@ import (
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
-	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -27,7 +27,7 @@ type Service struct {
 // HandlerOf answers requests below /openapi to another API server, which has a title and serves some services. Their handlers are
 // not called. The documents are built when the first client requests them.
 func HandlerOf(title string, types *resource.OpenAPITypes, services ...Service) http.Handler {
-	about := &spec.Info{InfoProps: spec.InfoProps{Title: title, Version: discovery.Version.GitVersion}}
+	about := &spec.Info{InfoProps: spec.InfoProps{Title: title, Version: release.Info().GitVersion}}
 	v3 := handler3.NewOpenAPIService()
 	var made []*service
 	for _, s := range services {

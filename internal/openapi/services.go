@@ -18,7 +18,7 @@ import (
 	registryrest "k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/apiserver/pkg/server/routes"
 
-	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -148,7 +148,7 @@ func (s *server) addRoots(first bool) {
 		add("apis", func(c *restful.Container) {
 			c.Add(aggregated.WrapAggregatedDiscoveryToHandler(nil, nil, nil).GenerateWebService("/apis", metav1.APIGroupList{}))
 		})
-		add("version", func(c *restful.Container) { routes.Version{Version: &discovery.Version}.Install(c) })
+		add("version", func(c *restful.Container) { routes.Version{Version: new(release.Info())}.Install(c) })
 	}
 	if s.Install == nil {
 		return

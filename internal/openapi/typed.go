@@ -18,7 +18,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fakecluster/fakecluster/internal/cache"
-	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
@@ -86,7 +86,7 @@ func (s *server) v2(types *resource.OpenAPITypes) (*spec.Swagger, error) {
 }
 
 func info() *spec.Info {
-	return &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes", Version: discovery.Version.EmulationMajor + "." + discovery.Version.EmulationMinor}}
+	return &spec.Info{InfoProps: spec.InfoProps{Title: "Kubernetes", Version: release.Info().EmulationMajor + "." + release.Info().EmulationMinor}}
 }
 
 // Clients authenticate with a token, and get 401 otherwise.

@@ -20,7 +20,7 @@ import (
 	sigsjson "sigs.k8s.io/json"
 
 	"github.com/fakecluster/fakecluster/internal/cache"
-	"github.com/fakecluster/fakecluster/internal/older"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -47,7 +47,7 @@ type TypedCodec struct {
 	// head is what the text of an object begins with that the codec has printed.
 	head string
 	// later are the fields that the release of the process does not have.
-	later *older.Fields
+	later *release.LaterFields
 }
 
 // NewTypedCodec makes the codec of one kind in one version. The strategy sees its objects in
@@ -67,9 +67,9 @@ func NewTypedCodec(scheme *runtime.Scheme, kind schema.GroupVersionKind, hub sch
 		attributes = nameAttributes
 	}
 	read := runtime.NewMultiGroupVersioner(hub, groups...)
-	var later *older.Fields
+	var later *release.LaterFields
 	if obj, err := scheme.New(kind); err == nil {
-		later = older.FieldsOf(obj)
+		later = release.LaterFieldsOf(obj)
 	}
 	return &TypedCodec{
 		kind:       kind,

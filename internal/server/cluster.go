@@ -21,11 +21,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/controller"
 	"github.com/fakecluster/fakecluster/internal/crd"
-	"github.com/fakecluster/fakecluster/internal/emulation"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/flowcontrol"
 	"github.com/fakecluster/fakecluster/internal/quota"
 	"github.com/fakecluster/fakecluster/internal/redact"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
@@ -118,7 +118,7 @@ type builtinKinds struct {
 }
 
 func newBuiltinKinds(o Options) (builtinKinds, error) {
-	if err := emulation.Check(); err != nil {
+	if err := release.Check(); err != nil {
 		return builtinKinds{}, err
 	}
 	runtimeConfig, err := builtin.ParseRuntimeConfig(o.RuntimeConfig...)

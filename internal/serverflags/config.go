@@ -14,8 +14,8 @@ import (
 	auditpolicy "k8s.io/apiserver/pkg/audit/policy"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
-	"github.com/fakecluster/fakecluster/internal/emulation"
 	"github.com/fakecluster/fakecluster/internal/manifests"
+	"github.com/fakecluster/fakecluster/internal/release"
 	"github.com/fakecluster/fakecluster/rest"
 )
 
@@ -138,11 +138,11 @@ func (c *Config) readVersions(flags *Flags) error {
 		}
 		c.RuntimeConfig = append(c.RuntimeConfig, name+"="+value)
 	}
-	gates, err := emulation.ParseGates(flags.List("feature-gates")...)
+	gates, err := release.ParseGates(flags.List("feature-gates")...)
 	if err != nil {
 		return err
 	}
-	return emulation.CheckGates(gates)
+	return release.CheckGates(gates)
 }
 
 // checkEmulatedVersion returns why a cluster in this process cannot behave as a version.
@@ -150,26 +150,26 @@ func checkEmulatedVersion(text string) error {
 	if text == "" {
 		return nil
 	}
-	version, err := emulation.Parse(text)
+	version, err := release.Parse(text)
 	if err != nil {
 		return fmt.Errorf("--emulated-version: %w", err)
 	}
-	if current := emulation.Version(); !version.EqualTo(current) {
+	if current := release.Version(); !version.EqualTo(current) {
 		return fmt.Errorf("--emulated-version=%s: this process behaves as Kubernetes %s, and upstream's feature gates belong to the process: set %s=%s before it starts",
-			text, current, emulation.EmulatedVariable, version)
+			text, current, release.EmulatedVariable, version)
 	}
 	return nil
 }
 
 // checkMinCompatibilityVersion returns why the objects of a cluster in this process cannot be for a version.
 func checkMinCompatibilityVersion(text string) error {
-	version, err := emulation.ParseMinCompatibility(text)
+	version, err := release.ParseMinCompatibility(text)
 	if err != nil {
 		return fmt.Errorf("--min-compatibility-version: %w", err)
 	}
-	if current := emulation.MinCompatibility(); !version.EqualTo(current) {
+	if current := release.MinCompatibility(); !version.EqualTo(current) {
 		return fmt.Errorf("--min-compatibility-version=%s: this process stores objects for Kubernetes %s, and upstream's feature gates belong to the process: set %s=%s before it starts",
-			text, current, emulation.MinCompatibilityVariable, version)
+			text, current, release.MinCompatibilityVariable, version)
 	}
 	return nil
 }

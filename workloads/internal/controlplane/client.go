@@ -9,13 +9,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // asProgram sets the user agent of a client, as kube-controller-manager and kube-scheduler have it. The name of the program
 // becomes the manager in managedFields.
 func asProgram(config *rest.Config, program, part string) *rest.Config {
-	config.UserAgent = fmt.Sprintf("%s/%s (%s/%s) kubernetes/fakecluster/%s", program, discovery.Version.GitVersion, runtime.GOOS, runtime.GOARCH, part)
+	config.UserAgent = fmt.Sprintf("%s/%s (%s/%s) kubernetes/fakecluster/%s", program, release.Info().GitVersion, runtime.GOOS, runtime.GOARCH, part)
 	config.WarningHandler = rest.NoWarnings{} // by default they are in the log of the process
 	return config
 }

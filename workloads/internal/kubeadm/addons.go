@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 const (
@@ -61,7 +61,7 @@ func Install(ctx context.Context, client dynamic.Interface, mapper meta.RESTMapp
 func (c Cluster) objects() ([]*unstructured.Unstructured, error) {
 	filled := strings.NewReplacer( // not text/template, because of which a linker keeps all exported methods
 		"{{.DNS}}", c.DNS, "{{.Services}}", c.Services, "{{.Pods}}", podRange, "{{.Server}}", c.Node+":"+serverPort, "{{.Cluster}}", clusterName,
-		"{{.Version}}", discovery.Version.GitVersion, "{{.CoreDNS}}", "registry.k8s.io/coredns/coredns:"+coreDNSVersion, "{{.Proxy}}", image("kube-proxy"),
+		"{{.Version}}", release.Info().GitVersion, "{{.CoreDNS}}", "registry.k8s.io/coredns/coredns:"+coreDNSVersion, "{{.Proxy}}", image("kube-proxy"),
 	).Replace(addons)
 	var objects []*unstructured.Unstructured
 	for document := range strings.SplitSeq(filled, "---\n") {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // The versions of images that kubeadm chooses for the release.
@@ -25,7 +25,7 @@ const (
 )
 
 // image returns an image of the release.
-func image(name string) string { return "registry.k8s.io/" + name + ":" + discovery.Version.GitVersion }
+func image(name string) string { return "registry.k8s.io/" + name + ":" + release.Info().GitVersion }
 
 // component is a program of the control plane.
 type component struct {

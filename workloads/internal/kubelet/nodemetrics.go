@@ -9,7 +9,7 @@ import (
 	kubeletmetrics "k8s.io/kubernetes/pkg/kubelet/metrics"
 	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
 
-	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 // Counts are what a kubelet counts since its start.
@@ -95,7 +95,7 @@ func (c *nodeCollector) CollectWithStability(to chan<- metrics.Metric) {
 	counter := func(desc *metrics.Desc, value int, labels ...string) {
 		to <- metrics.NewLazyConstMetric(desc, metrics.CounterValue, float64(value), labels...)
 	}
-	v := discovery.Version
+	v := release.Info()
 	gauge(buildInfo, 1, v.Major, v.Minor, v.GitVersion, v.GitCommit, v.GitTreeState, v.BuildDate, v.GoVersion, v.Compiler, v.Platform)
 	gauge(nodeName, 1, c.node.Name())
 	gauge(cgroupVersion, 2)

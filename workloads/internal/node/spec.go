@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/fakecluster/fakecluster/internal/discovery"
+	"github.com/fakecluster/fakecluster/internal/release"
 )
 
 const zones = 2
@@ -133,7 +133,7 @@ func setDefaults(n *corev1.Node, i int) {
 	set(&s.NodeInfo.KernelVersion, "6.12.0")
 	set(&s.NodeInfo.OSImage, "fakecluster")
 	set(&s.NodeInfo.ContainerRuntimeVersion, "containerd://2.1.4")
-	set(&s.NodeInfo.KubeletVersion, discovery.Version.GitVersion)
+	set(&s.NodeInfo.KubeletVersion, release.Info().GitVersion)
 	set(&s.NodeInfo.OperatingSystem, n.Labels[corev1.LabelOSStable])
 	set(&s.NodeInfo.Architecture, n.Labels[corev1.LabelArchStable])
 	s.DaemonEndpoints.KubeletEndpoint.Port = KubeletPort

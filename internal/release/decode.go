@@ -1,4 +1,4 @@
-package older
+package release
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 const unknown = "\u231b"
 
 // Serializer returns a serializer that does not know the later fields. It is the given one if there are none.
-func (f *Fields) Serializer(s runtime.Serializer) runtime.Serializer {
+func (f *LaterFields) Serializer(s runtime.Serializer) runtime.Serializer {
 	if f == nil {
 		return s
 	}
@@ -26,7 +26,7 @@ func (f *Fields) Serializer(s runtime.Serializer) runtime.Serializer {
 
 type serializer struct {
 	runtime.Serializer
-	later *Fields
+	later *LaterFields
 }
 
 // Decode implements runtime.Serializer.
@@ -41,7 +41,7 @@ func (s serializer) Decode(text []byte, defaults *schema.GroupVersionKind, into 
 	}
 	obj, kind, err := s.Serializer.Decode(renamed, defaults, into)
 	if obj != nil {
-		FieldsOf(obj).Prune(obj) // what comes in protobuf, or in another version
+		LaterFieldsOf(obj).Prune(obj) // what comes in protobuf, or in another version
 	}
 	return obj, kind, s.later.Restore(withComplaint(err, complaint))
 }
@@ -59,13 +59,13 @@ func withComplaint(err, complaint error) error {
 }
 
 // mentions reports whether a text may have later fields.
-func (f *Fields) mentions(text []byte) bool {
+func (f *LaterFields) mentions(text []byte) bool {
 	return slices.ContainsFunc(f.names, func(name string) bool { return bytes.Contains(text, []byte(name)) })
 }
 
 // renameYAML is rename for YAML. It returns JSON, which is YAML. The complaint is about fields that repeat, which JSON made of YAML does not
 // show.
-func (f *Fields) renameYAML(text []byte, strict bool) (renamed []byte, complaint error) {
+func (f *LaterFields) renameYAML(text []byte, strict bool) (renamed []byte, complaint error) {
 	if !f.mentions(text) {
 		return text, nil
 	}
@@ -84,7 +84,7 @@ func (f *Fields) renameYAML(text []byte, strict bool) (renamed []byte, complaint
 }
 
 // rename returns JSON in which the names of later fields end in a way that no field does. Other text stays as it is.
-func (f *Fields) rename(text []byte) []byte {
+func (f *LaterFields) rename(text []byte) []byte {
 	if !f.mentions(text) {
 		return text
 	}
@@ -158,7 +158,7 @@ func (s *names) member(n *node) error {
 
 // Rename renames the later fields in the JSON of an object, which it alters, as Serializer does. Restore restores the names in the error of
 // decoding it.
-func (f *Fields) Rename(obj map[string]any) {
+func (f *LaterFields) Rename(obj map[string]any) {
 	if f != nil {
 		f.root.rename(obj)
 	}
@@ -191,7 +191,7 @@ func (n *node) rename(value any) {
 }
 
 // Restore returns an error of decoding with the names that later fields have.
-func (f *Fields) Restore(err error) error {
+func (f *LaterFields) Restore(err error) error {
 	if f == nil || err == nil || !strings.Contains(err.Error(), unknown) {
 		return err
 	}

@@ -1,4 +1,4 @@
-package older
+package release
 
 import (
 	"reflect"
@@ -11,8 +11,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/cache"
 )
 
-// Fields are the later fields of a Go type and of the types in it. A nil *Fields stands for none. It is safe for concurrent use.
-type Fields struct {
+// LaterFields are those of a Go type and of the types in it. A nil *LaterFields stands for none. It is safe for concurrent use.
+type LaterFields struct {
 	root   *node
 	names  []string // of all later fields, for a first look
 	always []string // the later fields of the type itself that Go's JSON has even if they are empty: structs
@@ -32,11 +32,11 @@ type field struct {
 	below  *node // nil: there are none
 }
 
-// laterFields keeps the Fields of types. A server has some 200 types.
-var laterFields = cache.New[reflect.Type, *Fields](512)
+// laterFields keeps the LaterFields of types. A server has some 200 types.
+var laterFields = cache.New[reflect.Type, *LaterFields](512)
 
-// FieldsOf returns the later fields of the type of an object, if the process is of an older release.
-func FieldsOf(obj any) *Fields {
+// LaterFieldsOf returns the later fields of the type of an object, if the process is of an older release.
+func LaterFieldsOf(obj any) *LaterFields {
 	if own() == nil {
 		return nil
 	}
@@ -47,8 +47,8 @@ func FieldsOf(obj any) *Fields {
 	return laterFields.Put(t, own().fieldsOf(t), 1)
 }
 
-// fieldsOf makes the Fields of a type.
-func (a *api) fieldsOf(t reflect.Type) *Fields {
+// fieldsOf makes the LaterFields of a type.
+func (a *api) fieldsOf(t reflect.Type) *LaterFields {
 	r := &reader{api: a, nodes: map[reflect.Type]*node{}, names: map[string]bool{}}
 	root := r.read(t)
 	for drop := true; drop; { // a type may contain itself
@@ -60,7 +60,7 @@ func (a *api) fieldsOf(t reflect.Type) *Fields {
 	if len(r.names) == 0 {
 		return nil
 	}
-	fields := &Fields{root: root}
+	fields := &LaterFields{root: root}
 	for name := range r.names {
 		fields.names = append(fields.names, name)
 	}
@@ -145,14 +145,14 @@ func (n *node) dropEmpty() bool {
 }
 
 // Prune drops the later fields of an object, which must be of the type and belong to the caller.
-func (f *Fields) Prune(obj any) {
+func (f *LaterFields) Prune(obj any) {
 	if f != nil {
 		f.root.prune(reflect.ValueOf(obj))
 	}
 }
 
 // Omit returns the JSON of a pruned object, as Go writes it, without the later fields that it has even if they are empty.
-func (f *Fields) Omit(text []byte) []byte {
+func (f *LaterFields) Omit(text []byte) []byte {
 	if f == nil {
 		return text
 	}
@@ -167,7 +167,7 @@ func (f *Fields) Omit(text []byte) []byte {
 }
 
 // OmitFrom is Omit for JSON as a map, which it alters.
-func (f *Fields) OmitFrom(obj map[string]any) {
+func (f *LaterFields) OmitFrom(obj map[string]any) {
 	if f == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package older
+package release
 
 import (
 	"bytes"
@@ -13,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/fakecluster/fakecluster/internal/emulation"
 )
 
 // files has the file of each older version.
@@ -45,7 +43,7 @@ func apiOf(version string) (*api, error) {
 
 // own is what the process has in another way than the newest release; nil: nothing.
 var own = sync.OnceValue(func() *api {
-	version := emulation.Older()
+	version := Older()
 	if version == "" {
 		return nil
 	}
@@ -55,14 +53,6 @@ var own = sync.OnceValue(func() *api {
 	}
 	return found
 })
-
-// Release returns the older release that the process is, such as v1.35.4; empty: it is the newest one.
-func Release() string {
-	if own() == nil {
-		return ""
-	}
-	return own().Release
-}
 
 // Lacks reports whether the release of the process does not have a resource or subresource, such as csinodes/status, in a version
 // of a group.

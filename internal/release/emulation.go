@@ -1,11 +1,4 @@
-// Package emulation lets the process behave as an older minor version of Kubernetes, and with other feature gates, as with
-// --feature-gates. The process is either a server of that version, which package older describes, or the newest
-// kube-apiserver with --emulated-version, which has the newest fields, messages and version number. --min-compatibility-version
-// applies to both.
-//
-// Upstream's feature gates belong to the process, and upstream's packages read them while they are initialized. So the
-// version and the gates are those of environment variables at the start of the process, and cannot change afterwards.
-package emulation
+package release
 
 import (
 	"fmt"
@@ -30,12 +23,6 @@ const EmulatedVariable = "FAKECLUSTER_EMULATED_VERSION"
 // MinCompatibilityVariable is the environment variable with the oldest version that must be able to read the stored objects, such as
 // 1.35. Default: the one before the version that the process behaves as.
 const MinCompatibilityVariable = "FAKECLUSTER_MIN_COMPATIBILITY_VERSION"
-
-// The range of versions. Upstream can emulate the three versions before its own.
-var (
-	newest = version.MajorMinor(1, 37)
-	oldest = version.MajorMinor(1, 34)
-)
 
 // variables are those that are read when the process starts.
 var variables = []string{Variable, EmulatedVariable, MinCompatibilityVariable, GatesVariable}

@@ -1,4 +1,4 @@
-package older
+package release
 
 import (
 	"bytes"
@@ -20,12 +20,10 @@ import (
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/util"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-
-	"github.com/fakecluster/fakecluster/internal/emulation"
 )
 
 // fieldsIn returns the later fields of the type of an object, as seen from a version.
-func fieldsIn(t *testing.T, version string, obj any) *Fields {
+func fieldsIn(t *testing.T, version string, obj any) *LaterFields {
 	t.Helper()
 	older, err := apiOf(version)
 	if err != nil {
@@ -43,7 +41,7 @@ func TestFiles(t *testing.T) {
 		since = "schedulingGroup"
 	)
 	later := map[string][3]bool{} // by version: of 1.37, 1.36 and 1.35
-	for _, version := range emulation.Names()[:len(emulation.Names())-1] {
+	for _, version := range Names()[:len(Names())-1] {
 		older, err := apiOf(version)
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +115,7 @@ func TestLaterFieldsAreUnknown(t *testing.T) {
 	if _, _, err := later.Serializer(text).Decode([]byte(begin+`{"schedulingGroup":`), nil, nil); err == nil || err.Error() != "couldn't get version/kind; json parse error: unexpected end of JSON input" {
 		t.Errorf("text that is not JSON: %v", err)
 	}
-	if s := (*Fields)(nil).Serializer(text); s != text {
+	if s := (*LaterFields)(nil).Serializer(text); s != text {
 		t.Errorf("without later fields there is another serializer: %v", s)
 	}
 }
@@ -206,7 +204,7 @@ func TestPatchedDefinition(t *testing.T) {
 // Of the later fields that Go values always have, all are known: no object shows one, and field management knows them.
 func TestFieldsThatAreAlwaysThere(t *testing.T) {
 	found := map[string]bool{}
-	for _, version := range emulation.Names()[:len(emulation.Names())-1] {
+	for _, version := range Names()[:len(Names())-1] {
 		older, err := apiOf(version)
 		if err != nil {
 			t.Fatal(err)
@@ -229,7 +227,7 @@ func TestFieldsThatAreAlwaysThere(t *testing.T) {
 	for version, want := range map[string]string{
 		"1.36": `{"kind":"CSINode","apiVersion":"storage.k8s.io/v1","metadata":{"name":"a"},"spec":{"drivers":null}}`, "": string(text),
 	} {
-		var later *Fields
+		var later *LaterFields
 		if version != "" {
 			later = fieldsIn(t, version, node)
 		}

@@ -1,4 +1,4 @@
-package emulation
+package release
 
 import (
 	"errors"

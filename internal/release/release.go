@@ -1,0 +1,39 @@
+package release
+
+import (
+	"runtime"
+	"strconv"
+
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// Libraries is the Kubernetes release of the libraries in go.mod. All else that depends on the release follows from it.
+const Libraries = "v1.37.1"
+
+// newest is the minor version of the libraries, and oldest the first one that they can emulate.
+var (
+	newest = minor(utilversion.MustParse(Libraries))
+	oldest = newest.SubtractMinor(3)
+)
+
+func minor(v *utilversion.Version) *utilversion.Version {
+	return utilversion.MajorMinor(v.Major(), v.Minor())
+}
+
+// Info returns what /version answers: the Kubernetes release of the server, which is that of the libraries, or the older one that the
+// process is.
+func Info() version.Info {
+	release := utilversion.MustParse(Libraries)
+	if older := own(); older != nil {
+		release = utilversion.MustParse(older.Release)
+	}
+	return version.Info{
+		Major: number(release.Major()), Minor: number(release.Minor()), GitVersion: "v" + release.String(), GitTreeState: "clean",
+		EmulationMajor: number(Version().Major()), EmulationMinor: number(Version().Minor()),
+		MinCompatibilityMajor: number(MinCompatibility().Major()), MinCompatibilityMinor: number(MinCompatibility().Minor()),
+		GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+}
+
+func number(n uint) string { return strconv.FormatUint(uint64(n), 10) }

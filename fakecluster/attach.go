@@ -254,17 +254,18 @@ func (a *Attachment) Faulty() bool { return a.cluster.server.Faulty() }
 
 // ConfigFor is as [Cluster.ConfigFor], without a socket and always with a token.
 func (a *Attachment) ConfigFor(user string, groups ...string) *clientrest.Config {
-	return a.config(a.cluster.server.TokenFor(user, groups...))
+	return a.config(a.cluster.server.TokenFor(user, groups...), false)
 }
 
 // ServiceAccountConfig is as [Cluster.ServiceAccountConfig], without a socket.
 func (a *Attachment) ServiceAccountConfig(namespace, name string) *clientrest.Config {
-	return a.config(a.cluster.server.TokenForServiceAccount(namespace, name))
+	return a.config(a.cluster.server.TokenForServiceAccount(namespace, name), false)
 }
 
-// TokenConfig is as [Cluster.RESTConfig], without a socket and with this token, such as one of a TokenRequest.
-func (a *Attachment) TokenConfig(token string) *clientrest.Config { return a.config(token) }
+// TokenConfig is as [Cluster.RESTConfig], without a socket and with this token, such as one of a TokenRequest. It is for functions of the test
+// that run in a Pod: in a bubble, their requests show that something goes on, and those of the other configurations do not.
+func (a *Attachment) TokenConfig(token string) *clientrest.Config { return a.config(token, true) }
 
-func (a *Attachment) config(token string) *clientrest.Config {
-	return clientgo.Access{Token: token, Transport: a.cluster.atHome(a.cluster.transport)}.RESTConfig()
+func (a *Attachment) config(token string, works bool) *clientrest.Config {
+	return clientgo.Access{Token: token, Transport: &homeTransport{a.cluster, a.cluster.transport, works}}.RESTConfig()
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
+	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
@@ -149,6 +151,34 @@ func TestAnAttachmentServesAService(t *testing.T) {
 		must(t, c.Close())
 		if err := a.Serve("default", "x", 443, handler); err == nil || err.Error() != "the cluster is closed" {
 			t.Errorf("after Close: %v", err)
+		}
+	})
+}
+
+// What lives in a cluster works without end. The test, its controllers and the functions of the test that run in Pods do not.
+func TestOnlyRequestsOfTheTestAreWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := fakecluster.Start(t, fakecluster.InProcess())
+		a, err := c.Attach("programs", func() {})
+		must(t, err)
+		for _, sending := range []struct {
+			name             string
+			config           *clientrest.Config
+			requests, writes int64
+		}{
+			{"the test", c.RESTConfig(), 2, 1},
+			{"a function in a Pod", a.TokenConfig(c.RESTConfig().BearerToken), 2, 1},
+			{"a controller of the cluster", a.ServiceAccountConfig("kube-system", "deployment-controller"), 0, 0},
+			{"a program of the cluster", a.ConfigFor("system:kube-scheduler"), 0, 0},
+		} {
+			client := kubernetes.NewForConfigOrDie(sending.config)
+			requests, writes := fakecluster.Work(c)
+			_, _ = client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}) // it need not be allowed
+			_ = client.CoreV1().Nodes().Delete(t.Context(), "a", metav1.DeleteOptions{})
+			moreRequests, moreWrites := fakecluster.Work(c)
+			if requests, writes = moreRequests-requests, moreWrites-writes; requests != sending.requests || writes != sending.writes {
+				t.Errorf("%s: %d requests and %d writes, want %d and %d", sending.name, requests, writes, sending.requests, sending.writes)
+			}
 		}
 	})
 }

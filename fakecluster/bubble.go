@@ -110,11 +110,14 @@ func (c *Cluster) checkContext(ctx context.Context) error {
 }
 
 // atHome returns a transport that refuses requests from the other side, and keeps the names of Events in a bubble apart.
-func (c *Cluster) atHome(next http.RoundTripper) http.RoundTripper { return &homeTransport{c, next} }
+func (c *Cluster) atHome(next http.RoundTripper) http.RoundTripper {
+	return &homeTransport{c, next, true}
+}
 
 type homeTransport struct {
 	cluster *Cluster
 	next    http.RoundTripper
+	works   bool // the clients are those of the test and its controllers, and not of what lives in the cluster without end
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -137,6 +140,9 @@ func (t *homeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, fmt.Errorf("fakecluster: %w", err)
 		}
 		req = renamed
+		if t.works {
+			t.cluster.countWork(req)
+		}
 	}
 	return t.next.RoundTrip(req)
 }
@@ -239,10 +245,9 @@ func (c *Cluster) passesWithoutEnd(idle time.Duration, stack string) string {
 	return text + "and the test waits for something that does not come: give the loop an end, or write c.WaitFor in its place"
 }
 
-// countWork counts the requests of the test and its controllers that show that something goes on. Watches begin again and leases are renewed without
-// end, and what lives in the cluster works without end.
+// countWork counts the requests that show that something goes on. Watches begin again and leases are renewed without end.
 func (c *Cluster) countWork(req *http.Request) {
-	if req.URL.Query().Get("watch") == "" && !strings.Contains(req.URL.Path, "/leases/") && !strings.Contains(req.UserAgent(), " kubernetes/fakecluster/") {
+	if req.URL.Query().Get("watch") == "" && !strings.Contains(req.URL.Path, "/leases/") {
 		c.home.requests.Add(1)
 		if req.Method != http.MethodGet && req.Method != http.MethodHead {
 			c.home.writes.Add(1)

@@ -116,7 +116,6 @@ func (c *Cluster) endEndless(next http.Handler) http.Handler {
 	counts := &standstill{limits: c.settings.limits.standstill, objects: map[string]int{}, reads: map[string]int{}}
 	c.home.counts = counts
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		c.countWork(req)
 		mistake, first := counts.count(c, req)
 		if mistake == nil {
 			next.ServeHTTP(w, req)

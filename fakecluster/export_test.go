@@ -5,6 +5,14 @@ import "time"
 // ReservePort reserves a port, as the webhook server of a test has one.
 var ReservePort = reservePort
 
+// Work returns how many requests of a cluster in a bubble have shown that something goes on, and how many of them were writes.
+func Work(c *Cluster) (requests, writes int64) { return c.home.requests.Load(), c.home.writes.Load() }
+
+// PassesWithoutEnd returns what a test waits for whose goroutine has a stack.
+func PassesWithoutEnd(c *Cluster, idle time.Duration, stack string) string {
+	return c.passesWithoutEnd(idle, stack)
+}
+
 // Limited gives a cluster other limits than the usual ones; 0 leaves one as it is.
 func Limited(header, idle time.Duration, connections int64, watches int) func(*settings) {
 	return func(s *settings) {

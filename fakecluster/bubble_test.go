@@ -2,11 +2,14 @@ package fakecluster_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -534,4 +537,18 @@ func TestABubbleDoesNotUseTheContextOutside(t *testing.T) {
 		_, err := maps.List(t.Context(), metav1.ListOptions{})
 		must(t, err)
 	})
+}
+
+// The stack of a request of net/http has the name by which the advice for it is found.
+func TestARequestWithoutAnEndIsNamed(t *testing.T) {
+	var stack string
+	client := http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+		stack = string(debug.Stack())
+		return nil, errors.New("no answer")
+	})}
+	_, _ = client.Get("http://127.0.0.1")
+	got := fakecluster.PassesWithoutEnd(fakecluster.Start(t, fakecluster.InProcess()), 0, stack)
+	const want = "time in the synctest bubble passes without end: 3 days have passed without a request of the test or its controllers, " +
+		"and an HTTP request of the test is not answered: give its client a Timeout"
+	equal(t, "the message", got, want)
 }

@@ -2,6 +2,8 @@ package controlplane
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/cloud-provider/controllers/route"
+	"k8s.io/kubernetes/pkg/controller/deployment"
+	"k8s.io/kubernetes/pkg/scheduler"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
@@ -90,11 +95,18 @@ func startedIn(t *testing.T, cluster *fakecluster.Cluster, c Config) *Plane {
 	return p
 }
 
+// stackIn returns a stack with a method of a type of upstream's.
+func stackIn[T any]() string {
+	t := reflect.TypeFor[T]()
+	return fmt.Sprintf("goroutine 1 [running]:\n%s.(*%s).add(0x1)\n\tfile.go", t.PkgPath(), t.Name())
+}
+
 func TestThePackageOfAPanicIsFoundInItsStack(t *testing.T) {
 	for stack, want := range map[string]string{
-		"goroutine 1 [running]:\nk8s.io/kubernetes/pkg/controller/deployment.(*DeploymentController).addDeployment(0x1)\n\tfile.go": "controller/deployment",
-		"goroutine 1 [running]:\nk8s.io/kubernetes/pkg/scheduler.(*Scheduler).addPod(0x1)\n\tfile.go":                               "scheduler",
-		"goroutine 1 [running]:\nmain.main()\n\tk8s.io/kubernetes/pkg/controller/file.go":                                           "",
+		stackIn[deployment.DeploymentController]():                                        "controller/deployment",
+		stackIn[scheduler.Scheduler]():                                                    "scheduler",
+		stackIn[route.RouteController]():                                                  "k8s.io/cloud-provider/controllers/route",
+		"goroutine 1 [running]:\nmain.main()\n\tk8s.io/kubernetes/pkg/controller/file.go": "",
 	} {
 		if got := controllerOf([]byte(stack)); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("it is %q, want %q, of %s", got, want, stack)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -32,13 +33,18 @@ func ofController() bool {
 	frames := runtime.CallersFrames(counters[:runtime.Callers(3, counters)])
 	for {
 		f, more := frames.Next()
-		for _, prefix := range []string{"k8s.io/kubernetes/pkg/controller", "k8s.io/kubernetes/pkg/scheduler", "k8s.io/cloud-provider/controllers/"} {
-			if strings.HasPrefix(f.Function, prefix) {
-				return true
-			}
+		if isController(f.Function) {
+			return true
 		}
 		if !more {
 			return false
 		}
 	}
+}
+
+// isController reports whether a function is of one of Kubernetes' controllers, or of its scheduler.
+func isController(function string) bool {
+	return slices.ContainsFunc([]string{"k8s.io/kubernetes/pkg/controller", "k8s.io/kubernetes/pkg/scheduler", "k8s.io/cloud-provider/controllers/"}, func(prefix string) bool {
+		return strings.HasPrefix(function, prefix)
+	})
 }

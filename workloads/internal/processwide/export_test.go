@@ -1,0 +1,4 @@
+package processwide
+
+// IsController reports whether a function is of one of Kubernetes' controllers.
+var IsController = isController

@@ -2,351 +2,209 @@ package explore
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"maps"
-	"math"
-	"os"
+	"math/rand/v2"
+	"runtime/debug"
 	"slices"
-	"sync"
-	"sync/atomic"
-	"time"
+	"strings"
+	"testing"
+	"testing/synctest"
 
-	"github.com/fakecluster/fakecluster/explore/internal/state"
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/inspect"
-	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
-// chunk is how many trials are started before their results are looked at.
-const chunk = 16
-
-// references are the states that are reached at once, by the steps that lead there.
-type references struct {
-	mu         sync.Mutex
-	references map[string]*reference
+// exploration runs a body again and again.
+type exploration struct {
+	t    *testing.T
+	body Body
+	settings
+	result Result
 }
 
-type reference struct {
-	once  sync.Once
-	trial trial
-	out   *outcome
-	noted bool // it is among the trials of what was found
-}
-
-// state returns the state; nil: it was not reached, for example because the operator is stuck there, too.
-func (r *reference) state() state.State {
-	if r.out.rejected != "" || r.out.err != nil || len(r.out.checkpoints) == 0 {
-		return nil
-	}
-	last := r.out.checkpoints[len(r.out.checkpoints)-1]
-	if !last.quiet || last.stuck != "" {
-		return nil
-	}
-	return last.state
-}
-
-// failed reports whether the status of the custom resource says in the end that something is wrong.
-func (r *reference) failed() bool {
-	n := len(r.out.checkpoints)
-	return n > 0 && r.out.checkpoints[n-1].failed
-}
-
-// results are what an exploration has found until now.
-type results struct {
-	found    Found
-	keys     map[string]bool // of findings, and of the differences that come with them
-	similar  map[string]int  // findings that probably have the same cause
-	doubtful map[string]bool // keys of problems that did not show again
-	mask     state.Mask
-	wholes   map[*seed]*whole
-	began    time.Time
-	reported time.Time // when the progress was reported last
-	over     bool
-
-	mu     sync.Mutex
-	access map[inspect.AccessRequest]bool // what the operator has requested in all trials
-}
-
-// know notes that a problem is among the findings, or comes with one.
-func (r *results) know(p problem) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.keys[p.id()] = true
-}
-
-// knows reports whether a problem is among the findings. Unlike the exploration itself, a trial has to ask for it, because it may still run when it is
-// stuck.
-func (r *results) knows(p problem) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.keys[p.id()]
-}
-
-// needed notes requests of the operator.
-func (r *results) needed(requests []inspect.AccessRequest) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, request := range requests {
-		r.access[request] = true
-	}
-}
-
-// explore runs all trials.
-func (e *operatorExploration) explore() (Found, error) {
-	e.references.references = map[string]*reference{}
-	e.results.access = map[inspect.AccessRequest]bool{}
-	e.results.keys, e.results.similar, e.results.doubtful = map[string]bool{}, map[string]int{}, map[string]bool{}
-	e.results.mask, e.results.began = state.Mask{}, time.Now()
-	e.results.wholes = map[*seed]*whole{}
-	e.results.reported, e.results.found.Left = e.results.began, e.left
-	defer collectLess()()
-	if err := e.rest(); err != nil {
-		return e.results.found, err
-	}
-	if e.next != nil {
-		if err := e.restUpgraded(); err != nil {
-			return e.results.found, err
-		}
-	}
-	for _, d := range Oracles() {
-		if e.subject.checks(d.Oracle) && (e.next != nil || !d.Upgrade) {
-			e.results.found.oracles = append(e.results.found.oracles, d.Oracle)
-		}
-	}
-	if e.subject.RealTime > 0 {
-		e.results.found.RealTime = e.subject.RealTime
-		e.results.found.Unchecked = append(e.results.found.Unchecked, "goroutines that the operator leaves behind, because they have no bubble")
-	}
-	e.results.found.Shard = shardFlag.String()
-	if shardFlag.count > 1 && e.subject.checks(NeedsItsRules) && e.user != "" {
-		e.results.found.Unchecked = append(e.results.found.Unchecked, fmt.Sprintf("%s, because the trials of other shards need other rules", NeedsItsRules))
-	}
-	if e.user == "" {
-		e.results.found.Unchecked = append(e.results.found.Unchecked, "permitted, because Subject.Roles is empty")
-	}
-	if e.subject.Replay != "" {
-		tr, err := e.parseTrial(e.subject.Replay)
-		if err != nil {
-			return e.results.found, fmt.Errorf("the trial to replay: %w", err)
-		}
-		if rejected := e.replay(tr); rejected != "" {
-			return e.results.found, fmt.Errorf("the trial to replay is not possible any more: %s", rejected)
-		}
-		if e.next == nil {
-			e.checkWhole()
-		}
-		return e.results.found, nil
-	}
-	if e.next != nil {
-		err := e.planUpgrades()
-		e.noteStuck()
-		return e.results.found, err
-	}
-	if err := e.plan(); err != nil {
-		return e.results.found, err
-	}
-	e.noteStuck()
-	e.checkWhole()
-	return e.results.found, e.checkRules()
-}
-
-// noteStuck notes that the exploration ended because of trials that are stuck.
-func (e *operatorExploration) noteStuck() {
-	if n := e.stuck.Load(); n >= mostStuck {
-		e.results.found.Unchecked = append(e.results.found.Unchecked, fmt.Sprintf("all that further trials would have shown, because %d trials are stuck", n))
-	}
-}
-
-// checkRules compares the roles with what the operator has needed in all trials.
-func (e *operatorExploration) checkRules() error {
-	if e.user == "" || shardFlag.count > 1 || !e.subject.checks(NeedsItsRules) {
-		return nil
-	}
-	diff, err := fakecluster.Access{User: e.user, Requests: slices.Collect(maps.Keys(e.results.access))}.CompareRoles(e.subject.Roles...)
+func (e *exploration) replay(text string) (Result, error) {
+	what, err := parse(text, e.t.Name())
 	if err != nil {
-		return fmt.Errorf("Subject.Roles: %w", err)
+		return Result{}, err
 	}
-	if len(diff.Unused) > 0 {
-		diff.Missing = nil
-		what := fmt.Sprintf("the operator has not needed these rules in %s:", printable.Count(e.results.found.Trials, "trial"))
-		e.addFinding(Finding{Oracle: NeedsItsRules, What: what,
-			Report: printable.Text(fmt.Sprintf("explore: the operator %s (oracle %s).\n%s\n%s", NeedsItsRules.claim(), NeedsItsRules, what, diff))})
-	}
-	return nil
-}
-
-// rest runs the operator when there is nothing to do. What is wrong then is wrong with the subject.
-func (e *operatorExploration) rest() error {
-	e.atRest = true
-	out := e.play(trial{seed: e.seeds[0]})
-	e.atRest = false
-	switch {
-	case out.err != nil:
-		return out.err
-	case len(out.problems) > 0:
-		return restError(out.problems)
-	case len(out.requests) == 0:
-		return errors.New("the operator has not sent a request: Subject.Run has to make its clients with the config that it gets, and to run until ctx ends")
-	}
-	return nil
-}
-
-// restError is the error of an operator that does something wrong although there is nothing to do.
-func restError(problems []problem) error {
-	p := slices.MinFunc(problems, func(a, b problem) int { return cmp.Compare(restOrder(a), restOrder(b)) })
-	text := p.what
-	if p.detail != "" {
-		text += "\n" + p.detail
-	}
-	switch {
-	case p.stuck:
-		return errors.New(printable.Text(text))
-	case p.oracle == Converges:
-		return errors.New(printable.Text("the operator is not quiet although there is nothing to do: " + text + "\nWrite only what has changed, or set Subject.Without: []explore.Oracle{explore.Converges} if this is on purpose"))
-	case p.oracle == NoLeak:
-		return errors.New(printable.Text(text + "\nEnd them with the context of Subject.Run"))
-	}
-	return errors.New(printable.Text("the operator does not start: " + text))
-}
-
-// restOrder is the order in which problems explain others: an operator that may not list what it watches does not come to rest.
-func restOrder(p problem) int {
-	order := []Oracle{NoPanic, Permitted, Converges, NoLeak}
-	if i := slices.Index(order, p.oracle); i >= 0 {
-		return i
-	}
-	return len(order)
-}
-
-// runAll runs trials, in parallel, and looks at the outcomes in their order. It stops when the exploration is over: the outcomes of
-// trials that were not run are rejected.
-func (e *operatorExploration) runAll(trials []trial) []*outcome {
-	outcomes := make([]*outcome, len(trials))
-	for begin, end := 0, 0; begin < len(trials); begin = end {
-		end = min(begin+chunk, len(trials))
-		if !e.over() {
-			end = begin + min(end-begin, e.remaining())
-			e.runChunk(trials[begin:end], outcomes[begin:end])
+	r := e.once(what, false)
+	for _, p := range what {
+		if p.effect != order && !r.reached[occurrence{p.request, p.nth}] {
+			return Result{}, fmt.Errorf("the point %q of the schedule was not reached, because the test or the controller has changed: run the test without explore.Replay", p)
 		}
-		for i := begin; i < end; i++ {
-			if outcomes[i] == nil {
-				outcomes[i] = &outcome{rejected: notRun}
+	}
+	return e.result, nil
+}
+
+func (e *exploration) explore() {
+	base := e.once(nil, true)
+	if e.result.Failure != nil {
+		return
+	}
+	points, pruned := e.pointsOf(base)
+	e.result.Points, e.result.Pruned = len(points), pruned
+	runs := make([]*run, len(points))
+	for i, p := range points {
+		if e.over() {
+			return
+		}
+		runs[i] = e.once(schedule{p}, e.faults > 1)
+	}
+	if e.faults < 2 {
+		return
+	}
+	for i, p := range points {
+		// The second fault strikes what the controller has done after the first one. Another order
+		// comes first in such a pair, because it begins with the run.
+		seconds, _ := e.pointsOf(runs[i].after(p))
+		for _, q := range seconds {
+			if q.effect == order {
 				continue
 			}
-			e.note(trials[i], outcomes[i])
-		}
-		e.progress()
-	}
-	return outcomes
-}
-
-// notRun is why a trial was rejected that did not begin.
-const notRun = "the exploration is over"
-
-func (e *operatorExploration) runChunk(trials []trial, outcomes []*outcome) {
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range max(1, min(e.parallel, len(trials))) {
-		workers.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(trials) || e.late() || e.stuck.Load() >= mostStuck {
-					return
-				}
-				outcomes[i] = e.play(trials[i])
-				for _, c := range outcomes[i].checkpoints {
-					if c.quiet {
-						e.apart(trials[i], c)
-					}
-				}
+			if e.over() {
+				return
 			}
-		})
+			e.once(schedule{p, q}, false)
+		}
 	}
-	workers.Wait()
 }
 
-// reference returns what leads at once to the state that is wanted at a checkpoint of a trial.
-func (e *operatorExploration) reference(compared trial, c checkpoint) *reference {
-	tr := trial{seed: compared.seed, steps: c.desired, patient: compared.patient}
-	key := fmt.Sprint(tr.patient, tr)
-	e.references.mu.Lock()
-	r := e.references.references[key]
-	if r == nil {
-		r = &reference{trial: tr}
-		e.references.references[key] = r
+// after returns what a run has seen after a point.
+func (r *run) after(p point) *run {
+	if p.effect == order {
+		return r
 	}
-	e.references.mu.Unlock()
-	r.once.Do(func() { r.out = e.play(tr) })
+	first := slices.IndexFunc(r.seen, func(s *sentRequest) bool { return s.occurrence == occurrence{p.request, p.nth} })
+	return &run{seen: r.seen[first+1:], listed: r.listed}
+}
+
+// over reports whether to stop: a run has failed, or there have been enough.
+func (e *exploration) over() bool {
+	e.result.More = e.result.Failure == nil && e.result.Runs >= e.runs
+	return e.result.Failure != nil || e.result.More
+}
+
+// once runs the body once.
+func (e *exploration) once(what schedule, probes bool) *run {
+	e.result.Runs++
+	r := &run{probes: probes, anyRead: e.stale, counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
+	for _, p := range what {
+		if p.effect == order {
+			r.order = rand.New(rand.NewPCG(e.seed, uint64(p.amount)))
+		} else {
+			r.points[occurrence{p.request, p.nth}] = p
+		}
+	}
+	e.inBubble(r)
+	if r.t.Skipped() {
+		e.t.Skip(r.t.text())
+	}
+	if r.t.Failed() {
+		var lines []string
+		for _, p := range what {
+			lines = append(lines, p.explain())
+		}
+		e.result.Failure = &Failure{Schedule: what.text(e.t.Name()), Explanation: strings.Join(lines, "\n"), Log: r.t.text()}
+	}
 	return r
 }
 
-// late reports whether the time of the exploration is over.
-func (e *operatorExploration) late() bool {
-	return *timeFlag > 0 && time.Since(e.results.began) >= *timeFlag
-}
-
-// remaining is how many trials may begin, by what is known of those before. It does not depend on which of those that run at the same time
-// end first.
-func (e *operatorExploration) remaining() int {
-	if *timeFlag > 0 {
-		return math.MaxInt
-	}
-	return max(0, e.subject.Trials-e.results.found.Trials-e.results.found.Rejected)
-}
-
-// over reports whether the exploration is over.
-func (e *operatorExploration) over() bool {
-	return e.results.over || e.stuck.Load() >= mostStuck || len(e.results.found.Findings) >= e.subject.MaxFindings || e.late() || e.remaining() == 0
-}
-
-// progress writes how far a long exploration is, because go test shows the log of a test at its end.
-func (e *operatorExploration) progress() {
-	if *timeFlag < 2*progressPeriod || time.Since(e.results.reported) < progressPeriod {
-		return
-	}
-	e.results.reported = time.Now()
-	passed := time.Since(e.results.began)
-	trials := e.results.found.Trials + e.results.found.Rejected
-	fmt.Fprintf(os.Stderr, "explore: %s: %d trials, %.0f a second, %s, %v left\n", e.t.Name(), trials,
-		float64(trials)/passed.Seconds(), printable.Count(len(e.results.found.Findings), "finding"), (*timeFlag - passed).Round(time.Second))
-}
-
-// note looks at an outcome, and adds what is new to the findings.
-func (e *operatorExploration) note(tr trial, out *outcome) {
-	if e.noted != nil {
-		e.noted(tr)
-	}
-	if e.count(tr, out) {
-		e.add(tr, out)
-	}
-}
-
-// count counts a trial, and looks at what leads to its states at once. It reports whether the trial could be run.
-func (e *operatorExploration) count(tr trial, out *outcome) bool {
-	if out.err != nil {
-		e.t.Errorf("explore: %s: %v", tr, out.err)
-		e.results.over = true
-		return false
-	}
-	if out.rejected != "" {
-		e.results.found.Rejected++
-		return false
-	}
-	e.results.found.Trials++
-	e.results.wholeOf(tr.seed).addTrial(tr, out)
-	for _, c := range out.checkpoints {
-		if !c.quiet {
-			continue
+func (e *exploration) inBubble(r *run) {
+	bubbleID := ""
+	defer func() {
+		// The runtime ends a bubble so if goroutines are left in it that wait for ever.
+		if p := recover(); p != nil {
+			left := leftOver(bubbleID)
+			if !strings.Contains(fmt.Sprint(p), "deadlock") || left == "" {
+				panic(p)
+			}
+			r.t.Errorf("goroutines are left that wait for ever: what the test or a controller starts has to end with the context of c.Control, such as an informer, a watch or a worker: %s", left)
 		}
-		for _, a := range e.apart(tr, c) {
-			if r := a.reference; !r.noted {
-				r.noted = true
-				e.note(r.trial, r.out)
+	}()
+	synctest.Test(e.t, func(t *testing.T) {
+		bubbleID, r.t = bubbleOf(), &recorder{TB: t}
+		done := make(chan struct{})
+		go func() { // which the body may end
+			defer close(done)
+			r.cluster = fakecluster.Start(r.t, append(slices.Clone(e.options), fakecluster.InProcess(), fakecluster.WithSeed(e.seed))...)
+			r.t.callOnError(r.cluster.ReportFailure)
+			if r.order != nil {
+				r.hold, r.released = r.cluster.Hold(), make(chan struct{})
+				r.delivering.Go(func() { r.deliver(r.released) })
+			}
+			defer r.end()
+			defer func() {
+				if p := recover(); p != nil {
+					r.t.Errorf("the test has panicked: %v\n%s", p, debug.Stack())
+				}
+			}()
+			e.body(r.t, &Cluster{Cluster: r.cluster, run: r, t: r.t})
+		}()
+		<-done
+		if r.cluster != nil {
+			r.collectRequests()
+		}
+	})
+}
+
+// collectRequests reads the results of the requests from the history of the cluster.
+func (r *run) collectRequests() {
+	r.listed = map[string]inspect.Request{}
+	for _, req := range r.cluster.Requests() {
+		r.listed[req.UserAgent] = req
+	}
+}
+
+// pointsOf returns the points at which something can go wrong and make a difference, and how many
+// others are left out.
+func (e *exploration) pointsOf(base *run) (points []point, pruned int) {
+	byStrike := map[string][]point{}
+	add := func(strike string, s *sentRequest, amount int, matters bool) {
+		if !matters {
+			pruned++
+			return
+		}
+		byStrike[strike] = append(byStrike[strike], point{strike, s.request, s.nth, amount})
+	}
+	watching := 0 // watches with events
+	// At the same moment, goroutines of a controller come in any order.
+	seen := slices.Clone(base.seen)
+	slices.SortStableFunc(seen, func(a, b *sentRequest) int {
+		return cmp.Or(a.time.Compare(b.time), cmp.Compare(fmt.Sprint(a.occurrence), fmt.Sprint(b.occurrence)))
+	})
+	for _, s := range seen {
+		request := base.listed[s.userAgent]
+		switch s.verb {
+		case "create", "update", "patch", "delete", "deletecollection":
+			resource, _, _ := strings.Cut(s.resource, "/")
+			matters := !s.dryRun && resource != "events" && resource != "events.events.k8s.io"
+			for _, strike := range []string{crashAfter, cutAfter} {
+				add(strike, s, 0, matters && request.Revisions > 0)
+			}
+			for _, strike := range []string{cutBefore, crashBefore} {
+				add(strike, s, 0, matters && request.Code < 400)
+			}
+		case "get", "list":
+			add(stale, s, s.lag, s.lag > 0)
+		case "watch":
+			if request.Events > 0 {
+				watching++
+			}
+			add(late, s, 0, request.Events > 0)
+			for n := range min(request.Events, 10) + 1 {
+				add(drop, s, int(n), request.Events > 0)
 			}
 		}
 	}
-	e.noteField(tr, out)
-	e.noteReplicas(tr, out)
-	return true
+	for _, strike := range effects {
+		points = append(points, byStrike[strike]...)
+	}
+	if watching > 1 {
+		for n := range e.orders {
+			points = append(points, point{effect: order, amount: n + 1})
+		}
+	} else {
+		pruned += e.orders
+	}
+	return points, pruned
 }

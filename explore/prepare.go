@@ -8,8 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -56,52 +54,6 @@ type installation struct {
 	config    func(*fakecluster.Cluster) *rest.Config
 	user      string   // the operator's; empty: it may do everything
 	left      []string // objects of the dump that are not in the base cluster
-}
-
-// operatorExploration explores an operator.
-type operatorExploration struct {
-	t *testing.T
-	*installation
-	next  *installation // the version of an upgrade; nil: there is none
-	seeds []*seed
-	// longSeeds are those with long names, of which only the life is tried.
-	longSeeds []*seed
-
-	// publish is called for each finding as it comes, and the trials of former findings are played first; nil: neither.
-	publish  func(Finding)
-	parallel int            // how many trials run at the same time
-	noted    func(tr trial) // called for each trial in order; nil: nothing is called
-	limits   limits
-	stuck    atomic.Int64 // trials
-	atRest   bool         // the first trial is played, in which there is nothing to do
-
-	references references
-	results    results
-}
-
-func newOperatorExploration(t *testing.T, s Subject) (*operatorExploration, error) {
-	t.Helper()
-	s.takeFlags()
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	i, err := newInstallation(s)
-	if err != nil {
-		return nil, err
-	}
-	e := &operatorExploration{t: t, installation: i, parallel: *parallelFlag, limits: usualLimits}
-	if err := e.findSeeds(); err != nil {
-		e.close()
-		return nil, err
-	}
-	return e, nil
-}
-
-func (e *operatorExploration) close() {
-	_ = e.base.Close()
-	if e.next != nil {
-		_ = e.next.base.Close()
-	}
 }
 
 // newInstallation installs an operator in a new cluster. It does not run yet.

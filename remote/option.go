@@ -45,6 +45,9 @@ func absolute(paths []string) ([]string, error) {
 	return made, nil
 }
 
+// enabled returns an option that sets a field to true.
+func enabled(field string) Option { return func(s settings) error { s[field] = true; return nil } }
+
 // once returns an option that can be given once.
 func once(name, field string, value any) Option {
 	return func(s settings) error {
@@ -138,13 +141,13 @@ func AdmissionPlugins(names ...string) Option { return list("enableAdmissionPlug
 func WithoutAdmissionPlugins(names ...string) Option { return list("disableAdmissionPlugins", names) }
 
 // WithoutNamespaceLifecycle allows objects to be created in namespaces that do not exist.
-func WithoutNamespaceLifecycle() Option { return WithoutAdmissionPlugins("NamespaceLifecycle") }
+func WithoutNamespaceLifecycle() Option { return enabled("withoutNamespaceLifecycle") }
 
 // RuntimeConfig serves versions of built-in kinds, or not, such as "resource.k8s.io/v1beta2=true".
 func RuntimeConfig(versions ...string) Option { return list("runtimeConfig", versions) }
 
 // LegacyAPIs serves CustomResourceDefinitions in apiextensions.k8s.io/v1beta1, too.
-func LegacyAPIs() Option { return func(s settings) error { s["legacyAPIs"] = true; return nil } }
+func LegacyAPIs() Option { return enabled("legacyAPIs") }
 
 // Seed makes uids and generated names repeatable.
 func Seed(seed uint64) Option { return once("Seed", "seed", seed) }
@@ -153,7 +156,7 @@ func Seed(seed uint64) Option { return once("Seed", "seed", seed) }
 func Audit(level string) Option { return once("Audit", "audit", level) }
 
 // TLS serves HTTPS with HTTP/2. [Cluster.Config] trusts the certificate.
-func TLS() Option { return func(s settings) error { s["tls"] = true; return nil } }
+func TLS() Option { return enabled("tls") }
 
 // Port says on which port of 127.0.0.1 the cluster listens.
 func Port(port int) Option { return once("Port", "port", port) }

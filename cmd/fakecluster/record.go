@@ -17,7 +17,6 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/scenario/record"
-	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 	"github.com/fakecluster/fakecluster/kustomize"
 )
 
@@ -47,10 +46,7 @@ func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller
 		return nil, fmt.Errorf("--record: %w", err)
 	}
 	s := &session{}
-	s.from.Cluster = syntax.ClusterOptions{
-		LegacyAPIs: f.legacyAPIs, RuntimeConfig: f.runtimeConfig,
-		WithAdmissionPlugins: f.enablePlugins, WithoutAdmissionPlugins: f.disablePlugins,
-	}
+	s.from.Cluster.Cluster = f.cluster
 	if cmd.Flags().Changed("controllers") || f.garbage {
 		s.from.Cluster.Controllers = []string{}
 		for _, controller := range controllers {
@@ -76,15 +72,15 @@ func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller
 
 // files returns the paths of the manifests that the scenario begins with. Those of kustomizations are written at the end of the session.
 func (s *session) files(f *serving) (paths []string, err error) {
-	for _, path := range f.crds {
+	for _, path := range f.cluster.CRDPaths {
 		files, err := definitionsIn(path)
 		if err != nil {
 			return nil, err
 		}
 		paths = append(paths, files...)
 	}
-	paths = append(paths, f.manifests...) // of a folder, a scenario creates the manifests in the same order
-	for i, folder := range f.kustomize {
+	paths = append(paths, f.cluster.Manifests...) // of a folder, a scenario creates the manifests in the same order
+	for i, folder := range f.cluster.Kustomize {
 		objects, err := kustomize.Build(folder)
 		if err != nil {
 			return nil, fmt.Errorf("--kustomize: %w", err)

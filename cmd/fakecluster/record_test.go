@@ -73,7 +73,7 @@ func TestAKustomizationWithMistakesIsAnError(t *testing.T) {
 	var output, errors bytes.Buffer
 	status := execute(t.Context(), []string{"serve", "--kustomize", t.TempDir()}, &output, &errors)
 	stderr := errors.String()
-	if status == 0 || !strings.Contains(stderr, "serve: --kustomize: kustomize ") || !strings.Contains(stderr, "unable to find one of 'kustomization.yaml'") {
+	if status == 0 || !strings.Contains(stderr, "serve: kustomize ") || !strings.Contains(stderr, "unable to find one of 'kustomization.yaml'") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/description"
 	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 	"github.com/fakecluster/fakecluster/kustomize"
@@ -26,18 +27,17 @@ import (
 
 // serving are the flags of serve.
 type serving struct {
-	kubeconfig, data, fsync       string
-	snapshot, record              string
-	port                          int
-	tls, legacyAPIs, garbage, ui  bool
-	crds, manifests, objects      []string
-	kustomize                     []string
-	controllers, runtimeConfig    []string
-	enablePlugins, disablePlugins []string
-	session                       *session               // nil: nothing is recorded
-	apiServer                     *serverflags.Arguments // flags of kube-apiserver; nil: the command does not have them
-	living                        living
-	workloads                     []workloads.Option // nil: nothing lives in the cluster
+	cluster              description.Cluster // what of it is data
+	kubeconfig, data     string
+	fsync                string
+	snapshot, record     string
+	port                 int
+	garbage, ui          bool
+	objects, controllers []string
+	session              *session               // nil: nothing is recorded
+	apiServer            *serverflags.Arguments // flags of kube-apiserver; nil: the command does not have them
+	living               living
+	workloads            []workloads.Option // nil: nothing lives in the cluster
 }
 
 func serveCommand() *cobra.Command {
@@ -90,7 +90,6 @@ it is removed at the end, unless the file was there before or has changed
 	flags.IntVar(&f.port, "port", 0, "listen on this port of 127.0.0.1 (default: a free one)")
 	flags.BoolVar(&f.ui, "ui", false, `serve a page of what happens in the cluster (requests, objects with their revisions,
 findings) on a loopback port, and print "ui URL" on stderr; the URL has a secret in it`)
-	flags.BoolVar(&f.tls, "tls", false, "serve HTTPS, with HTTP/2")
 	flags.StringVar(&f.data, "data", "", `keep the cluster in this file, readable by you alone, and continue with its content:
 each write is in the file before it is answered; the file is made if it does not exist`)
 	flags.StringVar(&f.fsync, "fsync", "", `when writes to the file of --data survive a power failure: always, before
@@ -106,17 +105,11 @@ run" passes: requests to resources and their answers, without watches and discov
 
 // describe adds the flags that configure the cluster.
 func (f *serving) describe(flags *pflag.FlagSet) {
+	description.AddFlags(flags, &f.cluster)
 	flags.StringVar(&f.snapshot, "snapshot", "", "begin with the cluster in this file, which fakecluster snapshot has written;\nan existing file of --data takes precedence")
-	flags.StringArrayVar(&f.crds, "crds", nil, "a file or folder of CustomResourceDefinitions to begin with; other kinds in it are ignored; may be repeated")
-	flags.StringArrayVar(&f.manifests, "manifests", nil, "a file or folder of manifests to begin with, which are created in the order that installing needs; may be repeated")
-	flags.StringArrayVar(&f.kustomize, "kustomize", nil, "a folder with a kustomization to begin with, which is built and installed as by kubectl apply -k; may be repeated")
 	flags.StringArrayVar(&f.objects, "objects", nil, "a file of manifests to begin with, which are created in the order that installing needs, with their status; may be repeated")
 	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act within a write, separated by commas: '*' for all of these, 'none' for none, or names.\nIf namespace-controller is not named, it acts later, as in a real cluster: a namespace ends five seconds after its deletion at the earliest.\nAll others, such as those of Deployments, Jobs and Endpoints, run with --workloads\n"+controllerNames())
 	flags.BoolVar(&f.garbage, "garbage-collection", false, "delete dependents with their owners, as the controller garbage-collector-controller does")
-	flags.StringArrayVar(&f.runtimeConfig, "runtime-config", nil, "versions of built-in kinds that are served or not, as resource.k8s.io/v1beta2=true; may be repeated")
-	flags.StringSliceVar(&f.enablePlugins, "enable-admission-plugins", nil, "admission plugins to turn on, separated by commas")
-	flags.StringSliceVar(&f.disablePlugins, "disable-admission-plugins", nil, "admission plugins to turn off, separated by commas")
-	flags.BoolVar(&f.legacyAPIs, "legacy-apis", false, "serve CustomResourceDefinitions in apiextensions.k8s.io/v1beta1, too")
 }
 
 func controllerNames() string {
@@ -129,9 +122,9 @@ func controllerNames() string {
 
 // options returns the options of the cluster for the flags.
 func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
-	options := []fakecluster.Option{
-		fakecluster.WithCRDPaths(f.crds...), fakecluster.WithManifests(f.manifests...), fakecluster.WithRuntimeConfig(f.runtimeConfig...),
-		fakecluster.WithAdmissionPlugins(f.enablePlugins...), fakecluster.WithoutAdmissionPlugins(f.disablePlugins...),
+	options, err := f.cluster.Options(kustomize.Build)
+	if err != nil {
+		return nil, err
 	}
 	if cmd.Flags().Changed("port") {
 		if f.port < 1 || f.port > 65535 {
@@ -150,12 +143,6 @@ func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 		}
 		options = append(options, fakecluster.WithAPIServerFlags(compactionInterval), fakecluster.WithAPIServerFlags(*f.apiServer...))
 	}
-	if f.tls {
-		options = append(options, fakecluster.WithTLS())
-	}
-	if f.legacyAPIs {
-		options = append(options, fakecluster.WithLegacyAPIs())
-	}
 	controllers, err := f.acting(cmd.Flags().Changed("controllers"))
 	if err != nil {
 		return nil, err
@@ -170,13 +157,6 @@ func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 			return nil, err
 		}
 		options = append(options, fakecluster.WithMiddleware(f.session.Wrap))
-	}
-	for _, folder := range f.kustomize {
-		objects, err := kustomize.Build(folder)
-		if err != nil {
-			return nil, fmt.Errorf("--kustomize: %w", err)
-		}
-		options = append(options, fakecluster.WithObjects(objects...))
 	}
 	for _, path := range f.objects {
 		objects, err := readObjects(path)

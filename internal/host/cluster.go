@@ -3,8 +3,6 @@ package host
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -296,13 +294,4 @@ func getCredentials(c call, u User) (cr Credentials, err error) {
 	text, err = clientcmd.Write(*kubeconfig)
 	cr.Kubeconfig = string(text)
 	return cr, err
-}
-
-// snapshotData reads a snapshot in a request.
-func snapshotData(text string) ([]byte, error) {
-	data, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return nil, errors.New("snapshotData is not base64: encode the answer of GET /v1/clusters/CLUSTER/snapshot")
-	}
-	return data, nil
 }

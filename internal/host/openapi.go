@@ -109,7 +109,16 @@ func fieldsOf(t reflect.Type) (fields []field) {
 		switch {
 		case name == "-":
 		case name != "":
-			fields = append(fields, field{f, name, f.Tag.Get("doc"), more == ""})
+			doc := f.Tag.Get("doc")
+			if _, isPath := f.Tag.Lookup("path"); isPath && f.Type.Kind() == reflect.Slice {
+				doc = "absolute paths of " + doc
+			} else if isPath {
+				doc = "the absolute path of " + doc
+			}
+			if option := f.Tag.Get("option"); option != "" {
+				doc += " (" + option + ")"
+			}
+			fields = append(fields, field{f, name, doc, more == ""})
 		case f.Anonymous:
 			for _, inner := range fieldsOf(f.Type) {
 				if !own[inner.name] {

@@ -27,23 +27,11 @@ func InProcessWith(more ...fakecluster.Option) Starter {
 }
 
 func inThisProcess(options ClusterOptions, more []fakecluster.Option) (Backend, error) {
-	with := []fakecluster.Option{
-		fakecluster.InProcess(), fakecluster.WithSeed(seed), fakecluster.WithRuntimeConfig(options.RuntimeConfig...),
-		fakecluster.WithAdmissionPlugins(options.WithAdmissionPlugins...), fakecluster.WithoutAdmissionPlugins(options.WithoutAdmissionPlugins...),
+	described, err := options.Cluster.Options(nil)
+	if err != nil {
+		return nil, err
 	}
-	if options.LegacyAPIs {
-		with = append(with, fakecluster.WithLegacyAPIs())
-	}
-	if options.Controllers != nil {
-		var acting []fakecluster.Controller
-		for _, name := range options.Controllers {
-			acting = append(acting, fakecluster.Controller(name))
-		}
-		with = append(with, fakecluster.WithControllers(acting...))
-	}
-	if options.WithoutNamespaceLifecycle {
-		with = append(with, fakecluster.WithoutNamespaceLifecycle())
-	}
+	with := append([]fakecluster.Option{fakecluster.InProcess(), fakecluster.WithSeed(seed)}, described...)
 	for _, s := range options.Services {
 		with = append(with, fakecluster.WithService(s.Namespace, s.Name, s.Port, s.Handler))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fakecluster/fakecluster/internal/description"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
@@ -207,24 +208,24 @@ func TestTheClusterHasTheOptionsOfTheScenario(t *testing.T) {
 	const text = "scenario: s\ncluster: {%s}\nsteps:\n- get: {path: /healthz}\n"
 	for _, tt := range []struct {
 		cluster string
-		want    syntax.ClusterOptions
+		want    description.Cluster
 	}{
-		{"", syntax.ClusterOptions{}},
-		{"withoutNamespaceLifecycle: true", syntax.ClusterOptions{WithoutNamespaceLifecycle: true}},
-		{"legacyAPIs: true, withoutNamespaceLifecycle: false", syntax.ClusterOptions{LegacyAPIs: true}},
-		{"withoutNamespaceLifecycle: true, legacyAPIs: true", syntax.ClusterOptions{WithoutNamespaceLifecycle: true, LegacyAPIs: true}},
-		{"controllers: []", syntax.ClusterOptions{Controllers: []string{}}},
-		{"controllers: [namespace-controller, garbage-collector-controller]", syntax.ClusterOptions{Controllers: []string{"namespace-controller", "garbage-collector-controller"}}},
-		{"runtimeConfig: [api/all=true]", syntax.ClusterOptions{RuntimeConfig: []string{"api/all=true"}}},
-		{"withAdmissionPlugins: [AlwaysDeny], withoutAdmissionPlugins: [LimitRanger, Priority]", syntax.ClusterOptions{WithAdmissionPlugins: []string{"AlwaysDeny"}, WithoutAdmissionPlugins: []string{"LimitRanger", "Priority"}}},
+		{"", description.Cluster{}},
+		{"withoutNamespaceLifecycle: true", description.Cluster{WithoutNamespaceLifecycle: true}},
+		{"legacyAPIs: true, withoutNamespaceLifecycle: false", description.Cluster{LegacyAPIs: true}},
+		{"withoutNamespaceLifecycle: true, legacyAPIs: true", description.Cluster{WithoutNamespaceLifecycle: true, LegacyAPIs: true}},
+		{"controllers: []", description.Cluster{Controllers: []string{}}},
+		{"controllers: [namespace-controller, garbage-collector-controller]", description.Cluster{Controllers: []string{"namespace-controller", "garbage-collector-controller"}}},
+		{"runtimeConfig: [api/all=true]", description.Cluster{RuntimeConfig: []string{"api/all=true"}}},
+		{"withAdmissionPlugins: [AlwaysDeny], withoutAdmissionPlugins: [LimitRanger, Priority]", description.Cluster{WithAdmissionPlugins: []string{"AlwaysDeny"}, WithoutAdmissionPlugins: []string{"LimitRanger", "Priority"}}},
 	} {
 		f := syntax.Parse("f.yaml", fmt.Appendf(nil, text, tt.cluster))
 		if err := f.Err(); err != nil {
 			t.Fatal(err)
 		}
-		var got syntax.ClusterOptions
+		var got description.Cluster
 		Play(t.Context(), f.Scenarios[0], func(options ClusterOptions) (Backend, error) {
-			got = options.ClusterOptions
+			got = options.Cluster
 			return newStub(), nil
 		})
 		if d := cmp.Diff(tt.want, got); d != "" {

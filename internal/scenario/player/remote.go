@@ -26,7 +26,7 @@ func unsupportedRemotely(s *syntax.Scenario) string {
 		return "a real server also converts for its caches, so the calls of a conversion webhook cannot be counted"
 	case needsVirtualTime(s) != "":
 		return needsVirtualTime(s)
-	case o.LegacyAPIs || o.Controllers != nil || o.WithAdmissionPlugins != nil || o.WithoutAdmissionPlugins != nil || o.RuntimeConfig != nil || o.WithoutNamespaceLifecycle:
+	case !o.Cluster.IsZero():
 		return "the scenario needs cluster options that this cluster cannot change"
 	}
 	return ""

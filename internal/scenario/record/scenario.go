@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/fakecluster/fakecluster/internal/description"
 	"github.com/fakecluster/fakecluster/internal/scenario/player"
 	"github.com/fakecluster/fakecluster/internal/scenario/rewrite"
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
@@ -54,23 +55,27 @@ func (r *Recorder) Scenario(from InitialState) (text []byte, steps int) {
 	return b.Bytes(), len(w.steps)
 }
 
-// written are the options that differ from a usual cluster, as a scenario says them.
+// written are the options that differ from a usual cluster, as a scenario says them. An empty list says something only for controllers: none acts.
 func written(c syntax.ClusterOptions) map[string]any {
 	options := map[string]any{}
-	for name, texts := range map[string][]string{
-		"controllers": c.Controllers, "withAdmissionPlugins": c.WithAdmissionPlugins,
-		"withoutAdmissionPlugins": c.WithoutAdmissionPlugins, "runtimeConfig": c.RuntimeConfig,
-	} {
-		if texts != nil && (len(texts) > 0 || name == "controllers") {
-			items := make([]any, len(texts))
-			for i, text := range texts {
-				items[i] = text
-			}
-			options[name] = items
+	for _, o := range description.Options() {
+		if o.Scenario == "" {
+			continue
 		}
-	}
-	if c.LegacyAPIs {
-		options["legacyAPIs"] = true
+		switch value := o.Value(&c.Cluster).(type) {
+		case *bool:
+			if *value {
+				options[o.Scenario] = true
+			}
+		case *[]string:
+			if len(*value) > 0 || *value != nil && value == &c.Controllers {
+				items := make([]any, len(*value))
+				for i, text := range *value {
+					items[i] = text
+				}
+				options[o.Scenario] = items
+			}
+		}
 	}
 	return options
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/admission/plugins"
+	"github.com/fakecluster/fakecluster/internal/description"
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 )
 
@@ -241,17 +242,36 @@ func (p *parser) dedupeMistakes(from int) {
 
 func (p *parser) cluster(n *yaml.Node) ClusterOptions {
 	var c ClusterOptions
-	p.fields(n, "a cluster", map[string]func(*yaml.Node){
-		"alone":                     func(n *yaml.Node) { c.Alone = p.flag(n) },
-		"fakecluster":               func(n *yaml.Node) { c.Fakecluster = p.flag(n) },
-		"legacyAPIs":                func(n *yaml.Node) { c.LegacyAPIs = p.flag(n) },
-		"controllers":               func(n *yaml.Node) { c.Controllers = p.controllers(n) },
-		"runtimeConfig":             func(n *yaml.Node) { c.RuntimeConfig = p.names(n, "runtimeConfig") },
-		"withAdmissionPlugins":      func(n *yaml.Node) { c.WithAdmissionPlugins = p.plugins(n, "withAdmissionPlugins") },
-		"withoutAdmissionPlugins":   func(n *yaml.Node) { c.WithoutAdmissionPlugins = p.plugins(n, "withoutAdmissionPlugins") },
-		"withoutNamespaceLifecycle": func(n *yaml.Node) { c.WithoutNamespaceLifecycle = p.flag(n) },
-	})
+	readers := map[string]func(*yaml.Node){
+		"alone":       func(n *yaml.Node) { c.Alone = p.flag(n) },
+		"fakecluster": func(n *yaml.Node) { c.Fakecluster = p.flag(n) },
+	}
+	for _, o := range description.Options() {
+		if o.Scenario != "" {
+			readers[o.Scenario] = func(n *yaml.Node) { p.option(n, o, &c.Cluster) }
+		}
+	}
+	p.fields(n, "a cluster", readers)
 	return c
+}
+
+// option reads an option of a cluster.
+func (p *parser) option(n *yaml.Node, o description.Option, c *description.Cluster) {
+	switch value := o.Value(c).(type) {
+	case *bool:
+		*value = p.flag(n)
+	case *[]string:
+		switch value {
+		case &c.Controllers:
+			*value = p.controllers(n)
+		case &c.WithAdmissionPlugins, &c.WithoutAdmissionPlugins:
+			*value = p.plugins(n, o.Scenario)
+		default:
+			*value = p.names(n, o.Scenario)
+		}
+	default:
+		panic("a scenario cannot have an option of the type of " + o.Scenario)
+	}
 }
 
 // workloads reads what lives in a cluster.

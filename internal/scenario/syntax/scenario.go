@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/fakecluster/fakecluster/internal/description"
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 )
 
@@ -69,17 +70,8 @@ type Cases struct {
 // ClusterOptions is the "cluster:" part of a scenario. The zero value is a cluster as
 // [fakecluster.New] makes it without options.
 type ClusterOptions struct {
-	// LegacyAPIs also serves versions that Kubernetes has removed.
-	LegacyAPIs bool
-	// Controllers are the names of the controllers of kube-controller-manager that act within a write; nil: the default ones.
-	Controllers []string
-	// WithAdmissionPlugins and WithoutAdmissionPlugins are the names of admission plugins of kube-apiserver
-	// that are enabled and disabled.
-	WithAdmissionPlugins, WithoutAdmissionPlugins []string
-	// RuntimeConfig enables versions that are off by default, or disables versions.
-	RuntimeConfig []string
-	// WithoutNamespaceLifecycle allows objects in namespaces that do not exist.
-	WithoutNamespaceLifecycle bool
+	// Cluster has those that every cluster can have.
+	description.Cluster
 	// Alone: the scenario concerns everything in a cluster, such as its initial objects.
 	Alone bool
 	// Fakecluster: the scenario tests behavior of fakecluster alone.

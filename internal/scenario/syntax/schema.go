@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/fakecluster/fakecluster/internal/description"
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 )
 
@@ -26,15 +27,23 @@ var scenarioFields = []fieldDoc{
 	{"steps", "STEPS", "The steps, in order."},
 }
 
-var clusterFields = []fieldDoc{
-	{"alone", "FLAG", "The scenario concerns everything in a cluster, such as its initial objects."},
-	{"fakecluster", "FLAG", "The scenario tests behavior of fakecluster alone, such as its response where a real server calls a kubelet."},
-	{"controllers", "TEXTS", "The controllers of kube-controller-manager that act within a write, by name; others run with workloads."},
-	{"legacyAPIs", "FLAG", "Also serves definitions and policies in v1beta1."},
-	{"runtimeConfig", "TEXTS", "Versions that are off by default and are to be served, such as resource.k8s.io/v1beta2=true."},
-	{"withAdmissionPlugins", "TEXTS", "Admission plugins to enable, by name."},
-	{"withoutAdmissionPlugins", "TEXTS", "Admission plugins to disable, by name."},
-	{"withoutNamespaceLifecycle", "FLAG", "Allows objects in namespaces that do not exist."},
+// clusterFields returns the fields of "cluster:".
+func clusterFields() []fieldDoc {
+	fields := []fieldDoc{
+		{"alone", "FLAG", "The scenario concerns everything in a cluster, such as its initial objects."},
+		{"fakecluster", "FLAG", "The scenario tests behavior of fakecluster alone, such as its response where a real server calls a kubelet."},
+	}
+	for _, o := range description.Options() {
+		if o.Scenario == "" {
+			continue
+		}
+		notation := "TEXTS"
+		if _, isFlag := o.Value(&description.Cluster{}).(*bool); isFlag {
+			notation = "FLAG"
+		}
+		fields = append(fields, fieldDoc{o.Scenario, notation, strings.ToUpper(o.Doc[:1]) + o.Doc[1:] + "."})
+	}
+	return fields
 }
 
 var workloadFields = []fieldDoc{
@@ -117,7 +126,7 @@ func Schema() []byte {
 			"scenario":      scenario,
 			"step":          stepSchema,
 			"case":          case_,
-			"cluster":       object(clusterFields),
+			"cluster":       object(clusterFields()),
 			"workloads":     object(workloadFields),
 			"behavior":      jsonSchema{"type": "object", "additionalProperties": false, "properties": names(workloadconfig.BehaviorFields())},
 			"webhook":       object(webhookFields),

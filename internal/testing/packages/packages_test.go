@@ -108,7 +108,7 @@ var layers = [][]string{
 	{"cmd"},
 	{"explore", "scenarios"},
 	{"internal/host", "internal/scenario"},
-	{"workloads"},
+	{"internal/description", "workloads"},
 	{"fakecluster"},
 	{"internal/serverflags"},
 	{"clientgo", "kustomize", "rest"},

@@ -1,0 +1,58 @@
+package description
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Option is an option of a cluster: a field of [Cluster].
+type Option struct {
+	// Name is its name in JSON, Scenario that in scenario files, Flag the flag of serve, and Func the option of package fakecluster; empty: it has none.
+	Name, Scenario, Flag, Func string
+	// Doc says what it does, in lower case.
+	Doc string
+
+	commas bool // between the values of a list in a flag
+	index  int  // of the field
+}
+
+// Options returns all options, in the order of the fields.
+func Options() []Option {
+	t := reflect.TypeFor[Cluster]()
+	options := make([]Option, t.NumField())
+	for i := range options {
+		tag := t.Field(i).Tag
+		name, _, _ := strings.Cut(tag.Get("json"), ",")
+		flag, _, commas := strings.Cut(tag.Get("flag"), ",")
+		options[i] = Option{name, tag.Get("scenario"), flag, tag.Get("option"), tag.Get("doc"), commas, i}
+	}
+	return options
+}
+
+// Value returns the option's value in a cluster, as a pointer: *bool, *[]string, or a pointer to another type.
+func (o Option) Value(c *Cluster) any {
+	return reflect.ValueOf(c).Elem().Field(o.index).Addr().Interface()
+}
+
+// AddFlags adds the flags of all options that have one. They set the fields of the cluster.
+func AddFlags(flags *pflag.FlagSet, c *Cluster) {
+	for _, o := range Options() {
+		if o.Flag == "" {
+			continue
+		}
+		switch value := o.Value(c).(type) {
+		case *bool:
+			flags.BoolVar(value, o.Flag, false, o.Doc)
+		case *[]string:
+			if o.commas {
+				flags.StringSliceVar(value, o.Flag, nil, o.Doc+"; separated by commas")
+			} else {
+				flags.StringArrayVar(value, o.Flag, nil, o.Doc+"; may be repeated")
+			}
+		default:
+			panic("no flag can have the type of " + o.Name)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package description
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"github.com/fakecluster/fakecluster/fakecluster"
+)
+
+// Options returns the options of package fakecluster that make the cluster. It reads the snapshot, and build builds the kustomizations; nil: there are none, so
+// that scenario files do without package kustomize, which is large. The errors are about these, and about fields that exclude each other.
+func (c Cluster) Options(build func(folder string) ([]runtime.Object, error)) ([]fakecluster.Option, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	options := []fakecluster.Option{
+		fakecluster.WithCRDPaths(c.CRDPaths...), fakecluster.WithManifests(c.Manifests...),
+		fakecluster.WithAdmissionPlugins(c.WithAdmissionPlugins...), fakecluster.WithoutAdmissionPlugins(c.WithoutAdmissionPlugins...),
+		fakecluster.WithRuntimeConfig(c.RuntimeConfig...),
+	}
+	add := func(given bool, option func() fakecluster.Option) {
+		if given {
+			options = append(options, option())
+		}
+	}
+	add(len(c.WebhookPaths) > 0, func() fakecluster.Option { return fakecluster.WithWebhookPaths(c.WebhookPaths...) })
+	add(len(c.APIServerFlags) > 0, func() fakecluster.Option { return fakecluster.WithAPIServerFlags(c.APIServerFlags...) })
+	add(c.Controllers != nil, c.controllers)
+	add(c.Authorization != "", func() fakecluster.Option {
+		return fakecluster.WithAuthorization(fakecluster.Authorization(c.Authorization))
+	})
+	add(c.WithoutNamespaceLifecycle, fakecluster.WithoutNamespaceLifecycle)
+	add(c.LegacyAPIs, fakecluster.WithLegacyAPIs)
+	add(c.TLS, fakecluster.WithTLS)
+	add(c.Seed != nil, func() fakecluster.Option { return fakecluster.WithSeed(*c.Seed) })
+	add(c.Audit != "", func() fakecluster.Option { return fakecluster.WithAudit(auditv1.Level(c.Audit)) })
+	add(c.Port != nil, func() fakecluster.Option { return fakecluster.WithPort(*c.Port) })
+	add(c.CompactionInterval != nil, func() fakecluster.Option { return fakecluster.WithCompactionInterval(c.CompactionInterval.Duration) })
+	add(c.WatchHistoryRevisions != 0 || c.WatchHistoryBytes != 0, func() fakecluster.Option {
+		return fakecluster.WithWatchHistory(c.WatchHistoryRevisions, c.WatchHistoryBytes)
+	})
+	add(c.DataFile != "", func() fakecluster.Option { return fakecluster.WithDataFile(c.DataFile, fakecluster.Fsync(c.Fsync)) })
+	for _, folder := range c.Kustomize {
+		objects, err := build(folder)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, fakecluster.WithObjects(objects...))
+	}
+	snapshot, err := c.snapshot()
+	add(snapshot != nil, func() fakecluster.Option { return fakecluster.WithSnapshot(bytes.NewReader(snapshot)) })
+	return options, err
+}
+
+func (c Cluster) controllers() fakecluster.Option {
+	var acting []fakecluster.Controller
+	for _, name := range c.Controllers {
+		if name == "*" {
+			acting = append(acting, fakecluster.AllControllers()...)
+		} else {
+			acting = append(acting, fakecluster.Controller(name))
+		}
+	}
+	return fakecluster.WithControllers(acting...)
+}
+
+// snapshot returns the snapshot that the cluster begins with; nil: there is none.
+func (c Cluster) snapshot() ([]byte, error) {
+	switch {
+	case c.Snapshot != "":
+		return readSnapshot(c.Snapshot)
+	case c.SnapshotData != "":
+		content, err := base64.StdEncoding.DecodeString(c.SnapshotData)
+		if err != nil {
+			return nil, errors.New("snapshotData is not base64: encode the answer of GET /v1/clusters/CLUSTER/snapshot")
+		}
+		return content, nil
+	}
+	return nil, nil
+}
+
+// readSnapshot reads a snapshot in a regular file. A device has no end, and a FIFO blocks until something writes to it.
+func readSnapshot(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("the snapshot %s is not a regular file", path)
+	}
+	return os.ReadFile(path)
+}
+
+// check returns an error for fields that exclude each other.
+func (c Cluster) check() error {
+	if c.Snapshot != "" && c.SnapshotData != "" {
+		return errors.New("snapshot and snapshotData exclude each other; give one of them")
+	}
+	if c.Fsync != "" && c.DataFile == "" {
+		return errors.New("fsync needs dataFile")
+	}
+	return nil
+}
+
+// Paths returns the paths in the description.
+func (c Cluster) Paths() []string {
+	paths := slices.Concat(c.CRDPaths, c.Manifests, c.Kustomize, c.WebhookPaths)
+	for _, path := range []string{c.Snapshot, c.DataFile} {
+		if path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}

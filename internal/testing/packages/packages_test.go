@@ -61,10 +61,13 @@ func TestWorkloadsAddFewPackages(t *testing.T) {
 	}
 }
 
-// TestScenariosDoNotImportWorkloads proves that a test with scenario files does not compile Kubernetes' controllers.
-func TestScenariosDoNotImportWorkloads(t *testing.T) {
-	if path := module + "workloads"; slices.Contains(dependencies(t, module+"scenarios"), path) {
-		t.Errorf("scenarios imports %s", path)
+// TestScenariosAreLight proves that a test with scenario files compiles neither Kubernetes' controllers nor kustomize.
+func TestScenariosAreLight(t *testing.T) {
+	imported := dependencies(t, module+"scenarios")
+	for _, path := range []string{module + "workloads", module + "kustomize"} {
+		if slices.Contains(imported, path) {
+			t.Errorf("scenarios imports %s", path)
+		}
 	}
 }
 

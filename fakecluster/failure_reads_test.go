@@ -1,7 +1,6 @@
 package fakecluster_test
 
 import (
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,19 +14,6 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/faults"
 )
-
-// sectionOf returns the lines of a part of the log of a failed test.
-func sectionOf(log, title string) string {
-	_, rest, _ := strings.Cut(log, "\n  "+title+"\n")
-	var lines []string
-	for _, line := range strings.Split(rest, "\n") {
-		if !strings.HasPrefix(line, "    ") {
-			break
-		}
-		lines = append(lines, strings.TrimSpace(line))
-	}
-	return strings.Join(lines, "\n")
-}
 
 // A test that ends with a timeout has read the same again and again. The log shows that, and
 // the last writer. Objects that have changed meanwhile, or were read less often, are left out.
@@ -69,7 +55,7 @@ func TestAFailedTestLogsRepeatedReads(t *testing.T) {
 		must(t, err)
 		read(1, "owner", "forgotten", "missing")
 		read(10, "plain")
-		equal(t, "section", sectionOf(tb.end(), "read again and again, though nothing changed:"),
+		equal(t, "section", section(tb.end(), "read again and again, though nothing changed:"),
 			"+29s web.test get configmaps default/plain (10 times): it is unchanged since +18s, web.test create\n"+
 				"+19s web.test get configmaps default/forgotten (10 times): it is unchanged since +0s, operator create; "+
 				"later writes changed nothing: operator patch (1); it does not have an owner\n"+
@@ -95,7 +81,7 @@ func TestAFailedTestLogsReadsOfMissingObjects(t *testing.T) {
 			_, err := crons.List(t.Context(), metav1.ListOptions{})
 			must(t, err)
 		}
-		equal(t, "section", sectionOf(tb.end(), "read again and again, though nothing changed:"),
+		equal(t, "section", section(tb.end(), "read again and again, though nothing changed:"),
 			"+2s cron.test list crontabs.stable.example.com in default (10 times): nothing there has changed since +1s, cron.test delete\n"+
 				"+2s cron.test get crontabs.stable.example.com default/never (10 times): it does not exist\n"+
 				"+2s cron.test get crontabs.stable.example.com default/gone (10 times): it does not exist since +1s, cron.test delete")
@@ -118,7 +104,7 @@ func TestAFailedTestLogsFaultsOfSuccessfulRequests(t *testing.T) {
 			must(t, err)
 		}
 		_, _ = cronsOf(cfg).Create(t.Context(), cronTab("c"), metav1.CreateOptions{})
-		equal(t, "section", sectionOf(tb.end(), "answered despite a fault:"),
+		equal(t, "section", section(tb.end(), "answered despite a fault:"),
 			"+0s cron.test get crontabs.stable.example.com default/a (2 times): StaleRead(1)")
 	})
 }

@@ -38,6 +38,7 @@ var subcommands = map[string]program{
 	"netexec":                               netexec,
 	"nettest":                               nettest,
 	"pause":                                 pause,
+	"port-forward-tester":                   portForwardTester,
 	"porter":                                porter,
 	"serve-hostname":                        serveHostname,
 	"test-service-account-issuer-discovery": issuerDiscovery,

@@ -44,7 +44,7 @@ var known = []image{
 
 // shells are programs of every image.
 var shells = map[string]program{
-	"awk": awk, "bash": sh, "cut": cut, "expr": expr, "find": find, "grep": grep, "id": id, "ip": ip, "mv": mv, "seq": seq, "sh": sh, "sysctl": sysctl,
+	"awk": awk, "bash": sh, "cut": cut, "expr": expr, "find": find, "grep": grep, "ip": ip, "mv": mv, "seq": seq, "sh": sh, "sysctl": sysctl,
 	"tail": tail, "wc": wc,
 	"head": head, "mount": mount,
 }

@@ -116,14 +116,16 @@ func (m *mounts) permissions(path string) error {
 }
 
 func (m *mounts) owner(path string) error {
-	_, err := m.stat(path)
-	if err == nil {
-		user := int64(0)
-		if s := m.Container.Pod.Spec.SecurityContext; s != nil && s.RunAsUser != nil {
-			user = *s.RunAsUser
-		}
-		m.print("owner UID of %q: %v\nowner GID of %q: %v", path, user, path, 0)
+	if _, err := m.stat(path); err != nil {
+		return err
 	}
+	var out bytes.Buffer
+	code, err := m.Container.Exec(context.Background(), []string{"stat", "-L", "-c", "%u %g", path}, nil, &out, m.Stderr)
+	user, group, _ := strings.Cut(strings.TrimSpace(out.String()), " ")
+	if err == nil && code != 0 {
+		err = fmt.Errorf("stat ends with %d", code)
+	}
+	m.print("owner UID of %q: %v\nowner GID of %q: %v", path, user, path, group)
 	return err
 }
 

@@ -10,7 +10,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,25 +76,6 @@ func deref[T any](p *T, otherwise T) T {
 		return otherwise
 	}
 	return *p
-}
-
-func id(_ context.Context, c *workloads.ExecCommand) error {
-	user, group, groups := identity(c.Container)
-	text := strconv.FormatInt(group, 10)
-	for _, g := range groups {
-		text += " " + strconv.FormatInt(g, 10)
-	}
-	switch flag := c.Args[len(c.Args)-1]; flag {
-	case "-u":
-		fmt.Fprintln(c.Stdout, user)
-	case "-g":
-		fmt.Fprintln(c.Stdout, group)
-	case "-G":
-		fmt.Fprintln(c.Stdout, text)
-	default:
-		fmt.Fprintf(c.Stdout, "uid=%d gid=%d groups=%s\n", user, group, strings.ReplaceAll(text, " ", ","))
-	}
-	return nil
 }
 
 // wc counts the lines of a file.

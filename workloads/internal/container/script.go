@@ -61,5 +61,9 @@ func (p *process) runScript(ctx context.Context, c *Container) error {
 
 // programs returns the shell of the container.
 func (c *Container) programs() *shell.Shell {
-	return &shell.Shell{Files: c.files, Hostname: c.Hostname, Dir: c.Dir, Environment: c.Environment, Program: c.handled, Dial: c.Dial}
+	s := &shell.Shell{Files: c.files, Hostname: c.Hostname, Dir: c.Dir, Environment: c.Environment, Program: c.handled, Dial: c.Dial}
+	if c.sockets != nil {
+		s.Listening = c.sockets.Listening
+	}
+	return s
 }

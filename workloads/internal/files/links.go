@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"testing/fstest"
-	"time"
 )
 
 // errEscapes is that of os.Root.
@@ -20,7 +18,9 @@ const mostLinks = 40
 
 // Symlink makes a symbolic link in place of a file or another link, and the directories that it lies in. The target may be any: a link that leads out of the tree is an error when it is
 // followed.
-func (t *Tree) Symlink(target, name string) error {
+func (t *Tree) Symlink(target, name string) error { return t.symlink(target, name, Owner{}) }
+
+func (t *Tree) symlink(target, name string, owner Owner) error {
 	if !fs.ValidPath(name) || name == "." {
 		return &fs.PathError{Op: "symlink", Path: name, Err: fs.ErrInvalid}
 	}
@@ -42,10 +42,10 @@ func (t *Tree) Symlink(target, name string) error {
 	if has := t.files[name]; has != nil && has.Mode.IsDir() {
 		return &fs.PathError{Op: "symlink", Path: name, Err: fs.ErrExist}
 	}
-	if err := t.mkdir(path.Dir(name)); err != nil {
+	if err := t.mkdir(path.Dir(name), owner); err != nil {
 		return err
 	}
-	t.files[name] = &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink | 0o777, ModTime: time.Now()}
+	t.files[name] = t.made(name, fs.ModeSymlink|0o777, []byte(target), owner)
 	t.linked = true
 	t.notify()
 	return nil

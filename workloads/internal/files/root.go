@@ -26,6 +26,7 @@ type Root struct {
 	mounts []Mount // the longest paths first
 	// protected is whether the tree of its own is read-only, except for the files in it.
 	protected bool
+	identity  Identity
 }
 
 // NewRoot returns the file system of a container, with a tree of its own, which the root takes over, and volumes.
@@ -135,7 +136,7 @@ func (r *Root) WriteFile(name string, data []byte, mode fs.FileMode) error {
 	if m.ReadOnly {
 		return &fs.PathError{Op: "open", Path: name, Err: syscall.EROFS}
 	}
-	return withPath(m.Tree.Write(path, File{Data: data, Mode: mode}), name)
+	return withPath(m.Tree.Write(path, File{Data: data, Mode: mode, Owner: r.identity.Owner}), name)
 }
 
 // Symlink makes a symbolic link in place of a file or another link. It is followed in the tree that it is in: its own volume, or what the container writes itself.
@@ -144,7 +145,7 @@ func (r *Root) Symlink(target, name string) error {
 	if m.ReadOnly {
 		return &fs.PathError{Op: "symlink", Path: name, Err: syscall.EROFS}
 	}
-	return withPath(m.Tree.Symlink(target, path), name)
+	return withPath(m.Tree.symlink(target, path, r.identity.Owner), name)
 }
 
 // Append appends to a file, and creates it if there is none.
@@ -153,7 +154,7 @@ func (r *Root) Append(name string, data []byte, mode fs.FileMode) error {
 	if m.ReadOnly {
 		return &fs.PathError{Op: "open", Path: name, Err: syscall.EROFS}
 	}
-	return withPath(m.Tree.Append(path, data, mode), name)
+	return withPath(m.Tree.append(path, data, mode, r.identity.Owner), name)
 }
 
 // Changed returns a channel that is closed when the file may have changed, and nil if that is not known.
@@ -168,7 +169,25 @@ func (r *Root) Mkdir(name string) error {
 	if m.ReadOnly {
 		return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.EROFS}
 	}
-	return withPath(m.Tree.Mkdir(path), name)
+	return withPath(m.Tree.mkdirAs(path, r.identity.Owner), name)
+}
+
+// Chmod sets the mode of a file or a directory.
+func (r *Root) Chmod(name string, mode fs.FileMode) error {
+	m, path := r.find(clean(name))
+	if m.ReadOnly {
+		return &fs.PathError{Op: "chmod", Path: name, Err: syscall.EROFS}
+	}
+	return withPath(m.Tree.Chmod(path, mode), name)
+}
+
+// Chown sets whom a file or a directory belongs to.
+func (r *Root) Chown(name string, owner Owner) error {
+	m, path := r.find(clean(name))
+	if m.ReadOnly {
+		return &fs.PathError{Op: "chown", Path: name, Err: syscall.EROFS}
+	}
+	return withPath(m.Tree.Chown(path, owner), name)
 }
 
 // Remove removes a file, or a directory with everything in it.

@@ -16,8 +16,9 @@ import (
 
 // File is the content of a regular file.
 type File struct {
-	Data []byte
-	Mode fs.FileMode // only permissions
+	Data  []byte
+	Mode  fs.FileMode // only permissions
+	Owner Owner       // of a file that is new: one that is written again keeps its own
 }
 
 // Tree is a tree of files, such as a volume. Names are as those of package io/fs: "a/b", without a slash at the beginning.
@@ -40,7 +41,7 @@ const rootMode = fs.ModeDir | 0o777
 // NewTree returns an empty tree, whose root everybody may write, as that of a volume.
 func NewTree() *Tree {
 	t := &Tree{files: fstest.MapFS{}}
-	t.mkdir(".")
+	t.mkdir(".", Owner{})
 	return t
 }
 
@@ -112,19 +113,28 @@ func (t *Tree) Write(name string, file File) error {
 	if t.folder != "" {
 		return t.writeOnDisk(name, file)
 	}
-	if has := t.files[name]; has != nil && has.Mode.IsDir() {
+	has := t.files[name]
+	if has != nil && has.Mode.IsDir() {
 		return &fs.PathError{Op: "write", Path: name, Err: errors.New("is a directory")}
 	}
-	if err := t.mkdir(path.Dir(name)); err != nil {
+	if err := t.mkdir(path.Dir(name), file.Owner); err != nil {
 		return err
 	}
-	t.files[name] = &fstest.MapFile{Data: slices.Clone(file.Data), Mode: file.Mode.Perm(), ModTime: time.Now()}
+	made := t.made(name, file.Mode.Perm(), slices.Clone(file.Data), file.Owner)
+	if has != nil {
+		made.Sys = has.Sys
+	}
+	t.files[name] = made
 	t.notify()
 	return nil
 }
 
 // Append appends to a file, and creates it with a mode if there is none.
 func (t *Tree) Append(name string, data []byte, mode fs.FileMode) error {
+	return t.append(name, data, mode, Owner{})
+}
+
+func (t *Tree) append(name string, data []byte, mode fs.FileMode, owner Owner) error {
 	t.mu.Lock()
 	if t.folder == "" {
 		resolved, err := t.resolve("open", name, true)
@@ -137,7 +147,7 @@ func (t *Tree) Append(name string, data []byte, mode fs.FileMode) error {
 	has := t.files[name]
 	if t.folder != "" || has == nil || has.Mode.IsDir() {
 		t.mu.Unlock()
-		return t.appendSlowly(name, data, mode)
+		return t.appendSlowly(name, data, mode, owner)
 	}
 	defer t.mu.Unlock()
 	if err := t.checkLimit(name, int64(len(has.Data)+len(data))); err != nil {
@@ -148,18 +158,18 @@ func (t *Tree) Append(name string, data []byte, mode fs.FileMode) error {
 	if t.appended != name {
 		old = slices.Clip(old)
 	}
-	t.files[name], t.appended = &fstest.MapFile{Data: append(old, data...), Mode: has.Mode, ModTime: time.Now()}, name
+	t.files[name], t.appended = &fstest.MapFile{Data: append(old, data...), Mode: has.Mode, ModTime: time.Now(), Sys: has.Sys}, name
 	t.notify()
 	return nil
 }
 
 // appendSlowly reads the file and writes it.
-func (t *Tree) appendSlowly(name string, data []byte, mode fs.FileMode) error {
+func (t *Tree) appendSlowly(name string, data []byte, mode fs.FileMode, owner Owner) error {
 	old, err := fs.ReadFile(t, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return t.Write(name, File{Data: append(old, data...), Mode: mode})
+	return t.Write(name, File{Data: append(old, data...), Mode: mode, Owner: owner})
 }
 
 // Changed returns a channel that is closed when a file of the tree changes, and nil for a tree on disk, which programs change.
@@ -184,7 +194,9 @@ func (t *Tree) notify() {
 }
 
 // Mkdir makes a directory and those that it lies in. It does nothing if there is one.
-func (t *Tree) Mkdir(name string) error {
+func (t *Tree) Mkdir(name string) error { return t.mkdirAs(name, Owner{}) }
+
+func (t *Tree) mkdirAs(name string, owner Owner) error {
 	if !fs.ValidPath(name) {
 		return &fs.PathError{Op: "mkdir", Path: name, Err: fs.ErrInvalid}
 	}
@@ -201,24 +213,26 @@ func (t *Tree) Mkdir(name string) error {
 	if t.folder != "" {
 		return t.disk.MkdirAll(filepath.FromSlash(name), 0o755)
 	}
-	return t.mkdir(name)
+	return t.mkdir(name, owner)
 }
 
-func (t *Tree) mkdir(name string) error {
-	for {
-		switch has := t.files[name]; {
-		case has == nil && name == ".":
-			t.files[name] = &fstest.MapFile{Mode: rootMode, ModTime: time.Now()}
-		case has == nil:
-			t.files[name] = &fstest.MapFile{Mode: fs.ModeDir | 0o755, ModTime: time.Now()}
-		case !has.Mode.IsDir():
-			return &fs.PathError{Op: "mkdir", Path: name, Err: errors.New("not a directory")}
+// mkdir makes a directory and those that it lies in, from the root on: the mode of one may matter for the next. The caller holds the lock.
+func (t *Tree) mkdir(name string, owner Owner) error {
+	mode := fs.ModeDir | 0o755
+	switch has := t.files[name]; {
+	case has != nil && !has.Mode.IsDir():
+		return &fs.PathError{Op: "mkdir", Path: name, Err: errors.New("not a directory")}
+	case has != nil:
+		return nil
+	case name == ".":
+		mode = rootMode
+	default:
+		if err := t.mkdir(path.Dir(name), owner); err != nil {
+			return err
 		}
-		if name == "." {
-			return nil
-		}
-		name = path.Dir(name)
 	}
+	t.files[name] = t.made(name, mode, nil, owner)
+	return nil
 }
 
 // Remove removes a file, or a directory with everything in it. It does nothing if there is none.
@@ -252,15 +266,12 @@ func (t *Tree) Replace(files map[string]File) error {
 	defer t.mu.Unlock()
 	if t.folder == "" {
 		defer t.notify()
-		t.files, t.linked = fstest.MapFS{}, false
-		if err := t.mkdir("."); err != nil {
-			return err
-		}
+		t.files, t.linked = fstest.MapFS{".": t.files["."]}, false
 		for name, file := range files {
-			if err := t.mkdir(path.Dir(name)); err != nil {
+			if err := t.mkdir(path.Dir(name), Owner{}); err != nil {
 				return err
 			}
-			t.files[name] = &fstest.MapFile{Data: slices.Clone(file.Data), Mode: file.Mode.Perm(), ModTime: time.Now()}
+			t.files[name] = t.made(name, file.Mode.Perm(), slices.Clone(file.Data), file.Owner)
 		}
 		return nil
 	}

@@ -73,5 +73,5 @@ func memory(now metav1.Time, used ...use) *stats.MemoryStats {
 	for _, u := range used {
 		bytes += uint64(u.usage.Memory().Value())
 	}
-	return &stats.MemoryStats{Time: now, UsageBytes: &bytes, WorkingSetBytes: &bytes}
+	return &stats.MemoryStats{Time: now, UsageBytes: &bytes, WorkingSetBytes: &bytes, RSSBytes: &bytes}
 }

@@ -68,7 +68,7 @@ func TestTheSummaryHasWhatRunningContainersUse(t *testing.T) {
 		time.Sleep(90 * time.Second)
 		now := metav1.Now()
 		used := func(rate, spent, bytes uint64) (*stats.CPUStats, *stats.MemoryStats) {
-			return &stats.CPUStats{Time: now, UsageNanoCores: &rate, UsageCoreNanoSeconds: &spent}, &stats.MemoryStats{Time: now, UsageBytes: &bytes, WorkingSetBytes: &bytes}
+			return &stats.CPUStats{Time: now, UsageNanoCores: &rate, UsageCoreNanoSeconds: &spent}, &stats.MemoryStats{Time: now, UsageBytes: &bytes, WorkingSetBytes: &bytes, RSSBytes: &bytes}
 		}
 		web := stats.PodStats{PodRef: stats.PodReference{Namespace: "default", Name: "web", UID: "u"}, StartTime: began,
 			Containers: []stats.ContainerStats{{Name: "app", StartTime: began}, {Name: "idle", StartTime: began}}}

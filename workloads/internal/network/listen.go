@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,6 +144,30 @@ type bound interface {
 
 // ports are the ports of a protocol that are in use. The lock of the network guards them.
 type ports map[uint16][]bound
+
+// Socket is a port of a pod at which a program listens, or receives packets.
+type Socket struct {
+	Protocol string // tcp or udp
+	Local    netip.AddrPort
+}
+
+// Listening returns the ports of the pod that programs listen at, of all its containers, by protocol and port.
+func (p *Process) Listening() []Socket {
+	p.network.mu.Lock()
+	defer p.network.mu.Unlock()
+	var found []Socket
+	for protocol, in := range map[string]ports{"tcp": p.stack.listeners, "udp": p.stack.packets} {
+		for _, port := range in {
+			for _, b := range port {
+				found = append(found, Socket{protocol, b.boundAt()})
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b Socket) int {
+		return cmp.Or(cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Local.Port(), b.Local.Port()), a.Local.Addr().Compare(b.Local.Addr()))
+	})
+	return found
+}
 
 // bind gives a socket its port at an address, in which port 0 is replaced by a free one.
 func (s *stack) bind(in ports, b bound, local *netip.AddrPort) error {

@@ -3,6 +3,7 @@ package network
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -55,6 +56,12 @@ func TestPortsOfAPod(t *testing.T) {
 		w.answer(first, "127.0.0.1:80", "local")
 		w.answer(first, "10.244.0.1:81", "address")
 		w.answer(second, ":82", "all")
+		if _, err := second.ListenPacket("udp", ":53"); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprint(first.Listening()), "[{tcp 127.0.0.1:80} {tcp 10.244.0.1:81} {tcp [::]:82} {udp [::]:53}]"; got != want {
+			t.Errorf("programs listen at %s, want %s", got, want)
+		}
 		w.reach(second, "localhost:80", "local for 127.0.0.1")
 		w.reach(first, "10.244.0.1:81", "address for 10.244.0.1")
 		w.reach(first, "127.0.0.1:82", "all for 127.0.0.1")

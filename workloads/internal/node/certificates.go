@@ -22,7 +22,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	volumeutil "k8s.io/kubernetes/pkg/volume/util"
 	"k8s.io/utils/ptr"
 )
 
@@ -271,7 +270,7 @@ func (p *pod) awaitsCertificates() bool {
 }
 
 // certificateFiles returns the files of a source of type podCertificate.
-func (p *pod) certificateFiles(s *corev1.PodCertificateProjection, source certificateSource, mode int32) (payload, error) {
+func (p *pod) certificateFiles(s *corev1.PodCertificateProjection, source certificateSource, mode *int32) (payload, error) {
 	c := p.certificates[source]
 	switch {
 	case c == nil:
@@ -286,7 +285,7 @@ func (p *pod) certificateFiles(s *corev1.PodCertificateProjection, source certif
 		s.CredentialBundlePath: bytes.Join([][]byte{c.key, c.chain}, nil), s.KeyPath: c.key, s.CertificateChainPath: c.chain,
 	} {
 		if path != "" {
-			merged[path] = volumeutil.FileProjection{Data: data, Mode: mode}
+			merged[path] = p.credential(data, mode)
 		}
 	}
 	return merged, nil

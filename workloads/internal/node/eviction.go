@@ -32,9 +32,10 @@ type eviction struct {
 // emptyDir returns the files of a volume of the type emptyDir. One in memory can be full; for others a pod that exceeds the limit is evicted. Volumes on
 // huge pages count as others.
 func (p *pod) emptyDir(v *corev1.Volume) *files.Tree {
-	t, uid := p.newTree(), p.api.UID
+	t, uid := p.newVolume(), p.api.UID
 	switch {
 	case v.EmptyDir.Medium == corev1.StorageMediumMemory:
+		t.Stick() // as each new tmpfs
 		t.Limit(p.sizeInMemory(v), nil)
 	case v.EmptyDir.SizeLimit != nil && v.EmptyDir.SizeLimit.Sign() > 0:
 		t.Limit(v.EmptyDir.SizeLimit.Value(), func() {

@@ -36,15 +36,14 @@ func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*fil
 		if err != nil {
 			return nil, err
 		}
-		if hostPath := p.hostPathOf(m.Name); hostPath != "" {
-			below = path.Join(hostPath, below)
-		}
+		top := p.hostPathOf(m.Name)
+		below = path.Join(top, below)
 		content, fromAPI := p.payloads[m.Name]
 		image := p.isImage(m.Name)
 		mount := files.Mount{Path: m.MountPath, Tree: tree, SubPath: below, ReadOnly: m.ReadOnly || fromAPI || image}
 		if fromAPI && below != "" {
 			// A part of a volume stays as it is when the container starts.
-			if mount, err = p.snapshot(mount, filesOf(content, path.Clean(below))); err != nil {
+			if mount, err = p.snapshot(mount, p.filesOf(content, path.Clean(below))); err != nil {
 				return nil, err
 			}
 		} else if image && below != "" {
@@ -52,7 +51,7 @@ func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*fil
 				return nil, fmt.Errorf("%w: the image of volume %q has no %s", crierrors.ErrImageVolumeMountFailed, m.Name, below)
 			}
 		} else if below != "" {
-			if err := makePart(tree, below); err != nil {
+			if err := makePart(tree, top, below); err != nil {
 				return nil, fmt.Errorf("failed to create subPath directory for volumeMount %q of container %q", m.Name, spec.Name)
 			}
 		}
@@ -75,6 +74,7 @@ func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*fil
 			return nil, err
 		}
 	}
+	root.RunAs(identityOf(p.api, spec))
 	if spec.SecurityContext != nil && spec.SecurityContext.ReadOnlyRootFilesystem != nil && *spec.SecurityContext.ReadOnlyRootFilesystem {
 		root.Protect()
 	}
@@ -131,13 +131,32 @@ func (p *pod) snapshot(m files.Mount, content map[string]files.File) (files.Moun
 	return m, m.Tree.Replace(content)
 }
 
-// makePart makes the folder that a container mounts of a volume, unless there is something.
-func makePart(tree *files.Tree, below string) error {
-	below = path.Clean(below)
+// makePart makes the folder that a container mounts of a volume, unless there is something. It and those that it lies in have the mode of the volume,
+// which is at the top.
+func makePart(tree *files.Tree, top, below string) error {
+	top, below = path.Clean(top), path.Clean(below)
 	if _, err := fs.Stat(tree, below); err == nil {
 		return nil
 	}
-	return tree.Mkdir(below)
+	volume, err := fs.Stat(tree, top)
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for name := below; name != "." && name != top; name = path.Dir(name) {
+		if _, err := fs.Stat(tree, name); err != nil {
+			missing = append(missing, name)
+		}
+	}
+	if err := tree.Mkdir(below); err != nil {
+		return err
+	}
+	for _, name := range missing {
+		if err := tree.Chmod(name, volume.Mode()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hostname returns the name that the containers of the pod have as a host.

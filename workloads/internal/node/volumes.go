@@ -118,13 +118,13 @@ func (p *pod) mountVolume(ctx context.Context, v *corev1.Volume, now time.Time) 
 		return err
 	}
 	if p.volumes[v.Name] == nil {
-		p.volumes[v.Name] = p.newTree()
+		p.volumes[v.Name] = p.newVolume()
 	}
 	if before, ok := p.payloads[v.Name]; ok && maps.EqualFunc(before, content, sameFile) {
 		return nil
 	}
 	p.payloads[v.Name] = content
-	return p.volumes[v.Name].Replace(filesOf(content, ""))
+	return p.volumes[v.Name].Replace(p.filesOf(content, ""))
 }
 
 func sameFile(a, b volumeutil.FileProjection) bool {
@@ -132,7 +132,7 @@ func sameFile(a, b volumeutil.FileProjection) bool {
 }
 
 // filesOf returns the files of a volume below a path.
-func filesOf(content payload, below string) map[string]files.File {
+func (p *pod) filesOf(content payload, below string) map[string]files.File {
 	merged := map[string]files.File{}
 	for name, file := range content {
 		if below != "" {
@@ -143,7 +143,7 @@ func filesOf(content payload, below string) map[string]files.File {
 				continue
 			}
 		}
-		merged[name] = files.File{Data: file.Data, Mode: fs.FileMode(file.Mode).Perm()}
+		merged[name] = files.File{Data: file.Data, Mode: fs.FileMode(file.Mode).Perm(), Owner: p.ownerOf(file)}
 	}
 	return merged
 }
@@ -205,11 +205,11 @@ func (p *pod) projectedFiles(ctx context.Context, v *corev1.Volume, now time.Tim
 		case s.DownwardAPI != nil:
 			content, err = p.downwardFiles(s.DownwardAPI.Items, mode)
 		case s.ServiceAccountToken != nil && p.hasCode():
-			content, err = p.tokenFile(ctx, s.ServiceAccountToken, p.tokenMode(mode), now)
+			content, err = p.tokenFile(ctx, s.ServiceAccountToken, mode, now)
 		case s.ClusterTrustBundle != nil:
-			content, err = p.trustBundleFile(ctx, s.ClusterTrustBundle, ptr.Deref(mode, 0o644))
+			content, err = p.trustBundleFile(ctx, s.ClusterTrustBundle, mode)
 		case s.PodCertificate != nil:
-			content, err = p.certificateFiles(s.PodCertificate, certificateSource{v.Name, i}, ptr.Deref(mode, 0o644))
+			content, err = p.certificateFiles(s.PodCertificate, certificateSource{v.Name, i}, mode)
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -225,7 +225,7 @@ type token struct {
 	renew time.Time
 }
 
-func (p *pod) tokenFile(ctx context.Context, s *corev1.ServiceAccountTokenProjection, mode int32, now time.Time) (payload, error) {
+func (p *pod) tokenFile(ctx context.Context, s *corev1.ServiceAccountTokenProjection, mode *int32, now time.Time) (payload, error) {
 	key := fmt.Sprintf("%s/%d", s.Audience, ptr.Deref(s.ExpirationSeconds, 0))
 	have, ok := p.tokens[key]
 	if !ok || !now.Before(have.renew) {
@@ -245,15 +245,15 @@ func (p *pod) tokenFile(ctx context.Context, s *corev1.ServiceAccountTokenProjec
 		p.tokens[key] = have
 	}
 	p.refreshBy(have.renew)
-	return payload{s.Path: {Data: []byte(have.text), Mode: mode}}, nil
+	return payload{s.Path: p.credential([]byte(have.text), mode)}, nil
 }
 
-func (p *pod) trustBundleFile(ctx context.Context, s *corev1.ClusterTrustBundleProjection, mode int32) (payload, error) {
+func (p *pod) trustBundleFile(ctx context.Context, s *corev1.ClusterTrustBundleProjection, mode *int32) (payload, error) {
 	anchors, err := p.trustAnchors(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	return payload{s.Path: {Data: anchors, Mode: mode}}, nil
+	return payload{s.Path: p.credential(anchors, mode)}, nil
 }
 
 // refreshBy has the volumes brought up to date at a time at the latest.
@@ -298,7 +298,7 @@ func (p *pod) tree(ctx context.Context, v *corev1.Volume) (*files.Tree, error) {
 	case v.HostPath != nil:
 		return p.node.hostPath(v.HostPath)
 	case v.CSI != nil:
-		return p.newTree(), nil // what a driver would write is not known
+		return p.newVolume(), nil // what a driver would write is not known
 	}
 	return nil, errors.New("no volume plugin matched: fakecluster has configMap, secret, downwardAPI, projected, emptyDir, hostPath, csi, image, ephemeral and persistentVolumeClaim")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -96,41 +95,6 @@ func (c *Command) operands(flags string) ([]string, error) {
 		rest = append(rest, a)
 	}
 	return rest, nil
-}
-
-// changeMode sets the permissions of files to a number, or adds and removes x.
-func changeMode(ctx context.Context, s *Shell, c *Command) int {
-	args := c.Args[1:]
-	for len(args) > 0 && (args[0] == "-R" || args[0] == "-f") {
-		args = args[1:]
-	}
-	if len(args) < 2 {
-		return c.fail(1, "missing operand")
-	}
-	number, wrong := strconv.ParseUint(args[0], 8, 12)
-	who, what, symbolic := strings.Cut(args[0], "+x")
-	if wrong != nil && (!symbolic || strings.Trim(who, "ugoa") != "" || what != "") {
-		return c.fail(1, "%v", unsupported("the mode "+args[0]))
-	}
-	code := 0
-	for _, name := range args[1:] {
-		absolute := c.absolute(name)
-		info, err := fs.Stat(s.Files, relative(absolute))
-		if err == nil && info.Mode().IsRegular() {
-			mode := fs.FileMode(number).Perm()
-			if wrong != nil {
-				mode = info.Mode().Perm() | 0o111
-			}
-			var data []byte
-			if data, err = s.read(ctx, absolute); err == nil {
-				err = s.Files.WriteFile(absolute, data, mode)
-			}
-		}
-		if err != nil {
-			code = c.fail(1, "%s: %s", name, reason(err))
-		}
-	}
-	return code
 }
 
 // timeout ends a command after a time, with the exit code 143, as that of busybox.

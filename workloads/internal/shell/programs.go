@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
 // programNamed returns a program of this package, and nil if there is none of that name. It is not a variable, because sh finds
@@ -20,9 +22,9 @@ import (
 func programNamed(name string) func(context.Context, *Shell, *Command) int {
 	return map[string]func(context.Context, *Shell, *Command) int{
 		"[": test, "cat": cat, "echo": echo, "env": env, "false": fails, "hostname": hostname, "ls": ls, "mkdir": mkdir, "printenv": env, "pwd": pwd,
-		"rm": rm, "sh": sh, "bash": sh, "ash": sh, "dash": sh, "date": date, "tail": tail, "wget": wget, "curl": curl, "nc": nc, "nslookup": nslookup,
+		"rm": rm, "sh": sh, "bash": sh, "ash": sh, "dash": sh, "date": date, "tail": tail, "wget": wget, "curl": curl, "nc": nc, "nslookup": nslookup, "netstat": netstat,
 		"sleep": sleep, "tar": tarProgram, "test": test, "touch": touch, "true": succeeds, ":": succeeds,
-		"printf": printf, "dd": dd, "head": head, "seq": seq, "tee": tee, "cp": cp, "mv": mv, "chmod": changeMode, "sync": succeeds, "wc": wc, "grep": grep,
+		"printf": printf, "dd": dd, "head": head, "seq": seq, "tee": tee, "cp": cp, "mv": mv, "chmod": changeMode, "chown": changeOwner, "chgrp": changeOwner, "stat": stat, "id": id, "whoami": whoami, "sync": succeeds, "wc": wc, "grep": grep,
 		"timeout": timeout, "basename": basename, "dirname": basename, "nohup": nohup,
 	}[name]
 }
@@ -136,9 +138,9 @@ func cat(ctx context.Context, s *Shell, c *Command) int {
 	return code
 }
 
-// ls lists directories. -l shows modes, sizes and times, -a names that begin with a dot, and -d directories themselves.
+// ls lists directories. -l shows modes, owners, sizes and times, with -n the numbers of the owners, -a names that begin with a dot, and -d directories themselves.
 func ls(ctx context.Context, s *Shell, c *Command) int {
-	long, whole, self, inode, code := false, false, false, false, 0
+	long, whole, self, inode, numbers, code := false, false, false, false, false, 0
 	var names []string
 	for _, a := range c.Args[1:] {
 		if !strings.HasPrefix(a, "-") || a == "-" {
@@ -149,6 +151,8 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 			switch f {
 			case 'l':
 				long = true
+			case 'n':
+				long, numbers = true, true
 			case 'a', 'A':
 				whole = true
 			case 'd':
@@ -171,7 +175,13 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 			fmt.Fprint(c.Stdout, number.Sum32(), " ")
 		}
 		if long {
-			fmt.Fprintf(c.Stdout, "%s 1 root root %d %s %s\n", info.Mode(), info.Size(), info.ModTime().UTC().Format("Jan _2 15:04"), name)
+			named := nameOf
+			if numbers {
+				named = func(id int64) string { return strconv.FormatInt(id, 10) }
+			}
+			owner, _ := files.OwnerOf(info)
+			fmt.Fprintf(c.Stdout, "%s 1 %s %s %d %s %s\n", listedMode(info.Mode()), named(owner.User), named(owner.Group), info.Size(),
+				info.ModTime().UTC().Format("Jan _2 15:04"), name)
 			return
 		}
 		fmt.Fprintln(c.Stdout, name)
@@ -381,10 +391,6 @@ func (c *Command) each(ctx context.Context, flags string, do func(name, path str
 
 func (c *Command) has(flag string) bool {
 	return slices.ContainsFunc(c.Args[1:], func(a string) bool { return strings.HasPrefix(a, "-") && strings.Contains(a, flag) })
-}
-
-func mkdir(ctx context.Context, s *Shell, c *Command) int {
-	return c.each(ctx, "p", func(_, path string) error { return s.Files.Mkdir(path) })
 }
 
 func touch(ctx context.Context, s *Shell, c *Command) int {

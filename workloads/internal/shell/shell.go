@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
 
 // Files are the files of a container. Names are absolute paths.
@@ -26,6 +27,10 @@ type Files interface {
 	// Changed returns a channel that is closed when a file may have changed, and nil if that is not known.
 	Changed(name string) <-chan struct{}
 	Mkdir(name string) error
+	Chmod(name string, mode fs.FileMode) error
+	Chown(name string, owner files.Owner) error
+	// Identity returns who the programs run as.
+	Identity() files.Identity
 	Symlink(target, name string) error
 	Remove(name string) error
 	// Place returns where a name leads to. With last it follows the last element of the name, too, if that is a symbolic link.
@@ -42,6 +47,8 @@ type Shell struct {
 	Passed time.Duration
 	// Dial connects to the network of the cluster; nil: there is none.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Listening returns the ports of the Pod that programs listen at; nil: there are none.
+	Listening func() []network.Socket
 	// Program returns a program of the container, which comes before one of this package; nil: there is none.
 	Program func(name string) Program
 	// Terminated is closed when the first command of the container gets SIGTERM, for the trap of a script.

@@ -88,3 +88,50 @@ func TestAVolumeInMemoryIsFull(t *testing.T) {
 		})
 	}
 }
+
+// TestAPodIsEvictedThatWritesMoreThanItsLimitOfEphemeralStorage proves which files count, and what the message says.
+func TestAPodIsEvictedThatWritesMoreThanItsLimitOfEphemeralStorage(t *testing.T) {
+	write := func(sizes map[string]int) func(context.Context, *workloads.Container) error {
+		return func(ctx context.Context, c *workloads.Container) error {
+			for name, size := range sizes {
+				if err := c.WriteFile(name, make([]byte, size<<10), 0o644); err != nil {
+					return err
+				}
+			}
+			<-ctx.Done()
+			return nil
+		}
+	}
+	const ofContainer = `Container app exceeded its local ephemeral storage limit "1Mi". `
+	const ofPod = "Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. "
+	for _, test := range []struct {
+		name  string
+		spec  string
+		files map[string]int // KiB
+		want  string         // empty: the pod runs
+	}{
+		{"a container at its limit", "containers: [{name: app, image: app, resources: {limits: {ephemeral-storage: 1Mi}}}]", map[string]int{"/a": 512, "/tmp/b": 512}, ""},
+		{"a container above its limit", "containers: [{name: app, image: app, resources: {limits: {ephemeral-storage: 1Mi}}}, " +
+			"{name: other, image: idle, resources: {limits: {ephemeral-storage: 1Mi}}}]", map[string]int{"/a": 512, "/tmp/b": 513}, ofContainer},
+		{"a container without a limit", "containers: [{name: app, image: app}]", map[string]int{"/a": 4096}, ""},
+		{"a volume of a pod above its limit", "containers: [{name: app, image: app, volumeMounts: [{name: v, mountPath: /v}], resources: {limits: {ephemeral-storage: 2Mi}}}]\n" +
+			"volumes: [{name: v, emptyDir: {}}]", map[string]int{"/a": 1024, "/v/b": 1025}, ofPod},
+		{"a volume in memory", "containers: [{name: app, image: app, volumeMounts: [{name: v, mountPath: /v}], resources: {limits: {ephemeral-storage: 2Mi}}}]\n" +
+			"volumes: [{name: v, emptyDir: {medium: Memory}}]", map[string]int{"/a": 1024, "/v/b": 1025}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inBubble(t, func(w world) {
+				w.createPod("web", test.spec)
+				w.pass(200 * time.Second)
+				pod := w.object("pods", "web")
+				phase, reason := "Failed", "Evicted"
+				if test.want == "" {
+					phase, reason = "Running", ""
+				}
+				equal(t, "the phase", field(pod, "status.phase"), phase)
+				equal(t, "the reason", field(pod, "status.reason"), reason)
+				equal(t, "the message", field(pod, "status.message"), test.want)
+			}, workloads.Nodes(1), workloads.Image("app", write(test.files)))
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
@@ -22,26 +23,98 @@ const (
 	evictionGrace = 1
 )
 
-// eviction is how far the eviction of a pod is whose volumes are larger than their size limits.
+// eviction is how far the eviction of a pod is that uses more of the disk than its limits allow.
 type eviction struct {
-	exceeded atomic.Bool // a write has exceeded a limit; set by containers
+	exceeded atomic.Bool // a write may have exceeded a limit; set by containers
 	noticed  time.Time   // when the kubelet finds out; zero: there is nothing to find
 	reason   *reason     // the pod is evicted
+	layers   map[string]layer
+}
+
+// layer has the files that a container writes outside of volumes.
+type layer struct {
+	tree  *files.Tree
+	image int64 // what the files of the image use
+}
+
+// written returns what the container uses.
+func (l layer) written() (int64, error) {
+	used, err := l.tree.Usage()
+	return used - l.image, err
+}
+
+// measure notes the files of a container, before it writes any, so that the pod is evicted if it writes more than its limits of ephemeral-storage.
+func (p *pod) measure(spec *corev1.Container, own *files.Tree) error {
+	limit := spec.Resources.Limits.StorageEphemeral().Value()
+	if whole := p.sharedStorage(); limit == 0 || whole > 0 && whole < limit {
+		limit = whole
+	}
+	if limit == 0 {
+		return nil
+	}
+	used, err := own.Usage()
+	if err != nil {
+		return err
+	}
+	if p.eviction.layers == nil {
+		p.eviction.layers = map[string]layer{}
+	}
+	p.eviction.layers[spec.Name] = layer{own, used}
+	own.Limit(used+limit, p.exceed())
+	return nil
+}
+
+// exceed returns a function that has the node measure the pod.
+func (p *pod) exceed() func() {
+	uid := p.api.UID
+	return func() {
+		p.eviction.exceeded.Store(true)
+		p.node.enqueue(uid)
+	}
+}
+
+// storageLimit returns the ephemeral-storage that the containers may use together, and whether there is a limit.
+func (p *pod) storageLimit() (resource.Quantity, bool) {
+	limit, limited := resourcehelper.PodLimits(p.api, resourcehelper.PodResourcesOptions{})[corev1.ResourceEphemeralStorage]
+	return limit, limited
+}
+
+// sharedStorage returns how much one of those that share the limit of the pod may use before all are measured: what is above the limit together has one that is above
+// its share. Zero: there is no limit.
+func (p *pod) sharedStorage() int64 {
+	limit, limited := p.storageLimit()
+	if !limited {
+		return 0
+	}
+	sharing := len(p.api.Spec.InitContainers) + len(p.api.Spec.Containers)
+	for i := range p.api.Spec.Volumes {
+		if onDisk(&p.api.Spec.Volumes[i]) {
+			sharing++
+		}
+	}
+	return max(limit.Value()/int64(sharing), 1)
+}
+
+// onDisk reports whether a volume is of the type emptyDir and not in memory.
+func onDisk(v *corev1.Volume) bool {
+	return v.EmptyDir != nil && v.EmptyDir.Medium != corev1.StorageMediumMemory
 }
 
 // emptyDir returns the files of a volume of the type emptyDir. One in memory can be full; for others a pod that exceeds the limit is evicted. Volumes on
 // huge pages count as others.
 func (p *pod) emptyDir(v *corev1.Volume) *files.Tree {
-	t, uid := p.newVolume(), p.api.UID
-	switch {
-	case v.EmptyDir.Medium == corev1.StorageMediumMemory:
+	t := p.newVolume()
+	if v.EmptyDir.Medium == corev1.StorageMediumMemory {
 		t.Stick() // as each new tmpfs
 		t.Limit(p.sizeInMemory(v), nil)
-	case v.EmptyDir.SizeLimit != nil && v.EmptyDir.SizeLimit.Sign() > 0:
-		t.Limit(v.EmptyDir.SizeLimit.Value(), func() {
-			p.eviction.exceeded.Store(true)
-			p.node.enqueue(uid)
-		})
+		return t
+	}
+	limit := p.sharedStorage()
+	if own := v.EmptyDir.SizeLimit; own != nil && own.Sign() > 0 && (limit == 0 || own.Value() < limit) {
+		limit = own.Value()
+	}
+	if limit > 0 {
+		t.Limit(limit, p.exceed())
 	}
 	return t
 }
@@ -63,14 +136,14 @@ func (p *pod) sizeInMemory(v *corev1.Volume) int64 {
 	return size
 }
 
-// evicts reports whether the pod is evicted, because one of its volumes is larger than its limit. It does not evict critical pods, as a kubelet.
+// evicts reports whether the pod is evicted, because it uses more of the disk than its limits allow. It does not evict critical pods, as a kubelet.
 func (p *pod) evicts(ctx context.Context, now time.Time) bool {
 	e := &p.eviction
 	if !e.exceeded.Swap(false) || kubetypes.IsCriticalPod(p.api) {
 		return false
 	}
-	v := p.tooLarge()
-	if v == nil {
+	message := p.excess()
+	if message == "" {
 		e.noticed = time.Time{}
 		return false
 	}
@@ -81,24 +154,51 @@ func (p *pod) evicts(ctx context.Context, now time.Time) bool {
 	if now.Before(e.noticed) {
 		return false
 	}
-	e.reason = &reason{"Evicted", fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name, v.EmptyDir.SizeLimit.String())}
+	e.reason = &reason{"Evicted", message}
 	p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, e.reason.reason, "%s", e.reason.message)
 	return true
 }
 
-// tooLarge returns the first volume that is larger than its limit, and nil if there is none.
-func (p *pod) tooLarge() *corev1.Volume {
+// excess returns the limit that the pod exceeds, in the order and the words of a kubelet: of a volume, of the pod, of a container. Logs and the files of
+// init containers do not count here.
+func (p *pod) excess() string {
+	whole := int64(0)
 	for i := range p.api.Spec.Volumes {
 		v := &p.api.Spec.Volumes[i]
-		if v.EmptyDir == nil || v.EmptyDir.SizeLimit == nil || v.EmptyDir.SizeLimit.Sign() <= 0 || p.volumes[v.Name] == nil {
+		if v.EmptyDir == nil || p.volumes[v.Name] == nil {
 			continue
 		}
 		used, err := p.volumes[v.Name].Usage()
 		if err != nil {
 			p.node.agent.config.Report(fmt.Errorf("the size of volume %s of pod %s: %w", v.Name, p.key(), err))
-		} else if used > v.EmptyDir.SizeLimit.Value() {
-			return v
+			continue
+		}
+		if limit := v.EmptyDir.SizeLimit; limit != nil && limit.Sign() > 0 && used > limit.Value() {
+			return fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name, limit.String())
+		}
+		if onDisk(v) {
+			whole += used
 		}
 	}
-	return nil
+	tooMuch := ""
+	podutil.VisitContainers(&p.api.Spec, podutil.InitContainers|podutil.Containers, func(c *corev1.Container, kind podutil.ContainerType) bool {
+		has, ok := p.eviction.layers[c.Name]
+		if !ok || kind == podutil.InitContainers && !podutil.IsRestartableInitContainer(c) {
+			return true
+		}
+		used, err := has.written()
+		if err != nil {
+			p.node.agent.config.Report(fmt.Errorf("the files of container %s of pod %s: %w", c.Name, p.key(), err))
+			return true
+		}
+		whole += used
+		if limit := c.Resources.Limits.StorageEphemeral(); tooMuch == "" && limit.Sign() > 0 && used > limit.Value() {
+			tooMuch = fmt.Sprintf("Container %s exceeded its local ephemeral storage limit %q. ", c.Name, limit.String())
+		}
+		return true
+	})
+	if limit, limited := p.storageLimit(); limited && whole > limit.Value() {
+		return fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s. ", limit.String())
+	}
+	return tooMuch
 }

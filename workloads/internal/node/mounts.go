@@ -59,7 +59,8 @@ func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*fil
 	}
 	tree, kernel := group.mounts()
 	p.trees = append(p.trees, tree)
-	root, err := files.NewRoot(p.node.agent.filesOf(spec.Image), append(mounts, kernel...))
+	own := p.node.agent.filesOf(spec.Image)
+	root, err := files.NewRoot(own, append(mounts, kernel...))
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +74,9 @@ func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*fil
 		if err := root.WriteFile(name, []byte(text), 0o644); err != nil {
 			return nil, err
 		}
+	}
+	if err := p.measure(spec, own); err != nil {
+		return nil, err
 	}
 	root.RunAs(identityOf(p.api, spec))
 	if spec.SecurityContext != nil && spec.SecurityContext.ReadOnlyRootFilesystem != nil && *spec.SecurityContext.ReadOnlyRootFilesystem {

@@ -38,6 +38,8 @@ var known = []image{
 	{registry + "nginx", map[string]program{"nginx": nginx}, nil, []string{"nginx"}, nil},
 	{registry + "nonewprivs", map[string]program{"nnp": nonewprivs}, []string{"/usr/bin/nnp"}, nil, nil},
 	{registry + "sample-apiserver", map[string]program{"kube-sample-apiserver": sampleAPIServer}, []string{"/kube-sample-apiserver"}, nil, nil},
+	// A driver for dynamic resources that the suite runs itself. Its specs of the control plane only need the container.
+	{"registry.k8s.io/sig-storage/hostpathplugin", nil, nil, []string{"sh"}, nil},
 	{"registry.k8s.io/etcd", map[string]program{"etcd": etcd}, nil, nil, nil},
 	{"registry.k8s.io/pause", map[string]program{"pause": pause}, []string{"/pause"}, nil, nil},
 }

@@ -13,6 +13,37 @@ import (
 // errEscapes is that of os.Root.
 var errEscapes = errors.New("path escapes from parent")
 
+// absoluteLink is the error of a symbolic link that leads out of the tree to an absolute path.
+type absoluteLink struct{ to string }
+
+func (absoluteLink) Error() string { return errEscapes.Error() }
+
+func (absoluteLink) Unwrap() error { return errEscapes }
+
+// leaves returns the absolute path that a symbolic link on the way to a name leads to, if there is one.
+func (t *Tree) leaves(name string, last bool) (to string, leaves bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, _, err := t.follow(name, last)
+	link := absoluteLink{}
+	leaves = errors.As(err, &link)
+	return link.to, leaves
+}
+
+// Follow returns what a name leads to in a tree whose root is that of a machine: absolute links begin there.
+func (t *Tree) Follow(name string) (string, error) {
+	for range mostLinks {
+		to, leaves := t.leaves(name, true)
+		if !leaves {
+			break
+		}
+		name = clean(to)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.resolve("stat", name, true)
+}
+
 // mostLinks is how many symbolic links Linux follows in a path.
 const mostLinks = 40
 
@@ -117,7 +148,7 @@ func (t *Tree) follow(name string, last bool) (resolved string, dangling bool, e
 				return "", false, syscall.ELOOP
 			}
 			if path.IsAbs(target) {
-				return "", false, errEscapes
+				return "", false, absoluteLink{path.Join(target, path.Join(rest...))}
 			}
 			elements := strings.Split(target, "/")
 			rest, inTarget = append(elements, rest...), inTarget+len(elements)

@@ -42,7 +42,7 @@ func NewRoot(own *Tree, mounts []Mount) (*Root, error) {
 	var errs []error
 	for i := len(r.mounts) - 1; i >= 0; i-- {
 		// A directory to mount at, so that listings show it. A volume that is read-only gets none.
-		if in, name := r.find(path.Dir(r.mounts[i].Path)); !in.ReadOnly {
+		if in, name := r.find(path.Dir(r.mounts[i].Path), true); !in.ReadOnly {
 			errs = append(errs, in.Tree.Mkdir(path.Join(name, path.Base(r.mounts[i].Path))))
 		}
 	}
@@ -62,8 +62,26 @@ func clean(name string) string {
 	return name
 }
 
-// find returns where a name is, and what it is called there.
-func (r *Root) find(name string) (Mount, string) {
+// find returns where a name is, and what it is called there. An absolute symbolic link on the way leads to a path of the container, which may be in another
+// volume; last is whether the last element of the name is followed, too.
+func (r *Root) find(name string, last bool) (Mount, string) {
+	for range mostLinks {
+		m, inside := r.place(name)
+		to, leaves := m.Tree.leaves(inside, last)
+		if leaves && m.SubPath != "." {
+			_, leaves = m.Tree.leaves(m.SubPath, true)
+			leaves = !leaves // what leads out of the volume before the container sees it is an error
+		}
+		if !leaves {
+			return m, inside
+		}
+		name = clean(to)
+	}
+	return r.place(name) // with an error of the tree
+}
+
+// place is as find, without links.
+func (r *Root) place(name string) (Mount, string) {
 	for _, m := range r.mounts {
 		if rest, ok := strings.CutPrefix(name, m.Path); ok && (rest == "" || rest[0] == '/') || m.Path == "." {
 			if m.Path == "." {
@@ -88,7 +106,7 @@ type Place struct {
 
 // Place returns where a name leads to. With last it follows the last element of the name, too, if that is a symbolic link. There may be no file.
 func (r *Root) Place(name string, last bool) (Place, error) {
-	m, path := r.find(clean(name))
+	m, path := r.find(clean(name), last)
 	m.Tree.mu.Lock()
 	defer m.Tree.mu.Unlock()
 	resolved, err := m.Tree.resolve("stat", path, last)
@@ -105,43 +123,44 @@ func (r *Root) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	m, path := r.find(name)
+	m, path := r.find(name, true)
 	return m.Tree.Open(path)
 }
 
 // Lstat implements fs.ReadLinkFS.
 func (r *Root) Lstat(name string) (fs.FileInfo, error) {
-	m, path := r.find(clean(name))
+	m, path := r.find(clean(name), false)
 	info, err := m.Tree.Lstat(path)
 	return info, withPath(err, name)
 }
 
 // ReadLink implements fs.ReadLinkFS.
 func (r *Root) ReadLink(name string) (string, error) {
-	m, path := r.find(clean(name))
+	m, path := r.find(clean(name), false)
 	target, err := m.Tree.ReadLink(path)
 	return target, withPath(err, name)
 }
 
 // ReadFile returns the content of a file.
 func (r *Root) ReadFile(name string) ([]byte, error) {
-	m, path := r.find(clean(name))
+	m, path := r.find(clean(name), true)
 	data, err := fs.ReadFile(m.Tree, path)
 	return data, withPath(err, name)
 }
 
 // WriteFile writes a file, and makes the directories that it lies in.
 func (r *Root) WriteFile(name string, data []byte, mode fs.FileMode) error {
-	m, path := r.find(clean(name))
+	m, path := r.find(clean(name), true)
 	if m.ReadOnly {
 		return &fs.PathError{Op: "open", Path: name, Err: syscall.EROFS}
 	}
 	return withPath(m.Tree.Write(path, File{Data: data, Mode: mode, Owner: r.identity.Owner}), name)
 }
 
-// Symlink makes a symbolic link in place of a file or another link. It is followed in the tree that it is in: its own volume, or what the container writes itself.
+// Symlink makes a symbolic link in place of a file or another link. A relative one is followed in the tree that it is in: its own volume, or
+// what the container writes itself; an absolute one from the root of the container.
 func (r *Root) Symlink(target, name string) error {
-	m, path := r.find(clean(name))
+	m, path := r.find(clean(name), false)
 	if m.ReadOnly {
 		return &fs.PathError{Op: "symlink", Path: name, Err: syscall.EROFS}
 	}
@@ -150,7 +169,7 @@ func (r *Root) Symlink(target, name string) error {
 
 // Append appends to a file, and creates it if there is none.
 func (r *Root) Append(name string, data []byte, mode fs.FileMode) error {
-	m, path := r.find(clean(name))
+	m, path := r.find(clean(name), true)
 	if m.ReadOnly {
 		return &fs.PathError{Op: "open", Path: name, Err: syscall.EROFS}
 	}
@@ -159,13 +178,13 @@ func (r *Root) Append(name string, data []byte, mode fs.FileMode) error {
 
 // Changed returns a channel that is closed when the file may have changed, and nil if that is not known.
 func (r *Root) Changed(name string) <-chan struct{} {
-	m, _ := r.find(clean(name))
+	m, _ := r.find(clean(name), true)
 	return m.Tree.Changed()
 }
 
 // Mkdir makes a directory, and those that it lies in.
 func (r *Root) Mkdir(name string) error {
-	m, path := r.find(clean(name))
+	m, path := r.find(clean(name), true)
 	if m.ReadOnly {
 		return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.EROFS}
 	}
@@ -174,7 +193,7 @@ func (r *Root) Mkdir(name string) error {
 
 // Chmod sets the mode of a file or a directory.
 func (r *Root) Chmod(name string, mode fs.FileMode) error {
-	m, path := r.find(clean(name))
+	m, path := r.find(clean(name), true)
 	if m.ReadOnly {
 		return &fs.PathError{Op: "chmod", Path: name, Err: syscall.EROFS}
 	}
@@ -183,7 +202,7 @@ func (r *Root) Chmod(name string, mode fs.FileMode) error {
 
 // Chown sets whom a file or a directory belongs to.
 func (r *Root) Chown(name string, owner Owner) error {
-	m, path := r.find(clean(name))
+	m, path := r.find(clean(name), true)
 	if m.ReadOnly {
 		return &fs.PathError{Op: "chown", Path: name, Err: syscall.EROFS}
 	}
@@ -192,7 +211,7 @@ func (r *Root) Chown(name string, owner Owner) error {
 
 // Remove removes a file, or a directory with everything in it.
 func (r *Root) Remove(name string) error {
-	m, path := r.find(clean(name))
+	m, path := r.find(clean(name), false)
 	if m.ReadOnly {
 		return &fs.PathError{Op: "remove", Path: name, Err: syscall.EROFS}
 	}
@@ -202,7 +221,7 @@ func (r *Root) Remove(name string) error {
 // Folder returns a folder on disk with what is at a path, which has to be that of a mount or below it. Programs that
 // need paths read and write there.
 func (r *Root) Folder(name string) (string, error) {
-	m, inside := r.find(clean(name))
+	m, inside := r.find(clean(name), true)
 	if m.Tree == r.own {
 		return "", &fs.PathError{Op: "folder", Path: name, Err: errors.New("no volume is mounted there")}
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -21,6 +22,9 @@ func (n *node) files() *files.Tree {
 	if _, err := fs.Stat(tree, hostsFile); err != nil && !n.hasFiles {
 		if err := tree.Write(hostsFile, files.File{Data: []byte(n.hosts()), Mode: 0o644}); err != nil {
 			n.agent.config.Report(fmt.Errorf("the files of node %s: %w", n.name, err))
+		}
+		if err := errors.Join(tree.Mkdir("tmp"), tree.Chmod("tmp", 0o777|fs.ModeSticky)); err != nil {
+			n.agent.config.Report(fmt.Errorf("the folder /tmp of node %s: %w", n.name, err))
 		}
 	}
 	n.hasFiles = true
@@ -44,6 +48,9 @@ func inTree(name string) string {
 // hostPath returns the files of the node, in which there is what the volume shows: it was there before, a machine has it, or the volume creates it.
 func (n *node) hostPath(v *corev1.HostPathVolumeSource) (*files.Tree, error) {
 	tree, name := n.files(), inTree(v.Path)
+	if followed, err := tree.Follow(name); err == nil {
+		name = followed
+	}
 	wanted := ptr.Deref(v.Type, corev1.HostPathUnset)
 	found, exists := hostPathType(tree, name)
 	if !exists {

@@ -37,6 +37,11 @@ func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*fil
 			return nil, err
 		}
 		top := p.hostPathOf(m.Name)
+		if top != "" {
+			if top, err = tree.Follow(top); err != nil {
+				return nil, err
+			}
+		}
 		below = path.Join(top, below)
 		content, fromAPI := p.payloads[m.Name]
 		image := p.isImage(m.Name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -95,6 +96,58 @@ func (c *Command) operands(flags string) ([]string, error) {
 		rest = append(rest, a)
 	}
 	return rest, nil
+}
+
+// ln makes symbolic links with -s. -f replaces what is there, and -n does not follow a link to a directory in whose place the new one comes.
+func ln(ctx context.Context, s *Shell, c *Command) int {
+	flags, names := "", []string(nil)
+	for _, a := range c.Args[1:] {
+		if len(a) > 1 && a[0] == '-' {
+			flags += a[1:]
+			continue
+		}
+		names = append(names, a)
+	}
+	switch {
+	case strings.Trim(flags, "sfnvT") != "":
+		return c.fail(1, "invalid option -- '%c'", strings.Trim(flags, "sfnvT")[0])
+	case !strings.Contains(flags, "s"):
+		return c.fail(1, "%v", unsupported("a hard link"))
+	case len(names) == 0:
+		return c.fail(1, "missing file operand")
+	case len(names) == 1:
+		names = append(names, ".")
+	}
+	last := names[len(names)-1]
+	look := fs.Stat
+	if strings.Contains(flags, "n") {
+		look = fs.Lstat
+	}
+	info, err := look(s.Files, relative(c.absolute(last)))
+	into := err == nil && info.IsDir() && !strings.Contains(flags, "T")
+	if len(names) > 2 && !into {
+		return c.fail(1, "target '%s' is not a directory", last)
+	}
+	code := 0
+	for _, target := range names[:len(names)-1] {
+		if ctx.Err() != nil {
+			return ended
+		}
+		link := last
+		if into {
+			link = path.Join(last, path.Base(target))
+		}
+		_, err := fs.Lstat(s.Files, relative(c.absolute(link)))
+		if err == nil && !strings.Contains(flags, "f") {
+			err = errExists
+		} else {
+			err = s.Files.Symlink(target, c.absolute(link))
+		}
+		if err != nil {
+			code = c.fail(1, "failed to create symbolic link '%s': %s", link, reason(err))
+		}
+	}
+	return code
 }
 
 // timeout ends a command after a time, with the exit code 143, as that of busybox.

@@ -50,3 +50,23 @@ func TestOwners(t *testing.T) {
 		})
 	}
 }
+
+// TestLn makes links, also into another volume.
+func TestLn(t *testing.T) {
+	for script, want := range map[string]string{
+		"echo a > /data/f; ln -s /data/f /link; cat /link; echo b >> /link; cat /data/f":                       "a\na\nb\n",
+		"mkdir /d; echo a > /d/f; ln -s /d /data/dir; cat /data/dir/f; ln -s g /data/dir; ls /d; rm /data/dir": "a\nf\ng\n",
+		"echo a > /x; echo b > /y; ln -s /x /link; ln -s /y /link; ln -sf /y /link; cat /link":                 "b\nstderr: ln: failed to create symbolic link '/link': File exists\n",
+		"mkdir /a /b; ln -s /a /link; ln -sfn /b /link; echo 1 > /link/f; ls /b; ls -l /data | wc -l":          "f\n0\n",
+		"ln /x /y": "stderr: ln: syntax error: a hard link is not supported by the shell of fakecluster; handle sh with Container.HandleExec\nexit 1",
+		"echo x > /x; ln -s /x /data/1; ln -s /data/1 /2; cat /2; ln -s /3 /4; ln -s /4 /3; cat /3 2>/dev/null; echo $?": "x\n1\n",
+	} {
+		root, err := files.NewRoot(files.NewTree(), []files.Mount{{Path: "/data", Tree: files.NewTree()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := run(t, &shell.Shell{Files: root}, "", "sh", "-c", script); got != want {
+			t.Errorf("%s\ngot  %q\nwant %q", script, got, want)
+		}
+	}
+}

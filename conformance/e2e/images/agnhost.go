@@ -197,15 +197,31 @@ func logsGenerator(ctx context.Context, c *workloads.ExecCommand) error {
 
 // serveHostname answers with the name of its Pod.
 func serveHostname(ctx context.Context, c *workloads.ExecCommand) error {
-	port := 9376
+	port, packets := 9376, false
 	if _, err := flagsOf(c, func(f *flag.FlagSet) {
 		f.IntVar(&port, "port", port, "")
 		f.Bool("http", true, "")
 		f.Bool("tcp", false, "")
-		f.Bool("udp", false, "")
+		f.BoolVar(&packets, "udp", false, "")
 		f.Bool("close", false, "")
 	}); err != nil {
 		return err
+	}
+	if packets {
+		socket, err := c.Container.ListenPacket("udp", ":"+strconv.Itoa(port))
+		if err != nil {
+			return err
+		}
+		go func() {
+			buffer := make([]byte, 2048)
+			for {
+				_, from, err := socket.ReadFrom(buffer)
+				if err != nil {
+					return
+				}
+				_, _ = socket.WriteTo([]byte(c.Container.Hostname), from)
+			}
+		}()
 	}
 	fmt.Fprintf(c.Stderr, "Serving on port %d.\n", port)
 	return serve(ctx, c.Container, port, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -133,11 +134,14 @@ func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Se
 func nc(ctx context.Context, c *workloads.ExecCommand) error {
 	wait, protocol := 5.0, "tcp"
 	var udp, scan, verbose bool
+	var source, packets int
 	flags := flag.NewFlagSet("nc", flag.ContinueOnError)
 	flags.SetOutput(c.Stderr)
 	flags.Float64Var(&wait, "w", wait, "")
 	flags.BoolVar(&udp, "u", false, "")
 	flags.BoolVar(&scan, "z", false, "")
+	flags.IntVar(&source, "p", 0, "")
+	flags.IntVar(&packets, "W", 0, "") // nc ends after so many packets
 	flags.Bool("t", false, "")
 	flags.BoolVar(&verbose, "v", false, "")
 	if err := flags.Parse(c.Args[1:]); err != nil || flags.NArg() != 2 {
@@ -149,6 +153,9 @@ func nc(ctx context.Context, c *workloads.ExecCommand) error {
 	ctx, cancel := context.WithTimeout(ctx, seconds(wait))
 	defer cancel()
 	address := net.JoinHostPort(flags.Arg(0), flags.Arg(1))
+	if udp && source != 0 {
+		return sendFrom(c, source, address, seconds(wait), packets)
+	}
 	conn, err := c.Container.Dial(ctx, protocol, address)
 	if err != nil {
 		fmt.Fprintln(c.Stderr, "nc:", err)
@@ -168,6 +175,40 @@ func nc(ctx context.Context, c *workloads.ExecCommand) error {
 	}
 	_ = conn.SetReadDeadline(time.Now().Add(seconds(wait)))
 	_, _ = io.Copy(c.Stdout, conn) // until the deadline
+	return nil
+}
+
+// sendFrom sends the standard input as a packet from a port, and prints what comes back within a time, at most some packets.
+func sendFrom(c *workloads.ExecCommand, source int, address string, wait time.Duration, packets int) error {
+	fails := func(err error) error {
+		fmt.Fprintln(c.Stderr, "nc:", err)
+		return workloads.Exit(1)
+	}
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fails(err)
+	}
+	socket, err := c.Container.ListenPacket("udp", ":"+strconv.Itoa(source))
+	if err != nil {
+		return fails(err)
+	}
+	defer socket.Close()
+	request, err := io.ReadAll(c.Stdin)
+	if err != nil {
+		return fails(err)
+	}
+	if _, err := socket.WriteTo(request, net.UDPAddrFromAddrPort(to)); err != nil {
+		return fails(err)
+	}
+	_ = socket.SetReadDeadline(time.Now().Add(wait))
+	buffer := make([]byte, 2048)
+	for n := 0; packets == 0 || n < packets; n++ {
+		size, _, err := socket.ReadFrom(buffer)
+		if err != nil {
+			break
+		}
+		_, _ = c.Stdout.Write(buffer[:size])
+	}
 	return nil
 }
 

@@ -42,7 +42,12 @@ func netexec(ctx context.Context, c *workloads.ExecCommand) error {
 		return err
 	}
 	if packets != -1 {
+		listened := map[string]bool{} // an address may be named twice
 		for _, address := range strings.Split(addresses, ",") {
+			if listened[address] {
+				continue
+			}
+			listened[address] = true
 			if err := n.answerPackets(net.JoinHostPort(address, strconv.Itoa(packets)), packets); err != nil {
 				return err
 			}

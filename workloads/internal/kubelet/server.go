@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
@@ -67,6 +68,7 @@ func NewServer(node Node, logger klog.Logger) *Server {
 	mux.HandleFunc("GET /healthz/{check}", healthy)
 	mux.HandleFunc("GET /pods", s.pods)
 	mux.HandleFunc("GET /pods/{$}", s.pods)
+	mux.HandleFunc("GET /runningpods/{$}", s.runningPods)
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", s.logs)
 	mux.HandleFunc("/exec/{namespace}/{pod}/{container}", s.exec)
 	mux.HandleFunc("/portForward/{namespace}/{pod}", s.portForward)
@@ -115,6 +117,29 @@ func (s *Server) pods(w http.ResponseWriter, _ *http.Request) {
 	for _, p := range s.node.Pods() {
 		list.Items = append(list.Items, *p)
 	}
+	writePods(w, list)
+}
+
+// runningPods answers with the names of the pods that have containers, as a container runtime knows them.
+func (s *Server) runningPods(w http.ResponseWriter, _ *http.Request) {
+	list := &corev1.PodList{Items: []corev1.Pod{}}
+	for _, p := range s.node.Pods() {
+		running := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, UID: p.UID}}
+		for _, statuses := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses} {
+			for i := range statuses {
+				if statuses[i].State.Running != nil {
+					running.Spec.Containers = append(running.Spec.Containers, corev1.Container{Name: statuses[i].Name, Image: statuses[i].Image})
+				}
+			}
+		}
+		if len(running.Spec.Containers) > 0 {
+			list.Items = append(list.Items, running)
+		}
+	}
+	writePods(w, list)
+}
+
+func writePods(w http.ResponseWriter, list *corev1.PodList) {
 	data, err := runtime.Encode(legacyscheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion), list)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+	_ "k8s.io/kubernetes/pkg/apis/core/install" // for lists of pods
 )
 
 // shown is a Node with some pods, in which each container uses half a CPU and 64 MiB, unless its name is "idle".
@@ -134,4 +135,14 @@ func TestAContainerThatStartsLaterHasUsedNothing(t *testing.T) {
 			t.Errorf("the CPU has been used for %d ns, want 0", *got.Node.CPU.UsageCoreNanoSeconds)
 		}
 	})
+}
+
+// TestRunningPods proves which pods and containers a kubelet says that run.
+func TestRunningPods(t *testing.T) {
+	got := get(using(time.Now()), "/runningpods/")
+	want := `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{"metadata":{"name":"web","namespace":"default","uid":"u"},` +
+		`"spec":{"containers":[{"name":"app","resources":{}},{"name":"idle","resources":{}}]},"status":{}}]}`
+	if strings.TrimSpace(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
 }

@@ -57,9 +57,10 @@ func (n *Network) slicesBy(index, key string) []*discoveryv1.EndpointSlice {
 // usable returns the endpoints that may answer a connection, as kube-proxy chooses them: those that are ready, or, if there
 // are none, those that still serve while they terminate.
 func (n *Network) usable(t target) []netip.AddrPort {
-	var ready, terminating []netip.AddrPort
+	var terminating []netip.AddrPort
+	var ready []hinted
 	for _, slice := range n.slicesOf(t.service.Namespace, t.service.Name) {
-		if string(slice.AddressType) != string(t.family) {
+		if string(slice.AddressType) != string(t.family) || isNotForProxy(slice.Labels) {
 			continue
 		}
 		for _, p := range slice.Ports {
@@ -77,18 +78,71 @@ func (n *Network) usable(t target) []netip.AddrPort {
 				endpoint := netip.AddrPortFrom(ip, uint16(*p.Port))
 				switch {
 				case isReady(&e):
-					ready = append(ready, endpoint)
+					ready = append(ready, hinted{endpoint, e.Hints})
 				case ptr.Deref(e.Conditions.Serving, false) && ptr.Deref(e.Conditions.Terminating, false):
 					terminating = append(terminating, endpoint)
 				}
 			}
 		}
 	}
-	if len(ready) == 0 {
-		ready = terminating
+	found := terminating
+	if len(ready) > 0 {
+		found = nil
+		for _, e := range n.near(t, ready) {
+			found = append(found, e.address)
+		}
 	}
-	slices.SortFunc(ready, netip.AddrPort.Compare)
-	return slices.Compact(ready)
+	slices.SortFunc(found, netip.AddrPort.Compare)
+	return slices.Compact(found)
+}
+
+// hinted is an endpoint with what its EndpointSlice says about its clients.
+type hinted struct {
+	address netip.AddrPort
+	hints   *discoveryv1.EndpointHints
+}
+
+// forNode reports whether the hints are for a Node, and whether there are any.
+func (e hinted) forNode(node string) (matches, has bool) {
+	if e.hints == nil {
+		return false, false
+	}
+	return slices.Contains(e.hints.ForNodes, discoveryv1.ForNode{Name: node}), len(e.hints.ForNodes) > 0
+}
+
+// forZone is as forNode.
+func (e hinted) forZone(zone string) (matches, has bool) {
+	if e.hints == nil {
+		return false, false
+	}
+	return slices.Contains(e.hints.ForZones, discoveryv1.ForZone{Name: zone}), len(e.hints.ForZones) > 0
+}
+
+// near returns the endpoints that have hints for the Node of the client, or for its zone, if each endpoint has such hints; otherwise all.
+func (n *Network) near(t target, ready []hinted) []hinted {
+	if t.local != nil || t.proxy == "" {
+		return ready
+	}
+	zone := ""
+	if node, err := n.nodes.Get(t.proxy); err == nil {
+		zone = node.Labels[corev1.LabelTopologyZone]
+	}
+	for _, matches := range []func(hinted) (matches, has bool){
+		func(e hinted) (bool, bool) { return e.forNode(t.proxy) }, func(e hinted) (bool, bool) { return e.forZone(zone) },
+	} {
+		var found []hinted
+		complete := true
+		for _, e := range ready {
+			match, has := matches(e)
+			if complete = complete && has; match {
+				found = append(found, e)
+			}
+		}
+		if complete && len(found) > 0 {
+			return found
+		}
+	}
+	return ready
 }
 
 // Server is a pod behind a port of a Service.

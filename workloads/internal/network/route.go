@@ -150,6 +150,7 @@ func (n *Network) nodeAt(ip netip.Addr) *corev1.Node {
 type target struct {
 	service *corev1.Service
 	port    *corev1.ServicePort
+	proxy   string     // the node that leads the client on; empty: it is outside of the cluster
 	local   *string    // the node whose endpoints answer only; nil: all do
 	hides   bool       // the endpoint sees the address of a node instead of the client's
 	node    netip.Addr // that address
@@ -159,7 +160,7 @@ type target struct {
 
 // serviceAt returns the Service at an address, for a client on a stack.
 func (n *Network) serviceAt(s *stack, to netip.AddrPort, protocol corev1.Protocol) (t target, found bool) {
-	t.family = corev1.IPv4Protocol
+	t.family, t.proxy = corev1.IPv4Protocol, s.node
 	if to.Addr().Is6() {
 		t.family = corev1.IPv6Protocol
 	}
@@ -191,9 +192,9 @@ func (n *Network) serviceAt(s *stack, to netip.AddrPort, protocol corev1.Protoco
 	for _, service := range services {
 		for i := range service.Spec.Ports {
 			if p := &service.Spec.Ports[i]; cmp.Or(p.Protocol, tcp) == protocol && p.NodePort == int32(to.Port()) {
-				t.service, t.port, t.hides, t.node = service, p, true, to.Addr()
-				// Traffic from within the cluster goes to all endpoints.
-				if service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal && s.node == "" {
+				t.service, t.port, t.hides, t.node, t.proxy = service, p, true, to.Addr(), node.Name
+				// Traffic from the node itself and its pods goes to all endpoints.
+				if service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal && s.node != node.Name {
 					t.local, t.hides = &node.Name, false
 				}
 				return t, true
@@ -208,6 +209,13 @@ const byAddress = "fakecluster.io/address"
 
 func nodePort(port int32) string { return "node port " + strconv.Itoa(int(port)) }
 
+// isNotForProxy reports whether labels give a Service or an EndpointSlice to another proxy, or say that it is headless, so that kube-proxy does not see it.
+func isNotForProxy(labels map[string]string) bool {
+	_, elsewhere := labels[proxyName]
+	_, headless := labels[corev1.IsHeadlessService]
+	return elsewhere || headless
+}
+
 // addressesOf returns where clients find a Service. One with a label that gives it to another proxy, or says that it is headless, is found nowhere, as
 // with kube-proxy.
 func addressesOf(object any) ([]string, error) {
@@ -215,10 +223,8 @@ func addressesOf(object any) ([]string, error) {
 	if !ok {
 		return nil, nil
 	}
-	for _, label := range []string{proxyName, corev1.IsHeadlessService} {
-		if _, ok := service.Labels[label]; ok {
-			return nil, nil
-		}
+	if isNotForProxy(service.Labels) {
+		return nil, nil
 	}
 	addresses := slices.Concat(service.Spec.ClusterIPs, service.Spec.ExternalIPs, []string{service.Spec.ClusterIP})
 	for _, ingress := range service.Status.LoadBalancer.Ingress {

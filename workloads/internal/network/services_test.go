@@ -1,6 +1,7 @@
 package network
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // three returns a client and three pods that answer with a, b and c at the port 8080. c is on n2.
@@ -158,7 +160,8 @@ func TestTrafficPolicies(t *testing.T) {
 			{onN2, "10.0.0.7:80", "c"},
 			{w, "172.18.0.1:30080", "ab"},
 			{w, "172.18.0.2:30080", "c"},
-			{client, "172.18.0.2:30080", "abc"},
+			{client, "172.18.0.2:30080", "c"}, // of another node
+			{onN2, "172.18.0.2:30080", "abc"},
 			{w, "203.0.113.5:80", "abc"},
 			{w, "203.0.113.6:80", "abc"},
 		} {
@@ -199,4 +202,73 @@ func TestTheAPIServer(t *testing.T) {
 		w.reach(pod, "kubernetes.default:https", "API server")
 		w.reach(pod, "192.0.2.1:6443", "API server")
 	})
+}
+
+// TestHints proves which endpoints a client gets by the hints of EndpointSlices, as with kube-proxy: for its Node, or else for its zone, if each ready endpoint has some.
+func TestHints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for i, zone := range []string{"east", "west"} {
+			name := fmt.Sprintf("n%d", i+1)
+			w.add(&corev1.Node{
+				ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelTopologyZone: zone}},
+				Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "172.18.0." + name[1:]}}},
+			})
+		}
+		client, a, b, c := w.three()
+		onN2 := w.pod(func(p *corev1.Pod) { p.Spec.NodeName = "n2" })
+		w.service("web", func(s *corev1.Service) { s.Spec.Type, s.Spec.Ports[0].NodePort = corev1.ServiceTypeNodePort, 30080 })
+		hint := func(h *Host, zone, node string) discoveryv1.Endpoint {
+			e := endpointOf(h)
+			e.Hints = &discoveryv1.EndpointHints{}
+			if zone != "" {
+				e.Hints.ForZones = []discoveryv1.ForZone{{Name: zone}}
+			}
+			if node != "" {
+				e.Hints.ForNodes = []discoveryv1.ForNode{{Name: node}}
+			}
+			return e
+		}
+		for _, test := range []struct {
+			name      string
+			endpoints []discoveryv1.Endpoint
+			n1, n2    string // who answers clients on these nodes
+		}{
+			{"of zones", []discoveryv1.Endpoint{hint(a, "east", ""), hint(b, "east", ""), hint(c, "west", "")}, "ab", "c"},
+			{"of a zone without endpoints", []discoveryv1.Endpoint{hint(a, "east", ""), hint(b, "east", ""), hint(c, "east", "")}, "abc", "abc"},
+			{"one has none", []discoveryv1.Endpoint{hint(a, "east", ""), endpointOf(b), hint(c, "west", "")}, "abc", "abc"},
+			{"of nodes and zones", []discoveryv1.Endpoint{hint(a, "east", "n1"), hint(b, "east", "n3"), hint(c, "east", "n3")}, "a", "abc"},
+		} {
+			w.endpoints("web", test.endpoints...)
+			for _, client := range []struct {
+				from dialer
+				want string
+			}{{client, test.n1}, {onN2, test.n2}} {
+				got := []byte(w.who(client.from, "10.0.0.7:80", 6))
+				slices.Sort(got)
+				if got := string(slices.Compact(got)); got != client.want {
+					t.Errorf("%s: %s answer, want %s", test.name, got, client.want)
+				}
+			}
+		}
+		w.endpoints("web", hint(a, "east", ""), hint(c, "west", ""))
+		if got := w.who(w, "172.18.0.2:30080", 2); got != "cc" {
+			t.Errorf("at a node port %s answer, want those of the zone of its node", got)
+		}
+	})
+}
+
+// TestSlicesThatKubeProxyDoesNotSee has the labels that give an EndpointSlice to somebody else.
+func TestSlicesThatKubeProxyDoesNotSee(t *testing.T) {
+	w := newWorld(t)
+	client, a, _, _ := w.three()
+	w.service("web")
+	for _, label := range []string{corev1.IsHeadlessService, proxyName} {
+		w.endpoints("web", endpointOf(a))
+		w.reach(client, "web:80", "a for 10.244.0.1")
+		slice := w.slicesOf("default", "web")[0].DeepCopy()
+		slice.Labels[label] = ""
+		w.add(slice)
+		w.fail(client, "10.0.0.7:80", "dial tcp 10.0.0.7:80: connect: connection refused")
+	}
 }

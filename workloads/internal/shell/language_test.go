@@ -75,6 +75,9 @@ func TestTextPrograms(t *testing.T) {
 		{"abc\nxyz\n", "tee /f | grep -c b; grep -v b /f; grep -q none /f; echo $?; grep -E 'a|z' -o /f", "1\nxyz\n1\na\nz\n"},
 		{"", "printf '%s=%03d %x\\n' a 7 255 b 8 0; printf %9999d 1", "a=007 ff\nb=008 0\nstderr: printf: syntax error: a width of 1000 or more is not supported by the shell of fakecluster; handle sh with Container.HandleExec\nexit 2"},
 		{"", "mkdir /a; echo x > /a/f; cp -r /a /b; mv /b/f /b/g; ls /a /b; cp /a /c", "/a:\nf\n\n/b:\ng\nstderr: cp: omitting directory '/a'\nexit 1"},
+		{"a  b\r\nc\n", "tr -d '\\r\\n' | tr -s ' ' | tr a-c A-C", "A BC"},
+		{"x1-y2\n", "tr -cd '[:alnum:]' | tr '[:lower:]' '[:upper:]' | tr XY ab", "a1b2"},
+		{"a:b\n", "tr : '\\n'; tr a", "a\nb\nstderr: tr: missing operand\nexit 1"},
 		{"", "basename /a/b.sh .sh; dirname /a/b; timeout 1 sleep 5; echo $?; timeout 9 sh -c 'exit 4'", "b\n/a\n143\nexit 4"},
 		{"", "echo 'echo ran' > /x; chmod +x /x; [ -f /x ] && /x; ls -l /x | head -c 10; chmod 600 /x; ls -l /x | head -c 10; chmod g^w /x", "ran\n-rwxr-xr-x-rw-------stderr: chmod: invalid mode: 'g^w'\nexit 1"},
 	} {

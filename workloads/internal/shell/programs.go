@@ -22,7 +22,7 @@ import (
 func programNamed(name string) func(context.Context, *Shell, *Command) int {
 	return map[string]func(context.Context, *Shell, *Command) int{
 		"[": test, "cat": cat, "echo": echo, "env": env, "false": fails, "hostname": hostname, "ls": ls, "mkdir": mkdir, "printenv": env, "pwd": pwd,
-		"rm": rm, "sh": sh, "bash": sh, "ash": sh, "dash": sh, "date": date, "tail": tail, "wget": wget, "curl": curl, "nc": nc, "nslookup": nslookup, "netstat": netstat, "ln": ln,
+		"rm": rm, "sh": sh, "bash": sh, "ash": sh, "dash": sh, "date": date, "tail": tail, "wget": wget, "curl": curl, "nc": nc, "nslookup": nslookup, "netstat": netstat, "ln": ln, "tr": tr,
 		"sleep": sleep, "tar": tarProgram, "test": test, "touch": touch, "true": succeeds, ":": succeeds,
 		"printf": printf, "dd": dd, "head": head, "seq": seq, "tee": tee, "cp": cp, "mv": mv, "chmod": changeMode, "chown": changeOwner, "chgrp": changeOwner, "stat": stat, "id": id, "whoami": whoami, "sync": succeeds, "wc": wc, "grep": grep,
 		"timeout": timeout, "basename": basename, "dirname": basename, "nohup": nohup,

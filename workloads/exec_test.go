@@ -254,6 +254,28 @@ containers: [{name: app, image: app, stdin: true, stdinOnce: true}]
 	}, workloads.Nodes(1), workloads.Image("app", run))
 }
 
+// TestAnInputThatStaysOpen attaches twice to a container whose input outlives its clients, without stdinOnce: each leaves with the end of what it sends.
+func TestAnInputThatStaysOpen(t *testing.T) {
+	inBubble(t, func(w world) {
+		w.createPod("web", "restartPolicy: Never\ncontainers: [{name: app, image: app, command: [cat], stdin: true}]")
+		w.pass(3 * time.Second)
+		for _, line := range []string{"one\n", "two\n"} {
+			executor, err := w.NewSPDYExecutor(w.cluster.RESTConfig(), "POST", request(w.client, "attach", &corev1.PodAttachOptions{Stdin: true, Stdout: true}).URL())
+			if err != nil {
+				w.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
+			if err := executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: strings.NewReader(line), Stdout: io.Discard}); err != nil {
+				t.Error(err)
+			}
+			cancel()
+		}
+		w.pass(time.Second)
+		equal(w.T, "the log", w.log("web", corev1.PodLogOptions{}), "one\ntwo\n")
+		equal(w.T, "the phase", field(w.object("pods", "web"), "status.phase"), "Running")
+	}, workloads.Nodes(1))
+}
+
 // TestATerminal types into an interactive shell.
 func TestATerminal(t *testing.T) {
 	inBubble(t, func(w world) {

@@ -68,6 +68,10 @@ func newContainer(p *process) *Container {
 	c.kill = sync.OnceFunc(func() { close(c.killed) })
 	if spec.Stdin != nil {
 		c.Stdin = spec.Stdin
+		c.kill = sync.OnceFunc(func() {
+			close(c.killed)
+			spec.Stdin.Close() // a program that reads it ends
+		})
 	}
 	if spec.Host != nil {
 		c.sockets = spec.Host.NewProcess()

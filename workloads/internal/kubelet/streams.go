@@ -126,6 +126,8 @@ func (a attacher) AttachContainer(ctx context.Context, _, _, _ string, in io.Rea
 	if resize != nil {
 		go drain(resize)
 	}
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
 	s := streamsOf(in, out, errs, tty)
 	follow := a.container.Log.Attach()
 	if input := a.container.Stdin; s.Stdin != nil && input != nil {
@@ -133,6 +135,8 @@ func (a attacher) AttachContainer(ctx context.Context, _, _, _ string, in io.Rea
 			_, _ = io.Copy(input, s.Stdin) // until the client ends its input or leaves, or the container exits
 			if a.spec.StdinOnce {
 				input.Close()
+			} else {
+				leave() // the input of the container stays open, and the client leaves it, as with containerd
 			}
 		}()
 	}

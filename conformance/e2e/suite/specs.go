@@ -25,8 +25,10 @@ var elsewhere = []string{
 	`\[Driver: (vsphere|azure-disk|azure-file|cinder)\]`, // a cloud
 	`\[Driver: (nfs|nfs3)\]`, `PersistentVolumes NFS`,    // NFS of a real kernel
 	`\[Driver: local\]`, `PersistentVolumes-local`, // mounts in the namespaces of a real kernel
-	`\[Driver: csi-hostpath\]`, `CSI Mock`, // a CSI driver
-	`\[sig-windows\]`, // Nodes with Windows
+	`\[Driver: csi-hostpath\]`, `CSI Mock`, `Volume metrics`, // a CSI driver
+	`loopback local block volume`, `Mount propagation`, `support seccomp`, `TCP CLOSE_WAIT`, `invalid conntrack state`, // a real kernel
+	`host cleanup with volume mounts`, // NFS, too
+	`\[sig-windows\]`,                 // Nodes with Windows
 }
 
 // slow are specs that wait for minutes. They are run with -full only, and their last result stays in the list.

@@ -226,7 +226,7 @@ func goesOn(before, last, now time.Time, quiet time.Duration) bool {
 // checkReported checks that the status, or an Event, reports that the operator is stuck.
 func (p *playing) checkReported(u *unstructured.Unstructured, refusal string, times int) {
 	if !p.reportsTrouble(u) {
-		p.report(problem{oracle: TruthfulStatus, key: "silent " + strings.SplitN(refusal, ":", 2)[0], step: p.step,
+		p.report(problem{oracle: TruthfulStatus, key: "silent " + kindOfRequest(refusal), step: p.step,
 			what:   fmt.Sprintf("the server has refused a request %d times, and neither the status of %s nor an Event reports that", times, p.seed.name),
 			detail: refusal})
 	}

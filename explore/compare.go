@@ -53,8 +53,7 @@ func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) 
 		return nil
 	}
 	if c.stuck != "" {
-		key, _, _ := strings.Cut(c.stuck, ":")
-		return []problem{{oracle: oracle, key: "stuck " + key, step: c.step, what: "the operator is stuck, because the server refuses a request again and again", detail: c.stuck}}
+		return []problem{{oracle: oracle, key: "stuck " + kindOfRequest(c.stuck), step: c.step, what: "the operator is stuck, because the server refuses a request again and again", detail: c.stuck}}
 	}
 	differences := state.Differences(meaningful(want, tr.seed), meaningful(c.state, tr.seed), e.results.mask)
 	differences = slices.DeleteFunc(differences, func(d state.Difference) bool { return d.Added && d.Path == "" && outlives(c.state[d.Object]) })
@@ -65,6 +64,12 @@ func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) 
 		}
 	}
 	return found
+}
+
+// kindOfRequest returns the verb and the resource of a line about a request, without the name of the object, which may be generated.
+func kindOfRequest(line string) string {
+	words := strings.Fields(line)
+	return strings.TrimSuffix(strings.Join(words[:min(2, len(words))], " "), ":")
 }
 
 // isPaused reports whether the user has told the operator to do nothing: then all stays as it was.

@@ -75,3 +75,17 @@ func TestOnlyThreeSimilarDifferencesAreFindings(t *testing.T) {
 		t.Error("a difference of another kind is taken for a similar one")
 	}
 }
+
+// Generated names in refused requests do not make several findings of one.
+func TestTheKindOfARequest(t *testing.T) {
+	for line, want := range map[string]string{
+		`apply statefulsets.apps default/inference-72dea0b5: 422 StatefulSet.apps "inference-72dea0b5" is invalid`: "apply statefulsets.apps",
+		`create pods in default: 403 pods "a" is forbidden`:                                                        "create pods",
+		`update gadgets.example.com/status default/a: 422 Gadget.example.com "a" is invalid`:                       "update gadgets.example.com/status",
+		"": "",
+	} {
+		if got := kindOfRequest(line); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+}

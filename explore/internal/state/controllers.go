@@ -39,6 +39,13 @@ func (o Object) withoutHashes(name string) string {
 	return name
 }
 
+// hideKubelet removes from the status of a Node what its kubelet reports about Pods that there are or were.
+func hideKubelet(node map[string]any) {
+	for _, field := range []string{"images", "volumesInUse", "volumesAttached"} {
+		unstructured.RemoveNestedField(node, "status", field)
+	}
+}
+
 // ordinal is the end of a name that a StatefulSet gives a Pod. It sets generateName, too.
 var ordinal = regexp.MustCompile(`^\d{1,4}$`)
 

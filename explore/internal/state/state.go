@@ -226,6 +226,9 @@ func (r *replacer) object(o Object) map[string]any {
 	if o.Resource == "pods" {
 		hideAddresses(copied["status"])
 	}
+	if o.Resource == "nodes" {
+		hideKubelet(copied)
+	}
 	hideRevisions(copied)
 	v, _ := r.value("", copied).(map[string]any)
 	return v

@@ -234,12 +234,16 @@ status: {currentRevision: db-HASH, updateRevision: db-HASH, replicas: 1}
 resource: pods
 metadata: {name: db-0, generateName: db-, namespace: default, labels: {controller-revision-hash: db-HASH}, ownerReferences: [{kind: StatefulSet, name: db, uid: u3, controller: true}]}
 ---
+resource: nodes
+metadata: {name: n1, labels: {zone: a}}
+status: {images: [{names: [IMAGE]}], volumesInUse: [IMAGE], phase: Running}
+---
 resource: configmaps
 metadata: {name: note, namespace: default, ownerReferences: [{kind: Pod, name: web-HASH-END, uid: u4}]}
 data: {first: db-0}
 `
 	fill := func(revision, hash, end string) string {
-		return strings.NewReplacer("REVISION", revision, "HASH", hash, "END", end).Replace(text)
+		return strings.NewReplacer("REVISION", revision, "HASH", hash, "END", end, "IMAGE", "image-"+revision).Replace(text)
 	}
 	old := `---
 resource: replicasets.apps
@@ -260,6 +264,7 @@ spec: {replicas: 0}
 		"pods default/web-*1":          metadata("web-*1", map[string]any{"pod-template-hash": "<hash>"}, map[string]any{"name": "web-<hash>"}, "ReplicaSet"),
 		"statefulsets.apps default/db": {"metadata": map[string]any{"name": "db", "namespace": "default"}, "status": map[string]any{"replicas": int64(1)}},
 		"pods default/db-0":            metadata("db-0", map[string]any{"controller-revision-hash": "<hash>"}, map[string]any{"name": "db"}, "StatefulSet"),
+		"nodes n1":                     {"metadata": map[string]any{"name": "n1", "labels": map[string]any{"zone": "a"}}, "status": map[string]any{"phase": "Running"}},
 		"configmaps default/note": {"metadata": map[string]any{"name": "note", "namespace": "default",
 			"ownerReferences": []any{map[string]any{"kind": "Pod", "name": "web-*1"}}}, "data": map[string]any{"first": "db-0"}},
 	}

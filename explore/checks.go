@@ -217,10 +217,13 @@ func (p *playing) refusal() (text string, times int) {
 	return text, times
 }
 
+// longestBackoff is the longest pause of workqueues between two attempts.
+const longestBackoff = 1000 * time.Second
+
 // goesOn reports whether a request that was sent twice will come again, if nothing has been written for a while: workqueues double the pause between two
 // attempts.
 func goesOn(before, last, now time.Time, quiet time.Duration) bool {
-	return now.Sub(last) <= max(quiet, 2*last.Sub(before)+time.Second)
+	return now.Sub(last) <= max(quiet, min(2*last.Sub(before), longestBackoff)+time.Second)
 }
 
 // checkReported checks that the status, or an Event, reports that the operator is stuck.

@@ -102,7 +102,12 @@ func meaningful(s state.State, seed *seed) state.State {
 			condition, ok := c.(map[string]any)
 			return ok && condition["status"] == "False"
 		})
-		object["status"] = status
+		if len(status["conditions"].([]any)) == 0 {
+			delete(status, "conditions")
+		}
+		if object["status"] = status; len(status) == 0 {
+			delete(object, "status")
+		}
 	}
 	s = maps.Clone(s)
 	s[seed.name] = object
@@ -152,17 +157,17 @@ func outlives(object map[string]any) bool {
 	return u.GetKind() == "PersistentVolumeClaim" && len(u.GetOwnerReferences()) == 0
 }
 
-// endTimes are the fields of a status with the time at which something has run to its end.
-var endTimes = []string{"completionTime", "completionTimestamp", "finishedAt"}
+// endFields are the fields of a status that say that something has run to its end, and mostly when.
+var endFields = []string{"completionTime", "completionTimestamp", "finishedAt", "terminalState"}
 
 // isOver reports whether the custom resource has run to its end, as a Job does: what the user changes then has no effect, and what is lost need not be made good.
 func (s *seed) isOver(reached state.State) bool {
 	status, _ := reached[s.name]["status"].(map[string]any)
 	hasEnd := func(field string) bool { return status[field] != nil }
-	if slices.ContainsFunc(endTimes, hasEnd) {
+	if slices.ContainsFunc(endFields, hasEnd) {
 		return true
 	}
-	if !slices.ContainsFunc(endTimes, func(field string) bool { _, has := s.schema.Properties["status"].Properties[field]; return has }) {
+	if !slices.ContainsFunc(endFields, func(field string) bool { _, has := s.schema.Properties["status"].Properties[field]; return has }) {
 		return false
 	}
 	conditions, _ := status["conditions"].([]any) // one that has failed may have no such time

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
@@ -113,10 +114,81 @@ func TestARefusedRequestGoesOnWithPausesThatDouble(t *testing.T) {
 		"longer ago than it waits":    {time.Second, 2 * time.Minute, false},
 		"the next pause is not over":  {10 * time.Minute, 15 * time.Minute, true},
 		"the next pause is long over": {10 * time.Minute, 25 * time.Minute, false},
+		"the longest pause is over":   {11 * time.Minute, 18 * time.Minute, false},
 	} {
 		last := begin.Add(tt.gap)
 		if got := goesOn(begin, last, last.Add(tt.since), quietFor); got != tt.want {
 			t.Errorf("%s: got %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// What has run to its end says so in one of several fields; a failure counts only for a kind that runs to an end.
+func TestWhatHasRunToItsEndSaysSo(t *testing.T) {
+	status := func(fields ...string) *seed {
+		properties := map[string]apiextensionsv1.JSONSchemaProps{}
+		for _, field := range fields {
+			properties[field] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+		}
+		return &seed{name: "a", schema: &apiextensionsv1.JSONSchemaProps{Properties: map[string]apiextensionsv1.JSONSchemaProps{"status": {Properties: properties}}}}
+	}
+	failed := []any{map[string]any{"type": "Failed", "status": "True"}}
+	for name, tt := range map[string]struct {
+		seed   *seed
+		status map[string]any
+		want   bool
+	}{
+		"complete":                 {status("completionTime"), map[string]any{"completionTime": "<time>"}, true},
+		"a terminal state":         {status("terminalState"), map[string]any{"terminalState": "Completed"}, true},
+		"failed":                   {status("completionTime"), map[string]any{"conditions": failed}, true},
+		"at work":                  {status("completionTime"), map[string]any{"active": int64(1)}, false},
+		"failed, and runs on":      {status("phase"), map[string]any{"conditions": failed}, false},
+		"no status":                {status("completionTime"), nil, false},
+		"not failed at the moment": {status("completionTime"), map[string]any{"conditions": []any{map[string]any{"type": "Failed", "status": "False"}}}, false},
+	} {
+		if got := tt.seed.isOver(state.State{"a": {"status": tt.status}}); got != tt.want {
+			t.Errorf("%s: got %t, want %t", name, got, tt.want)
+		}
+	}
+}
+
+// A status in which nothing is true is the same as none.
+func TestAStatusOfFalseConditionsIsNone(t *testing.T) {
+	s := &seed{name: "a"}
+	none := state.State{"a": {"spec": map[string]any{"x": "y"}}}
+	for name, tt := range map[string]struct {
+		status map[string]any
+		equal  bool
+	}{
+		"a False condition": {map[string]any{"conditions": []any{map[string]any{"type": "Suspended", "status": "False"}}}, true},
+		"a True condition":  {map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}, false},
+		"another field":     {map[string]any{"conditions": []any{map[string]any{"type": "Suspended", "status": "False"}}, "ready": int64(1)}, false},
+	} {
+		with := state.State{"a": {"spec": map[string]any{"x": "y"}, "status": tt.status}}
+		if got := len(state.Differences(meaningful(none, s), meaningful(with, s), nil)) == 0; got != tt.equal {
+			t.Errorf("%s: equal %t, want %t", name, got, tt.equal)
+		}
+	}
+}
+
+// A copy may have defaults besides; another value, a missing field and an item more are no copy.
+func TestACopyMayHaveDefaults(t *testing.T) {
+	port := map[string]any{"containerPort": int64(80), "name": "web", "protocol": "TCP"}
+	for name, tt := range map[string]struct {
+		copied, from any
+		want         bool
+	}{
+		"a default":       {port, map[string]any{"containerPort": float64(80), "name": "web"}, true},
+		"the same":        {port, port, true},
+		"another value":   {port, map[string]any{"containerPort": int64(81), "name": "web"}, false},
+		"a missing field": {port, map[string]any{"containerPort": int64(80), "hostIP": "a"}, false},
+		"nothing":         {port, map[string]any{}, false},
+		"texts":           {"a", "a", true},
+		"other texts":     {"a", "b", false},
+		"lists":           {[]any{"a"}, []any{"a", "b"}, false},
+	} {
+		if got := holds(tt.copied, tt.from); got != tt.want {
+			t.Errorf("%s: got %t, want %t", name, got, tt.want)
 		}
 	}
 }

@@ -81,7 +81,22 @@ func (p *playing) copied(written map[string]any, warning string) bool {
 			found.collect(nil, wanted)
 		}
 	}
-	return slices.ContainsFunc(found.values, func(v any) bool { return same(v, value) })
+	return slices.ContainsFunc(found.values, func(v any) bool { return holds(value, v) })
+}
+
+// holds reports whether a value has everything that another one has. Defaults may have been added to a copy, such as the protocol of a port.
+func holds(value, other any) bool {
+	fields, isMap := withoutEmpty(value).(map[string]any)
+	wanted, both := withoutEmpty(other).(map[string]any)
+	if !isMap || !both {
+		return same(value, other)
+	}
+	for name, want := range wanted {
+		if !holds(fields[name], want) {
+			return false
+		}
+	}
+	return true
 }
 
 // lookUp follows the path of a warning, such as spec.containers[0].image, as far as there are values, and returns the last of them, with

@@ -29,7 +29,7 @@ func TestJobSet(t *testing.T) {
 		Install: in("config/components/crd/bases"),
 		Roles:   in("config/components/rbac/role.yaml", "config/components/rbac/role_binding.yaml", "config/components/rbac/service_account.yaml"),
 		Seeds:   []string{"seed.yaml"},
-		Trials:  250,
+		Trials:  500,
 		Options: []fakecluster.Option{fakecluster.WithWebhookPaths(in("config/components/webhook/manifests.yaml")...)},
 		Prepare: func(_ testing.TB, c *fakecluster.Cluster) func(context.Context, *rest.Config) error {
 			return func(ctx context.Context, cfg *rest.Config) error {

@@ -31,7 +31,7 @@ func (e *operatorExploration) inBubble(out *outcome, run func(testing.TB)) {
 	}()
 	synctest.Test(e.t, func(t *testing.T) {
 		out.run.setBubble(bubbleOf())
-		// Before the cluster is there, which would report a subject as if it were a test.
+		// Watch before the cluster starts: its own watch would report the subject as if it were a test.
 		defer bubble.Watch(out.run.work, out.run.standsStill)()
 		defer bubble.WatchPassing(idleTime, func() {}, out.run.work, out.run.passesWithoutEnd)()
 		run(t)

@@ -333,8 +333,8 @@ func (e *operatorExploration) late() bool {
 	return *timeFlag > 0 && time.Since(e.results.began) >= *timeFlag
 }
 
-// remaining is how many trials may begin, by what is known of those before. It does not depend on which of those that run at the same time
-// end first.
+// remaining returns how many trials may still begin, given the results so far. There is no limit if -explore.time is set. The order in
+// which concurrent trials end does not change the result.
 func (e *operatorExploration) remaining() int {
 	if *timeFlag > 0 {
 		return math.MaxInt

@@ -144,8 +144,8 @@ func (c *Cluster) install(ctx context.Context, m manifests.Manifest) error {
 	return client.Put().AbsPath(path...).Body(text).Do(ctx).Error()
 }
 
-// replaced reports whether what a manifest or an option says of an object counts more than what a
-// cluster that goes on has of it: it has to do with this process.
+// replaced reports whether a manifest or an option overrides the stored objects of a kind when a cluster
+// is resumed. It does for kinds that depend on this process, such as APIService.
 func replaced(kind schema.GroupKind) bool {
 	return isDefinition(kind.WithVersion("")) || isAPIService(kind.WithVersion("")) || kind.Group == admissionregistrationv1.GroupName
 }

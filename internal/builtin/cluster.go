@@ -86,9 +86,9 @@ func WithCluster(ctx context.Context, c Cluster) context.Context {
 	return context.WithValue(ctx, clusterKey{}, c)
 }
 
-var errNoCluster = errors.New("fakecluster: the write says nothing of its cluster")
+var errNoCluster = errors.New("fakecluster: the context has no cluster; create it with builtin.WithCluster")
 
-// ClusterFrom returns the cluster that WithCluster has put into the context.
+// ClusterFrom returns the cluster that WithCluster has put into the context, or an error if there is none.
 func ClusterFrom(ctx context.Context) (Cluster, error) {
 	c, ok := ctx.Value(clusterKey{}).(Cluster)
 	if !ok {

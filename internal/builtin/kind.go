@@ -81,20 +81,20 @@ type kind struct {
 	// deleteForbids is Deletion.Forbids of resource.Version.
 	deleteForbids func(name string) error
 	// deletesReadable is Deletion.OnlyReadable of resource.Version. Upstream wraps the storages of such
-	// kinds, and what deletes unreadable objects does not show through.
+	// kinds, and the wrapper hides the code that deletes unreadable objects.
 	deletesReadable bool
 
 	table registryrest.TableConvertor // nil: upstream's printer
-	// printedAsList says that the row of an object depends on the other objects of a list.
+	// printedAsList is true if an object's row depends on the other objects in the list.
 	printedAsList bool
-	// annotations is FieldAnnotations of resource.Exceptions, of all versions.
+	// annotations is FieldAnnotations of resource.Exceptions, for all versions.
 	annotations []string
 
 	content *resource.ContentFirst
-	answer  resource.Review // of a kind that is not stored
-	action  *action         // what a create of a kind does that is not stored
+	answer  resource.Review // for a kind that is not stored
+	action  *action         // runs on a create of a kind that is not stored
 
-	// computed are the objects of a kind whose objects are never stored; nil: they are stored.
+	// computed holds the objects of a kind that is never stored. It is nil for a stored kind.
 	computed []runtime.Object
 }
 

@@ -85,8 +85,8 @@ func syncNamespace(s *step, k key) error {
 }
 
 // emptyNamespace deletes the content of a namespace: first the pods, and once they are gone,
-// all other kinds that can be deleted. While it waits for pods, the conditions of the namespace
-// do not say what is left, as those of a real one.
+// all other kinds that can be deleted. While it waits for pods, the namespace's conditions
+// do not list the remaining content. A real cluster does the same.
 func emptyNamespace(s *step, name string) (content, error) {
 	registry, err := s.server.Registry()
 	if err != nil {

@@ -126,8 +126,8 @@ func (s *Schemas) Families(seats int) ([]*dto.MetricFamily, error) {
 	return families, nil
 }
 
-// limits are the metrics of the seats that each level has: those that it has by its share, those that it does not
-// lend, and those that it has if it borrows what it may.
+// limits returns the seat limits of each priority level: the nominal limit, from its share; the lower limit,
+// when it lends all it may; and the upper limit, when it borrows all it may.
 func (i *index) limits(prefix string, seats int) []*dto.MetricFamily {
 	var sum float64
 	for _, l := range i.levels {

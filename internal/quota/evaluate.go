@@ -78,12 +78,12 @@ func (q evaluators) charge(a upstream.Attributes, quotas []corev1.ResourceQuota)
 	return charged, nil
 }
 
-// effect is what an update or a delete of an object on a quota.
+// effect describes how an update or a delete of an object changes a quota.
 type effect struct {
-	// Changes says that more or less of the quota is used afterwards, or may be.
+	// Changes is true if the usage changes or may change.
 	Changes bool
-	// Exact says that Used is what is used afterwards, if the status of the quota was right
-	// before. Otherwise the quota must be measured again.
+	// Exact is true if Used is the usage afterwards, provided that the quota's status was right
+	// before. If it is false, the quota must be measured again.
 	Exact bool
 	Used  corev1.ResourceList
 }

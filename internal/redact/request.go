@@ -31,7 +31,7 @@ type Request struct {
 // Object returns a request with the written object and nothing else.
 func Object(object map[string]any) Request { return Request{}.With(object) }
 
-// With returns the request with a body that has been read: JSON, or a text that is none.
+// With returns the request with a parsed body: a JSON tree, or a string if the body is not JSON.
 func (r Request) With(body any) Request {
 	r.tree = &body
 	r.Secret = r.Secret || r.rule() != nil || holds(body)

@@ -68,11 +68,11 @@ func isKind(name string) bool {
 	return slices.Contains(kinds, name) || scheme.Scheme.Recognizes(corev1.SchemeGroupVersion.WithKind(name))
 }
 
-// kinds are some that are not of the core group.
+// kinds lists kinds outside the core group that isKind accepts.
 var kinds = []string{"CreateOptions", "DeleteOptions", "PatchOptions", "TokenRequest", "TokenReview", "UpdateOptions"}
 
-// ruleOf returns the rule of an object; nil: it is of no kind that has one. A reference to a Secret, such as
-// that of an Event, is none. Whatever has stringData is meant as a Secret.
+// ruleOf returns the rule for an object, or nil if its kind has no rule. A reference to a Secret, such as an
+// Event's involvedObject, has no rule. An object with stringData is treated as a Secret.
 func ruleOf(object map[string]any) rule {
 	if _, has := object["stringData"]; has {
 		return hiddenInSecret

@@ -19,8 +19,8 @@ import (
 // Default: those of the version.
 const GatesVariable = "FAKECLUSTER_FEATURE_GATES"
 
-// unsupported are gates that cannot be changed, by what they change. It is what fakecluster has code of its own for. All other gates
-// are read by Kubernetes' own code, or make no difference to a client.
+// unsupported lists the feature gates that cannot be changed, by the area they affect. fakecluster has its own code for these areas.
+// Kubernetes' own code reads all other gates, or they make no difference to a client.
 var unsupported = map[string][]featuregate.Feature{
 	"how requests are served": {
 		"APIResponseCompression", "CBORServingAndStorage", "RemoteRequestHeaderUID", "ShardedListAndWatch", "StorageVersionHash",

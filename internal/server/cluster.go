@@ -307,8 +307,8 @@ func (c *Cluster) Start() error {
 	return nil
 }
 
-// begin has the controllers do what there is to do at the beginning of a cluster whose store was at a
-// revision.
+// begin starts the controllers of a new cluster, or resumes them if the store already had content.
+// The revision is that of the store at the start; a new store is at store.FirstRevision.
 func (c *Cluster) begin(revision int64) error {
 	if revision == store.FirstRevision {
 		return c.controllers.Begin(context.Background())
@@ -316,7 +316,7 @@ func (c *Cluster) begin(revision int64) error {
 	if err := c.Aggregate.Refresh(); err != nil {
 		return err
 	}
-	// Another server may have ended in the middle of something.
+	// The previous server may have stopped before its controllers had finished.
 	return c.controllers.Resume(context.Background(), c.Store.Revision())
 }
 

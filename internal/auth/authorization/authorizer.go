@@ -119,7 +119,7 @@ func (r resolver) rulesOf(ctx context.Context, u user.Info) (*rbacvalidation.Def
 	}
 	v := view{read, u, nil, "roles", "clusterroles"}
 	if info, ok := apirequest.RequestInfoFrom(ctx); ok && info.Resource != "" {
-		// Upstream's storages call a role that is not there what the request is for.
+		// Upstream's NotFound error for a missing role names the resource of the request.
 		v.roleName, v.clusterRoleName = info.Resource, info.Resource
 	}
 	return rbacvalidation.NewDefaultRuleResolver(v, v, v, v), nil

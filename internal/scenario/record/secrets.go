@@ -58,8 +58,8 @@ func withoutSecrets(request redact.Request, code int, failure any) any {
 	return left
 }
 
-// sent returns what stands in the place of a value that a client has sent: what is not text, or is not encoded,
-// remains so.
+// sent returns the placeholder for a value that a client has sent. It keeps the type and the encoding: text
+// stays text, base64 stays base64, a bool becomes true, any other value becomes 1.
 func (s *secrets) sent(path []string, value any) any {
 	text, ok := value.(string)
 	if !ok {
@@ -71,8 +71,9 @@ func (s *secrets) sent(path []string, value any) any {
 	return s.replace(path, text, s.placeholder)
 }
 
-// answered returns what stands in the place of a value of an answer: of one that a client has sent, what stood
-// there, and else nothing, because the server may make another one the next time.
+// answered returns the placeholder for a value in a response. A value that a client has sent gets the same
+// placeholder as in the request. Any other value is dropped, because the server may generate a different one
+// the next time.
 func (s *secrets) answered(path []string, value any) any {
 	text, ok := value.(string)
 	missing := !ok

@@ -109,7 +109,8 @@ func (n *node) run(ctx context.Context) {
 	}
 }
 
-// takeOverFirst puts the pods that another agent has admitted before new ones, which get what those leave. Otherwise the order is that of a kubelet.
+// takeOverFirst sorts the queue. Pods that another agent has admitted come first; new pods get the resources that remain.
+// Otherwise the order is that of a kubelet.
 func (n *node) takeOverFirst() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -123,7 +124,7 @@ func (n *node) takeOverFirst() {
 	})
 }
 
-// rank sorts what is so before what is not.
+// rank returns a sort key that puts true before false.
 func rank(later bool) int {
 	if later {
 		return 0

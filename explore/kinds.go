@@ -23,6 +23,7 @@ type kind struct {
 	resource   string // plural
 	namespaced bool
 	status     bool // it has the subresource status
+	defined    bool // by a CustomResourceDefinition
 	stored     bool
 	schema     *apiextensionsv1.JSONSchemaProps
 }
@@ -65,7 +66,7 @@ func (e *operatorExploration) definedKinds() (kinds []kind, err error) {
 		for _, v := range d.Spec.Versions {
 			if v.Served && v.Schema != nil {
 				kinds = append(kinds, kind{schema.GroupVersionKind{Group: d.Spec.Group, Version: v.Name, Kind: d.Spec.Names.Kind}, d.Spec.Names.Plural,
-					d.Spec.Scope == apiextensionsv1.NamespaceScoped, v.Subresources != nil && v.Subresources.Status != nil, v.Storage, v.Schema.OpenAPIV3Schema})
+					d.Spec.Scope == apiextensionsv1.NamespaceScoped, v.Subresources != nil && v.Subresources.Status != nil, true, v.Storage, v.Schema.OpenAPIV3Schema})
 			}
 		}
 	}
@@ -97,7 +98,7 @@ func (e *operatorExploration) builtinKinds(resource schema.GroupResource) (kinds
 			return nil, err
 		}
 		status := slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == resource.Resource+"/status" })
-		kinds = append(kinds, kind{gvk, mapping.Resource.Resource, mapping.Scope.Name() == meta.RESTScopeNameNamespace, status, false, converted})
+		kinds = append(kinds, kind{gvk, mapping.Resource.Resource, mapping.Scope.Name() == meta.RESTScopeNameNamespace, status, false, false, converted})
 	}
 	return kinds, nil
 }

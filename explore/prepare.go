@@ -34,6 +34,7 @@ type seed struct {
 	schema   *apiextensionsv1.JSONSchemaProps
 	status   bool // it has the subresource status
 	observes bool // its schema has status.observedGeneration
+	defined  bool // by a CustomResourceDefinition
 	needs    []need
 	neighbor *seed // whose custom resource is equal but for its name; nil for such a seed
 }
@@ -234,7 +235,7 @@ func (e *operatorExploration) findSeeds() error {
 		if k.namespaced && sample.GetNamespace() == "" {
 			sample.SetNamespace("default")
 		}
-		s := &seed{object: sample, schema: k.schema, observes: observes(k.schema), status: k.status, resource: k.GroupVersion().WithResource(k.resource)}
+		s := &seed{object: sample, schema: k.schema, observes: observes(k.schema), status: k.status, defined: k.defined, resource: k.GroupVersion().WithResource(k.resource)}
 		s.name = state.Name(s.resource.GroupResource().String(), sample.GetNamespace(), sample.GetName())
 		e.seeds = append(e.seeds, s)
 	}

@@ -19,19 +19,22 @@ import (
 func (e *operatorExploration) problems(tr trial, out *outcome) []problem {
 	found := slices.Clone(out.problems)
 	slices.SortStableFunc(found, func(a, b problem) int { return cmp.Compare(restOrder(a), restOrder(b)) })
+	over := false // before the step
 	for _, c := range out.checkpoints {
 		if slices.ContainsFunc(found, func(p problem) bool { return p.oracle == KeepsSpec && p.step <= c.step }) {
 			break // what differs now may come from that
 		}
-		if differences := e.compare(tr, c); len(differences) > 0 {
+		if differences := e.compare(tr, c, over); len(differences) > 0 {
 			return append(found, differences...)
 		}
+		over = len(tr.fault) == 0 && tr.seed.isOver(c.state)
 	}
 	return found
 }
 
-// compare compares the state at a checkpoint with the one that is reached at once. Each difference is a problem, because some may be noise.
-func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) {
+// compare compares the state at a checkpoint with the one that is reached at once. Each difference is a problem, because some may be noise. over says that the custom
+// resource had run to its end before the step, without a fault: what the user changes then has no effect, and what is lost need not be made good.
+func (e *operatorExploration) compare(tr trial, c checkpoint, over bool) (found []problem) {
 	switch {
 	case c.neighbor != nil:
 		return e.compareNeighbors(tr, c)
@@ -56,9 +59,9 @@ func (e *operatorExploration) compare(tr trial, c checkpoint) (found []problem) 
 		return []problem{{oracle: oracle, key: "stuck " + kindOfRequest(c.stuck), step: c.step, what: "the operator is stuck, because the server refuses a request again and again", detail: c.stuck}}
 	}
 	differences := state.Differences(meaningful(want, tr.seed), meaningful(c.state, tr.seed), e.results.mask)
-	over := tr.seed.isOver(want) || tr.seed.isOver(c.state)
 	differences = slices.DeleteFunc(differences, func(d state.Difference) bool {
-		return d.Added && d.Path == "" && outlives(c.state[d.Object]) || over && !(tr.seed.defined && d.Object == tr.seed.name && strings.HasPrefix(d.Path, "/spec"))
+		// The spec of a custom resource is compared all the same. In one of Kubernetes' own kinds, the server sets defaults by other fields.
+		return d.Added && d.Path == "" && outlives(d.Object, want, c.state) || over && !(tr.seed.defined && d.Object == tr.seed.name && strings.HasPrefix(d.Path, "/spec"))
 	})
 	for _, d := range differences {
 		if key := keyOf(d); !slices.ContainsFunc(found, func(p problem) bool { return p.key == key }) {
@@ -154,17 +157,25 @@ func isOfJob(object map[string]any) bool {
 	return owner != nil && owner.Kind == "Job"
 }
 
-// outlives reports whether an object is a claim without an owner, which keeps its data when what has made it does not need it any more: that of a StatefulSet.
-func outlives(object map[string]any) bool {
-	u := unstructured.Unstructured{Object: object}
-	return u.GetKind() == "PersistentVolumeClaim" && len(u.GetOwnerReferences()) == 0
+// outlives reports whether an object is a claim that a StatefulSet made from a template, and keeps when the Pod is gone: data-db-2 of the StatefulSet db.
+func outlives(object string, states ...state.State) bool {
+	claim, isClaim := strings.CutPrefix(object, "persistentvolumeclaims ")
+	namespace, name, _ := strings.Cut(claim, "/")
+	for _, s := range states {
+		for other := range s {
+			set, isSet := strings.CutPrefix(other, "statefulsets.apps "+namespace+"/")
+			if _, end, ok := strings.Cut(name, "-"+set+"-"); isClaim && isSet && ok && end != "" && strings.Trim(end, "0123456789") == "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // endFields are the fields of a status that say that something has run to its end, and mostly when.
 var endFields = []string{"completionTime", "completionTimestamp", "finishedAt", "terminalState"}
 
-// isOver reports whether the custom resource has run to its end, as a Job does: what the user changes then has no effect, and what is lost need not be made good.
-// The spec of a custom resource is compared all the same. In one of Kubernetes' own kinds, the server sets defaults by other fields.
+// isOver reports whether the custom resource has run to its end, as a Job does.
 func (s *seed) isOver(reached state.State) bool {
 	status, _ := reached[s.name]["status"].(map[string]any)
 	hasEnd := func(field string) bool { return status[field] != nil }

@@ -123,7 +123,7 @@ func TestARefusedRequestGoesOnWithPausesThatDouble(t *testing.T) {
 	}
 }
 
-// What has run to its end says so in one of several fields; a failure counts only for a kind that runs to an end.
+// A resource that has run to its end says so in one of several fields; a failure counts only for a kind that runs to an end.
 func TestWhatHasRunToItsEndSaysSo(t *testing.T) {
 	status := func(fields ...string) *seed {
 		properties := map[string]apiextensionsv1.JSONSchemaProps{}

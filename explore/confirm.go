@@ -10,7 +10,7 @@ import (
 // add confirms the problems of an outcome that are new, and reports the first that shows again. Differences that come with it have the same
 // cause, and are not reported.
 func (e *operatorExploration) add(tr trial, out *outcome) {
-	fresh := e.freshWithoutNoise(tr, out)
+	fresh := slices.DeleteFunc(e.freshWithoutNoise(tr, out), func(p problem) bool { return e.isSimilar(tr, p) })
 	if len(fresh) == 0 || len(e.results.found.Findings) >= e.subject.MaxFindings {
 		return
 	}
@@ -18,13 +18,11 @@ func (e *operatorExploration) add(tr trial, out *outcome) {
 		e.report(tr, out, fresh[0])
 		return
 	}
-	if e.isSimilar(tr, fresh[0]) {
-		e.knowDifferences(fresh)
-		return
-	}
 	tr, out, p := e.confirm(tr, fresh)
 	if p != nil && !e.results.keys[p.id()] {
-		e.report(e.shorten(tr, out, *p))
+		tr, out, shortest := e.shorten(tr, out, *p)
+		e.noteSimilar(tr, shortest)
+		e.report(tr, out, shortest)
 	}
 }
 
@@ -63,9 +61,12 @@ func (e *operatorExploration) report(tr trial, out *outcome, p problem) {
 	e.results.know(p)
 	e.results.over = e.results.over || p.oracle == NoLeak // each further trial leaves goroutines, too
 	if p.compared {
-		e.knowDifferences(e.problems(tr, out))
+		for _, other := range e.problems(tr, out) {
+			if other.compared {
+				e.results.know(other)
+			}
+		}
 	}
-	e.noteSimilar(tr, p)
 	e.addFinding(e.finding(tr, out, p))
 }
 

@@ -25,6 +25,8 @@ import (
 type jobOperator struct {
 	forgetsTime  bool // reports the end without its time
 	keepsHistory bool // keeps a ConfigMap for each limit that there was
+	reportsOnce  bool // makes a second ConfigMap only in the pass that has made the first
+	takesLost    bool // takes a Pod that is missing for one that has ended, if the ConfigMap was there before
 }
 
 func (o jobOperator) run(ctx context.Context, config *rest.Config) error {
@@ -77,11 +79,15 @@ func (o jobOperator) reconcile(ctx context.Context, client kubernetes.Interface,
 		name += "-" + string(rune('a'+*job.Spec.BackoffLimit%26))
 	}
 	limit := map[string]string{"limit": string(rune('0' + *job.Spec.BackoffLimit%10))}
+	made := false
 	switch now, err := client.CoreV1().ConfigMaps("default").Get(ctx, name, metav1.GetOptions{}); {
 	case apierrors.IsNotFound(err):
-		_, err = client.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owner}, Data: limit}, metav1.CreateOptions{})
-		if err != nil {
-			return err
+		made = true
+		for _, made := range []string{name, name + "-report"}[:map[bool]int{false: 1, true: 2}[o.reportsOnce]] {
+			_, err = client.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: made, OwnerReferences: owner}, Data: limit}, metav1.CreateOptions{})
+			if err != nil {
+				return err
+			}
 		}
 	case err != nil:
 		return err
@@ -95,6 +101,9 @@ func (o jobOperator) reconcile(ctx context.Context, client kubernetes.Interface,
 		return nil
 	}
 	pod, err := client.CoreV1().Pods("default").Get(ctx, job.Name, metav1.GetOptions{})
+	if o.takesLost && apierrors.IsNotFound(err) && !made {
+		pod, err = &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, nil
+	}
 	switch {
 	case apierrors.IsNotFound(err):
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: job.Name, OwnerReferences: owner}, Spec: job.Spec.Template.Spec}
@@ -150,6 +159,11 @@ func TestWhatHasRunToItsEnd(t *testing.T) {
 			"path-independent configmaps default/backup-c exists"},
 		"no time of its end": {jobOperator{forgetsTime: true}, "jobs.batch default/backup: create; set /spec/suspend true",
 			"path-independent jobs.batch default/backup has /status, and 1 difference more"},
+		"a crash before the end": {jobOperator{reportsOnce: true}, "jobs.batch default/backup: create | crash-after operator create configmaps default/ 1",
+			"recovers configmaps default/backup-report does not exist"},
+		"a false end after a crash": {jobOperator{takesLost: true}, "jobs.batch default/backup: create | crash-after operator create configmaps default/ 1",
+			"recovers pods default/backup does not exist"},
+		"a crash of a correct one":   {jobOperator{}, "jobs.batch default/backup: create | crash-after operator create configmaps default/ 1", ""},
 		"a change after the end":     {jobOperator{}, "jobs.batch default/backup: create; set /spec/suspend true", ""},
 		"a failure after the end":    {jobOperator{}, "jobs.batch default/backup: create; fail", ""},
 		"another one":                {jobOperator{}, "jobs.batch default/backup: create; delete; create", ""},

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
@@ -51,12 +50,13 @@ func elements(path string) []string {
 	return found
 }
 
-// isSimilar reports whether a problem is like several findings. It is only listed then.
+// isSimilar reports whether a problem is like several findings of this run. It is only listed then, and known.
 func (e *operatorExploration) isSimilar(tr trial, p problem) bool {
 	like := similarity(tr, p)
 	if like == "" || e.results.similar[like] < mostSimilar {
 		return false
 	}
+	e.results.know(p)
 	e.results.found.Similar = append(e.results.found.Similar, fmt.Sprintf("%s: %s; the trial was '%s'", p.oracle, p.what, tr))
 	return true
 }
@@ -82,11 +82,4 @@ func (found Found) logSimilar() string {
 		text += fmt.Sprintf("\n    … %d more in Found.Similar", more)
 	}
 	return text
-}
-
-// knowDifferences notes the differences among problems.
-func (e *operatorExploration) knowDifferences(problems []problem) {
-	for _, p := range slices.DeleteFunc(slices.Clone(problems), func(p problem) bool { return !p.compared }) {
-		e.results.know(p)
-	}
 }

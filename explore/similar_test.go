@@ -52,7 +52,7 @@ func TestSimilarDifferences(t *testing.T) {
 
 // Three similar differences are findings, and the others are listed.
 func TestOnlyThreeSimilarDifferencesAreFindings(t *testing.T) {
-	e := &operatorExploration{results: results{similar: map[string]int{}}}
+	e := &operatorExploration{results: results{similar: map[string]int{}, keys: map[string]bool{}}}
 	var listed []bool
 	for _, field := range []string{"hostPID", "hostIPC", "hostNetwork", "hostUsers"} {
 		tr, p := comparedAfter(t, "create; set /spec/template/spec/"+field+" true", "deployments.apps/spec/template/spec/"+field)
@@ -69,6 +69,9 @@ func TestOnlyThreeSimilarDifferencesAreFindings(t *testing.T) {
 		"    path-independent: what; the trial was 'gadgets.example.com default/a: create; set /spec/template/spec/hostUsers true'"
 	if diff := cmp.Diff(want, e.results.found.logSimilar()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if tr, p := comparedAfter(t, "create; set /spec/template/spec/hostUsers true", "deployments.apps/spec/template/spec/hostUsers"); !e.results.keys[p.id()] {
+		t.Errorf("%s is not known", tr)
 	}
 	tr, p := comparedAfter(t, "create; set /spec/other/spec/hostUsers true", "deployments.apps/spec/template/spec/hostUsers")
 	if e.isSimilar(tr, p) {

@@ -149,33 +149,43 @@ func TestAJobThatIsCompleteNeedNotBeMadeGood(t *testing.T) {
 	}
 }
 
-// A claim without an owner keeps its data when nobody needs it anymore. One that the custom resource owns is the operator's to delete.
-func TestClaimsMayOutlive(t *testing.T) {
+// A StatefulSet keeps the claims of its templates when it has fewer Pods. Other claims that an operator does not need anymore are its to delete.
+func TestClaimsOfAStatefulSetMayOutlive(t *testing.T) {
+	sets := appsv1.SchemeGroupVersion.WithResource("statefulsets")
 	for name, tt := range map[string]struct {
-		owned bool
-		want  string
+		template string
+		want     string
 	}{
-		"nobody's":       {false, ""},
-		"the operator's": {true, "persistentvolumeclaims default/a-2 exists"},
+		"of a template": {"data-db", ""},
+		"others":        {"data-web", "persistentvolumeclaims default/data-web-1 exists"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			operator := gadgetOperator{before: func(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) (bool, error) {
+				owner := []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: gadget.GetName(), UID: gadget.GetUID()}}
+				set := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": map[string]any{
+					"selector": map[string]any{"matchLabels": map[string]any{"app": "db"}},
+					"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "db"}}, "spec": map[string]any{
+						"containers": []any{map[string]any{"name": "main", "image": "db:1"}}}}}}}
+				set.SetName("db")
+				set.SetOwnerReferences(owner)
+				if _, err := client.Resource(sets).Namespace("default").Create(ctx, set, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+					return false, err
+				}
 				count, _, _ := unstructured.NestedInt64(gadget.Object, "spec", "count")
-				claim := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": map[string]any{
-					"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}}}}}
-				claim.SetName(fmt.Sprintf("%s-%d", gadget.GetName(), count))
-				if tt.owned {
-					claim.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: gadget.GetName(), UID: gadget.GetUID()}})
+				for i := range count { // as a StatefulSet with so many replicas
+					claim := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": map[string]any{
+						"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}}}}}
+					claim.SetName(fmt.Sprintf("%s-%d", tt.template, i))
+					_, err := client.Resource(corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")).Namespace("default").Create(ctx, claim, metav1.CreateOptions{})
+					if err != nil && !apierrors.IsAlreadyExists(err) {
+						return false, err
+					}
 				}
-				_, err := client.Resource(corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")).Namespace("default").Create(ctx, claim, metav1.CreateOptions{})
-				if apierrors.IsAlreadyExists(err) {
-					err = nil
-				}
-				return false, err
+				return false, nil
 			}}
 			s := operator.subject()
 			s.Roles = nil
-			s.Replay = "gadgets.example.com default/a: create; set /spec/count 3"
+			s.Replay = "gadgets.example.com default/a: create; set /spec/count 1"
 			found, err := explore.FindOperator(t, s)
 			if err != nil {
 				t.Fatal(err)

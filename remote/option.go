@@ -146,7 +146,7 @@ func WithoutNamespaceLifecycle() Option { return enabled("withoutNamespaceLifecy
 // RuntimeConfig serves versions of built-in kinds, or not, such as "resource.k8s.io/v1beta2=true".
 func RuntimeConfig(versions ...string) Option { return list("runtimeConfig", versions) }
 
-// LegacyAPIs serves CustomResourceDefinitions in apiextensions.k8s.io/v1beta1, too.
+// LegacyAPIs also serves definitions and policies in v1beta1.
 func LegacyAPIs() Option { return enabled("legacyAPIs") }
 
 // Seed makes uids and generated names repeatable.

@@ -254,18 +254,26 @@ containers: [{name: app, image: app, stdin: true, stdinOnce: true}]
 	}, workloads.Nodes(1), workloads.Image("app", run))
 }
 
-// TestAnInputThatStaysOpen attaches twice to a container whose input outlives its clients, without stdinOnce: each leaves with the end of what it sends.
+// TestAnInputThatStaysOpen attaches twice to a container whose input outlives its clients, without stdinOnce or with a terminal: each leaves with the end of
+// what it sends.
 func TestAnInputThatStaysOpen(t *testing.T) {
+	for name, container := range map[string]string{"without stdinOnce": "stdin: true", "with a terminal": "stdin: true, stdinOnce: true, tty: true"} {
+		t.Run(name, func(t *testing.T) { testAnInputThatStaysOpen(t, container) })
+	}
+}
+
+func testAnInputThatStaysOpen(t *testing.T, container string) {
+	terminal := strings.Contains(container, "tty")
 	inBubble(t, func(w world) {
-		w.createPod("web", "restartPolicy: Never\ncontainers: [{name: app, image: app, command: [cat], stdin: true}]")
+		w.createPod("web", "restartPolicy: Never\ncontainers: [{name: app, image: app, command: [cat], "+container+"}]")
 		w.pass(3 * time.Second)
 		for _, line := range []string{"one\n", "two\n"} {
-			executor, err := w.NewSPDYExecutor(w.cluster.RESTConfig(), "POST", request(w.client, "attach", &corev1.PodAttachOptions{Stdin: true, Stdout: true}).URL())
+			executor, err := w.NewSPDYExecutor(w.cluster.RESTConfig(), "POST", request(w.client, "attach", &corev1.PodAttachOptions{Stdin: true, Stdout: true, TTY: terminal}).URL())
 			if err != nil {
 				w.Fatal(err)
 			}
 			ctx, cancel := context.WithTimeout(w.Context(), time.Minute)
-			if err := executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: strings.NewReader(line), Stdout: io.Discard}); err != nil {
+			if err := executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: strings.NewReader(line), Stdout: io.Discard, Tty: terminal}); err != nil {
 				t.Error(err)
 			}
 			cancel()

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/description"
@@ -36,7 +38,7 @@ func TestEachOptionIsDescribed(t *testing.T) {
 		}
 		return b.String()
 	}
-	library, remote := text("../../fakecluster/*.go"), text("../../remote/*.go")
+	library, remote := text("../../fakecluster/*.go"), text("../../remote/option.go")
 	var names []string
 	for _, o := range description.Options() {
 		if o.Name == "" || o.Doc == "" || slices.Contains(names, o.Name) || strings.HasSuffix(o.Doc, ".") {
@@ -74,6 +76,60 @@ func TestFlags(t *testing.T) {
 	}
 	if got := flags.Lookup("crds").Usage; got != "files and folders whose CustomResourceDefinitions are installed; other kinds in them are ignored; may be repeated" {
 		t.Errorf("usage: %s", got)
+	}
+}
+
+// Each field alone becomes an option, and paths are known as such.
+func TestEachFieldIsAnOption(t *testing.T) {
+	snapshot := filepath.Join(t.TempDir(), "snapshot")
+	if err := os.WriteFile(snapshot, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := func(folder string) ([]runtime.Object, error) { return nil, nil }
+	for _, o := range description.Options() {
+		var c description.Cluster
+		paths := 0
+		switch value := o.Value(&c).(type) {
+		case *[]string:
+			*value = []string{"a"}
+			paths = strings.Count(o.Name, "Path") + strings.Count(o.Name, "manifests") + strings.Count(o.Name, "kustomize")
+		case *string:
+			*value = "a"
+			switch o.Name {
+			case "snapshot":
+				*value, paths = snapshot, 1
+			case "snapshotData":
+				*value = "YQ=="
+			case "dataFile":
+				paths = 1
+			case "fsync": // belongs to the file
+				c.DataFile, paths = "b", 1
+			}
+		case *bool:
+			*value = true
+		case *int:
+			*value = 1
+		case *int64:
+			*value = 1
+		case **uint64:
+			*value = new(uint64(1))
+		case **int:
+			*value = new(1)
+		case **metav1.Duration:
+			*value = &metav1.Duration{Duration: time.Minute}
+		default:
+			t.Fatalf("%s has a type that this test does not know: %T", o.Name, value)
+		}
+		options, err := c.Options(build)
+		if err != nil || len(options) != 1 {
+			t.Errorf("%s: %d options, %v", o.Name, len(options), err)
+		}
+		if got := len(c.Paths()); got != paths {
+			t.Errorf("%s: %d paths, want %d", o.Name, got, paths)
+		}
+	}
+	if options, err := (description.Cluster{}).Options(nil); len(options) > 0 || err != nil {
+		t.Errorf("nothing: %d options, %v", len(options), err)
 	}
 }
 

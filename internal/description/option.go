@@ -15,6 +15,7 @@ type Option struct {
 	Doc string
 
 	commas bool // between the values of a list in a flag
+	isPath bool // or several paths
 	index  int  // of the field
 }
 
@@ -26,7 +27,8 @@ func Options() []Option {
 		tag := t.Field(i).Tag
 		name, _, _ := strings.Cut(tag.Get("json"), ",")
 		flag, _, commas := strings.Cut(tag.Get("flag"), ",")
-		options[i] = Option{name, tag.Get("scenario"), flag, tag.Get("option"), tag.Get("doc"), commas, i}
+		_, isPath := tag.Lookup("path")
+		options[i] = Option{name, tag.Get("scenario"), flag, tag.Get("option"), tag.Get("doc"), commas, isPath, i}
 	}
 	return options
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
@@ -14,22 +13,23 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// Options returns the options of package fakecluster that make the cluster. It reads the snapshot, and build builds the kustomizations; nil: there are none, so
-// that scenario files do without package kustomize, which is large. The errors are about these, and about fields that exclude each other.
+// Options returns the options of package fakecluster that make the cluster. It reads the snapshot, and build builds the kustomizations. The errors are about these, and
+// about fields that exclude each other. build may be nil if there are no kustomizations: scenario files do without package kustomize, which is large.
 func (c Cluster) Options(build func(folder string) ([]runtime.Object, error)) ([]fakecluster.Option, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	options := []fakecluster.Option{
-		fakecluster.WithCRDPaths(c.CRDPaths...), fakecluster.WithManifests(c.Manifests...),
-		fakecluster.WithAdmissionPlugins(c.WithAdmissionPlugins...), fakecluster.WithoutAdmissionPlugins(c.WithoutAdmissionPlugins...),
-		fakecluster.WithRuntimeConfig(c.RuntimeConfig...),
-	}
+	var options []fakecluster.Option
 	add := func(given bool, option func() fakecluster.Option) {
 		if given {
 			options = append(options, option())
 		}
 	}
+	add(len(c.CRDPaths) > 0, func() fakecluster.Option { return fakecluster.WithCRDPaths(c.CRDPaths...) })
+	add(len(c.Manifests) > 0, func() fakecluster.Option { return fakecluster.WithManifests(c.Manifests...) })
+	add(len(c.WithAdmissionPlugins) > 0, func() fakecluster.Option { return fakecluster.WithAdmissionPlugins(c.WithAdmissionPlugins...) })
+	add(len(c.WithoutAdmissionPlugins) > 0, func() fakecluster.Option { return fakecluster.WithoutAdmissionPlugins(c.WithoutAdmissionPlugins...) })
+	add(len(c.RuntimeConfig) > 0, func() fakecluster.Option { return fakecluster.WithRuntimeConfig(c.RuntimeConfig...) })
 	add(len(c.WebhookPaths) > 0, func() fakecluster.Option { return fakecluster.WithWebhookPaths(c.WebhookPaths...) })
 	add(len(c.APIServerFlags) > 0, func() fakecluster.Option { return fakecluster.WithAPIServerFlags(c.APIServerFlags...) })
 	add(c.Controllers != nil, c.controllers)
@@ -107,11 +107,18 @@ func (c Cluster) check() error {
 }
 
 // Paths returns the paths in the description.
-func (c Cluster) Paths() []string {
-	paths := slices.Concat(c.CRDPaths, c.Manifests, c.Kustomize, c.WebhookPaths)
-	for _, path := range []string{c.Snapshot, c.DataFile} {
-		if path != "" {
-			paths = append(paths, path)
+func (c Cluster) Paths() (paths []string) {
+	for _, o := range Options() {
+		if !o.isPath {
+			continue
+		}
+		switch value := o.Value(&c).(type) {
+		case *[]string:
+			paths = append(paths, *value...)
+		case *string:
+			if *value != "" {
+				paths = append(paths, *value)
+			}
 		}
 	}
 	return paths

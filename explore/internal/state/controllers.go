@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// What Kubernetes' controllers write tells how something came about: a Deployment counts its revisions, and keeps a ReplicaSet of each. An operator that
-// changes a Deployment, and one that creates it so, have done the same.
+// Kubernetes' controllers write down the past: a Deployment counts its revisions, and keeps a ReplicaSet of each. A state does not have that, because an operator
+// that changes a Deployment does the same as one that creates it that way.
 
 // hashLabels are labels with a hash of a template of Pods. The server's defaults are part of it, and they may depend on the former template: that of
 // imagePullPolicy does.
@@ -21,8 +21,11 @@ func isMeans(o Object) bool {
 	return o.Resource == "replicasets.apps" && owner != nil && owner.Kind == "Deployment"
 }
 
-// hashes returns the hashes in the labels of an object.
+// hashes returns the hashes in the labels of a Pod or a ReplicaSet.
 func hashes(o Object) (found []string) {
+	if o.Resource != "pods" && o.Resource != "replicasets.apps" {
+		return nil
+	}
 	for _, label := range hashLabels {
 		if hash := o.GetLabels()[label]; hash != "" {
 			found = append(found, hash)
@@ -49,7 +52,7 @@ func hideKubelet(node map[string]any) {
 // ordinal is the end of a name that a StatefulSet gives a Pod. It sets generateName, too.
 var ordinal = regexp.MustCompile(`^\d{1,4}$`)
 
-// hideRevisions removes the numbers and the names of revisions from an object. A StatefulSet has two as long as it is being updated.
+// hideRevisions removes the numbers and the names of revisions from a Deployment, a StatefulSet or a DaemonSet. A StatefulSet has two as long as it is being updated.
 func hideRevisions(object map[string]any) {
 	annotations, _, _ := unstructured.NestedMap(object, "metadata", "annotations")
 	for key := range annotations {

@@ -229,7 +229,9 @@ func (r *replacer) object(o Object) map[string]any {
 	if o.Resource == "nodes" {
 		hideKubelet(copied)
 	}
-	hideRevisions(copied)
+	if strings.HasSuffix(o.Resource, ".apps") {
+		hideRevisions(copied)
+	}
 	v, _ := r.value("", copied).(map[string]any)
 	return v
 }

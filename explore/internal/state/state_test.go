@@ -279,6 +279,31 @@ spec: {replicas: 0}
 	}
 }
 
+// What an operator writes of its own under such names is compared.
+func TestRevisionsOfOperatorsAreDifferences(t *testing.T) {
+	const text = `
+resource: clonesets.example.com
+metadata: {name: a, namespace: default, annotations: {deployment.kubernetes.io/x: VALUE}}
+status: {updateRevision: VALUE, currentRevision: VALUE}
+---
+resource: configmaps
+metadata: {name: a, namespace: default, labels: {pod-template-hash: VALUE}}
+data: {replicas: VALUE}
+`
+	stateOf := func(value string) State { return Of(read(t, strings.ReplaceAll(text, "VALUE", value))) }
+	var got []string
+	for _, d := range Differences(stateOf("v1"), stateOf("v2"), nil) {
+		got = append(got, d.String())
+	}
+	want := []string{
+		"clonesets.example.com default/a: /metadata/annotations/deployment.kubernetes.io/x", "clonesets.example.com default/a: /status/currentRevision",
+		"clonesets.example.com default/a: /status/updateRevision", "configmaps default/a: /data/replicas", "configmaps default/a: /metadata/labels/pod-template-hash",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestDifferences(t *testing.T) {
 	want := Of(read(t, `
 resource: deployments.apps

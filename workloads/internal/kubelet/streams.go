@@ -133,7 +133,7 @@ func (a attacher) AttachContainer(ctx context.Context, _, _, _ string, in io.Rea
 	if input := a.container.Stdin; s.Stdin != nil && input != nil {
 		go func() {
 			_, _ = io.Copy(input, s.Stdin) // until the client ends its input or leaves, or the container exits
-			if a.spec.StdinOnce {
+			if a.spec.StdinOnce && !tty {
 				input.Close()
 			} else {
 				leave() // the input of the container stays open, and the client leaves it, as with containerd

@@ -110,7 +110,7 @@ func (e hinted) forNode(node string) (matches, has bool) {
 	return slices.Contains(e.hints.ForNodes, discoveryv1.ForNode{Name: node}), len(e.hints.ForNodes) > 0
 }
 
-// forZone is as forNode.
+// forZone reports whether the hints are for a zone, and whether there are any.
 func (e hinted) forZone(zone string) (matches, has bool) {
 	if e.hints == nil {
 		return false, false
@@ -118,7 +118,7 @@ func (e hinted) forZone(zone string) (matches, has bool) {
 	return slices.Contains(e.hints.ForZones, discoveryv1.ForZone{Name: zone}), len(e.hints.ForZones) > 0
 }
 
-// near returns the endpoints that have hints for the Node of the client, or for its zone, if each endpoint has such hints; otherwise all.
+// near returns the endpoints with hints for the Node of the client, or for its zone. It returns all of them unless each endpoint has such hints.
 func (n *Network) near(t target, ready []hinted) []hinted {
 	if t.local != nil || t.proxy == "" {
 		return ready

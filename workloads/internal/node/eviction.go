@@ -79,8 +79,8 @@ func (p *pod) storageLimit() (resource.Quantity, bool) {
 	return limit, limited
 }
 
-// sharedStorage returns how much one of those that share the limit of the pod may use before all are measured: what is above the limit together has one that is above
-// its share. Zero: there is no limit.
+// sharedStorage returns how much one container or volume may use before all that share the limit of the pod are measured. If all together exceed the limit, at least one
+// exceeds its share. Zero: there is no limit.
 func (p *pod) sharedStorage() int64 {
 	limit, limited := p.storageLimit()
 	if !limited {

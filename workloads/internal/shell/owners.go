@@ -299,8 +299,8 @@ func (s *Shell) changeEach(ctx context.Context, c *Command, names []string, recu
 	code := 0
 	for _, name := range names {
 		absolute := c.absolute(name)
-		failed := func(path string, err error) {
-			shown := name + strings.TrimPrefix(strings.TrimPrefix(path, relative(absolute)), ".")
+		failed := func(walked string, err error) {
+			shown := strings.TrimSuffix(name, "/") + strings.TrimPrefix(path.Join("/", walked), strings.TrimSuffix(absolute, "/"))
 			code = c.fail(1, "%s: %s", shown, reason(err))
 		}
 		info, err := fs.Stat(s.Files, relative(absolute))
@@ -313,7 +313,7 @@ func (s *Shell) changeEach(ctx context.Context, c *Command, names []string, recu
 			}
 			continue
 		}
-		_ = fs.WalkDir(s.Files, relative(absolute), func(path string, entry fs.DirEntry, err error) error {
+		_ = fs.WalkDir(s.Files, relative(absolute), func(walked string, entry fs.DirEntry, err error) error {
 			if ctx.Err() != nil {
 				return fs.SkipAll
 			}
@@ -324,10 +324,10 @@ func (s *Shell) changeEach(ctx context.Context, c *Command, names []string, recu
 				}
 			}
 			if err == nil {
-				err = change("/"+strings.TrimPrefix(path, "."), info)
+				err = change(path.Join("/", walked), info)
 			}
 			if err != nil {
-				failed(path, err)
+				failed(walked, err)
 			}
 			return nil
 		})

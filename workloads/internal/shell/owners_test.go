@@ -28,6 +28,8 @@ func TestOwners(t *testing.T) {
 			"2000\nstderr: chown: /f: Operation not permitted\nchmod: /of-root: Operation not permitted\nchown: invalid user: 'nobody'\nexit 1"},
 		{"modes", files.Identity{}, "echo x > /f; for m in 640 u+x,go= a+r g=u +w -x u=rw,g=r,o= 4755 u-s; do chmod $m /f; stat -c '%a %A' /f; done",
 			"640 -rw-r-----\n700 -rwx------\n744 -rwxr--r--\n774 -rwxrwxr--\n774 -rwxrwxr--\n664 -rw-rw-r--\n640 -rw-r-----\n4755 -rwsr-xr-x\n755 -rwxr-xr-x\n"},
+		{"a directory whose name begins with a dot", files.Identity{}, "mkdir .ssh ssh; echo a > .ssh/id; echo b > ssh/id; chmod -R 600 /.ssh; stat -c '%a %n' .ssh .ssh/id ssh/id; chmod -R u+x /.none",
+			"600 .ssh\n600 .ssh/id\n644 ssh/id\nstderr: chmod: /.none: No such file or directory\nexit 1"},
 		{"modes of directories", files.Identity{}, "mkdir -m 1777 /d; stat -c '%a %A' /d; echo x > /d/f; chmod -R u=rwX,go=rX /d; stat -c '%a %F' /d /d/f; chmod g+s /d; mkdir /d/e; stat -c %a /d/e",
 			"1777 drwxrwxrwt\n1755 directory\n644 regular file\n2755\n"},
 		{"mkdir", files.Identity{}, "mkdir /n -m 700 && stat -c %a /n; mkdir -p /n; mkdir /n; mkdir /x/y; mkdir -pm 750 /x/y; stat -c %a /x /x/y",

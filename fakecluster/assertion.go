@@ -8,9 +8,10 @@ import (
 	"testing"
 )
 
-// ReportFailure sets the failed assertion that the page of [Cluster.WriteReport], [Cluster.ReportPage] and
-// FAKECLUSTER_REPORT shows above everything else, as it is. The first call counts. What this package itself finds, as in
-// [Cluster.WaitFor], is reported already. For other assertions see [Cluster.TB]; a handler of Gomega may be
+// ReportFailure sets the failed assertion that the page of [Cluster.WriteReport],
+// [Cluster.ReportPage] and FAKECLUSTER_REPORT shows, unchanged, above everything else. Only the
+// first call has an effect. Failures of this package itself, such as those of [Cluster.WaitFor],
+// are reported without it. For other assertions see [Cluster.TB]; a handler of Gomega may be
 //
 //	RegisterFailHandler(func(message string, skip ...int) {
 //		c.ReportFailure(message)

@@ -140,13 +140,15 @@ func (a *Attachment) Replace(c Controller) error {
 	return nil
 }
 
-// Connect makes the server reach the pods of the cluster through a network, with the signature of [net.Dialer.DialContext]:
-// those behind the Services of webhooks and APIServices that [WithService] does not name, and those behind the subresource proxy.
-// Addresses are cluster IPs and other IPs that are not loopback ones. Detach ends it.
+// Connect makes the server reach the pods of the cluster through a network, with the signature of
+// [net.Dialer.DialContext]: the pods behind the Services of webhooks and APIServices, except the
+// services of [WithService], and the pods behind the subresource proxy. dial gets cluster IPs and
+// other IPs, except loopback addresses. Detach ends the connection.
 //
-// From then on the ConfigMap extension-apiserver-authentication says that aggregated API servers may believe the cluster who a user
-// is, and the cluster presents the certificate front-proxy-client to them, unless a flag of [WithAPIServerFlags] is about that. Connect
-// fails if the cluster cannot make the certificate.
+// From then on the cluster is a front proxy that aggregated API servers trust to name the user: it
+// publishes its certificate authority in the ConfigMap extension-apiserver-authentication and
+// presents the client certificate front-proxy-client. This is left out if a flag of
+// [WithAPIServerFlags] configures it. Connect fails if the cluster cannot make the certificate.
 func (a *Attachment) Connect(dial func(ctx context.Context, network, address string) (net.Conn, error)) error {
 	to := a.cluster.services
 	if flags := &a.cluster.settings.flags; !flags.FrontProxy {

@@ -42,9 +42,9 @@ func (c *Cluster) History(obj runtime.Object) (inspect.History, error) {
 }
 
 // ObjectAt returns an object as it was at a revision, which may be that of a write to any object.
-// What the object is given for is as with [Cluster.History]. The errors are those of the API:
-// NotFound if there was no such object, Expired (410) if the revision is older than the history of
-// watches, and a timeout if it is in the future.
+// As with [Cluster.History], only the kind, the namespace and the name of obj are read. The errors
+// are those of the API: NotFound if there was no such object, Expired (410) if the revision is
+// older than the history of watches, and a timeout if it is in the future.
 func (c *Cluster) ObjectAt(obj runtime.Object, revision int64) (*unstructured.Unstructured, error) {
 	kind, namespace, name, err := c.settings.nameOf(obj)
 	if err != nil {

@@ -318,12 +318,13 @@ func WithWatchHistory(revisions int, bytes int64) Option {
 }
 
 // WithCompactionInterval compacts the history as a real server does, by its flag
-// --etcd-compaction-interval, which is five minutes by default: at the end of each interval, lists of
-// before its beginning expire. So a list at a resourceVersion that is older than two intervals is
-// answered with 410, and so is a continue token, together with one that goes on in the present state.
-// Watches may still begin there, as from the cache of a real server, and [Cluster.History] has it all. The time
-// is that of the process, or of the bubble. An interval of 0 means never; a negative one is an error. The option
-// can be given once.
+// --etcd-compaction-interval, which is five minutes by default: at the end of each interval, lists
+// at a revision from before the interval expire. So a list at a resourceVersion that is older than
+// two intervals gets 410. A continue token of that age gets 410 as well, with a new token that
+// continues the list in the present state. Watches may still begin at such a resourceVersion, as
+// from the watch cache of a real server, and [Cluster.History] still returns all states. The
+// interval passes by the clock of the process, or of the bubble. An interval of 0 means never; a
+// negative one is an error. The option can be given once.
 //
 // Default: never. The commands fakecluster serve and fakecluster envtest compact every five minutes.
 // [Cluster.Compact] forgets the history at once, for watches as well.

@@ -79,8 +79,8 @@ func InternalError(text string) Effect { return Effect{Type: EffectInternalError
 // Unavailable answers with 503, as a server that is going down: "apiserver is shutting down".
 func Unavailable() Effect { return Effect{Type: EffectUnavailable} }
 
-// Timeout answers with 504 at once, as a server does whose request has taken too long. Nothing is
-// read or written. For a write that was made and whose answer never came, use CutAfterCommit.
+// Timeout answers with 504 at once, as a server does when a request has taken too long. Nothing is
+// read or written. For a write that is made but whose response is lost, use [CutAfterCommit].
 func Timeout() Effect { return Effect{Type: EffectTimeout} }
 
 // CutBeforeCommit breaks the connection of a write that has not been made. The client gets an error
@@ -89,18 +89,19 @@ func CutBeforeCommit() Effect { return Effect{Type: EffectCutBeforeCommit} }
 
 // CutAfterCommit breaks the connection of a write that has been made: it is in the store, watches
 // get its event, and the client gets the same error as from CutBeforeCommit. It strikes writes that
-// succeed, except dry runs, in whatever way they ask for it.
+// succeed. It never strikes a dry run, however the request asks for one.
 func CutAfterCommit() Effect { return Effect{Type: EffectCutAfterCommit} }
 
-// StaleRead answers gets and lists from the state as of some revisions before, at least one, as a
-// cache that lags does. The state is whole and consistent: a list shows what it would have shown
-// then, with the resourceVersion of then, and a watch from there misses nothing. Every write of any
-// object is a revision.
+// StaleRead answers gets and lists from an earlier state, as a cache that lags does: the state the
+// given number of revisions ago, at least one. Each write of any object is one revision. The state
+// is consistent: a list has the objects and the resourceVersion of that revision, and a watch that
+// begins there misses no event.
 //
-// A read that asks for a resourceVersion at least gets nothing older, and a list that asks for
-// exactly one, or continues, is not struck. A real server answers only reads with resourceVersion=0
-// so. Others are stale if a cache is in between, such as that of an informer. The state is no older
-// than the history, and than the definition of a custom resource.
+// A read with a minimum resourceVersion never gets an older state. A list of an exact
+// resourceVersion, or with a continue token, is not struck. On a real server only reads with
+// resourceVersion=0 can be stale; others are stale if the client reads from a cache, such as that
+// of an informer. The state is never older than the history, or than the definition of a custom
+// resource.
 func StaleRead(revisions int) Effect { return Effect{Type: EffectStaleRead, Count: revisions} }
 
 // RefuseAdmission refuses a valid write as an admission plugin does, with 403:
@@ -110,13 +111,14 @@ func RefuseAdmission(message string) Effect {
 }
 
 // DropWatch breaks the connection of a watch after it has delivered a number of further events; 0:
-// at once. It strikes watches that run when the fault is injected, in the order in which they began,
-// and then those that begin. The objects that a watch begins with do not count as events.
+// at once. It strikes watches that run when the fault is injected, in the order in which they
+// began, and then those that begin. The initial objects of a watch do not count as events.
 func DropWatch(afterEvents int) Effect { return Effect{Type: EffectDropWatch, Count: afterEvents} }
 
 // DelayWatch delivers all events of a watch later, in their order. It strikes the same watches as
-// DropWatch. After Stop, further events come in time, and still in their order. A watch that ends
-// because the definition of its resource changes ends when it has all events from before.
+// DropWatch. After Stop, new events are delivered without delay, but never before older ones. If
+// the definition of the resource changes, the watch ends once it has delivered all events from
+// before the change.
 func DelayWatch(by time.Duration) Effect { return Effect{Type: EffectDelayWatch, Duration: by} }
 
 // ExpireWatch ends a watch with the event ERROR and the Status 410 "too old resource version", and
@@ -126,13 +128,15 @@ func ExpireWatch() Effect { return Effect{Type: EffectExpireWatch} }
 
 // FailWebhook makes the calls of an admission webhook fail as if nothing listened at its address;
 // the failurePolicy of the webhook decides what follows. The name is that of the webhook in its
-// configuration, such as "validate.example.com"; empty: every webhook. The fields of the fault say
-// for which writes of clients. Several webhooks of one write are struck one by one.
+// configuration, such as "validate.example.com"; empty: every webhook. The other fields of the
+// fault select the writes of clients. If a write calls several webhooks, the fault strikes each
+// call separately.
 func FailWebhook(name string) Effect { return Effect{Type: EffectFailWebhook, Webhook: name} }
 
-// FailConversion makes the calls of the conversion webhook of a Resource fail as if nothing listened
-// at its address. It strikes the calls of all requests: all other fields of the fault that say
-// which requests have to be empty. An object that need not be converted is still served. The history names
-// the fault with each request that fails because of it, or whose admission met it; a conversion for
-// managedFields alone fails without a trace there, as on a real server.
+// FailConversion makes the calls of the conversion webhook of a Resource fail as if nothing
+// listened at its address. It strikes the calls of all requests: Verb, Subresource, Namespace,
+// Name, User and UserAgent must be empty. An object that need not be converted is still served. The
+// history names the fault in each request that fails because of it, and in each request whose
+// admission meets the failure. A failed conversion for managedFields alone is not in the history,
+// and a real server does not report it either.
 func FailConversion() Effect { return Effect{Type: EffectFailConversion} }

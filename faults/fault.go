@@ -20,7 +20,7 @@ const AnySubresource = "*"
 // spared too.
 //
 // If several faults match a request, the first that was injected strikes it, and the others do not
-// count it. Faults that have only a Latency strike beside another.
+// count it. Faults that have only a Latency strike in addition.
 type Fault struct {
 	// Verb is a verb of RBAC: get, list, watch, create, update, patch, delete, deletecollection.
 	// Empty: every verb that the effect can strike. For example, a Conflict strikes writes.
@@ -48,15 +48,15 @@ type Fault struct {
 	// Probability is the probability with which a request that matches, and is not left alone, is
 	// struck; 0: 1. With WithSeed, the same requests in the same order are struck again.
 	Probability float64
-	// Optional allows the fault not to strike. Any other fault that has struck nothing at the
-	// end of the test fails it.
+	// Optional allows the fault to strike nothing. Without it, a fault that has struck nothing by
+	// the end of the test fails the test.
 	Optional bool
 
-	// Latency is how long a request waits before anything else happens to it. It is the time of the
-	// process, and in a testing/synctest bubble the bubble's time. It counts towards the time that a
-	// request may take.
+	// Latency is how long a request waits before it is processed, by the clock of the process or,
+	// in a testing/synctest bubble, of the bubble. It counts towards the timeout of the request.
 	Latency time.Duration
-	// Effect is what happens to the request then. The zero value: it goes on, only later.
+	// Effect is what happens to the request after Latency. With the zero value the request is
+	// processed as usual.
 	Effect Effect
 }
 

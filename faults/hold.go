@@ -13,41 +13,41 @@ import (
 // Hold keeps the events of all watches back, so that a test decides which client gets which event, and
 // when. Cluster.Hold begins it and Release ends it.
 //
-// The objects that a watch begins with are not kept back, as those of a list are not. Bookmarks
-// never name a revision beyond what the client has seen. A client whose watch ends finds in its next
-// watch what it has missed, and that is held back again. A watch that ends because the definition of
-// its resource changes ends when the events from before have been delivered.
+// The initial objects of a watch are not held back, and neither are lists. Bookmarks never name a
+// revision beyond what the client has seen. If a watch ends while events are held back, the
+// client's next watch gets these events, and they are held back again. A watch that ends because
+// the definition of its resource changes ends when the events from before have been delivered.
 //
 // Its methods fail the test if they are used wrongly. In a cluster of fakecluster.New, which does not
 // have a test, Close returns the error instead.
 type Hold interface {
-	// Pending returns what is held back: in the order of the changes, and of one change in the
-	// order in which the watches began. It waits for a conversion webhook that is called for how a
-	// watch shows an event. So the webhook must not call Pending, or what calls it, while it
-	// converts: it would wait for itself until its call times out, after 30 s.
+	// Pending returns the events that are held back, in the order of the changes. The events of one
+	// change are in the order in which their watches began. Pending waits while a conversion
+	// webhook converts the object of an event. So the webhook must not call Pending, or a method
+	// that calls it: it would wait for itself until its call times out, after 30 s.
 	Pending() []Delivery
-	// More returns a channel that gets a value when events are held back that were not before, so
-	// that a test need not poll Pending. It is never closed.
+	// More returns a channel that gets a value when further events are held back, so that a test
+	// need not poll Pending. It is never closed.
 	More() <-chan struct{}
 
-	// Deliver delivers the first n of Pending, and returns how many that were. It does not wait
-	// until the clients have read them; in a testing/synctest bubble, synctest.Wait does.
+	// Deliver delivers the first n events of Pending, or all if there are fewer, and returns their
+	// number. It does not wait until the clients have read them; in a testing/synctest bubble,
+	// synctest.Wait does.
 	Deliver(n int) int
 	// DeliverThese delivers events of Pending, each together with those that come before it in its
 	// watch, because a watch keeps its order. It returns how many it has delivered.
 	DeliverThese(events ...Delivery) int
-	// DeliverKind delivers all that Pending has of a resource, such as "pods" or
-	// "deployments.apps", and returns how many events that were. A resource that the cluster does
-	// not serve fails the test.
+	// DeliverKind delivers all pending events of a resource, such as "pods" or "deployments.apps",
+	// and returns their number. A resource that the cluster does not serve fails the test.
 	DeliverKind(resource string) int
-	// DeliverTo delivers all that Pending has for watches whose user agent begins with a text, and
-	// returns how many events that were.
+	// DeliverTo delivers all pending events of watches whose user agent has the given prefix, and
+	// returns their number.
 	DeliverTo(userAgent string) int
 
-	// Tick waits until nothing moves, delivers everything that is held back, and waits until
-	// nothing moves again. Nothing moves when every goroutine of the testing/synctest bubble waits;
-	// time does not pass meanwhile, so a client that waits for a moment does not go on. Tick returns
-	// how many events it has delivered. Outside of a bubble it fails the test.
+	// Tick waits as synctest.Wait does, delivers all events that are held back, and waits again.
+	// synctest.Wait returns when every goroutine of the bubble is blocked. Time does not pass
+	// meanwhile, so a client that sleeps does not continue. Tick returns how many events it has
+	// delivered. Outside of a bubble it fails the test.
 	Tick() int
 	// Ticks returns how many ticks have delivered something.
 	Ticks() int

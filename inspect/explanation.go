@@ -5,34 +5,35 @@ import (
 	"time"
 )
 
-// Explanation says what a server made of one write, and who had a say in it. Its zero fields say
-// that there was nothing of the sort.
+// Explanation is how a server processed one write, stage by stage. A field is zero if its stage had
+// no effect or did not run.
 type Explanation struct {
 	Request ExplainedRequest `json:"request"`
-	// Access says who lets the user send the request; nil: there was no question.
+	// Access is the result of the authorization; nil: the request is exempt from authorization, or
+	// ended before it.
 	Access *Access `json:"access,omitempty"`
 	// Fault is what a fault on purpose has done to the request.
 	Fault string `json:"fault,omitempty"`
-	// Attempts is how often the server tried, because other writes came in between. What follows is
-	// of the last attempt.
+	// Attempts is how often the server tried, because other writes came in between. The following
+	// fields are those of the last attempt.
 	Attempts int `json:"attempts,omitempty"`
 
 	// Pruned are the fields that were sent and are not in the schema, with their values. Defaulted
-	// are those that were not sent and have a default. Read are those that read otherwise than they
-	// were sent, for example 1000m as 1.
+	// are those that were not sent and have a default. Read are those whose value is read
+	// differently from how it was sent, for example 1000m as 1.
 	Pruned    []FieldValue  `json:"pruned,omitempty"`
 	Defaulted []FieldValue  `json:"defaulted,omitempty"`
 	Read      []FieldChange `json:"read,omitempty"`
 
 	// Conflicts are the fields that an apply may not change, because others own them.
 	Conflicts []FieldConflict `json:"conflicts,omitempty"`
-	// Overtaken says who wrote the object since the client read it; nil: the client has sent no
+	// Overtaken has the writes since the client read the object; nil: the request has no
 	// resourceVersion, or the present one.
 	Overtaken *Overtaken `json:"overtaken,omitempty"`
 
-	// Admission has the plugins, policies, webhooks and functions that had a say, in their order,
-	// and the policies and webhooks that were not called. Plugins that are compiled into the server
-	// are there if they changed or refused something.
+	// Admission has the plugins, policies, webhooks and functions that were called, in this order,
+	// and the policies and webhooks that were not called. A plugin that is compiled into the server
+	// is listed only if it changed or refused something.
 	Admission []AdmissionStep `json:"admission,omitempty"`
 
 	// Prepared is what the kind itself changed before it validated the object: a status that a
@@ -47,8 +48,8 @@ type Explanation struct {
 	// schema refuses the type of a value, or if something is missing.
 	Rules []CELRule `json:"rules,omitempty"`
 
-	// Changes is what the write changes of the object, and who owns these fields, if it was not
-	// refused. Of a new object they are its fields.
+	// Changes are the fields that the write changes, with their owners. For a new object they are
+	// all its fields; for a refused write there are none.
 	Changes []FieldChange `json:"changes,omitempty"`
 	// Unchanged says that an update would change nothing, so that nothing is written.
 	Unchanged bool `json:"unchanged,omitempty"`
@@ -58,7 +59,7 @@ type Explanation struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Answer      Answer            `json:"answer"`
 
-	// Omitted says why there is nothing but the request and the answer.
+	// Omitted is the reason why the explanation has only the request and the answer.
 	Omitted string `json:"omitted,omitempty"`
 }
 
@@ -95,7 +96,7 @@ type FieldConflict struct {
 	Owner   string `json:"owner"`
 }
 
-// Overtaken is an update of a state that is not the present one.
+// Overtaken describes an update of an object that others have written since the client read it.
 type Overtaken struct {
 	// Sent is the resourceVersion that the client has sent, and Is the present one.
 	Sent int64 `json:"sent"`
@@ -104,7 +105,8 @@ type Overtaken struct {
 	By []InterveningWrite `json:"by,omitempty"`
 }
 
-// InterveningWrite is a write that has been made before.
+// InterveningWrite is a write that was made after the client read the object and before its own
+// write.
 type InterveningWrite struct {
 	Revision int64         `json:"revision"`
 	By       string        `json:"by,omitempty"` // the program, or the user
@@ -129,13 +131,13 @@ const (
 	Skipped = "not called" // the message has the reason
 )
 
-// AdmissionStep is what one plugin, policy, webhook or function has said in admission.
+// AdmissionStep is the result of one plugin, policy, webhook or function in admission.
 type AdmissionStep struct {
 	Kind  string `json:"kind"`
 	Phase string `json:"phase"` // mutating or validating
 	Name  string `json:"name"`
-	// Configuration is the object that a webhook stands in. Binding and Params are those of a
-	// policy; Params is empty if it has none.
+	// Configuration is the webhook configuration that contains the webhook. Binding and Params are
+	// those of a policy; Params is empty if it has none.
 	Configuration string `json:"configuration,omitempty"`
 	Binding       string `json:"binding,omitempty"`
 	Params        string `json:"params,omitempty"`
@@ -174,18 +176,18 @@ type FieldError struct {
 	Path    string `json:"path"`
 	Type    string `json:"type,omitempty"` // of the cause, such as FieldValueInvalid
 	Message string `json:"message"`
-	// Node is the node of the schema that says so, such as
-	// openAPIV3Schema.properties.spec.properties.replicas, and Schema the part of it that is not
-	// about fields below. Both are empty for kinds without a schema, and for metadata.
+	// Node is the node of the schema that the value violates, such as
+	// openAPIV3Schema.properties.spec.properties.replicas, and Schema is that node without the
+	// schemas of the fields below it. Both are empty for kinds without a schema, and for metadata.
 	Node   string          `json:"node,omitempty"`
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Rule is the CEL rule that refuses the value; empty: it is something else.
+	// Rule is the CEL rule that refuses the value; empty: the error is not from a rule.
 	Rule string `json:"rule,omitempty"`
 	// Cost is what the rule has cost.
 	Cost int64 `json:"cost,omitempty"`
 }
 
-// CELRule is a CEL rule of a schema.
+// CELRule is a CEL rule of a schema, and what its evaluation cost.
 type CELRule struct {
 	Node string `json:"node"`
 	Rule string `json:"rule"`
@@ -195,7 +197,7 @@ type CELRule struct {
 	Refuses []string `json:"refuses,omitempty"`
 }
 
-// Answer is that of the server.
+// Answer is the response of the server.
 type Answer struct {
 	Code    int    `json:"code"`
 	Reason  string `json:"reason,omitempty"`

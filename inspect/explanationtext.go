@@ -8,7 +8,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
-// String says it in lines for a reader, without times:
+// String returns the explanation as lines of text, without times:
 //
 //	my-operator create websites.example.com default/blog as jane (dry run): 201
 //	  pruned: spec.colour, which was "red" and is not in the schema

@@ -11,14 +11,14 @@ import (
 // Findings are what may be the reason why a test failed: requests that were refused, conflicts,
 // panics, objects that changed without end, and the like.
 type Findings struct {
-	// Summary says how many requests there were. It is empty, and so are the Findings, if there
-	// were none and nothing panicked.
+	// Summary says how many requests there were. If there were no requests and no panics, the
+	// Findings are empty, and so is the Summary.
 	Summary string `json:"summary,omitempty"`
 	// Sections are the findings, one for each sort of trouble, the most informative first.
 	Sections []Finding `json:"sections,omitempty"`
 }
 
-// Finding is one sort of trouble.
+// Finding is one category of possible reasons, such as conflicts.
 type Finding struct {
 	Title string   `json:"title"`          // such as "refused:"
 	Lines []string `json:"lines"`          // the newest first

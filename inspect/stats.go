@@ -12,8 +12,8 @@ import (
 // Stats counts requests by client, verb and resource.
 type Stats map[Counted]Counts
 
-// Counted is what requests are counted by. Verb, Group, Resource and Subresource are as in a
-// [Request].
+// Counted is the key by which [Stats] counts requests. Verb, Group, Resource and Subresource are as
+// in a [Request].
 type Counted struct {
 	User        string `json:"user,omitempty"`
 	UserAgent   string `json:"userAgent,omitempty"`

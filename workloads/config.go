@@ -13,7 +13,8 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
-// DefaultNodes is the number of Nodes of a cluster that is described by data without any.
+// DefaultNodes is the number of Nodes that run if a [ConfigFile], or another description in data,
+// does not set nodes.
 const DefaultNodes = workloadconfig.DefaultNodes
 
 // ConfigFile names a YAML file that describes what lives in the cluster, as "fakecluster serve --workloads-config" and the
@@ -52,8 +53,9 @@ func ConfigYAML(config []byte) Option {
 	return once("ConfigYAML", func(s *settings) { s.describe("workloads", config) })
 }
 
-// FromYAML makes a cluster live as the content of a file of [ConfigFile] describes it, until Close. It is what scenario files with the
-// field workloads need: scenarios.Run(t, path, scenarios.WithWorkloads(workloads.FromYAML)).
+// FromYAML makes a cluster live, as the content of a [ConfigFile] describes it, until Close.
+// Scenario files with the field workloads need it: scenarios.Run(t, path,
+// scenarios.WithWorkloads(workloads.FromYAML)).
 func FromYAML(c *fakecluster.Cluster, config []byte) (io.Closer, error) {
 	w, err := New(c, ConfigYAML(config))
 	if err != nil {

@@ -38,8 +38,9 @@ func Image(name string, run func(ctx context.Context, c *Container) error) Optio
 //   - the machine's network. The TCP ports that the container declares or is probed at lead to the same ports of 127.0.0.1, also from
 //     Services. Two containers cannot have the same one.
 //
-// It ends with its container, and so do the programs that it has started; a test that is killed leaves none behind. It is an
-// error of Run in a synctest bubble, on other systems, and if there is no such program. What [Image] says of names applies.
+// It ends with its container, and so do the programs that it has started; a test that is killed
+// leaves none behind. In a synctest bubble, on other systems, and if the program does not exist,
+// Run fails. The name of the image is matched as for [Image].
 func Command(image, path string, args ...string) Option {
 	return func(s *settings) {
 		s.images = append(s.images, container.Image{Name: image, Program: &container.Program{Path: path, Args: args}})
@@ -50,8 +51,8 @@ func Command(image, path string, args ...string) Option {
 // from 0 to 255.
 func Exit(code int) error { return container.Exit(code) }
 
-// OnlyKnownImages makes the pull of an image fail for which there is no [Image], [Command], [ImageFiles] or [Behavior], as a registry does
-// that does not have it, and fails the test.
+// OnlyKnownImages makes the pull of an image fail, as if the registry did not have it, if no Image,
+// Command, ImageFiles or Behavior names the image. Such a pull also fails the test.
 //
 // Default: such containers run as [Behaviors] says.
 func OnlyKnownImages() Option {

@@ -9,8 +9,9 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/container"
 )
 
-// NewSPDYExecutor returns what remotecommand.NewSPDYExecutor of client-go does, for exec and attach in a cluster without a socket, and
-// so in bubbles. config is one of the cluster, and the URL that of a request such as
+// NewSPDYExecutor is remotecommand.NewSPDYExecutor of client-go for exec and attach in a cluster
+// without a socket, so it works in bubbles. config is one of the cluster, and the URL that of a
+// request such as
 //
 //	client.CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name("db-0").SubResource("exec").
 //		VersionedParams(&corev1.PodExecOptions{Command: []string{"pg_isready"}, Stdout: true}, scheme.ParameterCodec).URL()

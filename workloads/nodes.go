@@ -19,8 +19,8 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
 )
 
-// Behavior is what the containers of some Pods do: how long they take to start and to become ready, when they exit
-// and how, what they use. Its selection is by image, labels, owner and names.
+// Behavior is what the containers of some Pods do: how long they take to start and to become ready,
+// when they exit and how, what they use. It selects containers by image, labels, owner and names.
 type Behavior = node.Behavior
 
 // Node is a handle of a Node, for what happens to Nodes in real clusters: its heartbeats stop, it reports pressure, or
@@ -42,24 +42,28 @@ func Nodes(n int) Option {
 	})
 }
 
-// NodeObjects runs Nodes with these names, labels, taints and capacities. What they leave out is as with [Nodes]. An
-// impossible Node, such as one with a negative capacity, is an error.
+// NodeObjects runs Nodes with these names, labels, taints and capacities. Fields that are not set
+// are as with [Nodes]. An impossible Node, such as one with a negative capacity, is an error.
 func NodeObjects(nodes ...*corev1.Node) Option {
 	return once("NodeObjects", func(s *settings) { s.nodes = append(s.nodes, nodes...) })
 }
 
-// ControlPlane adds what kind has besides: a Node "control-plane" with the label node-role.kubernetes.io/control-plane and its taint, which runs
-// the static Pods etcd, kube-apiserver, kube-controller-manager and kube-scheduler, and in kube-system CoreDNS behind the Service kube-dns, and
-// kube-proxy on each Node. Nodes of [NodeObjects] that have the label take the place of the additional one. The Pods run no program:
-// fakecluster does their work, and its DNS answers at the address of kube-dns.
+// ControlPlane adds the control plane of a kind cluster. A Node "control-plane" has the label
+// node-role.kubernetes.io/control-plane and its taint, and runs the static Pods etcd,
+// kube-apiserver, kube-controller-manager and kube-scheduler. In kube-system, CoreDNS runs behind
+// the Service kube-dns, and kube-proxy on each Node. Nodes of [NodeObjects] that have the label
+// take the place of the additional one. The Pods run no program: fakecluster does their work, and
+// its DNS answers at the address of kube-dns.
 //
-// Default: there is nothing in kube-system but what the API server creates.
+// Default: kube-system has only the objects that the API server creates.
 func ControlPlane() Option {
 	return once("ControlPlane", func(s *settings) { s.controlPlane = true })
 }
 
-// Provisioners have the claims of StorageClasses with these provisioners, such as "ebs.csi.aws.com", get their volumes as those of the default
-// class do: at once, on a Node. "*" is all of them. "fakecluster.io/volume" and "rancher.io/local-path", that of kind, need not be named.
+// Provisioners provision volumes for the claims of StorageClasses with these provisioners, such as
+// "ebs.csi.aws.com", as for claims of the default class: at once, on a Node. "*" means every
+// provisioner. "fakecluster.io/volume", and "rancher.io/local-path" of kind, are always
+// provisioned.
 //
 // Default: such claims stay Pending, and an Event says that they wait for the provisioner.
 func Provisioners(names ...string) Option {

@@ -54,14 +54,17 @@ func once(name string, set func(*settings)) Option {
 	}
 }
 
-// Controllers selects the controllers that act, by the names that they have in the flag --controllers of
-// kube-controller-manager and cloud-controller-manager: "*" stands for all, "name" for one, and "-name" takes one away from "*". ControllerNames returns the
-// names. An unknown name is an error that lists them, and one of kube-controller-manager that does not run here an error
-// that says why. Controllers() runs none.
+// Controllers selects the controllers that act, by the names that they have in the flag
+// --controllers of kube-controller-manager and cloud-controller-manager: "*" stands for all, "name"
+// for one, and "-name" takes one away from "*". ControllerNames returns the names. For an unknown
+// name, the error lists the names; for a controller of kube-controller-manager that does not run
+// here, the error gives the reason. Controllers() runs none.
 //
-// Controllers that act within the writes of the cluster by [fakecluster.WithControllers] act in any case: to name one with "-" is an error,
-// except for namespace-controller. It takes the place of the one that acts within the writes, so that namespaces end five
-// seconds after their deletion at the earliest, as in a real cluster. With "-namespace-controller" that one goes on, and namespaces end at once.
+// Controllers that act within the writes of the cluster, by [fakecluster.WithControllers], always
+// act: naming one with "-" is an error, except for namespace-controller. Kubernetes'
+// namespace-controller replaces the one that acts within the writes, so that a namespace is gone
+// five seconds after its deletion at the earliest, as in a real cluster. With
+// "-namespace-controller" the one within the writes continues, and a namespace is gone at once.
 //
 // Default: "*".
 func Controllers(names ...string) Option {
@@ -91,17 +94,20 @@ func WithoutScheduler() Option {
 	return once("WithoutScheduler", func(s *settings) { s.noScheduler = true })
 }
 
-// Logger gets the log of the controllers, the scheduler and the nodes. Much of what they log are conflicts that they try again, and clients of
-// kubectl exec that have closed their connections. What Kubernetes' code logs without a context goes to klog in any case: that an exec has named a program which a
-// container does not have, and the Events of four controllers (endpointslice, endpointslicemirroring, resourceclaim, ephemeral-volume).
+// Logger sets the logger of the controllers, the scheduler and the nodes. Many messages are about
+// conflicts that are retried, and about clients of kubectl exec that have closed their connections.
+// Kubernetes' code that logs without a context always writes to klog: if an exec names a program
+// that the container does not have, and for the Events of four controllers (endpointslice,
+// endpointslicemirroring, resourceclaim, ephemeral-volume).
 //
 // Default: nothing is logged.
 func Logger(l logr.Logger) Option {
 	return once("Logger", func(s *settings) { s.logger = l })
 }
 
-// Notices gets sentences about what a living cluster does not do, each once: that the program of an image is not run, although a Pod
-// is to complete by it.
+// Notices sets the function that gets notices about what a living cluster does not do, each one
+// once. For example, a notice says that the program of an image is not run although its Pod has to
+// complete.
 //
 // Default: they are in the log of the test; with New and without a test, in that of [Logger].
 func Notices(to func(sentence string)) Option {

@@ -156,9 +156,10 @@ func (w *Workloads) report(err error) {
 	w.fail(err)
 }
 
-// Close ends what lives in the cluster. When it returns, no goroutine of it is left; the cluster goes on as an API server,
-// and Run and New may be called for it again. Close returns the panics of controllers and what
-// has gone wrong with Nodes, also behaviors that have selected no container. Further calls return the same.
+// Close ends what lives in the cluster. When it returns, no goroutine of it is left; the cluster
+// goes on as an API server, and Run and New may be called for it again. Close returns an error for
+// panics of controllers, failures of Nodes, and behaviors that have selected no container. Further
+// calls return the same.
 func (w *Workloads) Close() error {
 	w.end()
 	w.leave.Do(func() {

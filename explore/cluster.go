@@ -89,11 +89,11 @@ type sentRequest struct {
 	written map[string]any
 }
 
-// Control runs a controller until the end of the body. Start is called with the configuration that
-// its clients have to use, and runs the controller until its context ends; it may return before, if
-// what it has started ends with the context. It is called again each time that the controller is
-// stopped, and has to begin from nothing, as a new process does. An error that it returns before its
-// context ends fails the run, and so does a panic.
+// Control runs a controller until the end of the body. It calls start with the configuration that
+// the controller's clients have to use, and start runs the controller until the context ends. start
+// may return earlier, if everything that it has started ends with the context. It is called again
+// each time that the controller was stopped, and has to begin from nothing, as a new process does.
+// If start returns an error before its context ends, or panics, the run fails.
 //
 // The configuration is that of the cluster for a user, such as c.RESTConfig() or
 // c.ServiceAccountConfig(namespace, name). Its clients get the user agent name, which has no spaces.
@@ -120,13 +120,13 @@ func (c *Cluster) Control(name string, config *rest.Config, start func(ctx conte
 	ctl.begin()
 }
 
-// Wait lets virtual time pass, in which the controllers do their work, and then waits until nothing
-// moves, and no event is left that some watch has not delivered. A minute is enough for a controller that
-// tries again with growing pauses, and for events that come late.
+// Wait lets virtual time pass, in which the controllers do their work. Then it waits until every
+// goroutine of the bubble is blocked, and every watch has delivered all its events. A minute is
+// enough for a controller that retries with exponential back-off, and for late events.
 //
-// A body may also wait by Settle, a watch or a poll of its own. By synctest.Wait alone no time passes; in
-// the runs in which events come in another order nothing is delivered then. In those runs a body cannot
-// hold back events itself: Orders(0) leaves them out.
+// A body may also wait by Settle, a watch or a poll of its own. With synctest.Wait alone no time
+// passes, and in the runs that reorder events none is delivered. In these runs the body cannot use
+// Hold itself; Orders(0) leaves them out.
 func (c *Cluster) Wait(d time.Duration) {
 	time.Sleep(d)
 	for synctest.Wait(); c.run.hold != nil && len(c.run.hold.Pending()) > 0; synctest.Wait() {

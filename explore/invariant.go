@@ -7,8 +7,8 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// Invariant is what has to hold for the objects of a resource in every trial. Make one with [Always], [Never] or
-// [Eventually].
+// Invariant is a condition on the objects of a resource that has to hold in every trial. Make one
+// with [Always], [Never] or [Eventually].
 type Invariant struct {
 	name, resource string
 	condition      fakecluster.Condition
@@ -23,19 +23,22 @@ const (
 	eventually
 )
 
-// Always is a condition that each object of a resource, such as deployments.apps, meets in each of its states. The name is
-// for reports. A condition is an expression or a function: fakecluster.CEL("object.spec.replicas >= 1"),
-// fakecluster.When(func(d *appsv1.Deployment) bool { … }).
+// Always requires that each object of a resource, such as deployments.apps, meets the condition in
+// each of its states. The name is for reports. A condition is an expression or a function:
+//
+//	fakecluster.CEL("object.spec.replicas >= 1")
+//	fakecluster.When(func(d *appsv1.Deployment) bool { … })
 func Always(name, resource string, condition fakecluster.Condition) Invariant {
 	return Invariant{name, resource, condition, always}
 }
 
-// Never is a condition that no object of a resource meets in any of its states.
+// Never requires that no object of a resource meets the condition in any of its states.
 func Never(name, resource string, condition fakecluster.Condition) Invariant {
 	return Invariant{name, resource, condition, never}
 }
 
-// Eventually is a condition that each object of a resource meets whenever the operator has come to rest.
+// Eventually requires that each object of a resource meets the condition whenever the operator is
+// quiet.
 func Eventually(name, resource string, condition fakecluster.Condition) Invariant {
 	return Invariant{name, resource, condition, eventually}
 }

@@ -9,16 +9,19 @@ type Oracle string
 const (
 	// Converges: some time after each change the operator is quiet, and stays quiet.
 	Converges Oracle = "converges"
-	// PathIndependent: the objects depend on what the custom resource is now, and not on what it was before.
+	// PathIndependent: the objects depend on the present custom resource, and not on its earlier
+	// states.
 	PathIndependent Oracle = "path-independent"
 	// Recovers: the objects are the same after a crash, a broken connection, a late event, a lost or changed object,
 	// pods that failed for a while, a Secret that came late, or a user who acts while the operator works.
 	Recovers Oracle = "recovers"
-	// TruthfulStatus: the status is about the present generation, names it if the schema has a field for it, and reports an error that goes on.
+	// TruthfulStatus: the status describes the present generation, has it as observedGeneration if
+	// the schema has this field, and reports an error that persists.
 	TruthfulStatus Oracle = "truthful-status"
 	// CleansUp: after a delete nothing is left, no finalizer is stuck, and nothing else was deleted.
 	CleansUp Oracle = "cleans-up"
-	// LeavesOthersAlone: the operator does not touch what belongs to another custom resource, or what somebody else controls, has labeled or annotated.
+	// LeavesOthersAlone: the operator does not change objects that belong to another custom
+	// resource or have another controller, nor labels and annotations that others have set.
 	LeavesOthersAlone Oracle = "leaves-others-alone"
 	// Permitted: the operator's roles allow all its requests.
 	Permitted Oracle = "permitted"
@@ -35,15 +38,17 @@ const (
 	KeepsSpec Oracle = "keeps-spec"
 	// FieldsMatter: a field of the spec has an effect. Only fields with well-known names count, unless Subject.With has the oracle.
 	FieldsMatter Oracle = "fields-matter"
-	// QuietWrites: the operator does not write again and again what is there already.
+	// QuietWrites: the operator does not keep writing objects without changing them.
 	QuietWrites Oracle = "quiet-writes"
 	// IdempotentStart: an operator that starts again when nothing has changed writes nothing.
 	IdempotentStart Oracle = "idempotent-start"
-	// Upgrades: after an upgrade all objects can be read and written, and are what the new version makes of them. See [Upgrade].
+	// Upgrades: after an upgrade all objects can be read and written, and are as the new version
+	// would create them. See [Upgrade].
 	Upgrades Oracle = "upgrades"
-	// Downgrades: after an upgrade and the way back, all objects are what the old version makes of them.
+	// Downgrades: after an upgrade and a downgrade, all objects are as the old version would create
+	// them.
 	Downgrades Oracle = "downgrades"
-	// KeepsPods: no upgrade restarts pods.
+	// KeepsPods: an upgrade does not restart pods.
 	KeepsPods Oracle = "keeps-pods"
 	// Holds: the Invariants of the Subject hold.
 	Holds Oracle = "holds"

@@ -28,8 +28,8 @@ type settings struct {
 	replay  *string
 }
 
-// With gives the cluster of each run options. It is always InProcess, and has the seed of Seed. An option
-// that reads something once, such as WithSnapshot, cannot be given.
+// With sets options of the cluster of each run. The cluster is always InProcess, and has the seed
+// of [Seed]. An option that reads something once, such as WithSnapshot, cannot be given.
 //
 // Default: an empty cluster.
 func With(options ...fakecluster.Option) Option {
@@ -41,37 +41,38 @@ func With(options ...fakecluster.Option) Option {
 // Default: 1000.
 func Runs(n int) Option { return func(s *settings) { s.runs = n } }
 
-// Faults is how many faults a run has at most: 1 or 2. With 2, each fault is tried with each second one
-// that can strike after it, once all single ones have passed. Another order of events is a fault of the
-// whole run, and is tried with each fault that can strike in it.
+// Faults sets the largest number of faults in a run: 1 or 2. With 2, once all runs with one fault
+// have passed, each fault is combined with each fault that can strike after it. An order of events
+// applies to the whole run, and is combined with each fault that can strike in that run.
 //
 // Default: 1.
 func Faults(n int) Option { return func(s *settings) { s.faults = n } }
 
-// Seed is that of uids, generated names and of the orders in which events come.
+// Seed sets the seed of uids, generated names and the orders of events.
 //
 // Default: 1.
 func Seed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
 
-// Orders is how many orders of events are tried.
+// Orders sets how many orders of events are tried.
 //
 // Default: 8.
 func Orders(n int) Option { return func(s *settings) { s.orders = n } }
 
-// StaleReads lets reads without a resourceVersion be stale, too. It is for controllers that are tried
-// with a client that reads from the server, and read from a cache otherwise.
+// StaleReads makes reads without a resourceVersion stale, too. Use it for a controller that reads
+// from a cache in production, but from the server in this test.
 //
 // Default: only reads with resourceVersion=0 are stale, as on a real server.
 func StaleReads() Option { return func(s *settings) { s.stale = true } }
 
-// Replay runs one schedule, as a report shows it, and nothing else. A schedule of another test, and one
-// whose points are not reached, fail the test.
+// Replay runs one schedule, as a report shows it, and nothing else. The test fails if the schedule
+// is of another test, or if its points are not reached.
 func Replay(schedule string) Option { return func(s *settings) { s.replay = &schedule } }
 
 // Result is what an exploration has found.
 type Result struct {
-	// Runs is how many runs there were, Points how many points at which something could go wrong,
-	// and Pruned how many others were left out because it would have made no difference.
+	// Runs is the number of runs. Points is the number of points at which a fault could strike, and
+	// Pruned the number of further points that were left out because a fault there makes no
+	// difference.
 	Runs, Points, Pruned int
 	// More is set if there would have been more runs than the bound allows.
 	More bool
@@ -81,7 +82,7 @@ type Result struct {
 
 // Failure is a run in which the test failed.
 type Failure struct {
-	// Schedule is what Replay takes.
+	// Schedule is the argument of [Replay] that repeats the run.
 	Schedule string
 	// Explanation describes what went wrong, a line for each fault. It is empty if the test fails
 	// without faults.
@@ -90,8 +91,8 @@ type Failure struct {
 	Log string
 }
 
-// Run explores a test, and fails it with the first schedule that makes it fail. A test in which nothing
-// can go wrong fails as well: most likely its controllers were not handed over with [Cluster.Control].
+// Run explores a test, and fails it with the first schedule that makes it fail. A test in which no
+// fault can strike fails as well: most likely its controllers do not run by [Cluster.Control].
 func Run(t *testing.T, body Body, options ...Option) {
 	t.Helper()
 	result, err := Find(t, body, options...)
@@ -121,8 +122,9 @@ func (f *Failure) report() string {
 	return printable.Text(b.String())
 }
 
-// Find explores a test as Run does, and returns what it has found instead of failing. The errors are about
-// options, a schedule that cannot be played, and a test in which nothing can go wrong.
+// Find explores a test as Run does, and returns what it has found instead of failing. It returns an
+// error if an option is wrong, if a schedule cannot be played, or if no fault can strike in the
+// test.
 func Find(t *testing.T, body Body, options ...Option) (Result, error) {
 	t.Helper()
 	s := settings{runs: 1000, faults: 1, seed: 1, orders: 8}

@@ -21,9 +21,9 @@ import (
 
 // Subject is an operator that [Operator] explores.
 type Subject struct {
-	// Install are manifest files and folders with everything that is in a cluster before the operator starts:
-	// definitions, roles, service accounts. They are read as by fakecluster.WithManifests. Namespaces that
-	// manifests name and do not have are created.
+	// Install are manifest files and folders with the objects that exist before the operator
+	// starts: definitions, roles, service accounts. They are read as by fakecluster.WithManifests.
+	// A namespace that the manifests refer to but do not contain is created.
 	Install []string
 	// Resources are the resources that the operator reconciles, as plural and group, such as "jobs.batch", if they are not those of its definitions.
 	// Seeds must have an object of each. Default: the resources of all definitions.
@@ -31,12 +31,14 @@ type Subject struct {
 	// Run runs the operator until ctx ends, with clients of config. It is called for each trial, and again
 	// after each restart, so it must begin from nothing, as a new process does.
 	Run func(ctx context.Context, config *rest.Config) error
-	// Seeds are manifest files and folders with custom resources, such as config/samples. The trials begin
-	// with these and change them. Objects of other kinds in them, such as Secrets, are what the custom
-	// resources need. Default: for each definition, an object with the fields that its schema requires.
+	// Seeds are manifest files and folders with custom resources, such as config/samples. The
+	// trials begin with these and change them. They may also contain objects that the custom
+	// resources need, such as Secrets. Default: for each definition, an object with the fields that
+	// its schema requires.
 	Seeds []string
-	// Dump are files with the objects of a real cluster, as kubectl get -A -o yaml writes them, in which every trial begins. Replace the values
-	// of Secrets before. What cannot be loaded is in Found.Left. Default: the cluster is empty.
+	// Dump are files with the objects of a real cluster, as kubectl get -A -o yaml writes them.
+	// Every trial begins with these objects. Replace the values of Secrets first. Objects that
+	// cannot be loaded are in Found.Left. Default: the cluster is empty.
 	Dump []string
 	// Roles are the manifests with the roles of the operator, and with the bindings to its service account.
 	// They are installed, and the operator runs as this service account. Default: the operator may do
@@ -46,35 +48,37 @@ type Subject struct {
 	// several. Default: the one that they name.
 	User string
 
-	// Prepare is called in each trial before the operator starts, if what the operator talks to outside of the cluster has to
-	// be new for each trial. It returns what runs the operator in this trial; Run must be nil then.
+	// Prepare is called in each trial before the operator starts. Use it if the operator talks to
+	// something outside of the cluster, such as a fake cloud, that has to be new for each trial. It
+	// returns the function that runs the operator in this trial; Run must be nil then.
 	Prepare func(t testing.TB, c *fakecluster.Cluster) (run func(ctx context.Context, config *rest.Config) error)
-	// Workloads starts what lives in the cluster of a trial: func(t, c) { workloads.Run(t, c) }. Default: there is
-	// nothing, and the exploration sets the status of Deployments, Jobs, claims and the like as if their pods were running.
+	// Workloads starts controllers and nodes in the cluster of a trial, by workloads.Run(t, c). Default: none run, and the exploration sets the status of Deployments,
+	// Jobs, claims and the like as if their pods were running.
 	Workloads func(t testing.TB, c *fakecluster.Cluster)
 	// Options are further options of the clusters. They are always InProcess, and the garbage collector acts.
 	Options []fakecluster.Option
 
-	// RealTime is for an operator that cannot run in a testing/synctest bubble, because it needs a socket or a clock outside of the cluster.
-	// The trials run in real time then, and RealTime is how long nothing may be written until a step counts as done, such as
-	// time.Second. What the operator does later is not seen, so it must be longer than its pauses. A trial takes seconds then. Default: the
-	// trials run in bubbles.
+	// RealTime is for an operator that cannot run in a testing/synctest bubble, because it needs a
+	// socket or a clock outside of the cluster. Then the trials run in real time, and a step is
+	// done when nothing has been written for this duration, such as time.Second. Later writes of
+	// the operator are missed, so the duration must be longer than its pauses. A trial takes
+	// seconds. Default: the trials run in bubbles.
 	RealTime time.Duration
 
-	// Trials is how many trials there are, without those that confirm and shorten a finding. No trial begins when there are so
-	// many. The flag -explore.time replaces it. Default: 500, or 50 in real time.
+	// Trials is the largest number of trials, not counting those that confirm and shorten a
+	// finding. The flag -explore.time replaces it. Default: 500, or 50 in real time.
 	Trials int
-	// MaxFindings is how many findings end the exploration. Default: 10.
+	// MaxFindings is the number of findings after which the exploration ends. Default: 10.
 	MaxFindings int
 	// Seed is the seed of random sequences, names and uids. The flag -explore.seed replaces it. Default: 1.
 	Seed uint64
 	// With and Without switch oracles on and off. Default: those of [Oracles] that are not marked as off.
 	With, Without []Oracle
-	// Ignore are fields that the oracles do not compare, because they count or name what happened: a resource and a
-	// JSON pointer whose list indices are asterisks, such as "websites.example.com /status/restarts". Fields below it
-	// are ignored, too. A resource alone ignores all its objects.
+	// Ignore are fields that the oracles do not compare, such as counters. Each is a resource and a
+	// JSON pointer, with * for each list index: "websites.example.com /status/restarts". Fields
+	// below it are ignored, too. A resource alone ignores all its objects.
 	Ignore []string
-	// Invariants are what has to hold for objects of a kind in every trial.
+	// Invariants are conditions on objects that have to hold in every trial.
 	Invariants []Invariant
 	// Replay is one trial, as a report shows it, that is run alone. The flag -explore.replay replaces it.
 	Replay string
@@ -167,20 +171,23 @@ func writeFile(path string, write func(io.Writer) error) error {
 type Found struct {
 	// RealTime is Subject.RealTime; 0: the trials ran in bubbles.
 	RealTime time.Duration
-	// Trials is how many trials there were, with those that lead at once to the states that others reach, and Rejected how many
-	// more were not possible, because the API server rejects what they do.
+	// Trials is the number of trials. It includes trials that begin in the state that another trial
+	// reaches in several steps. Rejected is the number of further trials that were not possible,
+	// because the API server rejects their writes.
 	Trials, Rejected int
 	// Findings are the findings, each once.
 	Findings []Finding
-	// Unconfirmed are problems of trials that did not show them again, each with the oracle and the trial. They may be noise, or depend on
-	// the order in which goroutines of the operator run.
+	// Unconfirmed are problems that did not occur again when their trial was repeated, each with
+	// the oracle and the trial. They may be noise, or depend on the order in which goroutines of
+	// the operator run.
 	Unconfirmed []string
-	// Similar are differences that are like three findings each, and that were not looked at further, each with the oracle and the trial: an operator
-	// that does not change the Pods that it has made shows that at each field of a template of Pods. If MaxFindings is smaller, there are none.
+	// Similar are differences that resemble three findings and so were not examined further, each
+	// with the oracle and the trial. For example, an operator that never updates its Pods differs
+	// at each field of the Pod template. If MaxFindings is less than three, there are none.
 	Similar []string
 	// Shard is the flag -explore.shard; empty: all trials ran.
 	Shard string
-	// Unchecked are the oracles that did not apply, each with the reason.
+	// Unchecked are the oracles that did not apply, each with its reason.
 	Unchecked []string
 	// Left are the objects of Subject.Dump that were left out, each with the reason.
 	Left []string
@@ -191,7 +198,7 @@ type Found struct {
 // Finding is something that the operator does wrong.
 type Finding struct {
 	Oracle Oracle
-	// Trial is what Subject.Replay takes.
+	// Trial is the value of Subject.Replay that repeats the trial.
 	Trial string
 	// What is the finding in one sentence. Report is the whole text for the log of a test.
 	What, Report string
@@ -199,9 +206,10 @@ type Finding struct {
 	timelines []*timeline
 }
 
-// FindOperator explores an operator as [Operator] does, and returns what it has found instead of failing. It does not read or write
-// testdata/explore. The errors are about the Subject: manifests, an operator that does not start, or that is not quiet when there is
-// nothing to do.
+// FindOperator explores an operator as [Operator] does, and returns what it has found instead of
+// failing. It does not read or write testdata/explore. It returns an error if the manifests of the
+// Subject are wrong, if the operator does not start, or if it is not quiet when there is nothing to
+// do.
 func FindOperator(t *testing.T, s Subject) (Found, error) {
 	t.Helper()
 	return findOperator(t, s, nil)

@@ -66,9 +66,10 @@ func (e *operatorExploration) timelines(tr trial, out *outcome, p problem) (show
 	return append(shown, e.timelineOf("Actual", tr, out))
 }
 
-// WritePage writes a page for a browser about the finding: its report, and beside each other the timelines of what was expected and of what
-// happened, with the times since the operator was started. The page needs no other file. [Operator] and [Upgrade] write it into the folder of
-// the environment variable FAKECLUSTER_REPORT.
+// WritePage writes an HTML page about the finding: its report, and side by side the timelines of
+// the expected and of the failed run, with times since the start of the operator. The page needs no
+// other file. [Operator] and [Upgrade] write it into the folder of the environment variable
+// FAKECLUSTER_REPORT.
 func (f Finding) WritePage(w io.Writer) error {
 	if err := findingPage.Execute(w, map[string]any{
 		"Title": fmt.Sprintf("%s: the operator %s", f.Oracle, f.Oracle.claim()), "What": printable.Text(f.What), "Report": f.Report, "Timelines": f.timelines,

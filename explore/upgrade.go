@@ -9,14 +9,16 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
 )
 
-// Upgrade explores the upgrade of an operator from one version to another, and the way back. Each trial creates custom resources in a
-// cluster with the old version, stops it, installs the definitions and roles of the new version in a snapshot of this cluster, and
-// starts the new version. Then the oracles [Upgrades], [KeepsPods] and [Downgrades] check the result, beside those that
-// [Operator] has for the new version. Each finding fails t as one of Operator does.
+// Upgrade explores the upgrade of an operator from one version to another, and the downgrade. Each
+// trial creates custom resources in a cluster with the old version, stops it, installs the
+// definitions and roles of the new version in a snapshot of this cluster, and starts the new
+// version. Then the oracles Upgrades, KeepsPods and Downgrades check the result, in addition to
+// those that [Operator] checks for the new version. Each finding fails t as one of Operator does.
 //
-// The custom resources are the Seeds of from, and each of their fields is changed once, too. Trials, MaxFindings, Seed, With, Without, Ignore,
-// Replay and RealTime are those of to. A definition without a conversion that the new version needs, a field that is lost, an object that can
-// be updated no more, and a pod template that changes are findings.
+// The custom resources are the Seeds of from, and each of their fields is changed once, too.
+// Trials, MaxFindings, Seed, With, Without, Ignore, Replay and RealTime are those of to. Findings
+// are, for example, a definition without a conversion that the new version needs, a lost field, an
+// object that can no longer be updated, and a changed pod template.
 //
 // docs/explore-operator.md says how to get two versions of an operator into one test.
 func Upgrade(t *testing.T, from, to Subject) {

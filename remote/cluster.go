@@ -50,9 +50,11 @@ type WebhookServer struct {
 // cluster, and with the environment variable FAKECLUSTER_REPORT=DIR a page for a browser is written. Start fails the test with t.Fatal
 // if the cluster cannot start.
 //
-// In a testing/synctest bubble, the clock of the cluster is that of the bubble: leases, deletions, tokens, timeouts and workloads follow
-// it. That needs Go 1.25. Clients need [Cluster.Transport]. What the cluster does by itself reaches the test with the answer to its next
-// request, or a moment later: at most the time since anything has happened, and at most a second, or a thousandth of that time.
+// In a testing/synctest bubble, the clock of the cluster is that of the bubble: leases, deletions,
+// tokens, timeouts and workloads follow it. That needs Go 1.25. Clients need [Cluster.Transport].
+// Changes that the cluster makes by itself reach the test with the response to its next request, or
+// a moment later. This delay is at most the time since the last activity, and at most a second or a
+// thousandth of that time, whichever is longer.
 func Start(t testing.TB, opts ...Option) *Cluster {
 	t.Helper()
 	checkTest(t)
@@ -310,8 +312,8 @@ func (c *Cluster) Kubeconfig() ([]byte, error) {
 	return []byte(c.description.Kubeconfig), nil
 }
 
-// CABundle returns the PEM of the authority that signed the certificate of WebhookServer. It is what the caBundle of a webhook
-// configuration has to be. It is nil without [WebhookPaths].
+// CABundle returns the PEM of the authority that signed the certificate of WebhookServer. Set it as
+// the caBundle of webhook configurations. It is nil without [WebhookPaths].
 func (c *Cluster) CABundle() []byte {
 	if c.description.CABundle == "" {
 		return nil

@@ -106,7 +106,8 @@ type Container struct {
 	Hostname, IP string
 	// Environment has "NAME=value" for each variable, in the order of the names.
 	Environment []string
-	// Stdin is what clients send that are attached, if the specification has stdin: true, and empty otherwise.
+	// Stdin is the input of attached clients if the specification has stdin: true, and empty
+	// otherwise.
 	Stdin io.Reader
 	// Stdout and Stderr go to the log of the container.
 	Stdout, Stderr io.Writer

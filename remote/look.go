@@ -46,7 +46,7 @@ func (c *Cluster) Stats() inspect.Stats {
 	return stats
 }
 
-// ResetStats begins to count from zero, and forgets the requests.
+// ResetStats sets all counts to zero, and forgets the requests.
 func (c *Cluster) ResetStats() {
 	if c.test != nil {
 		c.test.Helper()
@@ -56,7 +56,7 @@ func (c *Cluster) ResetStats() {
 	}
 }
 
-// Findings returns what has happened in the cluster that may be the reason of a failure, as the log of a failed test shows it.
+// Findings returns possible reasons of a failure, as the log of a failed test shows them.
 func (c *Cluster) Findings() inspect.Findings {
 	if c.test != nil {
 		c.test.Helper()
@@ -66,7 +66,8 @@ func (c *Cluster) Findings() inspect.Findings {
 	return findings
 }
 
-// LastWrites returns the last writes of clients, at most so many, the oldest first, each with what it changed.
+// LastWrites returns the last writes of clients, at most the given number, the oldest first. Each
+// has its changes.
 func (c *Cluster) LastWrites(most int) []string {
 	if c.test != nil {
 		c.test.Helper()
@@ -134,8 +135,8 @@ type Write struct {
 	Commit bool
 }
 
-// Explain reports what the cluster does with a write, stage by stage. It is a dry run, unless the Write says Commit. It does not return
-// an error for a rejected write: the explanation has the Answer.
+// Explain reports what the cluster does with a write, stage by stage. It is a dry run, unless
+// Commit is set. It does not return an error for a rejected write: the explanation has the Answer.
 func (c *Cluster) Explain(w Write) (inspect.Explanation, error) {
 	body := map[string]any{
 		"verb": w.Verb, "manifest": w.Manifest, "subresource": w.Subresource, "patch": w.Patch, "patchType": w.PatchType,

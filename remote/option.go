@@ -59,14 +59,16 @@ func once(name, field string, value any) Option {
 	}
 }
 
-// KubernetesVersion says which version of Kubernetes the cluster behaves as, such as "1.35", so that a test has clusters of several versions.
-// docs/versions.md has the versions. Without it, all clusters have the version that the environment variable
-// FAKECLUSTER_KUBERNETES_VERSION names, or the newest. In package fakecluster the variable is the only way.
+// KubernetesVersion sets the version of Kubernetes that the cluster emulates, such as "1.35", so
+// that a test can have clusters of several versions. docs/versions.md has the versions. Without it,
+// all clusters have the version that the environment variable FAKECLUSTER_KUBERNETES_VERSION names,
+// or the newest. In package fakecluster the variable is the only way.
 func KubernetesVersion(version string) Option {
 	return once("KubernetesVersion", "kubernetesVersion", version)
 }
 
-// CRDPaths installs the CustomResourceDefinitions in manifest files and folders, and leaves other kinds alone.
+// CRDPaths installs the CustomResourceDefinitions in manifest files and folders. Objects of other
+// kinds are ignored.
 func CRDPaths(path ...string) Option { return paths("crdPaths", path) }
 
 // Manifests creates everything in manifest files and folders, in the order that installing needs.
@@ -106,7 +108,7 @@ func Controllers(names ...string) Option {
 	}
 }
 
-// AllControllers makes all controllers act that can act within a write.
+// AllControllers turns on all controllers that can act within a write.
 func AllControllers() Option { return Controllers("*") }
 
 // Workloads runs Kubernetes' controllers and scheduler, and nodes with pods, as a JSON object describes
@@ -131,7 +133,7 @@ const (
 	AlwaysAllow = "AlwaysAllow"
 )
 
-// Authorization says who decides what users may do: RBAC or AlwaysAllow.
+// Authorization sets the mode by which requests of users are authorized: RBAC or AlwaysAllow.
 func Authorization(mode string) Option { return once("Authorization", "authorization", mode) }
 
 // AdmissionPlugins turns on admission plugins that are off by default.
@@ -143,7 +145,7 @@ func WithoutAdmissionPlugins(names ...string) Option { return list("disableAdmis
 // WithoutNamespaceLifecycle allows objects to be created in namespaces that do not exist.
 func WithoutNamespaceLifecycle() Option { return enabled("withoutNamespaceLifecycle") }
 
-// RuntimeConfig serves versions of built-in kinds, or not, such as "resource.k8s.io/v1beta2=true".
+// RuntimeConfig turns versions of built-in kinds on or off, such as "resource.k8s.io/v1beta2=true".
 func RuntimeConfig(versions ...string) Option { return list("runtimeConfig", versions) }
 
 // LegacyAPIs also serves definitions and policies in v1beta1.
@@ -158,7 +160,7 @@ func Audit(level string) Option { return once("Audit", "audit", level) }
 // TLS serves HTTPS with HTTP/2. [Cluster.Config] trusts the certificate.
 func TLS() Option { return enabled("tls") }
 
-// Port says on which port of 127.0.0.1 the cluster listens.
+// Port sets the port of 127.0.0.1 on which the cluster listens.
 func Port(port int) Option { return once("Port", "port", port) }
 
 // CompactionInterval compacts the history as a real server does.
@@ -166,7 +168,8 @@ func CompactionInterval(interval time.Duration) Option {
 	return once("CompactionInterval", "compactionInterval", interval.String())
 }
 
-// WatchHistory bounds the history of changes by a number of revisions and of bytes. Zero leaves the default of a bound.
+// WatchHistory bounds the history of changes by a number of revisions and a number of bytes. For a
+// bound of 0 the default applies.
 func WatchHistory(revisions int, bytes int64) Option {
 	return func(s settings) error {
 		s["watchHistoryRevisions"], s["watchHistoryBytes"] = revisions, bytes
@@ -185,7 +188,7 @@ func Snapshot(r io.Reader) Option {
 	}
 }
 
-// When a write to a data file is on the disk for certain.
+// The values of the argument fsync of [DataFile]: when a write is synced to the disk.
 const (
 	FsyncAlways      = "always"
 	FsyncEverySecond = "second"

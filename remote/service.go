@@ -23,9 +23,11 @@ func (s settings) call(h http.Handler) *callable {
 // and a port. No Service object has to exist. What refers to the service needs [Cluster.CABundle] as its caBundle; in the conversion webhooks of
 // CRDPaths and Objects, and in the APIServices of Objects, the cluster fills it in. The option may be given more than once.
 //
-// In a testing/synctest bubble the handler runs in the bubble: it may sleep, wait and send requests to the cluster, and a webhook whose
-// timeoutSeconds pass meanwhile in virtual time has failed. The context of the request ends with the call. If the handler panics or ends its goroutine, the connection of the call
-// closes, as with net/http. Requests that upgrade their connection do not work in a bubble.
+// In a testing/synctest bubble the handler runs in the bubble: it may sleep, wait and send requests
+// to the cluster. If the timeoutSeconds of a webhook pass in virtual time meanwhile, the call
+// fails. The context of the request ends with the call. If the handler panics or ends its
+// goroutine, the connection of the call closes, as with net/http. Requests that upgrade their
+// connection do not work in a bubble.
 func Service(namespace, name string, port int, h http.Handler) Option {
 	return func(s settings) error {
 		if isNilHandler(h) {
@@ -128,7 +130,7 @@ type conversionResponse struct {
 	} `json:"result"`
 }
 
-// ServeHTTP answers a ConversionReview. A body that is none is answered with 400.
+// ServeHTTP answers a ConversionReview. A body that is not a ConversionReview is answered with 400.
 func (f ConversionFunc) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var review conversionReview
 	if err := json.NewDecoder(req.Body).Decode(&review); err != nil {

@@ -2,7 +2,8 @@ package remote
 
 import "github.com/fakecluster/fakecluster/remote/inspect"
 
-// Config is how to reach a cluster as somebody. Its fields have the names of client-go's rest.Config:
+// Config has the address of a cluster and the credentials of a user. Its fields have the names of
+// client-go's rest.Config:
 //
 //	cfg := c.ConfigFor("jane")
 //	&rest.Config{Host: cfg.Host, BearerToken: cfg.BearerToken, QPS: -1,

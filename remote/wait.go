@@ -22,7 +22,8 @@ func (c *Cluster) Settle(ctx context.Context) error {
 // Condition is what [Cluster.WaitFor] waits for. Make one with [HasCondition], [CEL] or [Gone].
 type Condition struct{ fields map[string]any }
 
-// HasCondition is met when the status of an object has the condition of a type with a status, which is True by default.
+// HasCondition is met when the object has a status condition of the given type, and the status of
+// this condition is True or the given one.
 func HasCondition(conditionType string, status ...string) Condition {
 	fields := map[string]any{"hasCondition": conditionType}
 	if len(status) > 0 {

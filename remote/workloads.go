@@ -34,8 +34,9 @@ func describedWorkloads(config string) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// RunWorkloads runs Kubernetes' controllers and scheduler, and nodes with pods, until the end of the cluster or EndWorkloads. It is for
-// forks; a new cluster has the option [Workloads], whose configuration it takes.
+// RunWorkloads runs Kubernetes' controllers and scheduler, and nodes with pods, until the end of
+// the cluster or EndWorkloads. Use it for forks; a new cluster has the option [Workloads]. The
+// configuration is the same.
 func (c *Cluster) RunWorkloads(config string) error {
 	described, err := describedWorkloads(config)
 	if err != nil {
@@ -87,7 +88,8 @@ func (n *Node) StopHeartbeats() error { return n.act("stopHeartbeats") }
 // ResumeHeartbeats ends StopHeartbeats.
 func (n *Node) ResumeHeartbeats() error { return n.act("resumeHeartbeats") }
 
-// SetPressure makes the Node report MemoryPressure, DiskPressure or PIDPressure, or no longer.
+// SetPressure turns the condition MemoryPressure, DiskPressure or PIDPressure of the Node on or
+// off.
 func (n *Node) SetPressure(kind string, on bool) error {
 	return n.do(map[string]any{"action": "setPressure", "pressure": kind, "on": on})
 }

@@ -24,7 +24,7 @@ import (
 // AuditLog is a log of the requests to a server: what kube-apiserver writes with its flags
 // --audit-policy-file and --audit-log-path.
 type AuditLog struct {
-	// Policy says which requests are logged, and how much of them.
+	// Policy selects which requests are logged, and at which level.
 	Policy *auditinternal.Policy
 	// To receives the events, each as a line of JSON, before the answer of their request leaves
 	// the server.

@@ -28,8 +28,9 @@ type readFunc struct {
 	call     func(Read)
 }
 
-// BeforeReads has a function called before each get, list and watch of a resource that is allowed, on the goroutine
-// of the request, until stop is called. The function may send requests, except for such reads.
+// BeforeReads registers a function that is called, until stop is called, before each authorized
+// get, list and watch of the resource, on the goroutine of the request. The function may send
+// requests, except reads of the resource.
 func (s *Server) BeforeReads(resource schema.GroupResource, call func(Read)) (stop func()) {
 	f := &readFunc{resource, call}
 	s.reads.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// CheckTime returns why no object can have a time; nil: it can. Times of objects are RFC 3339, whose years have four
-// digits, and the zero time means that there is none.
+// CheckTime returns an error if objects cannot have the time: its year does not have four digits,
+// as RFC 3339 demands, or it is the zero time, which means that no time is set.
 func CheckTime(now time.Time) error {
 	now = now.UTC()
 	if year := now.Year(); year < 0 || year > 9999 {

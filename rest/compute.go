@@ -179,9 +179,10 @@ func (running *computations) wait(longest time.Duration) []*computation {
 	return slices.SortedFunc(maps.Keys(running.late), func(a, b *computation) int { return a.began.Compare(b.began) })
 }
 
-// Drain waits until nothing computes for requests that have been answered already, because their time was over
-// or the server was closed meanwhile. It waits for the given time at most, and returns an error that names what
-// goes on then. None of it changes anything any more. Call Drain after Close.
+// Drain waits until nothing computes for requests that have been answered already, because their
+// time was over or the server was closed meanwhile. It waits for the given time at most, and then
+// returns an error that names the computations that still run. These no longer change anything.
+// Call Drain after Close.
 func (s *Server) Drain(longest time.Duration) error {
 	var errs []error
 	for _, c := range s.computations.wait(longest) {

@@ -45,7 +45,7 @@ func (s *Server) Inject(f faults.Fault) (faults.Injection, error) {
 	return i, nil
 }
 
-// UnfiredFaults returns an error for each fault that was to strike and has not.
+// UnfiredFaults returns an error for each fault that has struck nothing and is not Optional.
 func (s *Server) UnfiredFaults() (errs []error) {
 	for _, i := range s.faults.Injections() {
 		if why := i.Unfired(); why != "" {

@@ -20,7 +20,8 @@ func (s *Server) Findings(panics ...inspect.Panic) inspect.Findings {
 // causes the next call. It finds them only in a synctest bubble, once time has advanced.
 func (s *Server) EndlessTimestamps() []string { return findings.Timestamps(s.remembered(nil)) }
 
-// LastWrites returns the last writes of clients, at most so many, the oldest first, each with what it changed.
+// LastWrites returns the last writes of clients, at most the given number, the oldest first. Each
+// has its changes.
 func (s *Server) LastWrites(most int) []string { return findings.LastWrites(s.remembered(nil), most) }
 
 // remembered is the history of the server, with the panics of handlers and controllers.

@@ -95,7 +95,8 @@ func (s *Server) instead(kind schema.GroupVersionKind) string {
 	return "give its definition to fakecluster.WithCRDPaths"
 }
 
-// ObjectName returns an object in words, such as: Deployment default/web. An object of a cluster-scoped kind has no namespace.
+// ObjectName returns the name of an object for messages, such as: Deployment default/web. An object
+// of a cluster-scoped kind has no namespace.
 func (s *Server) ObjectName(kind schema.GroupVersionKind, namespace, name string) string {
 	if res := s.cluster.Registry().Kind(kind); res != nil && res.Namespaced {
 		return fmt.Sprintf("%s %s/%s", kind.Kind, namespace, name)

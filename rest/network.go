@@ -45,11 +45,11 @@ type Services interface {
 	AllowsAdmission(webhook, namespace, name string, port int32) bool
 	// Connected reports whether DialContext reaches the pods of the cluster, by their addresses and those of Services.
 	Connected() bool
-	// ClientCertificate returns the certificate that the server presents to the servers of APIServices on a connection that begins
-	// now, so that they believe which user it names in headers; nil: none.
+	// ClientCertificate returns the certificate that the server presents to aggregated API servers
+	// on new connections, so that they trust the user in its headers; nil: none.
 	ClientCertificate() *tls.Certificate
-	// AuthenticationInfo returns what such servers have to know of the certificate, by the keys of kube-apiserver, for the
-	// ConfigMap extension-apiserver-authentication; nil: nothing.
+	// AuthenticationInfo returns the data of the ConfigMap extension-apiserver-authentication by
+	// which such servers verify that certificate, with the keys of kube-apiserver; nil: none.
 	AuthenticationInfo() map[string]string
 	// Kubelet returns how to connect to the kubelet of a node, which speaks HTTP; nil: none runs there.
 	Kubelet(node string) func(context.Context) (net.Conn, error)

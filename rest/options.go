@@ -21,10 +21,10 @@ type Options struct {
 	// Users are the users that the server accepts besides those of its own credentials.
 	Users Users
 	// AuthenticationInfo returns the data that the server adds to the ConfigMap
-	// extension-apiserver-authentication in kube-system, by the keys of kube-apiserver, so that
-	// servers of aggregated APIs trust the same authorities as this one. It is called at the start
-	// and for each request, which is served once the ConfigMap has what is new. The caller must not
-	// change what it has returned. Nil: nothing is added.
+	// extension-apiserver-authentication in kube-system, with the keys of kube-apiserver, so that
+	// aggregated API servers trust the same authorities as this one. It is called at the start and
+	// before each request; changed data is in the ConfigMap before the request is served. The
+	// caller must not change what it has returned. Nil: nothing is added.
 	AuthenticationInfo func() map[string]string
 	// Accounts says how tokens of service accounts are issued.
 	Accounts Accounts
@@ -127,7 +127,7 @@ func (o Options) collectsGarbage() bool {
 	return slices.Contains(o.Controllers, string(controller.GarbageCollector))
 }
 
-// FlowControl says how a server matches requests with FlowSchemas. No request waits for others.
+// FlowControl configures how a server matches requests with FlowSchemas. Requests are never queued.
 type FlowControl struct {
 	// Off matches no request. Otherwise the headers of answers name the FlowSchema and the
 	// PriorityLevelConfiguration, and /metrics counts the requests of each.

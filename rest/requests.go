@@ -17,8 +17,9 @@ func (s *Server) Stats() inspect.Stats { return s.history.Stats() }
 // first came. Requests with the cluster's own token are not recorded.
 func (s *Server) AccessRequests(user string) []inspect.AccessRequest { return s.access.Of(user) }
 
-// ForgetRequests forgets the requests that have ended, but not who made which revision. Those that
-// run are kept, and Stats counts what they do from now on. The numbers of requests go on.
+// ForgetRequests forgets the requests that have ended; the history still has the writers of all
+// revisions. Requests in flight are kept, and Stats counts their events and bytes from now on. New
+// requests continue the numbering.
 func (s *Server) ForgetRequests() { s.history.Forget() }
 
 // RestartRequests forgets all requests, and numbers those that come from 1. It is for a server that

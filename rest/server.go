@@ -63,18 +63,20 @@ func (s *Server) TokenForServiceAccount(namespace, name string) string {
 	return s.cluster.Users.TokenForServiceAccount(namespace, name)
 }
 
-// Act starts further controllers of kube-controller-manager, by the names of Options.Controllers. When it
-// returns, they have synced all objects. It fails for an unknown name.
+// Act starts further controllers of kube-controller-manager, by their names as in
+// [Options].Controllers. When it returns, they have synced all objects. It fails for an unknown
+// name.
 func (s *Server) Act(controllers []string) error { return s.cluster.Act(controllers) }
 
 // Replace makes a controller pause until Act names it, because a client acts in its place. It fails for an unknown name.
 func (s *Server) Replace(controller string) error { return s.cluster.Replace(controller) }
 
-// PublishTrust adds to the ConfigMap extension-apiserver-authentication what the Services say now. The server also does it
-// when it starts.
+// PublishTrust adds the present Services.AuthenticationInfo to the ConfigMap
+// extension-apiserver-authentication. The server also does this when it starts.
 func (s *Server) PublishTrust() { s.cluster.PublishTrust() }
 
-// StandIn has the service of an APIService serve a version of the API without an object: see aggregation.Registry.
+// StandIn makes the service of an APIService serve a version of the API although the APIService is
+// not stored: see aggregation.Registry.
 func (s *Server) StandIn(a *apiregistrationv1.APIService, standsFor func(*apiregistrationv1.ServiceReference) bool) (end func(), err error) {
 	return s.cluster.Aggregate.StandIn(a, standsFor)
 }

@@ -63,8 +63,9 @@ func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
 	}
 }
 
-// EndlessWrites returns the object that was written most often without a pause of a second, with its writer and the changes
-// of the last write. ok is false if that were fewer writes than atLeast.
+// EndlessWrites returns the object that was written most often without a pause of a second, with
+// its writer and the changes of the last write. ok is false if there were fewer writes than
+// atLeast.
 func (s *Server) EndlessWrites(atLeast int) (text string, ok bool) {
 	return s.endlessWrites(0, atLeast)
 }

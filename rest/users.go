@@ -76,7 +76,7 @@ type ModeOptions struct {
 	ConfigFile string // --authorization-config, in place of the modes
 }
 
-// Modes decide what users may do: authorizers that are called one after the other.
+// Modes are the authorizers that decide what users may do. They are called one after the other.
 type Modes struct{ are *authorization.Modes }
 
 // NewModes reads the files that the options name. The errors are those of kube-apiserver.

@@ -57,8 +57,8 @@ func (e *PreconditionError) Error() string {
 	return fmt.Sprintf("key %q: is at revision %d, the write requires %d", e.Key, e.Current, e.Required)
 }
 
-// CompactedError is the error for a revision that the history does not reach back to. Oldest is the oldest revision that it
-// reaches.
+// CompactedError is the error for a revision that was compacted. Oldest is the oldest revision that
+// can be read.
 type CompactedError struct {
 	Requested int64
 	Oldest    int64

@@ -10,9 +10,10 @@ import (
 // errNotEmpty is the error of Fill for a store that has been written to.
 var errNotEmpty = errors.New("the store contains writes already")
 
-// Fill gives a store that has never been written to its first records. They are in the order of their keys, and the
-// store keeps the slice. It is as if each of them had been created, one after the other: the first at revision 2, the
-// next at 3, and their creations are in the history. A record has to say these revisions in Revision and in Created.
+// Fill sets the first records of a store that has never been written to. The records must be in the
+// order of their keys; the store keeps the slice. The result is as if they had been created one
+// after the other, the first at revision 2 and the next at 3, and the history has these creations.
+// Each record must have its revision in Revision and in Created.
 //
 // Fill copies no value, and takes much less time than creating the records would. It fails if the store has been
 // written to, or if a record is out of order; then nothing has changed.

@@ -1,7 +1,7 @@
 package store
 
-// Meta returns the text that SetMeta was last given: in this store, or in the one whose file or
-// snapshot this store continues.
+// Meta returns the text of the last SetMeta, of this store or of the store whose file or snapshot
+// this one continues.
 func (s *Store) Meta() string {
 	s.write.Lock()
 	defer s.write.Unlock()

@@ -14,11 +14,12 @@ import (
 // FileOptions configure how a store is kept in a file. The zero value is useful.
 type FileOptions struct {
 	Sync Sync
-	// From is what the store begins with if the file is new; nil: nothing. A file with data ignores
-	// it.
+	// From is the initial content of the store if the file is new; nil: the store is empty. It is
+	// ignored if the file has data.
 	From *Snapshot
-	// Report is called with what happens to the file, beside the error of the call that meets it, if any: that
-	// OpenFile has cut off an incomplete tail, and where a copy of it is; that the file takes no more writes (a [*FileError]). It must not call the store. Nil: nothing is
+	// Report is called when OpenFile has cut off an incomplete tail, with the path of its copy, and
+	// when the file takes no more writes, with a [*FileError]. It is called in addition to the
+	// error of the call, if the call fails. Report must not call the store. Nil: nothing is
 	// reported.
 	Report func(error)
 }
@@ -27,12 +28,13 @@ type FileOptions struct {
 // next OpenFile continues with it, at the same revision and with the same history. The caller closes
 // it.
 //
-// OpenFile creates a file that does not exist, with the right to read it for its owner only. If a power failure has left the last writes incomplete, OpenFile cuts them off and
-// keeps a copy of what it cuts in a new file beside it, whose name ends in ".cut-" and the offset.
-// OpenFile refuses a file that another store has open, that is empty, which may be all that is left of one, that does not have the data of a store,
-// that a newer version has written, or that has been damaged: what was there at the last sync, or when the file was
-// closed, has to be there still. It does not follow a
-// symbolic link. The file must not be in a folder that other users can write to.
+// If the file does not exist, OpenFile creates it so that only its owner can read it. If a power
+// failure has left the last writes incomplete, OpenFile cuts them off and keeps a copy of what it
+// cuts in a new file beside it, whose name ends in ".cut-" and the offset. OpenFile refuses a file
+// that another store has open, that does not have the data of a store, that a newer version has
+// written, or that is damaged: everything up to the last sync, or up to the close of the file, must
+// be intact. It also refuses an empty file, because that may be a file that has lost its data. It
+// does not follow a symbolic link. The file must not be in a folder that other users can write to.
 //
 // The file grows with every write. When more than half of it is forgotten history, the store writes a
 // new file beside it and renames that. If the file is deleted, moved or replaced while the store has it open, writes

@@ -12,11 +12,11 @@ type Record struct {
 	Key   string
 	Value string
 
-	// Tag is a text of the writer's beside the value. The store does not interpret it.
+	// Tag is a text that the writer stores beside the value. The store does not interpret it.
 	Tag string
 
-	// Index is a text of the writer's by which readers select records: reading it is much faster than searching the
-	// value. It may be empty. The store does not interpret it.
+	// Index is a text that the writer stores for readers that select records: reading it is much
+	// faster than searching the value. It may be empty. The store does not interpret it.
 	Index string
 
 	Revision int64 // of the write that made this record

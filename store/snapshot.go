@@ -6,8 +6,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
-// Snapshot is a store as it was at one revision, with its history. It is immutable, may be loaded any number of
-// times, and does not need the store it was taken of.
+// Snapshot is the content of a store at one revision, with its history. It is immutable, can be
+// loaded any number of times, and is independent of the store from which it was taken.
 type Snapshot struct {
 	revision int64
 	items    []item
@@ -17,7 +17,8 @@ type Snapshot struct {
 	meta     string
 }
 
-// Meta returns the text of the store's last SetMeta before the snapshot was taken, or what [Snapshot.Write] was given.
+// Meta returns the text of the store's last SetMeta before the snapshot was taken, or the argument
+// of [Snapshot.Write].
 func (s *Snapshot) Meta() string { return s.meta }
 
 // Revision returns the revision that the snapshot was taken at.
@@ -65,11 +66,11 @@ func (s *Store) snapshot() (*Snapshot, error) {
 	return snap, nil
 }
 
-// Load returns a store that begins as the snapshot: the same records at the same revisions, and as much of the same
-// history as its options let it keep. From there on it is independent of the snapshot and of its other stores. It
-// has to be closed.
+// Load returns a store with the content of the snapshot: the same records at the same revisions,
+// and as much of the history as the options allow. The store is independent of the snapshot and of
+// other stores that are loaded from it. It has to be closed.
 //
-// The store keeps the records of the snapshot in memory, also those that it has replaced since.
+// The store keeps all records of the snapshot in memory, even those that were replaced since.
 func Load(snap *Snapshot, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -37,7 +37,8 @@ type Write struct {
 // Update replaces the record of a key as a part of the write of another key.
 type Update struct {
 	Key string
-	// Revision is the one that the record must have. Otherwise the whole fails with a [*PreconditionError].
+	// Revision is the revision that the record must have. Otherwise the whole write fails with a
+	// [*PreconditionError].
 	Revision int64
 
 	// Make, Tag and Index are as those of a [Write].

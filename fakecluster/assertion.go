@@ -21,8 +21,9 @@ func (c *Cluster) ReportFailure(message string) {
 	c.server.ReportFailure(assertedAt() + message)
 }
 
-// TB returns a test that behaves as t, and also reports the first failed assertion to the cluster, for the page of
-// FAKECLUSTER_REPORT. testing.TB does not hand out what a test has logged. Give it to assertions:
+// TB returns a test that behaves as t, and also reports the first failed assertion to the cluster,
+// for the page of FAKECLUSTER_REPORT. It is needed because testing.TB does not give access to the
+// log of a test. Pass the returned test to assertions:
 //
 //	assert := assert.New(c.TB(t))      // testify
 //	g := gomega.NewWithT(c.TB(t))

@@ -88,9 +88,11 @@ func (a *Attachment) Serve(namespace, name string, port int, h http.Handler) err
 	return nil
 }
 
-// StandIn has a handler serve a version of the API, without an APIService. If one of its name, VERSION.GROUP, is created, its server
-// serves the version, unless standsFor returns true for the namespace, the name and the port of the Service that it points to. It begins to
-// serve again when the APIService is deleted. It ends with Detach. StandIn fails if the cluster is closed.
+// StandIn makes a handler serve a version of the API without an APIService. If an APIService
+// VERSION.GROUP is created, its server serves the version instead, unless standsFor returns true
+// for the namespace, the name and the port of the Service of the APIService. When the APIService is
+// deleted, the handler serves the version again, until Detach. StandIn fails if the cluster is
+// closed.
 func (a *Attachment) StandIn(version schema.GroupVersion, h http.Handler, standsFor func(namespace, name string, port int32) bool) error {
 	to := &apiregistrationv1.ServiceReference{Namespace: metav1.NamespaceSystem, Name: "fakecluster-" + strings.ReplaceAll(version.Group, ".", "-"), Port: new(int32(443))}
 	if err := a.Serve(to.Namespace, to.Name, int(*to.Port), h); err != nil {
@@ -122,8 +124,10 @@ func (a *Attachment) Act(controllers ...Controller) error {
 	return a.cluster.server.Act(namesOf(controllers))
 }
 
-// Replace makes a controller no longer act within the writes of the cluster, because the programs act in its place, until
-// Detach. Then it does what they have left. In forks of the cluster it acts. Nothing happens if it does not act. An unknown controller is an error.
+// Replace stops a controller that acts within the writes of the cluster until Detach, because the
+// programs act in its place. After Detach it acts again, and does the work that the programs have
+// left. In forks of the cluster it acts. If the controller does not act, Replace does nothing. An
+// unknown controller is an error.
 func (a *Attachment) Replace(c Controller) error {
 	if err := (&settings{controllers: []Controller{c}}).checkControllers(); err != nil {
 		return err
@@ -264,8 +268,9 @@ func (a *Attachment) ServiceAccountConfig(namespace, name string) *clientrest.Co
 	return a.config(a.cluster.server.TokenForServiceAccount(namespace, name), false)
 }
 
-// TokenConfig is as [Cluster.RESTConfig], without a socket and with this token, such as one of a TokenRequest. It is for functions of the test
-// that run in a Pod: in a bubble, their requests show that something goes on, and those of the other configurations do not.
+// TokenConfig is as [Cluster.RESTConfig], without a socket and with this token, such as one of a
+// TokenRequest. It is for functions of the test that run in a Pod: in a bubble, their requests
+// count as activity of the cluster, and requests with the other configurations do not.
 func (a *Attachment) TokenConfig(token string) *clientrest.Config { return a.config(token, true) }
 
 func (a *Attachment) config(token string, works bool) *clientrest.Config {

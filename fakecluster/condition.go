@@ -26,8 +26,9 @@ type Condition struct {
 	object reflect.Type
 }
 
-// Unmet returns why an object does not meet the condition, or nothing if it does. A nil object does not exist. An error is a mistake in
-// the condition. It is for programs that have the object already; tests use [Cluster.WaitFor].
+// Unmet returns why an object does not meet the condition, or "" if it meets it. A nil object
+// stands for an object that does not exist. Unmet returns an error if the condition itself is a
+// mistake. It is for programs that have the object already; tests use [Cluster.WaitFor].
 func (c Condition) Unmet(object *unstructured.Unstructured) (why string, err error) {
 	if c.prepare == nil {
 		return "", errors.New("the condition is empty; make one with HasCondition, When, CEL or Gone")
@@ -73,9 +74,9 @@ func (c Condition) Within(limit time.Duration) Condition {
 	return c
 }
 
-// HasCondition is met when the status of an object has the condition of a type with a status, which is
-// True by default. As with kubectl wait, a condition that was set for an older generation of the object
-// does not count.
+// HasCondition is met when the object has a status condition of the given type, and the status of
+// this condition is True or the given one. As with kubectl wait, a condition that was set for an
+// older generation of the object does not count.
 func HasCondition(conditionType string, status ...metav1.ConditionStatus) Condition {
 	return Condition{prepare: func() (check, error) {
 		want := metav1.ConditionTrue

@@ -32,9 +32,9 @@ const (
 	// PolicyStatusController checks the types in the expressions of ValidatingAdmissionPolicies
 	// and writes the result into their status.
 	PolicyStatusController Controller = Controller(controller.PolicyStatus)
-	// ResourceQuotaController writes into the status of a ResourceQuota what its spec limits, and
-	// takes back what objects have been charged with once they are deleted or use less. Without
-	// it a quota limits nothing, as with envtest, unless a client writes its status.
+	// ResourceQuotaController copies the limits of a ResourceQuota from its spec to its status, and
+	// lowers the used amounts in the status when objects are deleted or use less. Without it a
+	// quota limits nothing, as with envtest, unless a client writes its status.
 	ResourceQuotaController Controller = Controller(controller.ResourceQuotas)
 	// ServiceAccountController creates the ServiceAccount default in each namespace, and creates
 	// it again when it is deleted. With it the admission plugin ServiceAccount is on, which
@@ -43,8 +43,9 @@ const (
 	// RootCAPublisher publishes the certificate of the cluster's authority in the ConfigMap
 	// kube-root-ca.crt in each namespace, and restores it when somebody changes it.
 	RootCAPublisher Controller = Controller(controller.RootCAPublisher)
-	// RoleAggregation gives ClusterRoles with an aggregationRule the rules of those that it
-	// selects. Without it the rules of admin, edit and view, among others, are empty.
+	// RoleAggregation gives a ClusterRole with an aggregationRule the rules of the ClusterRoles
+	// that the aggregationRule selects. Without it the rules of admin, edit and view, among others,
+	// are empty.
 	RoleAggregation Controller = Controller(controller.RoleAggregation)
 )
 

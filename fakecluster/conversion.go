@@ -25,7 +25,7 @@ import (
 // WithService. It is called for the objects of a ConversionReview one after the other.
 type ConversionFunc func(ctx context.Context, obj *unstructured.Unstructured, apiVersion string) error
 
-// ServeHTTP answers a ConversionReview, in the version of the review. A body that is no
+// ServeHTTP answers a ConversionReview, in the version of the review. A body that is not a
 // ConversionReview with a request is answered with 400.
 func (f ConversionFunc) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	// v1beta1 has the same fields.

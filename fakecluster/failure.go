@@ -74,14 +74,15 @@ func (c *Cluster) report(t testing.TB) {
 	t.Logf("fakecluster: the report is in %s", path)
 }
 
-// Findings returns what has happened in the cluster that may be the reason of a failure, as the log of a failed test of Start shows
-// it: rejected requests, conflicts, endless writes and so on. It is empty if the cluster got no requests. It is for programs and
-// tests that start a cluster with New.
+// Findings returns possible reasons of a failure, as the log of a failed test of Start shows them:
+// rejected requests, conflicts, endless writes and so on. It is empty if the cluster got no
+// requests. Use it in programs and tests that start a cluster with New.
 func (c *Cluster) Findings() inspect.Findings {
 	return c.server.Findings(c.services.panics.list()...)
 }
 
-// LastWrites returns the last writes of clients, at most so many, the oldest first, each with what it changed, such as
+// LastWrites returns the last writes of clients, at most the given number, the oldest first. Each
+// has its changes, such as
 //
 //	operator update configmaps default/a: data.n: "1" → "2"
 func (c *Cluster) LastWrites(most int) []string { return c.server.LastWrites(most) }

@@ -16,9 +16,9 @@ import (
 // WithManifests creates everything in manifest files and folders. The paths are read as those of
 // WithCRDPaths, and the items of a List are created one by one. Objects are created in the order
 // that installing needs, whatever the order of the files: definitions, namespaces, what other
-// objects refer to (classes, service accounts, limits), all others, and last what admits writes or
-// serves versions (webhooks, policies, APIServices). Objects of the same step are created in the
-// order of the options and files. Those of WithObjects are among them.
+// objects refer to (classes, service accounts, limits), all others, and last the configurations of
+// admission and aggregation (webhooks, policies, APIServices). Objects of the same step are created
+// in the order of the options and files. The objects of WithObjects are created in the same order.
 //
 // Objects are created after the definitions of WithCRDPaths, as by kubectl: an object without a
 // namespace goes to "default", and a status is ignored. It is an error if a path does not exist, if

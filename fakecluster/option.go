@@ -193,8 +193,8 @@ func WithAdmissionPlugins(names ...string) Option {
 //	fakecluster.WithoutAdmissionPlugins("PodSecurity", "LimitRanger")
 //
 // The plugins for policies and webhooks, such as ValidatingAdmissionPolicy and
-// MutatingAdmissionWebhook, can be turned off as well. An unknown name is an error, and so is
-// one that WithAdmissionPlugins turns on.
+// MutatingAdmissionWebhook, can be turned off as well. It is an error if a name is unknown, or if
+// WithAdmissionPlugins turns the plugin on.
 //
 // Default: those that a server of 1.37 has by default are on. ServiceAccount is on only if the
 // ServiceAccountController acts.
@@ -221,15 +221,15 @@ func WithLegacyAPIs() Option { return func(s *settings) { s.legacyAPIs = true } 
 //
 //	fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2=true")
 //
-// Several versions are joined by commas, or come by several options; api/all=true,
-// api/beta=true and api/alpha=true mean all versions, and all of that stability. A version
-// that fakecluster does not have is an error that lists those that it has. Kinds that need a
-// feature gate which is off by default are not among them.
+// Several versions are joined by commas, or come by several options; api/all=true, api/beta=true
+// and api/alpha=true mean all versions, and all of that stability. A version that fakecluster does
+// not have is an error that lists those that it has. Kinds whose feature gate is off by default
+// cannot be served.
 //
-// "apps/v1=false" turns a version off that a server serves without the flag, so that a test
-// sees what happens without it: the version is not in discovery, and requests for it get 404.
-// The versions of core and of the groups that the server itself reads cannot be turned off;
-// the error says so.
+// "apps/v1=false" turns off a version that a server serves without the flag, to test a client
+// against a server without it: the version is not in discovery, and requests for it get 404. The
+// versions of core and of the groups that the server itself reads cannot be turned off; the error
+// says so.
 //
 // Default: the versions that a server serves without the flag.
 func WithRuntimeConfig(versions ...string) Option {
@@ -242,13 +242,14 @@ func WithRuntimeConfig(versions ...string) Option {
 // Default: plain HTTP/1.1.
 func WithTLS() Option { return func(s *settings) { s.tls = true } }
 
-// WithClock makes a function the clock of the cluster. From it come the creationTimestamps,
-// deletionTimestamps and times in managedFields of objects, the times of audit events, and the
-// time by which tokens expire. When a controller has to act at a certain time, it acts at the next
-// write after that time. Timeouts of requests and watches go by the time of the process. Several
-// goroutines may call the function at the same time. A nil function is an error, and so is the zero
-// time or one outside of the years 0 to 9999, which objects cannot have; while the clock says such a
-// time later, requests are answered with 500. The option can be given once.
+// WithClock makes a function the clock of the cluster. The cluster uses it for the
+// creationTimestamps, deletionTimestamps and times in managedFields of objects, for the times of
+// audit events, and for the expiry of tokens. When a controller has to act at a certain time, it
+// acts at the next write after that time. Timeouts of requests and watches go by the time of the
+// process. Several goroutines may call the function at the same time. It is an error if the
+// function is nil, or if it returns the zero time or a time outside of the years 0 to 9999, which
+// objects cannot have. While the clock returns such a time later, requests are answered with 500.
+// The option can be given once.
 //
 // Default: time.Now, which is the bubble's time in a testing/synctest bubble.
 func WithClock(now func() time.Time) Option {
@@ -304,11 +305,11 @@ func WithAudit(level auditv1.Level) Option {
 	return once("WithAudit", func(s *settings) { s.audit = level })
 }
 
-// WithWatchHistory bounds the history of changes that the cluster keeps. The history is what a
-// watch from an old resourceVersion and a list at one read; older versions are answered with
-// 410, as after a compaction of etcd. The bounds are a number of revisions, which is a number
-// of writes, and a number of bytes of stored objects. The first that is reached counts. Zero
-// leaves the default of a bound.
+// WithWatchHistory bounds the history of changes that the cluster keeps. Watches that begin at an
+// old resourceVersion, and lists at one, read this history; requests for an older one are answered
+// with 410, as after a compaction of etcd. One bound is the number of revisions, where each write
+// is a revision; the other is the number of bytes of the stored objects. The bound that is reached
+// first applies. For a bound of 0 the default applies.
 //
 // Default: 100,000 revisions and 256 MiB.
 func WithWatchHistory(revisions int, bytes int64) Option {

@@ -37,10 +37,11 @@ func init() {
 // panicsKey is the key of the panics of a cluster in the context of its controller.
 type panicsKey struct{}
 
-// ControllerContext returns a context for a controller of this cluster. If controller-runtime or client-go recovers from a panic
-// with it, the panic is among the findings of this cluster alone. A manager gives its controllers the context of its
-// BaseContext, not that of Start. A panic with another context is among the findings of all clusters of that time: those that Start has made
-// for a test, and those of New whose ControllerContext was called.
+// ControllerContext returns a context for a controller of this cluster. If a controller with this
+// context panics, and controller-runtime or client-go recovers from the panic, only the findings of
+// this cluster have it. Set it as the BaseContext of a manager: controllers get that context, not
+// the one of the manager's Start. A panic with any other context is in the findings of all clusters
+// that run at that time: those of Start, and those of New whose ControllerContext was called.
 func (c *Cluster) ControllerContext(ctx context.Context) context.Context {
 	c.mu.Lock()
 	if c.test == nil && !c.closed && c.stopPanics == nil {

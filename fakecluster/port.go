@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// WithPort says on which port of 127.0.0.1 the cluster listens. It is an error if the port is in
-// use. A fork listens on a port of its own. The option cannot be combined with InProcess or with
+// WithPort sets the port of 127.0.0.1 on which the cluster listens. It is an error if the port is
+// in use. A fork listens on a port of its own. The option cannot be combined with InProcess or with
 // the flags --secure-port and --bind-address.
 //
 // Default: a port that the system chooses.

@@ -51,10 +51,12 @@ func (s service) check() error {
 //
 // # Aggregated API servers
 //
-// An APIService that points to the service has the handler serve a version of the API. The
-// cluster forwards all requests below /apis/GROUP/VERSION, watches and upgrades included, and
-// sends the user to the handler in the headers X-Remote-User, -Group, -Uid and -Extra-. It presents a client certificate if the flags
-// --proxy-client-cert-file and --proxy-client-key-file name one, or if package workloads runs Nodes. Discovery and OpenAPI of the handler appear in those of the cluster.
+// If an APIService points to the service, the handler serves a version of the API. The cluster
+// forwards all requests below /apis/GROUP/VERSION, watches and upgrades included, and sends the
+// user to the handler in the headers X-Remote-User, -Group, -Uid and -Extra-. It presents a client
+// certificate if the flags --proxy-client-cert-file and --proxy-client-key-file name one, or if
+// package workloads runs Nodes. Discovery and OpenAPI of the handler appear in those of the
+// cluster.
 //
 // A request that the cluster cannot forward is answered with 503 and the text "service
 // unavailable". The condition Available of the APIService says why. It is brought up to date by
@@ -65,9 +67,10 @@ func (s service) check() error {
 // An empty name or namespace, a port outside of 1 to 65535, a nil handler, or a service that
 // is given twice is an error. The option may be given more than once.
 //
-// Default: if package workloads runs Nodes, the Pods of the Service that NAME and NAMESPACE name answer. Otherwise a call
-// of a webhook that refers to a service fails with: service "NAME" not found. An APIService that does is not available,
-// unless a Service of the type ExternalName says where its server is.
+// Default: if package workloads runs Nodes, the Pods of the Service that NAME and NAMESPACE name
+// answer. Otherwise a call of a webhook that refers to a service fails with: service "NAME" not
+// found. An APIService that refers to one is not available, unless the Service has the type
+// ExternalName and names the host of its server.
 func WithService(namespace, name string, port int, h http.Handler) Option {
 	return func(s *settings) { s.services = append(s.services, service{namespace, name, port, h}) }
 }
@@ -355,8 +358,9 @@ func (s *services) signer() *authentication.Authority {
 }
 
 // CABundle returns the PEM of the authority that signed the certificates of WithService,
-// WithConversion and WithWebhookPaths. It is what the caBundle of a webhook configuration has
-// to be. Without these options it is nil, unless a program is attached to the cluster that serves a part of the API.
+// WithConversion and WithWebhookPaths. Set it as the caBundle of webhook configurations. Without
+// these options it is nil, unless a program that serves a part of the API is attached to the
+// cluster.
 func (c *Cluster) CABundle() []byte { return c.services.bundle() }
 
 func (s *services) bundle() []byte {

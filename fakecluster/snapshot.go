@@ -20,10 +20,10 @@ import (
 
 // WithSnapshot starts the cluster from a snapshot that Cluster.Snapshot has written: with its
 // objects, their uids and resourceVersions, its definitions and its history. A watch may begin at a
-// resourceVersion from before the snapshot, and a list may continue with a continue token; what the
-// history had forgotten is answered with 410. Tokens of ServiceAccounts from the first cluster are
-// valid in this one until they expire. So a cluster that is prepared once can be a fixture in
-// testdata:
+// resourceVersion from before the snapshot, and a list may continue with a continue token; a
+// revision that was compacted before the snapshot is answered with 410. Tokens of ServiceAccounts
+// from the first cluster are valid in this one until they expire. So a cluster that is prepared
+// once can be a fixture in testdata:
 //
 //	file, err := os.Open("testdata/prepared.snapshot")
 //	…
@@ -43,12 +43,12 @@ func WithSnapshot(r io.Reader) Option {
 	return once("WithSnapshot", func(s *settings) { s.snapshot = r })
 }
 
-// Fsync says when a write to a data file is on the disk for certain, so that it survives a machine
-// without power. It survives the end of the process either way, also one by SIGKILL.
+// Fsync sets when a write to a data file is synced to the disk. A synced write survives a power
+// failure. Every write survives the end of the process, even by SIGKILL, in either mode.
 type Fsync string
 
 const (
-	// FsyncAlways has each request wait until what it writes is on the disk. It is the default.
+	// FsyncAlways makes each request wait until its write is on the disk. It is the default.
 	FsyncAlways Fsync = "always"
 	// FsyncEverySecond syncs writes to the disk within a second. It is much faster.
 	FsyncEverySecond Fsync = "second"

@@ -38,7 +38,8 @@ func (c *Cluster) ReportMetrics(b *testing.B) {
 	}
 }
 
-// ResetStats begins to count from zero, as a benchmark does after it has prepared the cluster. It forgets the
-// requests as well, but not who has made which revision. Requests that run, such as watches, stay: each
-// counts as one request, with the events and bytes that come from now on. The numbers of requests go on.
+// ResetStats sets all counts to zero, for a benchmark that has prepared the cluster. It also
+// empties Cluster.Requests; Cluster.History still has the writers of all revisions. Requests in
+// flight, such as watches, stay: each counts as one request, with the events and bytes from now on.
+// New requests continue the numbering.
 func (c *Cluster) ResetStats() { c.server.ForgetRequests() }

@@ -18,20 +18,22 @@ const (
 	AlwaysAllow Authorization = "AlwaysAllow"
 )
 
-// WithAuthorization says who decides what users may do. In either mode RESTConfig may do
-// everything, and requests without credentials are refused with 401. An unknown mode is an
-// error.
+// WithAuthorization sets the mode by which requests of users are authorized. In either mode
+// RESTConfig may do everything, and requests without credentials are refused with 401. An unknown
+// mode is an error.
 //
-// Default: RBAC, as with envtest. In a cluster of kubeadm there is also the mode Node, for
-// kubelets: WithAPIServerFlags("--authorization-mode=Node,RBAC") has it. Without it a node, which is
-// a user of the group system:nodes, may do what is bound to that group, and at first that is nothing.
+// Default: RBAC, as with envtest. A cluster of kubeadm also has the mode Node, for kubelets;
+// WithAPIServerFlags("--authorization-mode=Node,RBAC") turns it on. Without it, a node is a user of
+// the group system:nodes: it may do what the bindings of that group allow, and a new cluster has
+// none.
 func WithAuthorization(mode Authorization) Option {
 	return once("WithAuthorization", func(s *settings) { s.authorization = mode })
 }
 
 // WithAuthenticator adds an authenticator for requests that have none of the cluster's credentials,
-// as a webhook for tokens would on a real server. Its users have the groups that it gives them, and
-// no others. Several goroutines may call it at the same time. The option can be given once.
+// as a webhook for tokens would on a real server. Its users are members of the groups that it
+// returns, and of no others. Several goroutines may call it at the same time. The option can be
+// given once.
 //
 // Default: such a request is refused with 401.
 func WithAuthenticator(a authenticator.Request) Option {
@@ -69,10 +71,10 @@ func (c *Cluster) ConfigFor(user string, groups ...string) *clientrest.Config {
 }
 
 // ServiceAccountConfig returns a client-go configuration for a service account: the user
-// system:serviceaccount:NAMESPACE:NAME, of the groups that all service accounts are in. Its
-// bearer token does not expire. The ServiceAccount may be created later than the configuration.
-// As long as there is none, requests are answered with 401, as those of a Pod whose
-// ServiceAccount has been deleted. The configuration is valid for forks of the cluster as well.
+// system:serviceaccount:NAMESPACE:NAME, of the groups that all service accounts are in. Its bearer
+// token does not expire. The ServiceAccount may be created later than the configuration. Until it
+// exists, requests are answered with 401, as requests of a Pod whose ServiceAccount has been
+// deleted. The configuration is valid for forks of the cluster as well.
 //
 // For a token like that of a Pod, which is a JSON Web Token and expires, create the
 // subresource token of the ServiceAccount.

@@ -36,8 +36,8 @@ const (
 // watch is one of the cluster itself, which faults and holds do not affect and which
 // [Cluster.Requests] does not list. It works inside and outside of a testing/synctest bubble.
 //
-// If the condition is not met in time, or is a mistake, the test fails with t.Fatal. The message contains
-// what is not met, and the object.
+// If the condition is not met in time, or is itself a mistake, the test fails with t.Fatal. The
+// message contains the reason and the object.
 func (c *Cluster) WaitFor(t testing.TB, obj runtime.Object, condition Condition) {
 	t.Helper()
 	tb := c.TB(t)

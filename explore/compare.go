@@ -101,20 +101,15 @@ func meaningful(s state.State, seed *seed) state.State {
 		return s
 	}
 	object["spec"] = withoutZeros(object["spec"])
-	if status, ok := object["status"].(map[string]any); ok {
-		conditions, _ := status["conditions"].([]any)
-		status = maps.Clone(status)
-		status["conditions"] = slices.DeleteFunc(slices.Clone(conditions), func(c any) bool {
-			condition, ok := c.(map[string]any)
-			return ok && condition["status"] == "False"
-		})
-		if len(status["conditions"].([]any)) == 0 {
-			delete(status, "conditions")
-		}
-		if object["status"] = status; len(status) == 0 {
-			delete(object, "status")
-		}
-	}
+	status, _ := object["status"].(map[string]any)
+	conditions, _ := status["conditions"].([]any)
+	reported := map[string]any{}
+	maps.Copy(reported, status)
+	reported["conditions"] = slices.DeleteFunc(slices.Clone(conditions), func(c any) bool {
+		condition, ok := c.(map[string]any)
+		return ok && condition["status"] == "False"
+	})
+	object["status"] = reported
 	s = maps.Clone(s)
 	s[seed.name] = object
 	return s

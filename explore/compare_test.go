@@ -81,7 +81,7 @@ func TestWhatMeansTheSameAsNothing(t *testing.T) {
 		{Object: "configmaps default/a", Path: "/spec/mode/fast", Missing: true},
 		{Object: "configmaps default/a", Path: "/spec/text", Missing: true},
 		{Object: "gadgets.example.com default/a", Path: "/spec/count", Missing: true},
-		{Object: "gadgets.example.com default/a", Path: "/status", Missing: true},
+		{Object: "gadgets.example.com default/a", Path: "/status/conditions"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

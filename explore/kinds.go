@@ -126,8 +126,8 @@ func (e *operatorExploration) isSubject(resource string) bool {
 	return slices.ContainsFunc(e.seeds, func(s *seed) bool { return s.resource.GroupResource().String() == resource })
 }
 
-// names returns the resources of kinds, for messages.
-func names(kinds []kind) string {
+// resourcesOf returns the resources of kinds, for messages.
+func resourcesOf(kinds []kind) string {
 	var resources []string
 	for _, k := range kinds {
 		resources = append(resources, schema.GroupResource{Group: k.Group, Resource: k.resource}.String())

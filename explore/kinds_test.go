@@ -83,7 +83,11 @@ func (o jobOperator) reconcile(ctx context.Context, client kubernetes.Interface,
 	switch now, err := client.CoreV1().ConfigMaps("default").Get(ctx, name, metav1.GetOptions{}); {
 	case apierrors.IsNotFound(err):
 		made = true
-		for _, made := range []string{name, name + "-report"}[:map[bool]int{false: 1, true: 2}[o.reportsOnce]] {
+		names := []string{name}
+		if o.reportsOnce {
+			names = append(names, name+"-report")
+		}
+		for _, made := range names {
 			_, err = client.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: made, OwnerReferences: owner}, Data: limit}, metav1.CreateOptions{})
 			if err != nil {
 				return err
@@ -158,7 +162,7 @@ func TestWhatHasRunToItsEnd(t *testing.T) {
 		"history": {jobOperator{keepsHistory: true}, "jobs.batch default/backup: set /spec/suspend true; create; set /spec/backoffLimit 3",
 			"path-independent configmaps default/backup-c exists"},
 		"no time of its end": {jobOperator{forgetsTime: true}, "jobs.batch default/backup: create; set /spec/suspend true",
-			"path-independent jobs.batch default/backup has /status, and 1 difference more"},
+			"path-independent jobs.batch default/backup has /status/startTime, and 2 differences more"},
 		"a crash before the end": {jobOperator{reportsOnce: true}, "jobs.batch default/backup: create | crash-after operator create configmaps default/ 1",
 			"recovers configmaps default/backup-report does not exist"},
 		"a false end after a crash": {jobOperator{takesLost: true}, "jobs.batch default/backup: create | crash-after operator create configmaps default/ 1",

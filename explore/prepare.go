@@ -240,7 +240,7 @@ func (e *operatorExploration) findSeeds() error {
 		e.seeds = append(e.seeds, s)
 	}
 	if len(e.seeds) == 0 {
-		return fmt.Errorf("there is no object of %s in Subject.Seeds (%s)", names(kinds), strings.Join(e.subject.Seeds, ", "))
+		return fmt.Errorf("there is no object of %s in Subject.Seeds (%s)", resourcesOf(kinds), strings.Join(e.subject.Seeds, ", "))
 	}
 	for _, s := range e.seeds {
 		if err := e.findNeeds(s, samples); err != nil {

@@ -61,7 +61,7 @@ func (e *operatorExploration) isSimilar(tr trial, p problem) bool {
 	return true
 }
 
-// noteSimilar counts a finding among those that are like it.
+// noteSimilar counts a finding of this run among those that are like it. Those of the corpus are known, and do not count.
 func (e *operatorExploration) noteSimilar(tr trial, p problem) {
 	if like := similarity(tr, p); like != "" {
 		e.results.similar[like]++

@@ -245,7 +245,7 @@ func (c *codecCases) merge(v *resource.Version, text []byte, model *spec.Schema)
 		c.Fatal(err)
 	}
 	body := []byte(seedtest.Text(c.Rand, c.odd(whole(tree), seedtest.Pick(c, 0, 0, 2, 10))))
-	got, ok := localjson.MergePatch(text, body)
+	got, ok := localjson.MergePatch(string(text), string(body))
 	if !ok {
 		return // the patch library merges it
 	}

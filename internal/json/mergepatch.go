@@ -11,12 +11,12 @@ import (
 // What the patch does not touch is copied and not read, so numbers keep their form: 2.0 stays 2.0.
 //
 // It takes plain patches only, as [Decode] defines it. For any other patch it returns false.
-func MergePatch(document, patch []byte) (merged []byte, ok bool) {
-	if _, plain := Decode(string(patch)); !plain {
+func MergePatch(document, patch string) (merged []byte, ok bool) {
+	if _, plain := Decode(patch); !plain {
 		return nil, false
 	}
 	m := merger{make([]byte, 0, len(document)+len(patch))}
-	ok = m.merge(string(document), string(patch))
+	ok = m.merge(document, patch)
 	return m.text, ok
 }
 

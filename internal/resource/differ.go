@@ -23,13 +23,11 @@ func differ(a, b runtime.Object) (map[string]any, map[string]any, error) {
 func dropEqual(x, y, a, b reflect.Value) {
 	for i := range a.NumField() {
 		left, right := a.Field(i), b.Field(i)
-		if reflect.DeepEqual(left.Addr().Interface(), right.Addr().Interface()) { // by address: an interface of a value copies it
-			continue
-		}
 		toX, toY := x.Field(i), y.Field(i)
 		switch {
 		case isPlainStruct(left.Type()):
 			dropEqual(toX, toY, left, right)
+		case reflect.DeepEqual(left.Addr().Interface(), right.Addr().Interface()): // by address: an interface of a value copies it
 		case left.Kind() == reflect.Pointer && isPlainStruct(left.Type().Elem()) && !left.IsNil() && !right.IsNil():
 			toX.Set(reflect.New(left.Type().Elem()))
 			toY.Set(reflect.New(left.Type().Elem()))

@@ -31,11 +31,12 @@ type Decoded struct {
 }
 
 // Encode returns the JSON of an object that Memory has returned, in the version that asked for it.
-func (d Decoded) Encode(c Codec) ([]byte, error) {
+func (d Decoded) Encode(c Codec) (string, error) {
 	if d.text != "" {
-		return []byte(d.text), nil
+		return d.text, nil
 	}
-	return c.Encode(d.Object)
+	text, err := c.Encode(d.Object)
+	return string(text), err
 }
 
 // owned says who owns the fields of an object. Unless WithOwners gave them, they are worked out when

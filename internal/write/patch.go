@@ -67,7 +67,7 @@ func (a attempt) patchJSON(p Patch, current resource.Decoded) (resource.Decoded,
 	var after []byte
 	var complaints []error
 	if p.Type == types.JSONPatchType {
-		after, complaints, err = applyOperations(p, before)
+		after, complaints, err = applyOperations(p, []byte(before))
 	} else {
 		after, complaints, err = mergeJSON(p, before)
 	}
@@ -164,8 +164,8 @@ func unprocessable(err error) error {
 }
 
 // mergeJSON applies a merge patch. The patch library applies those that are not plain JSON, and words the errors.
-func mergeJSON(p Patch, before []byte) (after []byte, complaints []error, err error) {
-	if after, ok := json.MergePatch(before, p.Body); ok {
+func mergeJSON(p Patch, before string) (after []byte, complaints []error, err error) {
+	if after, ok := json.MergePatch(before, string(p.Body)); ok {
 		return after, nil, nil
 	}
 	if reportsStrictErrors(p.Validation) {
@@ -174,7 +174,7 @@ func mergeJSON(p Patch, before []byte) (after []byte, complaints []error, err er
 			return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 		}
 	}
-	after, err = jsonpatch.MergePatch(before, p.Body)
+	after, err = jsonpatch.MergePatch([]byte(before), p.Body)
 	if errors.Is(err, jsonpatch.ErrBadJSONPatch) {
 		err = apierrors.NewBadRequest(err.Error())
 	}

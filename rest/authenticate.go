@@ -27,7 +27,7 @@ func authenticate(users *authentication.Authenticator) filter {
 			c := contextOf(req)
 			c.observe.User(by)
 			c.user = by
-			next.ServeHTTP(w, req.WithContext(apirequest.WithUser(req.Context(), by)))
+			next.ServeHTTP(w, req)
 		})
 	}
 }

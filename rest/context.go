@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/builtin"
@@ -16,12 +17,13 @@ import (
 )
 
 // requestContext is the context of a request, with the state that its filters share. The filters fill
-// it. Upstream's functions find what they need in plain context values: this context wraps those of
-// the cluster and the warnings, and those of the RequestInfo, the user and the namespace wrap this one.
+// it. Upstream's functions find in it what they look for in a context, by its keys.
 type requestContext struct {
 	context.Context // of the connection
 
-	user     user.Info // who was authenticated, before any impersonation; nil: nobody yet
+	cluster  builtin.Cluster
+	info     *apirequest.RequestInfo // what the path names; nil: it has not been parsed
+	user     user.Info               // who was authenticated, before any impersonation; nil: nobody yet
 	warnings warnings
 	longest  time.Duration // what a request may take
 	limit    limit
@@ -46,13 +48,40 @@ func contextOf(req *http.Request) *requestContext {
 func giveContext(cluster builtin.Cluster) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			c := &requestContext{began: time.Now()}
+			c := &requestContext{Context: req.Context(), cluster: cluster, began: time.Now()}
 			c.warnings.header, c.warnings.observe = w.Header(), &c.observe
-			c.Context = warning.WithWarningRecorder(builtin.WithCluster(req.Context(), cluster), &c.warnings)
 			defer c.limit.end()
 			next.ServeHTTP(w, req.WithContext(c))
 		})
 	}
+}
+
+// The keys by which upstream's functions look for the values of a request. They are not exported.
+var (
+	infoKey      = keyOf(func(ctx context.Context) { apirequest.RequestInfoFrom(ctx) })
+	userKey      = keyOf(func(ctx context.Context) { apirequest.UserFrom(ctx) })
+	namespaceKey = keyOf(func(ctx context.Context) { apirequest.NamespaceFrom(ctx) })
+	warningsKey  = keyOf(func(ctx context.Context) { warning.AddWarning(ctx, "", "") })
+	clusterKey   = keyOf(func(ctx context.Context) { _, _ = builtin.ClusterFrom(ctx) })
+)
+
+// keyOf returns the key by which a function looks for a value in a context.
+func keyOf(find func(context.Context)) any {
+	k := &keyContext{Context: context.Background()}
+	find(k)
+	return k.key
+}
+
+// keyContext keeps the key that was last looked for in it.
+type keyContext struct {
+	context.Context
+	key any
+}
+
+// Value implements context.Context.
+func (k *keyContext) Value(key any) any {
+	k.key = key
+	return nil
 }
 
 // Value implements context.Context.
@@ -62,6 +91,20 @@ func (c *requestContext) Value(key any) any {
 		return c
 	case observe.Key{}:
 		return &c.observe
+	case clusterKey:
+		return c.cluster
+	case warningsKey:
+		return &c.warnings
+	case userKey:
+		return c.user
+	case infoKey:
+		if c.info != nil {
+			return c.info
+		}
+	case namespaceKey:
+		if c.info != nil {
+			return c.info.Namespace
+		}
 	}
 	// The context of the limit is one of package context, which looks for it here.
 	if limited := c.limit.made(); limited != nil {

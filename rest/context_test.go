@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apiserver/pkg/authentication/user"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
 
@@ -25,12 +26,22 @@ func TestUpstreamFindsTheStateOfARequestInItsContext(t *testing.T) {
 	h := behind([]filter{giveContext(found), parsePath}, http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		served = true
 		c := req.Context()
+		if by, ok := apirequest.UserFrom(c); ok {
+			t.Errorf("before authentication, the user is %v", by)
+		}
+		contextOf(req).user = &user.DefaultInfo{Name: "jane"}
 		for name, ctx := range map[string]context.Context{"itself": c, "made of it": context.WithoutCancel(c)} {
 			if cluster, err := builtin.ClusterFrom(ctx); err != nil || cluster != found {
 				t.Errorf("%s: the cluster is %v, %v", name, cluster, err)
 			}
 			if info, _ := apirequest.RequestInfoFrom(ctx); info.Name != "blog" {
 				t.Errorf("%s: the info is %v", name, info)
+			}
+			if by, ok := apirequest.UserFrom(ctx); !ok || by.GetName() != "jane" {
+				t.Errorf("%s: the user is %v", name, by)
+			}
+			if got, ok := apirequest.NamespaceFrom(ctx); !ok || got != "default" {
+				t.Errorf("%s: the namespace is %q", name, got)
 			}
 			warning.AddWarning(ctx, "", name)
 			if got := ctx.Value(key{}); got != "of the connection" {

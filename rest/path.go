@@ -14,8 +14,7 @@ import (
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
 )
 
-// parsePath puts the RequestInfo of the path into the context of a request, as upstream's
-// RequestInfo.
+// parsePath puts the RequestInfo of the path into the context of a request.
 func parsePath(next http.Handler) http.Handler {
 	paths := &apirequest.RequestInfoFactory{
 		APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
@@ -26,7 +25,8 @@ func parsePath(next http.Handler) http.Handler {
 			responsewriters.InternalError(w, req, fmt.Errorf("failed to create RequestInfo: %w", err))
 			return
 		}
-		next.ServeHTTP(w, req.WithContext(apirequest.WithRequestInfo(req.Context(), info)))
+		contextOf(req).info = info
+		next.ServeHTTP(w, req)
 	})
 }
 
@@ -55,10 +55,7 @@ func quiet(req *http.Request) *http.Request {
 }
 
 // infoOf returns what parsePath has put into the context.
-func infoOf(req *http.Request) *apirequest.RequestInfo {
-	info, _ := apirequest.RequestInfoFrom(req.Context())
-	return info
-}
+func infoOf(req *http.Request) *apirequest.RequestInfo { return contextOf(req).info }
 
 // isLongRunning reports whether a request does not have a time limit: watches, and connections to what
 // runs in a cluster. The lists are kube-apiserver's.

@@ -10,7 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
-	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/warning"
 
@@ -90,8 +89,6 @@ func (s resources) serve(r *request) error {
 	if r.version.Resource.Routing == resource.OneHandler {
 		r.deprecated()
 	}
-	r.ctx = apirequest.WithNamespace(r.ctx, r.info.Namespace)
-	r.http = r.http.WithContext(r.ctx)
 	serve, err := s.find(r)
 	if err != nil {
 		return err

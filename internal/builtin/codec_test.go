@@ -122,6 +122,15 @@ func (c *codecCases) sameInProtobuf(v *resource.Version, stored, read runtime.Ob
 	}
 }
 
+// tree compares the JSON of an object, as maps and lists, with upstream's.
+func (c *codecCases) tree(v *resource.Version, obj runtime.Object) {
+	want, wantErr := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	got, err := resource.Tree(obj)
+	if !reflect.DeepEqual(want, got) || (err == nil) != (wantErr == nil) {
+		c.Errorf("%s: the tree is (-want +got):\n%s\n%v, want %v", v.Kind(), cmp.Diff(want, got), err, wantErr)
+	}
+}
+
 // fields compares the fields that the codec reads from the stored text with those of the object.
 func (c *codecCases) fields(v *resource.Version, text string, obj runtime.Object) {
 	set, err := v.Codec.Fields(obj)
@@ -215,6 +224,10 @@ func (c *codecCases) store(v *resource.Version, obj resource.Decoded, body []byt
 		c.Fatal(err)
 	}
 	c.same(v, "is read in its own version", versioned, asIs)
+	c.tree(v, asIs)
+	if unread, err := legacyscheme.Scheme.ConvertToVersion(before, v.GroupVersion()); err == nil {
+		c.tree(v, unread)
+	}
 	if stored.Object != nil {
 		c.sameInProtobuf(v, stored.Object, asIs)
 	}

@@ -112,6 +112,14 @@ func (w *walk) compareField(c *collector, p place, name string, l, r any) {
 // collector gathers what changed in the fields or items of a value.
 type collector struct{ added, removed, modified []node }
 
+// newCollector makes the collector of two values with that many fields or items.
+func newCollector(before, after int) collector {
+	if before == 0 {
+		return collector{added: make([]node, 0, after)}
+	}
+	return collector{}
+}
+
 func (c *collector) add(e element, ch change) {
 	if ch.self&added != 0 || ch.added != nil {
 		c.added = append(c.added, node{e, ch.self&added != 0, ch.added})
@@ -162,7 +170,7 @@ func (w *walk) compareAs(p place, as shape, l, r any) change {
 			w.check(p, l)
 			return change{}
 		}
-		var c collector
+		c := newCollector(len(before), len(after))
 		for name, l := range before {
 			r, ok := after[name]
 			if !ok {
@@ -233,7 +241,7 @@ func (w *walk) compareItems(p place, before, after []any) comparison {
 	if w.declined != "" {
 		return comparison{}
 	}
-	var c collector
+	c := newCollector(len(before), len(after))
 	item := p.item()
 	places := l.match(r)
 	both := 0

@@ -22,11 +22,11 @@ func treesAsRead(a, b runtime.Object) (map[string]any, map[string]any, error) {
 	if !listsAreAsRead(reflect.ValueOf(a), false) || !listsAreAsRead(reflect.ValueOf(b), false) {
 		return nil, nil, errNotAsRead
 	}
-	x, err := tree(a)
+	x, err := Tree(a)
 	if err != nil {
 		return nil, nil, err
 	}
-	y, err := tree(b)
+	y, err := Tree(b)
 	return x, y, err
 }
 

@@ -64,7 +64,7 @@ func (f *TypedFields) newEngine() (*fields.Engine, error) {
 		return nil, err
 	}
 	none.GetObjectKind().SetGroupVersionKind(f.Kind)
-	empty, err := tree(none)
+	empty, err := Tree(none)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (f *TypedFields) viewsOfNew(empty map[string]any, live, obj runtime.Object)
 		if err != nil {
 			return nil, nil, err
 		}
-		created, err := tree(out)
+		created, err := Tree(out)
 		return empty, created, err
 	}
 }
@@ -174,7 +174,7 @@ func (f *TypedFields) Apply(current Decoded, configuration *unstructured.Unstruc
 	if err != nil {
 		return nil, nil, err
 	}
-	before, err := tree(requested)
+	before, err := Tree(requested)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -227,7 +227,7 @@ func (f *TypedFields) versioned(obj runtime.Object, apiVersion string) (runtime.
 		return out, err
 	}
 	// Like upstream, convert it from its JSON in the version of the request.
-	text, err := tree(out)
+	text, err := Tree(out)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ func (f *TypedFields) convertTree(obj map[string]any, apiVersion string) (map[st
 	if err != nil {
 		return nil, err
 	}
-	return tree(out)
+	return Tree(out)
 }
 
 // object returns the object of a tree in the version of the request.
@@ -284,9 +284,4 @@ func (f *TypedFields) object(tree map[string]any) (runtime.Object, error) {
 		return nil, err
 	}
 	return obj, runtime.DefaultUnstructuredConverter.FromUnstructured(tree, obj)
-}
-
-// tree returns the JSON of an object as maps and lists.
-func tree(obj runtime.Object) (map[string]any, error) {
-	return runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 }

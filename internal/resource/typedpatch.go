@@ -20,7 +20,7 @@ func (c *TypedCodec) StrategicMerge(current runtime.Object, patch map[string]any
 	if err != nil {
 		return nil, err
 	}
-	original, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
+	original, err := Tree(versioned)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,6 @@
 //	go run ./plot -from results.txt    # writes everything again from an earlier run
 //
 // It writes the output of go test to results.txt, the plot to life.svg and life.png, and
-// the tables to docs/performance.md, between two markers. It prints the same tables, and for each
+// the tables to docs/performance.md, between two markers, with the day and the commit. It prints the same tables, and for each
 // row of the budget which kinds keep it.
 package main

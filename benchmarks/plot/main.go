@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"time"
 )
 
 func main() {
@@ -62,7 +63,11 @@ func measure(turns int) ([]byte, error) {
 	if _, err := output("go", "test", "-c", "-o", binary, "."); err != nil {
 		return nil, err
 	}
-	var lines []byte
+	commit, err := output("git", "log", "-1", "--format=%h (%s)")
+	if err != nil {
+		return nil, err
+	}
+	lines := fmt.Appendf(nil, "%son %s at %s", measuredPrefix, time.Now().Format(time.DateOnly), commit)
 	for _, part := range []struct {
 		bench string
 		turns int

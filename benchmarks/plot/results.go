@@ -15,6 +15,9 @@ import (
 // The ways to a cluster, in the order of the budget.
 var ways = [2]string{"http", "in-process"}
 
+// measuredPrefix begins the line of results.txt that says when and what was measured.
+const measuredPrefix = "measured: "
+
 // lifeCase is what one benchmark of life measures.
 type lifeCase struct{ kind, operation, way string }
 
@@ -24,6 +27,7 @@ type figures map[string]float64
 // results has the results of one run. Kinds, operations and peers are in the order in which
 // they were measured.
 type results struct {
+	run               string // the day and the commit; empty: not recorded
 	kinds, operations []string
 	life              map[lifeCase]figures
 	peers             []string
@@ -40,6 +44,9 @@ func parse(from io.Reader) (*results, error) {
 	r := &results{life: map[lifeCase]figures{}, reconcile: map[string]figures{}}
 	lines := bufio.NewScanner(from)
 	for lines.Scan() {
+		if run, ok := strings.CutPrefix(lines.Text(), measuredPrefix); ok {
+			r.run = run
+		}
 		words := strings.Fields(lines.Text())
 		if len(words) < 4 || !strings.HasPrefix(words[0], "Benchmark") || words[1] == "---" { // SKIP
 			continue

@@ -12,6 +12,9 @@ const detailed = "Certificate"
 // tables returns the tables of docs/performance.md, in Markdown.
 func (r *results) tables() string {
 	var text strings.Builder
+	if r.run != "" {
+		text.WriteString("Measured " + r.run + ".\n\n")
+	}
 	text.WriteString("| × the floor, HTTP / in process | budget | " + strings.Join(r.kinds, " | ") + " |\n")
 	text.WriteString(strings.Repeat("|---", len(r.kinds)+2) + "|\n")
 	for _, operation := range r.operations {
@@ -57,7 +60,11 @@ func (r row) shown() string {
 	if !r.hasBudget() {
 		return "–"
 	}
-	return fmt.Sprintf("%.1f / %.1f", r.atMost[0], r.atMost[1])
+	shown := fmt.Sprintf("%.1f / %.1f", r.atMost[0], r.atMost[1])
+	if r.ofBuiltIn != r.atMost {
+		shown += fmt.Sprintf("; built-in %.1f / %.1f", r.ofBuiltIn[0], r.ofBuiltIn[1])
+	}
+	return shown
 }
 
 // duration formats a number of nanoseconds for readers.

@@ -14,7 +14,7 @@ const maxPlainDepth = 64
 // surrogates. For any other text it returns false, which does not mean that the text is
 // wrong. The strings are parts of the text.
 func Decode(text string) (map[string]any, bool) {
-	d := NewReader(text)
+	d := &decoder{text: text}
 	d.space()
 	if d.offset >= len(text) || text[d.offset] != '{' {
 		return nil, false
@@ -24,7 +24,13 @@ func Decode(text string) (map[string]any, bool) {
 	return obj, ok && d.offset == len(text)
 }
 
-func (d *Reader) space() {
+// decoder reads plain JSON. Strings are parts of the text.
+type decoder struct {
+	text   string
+	offset int
+}
+
+func (d *decoder) space() {
 	for d.offset < len(d.text) {
 		switch d.text[d.offset] {
 		case ' ', '\t', '\n', '\r':
@@ -36,7 +42,7 @@ func (d *Reader) space() {
 }
 
 // next takes a byte after white space.
-func (d *Reader) next(c byte) bool {
+func (d *decoder) next(c byte) bool {
 	d.space()
 	if d.offset < len(d.text) && d.text[d.offset] == c {
 		d.offset++
@@ -45,7 +51,7 @@ func (d *Reader) next(c byte) bool {
 	return false
 }
 
-func (d *Reader) literal(word string) bool {
+func (d *decoder) literal(word string) bool {
 	if len(d.text)-d.offset < len(word) || d.text[d.offset:d.offset+len(word)] != word {
 		return false
 	}
@@ -53,7 +59,7 @@ func (d *Reader) literal(word string) bool {
 	return true
 }
 
-func (d *Reader) value(depth int) (any, bool) {
+func (d *decoder) value(depth int) (any, bool) {
 	d.space()
 	if d.offset >= len(d.text) || depth > maxPlainDepth {
 		return nil, false
@@ -75,7 +81,7 @@ func (d *Reader) value(depth int) (any, bool) {
 	return d.number()
 }
 
-func (d *Reader) object(depth int) (map[string]any, bool) {
+func (d *decoder) object(depth int) (map[string]any, bool) {
 	obj := map[string]any{}
 	d.offset++
 	if d.next('}') {
@@ -107,7 +113,7 @@ func (d *Reader) object(depth int) (map[string]any, bool) {
 	}
 }
 
-func (d *Reader) list(depth int) ([]any, bool) {
+func (d *decoder) list(depth int) ([]any, bool) {
 	list := []any{}
 	d.offset++
 	if d.next(']') {
@@ -128,7 +134,7 @@ func (d *Reader) list(depth int) ([]any, bool) {
 	}
 }
 
-func (d *Reader) string() (string, bool) {
+func (d *decoder) string() (string, bool) {
 	d.offset++
 	from, ascii := d.offset, true
 	for ; d.offset < len(d.text); d.offset++ {
@@ -149,7 +155,7 @@ func (d *Reader) string() (string, bool) {
 }
 
 // escaped reads the rest of a string that began at from, at its first escape.
-func (d *Reader) escaped(from int) (string, bool) {
+func (d *decoder) escaped(from int) (string, bool) {
 	text := append(make([]byte, 0, 64), d.text[from:d.offset]...) // on the stack, if it is enough
 	for d.offset < len(d.text) {
 		c := d.text[d.offset]
@@ -188,7 +194,7 @@ var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n
 
 // rune reads the digits of an escaped character, and those of the second surrogate if it
 // takes two. It returns false for an unpaired surrogate.
-func (d *Reader) rune() (rune, bool) {
+func (d *decoder) rune() (rune, bool) {
 	r, ok := d.hex()
 	if !ok || !utf16.IsSurrogate(r) {
 		return r, ok
@@ -201,7 +207,7 @@ func (d *Reader) rune() (rune, bool) {
 	return whole, ok && whole != utf8.RuneError
 }
 
-func (d *Reader) hex() (rune, bool) {
+func (d *decoder) hex() (rune, bool) {
 	if len(d.text)-d.offset < 4 {
 		return 0, false
 	}
@@ -210,7 +216,7 @@ func (d *Reader) hex() (rune, bool) {
 	return rune(n), err == nil
 }
 
-func (d *Reader) digits() bool {
+func (d *decoder) digits() bool {
 	from := d.offset
 	for d.offset < len(d.text) && d.text[d.offset] >= '0' && d.text[d.offset] <= '9' {
 		d.offset++
@@ -218,7 +224,7 @@ func (d *Reader) digits() bool {
 	return d.offset > from
 }
 
-func (d *Reader) number() (any, bool) {
+func (d *decoder) number() (any, bool) {
 	from := d.offset
 	d.literal("-")
 	if !d.literal("0") && !d.digits() {

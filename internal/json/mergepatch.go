@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // MergePatch merges a JSON merge patch (RFC 7386) into an object. It returns the same bytes as
@@ -16,8 +18,8 @@ func MergePatch(document, patch string) (merged []byte, ok bool) {
 		return nil, false
 	}
 	m := merger{make([]byte, 0, len(document)+len(patch))}
-	ok = m.merge(document, patch)
-	return m.text, ok
+	m.merge(document, patch)
+	return m.text, true
 }
 
 // merger appends to a text.
@@ -29,29 +31,21 @@ type rawField struct{ name, value string }
 func (f rawField) isNull() bool   { return f.value == "null" }
 func (f rawField) isObject() bool { return f.value[0] == '{' }
 
-// rawFields returns the fields of an object in the order of their names.
-func rawFields(object string) (fields []rawField, ok bool) {
-	fields = make([]rawField, 0, 16)
-	d := NewReader(object)
-	ok = d.Object(func(name string) bool {
-		value, ok := d.Raw()
-		fields = append(fields, rawField{name, value})
-		return ok
+// rawFields returns the fields of a valid object in the order of their names. Of several with one name, the last counts.
+func rawFields(object string) []rawField {
+	fields := make([]rawField, 0, 16)
+	gjson.Parse(object).ForEach(func(name, value gjson.Result) bool {
+		fields = append(fields, rawField{name.String(), value.Raw})
+		return true
 	})
-	slices.SortFunc(fields, func(a, b rawField) int { return strings.Compare(a.name, b.name) })
-	for i := 1; i < len(fields); i++ {
-		ok = ok && fields[i].name != fields[i-1].name
-	}
-	return fields, ok && d.End()
+	slices.Reverse(fields)
+	slices.SortStableFunc(fields, func(a, b rawField) int { return strings.Compare(a.name, b.name) })
+	return slices.CompactFunc(fields, func(a, b rawField) bool { return a.name == b.name })
 }
 
 // merge appends an object with a patch merged into it.
-func (m *merger) merge(document, patch string) bool {
-	fields, ok := rawFields(document)
-	changes, plain := rawFields(patch)
-	if !ok || !plain {
-		return false
-	}
+func (m *merger) merge(document, patch string) {
+	fields, changes := rawFields(document), rawFields(patch)
 	m.begin('{')
 	for len(fields) > 0 || len(changes) > 0 {
 		switch {
@@ -60,56 +54,57 @@ func (m *merger) merge(document, patch string) bool {
 			m.text = append(m.text, fields[0].value...)
 			fields = fields[1:]
 		case len(fields) == 0 || changes[0].name < fields[0].name:
-			ok = ok && m.change(rawField{value: "null"}, changes[0])
+			m.change(rawField{value: "null"}, changes[0])
 			changes = changes[1:]
 		default:
-			ok = ok && m.change(fields[0], changes[0])
+			m.change(fields[0], changes[0])
 			fields, changes = fields[1:], changes[1:]
 		}
 	}
 	m.end('}')
-	return ok
 }
 
 // change appends what a patch makes of a field.
-func (m *merger) change(field, change rawField) bool {
+func (m *merger) change(field, change rawField) {
 	if change.isNull() {
-		return true
+		return
 	}
 	m.name(change.name)
 	switch {
 	case !field.isObject():
-		return m.withoutNulls(change.value)
+		m.withoutNulls(change.value)
 	case change.isObject():
-		return m.merge(field.value, change.value)
+		m.merge(field.value, change.value)
+	default:
+		m.value(change.value) // with the nulls in it, as upstream
 	}
-	return m.value(change.value) // with the nulls in it, as upstream
 }
 
 // withoutNulls appends a value of a patch without the nulls of its objects.
-func (m *merger) withoutNulls(value string) bool {
+func (m *merger) withoutNulls(value string) {
 	switch value[0] {
 	case '{':
-		return m.merge("{}", value)
+		m.merge("{}", value)
 	case '[':
 		m.begin('[')
-		d := NewReader(value)
-		ok := d.List(func() bool {
-			item, ok := d.Raw()
+		gjson.Parse(value).ForEach(func(_, item gjson.Result) bool {
 			m.separate()
-			return ok && m.withoutNulls(item)
+			m.withoutNulls(item.Raw)
+			return true
 		})
 		m.end(']')
-		return ok
+	default:
+		m.value(value)
 	}
-	return m.value(value)
 }
 
 // value appends a value of a patch as it is, apart from white space and escapes.
-func (m *merger) value(value string) bool {
+func (m *merger) value(value string) {
 	text, err := json.Marshal(json.RawMessage(value))
+	if err != nil {
+		panic(err) // Decode has read the patch
+	}
 	m.text = append(m.text, text...)
-	return err == nil
 }
 
 func (m *merger) begin(bracket byte) { m.text = append(m.text, bracket) }

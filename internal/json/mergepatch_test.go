@@ -51,6 +51,19 @@ func TestMergePatchKeepsTheFormOfNumbers(t *testing.T) {
 	}
 }
 
+// Values that are JSON, such as the data of a ControllerRevision, are printed with the fields that were sent.
+func TestMergePatchTakesTheLastOfFieldsWithOneName(t *testing.T) {
+	before := `{"data":{"b":1,"a":{"x":1},"b":{"y":1,"y":2},"a":{"z":1}},"kind":"ControllerRevision"}`
+	patch := `{"data":{"a":{"c":1},"d":2}}`
+	want, err := jsonpatch.MergePatch([]byte(before), []byte(patch))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := json.MergePatch(before, patch); !ok || string(got) != string(want) {
+		t.Errorf("%v\n%s, want\n%s", ok, got, want)
+	}
+}
+
 func TestMergePatchTakesPlainPatchesOnly(t *testing.T) {
 	for _, patch := range []string{
 		``, `null`, `[]`, `1`, `{`, `{}{}`, `{"a":1,"a":2}`, `{"a":[{"b":1,"b":2}]}`, `{"a":1e400}`, `{"a":"\ud800"}`, `{"a":01}`,

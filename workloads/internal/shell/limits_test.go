@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
@@ -158,23 +159,94 @@ func FuzzShell(f *testing.F) {
 	} {
 		f.Add(script, "input\nof two lines")
 	}
-	f.Fuzz(func(t *testing.T, script, input string) {
-		synctest.Test(t, func(t *testing.T) { // so that nothing sleeps
-			root, err := files.NewRoot(files.NewTree(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := root.WriteFile("/script", []byte(script), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-			defer cancel()
-			out := &counted{cancel: cancel}
-			s := &shell.Shell{Files: root, Hostname: "h", Environment: []string{"A=a  b", "X=x"}}
-			s.Run(ctx, shell.Command{Args: []string{"sh", "-c", script, "zero", "one"}, Stdin: strings.NewReader(input), Stdout: out, Stderr: out})
-		})
+	f.Fuzz(runLimited)
+}
+
+// FuzzCommands runs scripts that a seed writes of the shell's commands with arguments that fit some of them.
+func FuzzCommands(f *testing.F) {
+	for seed := range uint64(200) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		w := scriptWriter{rand.New(rand.NewPCG(seed, 0))}
+		runLimited(t, w.commands(0), "input\nof two lines")
 	})
 }
+
+// runLimited runs a script, which also stands in a file, for a client that leaves after some output.
+func runLimited(t *testing.T, script, input string) {
+	synctest.Test(t, func(t *testing.T) { // so that nothing sleeps
+		root, err := files.NewRoot(files.NewTree(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := root.WriteFile("/script", []byte(script), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		out := &counted{cancel: cancel}
+		s := &shell.Shell{Files: root, Hostname: "h", Environment: []string{"A=a  b", "X=x"}}
+		s.Run(ctx, shell.Command{Args: []string{"sh", "-c", script, "zero", "one"}, Stdin: strings.NewReader(input), Stdout: out, Stderr: out})
+	})
+}
+
+// scriptWriter writes random scripts.
+type scriptWriter struct{ *rand.Rand }
+
+var (
+	randomCommands = strings.Fields(`[ [[ . /script alias ash basename break cat cd chgrp chmod chown command continue cp curl date dd declare dirname echo env eval exec exit export f false
+		grep head hostname id jobs kill let ln local ls mkdir mv nc netstat nohup nslookup printenv printf pwd read readonly return rm seq set sh shift sleep stat sync tail tar tee test time
+		timeout touch tr trap true type umask unset wait wc wget whoami X=1 Y=$X X+=a`)
+	randomWords = strings.Fields(`0 1 -1 3 9223372036854775808 1e30 / /script /f /d /d/e .. . * ? a b X Y sh cat echo X=1 $X ${X#?} ${X:-a} ${X/a/b} $(cat) $(echo) $((1/0)) $((X)) $((X=3)) $1
+		$@ $* $? $! $# "" '' '$X' '[' '' -- -c -C -d -e -eu -f -g -h -i -k -l -L -lt -m -n -N -o -O -p -q -r -R -s -t -T -u -v -w -x -z --help --printf = != -eq ] ]] [:upper:] a-z %*d %5$s %d %s
+
+		+%s 0:0 1d 755 @0 KILL TERM EXIT bs=0 bs=1 count=2 if=/dev/zero if=/f of=/f skip=-1 cf xf - http://localhost/ localhost:80 root u=rw+x ~ ~root {a,b} @(a) !(a) [!a] /dev/null /dev/stdout
+		/dev/zero <x <&- >&- <&1 2>&1 2>/dev/null </f >/f >/d >>/script <<<a`)
+)
+
+// commands writes a list of commands, depth lists deep.
+func (w scriptWriter) commands(depth int) string {
+	list := w.command(depth)
+	for range w.IntN(4) {
+		list += w.word([]string{"; ", "\n", " | ", " | ", " && ", " || "}) + w.command(depth)
+	}
+	if w.IntN(8) == 0 {
+		list = "{ " + list + "; } & " + w.command(depth)
+	}
+	return list
+}
+
+// command writes one command.
+func (w scriptWriter) command(depth int) string {
+	if depth++; depth < 4 && w.IntN(7) == 0 {
+		switch w.IntN(8) {
+		case 0:
+			return "(" + w.commands(depth) + ")"
+		case 1:
+			return "{ " + w.commands(depth) + "; }"
+		case 2:
+			return "if " + w.commands(depth) + "; then " + w.commands(depth) + "; fi"
+		case 3:
+			return "while " + w.commands(depth) + "; do " + w.commands(depth) + "; done"
+		case 4:
+			return "for i in " + w.word(randomWords) + " " + w.word(randomWords) + "; do " + w.commands(depth) + "; done"
+		case 5:
+			return "f() { " + w.commands(depth) + "; }"
+		case 6:
+			return "case " + w.word(randomWords) + " in " + w.word(randomWords) + ") " + w.commands(depth) + ";; esac"
+		default:
+			return "x=$(" + w.commands(depth) + ")"
+		}
+	}
+	command := w.word(randomCommands)
+	for range w.IntN(4) {
+		command += " " + w.word(randomWords)
+	}
+	return command
+}
+
+func (w scriptWriter) word(words []string) string { return words[w.IntN(len(words))] }
 
 // counted is a client that leaves after some output.
 type counted struct {

@@ -174,3 +174,12 @@ func TestTarCopiesDirectories(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestPrintfOfSeveralShells runs printf in both commands of a pipe and in jobs at the same time; the race detector watches.
+func TestPrintfOfSeveralShells(t *testing.T) {
+	const loop = `for i in $(seq 100); do printf '%5s|%d\n' a 3; done`
+	want := strings.Repeat("    a|3\n", 100)
+	if got := run(t, newShell(t), "", "sh", "-c", loop+" > /job & "+loop+" | { "+loop+"; cat; }; wait; cat /job"); got != strings.Repeat(want, 3) {
+		t.Errorf("got %q", got)
+	}
+}

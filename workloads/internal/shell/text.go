@@ -32,7 +32,7 @@ func printf(ctx context.Context, _ *Shell, c *Command) int {
 		return c.fail(failed, "%v", unsupported("a width of 1000 or more"))
 	}
 	for {
-		text, used, err := expand.Format(nil, format, rest)
+		text, used, err := expand.Format(&expand.Config{}, format, rest) // without one, all callers share the same buffer
 		if err != nil {
 			return c.fail(1, "%v", err)
 		}

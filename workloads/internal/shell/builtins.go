@@ -199,18 +199,19 @@ func programPath(name string) string {
 }
 
 func evaluate(ctx context.Context, r *session, c *Command) int {
-	r.code = 0
-	r.nested(ctx, func() { r.script(ctx, strings.Join(c.Args[1:], " ")) })
+	r.nested(ctx, strings.Join(c.Args[1:], " "))
 	return r.code
 }
 
-// nested runs something that may run itself.
-func (r *session) nested(ctx context.Context, run func()) {
+// nested runs a script that may run itself. Without a command its exit code is 0.
+func (r *session) nested(ctx context.Context, script string) {
 	if r.depth++; r.depth > maxDepth {
 		_ = limitsOf(ctx).exceed("%d commands run inside one another", maxDepth)
 		return
 	}
-	run()
+	if !r.script(ctx, script) {
+		r.code = 0
+	}
 	r.depth--
 }
 
@@ -224,9 +225,8 @@ func sourceFile(ctx context.Context, r *session, c *Command) int {
 		r.exited = !c.TTY
 		return r.command.fail(failed, "%s: can't open '%s': %s", c.Args[0], c.Args[1], reason(err))
 	}
-	r.code = 0
 	r.scopes = append(r.scopes, map[string]variable{}) // so that it may return
-	r.nested(ctx, func() { r.script(ctx, string(data)) })
+	r.nested(ctx, string(data))
 	r.returns, r.scopes = false, r.scopes[:len(r.scopes)-1]
 	return r.code
 }

@@ -83,14 +83,12 @@ func (r *session) run(ctx context.Context, command syntax.Command) {
 	case *syntax.BinaryCmd:
 		r.binary(ctx, c)
 	case *syntax.Block:
-		r.code = 0
 		r.statements(ctx, c.Stmts)
 	case *syntax.Subshell:
 		sub, err := r.deeper(ctx)
 		if err != nil {
 			return
 		}
-		sub.code = 0
 		sub.statements(ctx, c.Stmts)
 		r.code = sub.end(ctx)
 	case *syntax.IfClause:
@@ -173,7 +171,6 @@ func (r *session) choose(ctx context.Context, c *syntax.IfClause) {
 			continue
 		}
 		if !r.stops(ctx) {
-			r.code = 0
 			r.statements(ctx, c.Then)
 		}
 		return
@@ -195,7 +192,6 @@ func (r *session) loop(ctx context.Context, body []*syntax.Stmt, holds func() bo
 	defer func() { r.loops-- }()
 	code := 0
 	for !r.stops(ctx) && limitsOf(ctx).do(0) == nil && holds() && !r.stops(ctx) {
-		r.code = 0
 		r.statements(ctx, body)
 		code = r.code
 		if r.continues > 0 {
@@ -257,16 +253,19 @@ func (r *session) match(ctx context.Context, c *syntax.CaseClause) {
 	if !ok {
 		return
 	}
-	r.code = 0
-	through := false
+	through, ran := false, false
 	for _, item := range c.Items {
 		if !through && !slices.ContainsFunc(item.Patterns, func(w *syntax.Word) bool { return r.matches(ctx, text, w) }) {
 			continue
 		}
 		r.statements(ctx, item.Stmts)
+		ran = ran || len(item.Stmts) > 0
 		if through = item.Op == syntax.Fallthrough; r.stops(ctx) || !through && item.Op != syntax.Resume {
-			return
+			break
 		}
+	}
+	if !ran {
+		r.code = 0
 	}
 }
 
@@ -443,7 +442,6 @@ func (r *session) callFunction(ctx context.Context, body *syntax.Stmt, args []st
 	}
 	old, loops := r.args, r.loops
 	r.args, r.loops, r.scopes = append([]string{r.args[0]}, args[1:]...), 0, append(r.scopes, map[string]variable{})
-	r.code = 0
 	r.statement(ctx, body)
 	for name, v := range r.scopes[len(r.scopes)-1] {
 		if v.set || v.exported || v.readonly {

@@ -228,19 +228,20 @@ func sh(ctx context.Context, s *Shell, c *Command) int {
 	return r.end(ctx)
 }
 
-// script runs a script.
-func (r *session) script(ctx context.Context, text string) {
+// script runs a script. It reports whether that has a command; a script without one leaves the exit code as it is.
+func (r *session) script(ctx context.Context, text string) (ran bool) {
 	l := limitsOf(ctx)
 	defer l.release(scriptSize * len(text))
 	if l.hold(scriptSize*len(text)) != nil {
-		return
+		return true
 	}
 	file, err := parse(text, r.bash)
 	if err != nil {
 		r.code, r.exited = r.command.fail(failed, "%v", err), !r.command.TTY
-		return
+		return true
 	}
 	r.statements(ctx, file.Stmts)
+	return len(file.Stmts) > 0
 }
 
 // interactive runs each command of the input, with a prompt on a terminal.

@@ -100,18 +100,27 @@ func (t *Tree) writeOnDisk(name string, file File) error {
 
 // replaceOnDisk makes the folder contain these files and no others. The caller holds the lock.
 func (t *Tree) replaceOnDisk(files map[string]File) error {
+	// What is in the way goes first: a link would lead a write to a file that does not stay.
+	err := fs.WalkDir(t.disk.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		_, keep := files[name]
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && !keep, keep && entry.Type().IsRegular():
+			return nil
+		}
+		if err := t.disk.RemoveAll(filepath.FromSlash(name)); err != nil || !entry.IsDir() {
+			return err
+		}
+		return fs.SkipDir
+	})
+	if err != nil {
+		return err
+	}
 	for name, file := range files {
 		if err := t.writeOnDisk(name, file); err != nil {
 			return err
 		}
 	}
-	return fs.WalkDir(t.disk.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		if _, keep := files[name]; keep {
-			return nil
-		}
-		return t.disk.Remove(filepath.FromSlash(name))
-	})
+	return nil
 }

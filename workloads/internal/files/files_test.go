@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -171,6 +172,41 @@ func TestARootShowsVolumesAtTheirPaths(t *testing.T) {
 	}
 	if _, err := root.Folder("/tmp"); err == nil || err.Error() != "folder /tmp: no volume is mounted there" {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestReplaceOfAFolderReplacesWhatIsInTheWay has links, a directory and a file where the new files and their directories belong.
+func TestReplaceOfAFolderReplacesWhatIsInTheWay(t *testing.T) {
+	tree := files.NewTree()
+	folder, err := tree.Folder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	write(t, tree, "other/file", "old")
+	write(t, tree, "directory/file", "old")
+	write(t, tree, "plain", "old")
+	for name, target := range map[string]string{"linked": "other", "link": "other/file"} {
+		if err := os.Symlink(target, filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replaced := map[string]files.File{}
+	for _, name := range []string{"linked/file", "link", "directory", "plain/file"} {
+		replaced[name] = files.File{Data: []byte("new"), Mode: 0o644}
+	}
+	if err := tree.Replace(replaced); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			names = append(names, name+" "+read(t, tree, name))
+		}
+		return err
+	})
+	if got, want := strings.Join(names, ", "), "directory new, link new, linked/file new, plain/file new"; err != nil || got != want {
+		t.Errorf("the folder has %s, want %s; %v", got, want, err)
 	}
 }
 

@@ -206,6 +206,18 @@ func (found *explored) shards(s junit.Suite) map[int][]int {
 	return there
 }
 
+// similar returns what the shards have only listed, because it is like several of their findings.
+func (found *explored) similar() (similar []string) {
+	for _, s := range found.suites {
+		for _, p := range s.Properties {
+			if p.Name == "explore.similar" {
+				similar = append(similar, p.Value)
+			}
+		}
+	}
+	return similar
+}
+
 // complete returns an error if results of a shard are missing.
 func (found *explored) complete() error {
 	var errs []error
@@ -252,7 +264,7 @@ func (found *explored) write(folder string) error {
 		return err
 	}
 	var index strings.Builder
-	if err := page.Execute(&index, map[string]any{"Title": found.title(), "Missing": found.complete(), "Findings": findings}); err != nil {
+	if err := page.Execute(&index, map[string]any{"Title": found.title(), "Missing": found.complete(), "Findings": findings, "Similar": found.similar()}); err != nil {
 		return err
 	}
 	for name, content := range map[string]string{"junit.xml": results.String(), "index.html": index.String(), "summary.md": found.markdown(findings)} {
@@ -287,6 +299,11 @@ func (found *explored) markdown(findings []explorationFinding) string {
 		fmt.Fprintf(&b, "\n<details><summary><b>%s</b> (%s%s): %s</summary>\n\n%stext\n%s\n%s\n\n</details>\n",
 			html.EscapeString(f.Oracle), html.EscapeString(f.Test), f.Label(), html.EscapeString(f.Message), fence, f.Text.Text, fence)
 	}
+	if similar := found.similar(); len(similar) > 0 {
+		text := strings.Join(similar, "\n")
+		fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
+		fmt.Fprintf(&b, "\n<details><summary>Like several of the findings, and not looked at further: %d</summary>\n\n%stext\n%s\n%s\n\n</details>\n", len(similar), fence, text, fence)
+	}
 	return b.String()
 }
 
@@ -317,5 +334,8 @@ pre { font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wr
 {{end}}{{range .Findings}}<h2>{{.Oracle}}: {{.Message}}</h2>
 <p>{{.Test}}{{.Label}}{{with .Page}}, <a href="{{.}}">what happened</a>{{end}}</p>
 <pre>{{.Text.Text}}</pre>
+{{end}}{{with .Similar}}<h2>Like several of the findings, and not looked at further: {{len .}}</h2>
+<pre>{{range .}}{{.}}
+{{end}}</pre>
 {{end}}</html>
 `))

@@ -12,7 +12,7 @@ import (
 // shardResult is what -explore.junit writes.
 func shardResult(shard, failures string) string {
 	return `<?xml version="1.0" encoding="UTF-8"?>
-<testsuites><testsuite name="TestOperator/a,b"><properties><property name="explore.shard" value="` + shard + `"/></properties>
+<testsuites><testsuite name="TestOperator/a,b"><properties><property name="explore.shard" value="` + shard + `"/><property name="explore.similar" value="c &lt; d in ` + shard + `"/></properties>
 <testcase classname="TestOperator/a,b" name="recovers">` + failures + `</testcase></testsuite></testsuites>`
 }
 
@@ -68,7 +68,9 @@ func TestExploreMerge(t *testing.T) {
   <testsuite name="TestOperator/a,b" tests="1" failures="1" skipped="0">
     <properties>
       <property name="explore.shard" value="0/2"></property>
+      <property name="explore.similar" value="c &lt; d in 0/2"></property>
       <property name="explore.shard" value="1/2"></property>
+      <property name="explore.similar" value="c &lt; d in 1/2"></property>
     </properties>
     <testcase classname="TestOperator/a,b" name="recovers">
       <failure message="a is lost" type="recovers-111111111111">the report of a is lost</failure>
@@ -93,11 +95,16 @@ pre { font: 13px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wr
 <h2>recovers: a is lost</h2>
 <p>TestOperator/a,b, known, <a href="TestOperator-recovers-111111111111.html">what happened</a></p>
 <pre>the report of a is lost</pre>
+<h2>Like several of the findings, and not looked at further: 2</h2>
+<pre>c &lt; d in 0/2
+c &lt; d in 1/2
+</pre>
 </html>
 `,
 		"summary.md": "### Exploration: 2 findings, 1 of them new\n" +
 			"\n<details><summary><b>recovers</b> (TestOperator/a,b): b &lt; c</summary>\n\n```text\nthe report of b < c\n```\n\n</details>\n" +
-			"\n<details><summary><b>recovers</b> (TestOperator/a,b, known): a is lost</summary>\n\n```text\nthe report of a is lost\n```\n\n</details>\n",
+			"\n<details><summary><b>recovers</b> (TestOperator/a,b, known): a is lost</summary>\n\n```text\nthe report of a is lost\n```\n\n</details>\n" +
+			"\n<details><summary>Like several of the findings, and not looked at further: 2</summary>\n\n```text\nc < d in 0/2\nc < d in 1/2\n```\n\n</details>\n",
 	}
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

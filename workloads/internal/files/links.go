@@ -13,27 +13,41 @@ import (
 // errEscapes is that of os.Root.
 var errEscapes = errors.New("path escapes from parent")
 
-// absoluteLink is the error of a symbolic link that leads out of the tree to an absolute path.
-type absoluteLink struct{ to string }
+// outside is the error of a symbolic link that leads out of the tree, or out of the part of it that is looked at: to an absolute path, or to a path
+// that begins in the directory above.
+type outside struct {
+	to    string
+	above bool
+}
 
-func (absoluteLink) Error() string { return errEscapes.Error() }
+func (outside) Error() string { return errEscapes.Error() }
 
-func (absoluteLink) Unwrap() error { return errEscapes }
+func (outside) Unwrap() error { return errEscapes }
 
-// leaves returns the absolute path that a symbolic link on the way to a name leads to, if there is one.
-func (t *Tree) leaves(name string, last bool) (to string, leaves bool) {
+// leaves returns the path outside of the tree that a symbolic link on the way to a name leads to, if there is one. A part of the tree that is mounted at
+// a path ends where the tree does. The links of its own name are those of the volume.
+func (t *Tree) leaves(mountPath, part, name string, last bool) (to string, leaves bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, _, err := t.follow(name, last)
-	link := absoluteLink{}
-	leaves = errors.As(err, &link)
+	top := "."
+	if part != "." {
+		var err error
+		if top, err = t.resolve("stat", part, true); err != nil {
+			return "", false // what uses the name has the error
+		}
+	}
+	_, _, err := t.followBelow(top, path.Join(top, name), last)
+	link := outside{}
+	if leaves = errors.As(err, &link); link.above {
+		link.to = path.Join("/", mountPath, "..", link.to)
+	}
 	return link.to, leaves
 }
 
 // Follow returns what a name leads to in a tree whose root is that of a machine: absolute links begin there.
 func (t *Tree) Follow(name string) (string, error) {
 	for range mostLinks {
-		to, leaves := t.leaves(name, true)
+		to, leaves := t.leaves("/", ".", name, true)
 		if !leaves {
 			break
 		}
@@ -111,18 +125,26 @@ func (t *Tree) resolve(op, name string, last bool) (string, error) {
 // follow goes through a name element by element, as a system does: ".." in the target of a link is the parent of the directory that the elements before it
 // lead to. What a name lacks below its links is left to the caller, who may create it; dangling is whether the last link leads to nothing. The caller holds the lock.
 func (t *Tree) follow(name string, last bool) (resolved string, dangling bool, err error) {
+	return t.followBelow(".", name, last)
+}
+
+// followBelow is as follow for a name below a directory, which no link leaves.
+func (t *Tree) followBelow(top, name string, last bool) (resolved string, dangling bool, err error) {
 	if t.folder == "" && !t.linked || !fs.ValidPath(name) {
 		return name, false, nil // what uses the name has the error
 	}
-	resolved = "." // a directory
-	rest, inTarget := strings.Split(name, "/"), 0
+	resolved = top
+	if name == top {
+		return top, false, nil
+	}
+	rest, inTarget := strings.Split(strings.TrimPrefix(name, top+"/"), "/"), 0
 	for links := 0; len(rest) > 0; {
 		element, ofTarget := rest[0], inTarget > 0
 		rest, inTarget = rest[1:], max(inTarget-1, 0)
 		switch element {
 		case "..":
-			if resolved == "." {
-				return "", false, errEscapes
+			if resolved == top {
+				return "", false, outside{to: path.Join(rest...), above: true}
 			}
 			resolved = path.Dir(resolved)
 			continue
@@ -148,7 +170,7 @@ func (t *Tree) follow(name string, last bool) (resolved string, dangling bool, e
 				return "", false, syscall.ELOOP
 			}
 			if path.IsAbs(target) {
-				return "", false, absoluteLink{path.Join(target, path.Join(rest...))}
+				return "", false, outside{to: path.Join(target, path.Join(rest...))}
 			}
 			elements := strings.Split(target, "/")
 			rest, inTarget = append(elements, rest...), inTarget+len(elements)

@@ -14,7 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
-// Symbolic links are the same in memory, on disk, in a tree that is moved there, and in a clone: they are followed within the tree, and no link leads out of it.
+// Symbolic links are the same in memory, on disk, in a tree that is moved there, and in a clone: those that lead out of it lead to the container.
 func TestSymlinks(t *testing.T) {
 	for how, prepare := range map[string]func(*testing.T, *files.Tree) *files.Tree{
 		"in memory":  nil,
@@ -70,11 +70,18 @@ func TestSymlinks(t *testing.T) {
 					t.Errorf("%s: %v when read, %v when written, want %v", name, read, write, want)
 				}
 			}
-			for _, name := range []string{"out", "e/out"} {
-				_, read := root.ReadFile("/data/" + name)
-				write := root.WriteFile("/data/"+name, nil, 0o600)
-				if want := "open /data/" + name + ": path escapes from parent"; read == nil || write == nil || read.Error() != want || write.Error() != want {
-					t.Errorf("%s: %v when read, %v when written, want %s", name, read, write, want)
+			for name, leads := range map[string]string{"out": "secret", "e/out": "d/file"} {
+				if _, err := root.ReadFile("/data/" + name); err == nil || err.Error() != "open /data/"+name+": file does not exist" {
+					t.Errorf("%s, which leads out of the volume to nothing: %v", name, err)
+				}
+				if err := root.WriteFile("/data/"+name, []byte("through "+name), 0o600); err != nil {
+					t.Error(err)
+				}
+				if got := read(t, root, leads); got != "through "+name {
+					t.Errorf("%s leads to a file with %q", name, got)
+				}
+				if err := root.Remove("/" + leads); err != nil {
+					t.Error(err)
 				}
 			}
 			if _, err := root.ReadFile("/data/absolute"); err == nil || err.Error() != "open /data/absolute: file does not exist" {
@@ -172,6 +179,47 @@ func TestTargetsAreFollowedByElements(t *testing.T) {
 		}
 		if err := tree.Symlink("", "empty"); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("a link to an empty name: %v", err)
+		}
+	})
+}
+
+// A link that leads out of what is mounted leads to the container, never to the rest of the volume, of which only a part may be mounted.
+func TestLinksLeaveMountsToTheContainer(t *testing.T) {
+	each(t, func(t *testing.T, tree *files.Tree) {
+		write(t, tree, "secret", "of others")
+		write(t, tree, "part/of/mine", "mine")
+		for name, target := range map[string]string{"alias": "part/of", "part/of/up": "../../secret", "part/of/side": "../etc/x", "part/of/in": "../of/mine", "part/of/round": "../../etc/part/mine", "part/of/none": "/nowhere/x"} {
+			if err := tree.Symlink(target, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		own := files.NewTree()
+		write(t, own, "etc/etc/x", "etc of the container")
+		write(t, own, "secret", "secret of the container")
+		for _, part := range []string{"part/of", "alias"} {
+			root, err := files.NewRoot(own, []files.Mount{{Path: "/etc/part", Tree: tree, SubPath: part}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, want := range map[string]string{"mine": "mine", "up": "secret of the container", "side": "etc of the container", "round": "mine"} {
+				if got := read(t, root, "etc/part/"+name); got != want {
+					t.Errorf("%s of %s has %q, want %q", name, part, got, want)
+				}
+			}
+			if _, err := root.ReadFile("/etc/part/in"); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a link out of %s and in again: %v", part, err)
+			}
+			for _, name := range []string{"/etc/part/none", "/etc/part/none/deep"} {
+				if err := root.Mkdir(name); !errors.Is(err, fs.ErrExist) {
+					t.Errorf("mkdir %s: %v", name, err)
+				}
+			}
+			if _, err := root.Lstat("/nowhere"); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("what the dangling link leads to is there: %v", err)
+			}
+		}
+		if got := read(t, tree, "secret"); got != "of others" {
+			t.Errorf("the rest of the volume has %q", got)
 		}
 	})
 }

@@ -62,32 +62,29 @@ func clean(name string) string {
 	return name
 }
 
-// find returns where a name is, and what it is called there. An absolute symbolic link on the way leads to a path of the container, which may be in another
-// volume; last is whether the last element of the name is followed, too.
+// find returns where a name is, and what it is called there. A symbolic link on the way that is absolute, or leads out of its volume, leads to a path of the
+// container, which may be in another volume; last is whether the last element of the name is followed, too.
 func (r *Root) find(name string, last bool) (Mount, string) {
 	for range mostLinks {
-		m, inside := r.place(name)
-		to, leaves := m.Tree.leaves(inside, last)
-		if leaves && m.SubPath != "." {
-			_, leaves = m.Tree.leaves(m.SubPath, true)
-			leaves = !leaves // what leads out of the volume before the container sees it is an error
-		}
+		m, below := r.place(name)
+		to, leaves := m.Tree.leaves(m.Path, m.SubPath, below, last)
 		if !leaves {
-			return m, inside
+			return m, path.Join(m.SubPath, below)
 		}
 		name = clean(to)
 	}
-	return r.place(name) // with an error of the tree
+	// In a tree with a link that leads to itself, everything below it is the error of Linux.
+	return Mount{Tree: &Tree{linked: true, files: fstest.MapFS{"loop": {Mode: fs.ModeSymlink, Data: []byte("loop")}}}}, "loop/end"
 }
 
-// place is as find, without links.
+// place returns in what mount a name is, and what it is called below the part that is mounted, without following links.
 func (r *Root) place(name string) (Mount, string) {
 	for _, m := range r.mounts {
 		if rest, ok := strings.CutPrefix(name, m.Path); ok && (rest == "" || rest[0] == '/') || m.Path == "." {
 			if m.Path == "." {
 				rest = name
 			}
-			return m, path.Join(m.SubPath, strings.TrimPrefix(rest, "/"))
+			return m, path.Join(".", strings.TrimPrefix(rest, "/"))
 		}
 	}
 	readOnly := false
@@ -95,7 +92,7 @@ func (r *Root) place(name string) (Mount, string) {
 		info, err := fs.Stat(r.own, name)
 		readOnly = err != nil || info.IsDir()
 	}
-	return Mount{Tree: r.own, ReadOnly: readOnly}, name
+	return Mount{Path: ".", Tree: r.own, SubPath: ".", ReadOnly: readOnly}, name
 }
 
 // Place is where a file is, whatever it is called: names that lead to the same file have the same Place.
@@ -157,8 +154,7 @@ func (r *Root) WriteFile(name string, data []byte, mode fs.FileMode) error {
 	return withPath(m.Tree.Write(path, File{Data: data, Mode: mode, Owner: r.identity.Owner}), name)
 }
 
-// Symlink makes a symbolic link in place of a file or another link. A relative one is followed in the tree that it is in: its own volume, or
-// what the container writes itself; an absolute one from the root of the container.
+// Symlink makes a symbolic link in place of a file or another link.
 func (r *Root) Symlink(target, name string) error {
 	m, path := r.find(clean(name), false)
 	if m.ReadOnly {
@@ -182,13 +178,38 @@ func (r *Root) Changed(name string) <-chan struct{} {
 	return m.Tree.Changed()
 }
 
-// Mkdir makes a directory, and those that it lies in.
+// Mkdir makes a directory, and those that it lies in. None comes in place of a symbolic link that leads to nothing.
 func (r *Root) Mkdir(name string) error {
 	m, path := r.find(clean(name), true)
-	if m.ReadOnly {
+	switch {
+	case m.ReadOnly:
 		return &fs.PathError{Op: "mkdir", Path: name, Err: syscall.EROFS}
+	case r.dangles(clean(name), m, path):
+		return &fs.PathError{Op: "mkdir", Path: name, Err: fs.ErrExist}
 	}
 	return withPath(m.Tree.mkdirAs(path, r.identity.Owner), name)
+}
+
+// dangles reports whether a symbolic link on the way to a name, which find has found, leads to nothing.
+func (r *Root) dangles(name string, found Mount, inside string) bool {
+	if m, below := r.place(name); m.Tree == found.Tree && path.Join(m.SubPath, below) == inside {
+		return false // no link has led elsewhere; mkdir of the tree follows the others
+	}
+	for i := range len(name) + 1 {
+		if i < len(name) && name[i] != '/' {
+			continue
+		}
+		info, err := r.Lstat(name[:i])
+		if err != nil {
+			return false
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			if _, err := fs.Stat(r, name[:i]); errors.Is(err, fs.ErrNotExist) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Chmod sets the mode of a file or a directory.
@@ -222,6 +243,9 @@ func (r *Root) Remove(name string) error {
 // need paths read and write there.
 func (r *Root) Folder(name string) (string, error) {
 	m, inside := r.find(clean(name), true)
+	if _, err := r.Place(name, true); err != nil {
+		return "", err
+	}
 	if m.Tree == r.own {
 		return "", &fs.PathError{Op: "folder", Path: name, Err: errors.New("no volume is mounted there")}
 	}

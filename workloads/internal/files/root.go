@@ -115,6 +115,9 @@ func (p Place) Below(directory Place) bool {
 	return p.tree == directory.tree && p != directory && (directory.name == "." || strings.HasPrefix(p.name, directory.name+"/"))
 }
 
+// SameVolume reports whether two places are in the same volume.
+func (p Place) SameVolume(other Place) bool { return p.tree == other.tree }
+
 // Open implements fs.FS.
 func (r *Root) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {

@@ -59,7 +59,7 @@ func TestKnownCommands(t *testing.T) {
 		{[]string{"sh", "-c", "if true; then exec /server --port 80; fi"}, false},
 		{[]string{"sh", "-c", "exec sleep 5"}, true},
 		{[]string{"sh", "-c", "echo $(date)"}, true},
-		{[]string{"sh", "-c", "echo $(uname -a)"}, false},
+		{[]string{"sh", "-c", "echo $(lscpu)"}, false},
 		{[]string{"sh", "-c", "$COMMAND"}, false},
 		{[]string{"sh", "-c", "A=b env"}, true},
 		{[]string{"sh", "-c", "trap 'exit 0' TERM; sleep 5"}, true},

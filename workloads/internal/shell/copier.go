@@ -20,6 +20,7 @@ type copier struct {
 	given     bool // a link that the command names is followed
 	follow    bool // links in directories are followed
 	keep      bool // a file that is there is not replaced
+	preserve  bool // owners and modes stay as they are
 	// from and to are the directories that are being copied, and where to. None may be copied again, or into itself.
 	from, to []files.Place
 }
@@ -27,7 +28,7 @@ type copier struct {
 // cp copies files, and directories with -r. The last of -a, -L and -P decides whether links are followed; without these, -r does not follow them.
 func cp(ctx context.Context, s *Shell, c *Command) int {
 	t := copier{shell: s, command: c, recursive: c.has("r") || c.has("R") || c.has("a")}
-	t.given = !t.recursive
+	t.given, t.preserve = !t.recursive, c.has("p") || c.has("a")
 	for _, a := range c.Args[1:] {
 		if !strings.HasPrefix(a, "-") {
 			continue
@@ -42,7 +43,7 @@ func cp(ctx context.Context, s *Shell, c *Command) int {
 
 // mv moves files and directories, and links as such.
 func mv(ctx context.Context, s *Shell, c *Command) int {
-	t := copier{shell: s, command: c, moves: true, recursive: true, keep: c.has("n")}
+	t := copier{shell: s, command: c, moves: true, recursive: true, preserve: true, keep: c.has("n")}
 	return t.run(ctx, "fTn")
 }
 
@@ -96,7 +97,7 @@ func (t *copier) one(ctx context.Context, name, to string, into bool) bool {
 	case info.IsDir() && t.within(to, from):
 		return t.fail("cannot copy a directory, '%s', into itself", name)
 	case into && contents && info.IsDir() && t.recursive:
-		if !t.copyDirectory(ctx, from, to) { // to may be a link to a directory
+		if !t.copyDirectory(ctx, from, to) || !t.keepOwner(from, to, info) { // to may be a link to a directory
 			return false
 		}
 	case !t.copy(ctx, from, to, info):
@@ -137,7 +138,7 @@ func (t *copier) copy(ctx context.Context, from, to string, info fs.FileInfo) bo
 		return false
 	}
 	if info.IsDir() {
-		return t.copyDirectory(ctx, from, to)
+		return t.copyDirectory(ctx, from, to) && t.keepOwner(from, to, info)
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		target, err := fs.ReadLink(t.shell.Files, relative(from))
@@ -156,7 +157,41 @@ func (t *copier) copy(ctx context.Context, from, to string, info fs.FileInfo) bo
 	if err == nil {
 		err = t.shell.Files.WriteFile(to, data, info.Mode().Perm())
 	}
-	return err == nil || t.fail("can't create '%s': %s", to, reason(err))
+	if err != nil {
+		return t.fail("can't create '%s': %s", to, reason(err))
+	}
+	return t.keepOwner(from, to, info)
+}
+
+// keepOwner gives a copy the owner and the mode of the original, if these are to be kept. Only root gives files away, except by a move within a
+// file system, which renames.
+func (t *copier) keepOwner(from, to string, info fs.FileInfo) bool {
+	if !t.preserve {
+		return true
+	}
+	s := t.shell
+	owner, kept := files.OwnerOf(info)
+	who := s.Files.Identity()
+	switch {
+	case !kept:
+	case who.User == 0, t.moves && s.sameVolume(from, to):
+		if err := s.Files.Chown(to, owner); err != nil {
+			return t.fail("can't preserve ownership of '%s': %s", to, reason(err))
+		}
+	case owner.Group == who.Group || slices.Contains(who.Groups, owner.Group):
+		if err := s.Files.Chown(to, files.Owner{User: who.User, Group: owner.Group}); err != nil {
+			return t.fail("can't preserve ownership of '%s': %s", to, reason(err))
+		}
+	}
+	err := s.Files.Chmod(to, info.Mode())
+	return err == nil || t.fail("can't preserve permissions of '%s': %s", to, reason(err))
+}
+
+// sameVolume reports whether two files are in the same file system.
+func (s *Shell) sameVolume(a, b string) bool {
+	in, err := s.Files.Place(a, false)
+	other, wrong := s.Files.Place(b, false)
+	return err == nil && wrong == nil && in.SameVolume(other)
 }
 
 // replaceable reports whether a file may come in place of the one that is there.

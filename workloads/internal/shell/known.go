@@ -36,7 +36,15 @@ func (k knowledge) command(words []string) bool {
 	}
 	switch {
 	case name == "cp":
-		return !k.copiesImage(words)
+		return !k.readsImage(words[1:max(len(words)-1, 1)], 1)
+	case name == "sed":
+		return k.edits(words[1:])
+	case name == "sort", name == "uniq", name == "cut", name == "base64", name == "md5sum", name == "sha1sum", name == "sha256sum", name == "readlink", name == "realpath":
+		return !k.readsImage(words[1:], 0)
+	case name == "find":
+		return k.finds(words[1:])
+	case name == "xargs":
+		return k.repeats(words[1:])
 	case name == "env":
 		words = words[1:]
 		for len(words) > 0 && strings.Contains(words[0], "=") {
@@ -60,19 +68,19 @@ func (k knowledge) command(words []string) bool {
 	return true
 }
 
-// copiesImage reports whether a cp copies a file that is not there, and that the script does not name elsewhere: init containers copy programs and plugins
-// from their images into volumes. What is in /tmp is of no image.
-func (k knowledge) copiesImage(words []string) bool {
+// readsImage reports whether one of the files that a program reads is not there, and the script does not name it elsewhere: init containers copy programs and
+// plugins from their images into volumes, and edit configurations of theirs. What is in /tmp is of no image. Flags are not files.
+func (k knowledge) readsImage(words []string, least int) bool {
 	var names []string
-	for _, w := range words[1:] {
+	for _, w := range words {
 		if !strings.HasPrefix(w, "-") {
 			names = append(names, w)
 		}
 	}
-	if k.read == nil || len(names) < 2 {
+	if k.read == nil || len(names) < least {
 		return false
 	}
-	return slices.ContainsFunc(names[:len(names)-1], func(name string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
 		if i := strings.IndexAny(name, "*?["); i >= 0 {
 			name = path.Dir(name[:i] + "x")
 		}
@@ -82,6 +90,48 @@ func (k knowledge) copiesImage(words []string) bool {
 		_, err := k.read(name)
 		return errors.Is(err, fs.ErrNotExist)
 	})
+}
+
+// edits reports whether a sed is known: its script, unless it has variables, and the files.
+func (k knowledge) edits(words []string) bool {
+	if !slices.Contains(words, "") {
+		_, names, _, _, err := sedArguments(words)
+		return err == nil && !k.readsImage(names, 0)
+	}
+	return !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-i") && w != "-i" })
+}
+
+// finds reports whether a find is known: what it looks for, what it runs, and where.
+func (k knowledge) finds(words []string) bool {
+	start := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") || w == "!" || w == "(" })
+	if start < 0 {
+		start = len(words)
+	}
+	known := !k.readsImage(words[:start], 0)
+	for rest := words[start:]; ; {
+		i := slices.Index(rest, "-exec")
+		if i < 0 || i+1 == len(rest) {
+			break
+		}
+		rest = rest[i+1:]
+		known = known && k.command(rest[:max(slices.Index(rest, ";"), slices.Index(rest, "+"), 0)])
+	}
+	if slices.Contains(words[start:], "") {
+		return known
+	}
+	_, err := findOptions(words[start:], nil, nil)
+	return known && err == nil
+}
+
+// repeats reports whether the command of an xargs is known.
+func (k knowledge) repeats(words []string) bool {
+	for len(words) > 0 && strings.HasPrefix(words[0], "-") {
+		if words[0] == "-n" || words[0] == "-I" {
+			words = words[min(1, len(words)-1):]
+		}
+		words = words[1:]
+	}
+	return len(words) == 0 || k.command(words)
 }
 
 // file reports whether a file is a script in which everything is known.

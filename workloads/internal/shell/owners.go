@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -33,7 +34,7 @@ func idOf(name string) (int64, bool) {
 	return int64(id), err == nil
 }
 
-// id writes who the program runs as: -u the user, -g the group, -G all groups, with -n as names.
+// id writes who the program, or a user, runs as: -u the user, -g the group, -G all groups, with -n as names.
 func id(_ context.Context, s *Shell, c *Command) int {
 	who := s.Files.Identity()
 	groups := []int64{who.Group}
@@ -43,9 +44,6 @@ func id(_ context.Context, s *Shell, c *Command) int {
 		}
 	}
 	show := func(id int64) string { return strconv.FormatInt(id, 10) }
-	if c.has("n") {
-		show = nameOf
-	}
 	list := func(separator string, show func(int64) string) string {
 		var shown []string
 		for _, g := range groups {
@@ -59,17 +57,29 @@ func id(_ context.Context, s *Shell, c *Command) int {
 		}
 		return strconv.FormatInt(id, 10)
 	}
+	flags := ""
 	for _, a := range c.Args[1:] {
-		if !strings.HasPrefix(a, "-") || strings.Trim(a, "-ugGnr") != "" {
+		given, isFlag := strings.CutPrefix(a, "-")
+		switch wrong := strings.Trim(given, "ugGnr"); {
+		case isFlag && wrong != "":
+			return c.fail(1, "invalid option -- '%c'", wrong[0])
+		case isFlag:
+			flags += given
+		case a == "root" || a == "0":
+			who, groups = files.Identity{}, []int64{0}
+		default:
 			return c.fail(1, "'%s': no such user", a)
 		}
 	}
+	if strings.Contains(flags, "n") {
+		show = nameOf
+	}
 	switch {
-	case c.has("u"):
+	case strings.Contains(flags, "u"):
 		fmt.Fprintln(c.Stdout, show(who.User))
-	case c.has("g"):
+	case strings.Contains(flags, "g"):
 		fmt.Fprintln(c.Stdout, show(who.Group))
-	case c.has("G"):
+	case strings.Contains(flags, "G"):
 		fmt.Fprintln(c.Stdout, list(" ", show))
 	default:
 		fmt.Fprintf(c.Stdout, "uid=%s gid=%s groups=%s\n", both(who.User), both(who.Group), list(",", both))
@@ -156,12 +166,22 @@ func changeOf(text string) (func(fs.FileMode) fs.FileMode, bool) {
 	var changes []func(fs.FileMode) fs.FileMode
 	for _, clause := range strings.Split(text, ",") {
 		operator := strings.IndexAny(clause, "+-=")
-		if operator < 0 || strings.Trim(clause[:operator], "ugoa") != "" || strings.Trim(clause[operator+1:], "rwxXstugo") != "" {
+		if operator < 0 || strings.Trim(clause[:operator], "ugoa") != "" {
 			return nil, false
 		}
-		changes = append(changes, func(old fs.FileMode) fs.FileMode {
-			return symbolic(old, clause[:operator], clause[operator], clause[operator+1:])
-		})
+		whom := clause[:operator]
+		for rest := clause[operator:]; rest != ""; { // one or more, as in u=rw+x
+			what := rest[1:]
+			if next := strings.IndexAny(what, "+-="); next >= 0 {
+				what = what[:next]
+			}
+			if strings.Trim(what, "rwxXstugo") != "" {
+				return nil, false
+			}
+			by := rest[0]
+			changes = append(changes, func(old fs.FileMode) fs.FileMode { return symbolic(old, whom, by, what) })
+			rest = rest[1+len(what):]
+		}
 	}
 	return func(mode fs.FileMode) fs.FileMode {
 		for _, change := range changes {
@@ -338,19 +358,23 @@ func (s *Shell) changeEach(ctx context.Context, c *Command, names []string, recu
 	return code
 }
 
-// stat describes files. -c has a format, with %n, %s, %a, %A, %f, %F, %u, %U, %g, %G and %Y.
+// stat describes files. -c has a format, and --printf one with escapes and without a newline at the end, with %n, %s, %a, %A, %f, %F, %u, %U, %g, %G and %Y.
 func stat(_ context.Context, s *Shell, c *Command) int {
 	format := "  File: %n\n  Size: %s\t%F\nAccess: (%a/%A)  Uid: (%u/%U)   Gid: (%g/%G)\nModify: %y"
 	var names []string
-	look := fs.Lstat
+	look, end := fs.Lstat, "\n"
 	for args := c.Args[1:]; len(args) > 0; args = args[1:] {
 		a := args[0]
-		inline, isInline := strings.CutPrefix(a, "--format=")
+		flag, value, inline := strings.Cut(a, "=")
+		isFormat := flag == "-c" || flag == "--format" || flag == "--printf"
+		if isFormat && !inline && len(args) > 1 {
+			value, args, inline = args[1], args[1:], true
+		}
 		switch {
-		case isInline:
-			format = inline
-		case (a == "-c" || a == "--format") && len(args) > 1:
-			format, args = args[1], args[1:]
+		case isFormat && inline:
+			if format, end = value, "\n"; flag == "--printf" {
+				format, end = escaped.Replace(value), ""
+			}
 		case a == "-L":
 			look = fs.Stat
 		case strings.HasPrefix(a, "-"):
@@ -370,15 +394,18 @@ func stat(_ context.Context, s *Shell, c *Command) int {
 			continue
 		}
 		owner, _ := files.OwnerOf(info)
-		fmt.Fprintln(c.Stdout, strings.NewReplacer(
+		_, _ = io.WriteString(c.Stdout, strings.NewReplacer(
 			"%n", name, "%s", strconv.FormatInt(info.Size(), 10), "%a", fmt.Sprintf("%o", octal(info.Mode())), "%A", listedMode(info.Mode()),
 			"%F", kindOf(info), "%u", strconv.FormatInt(owner.User, 10), "%U", nameOf(owner.User), "%g", strconv.FormatInt(owner.Group, 10),
 			"%G", nameOf(owner.Group), "%Y", strconv.FormatInt(info.ModTime().Unix(), 10),
 			"%y", info.ModTime().UTC().Format("2006-01-02 15:04:05.000000000 -0700"), "%%", "%",
-		).Replace(format))
+		).Replace(format)+end)
 	}
 	return code
 }
+
+// escaped replaces the escapes of echo -e and of stat --printf.
+var escaped = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\\`, `\`)
 
 // kindOf returns what a file is in the words of stat.
 func kindOf(info fs.FileInfo) string {

@@ -1,6 +1,7 @@
 package shell_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
@@ -17,6 +18,7 @@ func TestOwners(t *testing.T) {
 		want   string
 	}{
 		{"id of root", files.Identity{}, "id; id -u; id -un; whoami", "uid=0(root) gid=0(root) groups=0(root)\n0\nroot\nroot\n"},
+		{"id of root for another", user, "id root; id -un 0; id -u root; id 12; id -x", "uid=0(root) gid=0(root) groups=0(root)\nroot\n0\nstderr: id: '12': no such user\nid: invalid option -- 'x'\nexit 1"},
 		{"id of a user", user, "id; id -u; id -G; id -gn; whoami", "uid=1000 gid=0(root) groups=0(root),2000\n1000\n0 2000\nroot\nstderr: whoami: unknown uid 1000\nexit 1"},
 		{"a volume gives its group", user, "echo a > /data/f; mkdir -p /data/d/e; echo a > /data/d/e/f; ls -ld /data | head -c 22; echo; stat -c '%n %a %u:%g' /data/f /data/d /data/d/e/f",
 			"drwxrwsrwx 1 root 2000\n/data/f 644 1000:2000\n/data/d 2755 1000:2000\n/data/d/e/f 644 1000:2000\n"},
@@ -26,8 +28,16 @@ func TestOwners(t *testing.T) {
 			"1000:2000\n1000:2000\n1000:root\nroot:2000\n"},
 		{"chown of a user", user, "echo x > /f; chown 1000:2000 /f && stat -c %g /f; chown 1001 /f; chmod 600 /of-root; chown nobody /f",
 			"2000\nstderr: chown: /f: Operation not permitted\nchmod: /of-root: Operation not permitted\nchown: invalid user: 'nobody'\nexit 1"},
-		{"modes", files.Identity{}, "echo x > /f; for m in 640 u+x,go= a+r g=u +w -x u=rw,g=r,o= 4755 u-s; do chmod $m /f; stat -c '%a %A' /f; done",
-			"640 -rw-r-----\n700 -rwx------\n744 -rwxr--r--\n774 -rwxrwxr--\n774 -rwxrwxr--\n664 -rw-rw-r--\n640 -rw-r-----\n4755 -rwsr-xr-x\n755 -rwxr-xr-x\n"},
+		{"modes", files.Identity{}, "echo x > /f; for m in 640 u+x,go= a+r g=u +w -x u=rw,g=r,o= 4755 u-s u=rw+x,g-rx+w a=; do chmod $m /f; stat -c '%a %A' /f; done",
+			"640 -rw-r-----\n700 -rwx------\n744 -rwxr--r--\n774 -rwxrwxr--\n774 -rwxrwxr--\n664 -rw-rw-r--\n640 -rw-r-----\n4755 -rwsr-xr-x\n755 -rwxr-xr-x\n725 -rwx-w-r-x\n0 ----------\n"},
+		{"formats of stat", files.Identity{}, `echo x > /f; stat --printf '%a\t%n\n' /f; stat --printf=%s /f; stat --format %U /f; stat -c '%s\n' /f`, "644\t/f\n2root\n2\\n\n"},
+		{"links of ls", files.Identity{}, "mkdir /d; echo x > /d/f; ln -s f /d/l; ln -s /none /d/n; ln -s d /e; ls -l /d/l | cut -c 1-10,38-; ls -lL /d/l | cut -c 1-10; ls /e; ls -ld /e | cut -c 1; ls -l /e/ | wc -l; ls -d /d/n; ls -L /d/n",
+			"lrwxrwxrwx /d/l -> f\n-rw-r--r--\nf\nl\nn\nl\n3\n/d/n\nstderr: ls: cannot access '/d/n': No such file or directory\nexit 2"},
+		{"mv keeps the owner", files.Identity{}, "mkdir /d; echo x > /d/f; chown -R 1000:3000 /d; chmod 4750 /d/f; mv /d /data/e; stat -c '%u:%g %a' /data/e /data/e/f", "1000:3000 755\n1000:3000 4750\n"},
+		{"mv of a user keeps the owner in its volume only", user, "mkdir /d; mv /of-root /d/f; stat -c %u /d/f; mv /d/f /data/f; stat -c '%u:%g' /data/f", "0\n1000:0\n"},
+		{"cp keeps the owner with -p and -a", files.Identity{}, "echo x > /f; chown 1000:3000 /f; cp /f /data/1; cp -p /f /data/2; mkdir /d; cp -a /f /d/g; chown 7 /d; cp -a /d /data/3; stat -c '%u:%g' /data/1 /data/2 /data/3 /data/3/g",
+			"0:2000\n1000:3000\n7:0\n1000:3000\n"},
+		{"cp -p of a user keeps a group of theirs", user, "cp -p /of-root /f; stat -c '%u:%g' /f; cp -p /data/s /t; stat -c '%u:%g' /t", "1000:0\n1000:2000\n"},
 		{"a directory whose name begins with a dot", files.Identity{}, "mkdir .ssh ssh; echo a > .ssh/id; echo b > ssh/id; chmod -R 600 /.ssh; stat -c '%a %n' .ssh .ssh/id ssh/id; chmod -R u+x /.none",
 			"600 .ssh\n600 .ssh/id\n644 ssh/id\nstderr: chmod: /.none: No such file or directory\nexit 1"},
 		{"modes of directories", files.Identity{}, "mkdir -m 1777 /d; stat -c '%a %A' /d; echo x > /d/f; chmod -R u=rwX,go=rX /d; stat -c '%a %F' /d /d/f; chmod g+s /d; mkdir /d/e; stat -c %a /d/e",
@@ -40,7 +50,7 @@ func TestOwners(t *testing.T) {
 			volume.Share(2000)
 			root, err := files.NewRoot(files.NewTree(), []files.Mount{{Path: "/data", Tree: volume}})
 			if err == nil {
-				err = root.WriteFile("/of-root", []byte("a\n"), 0o644)
+				err = errors.Join(root.WriteFile("/of-root", []byte("a\n"), 0o644), root.WriteFile("/data/s", nil, 0o644))
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -69,6 +79,39 @@ func TestLn(t *testing.T) {
 		}
 		if got := run(t, &shell.Shell{Files: root}, "", "sh", "-c", script); got != want {
 			t.Errorf("%s\ngot  %q\nwant %q", script, got, want)
+		}
+	}
+}
+
+// TestTr compares with what tr of GNU prints.
+func TestTr(t *testing.T) {
+	for _, test := range []struct{ arguments, input, want string }{
+		{"a-c x", "abcd", "xxxd"},
+		{"-d '[:digit:]'", "a1b2", "ab"},
+		{"-dc '[:alnum:]_'", "a-b_1!", "ab_1"},
+		{"'[:lower:]' '[:upper:]'", "abz9", "ABZ9"},
+		{"-s '[:space:]' ' '", "a \t\n b", "a b"},
+		{"--squeeze-repeats ab", "aabbcc", "abcc"},
+		{"-ds b a", "aabba", "a"},
+		{"'\\012' ,", "a\nb", "a,b"},
+		{"'\\\\' /", "a\\b", "a/b"},
+		{"-c 'a-z' '\\n'", "a1b", "a\nb"},
+		{"abc '[x*2]y'", "abcd", "xxyd"},
+		{"abc 'x[-*]'", "abcd", "x--d"},
+		{"-t abc x", "abc", "xbc"},
+		{"-d '[:punct:]'", "a.b-c", "abc"},
+		{"'[a]' '(b)'", "[a]", "(b)"},
+		{"a- b+", "a-", "b+"},
+		{"-q a b", "", "stderr: tr: invalid option -- 'q'\nexit 1"},
+		{"-d a b", "", "stderr: tr: extra operand 'b'\nexit 1"},
+		{"a", "", "stderr: tr: missing operand\nexit 1"},
+	} {
+		root, err := files.NewRoot(files.NewTree(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := run(t, &shell.Shell{Files: root}, test.input, "sh", "-c", "tr "+test.arguments); got != test.want {
+			t.Errorf("tr %s of %q: got %q, want %q", test.arguments, test.input, got, test.want)
 		}
 	}
 }

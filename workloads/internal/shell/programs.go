@@ -25,6 +25,8 @@ func programNamed(name string) func(context.Context, *Shell, *Command) int {
 		"rm": rm, "sh": sh, "bash": sh, "ash": sh, "dash": sh, "date": date, "tail": tail, "wget": wget, "curl": curl, "nc": nc, "nslookup": nslookup, "netstat": netstat, "ln": ln, "tr": tr,
 		"sleep": sleep, "tar": tarProgram, "test": test, "touch": touch, "true": succeeds, ":": succeeds,
 		"printf": printf, "dd": dd, "head": head, "seq": seq, "tee": tee, "cp": cp, "mv": mv, "chmod": changeMode, "chown": changeOwner, "chgrp": changeOwner, "stat": stat, "id": id, "whoami": whoami, "sync": succeeds, "wc": wc, "grep": grep,
+		"base64": base64Program, "cut": cut, "find": find, "md5sum": sum, "mktemp": mktemp, "readlink": readlink, "realpath": readlink, "sed": sed, "sha1sum": sum, "sha256sum": sum,
+		"sort": sortProgram, "uname": uname, "uniq": uniq, "which": which, "xargs": xargs,
 		"timeout": timeout, "basename": basename, "dirname": basename, "nohup": nohup,
 	}[name]
 }
@@ -56,7 +58,7 @@ func echo(_ context.Context, _ *Shell, c *Command) int {
 	}
 	text := strings.Join(args, " ")
 	if escapes {
-		text = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\\`, `\`).Replace(text)
+		text = escaped.Replace(text)
 	}
 	_, _ = io.WriteString(c.Stdout, text+end)
 	return 0
@@ -138,9 +140,9 @@ func cat(ctx context.Context, s *Shell, c *Command) int {
 	return code
 }
 
-// ls lists directories. -l shows modes, owners, sizes and times, with -n the numbers of the owners, -a names that begin with a dot, and -d directories themselves.
+// ls lists directories. -l shows modes, owners, sizes and times, with -n the numbers of the owners, -a names that begin with a dot, -d directories themselves, and -L what links lead to.
 func ls(ctx context.Context, s *Shell, c *Command) int {
-	long, whole, self, inode, numbers, code := false, false, false, false, false, 0
+	long, whole, self, inode, numbers, through, code := false, false, false, false, false, false, 0
 	var names []string
 	for _, a := range c.Args[1:] {
 		if !strings.HasPrefix(a, "-") || a == "-" {
@@ -157,6 +159,8 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 				whole = true
 			case 'd':
 				self = true
+			case 'L':
+				through = true
 			case 'i':
 				inode = true
 			case '1', 'h':
@@ -180,6 +184,11 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 				named = func(id int64) string { return strconv.FormatInt(id, 10) }
 			}
 			owner, _ := files.OwnerOf(info)
+			if info.Mode()&fs.ModeSymlink != 0 {
+				if target, err := fs.ReadLink(s.Files, path); err == nil {
+					name += " -> " + target
+				}
+			}
 			fmt.Fprintf(c.Stdout, "%s 1 %s %s %d %s %s\n", listedMode(info.Mode()), named(owner.User), named(owner.Group), info.Size(),
 				info.ModTime().UTC().Format("Jan _2 15:04"), name)
 			return
@@ -191,7 +200,14 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 			return ended
 		}
 		inTree := relative(c.absolute(name))
-		info, err := fs.Stat(s.Files, inTree)
+		info, err := fs.Lstat(s.Files, inTree)
+		if isLink := err == nil && info.Mode()&fs.ModeSymlink != 0; isLink && (through || strings.HasSuffix(name, "/")) {
+			info, err = fs.Stat(s.Files, inTree)
+		} else if isLink && !long && !self {
+			if target, dangles := fs.Stat(s.Files, inTree); dangles == nil {
+				info = target
+			}
+		}
 		if err != nil {
 			code = c.fail(2, "cannot access '%s': %s", name, reason(err))
 			continue
@@ -212,8 +228,18 @@ func ls(ctx context.Context, s *Shell, c *Command) int {
 			fmt.Fprintf(c.Stdout, "%s:\n", name)
 		}
 		for _, e := range entries {
-			if info, err := e.Info(); err == nil && (whole || !strings.HasPrefix(e.Name(), ".")) {
-				show(path.Join(inTree, e.Name()), e.Name(), info)
+			if !whole && strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			inner := path.Join(inTree, e.Name())
+			info, err := e.Info()
+			if err == nil && through && info.Mode()&fs.ModeSymlink != 0 {
+				if info, err = fs.Stat(s.Files, inner); err != nil {
+					code = c.fail(1, "cannot access '%s': %s", path.Join(name, e.Name()), reason(err))
+				}
+			}
+			if err == nil {
+				show(inner, e.Name(), info)
 			}
 		}
 	}

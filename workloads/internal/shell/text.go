@@ -2,7 +2,6 @@ package shell
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -309,6 +308,14 @@ func wc(ctx context.Context, s *Shell, c *Command) int {
 	})
 }
 
+// group returns a regular expression as a group that is not counted, in the syntax that it has.
+func group(expression string, extended bool) string {
+	if extended {
+		return "(" + expression + ")"
+	}
+	return `\(` + expression + `\)`
+}
+
 // grep writes the lines that match a regular expression, of Go's syntax.
 func grep(ctx context.Context, s *Shell, c *Command) int {
 	var names []string
@@ -334,23 +341,17 @@ func grep(ctx context.Context, s *Shell, c *Command) int {
 	if !given {
 		return c.fail(failed, "a pattern is needed")
 	}
-	switch {
-	case has["F"]:
+	extended := has["E"] || has["F"]
+	if has["F"] {
 		expression = regexp.QuoteMeta(expression)
-	case !has["E"]: // + and the like are special with a backslash
-		expression = strings.NewReplacer(`\\`, `\\`, `\+`, "+", `\?`, "?", `\|`, "|", `\(`, "(", `\)`, ")", `\{`, "{", `\}`, "}",
-			"+", `\+`, "?", `\?`, "|", `\|`, "(", `\(`, ")", `\)`, "{", `\{`, "}", `\}`).Replace(expression)
 	}
 	if has["w"] {
-		expression = `\b(?:` + expression + `)\b`
+		expression = `\<` + group(expression, extended) + `\>`
 	}
 	if has["x"] {
-		expression = "^(?:" + expression + ")$"
+		expression = "^" + group(expression, extended) + "$"
 	}
-	if has["i"] {
-		expression = "(?i)" + expression
-	}
-	compiled, err := regexp.Compile(expression)
+	compiled, err := expressionOf(expression, extended, has["i"])
 	if err != nil {
 		return c.fail(failed, "%v", err)
 	}
@@ -360,7 +361,7 @@ func grep(ctx context.Context, s *Shell, c *Command) int {
 		return lines(ctx, in, func(line string) bool {
 			text := strings.TrimSuffix(line, "\n")
 			number++
-			if limitsOf(ctx).do(len(text)*len(expression)) != nil || compiled.MatchString(text) == has["v"] {
+			if limitsOf(ctx).do(len(text)*compiled.size) != nil || compiled.MatchString(text) == has["v"] {
 				return ctx.Err() == nil
 			}
 			found++
@@ -395,89 +396,4 @@ func grep(ctx context.Context, s *Shell, c *Command) int {
 		return 1
 	}
 	return 0
-}
-
-// tr replaces the characters of one set by those of another, or deletes them with -d. -s writes one of several in a row, and -c takes all others.
-func tr(ctx context.Context, _ *Shell, c *Command) int {
-	flags, sets := "", []string(nil)
-	for _, a := range c.Args[1:] {
-		if len(a) > 1 && a[0] == '-' && len(sets) == 0 {
-			flags += a[1:]
-			continue
-		}
-		sets = append(sets, a)
-	}
-	remove, squeeze, others := strings.Contains(flags, "d"), strings.Contains(flags, "s"), strings.ContainsAny(flags, "cC")
-	switch {
-	case strings.Trim(flags, "dscC") != "":
-		return c.fail(1, "invalid option -- '%c'", strings.Trim(flags, "dscC")[0])
-	case len(sets) == 0 || len(sets) == 1 && !remove && !squeeze:
-		return c.fail(1, "missing operand")
-	}
-	from, to := characters(sets[0]), []byte(nil)
-	if len(sets) > 1 {
-		to = characters(sets[1])
-	}
-	in := bufio.NewReader(c.Stdin)
-	out := bufio.NewWriter(c.Stdout)
-	squeezed := from // which characters -s concerns
-	if len(sets) > 1 {
-		squeezed = to
-	}
-	last := -1
-	for {
-		b, err := in.ReadByte()
-		if err != nil {
-			break
-		}
-		if limitsOf(ctx).do(1) != nil {
-			return 1
-		}
-		place := bytes.LastIndexByte(from, b)
-		matches := (place >= 0) != others
-		if matches && remove {
-			continue
-		}
-		if matches && len(to) > 0 {
-			if others || place >= len(to) {
-				place = len(to) - 1
-			}
-			b = to[place]
-		}
-		inSqueezed := bytes.IndexByte(squeezed, b) >= 0 != (others && len(sets) == 1)
-		if squeeze && int(b) == last && inSqueezed {
-			continue
-		}
-		last = int(b)
-		if out.WriteByte(b) != nil {
-			return 1
-		}
-		if in.Buffered() == 0 && out.Flush() != nil {
-			return 1
-		}
-	}
-	if out.Flush() != nil {
-		return 1
-	}
-	return 0
-}
-
-// classes are sets of characters that have names.
-var classes = strings.NewReplacer("[:lower:]", "a-z", "[:upper:]", "A-Z", "[:digit:]", "0-9", "[:alpha:]", "A-Za-z", "[:alnum:]", "0-9A-Za-z", "[:space:]", `\t\n\v\f\r `,
-	"[:blank:]", ` \t`)
-
-// characters returns those of a set of tr.
-func characters(set string) (found []byte) {
-	set = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\v`, "\v", `\f`, "\f", `\\`, `\`, `\0`, "\x00").Replace(classes.Replace(set))
-	for i := 0; i < len(set); i++ {
-		if i+2 < len(set) && set[i+1] == '-' && set[i] <= set[i+2] {
-			for b := int(set[i]); b <= int(set[i+2]); b++ {
-				found = append(found, byte(b))
-			}
-			i += 2
-			continue
-		}
-		found = append(found, set[i])
-	}
-	return found
 }

@@ -1,0 +1,327 @@
+package shell
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// span is a range of columns, from 1 on. A column of zero is open.
+type span struct{ from, to int }
+
+// spansOf reads a list such as "1,3-5,7-".
+func spansOf(list string) (spans []span, ok bool) {
+	for _, part := range strings.Split(list, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		s := span{1, math.MaxInt}
+		for _, bound := range []struct {
+			text string
+			n    *int
+		}{{first, &s.from}, {last, &s.to}} {
+			if bound.text == "" {
+				continue
+			}
+			n, err := strconv.Atoi(bound.text)
+			if err != nil || n < 1 {
+				return nil, false
+			}
+			*bound.n = n
+		}
+		if !isRange {
+			s.to = s.from
+		}
+		if part == "" || part == "-" || s.to < s.from {
+			return nil, false
+		}
+		spans = append(spans, s)
+	}
+	return spans, true
+}
+
+// cut writes columns of lines: bytes with -c and -b, or fields with -f, which -d separates.
+func cut(ctx context.Context, s *Shell, c *Command) int {
+	var names []string
+	list, kind, delimiter, only := "", "", "\t", false
+	args := flagReader{args: c.Args[1:], valued: "bcfd"}
+	for args.next() {
+		switch args.name {
+		case "":
+			names = append(names, args.value())
+		case "b", "c", "f":
+			kind, list = args.name, args.value()
+		case "d", "delimiter":
+			delimiter = args.value()
+		case "s":
+			only = true
+		case "n":
+		default:
+			return c.fail(1, "invalid option -- '%s'", args.name)
+		}
+	}
+	spans, ok := spansOf(list)
+	switch {
+	case kind == "":
+		return c.fail(1, "you must specify a list of bytes, characters, or fields")
+	case !ok:
+		return c.fail(1, "invalid range '%s'", list)
+	case len(delimiter) != 1:
+		return c.fail(1, "the delimiter must be a single character")
+	}
+	taken := func(column int) bool {
+		return slices.ContainsFunc(spans, func(s span) bool { return s.from <= column && column <= s.to })
+	}
+	return c.inputs(ctx, s, names, func(_ string, in io.Reader) error {
+		return lines(ctx, in, func(line string) bool {
+			text := strings.TrimSuffix(line, "\n")
+			var kept strings.Builder
+			switch {
+			case limitsOf(ctx).do(len(text)*len(spans)) != nil:
+				return false
+			case kind != "f":
+				for i := range len(text) {
+					if taken(i + 1) {
+						kept.WriteByte(text[i])
+					}
+				}
+			case !strings.Contains(text, delimiter):
+				if only {
+					return true
+				}
+				kept.WriteString(text)
+			default:
+				first := true
+				for i, field := range strings.Split(text, delimiter) {
+					if !taken(i + 1) {
+						continue
+					}
+					if !first {
+						kept.WriteString(delimiter)
+					}
+					first = false
+					kept.WriteString(field)
+				}
+			}
+			_, err := fmt.Fprintln(c.Stdout, kept.String())
+			return err == nil
+		})
+	})
+}
+
+// sortKey is a key of sort: the fields of a line from one to another, compared as texts or numbers.
+type sortKey struct {
+	from, to         int // fields; zero: the whole line; to zero: up to the end
+	numeric, reverse bool
+	fold             bool
+}
+
+// part returns the part of a line that a key compares.
+func (k sortKey) part(line, separator string) string {
+	if k.from == 0 {
+		return line
+	}
+	var fields []string
+	if separator != "" {
+		fields = strings.Split(line, separator)
+	} else {
+		fields = strings.Fields(line)
+	}
+	if k.from > len(fields) {
+		return ""
+	}
+	to := len(fields)
+	if k.to > 0 {
+		to = min(to, max(k.to, k.from-1))
+	}
+	return strings.Join(fields[k.from-1:to], cmp.Or(separator, " "))
+}
+
+func (k sortKey) compare(a, b, separator string) int {
+	a, b = k.part(a, separator), k.part(b, separator)
+	result := 0
+	if k.fold {
+		a, b = strings.ToUpper(a), strings.ToUpper(b)
+	}
+	if k.numeric {
+		result = cmp.Compare(leadingNumber(a), leadingNumber(b))
+	} else {
+		result = strings.Compare(a, b)
+	}
+	if k.reverse {
+		return -result
+	}
+	return result
+}
+
+// leadingNumber returns the number that a text begins with, and otherwise 0.
+func leadingNumber(text string) float64 {
+	text = strings.TrimLeft(text, " \t")
+	end := 0
+	for end < len(text) && (text[end] >= '0' && text[end] <= '9' || text[end] == '.' || text[end] == '-' && end == 0) {
+		end++
+	}
+	n, _ := strconv.ParseFloat(text[:end], 64)
+	return n
+}
+
+// keyOf reads a key such as "2,3n".
+func keyOf(text string) (key sortKey, ok bool) {
+	for i, part := range strings.SplitN(text, ",", 2) {
+		number := strings.TrimRight(part, "nrfb")
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 {
+			return key, false // also 1.2, a character of a field
+		}
+		flags := part[len(number):]
+		key.numeric = key.numeric || strings.Contains(flags, "n")
+		key.reverse = key.reverse || strings.Contains(flags, "r")
+		key.fold = key.fold || strings.Contains(flags, "f")
+		if i == 0 {
+			key.from = n
+		} else {
+			key.to = n
+		}
+	}
+	return key, true
+}
+
+// sortProgram writes lines in order: -n by number, -r backwards, -f without regard to case, -u each once, -k by fields, which -t separates.
+func sortProgram(ctx context.Context, s *Shell, c *Command) int {
+	var names []string
+	var keys []sortKey
+	var whole sortKey
+	separator, unique, out := "", false, ""
+	args := flagReader{args: c.Args[1:], valued: "kto"}
+	for args.next() {
+		switch args.name {
+		case "":
+			names = append(names, args.value())
+		case "n":
+			whole.numeric = true
+		case "r":
+			whole.reverse = true
+		case "f":
+			whole.fold = true
+		case "u":
+			unique = true
+		case "s", "b":
+		case "t":
+			separator = args.value()
+		case "o":
+			out = args.value()
+		case "k":
+			text := args.value()
+			key, ok := keyOf(text)
+			if !ok {
+				return c.fail(failed, "invalid key '%s'", text)
+			}
+			keys = append(keys, key)
+		default:
+			return c.fail(failed, "invalid option -- '%s'", args.name)
+		}
+	}
+	for i, k := range keys {
+		if !k.numeric && !k.reverse && !k.fold {
+			whole.from, whole.to = k.from, k.to
+			keys[i] = whole
+		}
+	}
+	if whole.from, whole.to = 0, 0; len(keys) == 0 {
+		keys = []sortKey{whole}
+	}
+	var sorted []string
+	l, held := limitsOf(ctx), 0
+	defer func() { l.release(held) }()
+	code := c.inputs(ctx, s, names, func(_ string, in io.Reader) error {
+		return lines(ctx, in, func(line string) bool {
+			size := len(line) + 16
+			held += size
+			sorted = append(sorted, strings.TrimSuffix(line, "\n"))
+			return l.hold(size) == nil
+		})
+	})
+	if code != 0 {
+		return failed
+	}
+	compare := func(a, b string) int {
+		for _, k := range keys {
+			if result := k.compare(a, b, separator); result != 0 {
+				return result
+			}
+		}
+		return 0
+	}
+	stopped := false
+	slices.SortStableFunc(sorted, func(a, b string) int {
+		if stopped = stopped || l.do(len(a)+len(b)) != nil; stopped {
+			return 0
+		}
+		if result := compare(a, b); result != 0 || unique {
+			return result
+		}
+		if whole.reverse { // the last resort is the whole line
+			a, b = b, a
+		}
+		return strings.Compare(a, b)
+	})
+	if unique {
+		sorted = slices.CompactFunc(sorted, func(a, b string) bool { return compare(a, b) == 0 })
+	}
+	to := c.Stdout
+	if out != "" {
+		var err error
+		if to, err = s.create(ctx, c, out, false); err != nil {
+			return c.fail(failed, "%s: %s", out, reason(err))
+		}
+	}
+	for _, line := range sorted {
+		if _, err := fmt.Fprintln(to, line); err != nil || stopped {
+			return 1
+		}
+	}
+	return 0
+}
+
+// uniq writes one of several equal lines in a row: -c with how many they are, -d only those that are several, -u only those that are one.
+func uniq(ctx context.Context, s *Shell, c *Command) int {
+	names, err := c.operands("cdui")
+	if err != nil {
+		return c.fail(1, "%v", err)
+	}
+	if len(names) > 1 {
+		return c.fail(1, "extra operand '%s'", names[1])
+	}
+	last, count := "", 0
+	write := func() bool {
+		if count == 0 || c.has("d") && count == 1 || c.has("u") && count > 1 {
+			return true
+		}
+		var err error
+		if c.has("c") {
+			_, err = fmt.Fprintf(c.Stdout, "%7d %s\n", count, last)
+		} else {
+			_, err = fmt.Fprintln(c.Stdout, last)
+		}
+		return err == nil
+	}
+	code := c.inputs(ctx, s, names, func(_ string, in io.Reader) error {
+		return lines(ctx, in, func(line string) bool {
+			text := strings.TrimSuffix(line, "\n")
+			if count > 0 && (text == last || c.has("i") && strings.EqualFold(text, last)) {
+				count++
+				return true
+			}
+			ok := write()
+			last, count = text, 1
+			return ok
+		})
+	})
+	if code == 0 && !write() {
+		code = 1
+	}
+	return code
+}

@@ -1,0 +1,146 @@
+package shell_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/shell"
+)
+
+// TestFilters compares with what the programs of GNU print.
+func TestFilters(t *testing.T) {
+	const people = "ann:30:red\nbob:4:blue\n\ncid\n"
+	for _, test := range []struct{ script, input, want string }{
+		{"cut -d: -f1,3", people, "ann:red\nbob:blue\n\ncid\n"},
+		{"cut -s -d : -f 2-", people, "30:red\n4:blue\n"},
+		{"cut -c2-3,1", people, "ann\nbob\n\ncid\n"},
+		{"cut -c -1 | head -n 2", people, "a\nb\n"},
+		{"cut -f 0", "", "stderr: cut: invalid range '0'\nexit 1"},
+		{"cut -d: a", "", "stderr: cut: you must specify a list of bytes, characters, or fields\nexit 1"},
+
+		{"sort", "b\na\nB\na\n", "B\na\na\nb\n"},
+		{"sort -u -r", "b\na\nB\na\n", "b\na\nB\n"},
+		{"sort -n", "10 x\n9\n-1\nz\n", "-1\nz\n9\n10 x\n"},
+		{"sort -t : -k 2,2n", "a:10\nb:9\nc:1\n", "c:1\nb:9\na:10\n"},
+		{"sort -k2 -r", "a 1\nb 2\n", "b 2\na 1\n"},
+		{"sort -f -o /out; cat /out", "b\nA\n", "A\nb\n"},
+		{"sort /none", "", "stderr: sort: /none: No such file or directory\nexit 2"},
+		{"sort | uniq -c | sort -rn", "x\ny\nx\n", "      2 x\n      1 y\n"},
+		{"uniq -d; uniq -u", "x\nx\ny\n", "x\n"},
+		{"uniq -i", "x\nX\ny\n", "x\ny\n"},
+
+		{"sed 's/a/b/'", "aa\nca", "ba\ncb"},
+		{"sed -e 's/a/b/g' -e s,b,c,2", "aa\n", "bc\n"},
+		{`sed 's/\([a-z]*\)=\(.*\)/\2 is \1 \& &/'`, "k=v\n", "v is k & k=v\n"},
+		{`sed -E 's/([0-9]+)(x?)/<\1>/g'`, "1x22\n", "<1><22>\n"},
+		{"sed -n '/b/p'", "a\nb\n", "b\n"},
+		{"sed -n '$p;2,3p'", "1\n2\n3\n4\n", "2\n3\n4\n"},
+		{"sed '1d;/x/,/y/d'", "1\n2\nx\n3\ny\n4\n", "2\n4\n"},
+		{"sed '/a/!d'", "a\nb\n", "a\n"},
+		{"sed 2q", "1\n2\n3\n", "1\n2\n"},
+		{"sed -n '$='", "1\n2\n", "2\n"},
+		{"sed '1i\\\nfirst\n$a last'", "x\n", "first\nx\nlast\n"},
+		{"sed '2c\\\nnew'", "1\n2\n", "1\nnew\n"},
+		{"sed 'y/ab/AB/;s/B/-/I'", "abc\n", "A-c\n"},
+		{"sed 's/[/]/:/g; s|/|x|'", "a/b\n", "a:b\n"},
+		{`sed 's/a\|b/\n/'`, "b\n", "\n\n"},
+		{"sed n;d", "1\n2\n3\n", "1\n2\n3\nstderr: sh: d: not found\nexit 127"},
+		{"sed 'n;d'", "1\n2\n3\n", "1\n3\n"},
+		{"echo 'a=1' > /f; sed -i 's/1/2/' /f; cat /f; sed -i s/a/b/ /none", "", "a=2\nstderr: sed: can't read /none: No such file or directory\nexit 1"},
+		{"sed s/a/", "", "stderr: sed: unterminated 's' command\nexit 1"},
+		{`sed 's/a/\1/'`, "", "stderr: sed: invalid reference \\1 on 's' command's RHS\nexit 1"},
+		{"sed ':a;ba'", "", "stderr: sed: syntax error: the command : of sed is not supported by the shell of fakecluster; handle sh with Container.HandleExec\nexit 1"},
+
+		{"base64", "hello", "aGVsbG8=\n"},
+		{"base64 -w 4; echo", "hello", "aGVs\nbG8=\n\n"},
+		{"base64 -d", "aGVs\nbG8=\n", "hello"},
+		{"base64 -d", "!", "stderr: base64: invalid input\nexit 1"},
+		{"md5sum", "a", "0cc175b9c0f1b6a831c399e269772661  -\n"},
+		{"echo x > /f; sha256sum /f > /sums; sha256sum -c /sums; echo y > /f; sha256sum -c /sums", "",
+			"/f: OK\n/f: FAILED\nstderr: sha256sum: WARNING: 1 computed checksums did NOT match\nexit 1"},
+
+		{"xargs", "a b\n 'c d' e\\ f\n", "a b c d e f\n"},
+		{"xargs -n 2 echo -", "1 2 3", "- 1 2\n- 3\n"},
+		{"xargs -I {} echo '<{}>'", "a b\nc\n", "<a b>\n<c>\n"},
+		{"xargs -r echo", "", ""},
+		{"xargs sh -c 'exit 3' -", "a", "exit 123"},
+		{"xargs none", "a", "stderr: xargs: none: No such file or directory\nexit 127"},
+		{`printf 'a b\0c' | xargs -0 -n1 echo`, "", "a b\nc\n"},
+
+		{"mkdir -p /d/e; echo > /d/e/f.txt; echo > /d/g; find /d", "", "/d\n/d/e\n/d/e/f.txt\n/d/g\n"},
+		{"mkdir -p /d/e; echo > /d/e/f.txt; cd /d; find . -type f; find -maxdepth 1 -mindepth 1; find /d/ -name '*.txt'", "", "./e/f.txt\n./e\n/d/e/f.txt\n"},
+		{"mkdir -p /d/e; echo > /d/e/f; find /d -type d ! -name d -print0 | tr '\\0' ,", "", "/d/e,"},
+		{"mkdir -p /d/e; echo x > /d/e/f; find /d -type f -exec cat {} \\; -print; find /d -type f -exec echo 1 {} +", "", "x\n/d/e/f\n1 /d/e/f\n"},
+		{"mkdir -p /d/e; echo x > /d/e/f; find /d -path '/d/*f' -delete; find /d; find /d -delete; ls /d", "", "/d\n/d/e\n"},
+		{"find /none", "", "stderr: find: /none: No such file or directory\nexit 1"},
+		{"find / -newer x", "", "stderr: find: syntax error: -newer of find is not supported by the shell of fakecluster; handle sh with Container.HandleExec\nexit 1"},
+
+		{"mkdir /d; echo > /d/f; ln -s d /l; ln -s /l/f /m; readlink /m; readlink -f /m; realpath /l/../none; readlink /d || echo no", "", "/l/f\n/d/f\n/none\nno\n"},
+		{"realpath /none/x", "", "stderr: realpath: /none/x: No such file or directory\nexit 1"},
+		{"which sh nothing; echo $?", "", "/bin/sh\n1\n"},
+		{"uname; uname -sm; uname -n", "", "Linux\nLinux x86_64\nhost\n"},
+		{"f=$(mktemp); g=$(mktemp /var/xXXXXXX); d=$(mktemp -d); test -f $f -a -d $d && test $f != $(mktemp) && stat -c %a $f $d && echo ${#g} ${g%??????}", "", "600\n700\n12 /var/x\n"},
+		{"mktemp x", "", "stderr: mktemp: too few X's in template 'x'\nexit 1"},
+	} {
+		root, err := files.NewRoot(files.NewTree(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := run(t, &shell.Shell{Files: root, Hostname: "host"}, test.input, "sh", "-c", test.script); got != test.want {
+			t.Errorf("%s\ngot  %q\nwant %q", test.script, got, test.want)
+		}
+	}
+}
+
+// TestFiltersHaveLimits has programs that would write or compare without end.
+func TestFiltersHaveLimits(t *testing.T) {
+	for script, input := range map[string]string{
+		"sed '" + strings.Repeat("s/.*/&&&&&&&&/;", 20) + "'":   "0123456789\n",
+		"sed -E 's/(a|b|aa|ab){1,500}$/x/'":                     strings.Repeat("ab", 20<<20) + "\n",
+		"grep -E '(a|b|aa|ab){1,500}$'":                         strings.Repeat("ab", 20<<20) + "\n",
+		"x=$(printf %0999d 1); xargs -I {} echo $x{}{}{}{}{}{}": strings.Repeat("a", 3<<20),
+		"sort": strings.Repeat("a\n", 4<<20),
+		"cut -c " + strings.TrimSuffix(strings.Repeat("1,", 50<<10), ","): strings.Repeat("a", 1<<20),
+	} {
+		root, err := files.NewRoot(files.NewTree(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := run(t, &shell.Shell{Files: root}, input, "sh", "-c", script); !strings.Contains(got, "which is a limit of the shell of fakecluster") {
+			t.Errorf("%.60s: %.200q", script, got)
+		}
+	}
+}
+
+// TestKnowsFilters proves which commands are run as what they are: those that edit or read a file of an image are not.
+func TestKnowsFilters(t *testing.T) {
+	root, err := files.NewRoot(files.NewTree(), nil)
+	if err == nil {
+		err = root.WriteFile("/config/a", nil, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for script, want := range map[string]bool{
+		"sed -i s/a/b/ /config/a":                            true,
+		"sed -i s/a/b/ /etc/nginx/nginx.conf":                false,
+		"cp /config/a /etc/b; sed -i s/a/b/ /etc/b":          true,
+		"sed ':a;N;$!ba' /config/a":                          false,
+		`sed "s/a/$B/" /config/a`:                            true,
+		"cat /config/a | sort | uniq -c | cut -c 1 | base64": true,
+		"sort /usr/share/words":                              false,
+		"find /config -type f -exec chmod 600 {} \\;":        true,
+		"find /config -type f -exec gzip {} \\;":             false,
+		"find /config -newer x":                              false,
+		"find /opt/image":                                    false,
+		"echo a | xargs -n 1 rm -f":                          true,
+		"echo a | xargs -I{} kubectl delete {}":              false,
+		"cp /config/a /b":                                    true,
+		"cp /plugins/x /b":                                   false,
+	} {
+		if got := shell.Knows([]string{"sh", "-c", script}, root.ReadFile); got != want {
+			t.Errorf("%s: known is %v, want %v", script, got, want)
+		}
+	}
+}

@@ -94,7 +94,11 @@ func TestAPodIsEvictedThatWritesMoreThanItsLimitOfEphemeralStorage(t *testing.T)
 	write := func(sizes map[string]int) func(context.Context, *workloads.Container) error {
 		return func(ctx context.Context, c *workloads.Container) error {
 			for name, size := range sizes {
-				if err := c.WriteFile(name, make([]byte, size<<10), 0o644); err != nil {
+				if name == "log" {
+					for range size { // with what a runtime writes before each line
+						fmt.Fprintln(c.Stdout, strings.Repeat("x", 1024-41))
+					}
+				} else if err := c.WriteFile(name, make([]byte, size<<10), 0o644); err != nil {
 					return err
 				}
 			}
@@ -116,6 +120,11 @@ func TestAPodIsEvictedThatWritesMoreThanItsLimitOfEphemeralStorage(t *testing.T)
 		{"a container without a limit", "containers: [{name: app, image: app}]", map[string]int{"/a": 4096}, ""},
 		{"a volume of a pod above its limit", "containers: [{name: app, image: app, volumeMounts: [{name: v, mountPath: /v}], resources: {limits: {ephemeral-storage: 2Mi}}}]\n" +
 			"volumes: [{name: v, emptyDir: {}}]", map[string]int{"/a": 1024, "/v/b": 1025}, ofPod},
+		{"the log of a container at its limit", "containers: [{name: app, image: app, resources: {limits: {ephemeral-storage: 1Mi}}}]", map[string]int{"log": 1024}, ""},
+		{"the log of a container above its limit", "containers: [{name: app, image: app, resources: {limits: {ephemeral-storage: 1Mi}}}, " +
+			"{name: other, image: idle, resources: {limits: {ephemeral-storage: 1Mi}}}]", map[string]int{"log": 1025}, ofContainer},
+		{"the log and the files of a container above its limit", "containers: [{name: app, image: app, resources: {limits: {ephemeral-storage: 1Mi}}}, " +
+			"{name: other, image: idle, resources: {limits: {ephemeral-storage: 1Mi}}}]", map[string]int{"log": 512, "/a": 513}, ofContainer},
 		{"a volume in memory", "containers: [{name: app, image: app, volumeMounts: [{name: v, mountPath: /v}], resources: {limits: {ephemeral-storage: 2Mi}}}]\n" +
 			"volumes: [{name: v, emptyDir: {medium: Memory}}]", map[string]int{"/a": 1024, "/v/b": 1025}, ""},
 	} {

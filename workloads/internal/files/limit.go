@@ -24,7 +24,8 @@ func (t *Tree) Limit(bytes int64, exceeded func()) {
 // block is in what units files use space.
 const block = 4096
 
-func blocks(bytes int64) int64 { return (bytes + block - 1) / block * block }
+// Blocks returns how much space a file of a size uses.
+func Blocks(bytes int64) int64 { return (bytes + block - 1) / block * block }
 
 // Usage returns how many bytes the files of the tree use: each uses whole blocks of 4 KiB.
 func (t *Tree) Usage() (int64, error) {
@@ -44,7 +45,7 @@ func (t *Tree) usage(except string) (used int64, err error) {
 		}
 		info, err := entry.Info()
 		if err == nil {
-			used += blocks(info.Size())
+			used += Blocks(info.Size())
 		} else if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
@@ -62,7 +63,7 @@ func (t *Tree) checkLimit(name string, size int64) error {
 	switch {
 	case err != nil:
 		return err
-	case used+blocks(size) <= blocks(t.limit.bytes):
+	case used+Blocks(size) <= Blocks(t.limit.bytes):
 		return nil
 	case t.limit.exceeded == nil:
 		return &fs.PathError{Op: "write", Path: name, Err: syscall.ENOSPC}

@@ -405,6 +405,7 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 		c.cgroup = p.cgroupOf(spec)
 	}
 	c.served = kubelet.Container{ID: c.id, Log: stdio.NewLog()}
+	p.measureLog(spec, c.served.Log)
 	if spec.Stdin {
 		c.served.Stdin = stdio.NewInput()
 	}

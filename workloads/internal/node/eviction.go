@@ -13,6 +13,7 @@ import (
 	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
 const (
@@ -31,16 +32,33 @@ type eviction struct {
 	layers   map[string]layer
 }
 
-// layer has the files that a container writes outside of volumes.
+// layer has the files that a container writes outside of volumes, and its logs.
 type layer struct {
 	tree  *files.Tree
 	image int64 // what the files of the image use
+	share int64 // how much the files or the log may use before the pod is measured
+	// logs are those of this start of the container and of the one before.
+	logs []*stdio.Log
 }
 
 // written returns what the container uses.
 func (l layer) written() (int64, error) {
 	used, err := l.tree.Usage()
+	for _, log := range l.logs {
+		used += files.Blocks(log.FileSize())
+	}
 	return used - l.image, err
+}
+
+// measureLog notes the log of a start of a container, before the container writes to it. It counts as its files do.
+func (p *pod) measureLog(spec *corev1.Container, log *stdio.Log) {
+	has, ok := p.eviction.layers[spec.Name]
+	if !ok {
+		return
+	}
+	has.logs = append(has.logs[max(len(has.logs)-1, 0):], log)
+	p.eviction.layers[spec.Name] = has
+	log.Limit(has.share, p.exceed())
 }
 
 // measure notes the files of a container, before it writes any, so that the pod is evicted if it writes more than its limits of ephemeral-storage.
@@ -52,6 +70,7 @@ func (p *pod) measure(spec *corev1.Container, own *files.Tree) error {
 	if limit == 0 {
 		return nil
 	}
+	share := max(limit/3, 1) // its files, its log and the one before
 	used, err := own.Usage()
 	if err != nil {
 		return err
@@ -59,8 +78,8 @@ func (p *pod) measure(spec *corev1.Container, own *files.Tree) error {
 	if p.eviction.layers == nil {
 		p.eviction.layers = map[string]layer{}
 	}
-	p.eviction.layers[spec.Name] = layer{own, used}
-	own.Limit(used+limit, p.exceed())
+	p.eviction.layers[spec.Name] = layer{own, used, share, p.eviction.layers[spec.Name].logs}
+	own.Limit(used+share, p.exceed())
 	return nil
 }
 
@@ -159,7 +178,7 @@ func (p *pod) evicts(ctx context.Context, now time.Time) bool {
 	return true
 }
 
-// excess returns the limit that the pod exceeds, in the order and the words of a kubelet: of a volume, of the pod, of a container. Logs and the files of
+// excess returns the limit that the pod exceeds, in the order and the words of a kubelet: of a volume, of the pod, of a container. The files of
 // init containers do not count here.
 func (p *pod) excess() string {
 	whole := int64(0)

@@ -36,11 +36,28 @@ type Log struct {
 	lines   []line
 	dropped int // lines that were before them
 	size    int
+	limit   int64  // zero: there is none
+	over    func() // see Limit
 	pending [2][]byte // by stream: the beginning of a line
 	taps    map[*tap]bool
 	closed  bool
 	changed chan struct{} // closed with the next change; nil: nobody waits
 }
+
+// lineHead is how many bytes a container runtime writes before each line: the time, the stream and whether the line is whole.
+const lineHead = 40
+
+// Limit has exceeded called with each write after which the file of the log is larger than a limit. The log is locked meanwhile. It must be called before the first write.
+func (l *Log) Limit(bytes int64, exceeded func()) { l.limit, l.over = bytes, exceeded }
+
+// FileSize returns how large the file of the log is on a node.
+func (l *Log) FileSize() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fileSize()
+}
+
+func (l *Log) fileSize() int64 { return int64(l.size + len(l.lines)*lineHead) }
 
 // NewLog returns an empty log.
 func NewLog() *Log { return &Log{taps: map[*tap]bool{}} }
@@ -83,6 +100,9 @@ func (l *Log) write(to Stream, data []byte) {
 	}
 	l.pending[to] = append([]byte(nil), rest...)
 	l.notify()
+	if l.limit > 0 && l.fileSize() > l.limit {
+		l.over()
+	}
 }
 
 // add adds a line, and drops the oldest ones while the log is too large. The caller holds the lock.

@@ -60,6 +60,40 @@ func (t *Tree) Share(group int64) {
 	t.files["."] = withOwner(&root, Owner{Group: group})
 }
 
+// ShareFiles gives the root of a tree and all files in it to a group, as a kubelet does with a volume that outlives pods: the group may read the files and write
+// them, unless they are read-only. With onlyRoot it does nothing if the root is already as it has to be. On disk it does nothing.
+func (t *Tree) ShareFiles(group int64, readOnly, onlyRoot bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.folder != "" {
+		return
+	}
+	mode := func(file *fstest.MapFile) fs.FileMode {
+		mode := fs.FileMode(0o660)
+		if readOnly {
+			mode = 0o440
+		}
+		if file.Mode.IsDir() {
+			mode |= fs.ModeSetgid | 0o110
+		}
+		return mode
+	}
+	root := t.files["."]
+	if wanted := mode(root); onlyRoot && ownerIn(root).Group == group && root.Mode&wanted == wanted {
+		return
+	}
+	defer t.notify()
+	for name, file := range t.files {
+		changed := *file // files are replaced and never changed
+		if file.Mode&fs.ModeSymlink == 0 {
+			changed.Mode |= mode(file)
+		}
+		owner := ownerIn(file)
+		owner.Group = group
+		t.files[name] = withOwner(&changed, owner)
+	}
+}
+
 // Stick gives the root of a new tree the sticky bit.
 func (t *Tree) Stick() {
 	root := *t.files["."]

@@ -1,14 +1,18 @@
 package node
 
 import (
+	"context"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kubernetes/pkg/securitycontext"
 	volumeutil "k8s.io/kubernetes/pkg/volume/util"
 	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
 )
 
 // groupRead are the permissions that a kubelet adds to the files of volumes that it writes if the pod has an fsGroup: these volumes are read-only.
@@ -54,6 +58,43 @@ func (p *pod) newVolume() *files.Tree {
 		t.Share(*group)
 	}
 	return t
+}
+
+// shareClaim lets the fsGroup of the pod write a volume that outlives pods, if the volume is of a type whose owners a kubelet manages.
+func (p *pod) shareClaim(ctx context.Context, volume *corev1.PersistentVolume, readOnly bool, tree *files.Tree) {
+	group := p.fsGroup()
+	if group == nil || volume == nil || !p.managesOwners(ctx, volume, readOnly) {
+		return
+	}
+	policy := ptr.Deref(p.api.Spec.SecurityContext.FSGroupChangePolicy, corev1.FSGroupChangeAlways)
+	tree.ShareFiles(*group, readOnly, policy == corev1.FSGroupChangeOnRootMismatch)
+}
+
+// managesOwners reports whether a kubelet gives the files of a volume to an fsGroup: not those of a hostPath, which kind's own volumes are, too, and of
+// NFS; and those of a CSI driver by its policy, which is by default that one node writes a file system.
+func (p *pod) managesOwners(ctx context.Context, volume *corev1.PersistentVolume, readOnly bool) bool {
+	one := slices.Contains(volume.Spec.AccessModes, corev1.ReadWriteOnce)
+	switch {
+	case provisioner.MadeForOthers(volume):
+		return one && !readOnly
+	case volume.Spec.HostPath != nil, volume.Spec.NFS != nil:
+		return false
+	case volume.Spec.CSI == nil:
+		return true
+	case readOnly:
+		return false
+	}
+	policy := storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy
+	if driver, err := p.node.client.StorageV1().CSIDrivers().Get(ctx, volume.Spec.CSI.Driver, metav1.GetOptions{}); err == nil {
+		policy = ptr.Deref(driver.Spec.FSGroupPolicy, policy)
+	}
+	switch policy {
+	case storagev1.NoneFSGroupPolicy:
+		return false
+	case storagev1.FileFSGroupPolicy:
+		return true
+	}
+	return one && volume.Spec.CSI.FSType != ""
 }
 
 // identityOf returns who the processes of a container run as, as far as the pod says it. The user of an image is not known: it is taken for root.

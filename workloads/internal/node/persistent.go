@@ -107,7 +107,7 @@ func (p *pod) nextAttach(now time.Time) time.Time {
 }
 
 // claim returns the files of a claim. A volume that shows files of the node has those; others live as long as the claim does.
-func (p *pod) claim(ctx context.Context, volume, name string) (*files.Tree, error) {
+func (p *pod) claim(ctx context.Context, volume, name string, readOnly bool) (*files.Tree, error) {
 	claim, err := p.node.client.CoreV1().PersistentVolumeClaims(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err == nil {
 		err = p.bind(ctx, volume, claim)
@@ -120,7 +120,9 @@ func (p *pod) claim(ctx context.Context, volume, name string) (*files.Tree, erro
 	if showsNode(p.bound[volume]) {
 		return p.node.hostPath(p.bound[volume].Spec.HostPath)
 	}
-	return p.node.agent.volumes.treeOf("claim/" + string(claim.UID)), nil
+	tree := p.node.agent.volumes.treeOf("claim/" + string(claim.UID))
+	p.shareClaim(ctx, p.bound[volume], readOnly, tree)
+	return tree, nil
 }
 
 // boundVolumes are the PersistentVolumes of a pod by the names of its volumes.

@@ -288,9 +288,9 @@ func (p *pod) tree(ctx context.Context, v *corev1.Volume) (*files.Tree, error) {
 	case v.EmptyDir != nil:
 		return p.emptyDir(v), nil
 	case v.PersistentVolumeClaim != nil:
-		return p.claim(ctx, v.Name, v.PersistentVolumeClaim.ClaimName)
+		return p.claim(ctx, v.Name, v.PersistentVolumeClaim.ClaimName, v.PersistentVolumeClaim.ReadOnly)
 	case v.Ephemeral != nil:
-		return p.claim(ctx, v.Name, p.api.Name+"-"+v.Name)
+		return p.claim(ctx, v.Name, p.api.Name+"-"+v.Name, false)
 	case v.Image != nil:
 		tree := p.node.agent.filesOf(v.Image.Reference)
 		p.trees = append(p.trees, tree)

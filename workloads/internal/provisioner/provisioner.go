@@ -249,6 +249,12 @@ func Made(volume *corev1.PersistentVolume) bool {
 	return volume.Annotations[provisionerOfVolume] != "" && volume.Spec.HostPath != nil && strings.HasPrefix(volume.Spec.HostPath.Path, folder)
 }
 
+// MadeForOthers reports whether a volume is one of the package, made in place of a driver.
+func MadeForOthers(volume *corev1.PersistentVolume) bool {
+	name := volume.Annotations[provisionerOfVolume]
+	return Made(volume) && name != Name && name != LocalPath
+}
+
 // provision creates the volume.
 func (p *Provisioner) provision(ctx context.Context, claim *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, name, node string) error {
 	if message, ok := class.Parameters[FailParameter]; ok {

@@ -36,8 +36,8 @@ type Log struct {
 	lines   []line
 	dropped int // lines that were before them
 	size    int
-	limit   int64  // zero: there is none
-	over    func() // see Limit
+	limit   int64     // zero: there is none
+	over    func()    // see Limit
 	pending [2][]byte // by stream: the beginning of a line
 	taps    map[*tap]bool
 	closed  bool

@@ -43,6 +43,11 @@ func TestKnownCommandsAreRun(t *testing.T) {
 			{`[wget, -qO-, "http://none"]`, "Error 1 after 0s", "wget: bad address 'none'\n"},
 			{`[sh, -c, "curl -sf http://web/missing"]`, "Error 22 after 0s", ""},
 			{`[curl, "http://web:81"]`, "Error 7 after 0s", "curl: (7) Failed to connect to web port 81: Could not connect to server\n"},
+			{`[curl, -sS, --retry, "2", --retry-connrefused, "http://web:81"]`, "Error 7 after 3s",
+				"Warning: Problem: connection refused. Will retry in 1 seconds. 1 retries left.\nWarning: Problem: connection refused. Will retry in 2 seconds. 0 retries left.\n" +
+					"curl: (7) Failed to connect to web port 81: Could not connect to server\n"},
+			{`[curl, -sf, --retry, "1", --retry-delay, "5", "http://web/busy"]`, "Error 22 after 5s", ""},
+			{`[curl, -s, -u, "ann:secret", "http://web/user"]`, "Completed 0 after 0s", "ann:secret\n"},
 			{`[nslookup, none]`, "Error 1 after 0s", "Server:\t\t10.0.0.10\nAddress:\t10.0.0.10:53\n\n** server can't find none.default.svc.cluster.local: NXDOMAIN\n"},
 			{`[nc, -zv, web, "80"]`, "Completed 0 after 0s", ""},
 			{`[sh, -c, "nginx -t"]`, "Completed 0 after 1s", ""}, // unknown: it is not run
@@ -68,16 +73,44 @@ func TestKnownCommandsAreRun(t *testing.T) {
 			return err
 		}
 		server := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/" {
+			switch r.URL.Path {
+			case "/":
+				fmt.Fprintln(rw, "served")
+			case "/busy":
+				rw.WriteHeader(http.StatusServiceUnavailable)
+			case "/user":
+				user, password, _ := r.BasicAuth()
+				fmt.Fprintf(rw, "%s:%s\n", user, password)
+			default:
 				http.NotFound(rw, r)
-				return
 			}
-			fmt.Fprintln(rw, "served")
 		})}
 		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 		_ = server.Serve(l)
 		return nil
 	}))
+}
+
+// TestImagesOfCurlRunCurl proves that the arguments of a container are those of the entrypoint of its image, where that is known.
+func TestImagesOfCurlRunCurl(t *testing.T) {
+	const resolve = "curl: (6) Could not resolve host: none\n"
+	inBubble(t, func(w world) {
+		for i, c := range []struct{ container, end, log string }{
+			{`image: curlimages/curl, args: [-sS, "http://none"]`, "Error 6 after 0s", resolve},
+			{`image: "docker.io/curlimages/curl:8.16.0", args: ["http://none"]`, "Error 6 after 0s", resolve},
+			{`image: curlimages/curl, args: [curl, -sS, "http://none"]`, "Error 6 after 0s", resolve},
+			{`image: quay.io/curl/curl, args: [sh, -c, "echo $0; exit 3"]`, "Error 3 after 0s", "sh\n"},
+			{`image: curlimages/curl, command: [echo], args: [-sS]`, "Completed 0 after 0s", "-sS\n"},
+			{`image: curlimages/curl`, "Error 2 after 0s", "curl: no URL specified\n"},
+			{`image: other/curl, args: [-sS, "http://none"]`, "Completed 0 after 1s", ""}, // it is not run
+		} {
+			name := fmt.Sprint("c", i)
+			w.createPod(name, "restartPolicy: Never\ncontainers: [{name: c, "+c.container+"}]")
+			w.pass(20 * time.Second)
+			equal(w.T, c.container, w.endOf(name), c.end)
+			equal(w.T, "the log of "+c.container, w.log(name, corev1.PodLogOptions{}), c.log)
+		}
+	}, workloads.Nodes(1))
 }
 
 // TestWhatIsNotRunIsSaid proves that a Pod which completes without its program says so, once for each image.

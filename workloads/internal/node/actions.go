@@ -411,9 +411,13 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 	}
 	uid := p.api.UID
 	kernelName, _ := p.kernelName() // the sandbox has it
+	command := spec.Command
+	if !p.node.agent.hasFunction(spec) {
+		command = withEntrypoint(spec)
+	}
 	c.process = p.node.agent.start(Container{
 		Pod: p.api, Spec: spec, Kind: kind, ID: c.id, Attempt: attempt, StartedAt: startedAt,
-		Command: configured.env.expand(spec.Command), Args: configured.env.expand(spec.Args),
+		Command: configured.env.expand(command), Args: configured.env.expand(spec.Args),
 		Environment: configured.env.list(), Files: configured.root, Hostname: kernelName, IP: p.ip(), Host: p.host(),
 		Log: c.served.Log, Stdin: c.served.Stdin, Changed: func() { p.node.enqueue(uid) },
 		look: func(ctx context.Context) (*files.Root, error) { return p.node.lookInto(ctx, uid, spec.Name) },

@@ -349,7 +349,7 @@ func (a *Agent) hasCode(pod *corev1.Pod, spec *corev1.Container) bool {
 
 // runsScript reports whether the built-in shell runs the command of a container whose image has no function. read returns the files of the container.
 func (a *Agent) runsScript(pod *corev1.Pod, spec *corev1.Container, read func(string) ([]byte, error)) bool {
-	if a.config.Script == nil || pauses(spec) || !shell.Knows(slices.Concat(spec.Command, spec.Args), read) {
+	if a.config.Script == nil || pauses(spec) || !shell.Knows(slices.Concat(withEntrypoint(spec), spec.Args), read) {
 		return false
 	}
 	return !a.isDecided(pod, spec)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -191,6 +192,7 @@ func wget(ctx context.Context, s *Shell, c *Command) int {
 func curl(ctx context.Context, s *Shell, c *Command) int {
 	t := &transfer{header: http.Header{"User-Agent": {"curl/8.14.1"}, "Accept": {"*/*"}}, out: "-"}
 	include := false
+	var again retries
 	args := flagReader{args: c.Args[1:], valued: "oXHdmwuA"}
 	for args.next() {
 		switch args.name {
@@ -230,6 +232,21 @@ func curl(ctx context.Context, s *Shell, c *Command) int {
 			t.authority = args.value()
 		case "A", "user-agent":
 			t.header.Set("User-Agent", args.value())
+		case "u", "user":
+			t.header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(args.value())))
+		case "retry":
+			again.left, _ = strconv.Atoi(args.value())
+		case "retry-delay":
+			again.delay = seconds(args.value())
+		case "retry-max-time":
+			if most := seconds(args.value()); most > 0 {
+				again.until = time.Now().Add(most)
+			}
+		case "retry-connrefused":
+			again.refused = true
+		case "retry-all-errors":
+			again.errors = true
+		case "N", "no-buffer", "no-progress-meter", "4", "ipv4", "http1.1", "http2", "compressed", "g", "globoff", "q":
 		case "", "url":
 			t.url = args.value()
 		default:
@@ -248,7 +265,29 @@ func curl(ctx context.Context, s *Shell, c *Command) int {
 		}
 		return code
 	}
-	resp, data, err := t.do(ctx, s, c)
+	var resp *http.Response
+	var data []byte
+	var err error
+	for {
+		resp, data, err = t.do(ctx, s, c)
+		problem := again.problem(resp, err)
+		if problem == "" || ctx.Err() != nil {
+			break
+		}
+		wait, left := again.next()
+		if left < 0 {
+			break
+		}
+		if !t.quiet || t.show {
+			fmt.Fprintf(c.Stderr, "Warning: Problem: %s. Will retry in %g seconds. %d retries left.\n", problem, wait.Seconds(), left)
+		}
+		select {
+		case <-time.After(wait):
+			limitsOf(ctx).paused()
+		case <-ctx.Done():
+			return ended
+		}
+	}
 	if errors.Is(err, errLimit) {
 		return 2 // the run ends, and says why
 	}
@@ -279,6 +318,50 @@ func curl(ctx context.Context, s *Shell, c *Command) int {
 	}
 	t.writeStatus(c, resp.StatusCode)
 	return 0
+}
+
+// retries is what curl tries again, and how often.
+type retries struct {
+	left            int
+	delay, backoff  time.Duration
+	until           time.Time // no try begins later; zero: any does
+	refused, errors bool
+}
+
+// problem returns why a transfer is tried again; empty: it is not.
+func (r *retries) problem(resp *http.Response, err error) string {
+	if errors.Is(err, errLimit) {
+		return ""
+	}
+	unknown, refused, late := why(err)
+	switch {
+	case err == nil && slices.Contains([]int{408, 429, 500, 502, 503, 504}, resp.StatusCode):
+		return "HTTP error"
+	case err == nil && r.errors && resp.StatusCode >= 400:
+		return "(retrying all errors)"
+	case err == nil:
+		return ""
+	case unknown, late:
+		return "timeout"
+	case refused && r.refused:
+		return "connection refused"
+	case r.errors:
+		return "(retrying all errors)"
+	}
+	return ""
+}
+
+// next returns how long to wait for the next try, and how many follow it; negative: there is none.
+func (r *retries) next() (wait time.Duration, left int) {
+	r.backoff = min(max(2*r.backoff, time.Second), 10*time.Minute)
+	wait = r.backoff
+	if r.delay > 0 {
+		wait = r.delay
+	}
+	if r.left--; !r.until.IsZero() && time.Now().Add(wait).After(r.until) {
+		return 0, -1
+	}
+	return wait, r.left
 }
 
 func (t *transfer) writeStatus(c *Command, code int) {

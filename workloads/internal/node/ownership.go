@@ -97,11 +97,14 @@ func (p *pod) managesOwners(ctx context.Context, volume *corev1.PersistentVolume
 	return one && volume.Spec.CSI.FSType != ""
 }
 
-// identityOf returns who the processes of a container run as, as far as the pod says it. The user of an image is not known: it is taken for root.
+// identityOf returns who the processes of a container run as: who the pod says, or the user of the image, which is taken for root if it is not known.
 func identityOf(pod *corev1.Pod, spec *corev1.Container) files.Identity {
-	var identity files.Identity
+	identity := files.Identity{Owner: userOf(spec.Image)}
 	if s := securitycontext.DetermineEffectiveSecurityContext(pod, spec); s != nil {
-		identity.User, identity.Group = ptr.Deref(s.RunAsUser, 0), ptr.Deref(s.RunAsGroup, 0)
+		if s.RunAsUser != nil {
+			identity.Owner = files.Owner{User: *s.RunAsUser} // without an entry in /etc/passwd its group is that of root
+		}
+		identity.Group = ptr.Deref(s.RunAsGroup, identity.Group)
 	}
 	if s := pod.Spec.SecurityContext; s != nil {
 		identity.Groups = slices.Clone(s.SupplementalGroups)

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/distribution/reference"
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,8 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/util/format"
 	"k8s.io/kubernetes/pkg/securitycontext"
 	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
 // rootImages are images that have no other user than root. The user of another image is not known: it may be any.
@@ -18,6 +21,26 @@ var rootImages = sets.New(
 	"registry.k8s.io/e2e-test-images/agnhost", "registry.k8s.io/e2e-test-images/busybox", "registry.k8s.io/e2e-test-images/httpd",
 	"registry.k8s.io/e2e-test-images/nginx", "registry.k8s.io/nginx",
 )
+
+// imageUsers are the users of images that are known to have another one than root, with their groups.
+var imageUsers = map[string]files.Owner{
+	"curlimages/curl": {User: 100, Group: 101}, "grafana/grafana": {User: 472}, "nginxinc/nginx-unprivileged": {User: 101, Group: 101},
+	"prom/prometheus": {User: 65534, Group: 65534}, "quay.io/prometheus/prometheus": {User: 65534, Group: 65534},
+	"registry.k8s.io/e2e-test-images/nonroot": {User: 1234},
+}
+
+// userOf returns the user of an image, which is root if it is not known.
+func userOf(image string) files.Owner {
+	named, err := reference.ParseDockerRef(image)
+	if err != nil {
+		return files.Owner{}
+	}
+	name := reference.FamiliarName(named)
+	if tagged, ok := named.(reference.Tagged); ok && strings.HasPrefix(name, "gcr.io/distroless/") && strings.HasSuffix(tagged.Tag(), "nonroot") {
+		return files.Owner{User: 65532, Group: 65532}
+	}
+	return imageUsers[name]
+}
 
 // runsAsRoot reports whether the user of an image is root.
 func runsAsRoot(image string) bool {

@@ -257,7 +257,7 @@ func sortProgram(ctx context.Context, s *Shell, c *Command) int {
 	}
 	stopped := false
 	slices.SortStableFunc(sorted, func(a, b string) int {
-		if stopped = stopped || l.do(len(a)+len(b)) != nil; stopped {
+		if stopped = stopped || l.do((len(a)+len(b))*len(keys)) != nil; stopped {
 			return 0
 		}
 		if result := compare(a, b); result != 0 || unique {

@@ -48,6 +48,7 @@ func TestFilters(t *testing.T) {
 		{"sed n;d", "1\n2\n3\n", "1\n2\n3\nstderr: sh: d: not found\nexit 127"},
 		{"sed 'n;d'", "1\n2\n3\n", "1\n3\n"},
 		{"echo 'a=1' > /f; sed -i 's/1/2/' /f; cat /f; sed -i s/a/b/ /none", "", "a=2\nstderr: sed: can't read /none: No such file or directory\nexit 1"},
+		{"sed '" + strings.Repeat("s/a{999}/x/;", 300) + "' -E", "", "stderr: sed: the script is too large\nexit 1"},
 		{"sed s/a/", "", "stderr: sed: unterminated 's' command\nexit 1"},
 		{`sed 's/a/\1/'`, "", "stderr: sed: invalid reference \\1 on 's' command's RHS\nexit 1"},
 		{"sed ':a;ba'", "", "stderr: sed: syntax error: the command : of sed is not supported by the shell of fakecluster; handle sh with Container.HandleExec\nexit 1"},

@@ -20,6 +20,7 @@ type search struct {
 	least, most int // how deep
 	conditions  []func(name string, entry fs.DirEntry) bool
 	actions     []func(ctx context.Context, name string) bool // each returns whether the next one follows
+	cost        int // of a byte of a name, by the conditions and their patterns
 	remove      bool
 	batch       []string // the command of -exec … +
 }
@@ -46,8 +47,9 @@ func findOptions(args []string, write func(text string) bool, run func(ctx conte
 				return o, fmt.Errorf("missing argument to '%s'", flag)
 			}
 			value, args = args[0], args[1:]
+			o.cost += len(value)
 		}
-		if acts && slices.Contains([]string{"-name", "-iname", "-path", "-type", "!", "-not"}, flag) {
+		if o.cost++; acts && slices.Contains([]string{"-name", "-iname", "-path", "-type", "!", "-not"}, flag) {
 			return o, unsupported("a condition of find behind an action")
 		}
 		switch flag {
@@ -153,7 +155,7 @@ func find(ctx context.Context, s *Shell, c *Command) int {
 		inTree := relative(c.absolute(top))
 		var removed []string
 		err := fs.WalkDir(s.Files, inTree, func(walked string, entry fs.DirEntry, err error) error {
-			if stopped := errors.Join(ctx.Err(), limitsOf(ctx).do(0)); stopped != nil {
+			if stopped := errors.Join(ctx.Err(), limitsOf(ctx).do(o.cost*len(walked))); stopped != nil {
 				return stopped
 			}
 			below := strings.TrimPrefix(strings.TrimPrefix(walked, inTree), "/")

@@ -204,6 +204,8 @@ func reason(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "No such file or directory"
+	case errors.Is(err, fs.ErrExist):
+		return "File exists"
 	case errors.Is(err, syscall.EPERM): // it is an fs.ErrPermission, too
 		return "Operation not permitted"
 	case errors.Is(err, fs.ErrPermission):

@@ -57,7 +57,7 @@ func (e errSed) Error() string { return string(e) }
 
 // parseSed reads a script: s, y, d, p, q, =, a, i, c, n with addresses. Others, such as branches, are an error.
 func parseSed(script string, extended bool) (commands []*sedCommand, err error) {
-	p := &sedParser{script, extended}
+	p, size := &sedParser{script, extended}, 0
 	for {
 		p.rest = strings.TrimLeft(p.rest, " \t\n;")
 		if p.rest == "" {
@@ -79,6 +79,9 @@ func parseSed(script string, extended bool) (commands []*sedCommand, err error) 
 		}
 		if command.matches != nil {
 			command.cost += command.matches.size
+		}
+		if size += command.cost; size > maxProgram {
+			return nil, errSed("the script is too large")
 		}
 		commands = append(commands, command)
 	}
@@ -512,6 +515,9 @@ commands:
 		r.err = errQuit
 	}
 }
+
+// maxProgram is the size of the programs of the expressions of a script.
+const maxProgram = 1 << 18
 
 // maxEdited is the length of a line of sed.
 const maxEdited = 1 << 20

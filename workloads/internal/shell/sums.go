@@ -230,10 +230,11 @@ func mktemp(_ context.Context, s *Shell, c *Command) int {
 	seed := fnv.New64a()
 	_, _ = io.WriteString(seed, s.Hostname+template)
 	for try := range uint64(1000) { // names follow from the container, so that runs are alike
-		random, name := rand.New(rand.NewPCG(seed.Sum64(), try)), prefix
-		for range missing {
-			name += string(letters[random.IntN(len(letters))])
+		random, drawn := rand.New(rand.NewPCG(seed.Sum64(), try)), make([]byte, missing)
+		for i := range drawn {
+			drawn[i] = letters[random.IntN(len(letters))]
 		}
+		name := prefix + string(drawn)
 		if !path.IsAbs(name) {
 			name = path.Join(folder, name)
 		}

@@ -1,8 +1,11 @@
 package shell_test
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 	"github.com/fakecluster/fakecluster/workloads/internal/shell"
@@ -144,4 +147,37 @@ func TestKnowsFilters(t *testing.T) {
 			t.Errorf("%s: known is %v, want %v", script, got, want)
 		}
 	}
+}
+
+// FuzzFilters runs programs with arguments, which lines separate. None panics, runs for ever, or uses more than its share of memory.
+func FuzzFilters(f *testing.F) {
+	for _, words := range []string{
+		"sed\n-n\n/a/,$!s/\\(x*\\)[]\\/]/\\1&\\n/2gp;y/ab/BA/;1i\\\\\n2q;$=", "sed\n-E\n-i\ns|(a|b){2,3}|<\\1>|I\n/script", "sed\n-e\na\\\n-e\nx", "tr\n-cs\n[:alpha:]\\012-\\r[x*3]\n[y*]",
+		"cut\n-d:\n-sf2-,1", "cut\n-b-3", "sort\n-t,\n-k2,3nr\n-u\n-f", "uniq\n-ci", "xargs\n-n2\nsed\ns/a/b/", "xargs\n-I\n{}\nfind\n/{}\n-exec\necho\n{}\n;", "find\n/\n!\n-name\n[a-z]*\n-type\nf\n-print0",
+		"find\n/\n-mindepth\n1\n-delete", "base64\n-w3", "base64\n-d", "sha256sum\n-c", "mktemp\n-d\n/x/yXXXX", "readlink\n-f\n/a/../script", "grep\n-Ewo\n(a|b)*c",
+	} {
+		f.Add(words, "a b:c,d\n\"x y\"\n\nYWI=\n")
+	}
+	f.Fuzz(func(t *testing.T, words, input string) {
+		root, err := files.NewRoot(files.NewTree(), nil)
+		if err == nil {
+			err = root.WriteFile("/script", []byte(input), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := strings.Split(words, "\n")
+		if !slices.Contains([]string{"sed", "tr", "cut", "sort", "uniq", "xargs", "find", "base64", "sha256sum", "mktemp", "readlink", "grep"}, args[0]) {
+			return
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		out := &counted{cancel: cancel}
+		s := &shell.Shell{Files: root, Hostname: "h"}
+		shell.Knows(args, root.ReadFile)
+		s.Run(ctx, shell.Command{Args: args, Stdin: strings.NewReader(input), Stdout: out, Stderr: out})
+		if ctx.Err() == context.DeadlineExceeded {
+			t.Errorf("%q runs for a minute", args)
+		}
+	})
 }

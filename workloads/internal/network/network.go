@@ -38,6 +38,7 @@ type Network struct {
 	test       *Process // of Dial
 	server     *Process // the API server
 	dns        *Process
+	proxy      *Process       // has the connections to kube-proxy
 	serving    sync.WaitGroup // connections to the DNS
 
 	mu         sync.Mutex
@@ -101,6 +102,7 @@ func New(config Config) (*Network, error) {
 		return nil, fmt.Errorf("index EndpointSlices: %w", err)
 	}
 	n.server = n.newProcess(n.newStack("", serverAddress), resolver{network: n})
+	n.proxy = n.newProcess(n.newStack(""), resolver{network: n})
 	n.test = n.newProcess(n.newStack("", testAddress), n.resolverOf(Names{DNS: &runtimeapi.DNSConfig{
 		Servers: []string{config.DNS.String()}, Options: []string{"ndots:5"}, Searches: []string{"default.svc." + domain, "svc." + domain, domain},
 	}}))
@@ -180,7 +182,7 @@ func (n *Network) HTTPClient() *http.Client { return n.test.HTTPClient() }
 func (n *Network) Close() {
 	n.mu.Lock()
 	n.ended = true
-	processes := append([]*Process{n.test, n.server, n.dns}, n.tunnels...)
+	processes := append([]*Process{n.test, n.server, n.dns, n.proxy}, n.tunnels...)
 	for _, p := range n.kubelets {
 		processes = append(processes, p)
 	}

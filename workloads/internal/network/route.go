@@ -33,14 +33,18 @@ func (n *Network) route(s *stack, to netip.AddrPort) route {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	r := n.lead(s, to, tcp, netip.AddrPort{})
-	if r.err != nil {
-		return route{err: r.err}
+	if r.err == nil {
+		if l := r.stack.listener(r.local); l != nil {
+			return route{listener: l, local: r.local, from: netip.AddrPortFrom(r.from, s.freePort(s.listeners))}
+		}
+		r.err = syscall.ECONNREFUSED
 	}
-	l := r.stack.listener(r.local)
-	if l == nil {
-		return route{err: syscall.ECONNREFUSED}
+	if errors.Is(r.err, syscall.ECONNREFUSED) {
+		if l := n.proxyAt(s, to); l != nil {
+			return route{listener: l, local: to, from: netip.AddrPortFrom(s.source(to.Addr()), s.freePort(s.listeners))}
+		}
 	}
-	return route{listener: l, local: r.local, from: netip.AddrPortFrom(r.from, s.freePort(s.listeners))}
+	return route{err: r.err}
 }
 
 // lead is where an address leads to.
@@ -204,7 +208,7 @@ func (n *Network) serviceAt(s *stack, to netip.AddrPort, protocol corev1.Protoco
 	return t, false
 }
 
-// byAddress is the name of an index of Services: by their addresses, and by their node ports.
+// byAddress is the name of an index of Services: by their addresses, their node ports, and the ports of their health checks.
 const byAddress = "fakecluster.io/address"
 
 func nodePort(port int32) string { return "node port " + strconv.Itoa(int(port)) }
@@ -234,6 +238,9 @@ func addressesOf(object any) ([]string, error) {
 		if p.NodePort != 0 {
 			addresses = append(addresses, nodePort(p.NodePort))
 		}
+	}
+	if service.Spec.HealthCheckNodePort != 0 && service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal {
+		addresses = append(addresses, healthPort(service.Spec.HealthCheckNodePort))
 	}
 	slices.Sort(addresses)
 	return slices.DeleteFunc(slices.Compact(addresses), func(a string) bool { return a == "" || a == corev1.ClusterIPNone }), nil

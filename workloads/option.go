@@ -97,8 +97,9 @@ func WithoutScheduler() Option {
 // Logger sets the logger of the controllers, the scheduler and the nodes. Many messages are about
 // conflicts that are retried, and about clients of kubectl exec that have closed their connections.
 // Kubernetes' code that logs without a context always writes to klog: if an exec names a program
-// that the container does not have, and for the Events of four controllers (endpointslice,
-// endpointslicemirroring, resourceclaim, ephemeral-volume).
+// that the container does not have, for the Events of four controllers (endpointslice,
+// endpointslicemirroring, resourceclaim, ephemeral-volume), and when the controller of load
+// balancers starts and ends. klog.SetLogger sends these elsewhere; fakecluster serve drops them.
 //
 // Default: nothing is logged.
 func Logger(l logr.Logger) Option {

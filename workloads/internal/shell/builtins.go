@@ -44,7 +44,12 @@ func builtin(name string) func(context.Context, *session, *Command) int {
 	case "type":
 		return describe
 	case "umask":
-		return func(context.Context, *session, *Command) int { return 0 }
+		return func(_ context.Context, _ *session, c *Command) int {
+			if len(c.Args) == 1 { // another one has no effect
+				fmt.Fprintln(c.Stdout, "0022")
+			}
+			return 0
+		}
 	case "unset":
 		return unsetAll
 	case "wait":

@@ -63,6 +63,7 @@ func TestScripts(t *testing.T) {
 	for script, want := range map[string]string{
 		``:                                    "",
 		`# nothing`:                           "",
+		`umask; umask 027`:                    "0022\n",
 		`echo a   b`:                          "a b\n",
 		`echo "a   b" 'c  $COLOR' \"d`:        "a   b c  $COLOR \"d\n",
 		`echo $COLOR ${COLOR}s "<$TWO>" $TWO`: "red reds <a  b> a b\n",

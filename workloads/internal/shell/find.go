@@ -20,7 +20,7 @@ type search struct {
 	least, most int // how deep
 	conditions  []func(name string, entry fs.DirEntry) bool
 	actions     []func(ctx context.Context, name string) bool // each returns whether the next one follows
-	cost        int // of a byte of a name, by the conditions and their patterns
+	cost        int                                           // of a byte of a name, by the conditions and their patterns
 	remove      bool
 	batch       []string // the command of -exec … +
 }

@@ -37,6 +37,7 @@ var known = []image{
 	{registry + "nautilus", map[string]program{"nautilus": nautilus}, nil, []string{"nautilus"}, nil},
 	{registry + "nginx", map[string]program{"nginx": nginx}, nil, []string{"nginx"}, nil},
 	{registry + "nonewprivs", map[string]program{"nnp": nonewprivs}, []string{"/usr/bin/nnp"}, nil, nil},
+	{registry + "nonroot", nil, nil, []string{"sh"}, nil}, // its user is known to the node agent
 	{registry + "sample-apiserver", map[string]program{"kube-sample-apiserver": sampleAPIServer}, []string{"/kube-sample-apiserver"}, nil, nil},
 	// A driver for dynamic resources that the suite runs itself. Its specs of the control plane only need the container.
 	{"registry.k8s.io/sig-storage/hostpathplugin", nil, nil, []string{"sh"}, nil},

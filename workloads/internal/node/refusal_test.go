@@ -39,6 +39,10 @@ func TestAKubeletRefusesContainers(t *testing.T) {
 			p.Spec.Containers[0].Image = "docker.io/library/busybox:1.37"
 			p.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true)}
 		}, "CreateContainerConfigError: container has runAsNonRoot and image will run as root (pod: \"p_default(UID)\", container: c)", "Failed"},
+		{"an image whose user has a name", func(p *corev1.Pod) {
+			p.Spec.Containers[0].Image = "curlimages/curl:8.16.0"
+			p.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: ptr.To(true)}
+		}, "CreateContainerConfigError: container has runAsNonRoot and image has non-numeric user (curl_user), cannot verify user is non-root (pod: \"p_default(UID)\", container: c)", "Failed"},
 		{"a subPath of a variable that is not set", func(p *corev1.Pod) {
 			p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "v", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 			p.Spec.Containers[0].VolumeMounts = append(p.Spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "v", MountPath: "/v", SubPathExpr: "$(NOPE)"})

@@ -22,22 +22,29 @@ var rootImages = sets.New(
 	"registry.k8s.io/e2e-test-images/nginx", "registry.k8s.io/nginx",
 )
 
-// imageUsers are the users of images that are known to have another one than root, with their groups.
-var imageUsers = map[string]files.Owner{
-	"curlimages/curl": {User: 100, Group: 101}, "grafana/grafana": {User: 472}, "nginxinc/nginx-unprivileged": {User: 101, Group: 101},
-	"prom/prometheus": {User: 65534, Group: 65534}, "quay.io/prometheus/prometheus": {User: 65534, Group: 65534},
-	"registry.k8s.io/e2e-test-images/nonroot": {User: 1234},
+// imageUser is the user of an image.
+type imageUser struct {
+	files.Owner
+	name string // in place of its number: a kubelet cannot see whether it is root
+}
+
+// imageUsers are the users of images that are known to have another one than root.
+var imageUsers = map[string]imageUser{
+	"curlimages/curl": {files.Owner{User: 100, Group: 101}, "curl_user"}, "quay.io/curl/curl": {files.Owner{User: 100, Group: 101}, "curl_user"},
+	"prom/prometheus": {files.Owner{User: 65534, Group: 65534}, "nobody"}, "quay.io/prometheus/prometheus": {files.Owner{User: 65534, Group: 65534}, "nobody"},
+	"grafana/grafana": {Owner: files.Owner{User: 472}}, "nginxinc/nginx-unprivileged": {Owner: files.Owner{User: 101, Group: 101}},
+	"registry.k8s.io/e2e-test-images/nonroot": {Owner: files.Owner{User: 1234}},
 }
 
 // userOf returns the user of an image, which is root if it is not known.
-func userOf(image string) files.Owner {
+func userOf(image string) imageUser {
 	named, err := reference.ParseDockerRef(image)
 	if err != nil {
-		return files.Owner{}
+		return imageUser{}
 	}
 	name := reference.FamiliarName(named)
 	if tagged, ok := named.(reference.Tagged); ok && strings.HasPrefix(name, "gcr.io/distroless/") && strings.HasSuffix(tagged.Tag(), "nonroot") {
-		return files.Owner{User: 65532, Group: 65532}
+		return imageUser{Owner: files.Owner{User: 65532, Group: 65532}}
 	}
 	return imageUsers[name]
 }
@@ -48,7 +55,7 @@ func runsAsRoot(image string) bool {
 	return err == nil && rootImages.Has(reference.FamiliarName(named))
 }
 
-// breaksNonRoot returns an error for a container that is root, and may not be.
+// breaksNonRoot returns an error for a container that may not be root, and is, or may be as far as a kubelet can see.
 func breaksNonRoot(pod *corev1.Pod, spec *corev1.Container) error {
 	s := securitycontext.DetermineEffectiveSecurityContext(pod, spec)
 	switch {
@@ -58,6 +65,9 @@ func breaksNonRoot(pod *corev1.Pod, spec *corev1.Container) error {
 		return fmt.Errorf("container's runAsUser breaks non-root policy (pod: %q, container: %s)", format.Pod(pod), spec.Name)
 	case s.RunAsUser == nil && runsAsRoot(spec.Image):
 		return fmt.Errorf("container has runAsNonRoot and image will run as root (pod: %q, container: %s)", format.Pod(pod), spec.Name)
+	case s.RunAsUser == nil && userOf(spec.Image).name != "":
+		return fmt.Errorf("container has runAsNonRoot and image has non-numeric user (%s), cannot verify user is non-root (pod: %q, container: %s)",
+			userOf(spec.Image).name, format.Pod(pod), spec.Name)
 	}
 	return nil
 }

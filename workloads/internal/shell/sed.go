@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
-	"regexp/syntax"
 	"strconv"
 	"strings"
 )
@@ -31,8 +29,8 @@ type sedCommand struct {
 	global      bool
 	print       bool
 	occurrence  int
-	from, to    []byte // of y
-	text        string // of a, i and c
+	translated  *[256]byte // of y
+	text        string     // of a, i and c
 
 	cost    int // of a byte of a line
 	inRange bool
@@ -121,20 +119,30 @@ func (p *sedParser) command() (c *sedCommand, err error) {
 			return nil, err
 		}
 		unescape := strings.NewReplacer(`\n`, "\n", `\\`, `\`)
-		c.from, c.to = []byte(unescape.Replace(parts[0])), []byte(unescape.Replace(parts[1]))
-		if len(c.from) != len(c.to) {
+		from, to := unescape.Replace(parts[0]), unescape.Replace(parts[1])
+		if len(from) != len(to) {
 			return nil, errSed("strings for 'y' command are different lengths")
+		}
+		c.translated = &[256]byte{}
+		for b := range c.translated {
+			c.translated[b] = byte(b)
+			if place := strings.IndexByte(from, byte(b)); place >= 0 {
+				c.translated[b] = to[place]
+			}
 		}
 		return c, p.end()
 	case 'a', 'i', 'c':
 		text := strings.TrimLeft(p.rest, " \t")
-		if after, ok := strings.CutPrefix(text, "\\"); ok {
-			text = strings.TrimPrefix(strings.TrimLeft(after, " \t"), "\n")
+		if after, ok := strings.CutPrefix(text, "\\"); ok { // keeps the spaces of the text
+			text = after
+			if first, rest, found := strings.Cut(after, "\n"); found && strings.Trim(first, " \t") == "" {
+				text = rest
+			}
 		}
 		for { // a line that ends with a backslash goes on
 			line, rest, more := strings.Cut(text, "\n")
 			joined, goesOn := strings.CutSuffix(line, "\\")
-			if c.text += joined; !goesOn || !more {
+			if c.text += withoutBackslashes(joined); !goesOn || !more {
 				p.rest = rest
 				break
 			}
@@ -147,6 +155,26 @@ func (p *sedParser) command() (c *sedCommand, err error) {
 		return c, nil
 	}
 	return nil, unsupported("the command " + string(c.name) + " of sed")
+}
+
+// withoutBackslashes returns a text of a, i or c without the backslashes before its characters. \n and \t are a newline and a tab.
+func withoutBackslashes(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			b.WriteByte(text[i])
+			continue
+		}
+		switch i++; text[i] {
+		case 'n':
+			b.WriteByte('\n')
+		case 't':
+			b.WriteByte('\t')
+		default:
+			b.WriteByte(text[i])
+		}
+	}
+	return b.String()
 }
 
 // end reads the end of a command.
@@ -175,35 +203,44 @@ func (p *sedParser) address() (*sedAddress, error) {
 		return &sedAddress{line: n}, nil
 	case p.rest[0] == '/', p.rest[0] == '\\' && len(p.rest) > 1:
 		p.rest = strings.TrimPrefix(p.rest, "\\")
-		expression, err := p.until(p.rest[0], 1)
+		delimiter := p.rest[0]
+		p.rest = p.rest[1:]
+		expression, err := p.until(delimiter, true)
 		if err != nil {
 			return nil, err
 		}
 		fold := strings.HasPrefix(p.rest, "I")
 		p.rest = strings.TrimPrefix(p.rest, "I")
-		matches, err := expressionOf(expression, p.extended, fold)
+		matches, err := p.expression(expression, fold)
 		return &sedAddress{matches: matches}, err
 	}
 	return nil, nil
 }
 
-// until returns what is up to a delimiter, which is also where it begins when skip is 1. An escaped delimiter is the character.
-func (p *sedParser) until(delimiter byte, skip int) (string, error) {
+// expression returns a regular expression of the script.
+func (p *sedParser) expression(text string, fold bool) (*expression, error) {
+	if text == "" {
+		return nil, unsupported("the empty regular expression of sed")
+	}
+	return expressionOf(text, p.extended, fold)
+}
+
+// until returns what is before the next delimiter. An escaped delimiter is the character, and one in the brackets of an expression is not the end.
+func (p *sedParser) until(delimiter byte, isExpression bool) (string, error) {
 	var b strings.Builder
-	inClass := false
-	for i := skip; i < len(p.rest); i++ {
+	for i := 0; i < len(p.rest); i++ {
 		switch {
 		case p.rest[i] == '\\' && i+1 < len(p.rest):
 			if i++; p.rest[i] != delimiter {
 				b.WriteByte('\\')
 			}
-			b.WriteByte(p.rest[i])
-			continue
-		case p.rest[i] == '[' && skip == 1 && !inClass && strings.Contains(p.rest[i:], "]"):
-			inClass = true
-		case p.rest[i] == ']':
-			inClass = false
-		case p.rest[i] == delimiter && !inClass:
+		case p.rest[i] == '[' && isExpression:
+			if _, size := goClass(p.rest[i:]); size > 0 {
+				b.WriteString(strings.ReplaceAll(p.rest[i:i+size], `\`+string(delimiter), string(delimiter)))
+				i += size - 1
+				continue
+			}
+		case p.rest[i] == delimiter:
 			text := b.String()
 			p.rest = p.rest[i+1:]
 			return text, nil
@@ -219,8 +256,9 @@ func (p *sedParser) parts(name string) (parts [2]string, err error) {
 		return parts, errSed(fmt.Sprintf("unterminated '%s' command", name))
 	}
 	delimiter := p.rest[0]
-	if parts[0], err = p.until(delimiter, 1); err == nil {
-		parts[1], err = p.until(delimiter, 0)
+	p.rest = p.rest[1:]
+	if parts[0], err = p.until(delimiter, name == "s"); err == nil {
+		parts[1], err = p.until(delimiter, false)
 	}
 	if err != nil {
 		err = errSed(fmt.Sprintf("unterminated '%s' command", name))
@@ -245,21 +283,26 @@ flags:
 		case f == 'i' || f == 'I':
 			fold = true
 		case f >= '1' && f <= '9':
-			c.occurrence = int(f - '0')
+			digits := len(p.rest) - len(strings.TrimLeft(p.rest, "0123456789"))
+			n, err := strconv.Atoi(p.rest[:digits])
+			if err != nil {
+				return errSed("number option to 's' command is too large")
+			}
+			c.occurrence, p.rest = n, p.rest[digits-1:]
 		default:
 			break flags
 		}
 		p.rest = p.rest[1:]
 	}
-	if c.matches, err = expressionOf(parts[0], p.extended, fold); err != nil {
+	if c.matches, err = p.expression(parts[0], fold); err != nil {
 		return err
 	}
-	text := ""
+	var text []byte
 	add := func(group int) {
-		if text != "" {
-			c.replacement = append(c.replacement, sedPart{text, -1})
+		if len(text) > 0 {
+			c.replacement = append(c.replacement, sedPart{string(text), -1})
 		}
-		text = ""
+		text = nil
 		if group >= 0 {
 			c.replacement = append(c.replacement, sedPart{"", group})
 		}
@@ -269,7 +312,7 @@ flags:
 		case b == '&':
 			add(0)
 		case b != '\\' || i+1 == len(parts[1]):
-			text += string(b)
+			text = append(text, b)
 		default:
 			i++
 			switch b := parts[1][i]; {
@@ -279,47 +322,18 @@ flags:
 				}
 				add(int(b - '0'))
 			case b == 'n':
-				text += "\n"
+				text = append(text, '\n')
 			case b == 't':
-				text += "\t"
+				text = append(text, '\t')
 			case strings.IndexByte("ULulE", b) >= 0:
 				return unsupported("\\" + string(b) + " of sed")
 			default:
-				text += string(b)
+				text = append(text, b)
 			}
 		}
 	}
 	add(-1)
 	return p.end()
-}
-
-// expression is a regular expression, and the size of its program: so many steps a byte of a text takes at most. Repetitions make it larger than its text.
-type expression struct {
-	*regexp.Regexp
-	size int
-}
-
-// expressionOf returns a regular expression of grep or sed: a basic one, in which + and the like are special with a backslash, or an extended one.
-func expressionOf(text string, extended, fold bool) (*expression, error) {
-	text = strings.NewReplacer(`\\`, `\\`, `\<`, `\b`, `\>`, `\b`).Replace(text)
-	if !extended {
-		text = strings.NewReplacer(`\\`, `\\`, `\+`, "+", `\?`, "?", `\|`, "|", `\(`, "(", `\)`, ")", `\{`, "{", `\}`, "}",
-			"+", `\+`, "?", `\?`, "|", `\|`, "(", `\(`, ")", `\)`, "{", `\{`, "}", `\}`).Replace(text)
-	}
-	if fold {
-		text = "(?i)" + text
-	}
-	compiled, err := regexp.Compile(text)
-	if err != nil {
-		return nil, err
-	}
-	size := 1
-	if parsed, err := syntax.Parse(text, syntax.Perl); err == nil {
-		if program, err := syntax.Compile(parsed.Simplify()); err == nil {
-			size = len(program.Inst)
-		}
-	}
-	return &expression{compiled, size}, nil
 }
 
 // sed edits lines by a script. -n writes only what p writes, -i edits files, and -E takes extended regular expressions.
@@ -357,7 +371,7 @@ func sed(ctx context.Context, s *Shell, c *Command) int {
 // sedArguments reads the arguments of sed.
 func sedArguments(given []string) (script []*sedCommand, names []string, quiet, inPlace bool, err error) {
 	var texts []string
-	extended := false
+	extended, separate := false, false
 	args := flagReader{args: given, valued: "e"}
 	for args.next() {
 		switch name := args.name; name {
@@ -373,7 +387,9 @@ func sedArguments(given []string) (script []*sedCommand, names []string, quiet, 
 			if inPlace = true; args.short != "" || args.given != nil {
 				return nil, nil, false, false, unsupported("a suffix of sed -i")
 			}
-		case "u", "s":
+		case "s", "separate":
+			separate = true
+		case "u", "unbuffered":
 		default:
 			return nil, nil, false, false, errSed("invalid option -- '" + name + "'")
 		}
@@ -383,6 +399,9 @@ func sedArguments(given []string) (script []*sedCommand, names []string, quiet, 
 			return nil, nil, false, false, errSed("no script specified")
 		}
 		texts, names = names[:1], names[1:]
+	}
+	if separate && !inPlace && len(names) > 1 {
+		return nil, nil, false, false, unsupported("sed -s")
 	}
 	script, err = parseSed(strings.Join(texts, "\n"), extended)
 	return script, names, quiet, inPlace, err
@@ -429,7 +448,8 @@ type sedRun struct {
 	hasHeld bool
 	number  int
 	err     error
-	skipTo  int // after n, the command that goes on with the next line
+	skipTo  int  // after n, the command that goes on with the next line
+	unended bool // what was written last has no newline
 }
 
 func (r *sedRun) next(line string) {
@@ -439,9 +459,20 @@ func (r *sedRun) next(line string) {
 	r.held, r.hasHeld = line, true
 }
 
+// write writes a line. The end of the last line of a file may be missing; it is there if another line follows.
 func (r *sedRun) write(text, end string) {
-	if r.err == nil {
+	if r.unended {
+		text = "\n" + text
+	}
+	if r.unended = end == ""; r.err == nil {
 		_, r.err = io.WriteString(r.out, text+end)
+	}
+}
+
+// append writes the texts of a.
+func (r *sedRun) append(texts []string) {
+	for _, text := range texts {
+		r.write(text, "\n")
 	}
 }
 
@@ -453,7 +484,7 @@ func (r *sedRun) edit(line string, last bool) {
 	if !ended {
 		end = ""
 	}
-	after, begin := "", r.skipTo
+	after, begin := []string(nil), r.skipTo
 	r.skipTo = 0
 	quit := false
 commands:
@@ -466,33 +497,31 @@ commands:
 		}
 		switch c.name {
 		case 's':
-			if text = r.substitute(c, text); r.err != nil {
+			if text = r.substitute(c, text, end); r.err != nil {
 				return
 			}
 		case 'y':
 			changed := []byte(text)
 			for i, b := range changed {
-				if place := bytes.IndexByte(c.from, b); place >= 0 {
-					changed[i] = c.to[place]
-				}
+				changed[i] = c.translated[b]
 			}
 			text = string(changed)
 		case 'p':
-			r.write(text, "\n")
+			r.write(text, end)
 		case '=':
 			r.write(strconv.Itoa(r.number), "\n")
 		case 'i':
 			r.write(c.text, "\n")
 		case 'a':
-			after += c.text + "\n"
+			after = append(after, c.text)
 		case 'c':
-			if c.second == nil || !c.inRange || last {
+			if !c.inRange { // at the end of a range
 				r.write(c.text, "\n")
 			}
-			r.write(after, "")
+			r.append(after)
 			return
 		case 'd':
-			r.write(after, "")
+			r.append(after)
 			return
 		case 'n':
 			if last {
@@ -505,13 +534,10 @@ commands:
 			break commands
 		}
 	}
-	if after != "" {
-		end = "\n"
-	}
 	if !r.quiet {
 		r.write(text, end)
 	}
-	if r.write(after, ""); quit && r.err == nil {
+	if r.append(after); quit && r.err == nil {
 		r.err = errQuit
 	}
 }
@@ -522,8 +548,19 @@ const maxProgram = 1 << 18
 // maxEdited is the length of a line of sed.
 const maxEdited = 1 << 20
 
-func (r *sedRun) substitute(c *sedCommand, text string) string {
-	found := c.matches.FindAllStringSubmatchIndex(text, -1)
+// maxFound is how many matches and groups a line of sed may have: each needs 16 bytes.
+const maxFound = 10 * maxEdited
+
+func (r *sedRun) substitute(c *sedCommand, text, lineEnd string) string {
+	most := c.occurrence
+	if c.global {
+		most = -1
+	}
+	if len(text)*(1+c.matches.NumSubexp()) > maxFound {
+		r.err = limitsOf(r.ctx).hold(maxHeld + 1) // ends the run
+		return text
+	}
+	found := c.matches.FindAllStringSubmatchIndex(text, most)
 	var b strings.Builder
 	end, replaced := 0, false
 	for i, match := range found {
@@ -551,7 +588,7 @@ func (r *sedRun) substitute(c *sedCommand, text string) string {
 	}
 	text = b.String() + text[end:]
 	if c.print {
-		r.write(text, "\n")
+		r.write(text, lineEnd)
 	}
 	return text
 }
@@ -572,7 +609,7 @@ func (c *sedCommand) selects(number int, text string, last bool) (selected bool)
 	if !c.first.selects(number, text, last) {
 		return false
 	}
-	c.inRange = !last && !(c.second.line > 0 && number >= c.second.line) && !(c.second.last && last)
+	c.inRange = !(c.second.line > 0 && number >= c.second.line) && !(c.second.last && last)
 	return true
 }
 

@@ -392,6 +392,7 @@ type flagReader struct {
 
 	short string // the rest of -abc
 	given *string
+	ended bool // -- was there: flags do not follow
 }
 
 func (r *flagReader) next() bool {
@@ -402,9 +403,15 @@ func (r *flagReader) next() bool {
 	if len(r.args) == 0 {
 		return false
 	}
+	if r.args[0] == "--" && !r.ended {
+		r.ended, r.args = true, r.args[1:]
+		return r.next()
+	}
 	a := r.args[0]
 	switch {
-	case strings.HasPrefix(a, "--") && len(a) > 2:
+	case r.ended:
+		r.name = ""
+	case strings.HasPrefix(a, "--"):
 		r.args = r.args[1:]
 		name, value, ok := strings.Cut(a[2:], "=")
 		if r.name = name; ok {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // search is what find looks for, and does with what it finds.
@@ -21,13 +22,14 @@ type search struct {
 	conditions  []func(name string, entry fs.DirEntry) bool
 	actions     []func(ctx context.Context, name string) bool // each returns whether the next one follows
 	cost        int                                           // of a byte of a name, by the conditions and their patterns
-	remove      bool
-	batch       []string // the command of -exec … +
+	remove      bool                                          // what is in a directory comes before it
+	batch       []string                                      // the command of -exec … +
+	batched     []string                                      // its words
 }
 
 // findOptions reads the expression of find: -name, -iname, -path, -type, -maxdepth, -mindepth, -not, -print, -print0, -delete and -exec. run runs a command.
-func findOptions(args []string, write func(text string) bool, run func(ctx context.Context, words []string) int) (o search, err error) {
-	o.most = math.MaxInt
+func findOptions(args []string, write func(text string) bool, run func(ctx context.Context, words []string) int, remove func(name string) bool) (o *search, err error) {
+	o = &search{most: math.MaxInt}
 	acts, negated := false, false
 	add := func(condition func(string, fs.DirEntry) bool) {
 		if not := negated; not {
@@ -57,6 +59,7 @@ func findOptions(args []string, write func(text string) bool, run func(ctx conte
 		case "!", "-not":
 			negated = !negated
 		case "-name", "-iname", "-path":
+			value = strings.ReplaceAll(value, "[!", "[^")
 			if _, err := path.Match(value, ""); err != nil {
 				return o, fmt.Errorf("%w: %s", err, value)
 			}
@@ -96,6 +99,7 @@ func findOptions(args []string, write func(text string) bool, run func(ctx conte
 			o.actions = append(o.actions, func(_ context.Context, name string) bool { return write(name + end) })
 		case "-delete":
 			acts, o.remove = true, true
+			o.actions = append(o.actions, func(_ context.Context, name string) bool { return remove(name) })
 		case "-exec":
 			end := slices.IndexFunc(args, func(a string) bool { return a == ";" || a == "+" })
 			if end < 1 {
@@ -108,13 +112,14 @@ func findOptions(args []string, write func(text string) bool, run func(ctx conte
 					return o, unsupported("-exec of find without {} at its end")
 				}
 				o.batch = words[:len(words)-1]
+				o.actions = append(o.actions, func(_ context.Context, name string) bool {
+					o.batched = append(o.batched, name)
+					return true
+				})
 			} else {
 				o.actions = append(o.actions, func(ctx context.Context, name string) bool {
-					var filled []string
-					for _, w := range words {
-						filled = append(filled, strings.ReplaceAll(w, "{}", name))
-					}
-					return run(ctx, filled) == 0
+					filled, err := fill(ctx, words, "{}", name)
+					return err == nil && run(ctx, filled) == 0
 				})
 			}
 			acts = true
@@ -143,30 +148,42 @@ func find(ctx context.Context, s *Shell, c *Command) int {
 	run := func(ctx context.Context, words []string) int {
 		return s.runNamed(ctx, c, words, empty{})
 	}
-	o, err := findOptions(args[start:], func(text string) bool {
+	write := func(text string) bool {
 		_, err := io.WriteString(c.Stdout, text)
 		return err == nil
-	}, run)
+	}
+	o, err := findOptions(args[start:], write, run, func(name string) bool {
+		if base := path.Base(name); base == "." || base == ".." {
+			return true
+		}
+		err := s.removeEmpty(c.absolute(name))
+		if err != nil {
+			code = c.fail(1, "%s: %s", name, reason(err))
+		}
+		return err == nil
+	})
 	if err != nil {
 		return c.fail(1, "%v", err)
 	}
-	var found []string
+	act := func(name string) {
+		for _, action := range o.actions {
+			if ctx.Err() != nil || !action(ctx, name) {
+				break
+			}
+		}
+	}
+	l, held := limitsOf(ctx), 0
+	defer func() { l.release(held) }()
 	for _, top := range names {
-		inTree := relative(c.absolute(top))
-		var removed []string
-		err := fs.WalkDir(s.Files, inTree, func(walked string, entry fs.DirEntry, err error) error {
-			if stopped := errors.Join(ctx.Err(), limitsOf(ctx).do(o.cost*len(walked))); stopped != nil {
-				return stopped
-			}
-			below := strings.TrimPrefix(strings.TrimPrefix(walked, inTree), "/")
-			if inTree == "." && walked != "." {
-				below = walked
-			} else if inTree == "." {
-				below = ""
-			}
+		var found []string // with -delete
+		err := s.walk(c.absolute(top), strings.HasSuffix(top, "/"), func(below string, entry fs.DirEntry, err error) error {
 			name, depth := top, 0
 			if below != "" {
 				name, depth = strings.TrimSuffix(top, "/")+"/"+below, strings.Count(below, "/")+1
+			}
+			held += len(name)
+			if stopped := errors.Join(ctx.Err(), l.do(o.cost*(1+len(name))), l.hold(len(name))); stopped != nil {
+				return stopped
 			}
 			if err != nil {
 				code = c.fail(1, "%s: %s", name, reason(err))
@@ -176,38 +193,64 @@ func find(ctx context.Context, s *Shell, c *Command) int {
 			for _, condition := range o.conditions {
 				matches = matches && condition(name, entry)
 			}
-			if matches {
-				for _, action := range o.actions {
-					if !action(ctx, name) {
-						break
-					}
-				}
-				if o.batch != nil {
-					found = append(found, name)
-				}
-				if o.remove && depth > 0 {
-					removed = append(removed, name)
-				}
+			switch {
+			case matches && o.remove:
+				found = append(found, name)
+			case matches:
+				act(name)
 			}
 			if entry.IsDir() && depth >= o.most {
 				return fs.SkipDir
 			}
 			return nil
 		})
-		if err != nil {
+		for _, name := range slices.Backward(found) {
+			act(name)
+		}
+		if err != nil || ctx.Err() != nil {
 			return ended
 		}
-		slices.Reverse(removed) // what a directory has before it
-		for _, name := range removed {
-			if err := s.removeEmpty(c.absolute(name)); err != nil {
-				code = c.fail(1, "%s: %s", name, reason(err))
-			}
-		}
 	}
-	if len(found) > 0 && run(ctx, append(slices.Clone(o.batch), found...)) != 0 {
+	if len(o.batched) > 0 && run(ctx, append(slices.Clone(o.batch), o.batched...)) != 0 {
 		code = 1
 	}
 	return code
+}
+
+// walk calls a function with a file, and with what is below it if it is a directory, by names below it. A link is followed only if it is asked for.
+func (s *Shell) walk(top string, follow bool, do func(below string, entry fs.DirEntry, err error) error) error {
+	top = relative(top)
+	if info, err := fs.Lstat(s.Files, top); err == nil && info.Mode()&fs.ModeSymlink != 0 && !follow {
+		if err = do("", fs.FileInfoToDirEntry(info), nil); errors.Is(err, fs.SkipDir) {
+			return nil
+		}
+		return err
+	}
+	return fs.WalkDir(s.Files, top, func(walked string, entry fs.DirEntry, err error) error {
+		below := strings.TrimPrefix(strings.TrimPrefix(walked, top), "/")
+		if top == "." && walked != "." {
+			below = walked
+		} else if top == "." {
+			below = ""
+		}
+		return do(below, entry, err)
+	})
+}
+
+// fill returns words with a text in place of another one.
+func fill(ctx context.Context, words []string, old, text string) ([]string, error) {
+	size := 0
+	for _, w := range words {
+		size += len(w) + strings.Count(w, old)*len(text)
+	}
+	if err := limitsOf(ctx).words(size); err != nil {
+		return nil, err
+	}
+	filled := make([]string, len(words))
+	for i, w := range words {
+		filled[i] = strings.ReplaceAll(w, old, text)
+	}
+	return filled, nil
 }
 
 // errNotEmpty is that of a directory that is not removed.
@@ -283,17 +326,20 @@ func xargs(ctx context.Context, s *Shell, c *Command) int {
 		switch result := s.runNamed(ctx, c, words, empty{}); {
 		case result == 127:
 			code = 127
+		case result == 255:
+			code = 124
 		case result != 0 && code == 0:
 			code = 123
 		}
 	}
+	stops := func() bool { return code == 127 || code == 124 || ctx.Err() != nil }
 	if replace != "" {
 		for _, w := range words {
-			var filled []string
-			for _, a := range args {
-				filled = append(filled, strings.ReplaceAll(a, replace, w))
+			filled, err := fill(ctx, args, replace, w)
+			if err != nil {
+				return failed
 			}
-			if run(filled); code == 127 || ctx.Err() != nil {
+			if run(filled); stops() {
 				break
 			}
 		}
@@ -309,7 +355,7 @@ func xargs(ctx context.Context, s *Shell, c *Command) int {
 		most = len(words)
 	}
 	for part := range slices.Chunk(words, most) {
-		if run(slices.Concat(args, part)); code == 127 || ctx.Err() != nil {
+		if run(slices.Concat(args, part)); stops() {
 			break
 		}
 	}
@@ -356,7 +402,7 @@ func xargsWords(ctx context.Context, in io.Reader, zero, byLine bool) (words []s
 			quote, started = b, true
 		case b == '\\':
 			escaped, started = true, true
-		case unicode.IsSpace(rune(b)) && (!byLine || !started):
+		case b < utf8.RuneSelf && unicode.IsSpace(rune(b)) && (!byLine || !started):
 			end()
 		default:
 			started = true
@@ -379,6 +425,9 @@ func readlink(_ context.Context, s *Shell, c *Command) int {
 	if len(names) == 0 {
 		return c.fail(1, "missing operand")
 	}
+	if c.has("m") || path.Base(c.Args[0]) == "realpath" && c.has("s") {
+		return c.fail(1, "%v", unsupported(strings.Join(c.Args, " ")))
+	}
 	whole := path.Base(c.Args[0]) == "realpath" || c.has("f") || c.has("e")
 	end := "\n"
 	if c.has("n") {
@@ -388,7 +437,9 @@ func readlink(_ context.Context, s *Shell, c *Command) int {
 	for _, name := range names {
 		var target string
 		if whole {
-			target, err = s.realPath(c.absolute(name))
+			if target, err = s.realPath(c.absolute(name)); err == nil && c.has("e") {
+				_, err = fs.Lstat(s.Files, relative(target))
+			}
 		} else {
 			target, err = fs.ReadLink(s.Files, relative(c.absolute(name)))
 		}

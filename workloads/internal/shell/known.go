@@ -119,7 +119,7 @@ func (k knowledge) finds(words []string) bool {
 	if slices.Contains(words[start:], "") {
 		return known
 	}
-	_, err := findOptions(words[start:], nil, nil)
+	_, err := findOptions(words[start:], nil, nil, nil)
 	return known && err == nil
 }
 

@@ -95,8 +95,9 @@ func cut(ctx context.Context, s *Shell, c *Command) int {
 				kept.WriteString(text)
 			default:
 				first := true
-				for i, field := range strings.Split(text, delimiter) {
-					if !taken(i + 1) {
+				column := 0
+				for field := range strings.SplitSeq(text, delimiter) {
+					if column++; !taken(column) {
 						continue
 					}
 					if !first {
@@ -116,28 +117,47 @@ func cut(ctx context.Context, s *Shell, c *Command) int {
 type sortKey struct {
 	from, to         int // fields; zero: the whole line; to zero: up to the end
 	numeric, reverse bool
-	fold             bool
+	fold, blanks     bool // without regard to case, and to the blanks that a field begins with
 }
 
-// part returns the part of a line that a key compares.
+// part returns the part of a line that a key compares. Without a separator, the blanks before a field are part of it.
 func (k sortKey) part(line, separator string) string {
-	if k.from == 0 {
-		return line
+	start := 0
+	if k.from > 1 {
+		if start = endOfFields(line, separator, k.from-1); separator != "" {
+			start = min(start+1, len(line))
+		}
 	}
-	var fields []string
-	if separator != "" {
-		fields = strings.Split(line, separator)
-	} else {
-		fields = strings.Fields(line)
-	}
-	if k.from > len(fields) {
-		return ""
-	}
-	to := len(fields)
+	end := len(line)
 	if k.to > 0 {
-		to = min(to, max(k.to, k.from-1))
+		end = endOfFields(line, separator, k.to)
 	}
-	return strings.Join(fields[k.from-1:to], cmp.Or(separator, " "))
+	part := line[start:max(start, end)]
+	if k.blanks {
+		part = strings.TrimLeft(part, " \t")
+	}
+	return part
+}
+
+// endOfFields returns where so many fields of a line end.
+func endOfFields(line, separator string, count int) (end int) {
+	for ; count > 0; count-- {
+		size := -1
+		if separator != "" {
+			size = strings.Index(line[end:], separator)
+		} else {
+			rest := strings.TrimLeft(line[end:], " \t")
+			end = len(line) - len(rest)
+			size = strings.IndexAny(rest, " \t")
+		}
+		if size < 0 {
+			return len(line)
+		}
+		if end += size; count > 1 && separator != "" {
+			end++
+		}
+	}
+	return end
 }
 
 func (k sortKey) compare(a, b, separator string) int {
@@ -160,8 +180,9 @@ func (k sortKey) compare(a, b, separator string) int {
 // leadingNumber returns the number that a text begins with, and otherwise 0.
 func leadingNumber(text string) float64 {
 	text = strings.TrimLeft(text, " \t")
-	end := 0
-	for end < len(text) && (text[end] >= '0' && text[end] <= '9' || text[end] == '.' || text[end] == '-' && end == 0) {
+	end, point := 0, false
+	for end < len(text) && (text[end] >= '0' && text[end] <= '9' || text[end] == '.' && !point || text[end] == '-' && end == 0) {
+		point = point || text[end] == '.'
 		end++
 	}
 	n, _ := strconv.ParseFloat(text[:end], 64)
@@ -180,6 +201,7 @@ func keyOf(text string) (key sortKey, ok bool) {
 		key.numeric = key.numeric || strings.Contains(flags, "n")
 		key.reverse = key.reverse || strings.Contains(flags, "r")
 		key.fold = key.fold || strings.Contains(flags, "f")
+		key.blanks = key.blanks || strings.Contains(flags, "b")
 		if i == 0 {
 			key.from = n
 		} else {
@@ -189,12 +211,13 @@ func keyOf(text string) (key sortKey, ok bool) {
 	return key, true
 }
 
-// sortProgram writes lines in order: -n by number, -r backwards, -f without regard to case, -u each once, -k by fields, which -t separates.
+// sortProgram writes lines in order: -n by number, -r backwards, -f without regard to case, -b without the blanks of fields, -u each once, -k by fields, which -t separates,
+// and -s with lines that compare as equal as they were.
 func sortProgram(ctx context.Context, s *Shell, c *Command) int {
 	var names []string
 	var keys []sortKey
 	var whole sortKey
-	separator, unique, out := "", false, ""
+	separator, unique, stable, out := "", false, false, ""
 	args := flagReader{args: c.Args[1:], valued: "kto"}
 	for args.next() {
 		switch args.name {
@@ -208,9 +231,14 @@ func sortProgram(ctx context.Context, s *Shell, c *Command) int {
 			whole.fold = true
 		case "u":
 			unique = true
-		case "s", "b":
+		case "s":
+			stable = true
+		case "b":
+			whole.blanks = true
 		case "t":
-			separator = args.value()
+			if separator = args.value(); len(separator) != 1 {
+				return c.fail(failed, "multi-character tab '%s'", separator)
+			}
 		case "o":
 			out = args.value()
 		case "k":
@@ -225,7 +253,7 @@ func sortProgram(ctx context.Context, s *Shell, c *Command) int {
 		}
 	}
 	for i, k := range keys {
-		if !k.numeric && !k.reverse && !k.fold {
+		if !k.numeric && !k.reverse && !k.fold && !k.blanks {
 			whole.from, whole.to = k.from, k.to
 			keys[i] = whole
 		}
@@ -260,7 +288,7 @@ func sortProgram(ctx context.Context, s *Shell, c *Command) int {
 		if stopped = stopped || l.do((len(a)+len(b))*len(keys)) != nil; stopped {
 			return 0
 		}
-		if result := compare(a, b); result != 0 || unique {
+		if result := compare(a, b); result != 0 || unique || stable {
 			return result
 		}
 		if whole.reverse { // the last resort is the whole line

@@ -226,6 +226,9 @@ func symbolic(old fs.FileMode, whom string, operator byte, what string) fs.FileM
 		if bit := map[string]fs.FileMode{"u": fs.ModeSetuid, "g": fs.ModeSetgid}[who]; !old.IsDir() {
 			specialMask |= bit
 		}
+		if who == "o" {
+			specialMask |= fs.ModeSticky
+		}
 		bits |= own << shift
 	}
 	if whom == "" {

@@ -41,7 +41,7 @@ func TestOwners(t *testing.T) {
 		{"a directory whose name begins with a dot", files.Identity{}, "mkdir .ssh ssh; echo a > .ssh/id; echo b > ssh/id; chmod -R 600 /.ssh; stat -c '%a %n' .ssh .ssh/id ssh/id; chmod -R u+x /.none",
 			"600 .ssh\n600 .ssh/id\n644 ssh/id\nstderr: chmod: /.none: No such file or directory\nexit 1"},
 		{"modes of directories", files.Identity{}, "mkdir -m 1777 /d; stat -c '%a %A' /d; echo x > /d/f; chmod -R u=rwX,go=rX /d; stat -c '%a %F' /d /d/f; chmod g+s /d; mkdir /d/e; stat -c %a /d/e",
-			"1777 drwxrwxrwt\n1755 directory\n644 regular file\n2755\n"},
+			"1777 drwxrwxrwt\n755 directory\n644 regular file\n2755\n"},
 		{"mkdir", files.Identity{}, "mkdir /n -m 700 && stat -c %a /n; mkdir -p /n; mkdir /n; mkdir /x/y; mkdir -pm 750 /x/y; stat -c %a /x /x/y",
 			"700\n755\n750\nstderr: mkdir: cannot create directory '/n': File exists\nmkdir: cannot create directory '/x/y': No such file or directory\n"},
 	} {

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/md5"
 	"crypto/sha1"
@@ -15,7 +16,6 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -201,26 +201,31 @@ func uname(_ context.Context, s *Shell, c *Command) int {
 // kernel is the release of the kernel that nodes report.
 const kernel = "6.12.0"
 
-// mktemp makes a file with a name that is not taken, or a directory with -d.
+// mktemp makes a file with a name that is not taken, or a directory with -d. With -u it makes nothing.
 func mktemp(_ context.Context, s *Shell, c *Command) int {
-	template, directory, folder := "tmp.XXXXXXXXXX", false, "/tmp"
+	template, directory, dry, temporary, folder := "", false, false, false, ""
 	args := flagReader{args: c.Args[1:], valued: "p"}
 	for args.next() {
 		switch args.name {
 		case "":
-			template, folder = args.value(), c.Dir
+			template = args.value()
 		case "d":
 			directory = true
 		case "p":
 			folder = args.value()
-		case "u", "q", "t":
+		case "t":
+			temporary = true
+		case "u":
+			dry = true
+		case "q":
 		default:
 			return c.fail(1, "invalid option -- '%s'", args.name)
 		}
 	}
-	if slices.Contains(c.Args, "-t") {
+	if folder == "" && (temporary || template == "") {
 		folder = "/tmp"
 	}
+	template = cmp.Or(template, "tmp.XXXXXXXXXX")
 	prefix := strings.TrimRight(template, "X")
 	missing := len(template) - len(prefix)
 	if missing < 3 {
@@ -235,19 +240,22 @@ func mktemp(_ context.Context, s *Shell, c *Command) int {
 			drawn[i] = letters[random.IntN(len(letters))]
 		}
 		name := prefix + string(drawn)
-		if !path.IsAbs(name) {
-			name = path.Join(folder, name)
+		if folder != "" && !path.IsAbs(name) {
+			name = strings.TrimSuffix(folder, "/") + "/" + name
 		}
-		if _, err := fs.Lstat(s.Files, relative(name)); err == nil {
+		made := c.absolute(name)
+		if _, err := fs.Lstat(s.Files, relative(made)); err == nil {
 			continue
 		}
 		var err error
-		if directory {
-			if err = s.Files.Mkdir(name); err == nil {
-				err = s.Files.Chmod(name, fs.ModeDir|0o700)
+		switch {
+		case dry:
+		case directory:
+			if err = s.Files.Mkdir(made); err == nil {
+				err = s.Files.Chmod(made, fs.ModeDir|0o700)
 			}
-		} else {
-			err = s.Files.WriteFile(name, nil, 0o600)
+		default:
+			err = s.Files.WriteFile(made, nil, 0o600)
 		}
 		if err != nil {
 			return c.fail(1, "failed to create '%s': %s", name, reason(err))

@@ -37,7 +37,8 @@ func expressionOf(text string, extended, fold bool) (*expression, error) {
 // goSyntax returns a basic or an extended regular expression in Go's syntax.
 func goSyntax(text string, extended bool) string {
 	var b strings.Builder
-	begins := true // the expression, a group or an alternative: * stands for itself here, and ^ is an anchor
+	begins := true    // the expression, a group or an alternative: ^ is an anchor here
+	anchored := false // ^ is before it: * stands for itself here, as where an expression begins
 	for i := 0; i < len(text); i++ {
 		rest := text[i:]
 		if rest[0] == '[' {
@@ -46,7 +47,7 @@ func goSyntax(text string, extended bool) string {
 				return b.String() + rest // Go knows the error
 			}
 			b.WriteString(class)
-			i, begins = i+size-1, false
+			i, begins, anchored = i+size-1, false, false
 			continue
 		}
 		special, token := extended, rest[:1] // a token is a character, perhaps with a backslash
@@ -55,7 +56,7 @@ func goSyntax(text string, extended bool) string {
 			special, token = !extended, rest[1:2]
 			if !strings.Contains("+?|(){}", token) {
 				b.WriteString(goEscape(token))
-				begins = false
+				begins, anchored = false, false
 				continue
 			}
 		}
@@ -71,19 +72,18 @@ func goSyntax(text string, extended bool) string {
 				b.WriteString(`\`)
 			}
 			b.WriteString(token)
-			begins = special && (token == "|" || token == "(")
+			begins, anchored = special && (token == "|" || token == "("), false
 			continue
-		case token == "*" && begins,
+		case token == "*" && (begins || anchored),
 			token == "^" && !extended && !begins,
 			token == "$" && !extended && next != "" && !strings.HasPrefix(next, `\)`) && !strings.HasPrefix(next, `\|`):
 			b.WriteString(`\` + token)
 		default:
 			b.WriteString(token)
-			if token == "^" && begins {
-				continue // * stands for itself behind it, too
-			}
+			begins, anchored = false, token == "^"
+			continue
 		}
-		begins = false
+		begins, anchored = false, false
 	}
 	return b.String()
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -65,22 +66,26 @@ var (
 	clusterKey   = keyOf(func(ctx context.Context) { _, _ = builtin.ClusterFrom(ctx) })
 )
 
-// keyOf returns the key by which a function looks for a value in a context.
+// keyOf returns the key by which a function looks for a value in a context. It panics if the function looks
+// for none or several: a request would silently lack its user, for example.
 func keyOf(find func(context.Context)) any {
 	k := &keyContext{Context: context.Background()}
 	find(k)
-	return k.key
+	if len(k.keys) != 1 {
+		panic(fmt.Sprintf("a function of k8s.io/apiserver looks for the values %v in a context, not for one", k.keys))
+	}
+	return k.keys[0]
 }
 
-// keyContext keeps the key that was last looked for in it.
+// keyContext keeps the keys that are looked for in it.
 type keyContext struct {
 	context.Context
-	key any
+	keys []any
 }
 
 // Value implements context.Context.
 func (k *keyContext) Value(key any) any {
-	k.key = key
+	k.keys = append(k.keys, key)
 	return nil
 }
 

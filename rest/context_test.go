@@ -59,6 +59,23 @@ func TestUpstreamFindsTheStateOfARequestInItsContext(t *testing.T) {
 	}
 }
 
+// A key that upstream no longer looks for is noticed when the program starts.
+func TestKeyOfPanicsWithoutOneKey(t *testing.T) {
+	for name, find := range map[string]func(context.Context){
+		"none": func(context.Context) {},
+		"two":  func(ctx context.Context) { apirequest.UserFrom(ctx); apirequest.NamespaceFrom(ctx) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			keyOf(find)
+		}()
+	}
+}
+
 // A requestContext ends as one that context.WithDeadlineCause has made, whether or not something
 // waits for it before.
 func TestARequestContextEndsAtItsLimit(t *testing.T) {

@@ -166,6 +166,14 @@ func TestARootShowsVolumesAtTheirPaths(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 	}
+	for _, name := range []string{"/data", "/data/part", "/etc/config", "/etc/one"} {
+		if err := root.Remove(name); !errors.Is(err, syscall.EBUSY) {
+			t.Errorf("remove %s, which is mounted: %v", name, err)
+		}
+	}
+	if got := read(t, shared, "below/here"); got != "deep" {
+		t.Errorf("the part of the volume that is mounted has %q", got)
+	}
 	const want = "open /none: file does not exist"
 	if _, err := root.ReadFile("/none"); err == nil || err.Error() != want {
 		t.Errorf("the error is %v", err)

@@ -233,10 +233,13 @@ func (r *Root) Chown(name string, owner Owner) error {
 	return withPath(m.Tree.Chown(path, owner), name)
 }
 
-// Remove removes a file, or a directory with everything in it.
+// Remove removes a file, or a directory with everything in it. What is mounted stays: the error is EBUSY.
 func (r *Root) Remove(name string) error {
 	m, path := r.find(clean(name), false)
-	if m.ReadOnly {
+	switch {
+	case m.Tree != r.own && path == m.SubPath:
+		return &fs.PathError{Op: "remove", Path: name, Err: syscall.EBUSY}
+	case m.ReadOnly:
 		return &fs.PathError{Op: "remove", Path: name, Err: syscall.EROFS}
 	}
 	return withPath(m.Tree.Remove(path), name)

@@ -175,6 +175,10 @@ func find(ctx context.Context, s *Shell, c *Command) int {
 	l, held := limitsOf(ctx), 0
 	defer func() { l.release(held) }()
 	for _, top := range names {
+		if top == "" { // of a variable that is not set
+			code = c.fail(1, "'': %s", reason(fs.ErrNotExist))
+			continue
+		}
 		var found []string // with -delete
 		err := s.walk(c.absolute(top), strings.HasSuffix(top, "/"), func(below string, entry fs.DirEntry, err error) error {
 			name, depth := top, 0

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
@@ -438,8 +439,21 @@ func rm(ctx context.Context, s *Shell, c *Command) int {
 		case err != nil:
 			return err
 		case info.IsDir() && !c.has("r") && !c.has("R"):
-			return fs.ErrInvalid
+			return syscall.EISDIR
 		}
-		return s.Files.Remove(path)
+		return s.removeAll(path)
 	})
+}
+
+// removeAll removes a file or a directory with what is in it. A directory at which a volume is mounted stays.
+func (s *Shell) removeAll(name string) error {
+	err := s.Files.Remove(name)
+	if !errors.Is(err, syscall.EBUSY) {
+		return err
+	}
+	entries, _ := fs.ReadDir(s.Files, relative(name)) // of a file there are none
+	for _, entry := range entries {
+		_ = s.removeAll(path.Join(name, entry.Name())) // what stays is in the way of the directory, too
+	}
+	return err
 }

@@ -361,7 +361,10 @@ func sed(ctx context.Context, s *Shell, c *Command) int {
 		if result != 0 || ctx.Err() != nil {
 			return max(result, 1)
 		}
-		if err := s.Files.WriteFile(c.absolute(name), data, info.Mode().Perm()); err != nil {
+		if err = s.unlink(c.absolute(name)); err == nil { // a link is replaced
+			err = s.Files.WriteFile(c.absolute(name), data, info.Mode().Perm())
+		}
+		if err != nil {
 			code = c.fail(1, "can't write %s: %s", name, reason(err))
 		}
 	}

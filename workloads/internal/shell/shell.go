@@ -153,8 +153,13 @@ func (s *Shell) read(ctx context.Context, name string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if info, err := fs.Stat(s.Files, relative(name)); err == nil && info.Size() > maxHeld {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: syscall.EFBIG}
+	if info, err := fs.Stat(s.Files, relative(name)); err == nil {
+		switch {
+		case info.IsDir():
+			return nil, &fs.PathError{Op: "read", Path: name, Err: syscall.EISDIR}
+		case info.Size() > maxHeld:
+			return nil, &fs.PathError{Op: "read", Path: name, Err: syscall.EFBIG}
+		}
 	}
 	data, err := s.Files.ReadFile(name)
 	if err == nil {

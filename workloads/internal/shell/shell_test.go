@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -182,5 +183,36 @@ func TestPrintfOfSeveralShells(t *testing.T) {
 	want := strings.Repeat("    a|3\n", 100)
 	if got := run(t, newShell(t), "", "sh", "-c", loop+" > /job & "+loop+" | { "+loop+"; cat; }; wait; cat /job"); got != strings.Repeat(want, 3) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestWhatIsMountedStays removes directories at which volumes are mounted, by which they become empty.
+func TestWhatIsMountedStays(t *testing.T) {
+	for script, want := range map[string]string{
+		"rm -rf /data":           "stderr: rm: '/data': Device or resource busy\nexit 1",
+		"find /data -delete":     "stderr: find: /data: Device or resource busy\nexit 1",
+		"rm -rf /part /none; ls": "data\npart\nstderr: rm: '/part': Device or resource busy\n",
+		"rm /data":               "stderr: rm: '/data': Is a directory\nexit 1",
+		"cat /data; sed p /data": "stderr: cat: /data: Is a directory\nsed: /data: Is a directory\nexit 1",
+		"find '' -delete":        "stderr: find: '': No such file or directory\nexit 1",
+		"ln -s /part/f /data/l; sed -i s/a/b/ /data/l; cat /part/f /data/l": "a\nb\n",
+	} {
+		volume := files.NewTree()
+		for _, name := range []string{"d/e/f", "part/f"} {
+			if err := volume.Write(name, files.File{Data: []byte("a\n"), Mode: 0o644}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		root, err := files.NewRoot(files.NewTree(), []files.Mount{{Path: "/data", Tree: volume}, {Path: "/part", Tree: volume, SubPath: "part"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := run(t, &shell.Shell{Files: root}, "", "sh", "-c", script); got != want {
+			t.Errorf("%s\ngot  %q\nwant %q", script, got, want)
+		}
+		entries, err := fs.ReadDir(root, "data")
+		if emptied := strings.Contains(want, "/data': Device") || strings.Contains(want, "/data: Device"); err != nil || emptied != (len(entries) == 0) {
+			t.Errorf("%s: /data has %v; %v", script, entries, err)
+		}
 	}
 }

@@ -32,6 +32,7 @@ func (w world) endOf(pod string) string {
 
 // TestKnownCommandsAreRun proves that a container whose command is known has the log, the exit code and the time that the command has.
 func TestKnownCommandsAreRun(t *testing.T) {
+	const refused = "curl: (7) Failed to connect to web port 81: Could not connect to server\n"
 	inBubble(t, func(w world) {
 		for i, c := range []struct{ command, end, log string }{
 			{`[sh, -c, "echo hello; exit 3"]`, "Error 3 after 0s", "hello\n"},
@@ -42,10 +43,11 @@ func TestKnownCommandsAreRun(t *testing.T) {
 			{`[wget, -qO-, "http://web"]`, "Completed 0 after 0s", "served\n"},
 			{`[wget, -qO-, "http://none"]`, "Error 1 after 0s", "wget: bad address 'none'\n"},
 			{`[sh, -c, "curl -sf http://web/missing"]`, "Error 22 after 0s", ""},
-			{`[curl, "http://web:81"]`, "Error 7 after 0s", "curl: (7) Failed to connect to web port 81: Could not connect to server\n"},
-			{`[curl, -sS, --retry, "2", --retry-connrefused, "http://web:81"]`, "Error 7 after 3s",
-				"Warning: Problem: connection refused. Will retry in 1 seconds. 1 retries left.\nWarning: Problem: connection refused. Will retry in 2 seconds. 0 retries left.\n" +
-					"curl: (7) Failed to connect to web port 81: Could not connect to server\n"},
+			{`[curl, "http://web:81"]`, "Error 7 after 0s", refused},
+			{`[curl, --retry, "2", --retry-connrefused, "http://web:81"]`, "Error 7 after 3s",
+				refused + "Warning: Problem: connection refused. Will retry in 1 second. 2 retries left.\n" +
+					refused + "Warning: Problem: connection refused. Will retry in 2 seconds. 1 retry left.\n" + refused},
+			{`[curl, -sS, --retry, "1", --retry-connrefused, "http://web:81"]`, "Error 7 after 1s", refused + refused},
 			{`[curl, -sf, --retry, "1", --retry-delay, "5", "http://web/busy"]`, "Error 22 after 5s", ""},
 			{`[curl, -s, -u, "ann:secret", "http://web/user"]`, "Completed 0 after 0s", "ann:secret\n"},
 			{`[nslookup, none]`, "Error 1 after 0s", "Server:\t\t10.0.0.10\nAddress:\t10.0.0.10:53\n\n** server can't find none.default.svc.cluster.local: NXDOMAIN\n"},

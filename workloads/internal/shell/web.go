@@ -268,18 +268,35 @@ func curl(ctx context.Context, s *Shell, c *Command) int {
 	var resp *http.Response
 	var data []byte
 	var err error
+	code := 0
 	for {
-		resp, data, err = t.do(ctx, s, c)
+		if resp, data, err = t.do(ctx, s, c); errors.Is(err, errLimit) {
+			return 2 // the run ends, and says why
+		}
+		code = 0
+		host, port := hostOf(t.url)
+		switch unknown, refused, late := why(err); {
+		case unknown:
+			code = said(6, "Could not resolve host: %s", host)
+		case refused:
+			code = said(7, "Failed to connect to %s port %s: Could not connect to server", host, port)
+		case late:
+			code = said(28, "Connection timed out")
+		case err != nil:
+			code = said(35, "%v", err)
+		case t.fail && resp.StatusCode >= 400:
+			code = said(22, "The requested URL returned error: %d", resp.StatusCode)
+		}
 		problem := again.problem(resp, err)
 		if problem == "" || ctx.Err() != nil {
 			break
 		}
-		wait, left := again.next()
-		if left < 0 {
+		wait, ok := again.next()
+		if !ok {
 			break
 		}
-		if !t.quiet || t.show {
-			fmt.Fprintf(c.Stderr, "Warning: Problem: %s. Will retry in %g seconds. %d retries left.\n", problem, wait.Seconds(), left)
+		if !t.quiet {
+			fmt.Fprintf(c.Stderr, "Warning: Problem: %s. Will retry in %s. %s left.\n", problem, counted(wait.Seconds(), "second", "seconds"), counted(float64(again.left+1), "retry", "retries"))
 		}
 		select {
 		case <-time.After(wait):
@@ -288,25 +305,13 @@ func curl(ctx context.Context, s *Shell, c *Command) int {
 			return ended
 		}
 	}
-	if errors.Is(err, errLimit) {
-		return 2 // the run ends, and says why
-	}
-	host, port := hostOf(t.url)
-	if err != nil {
-		t.writeStatus(c, 0)
-		switch unknown, refused, late := why(err); {
-		case unknown:
-			return said(6, "Could not resolve host: %s", host)
-		case refused:
-			return said(7, "Failed to connect to %s port %s: Could not connect to server", host, port)
-		case late:
-			return said(28, "Connection timed out")
+	if code != 0 {
+		status := 0
+		if err == nil {
+			status = resp.StatusCode
 		}
-		return said(35, "%v", err)
-	}
-	if t.fail && resp.StatusCode >= 400 {
-		t.writeStatus(c, resp.StatusCode)
-		return said(22, "The requested URL returned error: %d", resp.StatusCode)
+		t.writeStatus(c, status)
+		return code
 	}
 	if include || t.head {
 		fmt.Fprintf(c.Stdout, "%s %s\r\n", resp.Proto, resp.Status)
@@ -351,17 +356,26 @@ func (r *retries) problem(resp *http.Response, err error) string {
 	return ""
 }
 
-// next returns how long to wait for the next try, and how many follow it; negative: there is none.
-func (r *retries) next() (wait time.Duration, left int) {
+// next returns how long to wait for the next try, if there is one.
+func (r *retries) next() (wait time.Duration, ok bool) {
 	r.backoff = min(max(2*r.backoff, time.Second), 10*time.Minute)
 	wait = r.backoff
 	if r.delay > 0 {
 		wait = r.delay
 	}
-	if r.left--; !r.until.IsZero() && time.Now().Add(wait).After(r.until) {
-		return 0, -1
+	if r.left < 1 || !r.until.IsZero() && time.Now().Add(wait).After(r.until) {
+		return 0, false
 	}
-	return wait, r.left
+	r.left--
+	return wait, true
+}
+
+// counted returns a number with what it counts.
+func counted(n float64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%g %s", n, many)
 }
 
 func (t *transfer) writeStatus(c *Command, code int) {

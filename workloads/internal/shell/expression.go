@@ -88,7 +88,7 @@ func goSyntax(text string, extended bool) string {
 	return b.String()
 }
 
-// goEscape returns what a backslash and a character are in Go's syntax.
+// goEscape returns what a backslash and a character are in Go's syntax, which has one anchor for both ends of a word.
 func goEscape(character string) string {
 	switch character {
 	case "<", ">":

@@ -316,7 +316,7 @@ func group(expression string, extended bool) string {
 	return `\(` + expression + `\)`
 }
 
-// grep writes the lines that match a regular expression, of Go's syntax.
+// grep writes the lines that match a basic regular expression, an extended one with -E, or a text with -F.
 func grep(ctx context.Context, s *Shell, c *Command) int {
 	var names []string
 	expression, given := "", false

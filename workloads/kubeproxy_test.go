@@ -3,6 +3,8 @@ package workloads_test
 import (
 	"fmt"
 	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,5 +59,15 @@ func TestNodesAnswerAtThePortsOfKubeProxy(t *testing.T) {
 		equal(t, "its mode, from outside", get("http://172.18.0.2:10249/proxyMode"), `Get "http://172.18.0.2:10249/proxyMode": dial tcp 172.18.0.2:10249: connect: connection refused`)
 		equal(t, "its mode, on the node", w.exec(nil, "curl", "-s", "http://localhost:10249/proxyMode"), "nftables")
 		equal(t, "on the node, with more requests of a connection", w.exec(nil, "sh", "-c", `printf 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /none HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n' | nc 127.0.0.1 10249 | grep -c HTTP`), "2\n")
+
+		endless, err := http.NewRequestWithContext(w.Context(), http.MethodGet, "http://172.18.0.2:10256/livez", nil)
+		if err != nil {
+			w.Fatal(err)
+		}
+		endless.Header.Set("X-Long", strings.Repeat("a", 2*http.DefaultMaxHeaderBytes))
+		if resp, err := w.HTTPClient().Do(endless); err == nil {
+			resp.Body.Close()
+			w.Errorf("headers of 2 MiB are answered with %s", resp.Status)
+		}
 	}, workloads.Nodes(2))
 }

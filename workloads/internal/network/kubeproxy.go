@@ -65,14 +65,18 @@ func (n *Network) serveProxy(c *conn, handler http.Handler) {
 		return
 	}
 	defer c.Close()
-	in := bufio.NewReader(c)
+	limited := &io.LimitedReader{R: c}
+	in := bufio.NewReader(limited)
 	for {
 		_ = c.SetReadDeadline(time.Now().Add(proxyIdleTimeout))
+		limited.N = http.DefaultMaxHeaderBytes
 		request, err := http.ReadRequest(in)
 		if err != nil {
 			return
 		}
-		_, _ = io.Copy(io.Discard, io.LimitReader(request.Body, 1<<20))
+		if _, err := io.Copy(io.Discard, request.Body); err != nil {
+			return
+		}
 		answer := &recorded{header: http.Header{}, code: http.StatusOK}
 		handler.ServeHTTP(answer, request)
 		response := &http.Response{

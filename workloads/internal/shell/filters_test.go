@@ -81,6 +81,7 @@ func TestFilters(t *testing.T) {
 		{"base64 -d", "aGVs\nbG8=\n", "hello"},
 		{"base64 -d", "!", "stderr: base64: invalid input\nexit 1"},
 		{"md5sum", "a", "0cc175b9c0f1b6a831c399e269772661  -\n"},
+		{"echo abc /f | md5sum -c", "", "stderr: md5sum: -: no checksum lines found\nexit 1"},
 		{"echo x > /f; sha256sum /f > /sums; sha256sum -c /sums; echo y > /f; sha256sum -c /sums", "",
 			"/f: OK\n/f: FAILED\nstderr: sha256sum: WARNING: 1 computed checksums did NOT match\nexit 1"},
 

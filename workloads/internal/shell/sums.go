@@ -41,13 +41,15 @@ func sum(ctx context.Context, s *Shell, c *Command) int {
 			return err
 		})
 	}
-	wrong := 0
-	code := c.inputs(ctx, s, names, func(_ string, in io.Reader) error {
-		return lines(ctx, in, func(line string) bool {
+	wrong, empty := 0, 0
+	code := c.inputs(ctx, s, names, func(list string, in io.Reader) error {
+		checked := false
+		err := lines(ctx, in, func(line string) bool {
 			want, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-			if !ok || len(name) < 2 {
+			if !ok || len(name) < 2 || len(want) != 2*newHash().Size() {
 				return true
 			}
+			checked = true
 			name = name[1:] // " " or "*"
 			text, result := "", "FAILED open or read"
 			content, err := s.open(ctx, c, name)
@@ -68,11 +70,15 @@ func sum(ctx context.Context, s *Shell, c *Command) int {
 			}
 			return true
 		})
+		if err == nil && !checked {
+			empty = c.fail(1, "%s: no checksum lines found", list)
+		}
+		return err
 	})
 	if wrong > 0 {
 		return c.fail(1, "WARNING: %d computed checksums did NOT match", wrong)
 	}
-	return code
+	return max(code, empty)
 }
 
 // copyCounted copies, and counts what it copies as work.

@@ -457,3 +457,27 @@ func (s *Shell) removeAll(name string) error {
 	}
 	return err
 }
+
+// uname writes the system: -s its name, -n the hostname, -r the release of the kernel, -m the machine, -a all of them.
+func uname(_ context.Context, s *Shell, c *Command) int {
+	names, err := c.operands("snrvmoap")
+	switch {
+	case err != nil:
+		return c.fail(1, "%v", err)
+	case len(names) > 0:
+		return c.fail(1, "extra operand '%s'", names[0])
+	}
+	var shown []string
+	for _, part := range []struct{ flag, text string }{
+		{"s", "Linux"}, {"n", s.Hostname}, {"r", kernel}, {"v", "#1 SMP"}, {"m", "x86_64"}, {"o", "GNU/Linux"},
+	} {
+		if c.has(part.flag) || c.has("a") || len(c.Args) == 1 && part.flag == "s" {
+			shown = append(shown, part.text)
+		}
+	}
+	fmt.Fprintln(c.Stdout, strings.Join(shown, " "))
+	return 0
+}
+
+// kernel is the release of the kernel that nodes report.
+const kernel = "6.12.0"

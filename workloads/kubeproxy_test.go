@@ -65,9 +65,11 @@ func TestNodesAnswerAtThePortsOfKubeProxy(t *testing.T) {
 			w.Fatal(err)
 		}
 		endless.Header.Set("X-Long", strings.Repeat("a", 2*http.DefaultMaxHeaderBytes))
-		if resp, err := w.HTTPClient().Do(endless); err == nil {
-			resp.Body.Close()
-			w.Errorf("headers of 2 MiB are answered with %s", resp.Status)
+		resp, err := w.HTTPClient().Do(endless)
+		if err != nil {
+			w.Fatal(err)
 		}
+		resp.Body.Close()
+		equal(t, "headers of 2 MiB", resp.Status, "431 Request Header Fields Too Large")
 	}, workloads.Nodes(2))
 }

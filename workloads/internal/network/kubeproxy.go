@@ -1,11 +1,11 @@
 package network
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -64,47 +64,40 @@ func (n *Network) serveProxy(c *conn, handler http.Handler) {
 		c.shut(true)
 		return
 	}
-	defer c.Close()
-	limited := &io.LimitedReader{R: c}
-	in := bufio.NewReader(limited)
-	for {
-		_ = c.SetReadDeadline(time.Now().Add(proxyIdleTimeout))
-		limited.N = http.DefaultMaxHeaderBytes
-		request, err := http.ReadRequest(in)
-		if err != nil {
-			return
-		}
-		if _, err := io.Copy(io.Discard, request.Body); err != nil {
-			return
-		}
-		answer := &recorded{header: http.Header{}, code: http.StatusOK}
-		handler.ServeHTTP(answer, request)
-		response := &http.Response{
-			StatusCode: answer.code, ProtoMajor: 1, ProtoMinor: 1, Header: answer.header, Request: request, Close: request.Close,
-			ContentLength: int64(answer.body.Len()), Body: io.NopCloser(&answer.body),
-		}
-		response.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
-		if response.Write(c) != nil || request.Close {
-			return
-		}
+	ended := make(chan struct{})
+	server := http.Server{
+		Handler: handler, IdleTimeout: proxyIdleTimeout, ReadHeaderTimeout: proxyIdleTimeout, ErrorLog: log.New(io.Discard, "", 0),
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				close(ended)
+			}
+		},
 	}
+	_ = server.Serve(&oneConnection{conn: c, ended: ended})
 }
 
-// recorded is an answer in memory.
-type recorded struct {
-	header http.Header
-	code   int
-	body   bytes.Buffer
+// oneConnection is a listener with one connection. It is closed when that has ended.
+type oneConnection struct {
+	conn  *conn
+	taken bool
+	ended <-chan struct{}
 }
 
-// Header implements http.ResponseWriter.
-func (r *recorded) Header() http.Header { return r.header }
+// Accept implements net.Listener.
+func (l *oneConnection) Accept() (net.Conn, error) {
+	if !l.taken {
+		l.taken = true
+		return l.conn, nil
+	}
+	<-l.ended
+	return nil, net.ErrClosed
+}
 
-// WriteHeader implements http.ResponseWriter.
-func (r *recorded) WriteHeader(code int) { r.code = code }
+// Close implements net.Listener.
+func (l *oneConnection) Close() error { return nil }
 
-// Write implements http.ResponseWriter.
-func (r *recorded) Write(data []byte) (int, error) { return r.body.Write(data) }
+// Addr implements net.Listener.
+func (l *oneConnection) Addr() net.Addr { return l.conn.LocalAddr() }
 
 // proxyHealth answers /healthz, which fails on a node that an autoscaler is about to remove, and /livez.
 func proxyHealth(node *corev1.Node) http.Handler {

@@ -39,7 +39,7 @@ type Network struct {
 	server     *Process // the API server
 	dns        *Process
 	proxy      *Process       // has the connections to kube-proxy
-	serving    sync.WaitGroup // connections to the DNS
+	serving    sync.WaitGroup // connections to the DNS and to kube-proxy
 
 	mu         sync.Mutex
 	stacks     map[netip.Addr]*stack

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/fakecluster/fakecluster/internal/release"
+	"github.com/fakecluster/fakecluster/workloads/internal/shell"
 )
 
 const zones = 2
@@ -130,7 +131,7 @@ func setDefaults(n *corev1.Node, i int) {
 	set(&s.NodeInfo.MachineID, id[:32])
 	set(&s.NodeInfo.SystemUUID, fmt.Sprintf("%s-%s-%s-%s-%s", id[:8], id[8:12], id[12:16], id[16:20], id[20:32]))
 	set(&s.NodeInfo.BootID, fmt.Sprintf("%s-%s-%s-%s-%s", id[32:40], id[40:44], id[44:48], id[48:52], id[52:64]))
-	set(&s.NodeInfo.KernelVersion, "6.12.0")
+	set(&s.NodeInfo.KernelVersion, shell.Kernel)
 	set(&s.NodeInfo.OSImage, "fakecluster")
 	set(&s.NodeInfo.ContainerRuntimeVersion, "containerd://2.1.4")
 	set(&s.NodeInfo.KubeletVersion, release.Info().GitVersion)

@@ -469,7 +469,7 @@ func uname(_ context.Context, s *Shell, c *Command) int {
 	}
 	var shown []string
 	for _, part := range []struct{ flag, text string }{
-		{"s", "Linux"}, {"n", s.Hostname}, {"r", kernel}, {"v", "#1 SMP"}, {"m", "x86_64"}, {"o", "GNU/Linux"},
+		{"s", "Linux"}, {"n", s.Hostname}, {"r", Kernel}, {"v", "#1 SMP"}, {"m", "x86_64"}, {"o", "GNU/Linux"},
 	} {
 		if c.has(part.flag) || c.has("a") || len(c.Args) == 1 && part.flag == "s" {
 			shown = append(shown, part.text)
@@ -479,5 +479,5 @@ func uname(_ context.Context, s *Shell, c *Command) int {
 	return 0
 }
 
-// kernel is the release of the kernel that nodes report.
-const kernel = "6.12.0"
+// Kernel is the release of the kernel, which nodes report, too.
+const Kernel = "6.12.0"

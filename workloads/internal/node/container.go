@@ -12,7 +12,6 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/kubelet/events"
-	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 )
@@ -251,19 +250,8 @@ func imageRef(image string) string {
 
 // linuxUser returns the user that the first process of a container has.
 func linuxUser(pod *corev1.Pod, spec *corev1.Container) *corev1.ContainerUser {
-	user := &corev1.LinuxContainerUser{SupplementalGroups: []int64{}}
-	if s := pod.Spec.SecurityContext; s != nil {
-		user.UID, user.GID = ptr.Deref(s.RunAsUser, 0), ptr.Deref(s.RunAsGroup, 0)
-	}
-	if s := spec.SecurityContext; s != nil {
-		user.UID, user.GID = ptr.Deref(s.RunAsUser, user.UID), ptr.Deref(s.RunAsGroup, user.GID)
-	}
-	user.SupplementalGroups = append(user.SupplementalGroups, user.GID)
-	if s := pod.Spec.SecurityContext; s != nil {
-		user.SupplementalGroups = append(user.SupplementalGroups, s.SupplementalGroups...)
-		if s.FSGroup != nil {
-			user.SupplementalGroups = append(user.SupplementalGroups, *s.FSGroup)
-		}
-	}
-	return &corev1.ContainerUser{Linux: user}
+	identity := identityOf(pod, spec)
+	return &corev1.ContainerUser{Linux: &corev1.LinuxContainerUser{
+		UID: identity.User, GID: identity.Group, SupplementalGroups: append([]int64{identity.Group}, identity.Groups...),
+	}}
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"io/fs"
+	"reflect"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -106,6 +107,10 @@ func TestWhoContainersRunAs(t *testing.T) {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: test.image, SecurityContext: test.context}}}}
 		if got := identityOf(pod, &pod.Spec.Containers[0]).Owner; got != test.want {
 			t.Errorf("%s with %v runs as %v, want %v", test.image, test.context, got, test.want)
+		}
+		want := &corev1.LinuxContainerUser{UID: test.want.User, GID: test.want.Group, SupplementalGroups: []int64{test.want.Group}}
+		if got := linuxUser(pod, &pod.Spec.Containers[0]).Linux; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s with %v has the status %v, want %v", test.image, test.context, got, want)
 		}
 	}
 }

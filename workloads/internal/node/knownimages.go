@@ -1,0 +1,79 @@
+package node
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/distribution/reference"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/shell"
+)
+
+// rootImages are images that have no other user than root. The user of another image is not known: it may be any.
+var rootImages = sets.New(
+	"alpine", "amazonlinux", "bash", "busybox", "caddy", "centos", "debian", "docker", "eclipse-temurin", "fedora", "golang", "httpd", "mariadb", "mongo", "mysql",
+	"nginx", "node", "openjdk", "perl", "php", "postgres", "python", "rabbitmq", "redis", "registry", "ruby", "rust", "traefik", "ubuntu", "wordpress",
+	"registry.k8s.io/e2e-test-images/agnhost", "registry.k8s.io/e2e-test-images/busybox", "registry.k8s.io/e2e-test-images/httpd",
+	"registry.k8s.io/e2e-test-images/nginx", "registry.k8s.io/nginx",
+)
+
+// imageUser is the user of an image.
+type imageUser struct {
+	files.Owner
+	name string // in place of its number: a kubelet cannot see whether it is root
+}
+
+// imageUsers are the users of images that are known to have another one than root.
+var imageUsers = map[string]imageUser{
+	"curlimages/curl": {files.Owner{User: 100, Group: 101}, "curl_user"}, "quay.io/curl/curl": {files.Owner{User: 100, Group: 101}, "curl_user"},
+	"prom/prometheus": {files.Owner{User: 65534, Group: 65534}, "nobody"}, "quay.io/prometheus/prometheus": {files.Owner{User: 65534, Group: 65534}, "nobody"},
+	"grafana/grafana": {Owner: files.Owner{User: 472}}, "nginxinc/nginx-unprivileged": {Owner: files.Owner{User: 101, Group: 101}},
+	"registry.k8s.io/e2e-test-images/nonroot": {Owner: files.Owner{User: 1234}},
+}
+
+// entrypoints are programs that images run if the container has no command, and that the built-in shell has.
+var entrypoints = map[string]string{"curlimages/curl": "curl", "quay.io/curl/curl": "curl", "appropriate/curl": "curl"}
+
+// nameOfImage returns the name of an image as docker shows it, and its tag. Both are empty if the image has no valid name.
+func nameOfImage(image string) (name, tag string) {
+	named, err := reference.ParseDockerRef(image)
+	if err != nil {
+		return "", ""
+	}
+	if tagged, ok := named.(reference.Tagged); ok {
+		tag = tagged.Tag()
+	}
+	return reference.FamiliarName(named), tag
+}
+
+// userOf returns the user of an image, which is root if it is not known.
+func userOf(image string) imageUser {
+	name, tag := nameOfImage(image)
+	if strings.HasPrefix(name, "gcr.io/distroless/") && strings.HasSuffix(tag, "nonroot") {
+		return imageUser{Owner: files.Owner{User: 65532, Group: 65532}}
+	}
+	return imageUsers[name]
+}
+
+// runsAsRoot reports whether the user of an image is known to be root.
+func runsAsRoot(image string) bool {
+	name, _ := nameOfImage(image)
+	return rootImages.Has(name)
+}
+
+// withEntrypoint returns the command of a container: its own, or that of an image whose entrypoint is known. As with the entrypoint of curl's images, arguments
+// that are a command replace it.
+func withEntrypoint(spec *corev1.Container) []string {
+	if len(spec.Command) > 0 {
+		return spec.Command
+	}
+	name, _ := nameOfImage(spec.Image)
+	program, ok := entrypoints[name]
+	if !ok || len(spec.Args) > 0 && !strings.HasPrefix(spec.Args[0], "-") && shell.Knows(slices.Clip(spec.Args), nil) {
+		return nil
+	}
+	return []string{program}
+}

@@ -494,6 +494,36 @@ func TestDocsListEveryBuiltInResource(t *testing.T) {
 	}
 }
 
+// TestTheTestsThatCIRacesExist finds a test of package explore for each part of the pattern with which .ci/run picks some for the race detector: a test that
+// gets another name must not fall out of them without a word.
+func TestTheTestsThatCIRacesExist(t *testing.T) {
+	script, err := os.ReadFile(filepath.Join(repository, ".ci", "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	picked := regexp.MustCompile(`go test -race .* ./explore -run '([^']+)'`).FindStringSubmatch(string(script))
+	if picked == nil {
+		t.Fatal(".ci/run picks no tests of ./explore for the race detector")
+	}
+	files, err := filepath.Glob(filepath.Join(repository, "explore", "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests []byte
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests = append(tests, text...)
+	}
+	for part := range strings.SplitSeq(picked[1], "|") {
+		if !regexp.MustCompile(`(?m)^func Test\w*` + part).Match(tests) {
+			t.Errorf("no test of package explore has %s in its name", part)
+		}
+	}
+}
+
 func TestCIRunsTheCommandsOfTheREADME(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join(repository, ".ci", "run"))
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
 
@@ -36,39 +35,40 @@ func (w *Workloads) Dial(ctx context.Context, network, address string) (net.Conn
 	return w.network.Dial(ctx, network, address)
 }
 
-// startOthers runs the network of the pods, and what lives on it. After an error, wait is nil or waits for what has started.
-func (w *Workloads) startOthers(ctx context.Context, c *fakecluster.Cluster, s *settings, shared informers.SharedInformerFactory) (wait func(), err error) {
-	if len(s.nodes) == 0 {
-		return w.startNodes(ctx, c, s, shared)
-	}
+// podNetwork is the network of the Pods, and the cluster in it. It implements world.Part.
+type podNetwork struct {
+	w         *Workloads
+	informers informers.SharedInformerFactory
+	stop      func() // nil: the cluster is not served
+}
+
+// Start implements world.Part.
+func (p *podNetwork) Start(ctx context.Context) (err error) {
+	w := p.w
 	if w.dns, err = w.dnsAddress(ctx); err != nil {
-		return nil, fmt.Errorf("the address of the DNS: %w", err)
+		return fmt.Errorf("the address of the DNS: %w", err)
 	}
-	if w.network, err = network.New(network.Config{Informers: shared, DNS: w.dns, Seed: w.attachment.Seed()}); err != nil {
-		return nil, fmt.Errorf("the network of the pods: %w", err)
+	if w.network, err = network.New(network.Config{Informers: p.informers, DNS: w.dns, Seed: w.attachment.Seed()}); err != nil {
+		return fmt.Errorf("the network of the pods: %w", err)
 	}
 	l, err := w.network.ListenAPIServer()
 	if err != nil {
-		return nil, fmt.Errorf("the network of the pods: %w", err)
+		return fmt.Errorf("the network of the pods: %w", err)
 	}
-	stop, err := w.attachment.ServeTLS(l)
-	if err != nil {
-		return w.network.Close, fmt.Errorf("serving the cluster to its pods: %w", err)
+	if p.stop, err = w.attachment.ServeTLS(l); err != nil {
+		return fmt.Errorf("serving the cluster to its pods: %w", err)
 	}
-	end := func() {
-		w.network.Close()
-		stop()
+	return w.attachment.Connect(w.network.Dial)
+}
+
+// Wait implements world.Part.
+func (p *podNetwork) Wait() {
+	if p.w.network != nil {
+		p.w.network.Close()
 	}
-	if err := w.attachment.Connect(w.network.Dial); err != nil {
-		return end, err
+	if p.stop != nil {
+		p.stop()
 	}
-	running, err := w.startNodes(ctx, c, s, shared)
-	return func() {
-		if running != nil {
-			running()
-		}
-		end()
-	}, err
 }
 
 // dnsAddress returns the address of the cluster's DNS: the tenth one of the range of Services, as kubeadm chooses it. The first one is that of the

@@ -16,7 +16,6 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
 	"github.com/fakecluster/fakecluster/workloads/internal/images"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
-	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
 )
 
 // Behavior is what the containers of some Pods do: how long they take to start and to become ready,
@@ -96,49 +95,57 @@ func (w *Workloads) beat(name string) (last time.Time, beats, found bool) {
 	return w.agent.Beat(name)
 }
 
-// startNodes runs the nodes, the provisioner of their volumes and the server of their metrics. After an error, wait is nil or waits
-// for what has started.
-func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *settings, shared informers.SharedInformerFactory) (wait func(), err error) {
-	if len(s.nodes) == 0 {
-		if len(s.behaviors) > 0 {
-			return nil, errors.New("Behaviors: there are no Nodes; add Nodes(3)")
-		}
-		if s.controlPlane {
-			return nil, errors.New("ControlPlane: there are no Nodes; add Nodes(1)")
-		}
-		if len(s.provisioners) > 0 {
-			return nil, errors.New("Provisioners: there are no Nodes; add Nodes(1)")
-		}
-		if len(s.images) > 0 || len(s.files) > 0 || s.onlyKnown {
-			return nil, errors.New("Image, Command, ImageFiles and OnlyKnownImages: there are no Nodes; add Nodes(1)")
-		}
-		return func() {}, nil
+// needNodes returns an error for an option that has no effect without Nodes.
+func (s *settings) needNodes() error {
+	switch {
+	case len(s.nodes) > 0:
+	case len(s.behaviors) > 0:
+		return errors.New("Behaviors: there are no Nodes; add Nodes(3)")
+	case s.controlPlane:
+		return errors.New("ControlPlane: there are no Nodes; add Nodes(1)")
+	case len(s.provisioners) > 0:
+		return errors.New("Provisioners: there are no Nodes; add Nodes(1)")
+	case len(s.images) > 0 || len(s.files) > 0 || s.onlyKnown:
+		return errors.New("Image, Command, ImageFiles and OnlyKnownImages: there are no Nodes; add Nodes(1)")
 	}
-	functions, err := container.NewRuntime(container.Config{Images: s.images, RESTConfig: w.attachment.TokenConfig, Kubeconfig: c.Kubeconfig, Report: w.report, Log: w.log})
+	return nil
+}
+
+// nodes are the Nodes, their kubelets and the metrics of what runs on them. They implement world.Part.
+type nodes struct {
+	w         *Workloads
+	cluster   *fakecluster.Cluster
+	settings  *settings
+	informers informers.SharedInformerFactory
+	end       []func() // what has started ends in this order
+}
+
+// Start implements world.Part.
+func (p *nodes) Start(ctx context.Context) error {
+	w, s := p.w, p.settings
+	functions, err := container.NewRuntime(container.Config{Images: s.images, RESTConfig: w.attachment.TokenConfig, Kubeconfig: p.cluster.Kubeconfig, Report: w.report, Log: w.log})
 	if err != nil {
-		return nil, fmt.Errorf("Image or Command: %w", err)
+		return fmt.Errorf("Image or Command: %w", err)
 	}
+	p.end = []func(){functions.Close}
 	builtIn, err := container.NewRuntime(container.Config{Images: images.Images(), RESTConfig: w.attachment.TokenConfig, Report: w.report, Log: w.log})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	end := func() {
-		functions.Close()
-		builtIn.Close()
-	}
+	p.end = append(p.end, builtIn.Close)
 	notices := w.log
 	if s.notices != nil {
 		notices = s.notices
 	}
 	imageFiles, err := readFiles(s.files)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	kubelets := newKubelets(w, s.logger)
 	w.agent, err = node.Start(ctx, node.Config{
 		Adopted: kubelets.serve, StaticPods: w.staticPods, Attaches: true,
 		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: []node.Runtime{functions}, BuiltIn: builtIn, Script: functions.StartScript, Notice: notices, Files: imageFiles, OnlyKnownImages: s.onlyKnown,
-		Seed: w.attachment.Seed(), Informers: shared, Report: w.report,
+		Seed: w.attachment.Seed(), Informers: p.informers, Report: w.report,
 		Revision: w.attachment.Revision, Faulty: w.attachment.Faulty,
 		Network: w.network, DNS: w.dns.String(),
 		Client: func(user string, groups ...string) (kubernetes.Interface, error) {
@@ -146,8 +153,9 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 		},
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
+	p.end = append([]func(){w.agent.Wait, kubelets.end}, p.end...)
 	w.allowAdmission(notices)
 	w.attachment.BeforeReads(coordinationv1.Resource("leases"), func(r fakecluster.Read) {
 		if !controlplane.IsSharedInformer(r.UserAgent) { // for those there is Beat
@@ -158,27 +166,36 @@ func (w *Workloads) startNodes(ctx context.Context, c *fakecluster.Cluster, s *s
 		kubelets.serve(n)
 	}
 	kubelets.connect()
-	ended := func() {
-		w.agent.Wait()
-		kubelets.end()
+	return w.serveMetrics(p.informers)
+}
+
+// Wait implements world.Part.
+func (p *nodes) Wait() {
+	for _, end := range p.end {
 		end()
 	}
-	if err := w.serveMetrics(shared); err != nil {
-		return ended, err
-	}
-	client, err := controlplane.NewClient(w.attachment.ConfigFor("system:volume-provisioner", "system:masters"), "volume-provisioner", "volume-provisioner")
-	if err != nil {
-		return ended, err
-	}
-	volumes, err := provisioner.Start(ctx, provisioner.Config{Client: client, Informers: shared, Others: s.provisioners})
-	if err != nil {
-		return ended, err
-	}
-	return func() {
-		ended()
-		volumes.Wait()
-	}, nil
 }
+
+// ready waits until the Nodes are ready, so that the scheduler finds all of them. It implements world.Part.
+type ready struct {
+	w *Workloads
+	// untainted says that the node lifecycle controller runs, which takes taints off.
+	untainted bool
+}
+
+// Start implements world.Part.
+func (r ready) Start(ctx context.Context) error {
+	if r.w.agent == nil {
+		return nil
+	}
+	for _, sentence := range r.w.agent.WaitReady(ctx, r.untainted) {
+		r.w.log(sentence)
+	}
+	return nil
+}
+
+// Wait implements world.Part.
+func (ready) Wait() {}
 
 // unmatched returns an error for behaviors that have selected no container.
 func (w *Workloads) unmatched() error {

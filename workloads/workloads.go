@@ -10,19 +10,21 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"k8s.io/client-go/informers"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/world"
 )
 
 // Workloads is what lives in a cluster. Its methods are safe for concurrent use.
 type Workloads struct {
 	attachment *fakecluster.Attachment
-	plane      *controlplane.Plane
-	agent      *node.Agent // nil: there are no Nodes
+	world      *world.World // nil: Run has failed
+	agent      *node.Agent  // nil: there are no Nodes
 	network    *network.Network
 	dns        netip.Addr // of the cluster
 	services   string     // the range of the addresses of Services; only with a control plane
@@ -81,6 +83,9 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := s.needNodes(); err != nil {
+		return err
+	}
 	if w.log == nil {
 		w.log = func(sentence string) { s.logger.Info(sentence) }
 	}
@@ -91,8 +96,8 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 	started := make(chan struct{}) // before that there is nothing to end
 	w.end = sync.OnceFunc(func() {
 		<-started
-		if w.plane != nil {
-			w.plane.Close()
+		if w.world != nil {
+			w.world.Close()
 		}
 	})
 	w.attachment, err = c.Attach("workloads", func() {
@@ -130,22 +135,32 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 			return err
 		}
 	}
-	w.plane, err = controlplane.Start(controlplane.Config{
-		User: w.attachment.ConfigFor, ServiceAccount: w.attachment.ServiceAccountConfig, Signing: w.attachment.Signing, Mapper: c.RESTMapper(),
-		Controllers: clients, Scheduler: scheduler, Logger: s.logger, Report: w.report,
-		Idle: &controlplane.Idle{Revision: w.attachment.Revision, Faulty: w.attachment.Faulty, Beat: w.beat},
-		Others: func(ctx context.Context, shared informers.SharedInformerFactory) (func(), error) {
-			return w.startOthers(ctx, c, s, shared)
-		},
-		Ready: func(ctx context.Context) {
-			if w.agent != nil {
-				for _, sentence := range w.agent.WaitReady(ctx, slices.Contains(clients, "node-lifecycle-controller")) {
-					w.log(sentence)
-				}
-			}
-		},
-	})
+	w.world, err = w.run(c, s, clients, scheduler)
 	return err
+}
+
+// run runs the parts of what lives in the cluster. The informers start with the controllers, so that all that needs them comes before.
+func (w *Workloads) run(c *fakecluster.Cluster, s *settings, clients []string, scheduler *config.KubeSchedulerConfiguration) (*world.World, error) {
+	ctx := klog.NewContext(context.Background(), s.logger)
+	controllers, err := controlplane.NewControllers(ctx, controlplane.Config{
+		User: w.attachment.ConfigFor, ServiceAccount: w.attachment.ServiceAccountConfig, Signing: w.attachment.Signing, Mapper: c.RESTMapper(),
+		Controllers: clients, Report: w.report,
+		Idle: &controlplane.Idle{Revision: w.attachment.Revision, Faulty: w.attachment.Faulty, Beat: w.beat},
+	})
+	if err != nil {
+		return nil, err
+	}
+	shared := controllers.Informers()
+	var parts []world.Part
+	if len(s.nodes) > 0 {
+		parts = append(parts, &podNetwork{w: w, informers: shared}, &nodes{w: w, cluster: c, settings: s, informers: shared},
+			&provisioners{w: w, names: s.provisioners, informers: shared})
+	}
+	parts = append(parts, controllers, ready{w, slices.Contains(clients, "node-lifecycle-controller")})
+	if scheduler != nil {
+		parts = append(parts, controllers.Scheduler(scheduler))
+	}
+	return world.Run(ctx, parts...)
 }
 
 // report reports a problem of what lives in the cluster, on any goroutine.

@@ -14,7 +14,7 @@ import (
 
 // builder is what the functions of the table make controllers with.
 type builder struct {
-	// ctx ends with the control plane. It has the controller's name, for panics.
+	// ctx ends with the controllers. It has the controller's name, for panics.
 	ctx context.Context
 	// informers are shared by all controllers. Their user is system:kube-controller-manager.
 	informers informers.SharedInformerFactory

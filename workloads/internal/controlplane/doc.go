@@ -8,7 +8,7 @@
 //
 // # What always holds
 //
-//   - All goroutines end when [Plane.Close] returns, so that a control plane works in a testing/synctest bubble.
+//   - All goroutines end when [Controllers.Wait] and [Scheduler.Wait] return, so that a control plane works in a testing/synctest bubble.
 //   - A control plane at rest costs next to nothing, also in a virtual day: the watches of informers do not end and
 //     have no bookmarks (informers.go), the scheduler's queue has a clock that stands still while no Pod
 //     waits (queueclock.go), its recorders of metrics are ended (scheduler.go), the node lifecycle
@@ -19,5 +19,5 @@
 // # Locks
 //
 // The clock of the scheduler's queue, the pauses of the node lifecycle controller, the load balancers of the cloud and the
-// list of running control planes have a mutex each. While one is held, nothing waits, and no other lock is taken.
+// list of running controllers have a mutex each. While one is held, nothing waits, and no other lock is taken.
 package controlplane

@@ -3,8 +3,10 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
@@ -49,38 +51,35 @@ func init() {
 	})
 }
 
-// running are the control planes that run. A few goroutines of controllers have a context of their own, such as
-// those of their event handlers; when one of them panics, its controller cannot be found out.
-var running planes
+// running are the controllers that run in the clusters of the process. A few goroutines of controllers have a context of their own,
+// such as those of their event handlers; when one of them panics, its controller cannot be found out.
+var running runningControllers
 
-type planes struct {
-	mu     sync.Mutex
-	planes map[*Plane]func(error) // how each reports
+type runningControllers struct {
+	mu      sync.Mutex
+	reports map[*Controllers]func(error) // how each reports
 }
 
-func (p *planes) add(one *Plane, report func(error)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.planes == nil {
-		p.planes = map[*Plane]func(error){}
+func (r *runningControllers) add(c *Controllers, report func(error)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reports == nil {
+		r.reports = map[*Controllers]func(error){}
 	}
-	p.planes[one] = report
+	r.reports[c] = report
 }
 
-func (p *planes) remove(one *Plane) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.planes, one)
+func (r *runningControllers) remove(c *Controllers) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.reports, c)
 }
 
-// panicked reports a panic to all control planes, and whether there are any.
-func (p *planes) panicked(name string, what any) bool {
-	p.mu.Lock()
-	var reports []func(error)
-	for _, report := range p.planes {
-		reports = append(reports, report)
-	}
-	p.mu.Unlock()
+// panicked reports a panic to the controllers of all clusters, and whether there are any.
+func (r *runningControllers) panicked(name string, what any) bool {
+	r.mu.Lock()
+	reports := slices.Collect(maps.Values(r.reports))
+	r.mu.Unlock()
 	for _, report := range reports {
 		identity{name, report}.panicked(what)
 	}

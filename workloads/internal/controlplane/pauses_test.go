@@ -113,7 +113,7 @@ func TestTheLoopsOfUpstreamPause(t *testing.T) {
 				if _, err := client.CoreV1().Nodes().Update(t.Context(), created, metav1.UpdateOptions{}); err != nil {
 					t.Fatal(err)
 				}
-				startedIn(t, cluster, Config{Controllers: []string{"node-lifecycle-controller"}, Report: func(err error) { t.Error(err) }, Idle: &Idle{
+				startedIn(context.Background(), t, cluster, Config{Controllers: []string{"node-lifecycle-controller"}, Report: func(err error) { t.Error(err) }, Idle: &Idle{
 					Revision: func() int64 { return 1 }, Faulty: func() bool { return false },
 					Beat: func(string) (time.Time, bool, bool) { return time.Now(), true, true },
 				}})

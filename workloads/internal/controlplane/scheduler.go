@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
@@ -39,6 +40,59 @@ func ReadSchedulerConfig(data []byte) (*config.KubeSchedulerConfiguration, error
 		return nil, err
 	}
 	return c, nil
+}
+
+// Scheduler is kube-scheduler. It implements world.Part.
+type Scheduler struct {
+	config    *config.KubeSchedulerConfiguration
+	user      *rest.Config
+	informers informers.SharedInformerFactory
+	report    func(error)
+
+	made    *schedulers // nil: Start has failed
+	run     func()      // runs what was made, once
+	running sync.WaitGroup
+}
+
+// Scheduler makes a scheduler that shares the informers of the controllers. The configuration is one of [ReadSchedulerConfig].
+func (c *Controllers) Scheduler(configuration *config.KubeSchedulerConfiguration) *Scheduler {
+	user := asProgram(c.config.User(schedulerUser), schedulerName, "scheduler")
+	return &Scheduler{config: configuration, user: user, informers: c.informers, report: c.config.Report}
+}
+
+// Start implements world.Part. What the scheduler has seen when it runs is what the informers have now: one that begins with one of three
+// Nodes binds all Pods to it, or none.
+func (s *Scheduler) Start(ctx context.Context) (err error) {
+	ctx = withName(ctx, schedulerName, s.report)
+	if s.made, err = newScheduler(ctx, s.user, s.informers, s.config); err != nil {
+		return err
+	}
+	s.run = sync.OnceFunc(func() {
+		s.running.Go(func() {
+			defer recoverPanic(ctx)
+			s.made.run(ctx)
+		})
+	})
+	s.made.start(ctx)
+	s.informers.StartWithContext(ctx) // those that the scheduler alone needs
+	if err := s.informers.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
+		return fmt.Errorf("waiting for the informers of the scheduler: %w", err)
+	}
+	if err := s.made.sync(ctx); err != nil {
+		return fmt.Errorf("waiting for the scheduler: %w", err)
+	}
+	s.run()
+	return nil
+}
+
+// Wait implements world.Part.
+func (s *Scheduler) Wait() {
+	if s.made == nil {
+		return
+	}
+	s.run() // its queue ends only when it runs
+	s.running.Wait()
+	s.made.shutdown()
 }
 
 // schedulers is a scheduler with all that it needs to run.

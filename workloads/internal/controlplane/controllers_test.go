@@ -15,17 +15,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/cloud-provider/controllers/route"
+	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/deployment"
 	"k8s.io/kubernetes/pkg/scheduler"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
+	"github.com/fakecluster/fakecluster/workloads/internal/world"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // TestAPanicEndsItsGoroutineAndIsReported proves that a panic is reported with the controller's name and its stack, wherever
-// it happens, and that the control plane goes on and ends.
+// it happens, and that the controllers go on and end.
 func TestAPanicEndsItsGoroutineAndIsReported(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -34,7 +36,7 @@ func TestAPanicEndsItsGoroutineAndIsReported(t *testing.T) {
 	}{
 		{"in its main loop", func(*builder) (runFunc, error) {
 			return func(context.Context) { panic("on purpose") }, nil
-		}, []string{"broken-controller panicked: on purpose\n", "plane_test.go"}},
+		}, []string{"broken-controller panicked: on purpose\n", "controllers_test.go"}},
 		{"in a worker", func(*builder) (runFunc, error) {
 			return func(ctx context.Context) {
 				done := make(chan struct{})
@@ -44,17 +46,17 @@ func TestAPanicEndsItsGoroutineAndIsReported(t *testing.T) {
 				}()
 				<-done
 			}, nil
-		}, []string{"broken-controller panicked: on purpose\n", "plane_test.go"}},
+		}, []string{"broken-controller panicked: on purpose\n", "controllers_test.go"}},
 		{"in a worker together with others", func(*builder) (runFunc, error) {
 			return together(func(ctx context.Context) { <-ctx.Done() }, func(context.Context) { panic("on purpose") }), nil
-		}, []string{"broken-controller panicked: on purpose\n", "plane_test.go"}},
+		}, []string{"broken-controller panicked: on purpose\n", "controllers_test.go"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				reports := make(chan error, 10)
-				p := started(t, Config{Controllers: []string{"broken-controller"}, table: []row{{"broken-controller", c.new}}, Report: func(err error) { reports <- err }})
+				w := started(t, Config{Controllers: []string{"broken-controller"}, table: []row{{"broken-controller", c.new}}, Report: func(err error) { reports <- err }})
 				synctest.Wait()
-				p.Close()
+				w.Close()
 				close(reports)
 				text := ""
 				n := 0
@@ -75,24 +77,54 @@ func TestAPanicEndsItsGoroutineAndIsReported(t *testing.T) {
 	}
 }
 
-// started starts a control plane of a new cluster.
-func started(t *testing.T, c Config) *Plane {
-	return startedIn(t, fakecluster.Start(t, fakecluster.InProcess()), c)
+// started starts controllers of a new cluster.
+func started(t *testing.T, c Config) *world.World {
+	return startedIn(context.Background(), t, fakecluster.Start(t, fakecluster.InProcess()), c)
 }
 
-// startedIn starts a control plane of a cluster.
-func startedIn(t *testing.T, cluster *fakecluster.Cluster, c Config) *Plane {
+// startedIn starts controllers of a cluster, which end with the context.
+func startedIn(ctx context.Context, t *testing.T, cluster *fakecluster.Cluster, c Config) *world.World {
 	a, err := cluster.Attach("controllers", func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.User, c.ServiceAccount, c.Mapper, c.Logger = a.ConfigFor, a.ServiceAccountConfig, cluster.RESTMapper(), logr.Discard()
-	p, err := Start(c)
+	c.User, c.ServiceAccount, c.Mapper = a.ConfigFor, a.ServiceAccountConfig, cluster.RESTMapper()
+	ctx = klog.NewContext(ctx, logr.Discard())
+	controllers, err := NewControllers(context.WithoutCancel(ctx), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.Close)
-	return p
+	w, err := world.Run(ctx, controllers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Close)
+	return w
+}
+
+// TestControllersEndWithTheContext proves that they end with the context that world.Run gets, before anybody waits for them.
+func TestControllersEndWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := false
+		waits := func(*builder) (runFunc, error) {
+			return func(ctx context.Context) {
+				<-ctx.Done()
+				ended = true
+			}, nil
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		startedIn(ctx, t, fakecluster.Start(t, fakecluster.InProcess()), Config{Controllers: []string{"waiting-controller"}, table: []row{{"waiting-controller", waits}}, Report: func(err error) { t.Error(err) }})
+		synctest.Wait()
+		if ended {
+			t.Error("it has ended before its context")
+		}
+		cancel()
+		synctest.Wait()
+		if !ended {
+			t.Error("it goes on after its context")
+		}
+	})
 }
 
 // stackIn returns a stack with a method of a type of upstream's.

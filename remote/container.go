@@ -115,9 +115,10 @@ type Container struct {
 	cluster *Cluster
 	id      string
 
-	mu    sync.Mutex
-	token string // of the Pod, as it was read
-	read  time.Time
+	mu      sync.Mutex
+	token   string // of the Pod, as it was read
+	read    time.Time
+	handled map[string]uint64 // the functions of HandleExec, by name
 }
 
 // ExecCommand is a program that is run in a container: see [Container.HandleExec].
@@ -156,6 +157,7 @@ func serveContainer(w http.ResponseWriter, req *http.Request, run func(context.C
 		IP: started.IP, Environment: started.Environment, cluster: c, id: started.Container,
 	}
 	p.Stdin, p.Stdout, p.Stderr = &input{container: p}, output{p, "stdout"}, output{p, "stderr"}
+	defer p.forgetHandled()
 	ctx, cancel := context.WithCancel(req.Context())
 	defer cancel()
 	go func() {
@@ -214,8 +216,9 @@ func endedContainer(err error) map[string]any {
 // result is the result of an action in a container.
 type result struct {
 	Data                              []byte
+	Files                             []fileInfo
 	Path, Local, Remote, Failed, Kind string
-	Socket                            int
+	Socket, Code                      int
 }
 
 // kinds are the errors of containers that are errors here, too.
@@ -336,24 +339,6 @@ func (p *Container) Remove(name string) error {
 func (p *Container) Folder(name string) (string, error) {
 	r, err := p.do(map[string]any{"action": "folder", "path": name})
 	return r.Path, err
-}
-
-// HandleExec makes a program available in the container, for exec probes, hooks, kubectl exec, and the scripts of sh -c. name is the first word of the
-// command, or the last part of its path. A program of the same name is replaced. Built-in programs are those of workloads.Container.
-func (p *Container) HandleExec(name string, run func(ctx context.Context, command *ExecCommand) error) {
-	one := &callable{lasting: true, handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		serveContainer(w, req, func(ctx context.Context, _ *Container, command *ExecCommand) error {
-			command.Container = p
-			return run(ctx, command)
-		})
-	})}
-	err := p.cluster.register([]*callable{one})
-	if err == nil {
-		_, err = p.do(map[string]any{"action": "handleExec", "name": name, "function": one.Function, "url": one.URL})
-	}
-	if err != nil {
-		fmt.Fprintf(p.Stderr, "HandleExec %s: %v\n", name, err)
-	}
 }
 
 // accountPath is where the token of the pod's ServiceAccount is mounted.

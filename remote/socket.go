@@ -3,12 +3,10 @@ package remote
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
-	"os"
-	"sync"
-	"time"
+	"net/netip"
+	"strings"
 )
 
 // Listen listens on the Pod's network, which is in memory, as net.Listen: "tcp" and an address such as ":8443". Containers of a Pod share its
@@ -64,139 +62,72 @@ func (l *listener) Close() error {
 	return err
 }
 
-// conn is a connection of a container. A goroutine reads ahead, when somebody reads: a deadline ends the waiting for it, and not its request, whose answer
-// would be lost.
+// conn is a connection of a container.
 type conn struct {
-	container     *Container
-	socket        int
+	socket
 	local, remote net.Addr
-
-	mu       sync.Mutex
-	data     []byte
-	err      error // of reading
-	fetching bool
-	closed   bool
-	readBy   time.Time
-	writeBy  time.Time
-	changed  chan struct{} // closed, and replaced, when any of these change
 }
 
 func newConn(p *Container, network string, r result) *conn {
-	return &conn{container: p, socket: r.Socket, local: podAddr{network, r.Local}, remote: podAddr{network, r.Remote}, changed: make(chan struct{})}
+	return &conn{socket: newSocket(p, r.Socket, "read"), local: podAddr{network, r.Local}, remote: podAddr{network, r.Remote}}
 }
 
 func (c *conn) LocalAddr() net.Addr  { return c.local }
 func (c *conn) RemoteAddr() net.Addr { return c.remote }
 
-// change wakes those who wait. The caller has the lock.
-func (c *conn) change() {
-	close(c.changed)
-	c.changed = make(chan struct{})
-}
-
+// Read implements net.Conn. What does not fit of a packet of UDP is lost.
 func (c *conn) Read(p []byte) (int, error) {
-	for {
-		c.mu.Lock()
-		switch {
-		case c.closed:
-			c.mu.Unlock()
-			return 0, net.ErrClosed
-		case !c.readBy.IsZero() && !time.Now().Before(c.readBy):
-			c.mu.Unlock()
-			return 0, os.ErrDeadlineExceeded
-		case len(c.data) > 0:
-			n := copy(p, c.data)
-			c.data = c.data[n:]
-			c.mu.Unlock()
-			return n, nil
-		case c.err != nil:
-			defer c.mu.Unlock()
-			return 0, c.err
-		}
-		if !c.fetching {
-			c.fetching = true
-			go c.fetch()
-		}
-		changed, by := c.changed, c.readBy
-		c.mu.Unlock()
-		if by.IsZero() {
-			<-changed
-			continue
-		}
-		timer := time.NewTimer(time.Until(by))
-		select {
-		case <-changed:
-		case <-timer.C:
-		}
-		timer.Stop()
-	}
-}
-
-func (c *conn) fetch() {
-	r, err := c.container.do(map[string]any{"action": "read", "socket": c.socket})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.data, c.err, c.fetching = r.Data, err, false
-	c.change()
+	n, _, err := c.receive(p, strings.HasPrefix(c.local.Network(), "udp"))
+	return n, err
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	closed, by := c.closed, c.writeBy
-	c.mu.Unlock()
-	if closed {
-		return 0, net.ErrClosed
-	}
-	ctx := context.Background()
-	if !by.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, by)
-		defer cancel()
-	}
-	if _, err := c.container.act(ctx, map[string]any{"action": "write", "socket": c.socket, "data": p}); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = os.ErrDeadlineExceeded
-		}
-		if errors.Is(err, io.EOF) {
-			err = io.ErrClosedPipe
-		}
+	if err := c.send(map[string]any{"action": "write", "data": p}); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-func (c *conn) Close() error {
-	c.mu.Lock()
-	closed := c.closed
-	c.closed = true
-	c.change()
-	c.mu.Unlock()
-	if closed {
-		return net.ErrClosed
+// ListenPacket opens a UDP port of the Pod, as net.ListenPacket: "udp" and an address such as ":53". It ends with the container.
+func (p *Container) ListenPacket(network, address string) (net.PacketConn, error) {
+	r, err := p.do(map[string]any{"action": "listenPacket", "network": network, "address": address})
+	if err != nil {
+		return nil, err
 	}
-	_, err := c.container.do(map[string]any{"action": "close", "socket": c.socket})
-	return err
+	return &packetConn{newSocket(p, r.Socket, "readFrom"), udpAddr(r.Local)}, nil
 }
 
-func (c *conn) SetDeadline(t time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.readBy, c.writeBy = t, t
-	c.change()
-	return nil
+// udpAddr returns an address that the host has written.
+func udpAddr(text string) net.Addr {
+	address, err := netip.ParseAddrPort(text)
+	if err != nil {
+		return podAddr{"udp", text}
+	}
+	return net.UDPAddrFromAddrPort(address)
 }
 
-func (c *conn) SetReadDeadline(t time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.readBy = t
-	c.change()
-	return nil
+// packetConn is a UDP port of a container.
+type packetConn struct {
+	socket
+	local net.Addr
 }
 
-func (c *conn) SetWriteDeadline(t time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.writeBy = t
-	return nil
+func (c *packetConn) LocalAddr() net.Addr { return c.local }
+
+func (c *packetConn) ReadFrom(p []byte) (int, net.Addr, error) {
+	n, from, err := c.receive(p, true)
+	if err != nil {
+		return 0, nil, err
+	}
+	return n, udpAddr(from), nil
+}
+
+func (c *packetConn) WriteTo(p []byte, to net.Addr) (int, error) {
+	if to == nil {
+		return 0, &net.OpError{Op: "write", Net: c.local.Network(), Source: c.local, Err: errors.New("missing address")}
+	}
+	if err := c.send(map[string]any{"action": "writeTo", "data": p, "address": to.String()}); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

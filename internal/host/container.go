@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,8 +12,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path"
 	"strconv"
+	"strings"
 	"syscall"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -51,27 +55,38 @@ type EndedContainer struct {
 
 // ContainerAction is what a function in the process of the client does in its container.
 type ContainerAction struct {
-	Action  string      `json:"action" doc:"output, input, awaitSignal, readFile, writeFile, mkdir, remove, folder, listen, dial, accept, read, write, close or handleExec"`
+	Action  string      `json:"action" doc:"output, input, awaitSignal, readFile, writeFile, mkdir, remove, stat, readDir, folder, listen, listenPacket, dial, accept, read, write, readFrom, writeTo, close, handleExec or exec"`
 	Stream  string      `json:"stream,omitempty" doc:"of output: stdout or stderr"`
-	Data    []byte      `json:"data,omitempty" doc:"of output, writeFile and write: the bytes, in base64"`
+	Data    []byte      `json:"data,omitempty" doc:"of output, writeFile, write and writeTo: the bytes, in base64"`
 	Path    string      `json:"path,omitempty" doc:"of files; a relative path begins at the working directory"`
 	Mode    fs.FileMode `json:"mode,omitempty" doc:"of writeFile: the permissions of a new file"`
-	Network string      `json:"network,omitempty" doc:"of listen and dial: tcp, or udp for dial"`
-	Address string      `json:"address,omitempty" doc:"of listen and dial, such as :8443"`
-	Socket  int         `json:"socket,omitempty" doc:"of accept, read, write and close: what listen, dial or accept have returned"`
+	Network string      `json:"network,omitempty" doc:"of listen and dial: tcp, or udp for dial; of listenPacket: udp"`
+	Address string      `json:"address,omitempty" doc:"of listen, listenPacket and dial, such as :8443; of writeTo: an IP and a port"`
+	Socket  int         `json:"socket,omitempty" doc:"of accept, read, write, readFrom, writeTo and close: what listen, listenPacket, dial or accept have returned"`
 	Name    string      `json:"name,omitempty" doc:"of handleExec: the name of the program"`
+	Args    []string    `json:"args,omitempty" doc:"of exec: the program and its arguments; the function reads and writes its streams"`
 	Function
 }
 
 // ContainerResult is the result of an action.
 type ContainerResult struct {
-	Data   []byte `json:"data,omitempty" doc:"what was read, in base64"`
-	Path   string `json:"path,omitempty" doc:"of folder: the folder on disk"`
-	Socket int    `json:"socket,omitempty" doc:"of listen, dial and accept: names the socket for further actions"`
-	Local  string `json:"local,omitempty" doc:"the local address of the socket"`
-	Remote string `json:"remote,omitempty" doc:"the remote address of the socket"`
-	Failed string `json:"failed,omitempty" doc:"why the action has failed in the container, as for a file that does not exist"`
-	Kind   string `json:"kind,omitempty" doc:"the kind of that error: notExist, exist, permission, readOnly, refused, closed, eof, timeout or inUse"`
+	Data   []byte     `json:"data,omitempty" doc:"what was read, in base64"`
+	Files  []FileInfo `json:"files,omitempty" doc:"of stat: the file; of readDir: those in the folder, by name"`
+	Path   string     `json:"path,omitempty" doc:"of folder: the folder on disk"`
+	Socket int        `json:"socket,omitempty" doc:"of listen, listenPacket, dial and accept: names the socket for further actions"`
+	Local  string     `json:"local,omitempty" doc:"the local address of the socket"`
+	Remote string     `json:"remote,omitempty" doc:"the remote address of the socket; of readFrom: that of the sender"`
+	Code   int        `json:"code,omitempty" doc:"of exec: the exit code of the program"`
+	Failed string     `json:"failed,omitempty" doc:"why the action has failed in the container, as for a file that does not exist"`
+	Kind   string     `json:"kind,omitempty" doc:"the kind of that error: notExist, exist, permission, readOnly, refused, closed, eof, timeout or inUse"`
+}
+
+// FileInfo is what a function finds out about a file.
+type FileInfo struct {
+	Name    string      `json:"name" doc:"the name in its folder"`
+	Size    int64       `json:"size" doc:"in bytes"`
+	Mode    fs.FileMode `json:"mode" doc:"the type and the permissions, as bits of Go's fs.FileMode"`
+	ModTime time.Time   `json:"modTime" doc:"when it was last changed"`
 }
 
 // running is a function in the process of the client that runs in a container: that of its image, or a program of it.
@@ -188,8 +203,8 @@ func kindOfError(err error) string {
 	return ""
 }
 
-// maxInput is how much is read at once.
-const maxInput = 32 << 10
+// maxInput is how much is read at once: the largest packet of UDP.
+const maxInput = 64 << 10
 
 // containerActions are the actions of functions in their containers. An error is one of the container.
 var containerActions = map[string]func(call, *running, ContainerAction, *ContainerResult) error{
@@ -224,6 +239,22 @@ var containerActions = map[string]func(call, *running, ContainerAction, *Contain
 	},
 	"remove": func(_ call, r *running, a ContainerAction, _ *ContainerResult) error {
 		return r.container.Remove(a.Path)
+	},
+	"stat": func(_ call, r *running, a ContainerAction, result *ContainerResult) error {
+		info, err := fs.Stat(r.container.FS(), inFS(r.container, a.Path))
+		if err == nil {
+			result.Files = []FileInfo{infoOf(info)}
+		}
+		return err
+	},
+	"readDir": func(_ call, r *running, a ContainerAction, result *ContainerResult) error {
+		entries, err := fs.ReadDir(r.container.FS(), inFS(r.container, a.Path))
+		for _, entry := range entries {
+			if info, err := entry.Info(); err == nil { // otherwise it was removed meanwhile
+				result.Files = append(result.Files, infoOf(info))
+			}
+		}
+		return err
 	},
 	"folder": func(_ call, r *running, a ContainerAction, result *ContainerResult) (err error) {
 		result.Path, err = r.container.Folder(a.Path)
@@ -279,18 +310,11 @@ var containerActions = map[string]func(call, *running, ContainerAction, *Contain
 		c.cluster.mu.Unlock()
 		return socket.Close()
 	},
-	"handleExec": func(c call, r *running, a ContainerAction, _ *ContainerResult) error {
-		handler, err := c.host.function(a.Function)
-		if err != nil {
-			return err
-		}
-		cl := c.cluster
-		r.container.HandleExec(a.Name, func(ctx context.Context, command *workloads.ExecCommand) error {
-			return cl.runFunction(handler, &running{container: r.container, ctx: ctx, stdin: command.Stdin, stdout: command.Stdout, stderr: command.Stderr},
-				StartedContainer{Command: command.Args, TTY: command.TTY})
-		})
-		return nil
-	},
+	"handleExec":   handleExec,
+	"exec":         execProgram,
+	"listenPacket": listenPacket,
+	"readFrom":     readFrom,
+	"writeTo":      writeTo,
 }
 
 // readSome reads what is there.
@@ -306,6 +330,16 @@ func readSome(r io.Reader, result *ContainerResult) error {
 	}
 	return err
 }
+
+// inFS returns a path as package io/fs has it. A relative one begins at the working directory.
+func inFS(p *workloads.Container, name string) string {
+	if !path.IsAbs(name) {
+		name = path.Join("/", p.Dir, name)
+	}
+	return cmp.Or(strings.Trim(path.Clean(name), "/"), ".")
+}
+
+func infoOf(i fs.FileInfo) FileInfo { return FileInfo{i.Name(), i.Size(), i.Mode(), i.ModTime()} }
 
 func (c *cluster) addConnection(r *running, conn net.Conn, result *ContainerResult) {
 	result.Socket, result.Local, result.Remote = c.addSocket(r, conn), conn.LocalAddr().String(), conn.RemoteAddr().String()

@@ -1,0 +1,141 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// HandleExec makes a program available in the container, for exec probes, hooks, kubectl exec, and the scripts of sh -c. name is the first word of the
+// command, or the last part of its path. A program of the same name is replaced. Built-in programs are those of workloads.Container.
+func (p *Container) HandleExec(name string, run func(ctx context.Context, command *ExecCommand) error) {
+	one := &callable{lasting: true, handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		serveContainer(w, req, func(ctx context.Context, _ *Container, command *ExecCommand) error {
+			command.Container = p
+			return run(ctx, command)
+		})
+	})}
+	err := p.cluster.register([]*callable{one})
+	if err == nil {
+		defer p.handles(name, one.Function)
+		_, err = p.do(map[string]any{"action": "handleExec", "name": name, "function": one.Function, "url": one.URL})
+	}
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "HandleExec %s: %v\n", name, err)
+	}
+}
+
+// handles notes the function of a program, and forgets the one that it replaces.
+func (p *Container) handles(name string, function uint64) {
+	p.mu.Lock()
+	former := p.handled[name]
+	if p.handled == nil {
+		p.handled = map[string]uint64{}
+	}
+	p.handled[name] = function
+	p.mu.Unlock()
+	if former != 0 {
+		p.cluster.forget(former)
+	}
+}
+
+// forgetHandled forgets the programs of a container that has ended.
+func (p *Container) forgetHandled() {
+	p.mu.Lock()
+	handled := p.handled
+	p.handled = nil
+	p.mu.Unlock()
+	for _, function := range handled {
+		p.cluster.forget(function)
+	}
+}
+
+// Exec runs a program in the container, one of [Container.HandleExec] or a built-in one, and returns its exit code. args has the name of the program
+// first. A nil stdin is empty, and a nil stdout or stderr is dropped. The program ends with ctx, and then the error is that of ctx. Any other error is that
+// the program does not exist, or that the host has ended. When Exec returns, nothing is written to stdout and stderr any more; a read of stdin may go on.
+func (p *Container) Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int, err error) {
+	streams := &execStreams{stdin: stdin, stdout: stdout, stderr: stderr}
+	function := &callable{lasting: true, handler: streams}
+	if err := p.cluster.register([]*callable{function}); err != nil {
+		return 0, err
+	}
+	defer p.cluster.forget(function.Function)
+	defer streams.close()
+	r, err := p.act(ctx, map[string]any{"action": "exec", "args": args, "function": function.Function, "url": function.URL})
+	return r.Code, err
+}
+
+// execStreams are the streams of a program that [Container.Exec] runs, which the host reads and writes.
+type execStreams struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+
+	mu     sync.Mutex // held while something is written
+	closed bool
+}
+
+// close waits for what is being written. Nothing is written after it.
+func (s *execStreams) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
+// write writes to a stream, unless it is nil.
+func (s *execStreams) write(to io.Writer, data []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return io.ErrClosedPipe
+	}
+	if to == nil {
+		return nil
+	}
+	_, err := to.Write(data)
+	return err
+}
+
+// ServeHTTP implements http.Handler.
+func (s *execStreams) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	var asked struct {
+		Stream string
+		Max    int
+		Data   []byte
+	}
+	if err := json.NewDecoder(req.Body).Decode(&asked); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var answer struct {
+		Data   []byte `json:"data,omitempty"`
+		EOF    bool   `json:"eof,omitempty"`
+		Failed string `json:"failed,omitempty"`
+	}
+	var err error
+	switch {
+	case asked.Stream == "stdout":
+		err = s.write(s.stdout, asked.Data)
+	case asked.Stream == "stderr":
+		err = s.write(s.stderr, asked.Data)
+	case s.stdin == nil:
+		err = io.EOF
+	default:
+		data := make([]byte, asked.Max)
+		var n int
+		n, err = s.stdin.Read(data)
+		answer.Data = data[:n]
+	}
+	if answer.EOF = errors.Is(err, io.EOF); err != nil && !answer.EOF {
+		answer.Failed = err.Error()
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	_, _ = w.Write(text)
+}

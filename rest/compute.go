@@ -230,7 +230,7 @@ func (r *request) callsHooks() bool {
 // takes a fraction of a second.
 func (r *request) mayTakeLong(w *write.Request) bool {
 	res := r.version.Resource
-	if r.hasLargeBody() || res.Custom.CallsOut || r.version.ContentFirst != nil || r.callsHooks() {
+	if r.hasLargeBody() || res.ConvertedByWebhook || r.version.ContentFirst != nil || r.callsHooks() {
 		return true
 	}
 	if uncompiled := r.version.Exceptions.Uncompiled; uncompiled != nil && uncompiled() {

@@ -268,7 +268,7 @@ func (r *request) asOf(resourceVersion string) int64 {
 	if err != nil {
 		return 0 // it is refused
 	}
-	revision := max(current-lag, r.store.Oldest(), r.version.Resource.Custom.Since, int64(wanted))
+	revision := max(current-lag, r.store.Oldest(), r.version.Resource.Since, int64(wanted))
 	if revision >= current {
 		return 0
 	}

@@ -39,7 +39,7 @@ func get(r *request) error {
 
 // textOf returns the text of a record, for a get with a resourceVersion.
 func (r *request) textOf(record store.Record, resourceVersion string) (string, error) {
-	if !r.version.Resource.Custom.CallsOut {
+	if !r.version.Resource.ConvertedByWebhook {
 		return view.Text(r.version, record)
 	}
 	return compute(r, func() (string, error) {

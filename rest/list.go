@@ -44,7 +44,7 @@ func (r *request) readTexts(options *internalversion.ListOptions, sel view.Selec
 
 // readPage reads the records of a list. A selector may need objects that a webhook converts.
 func (r *request) readPage(options *internalversion.ListOptions, sel view.Selector, into view.Receiver) (view.Page, error) {
-	if r.version.Resource.Custom.CallsOut {
+	if r.version.Resource.ConvertedByWebhook {
 		return compute(r, func() (view.Page, error) {
 			return view.ReadPage(r.ctx, r.store, r.expired, r.namespace(), options, sel, into)
 		})
@@ -54,7 +54,7 @@ func (r *request) readPage(options *internalversion.ListOptions, sel view.Select
 
 // textsOf returns the texts of the records of a list.
 func (r *request) textsOf(found *view.Texts) ([]string, error) {
-	if r.version.Resource.Custom.CallsOut || found.Left() > largeAnswer {
+	if r.version.Resource.ConvertedByWebhook || found.Left() > largeAnswer {
 		return compute(r, found.All)
 	}
 	return found.All()

@@ -118,8 +118,8 @@ func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 		return nil, s.watchError(err)
 	}
 	var definition *store.Cursor // none for built-in resources
-	if key := s.r.version.Resource.Custom.Definition.Key; key != "" {
-		if definition, err = s.r.store.Watch(key, s.r.version.Resource.Custom.Definition.Revision); err != nil {
+	if key := s.r.version.Resource.Definition.Key; key != "" {
+		if definition, err = s.r.store.Watch(key, s.r.version.Resource.Definition.Revision); err != nil {
 			// Its history is gone, and this is a new watch: start from now.
 			if definition, err = s.r.store.Watch(key, 0); err != nil {
 				return nil, s.watchError(err)
@@ -270,7 +270,7 @@ func (s *watchStream) reached() int64 {
 // redefines reports whether a change ends the watch, because the resource is served in another way
 // then: the spec or the names of its definition changed, or it is gone.
 func (s *watchStream) redefines(e *store.Event) bool {
-	if e.Record.Key != s.r.version.Resource.Custom.Definition.Key {
+	if e.Record.Key != s.r.version.Resource.Definition.Key {
 		return false // the name of another definition may begin with that of this one
 	}
 	return e.Type == store.Deleted || e.Type == store.Updated && redefinedSince(e.Previous.Value, e.Record.Value)

@@ -27,12 +27,12 @@ func definitionFinalizer() *controller {
 				return nil
 			}},
 			{kind: anyKind, concerns: func(s *step, c change) error {
-				if c.Deleted && c.Resource.Custom.Terminating {
+				if c.Deleted && c.Resource.Terminating {
 					v, err := s.version(definitions)
 					if err != nil {
 						return err
 					}
-					s.enqueue(key{name: v.Resource.NameOf(c.Resource.Custom.Definition.Key)})
+					s.enqueue(key{name: v.Resource.NameOf(c.Resource.Definition.Key)})
 				}
 				return nil
 			}},

@@ -74,11 +74,9 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 		Routing:     resource.OneHandler,
 		Prefix:      fmt.Sprintf("/registry/%s/%s/", crd.Spec.Group, crd.Spec.Names.Plural),
 		StoredUnder: crd.Spec.Group + "/" + crd.Spec.Names.Plural,
-		Custom: resource.Custom{
-			Definition:  store.Precondition{Key: record.Key, Revision: record.Revision},
-			Unlisted:    !apiextensions.IsCRDConditionTrue(crd, apiextensions.Established),
-			Terminating: crd.DeletionTimestamp != nil || apiextensions.IsCRDConditionTrue(crd, apiextensions.Terminating),
-		},
+		Definition:  store.Precondition{Key: record.Key, Revision: record.Revision},
+		Unlisted:    !apiextensions.IsCRDConditionTrue(crd, apiextensions.Established),
+		Terminating: crd.DeletionTimestamp != nil || apiextensions.IsCRDConditionTrue(crd, apiextensions.Terminating),
 	}
 	if apiextensions.IsCRDConditionTrue(crd, apiextensions.Terminating) {
 		r.Verbs = terminatingVerbs
@@ -112,7 +110,7 @@ func compileResource(record store.Record, crd *apiextensions.CustomResourceDefin
 
 	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter {
 		common.webhook = newConversionWebhook(record.Value, r.GroupResource(), outside)
-		r.Custom.CallsOut, r.Custom.Unusable = true, !hasValidBundle(c)
+		r.ConvertedByWebhook, r.Unusable = true, !hasValidBundle(c)
 	}
 	for _, v := range crd.Spec.Versions {
 		compiledVersion, err := compileVersion(r, crd, v, common)
@@ -187,7 +185,7 @@ func compileVersion(r *resource.Resource, crd *apiextensions.CustomResourceDefin
 		webhook: common.webhook,
 	}
 	if common.webhook != nil {
-		c.conversions = resource.NewConversions(crd.Generation, r.Custom.Definition.Revision, common.outside.formerly(r, v.Name))
+		c.conversions = resource.NewConversions(crd.Generation, r.Definition.Revision, common.outside.formerly(r, v.Name))
 	}
 	out := &resource.Version{
 		Resource: r, Name: v.Name, Served: v.Served, Priority: Priority, Identity: common.identities[v.Name],

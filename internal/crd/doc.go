@@ -28,7 +28,7 @@
 // of the status nothing.
 //
 // A conversion webhook is called through the services of one cluster. A resource that has
-// one (Resource.Custom.CallsOut) is therefore compiled again for a fork.
+// one (Resource.ConvertedByWebhook) is therefore compiled again for a fork.
 //
 // # Locks
 //

@@ -38,7 +38,7 @@ func registry() *resource.Registry {
 	widgets.Versions[1].Served = false
 	widgets.Storage, widgets.HidesStorageVersion = widgets.Versions[1], true
 	hidden := kind("example.com", "ghosts", "Ghost", "v1")
-	hidden.Custom.Unlisted = true
+	hidden.Unlisted = true
 	scaled := kind("example.com", "racks", "Rack", "v1")
 	scaled.Storage.Subresource = map[string]*resource.Subresource{
 		"status": {Verbs: []string{"get", "update"}},

@@ -17,7 +17,7 @@ import (
 func TestDefinitionsThatAreNotEstablished(t *testing.T) {
 	shown := kind("example.com", "widgets", "Widget", "v1")
 	unlisted := func(r *resource.Resource) *resource.Resource {
-		r.Custom.Unlisted = true
+		r.Unlisted = true
 		return r
 	}
 	c := resource.NewRegistry(1, []*resource.Resource{

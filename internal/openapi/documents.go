@@ -292,7 +292,7 @@ func (d *Documents) customResourcesV2() ([]*spec.Swagger, error) {
 			var one *spec.Swagger
 			for _, v := range r.Versions {
 				// In a version that a built-in group has, too, a real server describes both.
-				if !v.Served || r.Custom.Unlisted || v.OpenAPI == nil || v.OpenAPI.V2 == nil {
+				if !v.Served || r.Unlisted || v.OpenAPI == nil || v.OpenAPI.V2 == nil {
 					continue
 				}
 				document, err := v.OpenAPI.V2()

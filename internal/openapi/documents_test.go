@@ -103,7 +103,7 @@ func TestADocumentThatHasNotChangedIsUsedAgain(t *testing.T) {
 func TestTheIndexNamesEachDocumentWithItsHash(t *testing.T) {
 	built := 0
 	hidden := described("a.com", "cats", &built)
-	hidden.Custom.Unlisted = true
+	hidden.Unlisted = true
 	unserved := described("d.com", "dogs", &built)
 	unserved.Storage.Served = false
 	d := New(resource.NewRegistry(1, []*resource.Resource{described("", "pods", &built), described("a.com", "ants", &built), hidden, unserved}, nil), nil, nil)

@@ -233,7 +233,7 @@ func (g *Group) order() {
 			if !slices.Contains(g.Versions, v.Name) {
 				g.Versions = append(g.Versions, v.Name)
 			}
-			if r.Custom.Definition.Key == "" && !slices.Contains(g.own, v.Name) {
+			if r.Definition.Key == "" && !slices.Contains(g.own, v.Name) {
 				g.own = append(g.own, v.Name)
 			}
 		}
@@ -251,7 +251,7 @@ func (g *Group) Priority(version string) Priority {
 	var custom Priority
 	for _, r := range g.Resources {
 		if v := r.Version(version); v != nil && v.Served {
-			if r.Custom.Definition.Key == "" {
+			if r.Definition.Key == "" {
 				return v.Priority
 			}
 			custom = v.Priority
@@ -339,7 +339,7 @@ func (g *Group) Leads(version string) bool { return len(g.own) == 0 || g.IsOwn(v
 
 // Routed returns a version of a resource if paths lead to it, or nil.
 func (g *Group) Routed(r *Resource, version string) *Version {
-	if r.Custom.Definition.Key != "" && len(g.own) > 0 {
+	if r.Definition.Key != "" && len(g.own) > 0 {
 		return nil
 	}
 	return r.served(version)
@@ -348,7 +348,7 @@ func (g *Group) Routed(r *Resource, version string) *Version {
 // Published returns a version of a resource if discovery and OpenAPI show it, or nil. A custom
 // resource in a built-in group is shown in versions without built-in ones, though no path leads there.
 func (g *Group) Published(r *Resource, version string) *Version {
-	if r.Custom.Unlisted || r.Custom.Definition.Key != "" && g.IsOwn(version) {
+	if r.Unlisted || r.Definition.Key != "" && g.IsOwn(version) {
 		return nil
 	}
 	return r.served(version)

@@ -18,7 +18,7 @@ func TestARegistryThatFollowsChangesIsTheOneOfAllDefinitions(t *testing.T) {
 	plain := func(group, plural string, custom bool) *Resource {
 		r := &Resource{Group: group, Names: Names{Plural: plural, Kind: "K" + plural}}
 		if custom {
-			r.Custom.Definition = store.Precondition{Key: plural}
+			r.Definition = store.Precondition{Key: plural}
 		}
 		for _, v := range versions {
 			r.Versions = append(r.Versions, &Version{Name: v, Served: random.IntN(2) == 0})

@@ -70,22 +70,16 @@ type Resource struct {
 	// it: some error messages have it. Most built-in kinds are under their plural.
 	StoredUnder string
 
-	// Custom is what only a custom resource has. For a built-in resource it is the zero value.
-	Custom Custom
-}
-
-// Custom is what a resource has because a CustomResourceDefinition defines it.
-type Custom struct {
-	// Definition is the record that defines the resource. A write commits only if the record
-	// is still at this revision.
+	// Definition is the record that defines the resource, and has no key if the resource is built in. A write commits only if the
+	// record is still at this revision.
 	Definition store.Precondition
 
 	// Since is the revision that established the definition. The history of the resource begins there.
 	Since int64
 
-	// CallsOut says that a webhook converts the objects. It is called through the services
+	// ConvertedByWebhook says that a webhook converts the objects. It is called through the services
 	// of one cluster, so a fork cannot share the resource.
-	CallsOut bool
+	ConvertedByWebhook bool
 
 	// Unlisted keeps a resource that is served out of discovery and OpenAPI, because
 	// its definition is not established.
@@ -139,8 +133,8 @@ func (r *Resource) NamespaceOf(key string) string {
 // Remembers fails with a store.CompactedError for a revision at which there was no such
 // resource. Revision 0 stands for the newest.
 func (r *Resource) Remembers(revision int64) error {
-	if revision != 0 && revision < r.Custom.Since {
-		return &store.CompactedError{Requested: revision, Oldest: r.Custom.Since}
+	if revision != 0 && revision < r.Since {
+		return &store.CompactedError{Requested: revision, Oldest: r.Since}
 	}
 	return nil
 }

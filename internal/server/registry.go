@@ -47,7 +47,7 @@ func (c *registry) inheritFrom(origin *resource.Registry, revision int64) {
 	// behind it. A definition that calls out is compiled again, and only the beginning of its history is taken over.
 	shared, stale := origin.Definitions("*"), origin.Revision > revision
 	for i, d := range shared {
-		if d.Resource != nil && d.Resource.Custom.CallsOut {
+		if d.Resource != nil && d.Resource.ConvertedByWebhook {
 			again := *d
 			again.Record.Revision = 0
 			shared[i], stale = &again, true
@@ -159,7 +159,7 @@ func (c *registry) definition(earlier *resource.Registry, record store.Record) (
 		klog.ErrorS(err, "A definition cannot be served", "definition", d.Name)
 	}
 	if d.Resource != nil {
-		d.Resource.Custom.Since = since(earlier, d, record)
+		d.Resource.Since = since(earlier, d, record)
 	}
 	return d, nil
 }
@@ -169,9 +169,9 @@ func (c *registry) definition(earlier *resource.Registry, record store.Record) (
 func since(earlier *resource.Registry, d *resource.Definition, record store.Record) int64 {
 	former := earlier.Definition(d.Name)
 	switch {
-	case former != nil && former.Resource != nil && former.Resource.Prefix == d.Resource.Prefix && !former.Resource.Custom.Unlisted &&
-		former.Resource.Custom.Since <= record.Revision: // that of a fork's origin may be ahead of it
-		return former.Resource.Custom.Since
+	case former != nil && former.Resource != nil && former.Resource.Prefix == d.Resource.Prefix && !former.Resource.Unlisted &&
+		former.Resource.Since <= record.Revision: // that of a fork's origin may be ahead of it
+		return former.Resource.Since
 	case former == nil && earlier.Revision == 0:
 		return record.Created // the best guess for a store that has been filled before
 	default:

@@ -106,7 +106,7 @@ func (s Selector) Matches(record store.Record) (bool, error) {
 
 // relabels reports whether an object may have other labels in the version than in the store,
 // because a conversion webhook may change them.
-func (s Selector) relabels() bool { return s.labels != nil && s.version.Resource.Custom.CallsOut }
+func (s Selector) relabels() bool { return s.labels != nil && s.version.Resource.ConvertedByWebhook }
 
 // matchesLabels reports whether the selector picks objects with these labels, given as
 // Labels has them.

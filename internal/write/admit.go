@@ -32,7 +32,7 @@ type admitted struct {
 // a delete obj is nil.
 func (a attempt) mutatingAdmission(operation admission.Operation, obj, old runtime.Object) (admitted, error) {
 	res := a.version.Resource
-	if operation == admission.Create && res.Custom.Terminating {
+	if operation == admission.Create && res.Terminating {
 		return admitted{}, apierrors.NewForbidden(res.GroupResource(), a.name,
 			errors.New("create not allowed while custom resource definition is terminating"))
 	}

@@ -85,7 +85,7 @@ func (a attempt) checkResourceVersion(obj runtime.Object, record store.Record) e
 // unlessRedefined returns the preconditions of the request, and that the definition of the
 // kind is still the same when the write commits.
 func (a attempt) unlessRedefined() []store.Precondition {
-	definition := a.version.Resource.Custom.Definition
+	definition := a.version.Resource.Definition
 	if definition.Key == "" {
 		return a.request.Require
 	}

@@ -387,12 +387,6 @@ func TestScenariosHaveEveryEffectOfAFault(t *testing.T) {
 	}
 }
 
-func TestModuleRemoteHasEveryEffectOfAFault(t *testing.T) {
-	if diff := cmp.Diff(exported(t, "faults", "Effect"), exported(t, filepath.Join("remote", "faults"), "Effect")); diff != "" {
-		t.Errorf("effects (-faults +remote/faults):\n%s", diff)
-	}
-}
-
 func TestDocsListEveryOracle(t *testing.T) {
 	text := page(t, filepath.Join("docs", "explore-operator.md"))
 	_, text, _ = strings.Cut(text, "## What is checked")

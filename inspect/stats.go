@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -79,7 +78,7 @@ func (s Stats) Since(former Stats) Stats {
 // String has a line for each client, verb and resource, in this order.
 func (s Stats) String() string {
 	var lines []string
-	for counted, c := range maps.All(s) {
+	for counted, c := range s {
 		what := "other paths"
 		if counted.Resource != "" {
 			what = ObjectName(counted.Group, counted.Resource, counted.Subresource, "", "")

@@ -41,8 +41,17 @@ func (c *Cluster) Stats() inspect.Stats {
 	if c.test != nil {
 		c.test.Helper()
 	}
-	var stats inspect.Stats
-	c.get("/stats", &stats)
+	var answer struct {
+		Counts []struct {
+			inspect.Counted
+			inspect.Counts
+		}
+	}
+	c.get("/stats", &answer)
+	stats := inspect.Stats{}
+	for _, one := range answer.Counts {
+		stats[one.Counted] = one.Counts
+	}
 	return stats
 }
 

@@ -292,7 +292,7 @@ func TestLooking(t *testing.T) {
 	}
 	jane := c.ConfigFor("jane")
 	e, err := c.Explain(Write{Object: named("b"), As: &jane})
-	if err != nil || e.Answer.Code != 403 || !strings.Contains(e.String(), "as jane") || len(e.Data) == 0 {
+	if err != nil || e.Answer.Code != 403 || !strings.Contains(e.String(), "as jane") || e.Request.User != "jane" || e.Access == nil || e.Access.Allowed {
 		t.Errorf("explanation: %+v, %v", e, err)
 	}
 	if found := c.Findings(); !strings.Contains(found.String(), "403 Forbidden") || len(found.Sections) == 0 {

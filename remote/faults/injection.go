@@ -1,0 +1,18 @@
+// Code generated from faults/injection.go by go test ./internal/description -run RemoteHasTheTypes -update. DO NOT EDIT.
+
+package faults
+
+// Injection is a fault in force. Cluster.Inject returns it. It is safe for concurrent use.
+type Injection interface {
+	// Fault returns the fault.
+	Fault() Fault
+	// Err says why the fault could not be injected; nil: it was. In a cluster of
+	// fakecluster.Start, such an error has failed the test already.
+	Err() error
+	// Fired returns how many requests, watches or calls the fault has struck until now.
+	Fired() int
+	// Stop ends the fault. A request that is waiting for its Latency goes on waiting. A fault that
+	// has not struck until then still fails the test, unless it is Optional. Stopping again does
+	// nothing.
+	Stop()
+}

@@ -31,8 +31,9 @@ func (e *operatorExploration) inBubble(out *outcome, run func(testing.TB)) {
 	}()
 	synctest.Test(e.t, func(t *testing.T) {
 		out.run.setBubble(bubbleOf())
-		// Watch before the cluster starts: its own watch would report the subject as if it were a test.
-		defer bubble.Watch(out.run.work, out.run.standsStill)()
+		// Watch before the cluster starts: its own watch would report the subject as if it were a test. The watch lasts until the cluster is closed,
+		// which otherwise reads the stacks of all goroutines to find what is left; leftOver finds it.
+		t.Cleanup(bubble.Watch(out.run.work, out.run.standsStill))
 		defer bubble.WatchPassing(idleTime, func() {}, out.run.work, out.run.passesWithoutEnd)()
 		run(t)
 		time.Sleep(time.Hour) // what ends by itself has ended then

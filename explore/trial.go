@@ -343,7 +343,7 @@ func (p *playing) settle(step int) bool {
 			return false // the operator has ended, or time stands still
 		}
 		if p.revisions() != before {
-			if round+1 >= knownRounds && p.results.knows(p.restless(step, waited)) {
+			if round+1 >= knownRounds && p.results.knows(p.restless(step)) {
 				break
 			}
 			continue
@@ -361,14 +361,16 @@ func (p *playing) settle(step int) bool {
 			return true
 		}
 	}
-	p.report(p.restless(step, waited))
+	restless := p.restless(step)
+	restless.what = fmt.Sprintf("the operator still writes after %v; the last writes:", waited)
+	restless.detail = strings.Join(p.run.cluster.LastWrites(4), "\n")
+	p.report(restless)
 	return false
 }
 
-// restless is the problem of an operator that has not come to rest.
-func (p *playing) restless(step int, waited time.Duration) problem {
-	return problem{oracle: Converges, key: "writes " + p.lastWritten(), step: step,
-		what: fmt.Sprintf("the operator still writes after %v; the last writes:", waited), detail: strings.Join(p.run.cluster.LastWrites(4), "\n")}
+// restless is the problem of an operator that has not come to rest, without what is said of it.
+func (p *playing) restless(step int) problem {
+	return problem{oracle: Converges, key: "writes " + p.lastWritten(), step: step}
 }
 
 // pause is how long nothing may be written until settle returns.

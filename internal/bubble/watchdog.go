@@ -20,6 +20,8 @@ const (
 	// lockChecks and callChecks are how many it takes for one that waits for a lock, and for one in a call of the system, which may end.
 	lockChecks = 10
 	callChecks = 30
+	// endedChecks is how many checks let a bubble end whose watch has ended, before one reads the stacks for it.
+	endedChecks = 4
 )
 
 // Blocked is a goroutine of a bubble that waits for something outside of the bubble, or for a lock that nobody releases.
@@ -40,6 +42,7 @@ type watch struct {
 	last    Blocked
 	checks  int // in a row that found last
 	ended   bool
+	since   int // checks since it has ended
 }
 
 // watches are the watched bubbles of the process.
@@ -135,7 +138,10 @@ func Check() {
 			w.done, w.last, w.checks = done[i], Blocked{}, 0
 			continue
 		}
-		old = old || w.checks > 0
+		if w.ended {
+			w.since++
+		}
+		old = old || w.checks > 0 && (!w.ended || w.since > endedChecks)
 		w.checks = max(w.checks, 1)
 	}
 	watched.worked(worked)

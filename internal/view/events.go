@@ -109,15 +109,11 @@ func (e *Events) append(ctx context.Context, b []byte, kind watch.EventType, rec
 // all changes. With initialEventsEnd, the event also says that all objects which were there
 // when the watch began have been sent.
 func (e *Events) AppendBookmark(ctx context.Context, b []byte, revision int64, initialEventsEnd bool) ([]byte, error) {
-	obj, text, err := bookmark(e.view.version, revision, initialEventsEnd)
+	obj, err := bookmark(e.view.version, revision, initialEventsEnd)
 	if err != nil {
 		return b, err
 	}
-	if e.view.form.Convert == nil {
-		text, err = e.frame(ctx, watch.Bookmark, text)
-	} else {
-		text, err = e.convertedFrame(ctx, watch.Bookmark, obj, text)
-	}
+	text, err := e.bookmarkFrame(ctx, obj)
 	if err != nil {
 		return b, err
 	}
@@ -208,17 +204,29 @@ func appendJSONFrame(b []byte, kind watch.EventType, text string) []byte {
 	return append(b, "}\n"...)
 }
 
-// bookmark returns an object with nothing but a kind and a resourceVersion, without any defaults, and its JSON.
-func bookmark(v *resource.Version, revision int64, initialEventsEnd bool) (obj runtime.Object, text string, err error) {
-	obj = v.Codec.New()
+// bookmarkFrame makes the event of a bookmark.
+func (e *Events) bookmarkFrame(ctx context.Context, obj runtime.Object) (string, error) {
+	if e.binary != nil && e.view.form.Convert == nil {
+		return e.binary.frameOfObject(watch.Bookmark, obj)
+	}
+	text, err := e.view.version.Codec.Encode(obj)
+	switch {
+	case err != nil:
+		return "", err
+	case e.plain():
+		return string(appendJSONFrame(nil, watch.Bookmark, string(text))), nil
+	}
+	return e.convertedFrame(ctx, watch.Bookmark, obj, string(text))
+}
+
+// bookmark returns an object with nothing but a kind and a resourceVersion, without any defaults.
+func bookmark(v *resource.Version, revision int64, initialEventsEnd bool) (runtime.Object, error) {
+	obj := v.Codec.New()
 	if err := (storage.APIObjectVersioner{}).UpdateObject(obj, uint64(revision)); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	if initialEventsEnd {
-		if err := storage.AnnotateInitialEventsEndBookmark(obj); err != nil {
-			return nil, "", err
-		}
+		return obj, storage.AnnotateInitialEventsEndBookmark(obj)
 	}
-	encoded, err := v.Codec.Encode(obj)
-	return obj, string(encoded), err
+	return obj, nil
 }

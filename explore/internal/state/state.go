@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/storage/names"
 )
 
 // State is the objects of a cluster by their names, such as deployments.apps default/home.
@@ -90,6 +91,7 @@ func canonical(objects []Object) map[string]string {
 // some controllers make the same ends themselves, for objects with an owner. If the name of that is random, too, it has two of them.
 func (o Object) Prefix() string {
 	prefix := o.GetGenerateName()
+	prefix = prefix[:min(len(prefix), names.MaxGeneratedNameLength)]
 	if end, generated := strings.CutPrefix(o.GetName(), prefix); !generated || ordinal.MatchString(end) {
 		prefix = ""
 	}

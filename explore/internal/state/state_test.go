@@ -378,3 +378,16 @@ func TestChangedFields(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// The server shortens the prefix of a generated name, so that the name has 63 characters.
+func TestAPrefixIsAsLongAsInTheName(t *testing.T) {
+	prefix := strings.Repeat("a", 57) + "-"
+	o := Object{Resource: "configmaps", Unstructured: &unstructured.Unstructured{}}
+	o.SetName(prefix + "bcdfg")
+	for _, generate := range []string{prefix, prefix + "longer-"} {
+		o.SetGenerateName(generate)
+		if got := o.Prefix(); got != prefix {
+			t.Errorf("the prefix of %s for %s is %q", o.GetName(), generate, got)
+		}
+	}
+}

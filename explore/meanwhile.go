@@ -47,13 +47,23 @@ func (g gate) pass(ctx context.Context) error {
 	}
 }
 
-// newMeanwhile returns what the user does in the trial while the operator works; nil: nothing. In a bubble, it must be called there.
-func (t trial) newMeanwhile() *meanwhile {
-	i := slices.IndexFunc(t.fault, func(p point) bool { return p.effect == userBefore })
-	if i < 0 || !slices.ContainsFunc(t.steps, func(s generate.Step) bool { return s.Rush }) {
-		return nil
+// expectUser prepares what the user does in the trial while the operator works, if that is in this run. Upgrades before make it a later one, which begins
+// to count the writes anew. In a bubble, it must be called there.
+func (p *playing) expectUser() {
+	i := slices.IndexFunc(p.fault, func(f point) bool { return f.effect == userBefore })
+	first := slices.IndexFunc(p.steps, func(s generate.Step) bool { return s.Rush })
+	if i < 0 || first < 0 {
+		return
 	}
-	return &meanwhile{write: occurrence{t.fault[i].request, t.fault[i].nth}, reached: newGate(), done: newGate(), sent: newGate(), seen: newGate()}
+	replaced := uint64(0)
+	for _, s := range p.steps[:first] {
+		if s.Verb == generate.Upgrade || s.Verb == generate.Downgrade {
+			replaced++
+		}
+	}
+	if replaced == p.replaced {
+		p.run.user = &meanwhile{write: occurrence{p.fault[i].request, p.fault[i].nth}, reached: newGate(), done: newGate(), sent: newGate(), seen: newGate()}
+	}
 }
 
 // around sends a request with a function. If it is the write, the user acts before.
@@ -73,6 +83,9 @@ func (m *meanwhile) around(ctx context.Context, request occurrence, send func() 
 
 // end lets the operator go on.
 func (m *meanwhile) end() {
+	if m == nil {
+		return
+	}
 	m.done.open()
 	m.seen.open()
 }
@@ -120,7 +133,7 @@ func (p *playing) resume() {
 const usersChanges = 2
 
 // users runs what a user does while the operator works: at each write of the operator, the user deletes the custom resource, or changes it. The
-// operator may also crash at the same write.
+// operator may also crash at the same write, or lose its lease there.
 func (e *operatorExploration) users(a *around) {
 	var changes []generate.Change
 	paths := map[string]bool{}
@@ -139,7 +152,8 @@ func (e *operatorExploration) users(a *around) {
 		if e.over() {
 			return
 		}
-		for _, write := range e.writesOf(trial{seed: a.seed, steps: steps}) {
+		writes, elects := e.writesOf(trial{seed: a.seed, steps: steps})
+		for _, write := range writes {
 			if i == 0 {
 				a.writes = append(a.writes, write)
 			}
@@ -147,8 +161,18 @@ func (e *operatorExploration) users(a *around) {
 			crash.effect = crashBefore
 			gone := slices.Concat(steps, []generate.Step{rush(remove), create})
 			removed = append(removed, trial{seed: a.seed, steps: gone, fault: schedule{write}}, trial{seed: a.seed, steps: gone, fault: schedule{write, crash}})
+			loss := write
+			loss.effect = deposed
+			elects := elects && e.subject.RealTime == 0
+			if elects { // not with a delete: what arrives after it has nobody who deletes it
+				removed = append(removed, trial{seed: a.seed, steps: steps, fault: schedule{loss}})
+			}
 			for _, c := range changes[i:] {
-				changed = append(changed, trial{seed: a.seed, steps: slices.Concat(steps, rushed(c.Steps)), fault: schedule{write}})
+				steps := slices.Concat(steps, rushed(c.Steps))
+				changed = append(changed, trial{seed: a.seed, steps: steps, fault: schedule{write}})
+				if elects {
+					changed = append(changed, trial{seed: a.seed, steps: steps, fault: schedule{write, loss}})
+				}
 			}
 		}
 	}
@@ -164,17 +188,18 @@ func rushed(steps []generate.Step) []generate.Step {
 	return steps
 }
 
-// writesOf returns the writes of the operator after the last step of a trial, as points before which the user does something.
-func (e *operatorExploration) writesOf(tr trial) (writes schedule) {
+// writesOf returns the writes of the operator after the last step of a trial, as points before which the user does something, and whether the operator
+// elects a leader.
+func (e *operatorExploration) writesOf(tr trial) (writes schedule, elects bool) {
 	out := e.runAll([]trial{tr})[0]
-	if out.rejected != "" || out.run == nil || len(out.times) != len(tr.steps) {
-		return nil
+	if out.rejected != "" || out.last == nil || len(out.times) != len(tr.steps) {
+		return nil, false
 	}
 	sent := map[occurrence]time.Time{}
-	for _, s := range out.run.seen {
+	for _, s := range out.last.seen {
 		sent[s.occurrence] = s.time
 	}
-	points, _ := (&exploration{}).pointsOf(out.run)
+	points, _ := (&exploration{}).pointsOf(out.last)
 	for _, p := range points {
 		resource, _, _ := strings.Cut(p.request.resource, ".")
 		if p.effect == crashBefore && !uncounted(resource) && !sent[occurrence{p.request, p.nth}].Before(out.times[len(out.times)-1]) {
@@ -182,5 +207,5 @@ func (e *operatorExploration) writesOf(tr trial) (writes schedule) {
 			writes = append(writes, p)
 		}
 	}
-	return writes
+	return writes, out.electsLeader()
 }

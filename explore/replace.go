@@ -42,6 +42,7 @@ func (p *playing) replaceVersion(to *installation, atWork bool) error {
 	r := p.newRun()
 	r.cluster, r.t, r.earlier = cluster, p.run.t, p.run.earlier+p.sentRequests()
 	p.run, p.ended = r, false
+	p.expectUser()
 	if err := p.findResources(); err != nil {
 		p.endWith(problem{oracle: Upgrades, key: "not served", step: p.step,
 			what: fmt.Sprintf("%s is not served any more: %v", p.seed.resource.GroupResource(), err)})

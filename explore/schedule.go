@@ -65,6 +65,8 @@ func (p point) explain() string {
 		return fmt.Sprintf("%s stops right after the %s, and is started again", request.controller, what)
 	case crashBefore:
 		return fmt.Sprintf("%s stops right before the %s, and is started again", request.controller, what)
+	case deposed:
+		return fmt.Sprintf("%s loses its lease right before the %s, which arrives %v later, when another instance has taken over", request.controller, what, arrivesAfter)
 	case userBefore:
 		return fmt.Sprintf("the user takes the steps (at once) right before the %s by %s", what, request.controller)
 	case cutAfter:

@@ -59,7 +59,7 @@ func (p *playing) take(s generate.Step) (why string) {
 			p.exists = err == nil
 		}
 	case generate.Set, generate.Remove:
-		p.wanted = nil
+		p.wanted, p.pods = nil, nil
 		p.edits = append(p.edits, s)
 		if !p.exists {
 			_, err = p.desired()
@@ -71,7 +71,7 @@ func (p *playing) take(s generate.Step) (why string) {
 			return "the object does not exist"
 		}
 		err = objects.Delete(ctx, p.seed.object.GetName(), deleteOptions)
-		p.exists, p.wanted = false, nil
+		p.exists, p.wanted, p.pods = false, nil, nil
 	case generate.Restart:
 		p.restart()
 	case generate.Fail, generate.Heal:

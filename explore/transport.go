@@ -69,6 +69,12 @@ func (t *transport) send(req *http.Request, info *apirequest.RequestInfo, seen *
 	case crashBefore:
 		t.instance.crash()
 		return abort(req, t.instance.death())
+	case deposed:
+		if err := run.arriveLate(t.to, req); err != nil {
+			return abort(req, err)
+		}
+		t.instance.crash()
+		return abort(req, t.instance.death())
 	case crashAfter:
 		resp, err := t.to.RoundTrip(req)
 		if err != nil || resp.StatusCode >= http.StatusBadRequest {

@@ -98,7 +98,7 @@ func (e *operatorExploration) parseTrial(text string) (trial, error) {
 			if len(fields) == 0 {
 				continue
 			}
-			p, err := parsePoint(fields, append(slices.Clone(effects), userBefore))
+			p, err := parsePoint(fields, append(slices.Clone(effects), userBefore, deposed))
 			if err != nil {
 				return tr, fmt.Errorf("the part %q: %w", strings.TrimSpace(part), err)
 			}
@@ -153,6 +153,7 @@ type outcome struct {
 	requests    []inspect.Request // of the operator
 	callers     map[string]string // lines of code, by user agent
 	run         *run
+	last        *run // of the version that ran last, at the end; nil: the trial has not ended
 
 	// children are the objects that the operator has made for a custom resource that is created as it is, by name; nil: it is another trial.
 	children map[string]child
@@ -257,9 +258,8 @@ func (p *playing) play() {
 		time.Sleep(lateBegin)
 	}
 	p.out.began = time.Now()
-	if p.run.user = p.newMeanwhile(); p.run.user != nil {
-		defer p.run.user.end()
-	}
+	p.expectUser()
+	defer func() { p.run.user.end() }()
 	p.startOperator()
 	if !p.settle(-1) {
 		return
@@ -320,6 +320,7 @@ func (p *playing) finish() {
 	}
 	p.ended = true
 	p.run.collectRequests()
+	p.out.last = p.run
 	p.checkRequests()
 	if p.user != "" && p.subject.checks(NeedsItsRules) {
 		p.results.needed(p.run.cluster.Access(p.user).Requests)

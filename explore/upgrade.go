@@ -99,6 +99,35 @@ func (e *operatorExploration) planUpgrades() error {
 			changed = append(changed, slices.Concat(c.Steps, []generate.Step{create, upgrade, rewrite, downgrade}))
 		}
 		e.runAll(ofShard(trials(s, changed)))
+		e.usersOfUpgrades(s)
 	}
 	return nil
 }
+
+// usersOfUpgrades runs what a user does during an upgrade and after it: changes the custom resource while the old version works, or deletes or changes it
+// at each write of the new version.
+func (e *operatorExploration) usersOfUpgrades(s *seed) {
+	steps := []generate.Step{create, upgrade}
+	writes, _ := e.writesOf(trial{seed: s, steps: steps})
+	var found []trial
+	for _, write := range writes {
+		found = append(found, trial{seed: s, steps: slices.Concat(steps, []generate.Step{rush(remove), create}), fault: schedule{write}})
+	}
+	paths := map[string]bool{}
+	for _, c := range generate.Changes(s.schema, s.object.Object) {
+		if path := c.Steps[0].Path; len(paths) == changesInUpgrades || paths[path] {
+			continue
+		} else {
+			paths[path] = true
+		}
+		found = append(found, trial{seed: s, steps: slices.Concat(steps, c.Steps, []generate.Step{restart, remove})},
+			trial{seed: s, steps: slices.Concat([]generate.Step{create}, c.Steps, []generate.Step{rush(upgrade)})})
+		for _, write := range writes {
+			found = append(found, trial{seed: s, steps: slices.Concat(steps, rushed(c.Steps)), fault: schedule{write}})
+		}
+	}
+	e.runAll(ofShard(found))
+}
+
+// changesInUpgrades is how many properties a user changes during an upgrade.
+const changesInUpgrades = 4

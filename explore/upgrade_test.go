@@ -139,3 +139,33 @@ the upgrade changes the pod template of deployments\.apps default/a, so that its
 		})
 	}
 }
+
+// A user changes a Gadget while the new version starts, which notes that it has seen it, and overwrites the change.
+func TestUsersActDuringAnUpgrade(t *testing.T) {
+	for name, tt := range map[string]struct {
+		to    gadgetOperator
+		trial string // that shows the mistake; empty: there is none
+	}{
+		"correct":     {to: gadgetOperator{}},
+		"overwriting": {overwriting(), "create; upgrade & remove /spec/count | user-before operator patch gadgets.example.com default/a 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			to := tt.to.version("testdata/gadget/crd.yaml")
+			to.MaxFindings, to.Trials = 1, 300
+			to.Without = []explore.Oracle{explore.Downgrades} // what it notes stays
+			found := upgradeOf(t, gadgetOperator{}.version("testdata/gadget/crd.yaml"), to)
+			if tt.trial == "" {
+				for _, f := range found.Findings {
+					t.Error(f.Report)
+				}
+				return
+			}
+			if len(found.Findings) != 1 {
+				t.Fatal(found)
+			}
+			if f := found.Findings[0]; f.Oracle != explore.KeepsSpec || f.Trial != "gadgets.example.com default/a: "+tt.trial {
+				t.Errorf("%s, trial %s:\n%s", f.Oracle, f.Trial, f.Report)
+			}
+		})
+	}
+}

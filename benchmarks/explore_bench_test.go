@@ -29,7 +29,7 @@ func BenchmarkExplore(b *testing.B) {
 		workloads func(testing.TB, *fakecluster.Cluster)
 	}{
 		{"without-workloads", nil},
-		{"with-workloads", func(t testing.TB, c *fakecluster.Cluster) { workloads.Run(t, c) }},
+		{"with-workloads", func(t testing.TB, c *fakecluster.Cluster) { workloads.Run(t, c, workloads.Nodes(1)) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var time stopwatch
@@ -40,6 +40,9 @@ func BenchmarkExplore(b *testing.B) {
 					var err error
 					time.measure(func() { found, err = explore.FindOperator(t, exploredWebsite(c.workloads, trialsMeasured)) })
 					check(t, err)
+					if len(found.Findings) > 0 {
+						t.Errorf("%s: %+v", found, found.Findings)
+					}
 					trials += found.Trials + found.Rejected
 				})
 			}

@@ -52,7 +52,7 @@ type Subject struct {
 	// something outside of the cluster, such as a fake cloud, that has to be new for each trial. It
 	// returns the function that runs the operator in this trial; Run must be nil then.
 	Prepare func(t testing.TB, c *fakecluster.Cluster) (run func(ctx context.Context, config *rest.Config) error)
-	// Workloads starts controllers and nodes in the cluster of a trial, by workloads.Run(t, c). Default: none run, and the exploration sets the status of Deployments,
+	// Workloads starts controllers and nodes in the cluster of a trial, by workloads.Run(t, c, workloads.Nodes(1)). Default: none run, and the exploration sets the status of Deployments,
 	// Jobs, claims and the like as if their pods were running.
 	Workloads func(t testing.TB, c *fakecluster.Cluster)
 	// Options are further options of the clusters. They are always InProcess, and the garbage collector acts.

@@ -7,7 +7,8 @@
 //	go run ./found -results DIR      # do not run them: read what they have written to the folder in FAKECLUSTER_FOUND
 //	go run ./found -table            # the table of docs/explore-operator.md, of found.txt
 //
-// The operators are packages of the module in found/modules, whose go.mod has their versions. The exit status is 1 if the findings differ from the list.
+// The operators are packages of the module in found/modules, whose go.mod has their versions. Some are upgraded, too, by explore.FindUpgrade: their
+// former versions are copied to a folder that is not committed. The exit status is 1 if the findings differ from the list.
 package main
 
 import (
@@ -85,15 +86,18 @@ func run(ctx context.Context, only string, verbose bool) (explored []operator, e
 	if err != nil {
 		return nil, err
 	}
+	if err := copyPrevious(ctx); err != nil {
+		return nil, err
+	}
 	// Without symbols a test is linked much faster.
-	args := []string{"test", "-p=1", "-count=1", "-vet=off", "-ldflags=-s -w", "-timeout=2h"}
+	args := []string{"test", "-tags=" + previousTag, "-p=1", "-count=1", "-vet=off", "-ldflags=-s -w", "-timeout=2h"}
 	if verbose {
 		args = append(args, "-v")
 	}
 	matched := false
 	for _, test := range tests {
-		if folder := filepath.Base(filepath.Dir(test)); match.MatchString(folder) {
-			args, matched = append(args, "./"+folder), true
+		if folder := "./" + filepath.Base(filepath.Dir(test)); match.MatchString(folder) && !slices.Contains(args, folder) {
+			args, matched = append(args, folder), true
 		}
 	}
 	if !matched {

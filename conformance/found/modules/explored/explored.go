@@ -40,7 +40,25 @@ func Run(t *testing.T, module string, s explore.Subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Result{Operator: t.Name()[len("Test"):], Module: module, Version: find(t, module).Version, Trials: found.Trials, Rejected: found.Rejected,
+	report(t, module, find(t, module).Version, found, began)
+}
+
+// Upgrade explores the upgrade of an operator from a copy of a former version of its module, and writes the reports of the findings into the log of the test.
+func Upgrade(t *testing.T, module, former string, from, to explore.Subject) {
+	began := time.Now()
+	to.MaxFindings = 50
+	to.Trials = cmp.Or(to.Trials, trials)
+	klog.SetLogger(logr.Discard())
+	found, err := explore.FindUpgrade(t, from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(t, module, former+"..."+find(t, module).Version, found, began)
+}
+
+// report writes what was found.
+func report(t *testing.T, module, version string, found explore.Found, began time.Time) {
+	r := Result{Operator: t.Name()[len("Test"):], Module: module, Version: version, Trials: found.Trials, Rejected: found.Rejected,
 		Seconds: time.Since(began).Seconds(), Findings: found.Findings}
 	for _, f := range found.Findings {
 		t.Log(f.Report)

@@ -21,13 +21,18 @@ import (
 )
 
 func TestTrustManager(t *testing.T) {
+	explored.Run(t, "github.com/cert-manager/trust-manager", subject(t))
+}
+
+// subject is the version of go.mod.
+func subject(t *testing.T) explore.Subject {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), trustapi.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	in := explored.Folder(t, "github.com/cert-manager/trust-manager")
 	options := controller.Options{Namespace: "cert-manager", SecretTargetsEnabled: true}
-	explored.Run(t, "github.com/cert-manager/trust-manager", explore.Subject{
+	return explore.Subject{
 		Install: in("deploy/crds/trust.cert-manager.io_bundles.yaml"),
 		Roles:   []string{"roles.yaml"},
 		Seeds:   []string{"bundle.yaml"},
@@ -39,5 +44,5 @@ func TestTrustManager(t *testing.T) {
 				}, controllerruntime.WithOptions(ctrl.Options{Scheme: scheme, Cache: bundle.CacheOpts(options)}), controllerruntime.WithWebhooks(c))
 			}
 		},
-	})
+	}
 }

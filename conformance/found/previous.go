@@ -21,7 +21,6 @@ const (
 
 // previous are the modules in previousFolder.
 var previous = []struct{ folder, module, version string }{
-	{"kuberay", "github.com/ray-project/kuberay/ray-operator", "v1.4.2"},
 	{"trustmanager", "github.com/cert-manager/trust-manager", "v0.24.0"},
 }
 

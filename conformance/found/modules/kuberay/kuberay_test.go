@@ -18,17 +18,12 @@ import (
 )
 
 func TestRayCluster(t *testing.T) {
-	explored.Run(t, "github.com/ray-project/kuberay/ray-operator", subject(t))
-}
-
-// subject is the version of go.mod.
-func subject(t *testing.T) explore.Subject {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), rayv1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	in := explored.Folder(t, "github.com/ray-project/kuberay/ray-operator")
-	return explore.Subject{
+	explored.Run(t, "github.com/ray-project/kuberay/ray-operator", explore.Subject{
 		Install: in("config/crd/bases"),
 		Roles:   append(in("config/rbac/role.yaml"), "roles.yaml"),
 		Seeds:   []string{"raycluster.yaml"},
@@ -38,5 +33,5 @@ func subject(t *testing.T) explore.Subject {
 				return ray.NewReconciler(ctx, mgr, ray.RayClusterReconcilerOptions{}).SetupWithManager(mgr, 1)
 			}, controllerruntime.WithScheme(scheme))
 		},
-	}
+	})
 }

@@ -28,16 +28,16 @@ func (p *playing) check(quiet bool) {
 	if p.exists && p.marked[p.seed.name] == "" { // an operator may copy the label anywhere
 		c.desired = p.direct()
 	}
-	if p.neighbor {
-		c.neighbor = append(p.surroundings(), create)
+	if p.beside != nil {
+		c.beside, c.neighbor = p.beside, append(p.surroundings(), create)
 	}
 	if names := slices.Sorted(maps.Keys(p.occupied)); len(names) > 0 {
 		c.occupied = names[0]
 	}
 	c.state = p.stateOf(objects)
-	if p.neighbor && p.exists {
+	if p.beside != nil && p.exists {
 		p.neighbors = map[string]types.UID{}
-		for _, o := range owned(objects, p.seed.neighbor.name) {
+		for _, o := range owned(objects, p.beside.name) {
 			p.neighbors[o.Name()] = o.GetUID()
 		}
 	}
@@ -62,7 +62,7 @@ func (p *playing) check(quiet bool) {
 		case times > 0:
 			last.stuck = refusal
 			p.checkReported(u, refusal, times)
-		default:
+		case !isPaused(last.object):
 			p.checkGeneration(u)
 		}
 	} else if p.gone() {
@@ -72,7 +72,7 @@ func (p *playing) check(quiet bool) {
 	p.checkForeign(objects)
 	p.checkOccupied(objects)
 	p.checkMarks(objects)
-	if p.neighbor && p.exists {
+	if p.beside != nil && p.exists {
 		p.checkSelectors(objects)
 	}
 	if len(p.occupied) == 0 { // otherwise some objects are not the operator's
@@ -277,13 +277,19 @@ func (p *playing) checkCleanedUp(objects []state.Object) {
 			return
 		}
 	}
-	if p.neighbor {
+	if p.beside != nil {
 		return // what is left may belong to it
 	}
 	var left []string
 	resource := ""
+	ofNeeds := map[string]bool{} // what belongs to other objects that the custom resource needs
+	for _, n := range p.seed.needs {
+		for _, o := range owned(objects, n.name) {
+			ofNeeds[o.Name()] = true
+		}
+	}
 	for _, o := range objects {
-		if p.atRest[o.Name()] || p.occupied[o.Name()] != nil || p.present[o.Name()] != "" || kept(o.Resource) || slices.Contains(p.subject.Ignore, o.Resource) ||
+		if ofNeeds[o.Name()] || p.atRest[o.Name()] || p.occupied[o.Name()] != nil || p.present[o.Name()] != "" || kept(o.Resource) || slices.Contains(p.subject.Ignore, o.Resource) ||
 			slices.ContainsFunc(p.seed.needs, func(n need) bool { return n.name == o.Name() }) {
 			continue
 		}
@@ -315,10 +321,10 @@ func (p *playing) checkForeign(objects []state.Object) {
 			p.report(problem{oracle: CleansUp, key: "foreign " + r.Resource, step: p.step, what: "the operator has deleted " + name + ", which it has not made"})
 		}
 	}
-	if p.neighbor && !there[p.seed.neighbor.name] {
-		p.report(problem{oracle: CleansUp, key: "neighbor", step: p.step, what: "the operator has deleted " + p.seed.neighbor.name})
+	if p.beside != nil && !there[p.beside.name] {
+		p.report(problem{oracle: CleansUp, key: "neighbor", step: p.step, what: "the operator has deleted " + p.beside.name})
 	}
-	if p.neighbor && p.gone() && !p.exists {
+	if p.beside != nil && p.gone() && !p.exists {
 		p.checkNeighbor(objects)
 	}
 }
@@ -330,13 +336,13 @@ func (p *playing) needed(name string) bool {
 // checkNeighbor checks that the delete of the custom resource has left the objects of its neighbor alone.
 func (p *playing) checkNeighbor(objects []state.Object) {
 	now := map[string]types.UID{}
-	for _, o := range owned(objects, p.seed.neighbor.name) {
+	for _, o := range owned(objects, p.beside.name) {
 		now[o.Name()] = o.GetUID()
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.neighbors)) {
 		if now[name] != p.neighbors[name] {
 			p.report(problem{oracle: CleansUp, key: "neighbor's " + strings.SplitN(name, " ", 2)[0], step: p.step,
-				what: fmt.Sprintf("%s was deleted, and with it %s, which belongs to %s", p.seed.name, name, p.seed.neighbor.name)})
+				what: fmt.Sprintf("%s was deleted, and with it %s, which belongs to %s", p.seed.name, name, p.beside.name)})
 			return
 		}
 	}

@@ -88,7 +88,7 @@ func isPaused(object map[string]any) bool {
 // value makes no sense. An operator that says so may leave what there was before: what runs should go on.
 func (e *operatorExploration) isFailed(tr trial, c checkpoint) bool {
 	possible := slices.DeleteFunc(slices.Clone(c.desired), func(s generate.Step) bool {
-		return s.Verb == generate.Withdraw || s.Verb == generate.Set || s.Verb == generate.Remove
+		return s.Verb == generate.Withdraw || s.Verb == generate.EditNeed || s.Verb == generate.Set || s.Verb == generate.Remove
 	})
 	return e.reference(tr, c).failed() && !e.reference(tr, checkpoint{desired: possible}).failed()
 }

@@ -2,7 +2,6 @@ package explore_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -60,13 +59,13 @@ func TestTheOperatorIsNotToBlameForWhatItCopiesFromTheUser(t *testing.T) {
 // A warning about a claim template of a StatefulSet has a path without its spec.
 func TestTheOperatorIsNotToBlameForTheStorageThatAUserWants(t *testing.T) {
 	const warning = `spec.volumeClaimTemplates[0].resources.requests[storage]: fractional byte value "2500m" is invalid, must be an integer`
-	for storage, want := range map[string]int{"2500m": 0, "1Gi": 1} {
-		t.Run(storage, func(t *testing.T) {
+	for field, want := range map[string]int{`storage "2500m"`: 0, `storage "1Gi"`: 1, `imagePullSecrets [{"name":"2500m"}]`: 1, `size "2500m"`: 0} {
+		t.Run(field, func(t *testing.T) {
 			found, err := explore.FindOperator(t, explore.Subject{
 				Install: []string{"testdata/copier/crd.yaml"},
 				Seeds:   []string{"testdata/copier/sample.yaml"},
 				Run:     store,
-				Replay:  fmt.Sprintf("copiers.example.com default/a: set /spec/storage %q; create", storage),
+				Replay:  "copiers.example.com default/a: set /spec/" + field + "; create",
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -77,10 +78,10 @@ func (o gadgetOperator) run(ctx context.Context, config *rest.Config) error {
 		switch {
 		case !ok:
 		case u.GetKind() == "Gadget":
-			queue.Add(u.GetName())
+			queue.Add(u.GetNamespace() + "/" + u.GetName())
 		default:
 			for _, owner := range u.GetOwnerReferences() {
-				queue.Add(owner.Name)
+				queue.Add(u.GetNamespace() + "/" + owner.Name)
 			}
 		}
 	}
@@ -98,25 +99,26 @@ func (o gadgetOperator) run(ctx context.Context, config *rest.Config) error {
 	context.AfterFunc(ctx, queue.ShutDown)
 	started := time.Now()
 	for {
-		name, shutdown := queue.Get()
+		key, shutdown := queue.Get()
 		if shutdown {
 			return nil
 		}
-		err := o.reconcile(ctx, client, factory, name, started)
+		err := o.reconcile(ctx, client, factory, key, started)
 		if errors.Is(err, errBroken) {
 			return err
 		}
 		if err != nil {
-			queue.AddRateLimited(name)
+			queue.AddRateLimited(key)
 		} else {
-			queue.Forget(name)
+			queue.Forget(key)
 		}
-		queue.Done(name)
+		queue.Done(key)
 	}
 }
 
-func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface, factory dynamicinformer.DynamicSharedInformerFactory, name string, started time.Time) error {
-	obj, err := factory.ForResource(gadgets).Lister().ByNamespace("default").Get(name)
+func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface, factory dynamicinformer.DynamicSharedInformerFactory, key string, started time.Time) error {
+	namespace, name, _ := strings.Cut(key, "/")
+	obj, err := factory.ForResource(gadgets).Lister().ByNamespace(namespace).Get(name)
 	if err != nil {
 		return nil
 	}
@@ -131,7 +133,7 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 			return err
 		}
 	}
-	configMaps := client.Resource(configMapR).Namespace("default")
+	configMaps := client.Resource(configMapR).Namespace(namespace)
 	count, _, _ := unstructured.NestedInt64(gadget.Object, "spec", "count")
 	text, _, _ := unstructured.NestedString(gadget.Object, "spec", "text")
 	mode, _, _ := unstructured.NestedString(gadget.Object, "spec", "mode")
@@ -166,7 +168,7 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 	name = o.prefix + name
 	made := count
 	for i := range int64(5) {
-		key := fmt.Sprintf("default/%s-%d", name, i)
+		key := fmt.Sprintf("%s/%s-%d", namespace, name, i)
 		present, err := factory.ForResource(configMapR).Lister().Get(key)
 		exists := err == nil
 		want := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"text": text, "mode": mode}}}
@@ -216,7 +218,7 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 		return nil
 	}
 	gadget.Object["status"] = status
-	_, err = client.Resource(gadgets).Namespace("default").UpdateStatus(ctx, gadget, metav1.UpdateOptions{})
+	_, err = client.Resource(gadgets).Namespace(namespace).UpdateStatus(ctx, gadget, metav1.UpdateOptions{})
 	return err
 }
 
@@ -251,6 +253,6 @@ func (o gadgetOperator) deploy(ctx context.Context, client dynamic.Interface, ga
 		manager += "-" + gadget.GetName()
 	}
 	deployment.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: gadget.GetName(), UID: gadget.GetUID()}})
-	_, err := client.Resource(deploymentR).Namespace("default").Apply(ctx, deployment.GetName(), deployment, metav1.ApplyOptions{FieldManager: manager, Force: true})
+	_, err := client.Resource(deploymentR).Namespace(gadget.GetNamespace()).Apply(ctx, deployment.GetName(), deployment, metav1.ApplyOptions{FieldManager: manager, Force: true})
 	return err
 }

@@ -135,7 +135,7 @@ func (o jobOperator) subject() explore.Subject {
 // The objects of a kind of Kubernetes are created and changed, by the schema that the server publishes.
 func TestAnOperatorOfABuiltInKind(t *testing.T) {
 	s := jobOperator{}.subject()
-	s.Trials = 60
+	s.Trials = 64
 	found, plan := explore.FindTrials(t, s, 2)
 	for _, f := range found.Findings {
 		t.Error(f.Report)

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
-	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
 // longName is how long the names of some custom resources are: as long as a label and the name of a Service may be. What an operator derives from such a
@@ -17,18 +16,17 @@ func (s *seed) withLongName() *seed {
 	if len(name) >= longName {
 		return nil
 	}
-	long := *s
-	long.object, long.neighbor = s.object.DeepCopy(), nil
-	long.object.SetName(name + "-" + strings.Repeat("x", longName-len(name)-1))
-	long.name = state.Name(s.resource.GroupResource().String(), s.object.GetNamespace(), long.object.GetName())
-	return &long
+	name += "-" + strings.Repeat("x", longName-len(name)-1)
+	long := s.withNeighbor(name)
+	long.neighbor = s.withNeighbor(name[:longName-1] + "y") // which is the same if it is cut off
+	return long
 }
 
 // longNames runs what happens to custom resources with long names.
 func (e *operatorExploration) longNames() {
 	var made []trial
 	for _, s := range e.longSeeds {
-		made = append(made, trial{seed: s, steps: []generate.Step{create, restart, remove}})
+		made = append(made, trial{seed: s, steps: []generate.Step{create, restart, remove}}, trial{seed: s, steps: []generate.Step{create, neighbor, remove}})
 	}
 	e.runAll(ofShard(made))
 }

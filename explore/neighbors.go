@@ -1,31 +1,87 @@
 package explore
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/explore/internal/state"
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 // withNeighbor returns a seed whose custom resource is equal but for its name.
-func (s *seed) withNeighbor() *seed {
+func (s *seed) withNeighbor(name string) *seed {
 	other := *s
+	other.neighbor, other.namesake = nil, nil
 	other.object = s.object.DeepCopy()
-	other.object.SetName(s.object.GetName() + "-neighbor")
-	other.name = s.name + "-neighbor"
+	other.object.SetName(name)
+	other.name = state.Name(s.resource.GroupResource().String(), s.object.GetNamespace(), name)
 	return &other
 }
 
-// neighbors returns the seeds of the neighbors.
-func (e *operatorExploration) neighbors() (others []*seed) {
-	for _, s := range e.seeds {
-		others = append(others, s.neighbor)
+// otherNamespace is where the namesakes are.
+const otherNamespace = "explored"
+
+// withNamesake returns a seed whose custom resource is in another namespace, with what it needs there; nil: it is in none.
+func (s *seed) withNamesake() *seed {
+	if s.object.GetNamespace() == "" || s.object.GetNamespace() == otherNamespace {
+		return nil
 	}
-	return others
+	other := s.withNeighbor(s.object.GetName())
+	other.object.SetNamespace(otherNamespace)
+	other.name = state.Name(s.resource.GroupResource().String(), otherNamespace, s.object.GetName())
+	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
+	namespace.SetName(otherNamespace)
+	other.needs = []need{{name: state.Name("namespaces", "", otherNamespace), resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, object: namespace}}
+	for _, n := range s.needs {
+		if n.object.GetNamespace() == s.object.GetNamespace() {
+			n.object = n.object.DeepCopy()
+			n.object.SetNamespace(otherNamespace)
+			n.name = state.Name(n.resource.GroupResource().String(), otherNamespace, n.object.GetName())
+		}
+		other.needs = append(other.needs, n)
+	}
+	return other
+}
+
+// isServedEverywhere reports whether the operator has asked for the custom resources of all namespaces in a trial.
+func (s *seed) isServedEverywhere(out *outcome) bool {
+	return slices.ContainsFunc(out.requests, func(r inspect.Request) bool {
+		return (r.Verb == "list" || r.Verb == "watch") && r.Namespace == "" && r.Resource == s.resource.Resource && r.Group == s.resource.Group
+	})
+}
+
+// besides returns the seeds of the neighbors and the namesakes.
+func (e *operatorExploration) besides() (found []*seed) {
+	for _, s := range slices.Concat(e.seeds, e.longSeeds) {
+		for _, other := range []*seed{s.neighbor, s.namesake} {
+			if other != nil {
+				found = append(found, other)
+			}
+		}
+	}
+	return found
+}
+
+// createBeside creates another custom resource, with what it needs and is not there.
+func (p *playing) createBeside(other *seed) error {
+	for _, n := range other.needs {
+		if p.withdrawn[n.name] {
+			continue
+		}
+		if _, err := p.client.Resource(n.resource).Namespace(n.object.GetNamespace()).Create(context.Background(), n.object.DeepCopy(), createOptions); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	p.beside = other
+	_, err := p.client.Resource(p.resource).Namespace(other.object.GetNamespace()).Create(context.Background(), other.object.DeepCopy(), createOptions)
+	return err
 }
 
 // expectation is what a custom resource leads to when there is no other.
@@ -40,7 +96,7 @@ func (e *operatorExploration) apart(tr trial, c checkpoint) (each []expectation)
 		each = append(each, expectation{tr.seed.name, e.reference(tr, c)})
 	}
 	if c.neighbor != nil {
-		other := tr.seed.neighbor
+		other := c.beside
 		each = append(each, expectation{other.name, e.reference(trial{seed: other, patient: tr.patient}, checkpoint{desired: c.neighbor})})
 	}
 	return each
@@ -48,9 +104,10 @@ func (e *operatorExploration) apart(tr trial, c checkpoint) (each []expectation)
 
 // compareNeighbors compares what two custom resources have led to with what each of them leads to when there is no other.
 func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []problem) {
-	if !c.quiet || c.stuck != "" || c.failed || c.occupied != "" || isPaused(c.object) || !e.subject.checks(LeavesOthersAlone) {
+	if !c.quiet || c.occupied != "" || isPaused(c.object) || !e.subject.checks(LeavesOthersAlone) {
 		return nil
 	}
+	failed := c.stuck != "" || c.failed
 	add := func(p problem) {
 		if !slices.ContainsFunc(found, func(f problem) bool { return f.key == p.key }) {
 			found = append(found, p)
@@ -58,38 +115,36 @@ func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []
 	}
 	want := state.State{}
 	by := map[string]expectation{} // whose an object is
+	conflict := map[string]bool{}  // of custom resources, by name
 	for _, a := range e.apart(tr, c) {
 		reached := a.reference.state()
 		if reached == nil {
 			return nil
 		}
-		conflict := conflicts(reached[a.name], c.state[a.name])
+		conflict[a.name] = slices.ContainsFunc(a.reference.trial.seed.reporting(), func(name string) bool { return conflicts(reached[name], c.state[name]) })
 		for _, name := range slices.Sorted(maps.Keys(reached)) {
-			object := reached[name]
 			other, shared := by[name]
-			if shared {
-				if p := cannotShare(c, name, other, a); p != nil {
-					add(*p)
-					delete(want, name)
-					continue
-				}
-			}
-			if conflict {
-				continue
-			}
 			if !shared {
-				want[name], by[name] = object, a
+				by[name] = a
+				if !conflict[a.name] {
+					want[name] = reached[name]
+				}
 				continue
-			}
-			if p := e.contested(c, name, other, a); p != nil {
-				add(*p)
 			}
 			delete(want, name) // it may be a sum of both
+			if p := cannotShare(c, name, other, a); p != nil {
+				add(*p)
+			} else if p := e.contested(c, name, other, a); p != nil && !failed && !conflict[a.name] && !conflict[other.name] {
+				add(*p)
+			}
 		}
+	}
+	if failed {
+		return found
 	}
 	got := maps.Clone(c.state)
 	maps.DeleteFunc(got, func(name string, _ map[string]any) bool { return want[name] == nil })
-	for _, s := range []*seed{tr.seed, tr.seed.neighbor} {
+	for _, s := range []*seed{tr.seed, c.beside} {
 		want, got = meaningful(want, s), meaningful(got, s)
 	}
 	differences := state.Differences(want, got, e.results.mask)
@@ -100,7 +155,7 @@ func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []
 		if a.name != tr.seed.name {
 			p.what += ", because of " + tr.seed.name
 		} else {
-			p.what += ", because of " + tr.seed.neighbor.name
+			p.what += ", because of " + c.beside.name
 		}
 		add(p)
 	}
@@ -148,6 +203,17 @@ func controllerIn(object map[string]any) string {
 		}
 	}
 	return ""
+}
+
+// reporting returns the names of the custom resource and of those that it needs, which have a status.
+func (s *seed) reporting() []string {
+	names := []string{s.name}
+	for _, n := range s.needs {
+		if n.schema != nil {
+			names = append(names, n.name)
+		}
+	}
+	return names
 }
 
 // conflicts reports whether the status of a custom resource says that it cannot be what it is when there is no other: two of them may

@@ -61,6 +61,16 @@ func TestAnObjectOfTwoCustomResourcesIsForBoth(t *testing.T) {
 	}
 }
 
+// What belongs to a custom resource that another one needs stays when that one is deleted, and is made again when it comes late.
+func TestWhatBelongsToANeedStays(t *testing.T) {
+	s := gadgetOperator{}.subject()
+	s.Install, s.Seeds = append(s.Install, "testdata/copier/crd.yaml"), append(s.Seeds, "testdata/copier/sample.yaml")
+	s.Replay = "copiers.example.com default/a: withdraw gadgets.example.com default/a; create; provide gadgets.example.com default/a; delete"
+	if found := findIn(t, s); len(found.Findings) > 0 || found.Trials == 0 {
+		t.Errorf("%s: %+v", found, found.Findings)
+	}
+}
+
 // An operator labels the object of one Gadget because of another one.
 func TestANeighborChangesAnObject(t *testing.T) {
 	s := gadgetOperator{before: func(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) (bool, error) {

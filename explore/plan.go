@@ -18,6 +18,7 @@ var (
 	fail     = generate.Step{Verb: generate.Fail}
 	heal     = generate.Step{Verb: generate.Heal}
 	neighbor = generate.Step{Verb: generate.Neighbor}
+	namesake = generate.Step{Verb: generate.Namesake}
 
 	upgrade   = generate.Step{Verb: generate.Upgrade}
 	downgrade = generate.Step{Verb: generate.Downgrade}
@@ -32,10 +33,12 @@ func rush(s generate.Step) generate.Step {
 
 // around is what trials of a seed are made of.
 type around struct {
-	seed    *seed
-	owned   []string          // objects of the operator
-	edits   []generate.Step   // of these objects, to values that the operator itself gives them
-	changes []generate.Change // that the server accepts
+	seed  *seed
+	owned []string        // objects of the operator
+	edits []generate.Step // of these objects, to values that the operator itself gives them
+	// needEdits are of objects that the custom resource needs.
+	needEdits []generate.Step
+	changes   []generate.Change // that the server accepts
 	// effective are the changes of which the operator has done something, and writes those of the operator after a create.
 	effective []generate.Change
 	writes    schedule
@@ -115,6 +118,13 @@ func (e *operatorExploration) life(s *seed) (*around, error) {
 	for _, n := range s.needs {
 		withdraw, provide := generate.Step{Verb: generate.Withdraw, Object: n.name}, generate.Step{Verb: generate.Provide, Object: n.name}
 		lives = append(lives, []generate.Step{withdraw, create, provide, remove}, []generate.Step{create, withdraw, provide, remove}, []generate.Step{create, withdraw, remove})
+		a.needEdits = append(a.needEdits, n.edits()...)
+	}
+	if s.namesake != nil && s.isServedEverywhere(out) {
+		lives = append(lives, []generate.Step{create, namesake, remove}, []generate.Step{namesake, create, restart})
+	}
+	for _, edit := range a.needEdits {
+		lives = append(lives, []generate.Step{create, edit, remove})
 	}
 	e.runAll(ofShard(trials(s, lives)))
 	return a, nil

@@ -37,6 +37,7 @@ type seed struct {
 	defined  bool // by a CustomResourceDefinition
 	needs    []need
 	neighbor *seed // whose custom resource is equal but for its name; nil for such a seed
+	namesake *seed // whose custom resource is equal but for its namespace; nil: it has none
 }
 
 // need is an object of another kind that the custom resource may refer to.
@@ -44,6 +45,7 @@ type need struct {
 	name     string
 	resource schema.GroupVersionResource
 	object   *unstructured.Unstructured
+	schema   *apiextensionsv1.JSONSchemaProps // of a custom resource of the operator; nil: it is none
 }
 
 // installation is a version of an operator, and a cluster in which it is installed.
@@ -243,12 +245,12 @@ func (e *operatorExploration) findSeeds() error {
 		return fmt.Errorf("there is no object of %s in Subject.Seeds (%s)", resourcesOf(kinds), strings.Join(e.subject.Seeds, ", "))
 	}
 	for _, s := range e.seeds {
-		if err := e.findNeeds(s, samples); err != nil {
+		if err := e.findNeeds(s, kinds, samples); err != nil {
 			return err
 		}
 	}
 	for _, s := range e.seeds {
-		s.neighbor = s.withNeighbor()
+		s.neighbor, s.namesake = s.withNeighbor(s.object.GetName()+"-neighbor"), s.withNamesake()
 		if long := s.withLongName(); long != nil {
 			e.longSeeds = append(e.longSeeds, long)
 		}
@@ -256,11 +258,16 @@ func (e *operatorExploration) findSeeds() error {
 	return nil
 }
 
-// findNeeds gives a seed the samples of other kinds.
-func (e *operatorExploration) findNeeds(s *seed, samples []*unstructured.Unstructured) error {
+// findNeeds gives a seed the samples of other kinds, without custom resources that need the seed themselves.
+func (e *operatorExploration) findNeeds(s *seed, kinds []kind, samples []*unstructured.Unstructured) error {
 	for _, sample := range samples {
-		if sample.GroupVersionKind() == s.object.GroupVersionKind() || sample.GetKind() == "Namespace" {
+		k := kindOf(kinds, sample)
+		if sample.GroupVersionKind() == s.object.GroupVersionKind() || sample.GetKind() == "Namespace" || k != nil && dependsOn(sample, s.object, samples) {
 			continue
+		}
+		n := need{object: sample}
+		if k != nil {
+			n.schema = k.schema
 		}
 		kind := sample.GroupVersionKind()
 		mapping, err := e.base.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
@@ -270,7 +277,8 @@ func (e *operatorExploration) findNeeds(s *seed, samples []*unstructured.Unstruc
 		if mapping.Scope.Name() == "namespace" && sample.GetNamespace() == "" {
 			sample.SetNamespace("default")
 		}
-		s.needs = append(s.needs, need{state.Name(mapping.Resource.GroupResource().String(), sample.GetNamespace(), sample.GetName()), mapping.Resource, sample})
+		n.name, n.resource = state.Name(mapping.Resource.GroupResource().String(), sample.GetNamespace(), sample.GetName()), mapping.Resource
+		s.needs = append(s.needs, n)
 	}
 	return nil
 }

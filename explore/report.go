@@ -73,6 +73,13 @@ func sentence(s *seed, step generate.Step) string {
 		return fmt.Sprintf("somebody changes %s", strings.TrimPrefix(step.String(), generate.EditOwned+" "))
 	case generate.Neighbor:
 		return "create " + s.neighbor.name + ", which is equal"
+	case generate.Namesake:
+		return "create " + s.namesake.name + ", which is equal, with what it needs"
+	case generate.EditNeed:
+		if step.Value == nil {
+			return "remove " + step.Path + " of " + step.Object
+		}
+		return "change " + strings.TrimPrefix(step.String(), generate.EditNeed+" ")
 	case generate.Occupy:
 		return "somebody else creates " + step.Object
 	case generate.Mark:

@@ -55,7 +55,7 @@ func podLabels(o state.Object) labels.Set {
 
 // checkSelectors checks that what belongs to one of two custom resources does not select the Pods of the other one.
 func (p *playing) checkSelectors(objects []state.Object) {
-	own, others := owned(objects, p.seed.name), owned(objects, p.seed.neighbor.name)
+	own, others := owned(objects, p.seed.name), owned(objects, p.beside.name)
 	common := map[string]bool{} // what belongs to both
 	for _, o := range own {
 		common[o.Name()] = slices.ContainsFunc(others, func(other state.Object) bool { return other.Name() == o.Name() })
@@ -72,7 +72,7 @@ func (p *playing) checkSelectors(objects []state.Object) {
 			}
 			resource, _, _ := strings.Cut(selecting.Name(), " ")
 			p.report(problem{oracle: LeavesOthersAlone, key: "selects " + resource, step: p.step,
-				what: fmt.Sprintf("%s of %s selects the Pods of %s, too, which belongs to %s: its selector is %s", selecting.Name(), p.seed.name, workload.Name(), p.seed.neighbor.name, selector)})
+				what: fmt.Sprintf("%s of %s selects the Pods of %s, too, which belongs to %s: its selector is %s", selecting.Name(), p.seed.name, workload.Name(), p.beside.name, selector)})
 			return
 		}
 	}

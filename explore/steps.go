@@ -84,9 +84,12 @@ func (p *playing) take(s generate.Step) (why string) {
 		err = p.mark(s.Object)
 	case generate.Withdraw, generate.Provide:
 		err = p.supply(s)
+	case generate.EditNeed:
+		err = p.editNeed(s)
 	case generate.Neighbor:
-		_, err = objects.Create(ctx, p.seed.neighbor.object.DeepCopy(), createOptions)
-		p.neighbor = true
+		err = p.createBeside(p.seed.neighbor)
+	case generate.Namesake:
+		err = p.createBeside(p.seed.namesake)
 	case generate.Upgrade:
 		err = p.replaceVersion(p.next, s.Rush)
 	case generate.Downgrade:
@@ -154,23 +157,6 @@ func (p *playing) disturb(s generate.Step) error {
 	return fmt.Errorf("the operator has not made %s", s.Object)
 }
 
-// supply takes away or creates an object that the custom resource needs.
-func (p *playing) supply(s generate.Step) error {
-	for _, n := range p.seed.needs {
-		if n.name != s.Object {
-			continue
-		}
-		p.withdrawn[n.name] = s.Verb == generate.Withdraw
-		objects := p.client.Resource(n.resource).Namespace(n.object.GetNamespace())
-		if s.Verb == generate.Withdraw {
-			return objects.Delete(context.Background(), n.object.GetName(), deleteOptions)
-		}
-		_, err := objects.Create(context.Background(), n.object.DeepCopy(), createOptions)
-		return err
-	}
-	return fmt.Errorf("there is no %s in the seeds", s.Object)
-}
-
 // direct returns the steps that lead at once to what is wanted now: the custom resource as it is, in the same surroundings.
 func (p *playing) direct() []generate.Step {
 	return append(append(p.surroundings(), p.shortened()...), create)
@@ -183,6 +169,7 @@ func (p *playing) surroundings() (steps []generate.Step) {
 			steps = append(steps, generate.Step{Verb: generate.Withdraw, Object: name})
 		}
 	}
+	steps = append(steps, p.needEdits...)
 	if p.failing {
 		steps = append(steps, fail)
 	}

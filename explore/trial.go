@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -79,7 +78,7 @@ func (t trial) String() string {
 
 // parseTrial reads a trial of one of the seeds.
 func (e *operatorExploration) parseTrial(text string) (trial, error) {
-	for _, s := range slices.Concat(e.seeds, e.longSeeds, e.neighbors()) {
+	for _, s := range slices.Concat(e.seeds, e.longSeeds, e.besides()) {
 		rest, ok := strings.CutPrefix(text, s.name+":")
 		if !ok {
 			continue
@@ -90,8 +89,10 @@ func (e *operatorExploration) parseTrial(text string) (trial, error) {
 		if tr.steps, err = generate.Parse(text); err != nil {
 			return tr, err
 		}
-		if s.neighbor == nil && slices.ContainsFunc(tr.steps, func(s generate.Step) bool { return s.Verb == generate.Neighbor }) {
-			return tr, fmt.Errorf("%s has no neighbor: begin the trial with the name of a seed", s.name)
+		for _, step := range tr.steps {
+			if step.Verb == generate.Neighbor && s.neighbor == nil || step.Verb == generate.Namesake && s.namesake == nil {
+				return tr, fmt.Errorf("%s has no %s: begin the trial with the name of a seed in a namespace", s.name, step.Verb)
+			}
 		}
 		for part := range strings.SplitSeq(faults, ";") {
 			fields := strings.Fields(part)
@@ -119,7 +120,8 @@ type checkpoint struct {
 	state   state.State     // of all objects that the trial has made or changed
 	request int             // how many requests the operator had sent before the step
 	desired []generate.Step // what leads to this state at once; nil: there is no custom resource
-	// neighbor is what leads to the state of the neighbor at once; nil: there is none.
+	// beside is another custom resource, and neighbor what leads to its state at once; nil: there is none.
+	beside   *seed
 	neighbor []generate.Step
 	occupied string         // an object of somebody else that has the name of one that the operator makes; empty: there is none
 	reported bool           // the status of the custom resource or an Event says that it is in the way
@@ -185,9 +187,10 @@ type playing struct {
 	children  map[string]child                      // what the operator makes, if the trial needs to know
 	occupied  map[string]*unstructured.Unstructured // objects of somebody else, as they were made
 	marked    map[string]types.UID                  // objects of the operator with a label and an annotation of somebody else
-	neighbor  bool
-	neighbors map[string]types.UID // what belongs to the neighbor
-	atRest    map[string]bool      // names of objects when the operator had started
+	needEdits []generate.Step                       // of needs
+	beside    *seed                                 // another custom resource; nil: there is none
+	neighbors map[string]types.UID                  // what belongs to it
+	atRest    map[string]bool                       // names of objects when the operator had started
 	step      int
 	sent      int // requests of the operator before the step
 
@@ -248,11 +251,8 @@ func (e *operatorExploration) newRun() *run {
 
 // play starts the operator and takes the steps.
 func (p *playing) play() {
-	for _, n := range p.seed.needs {
-		if _, err := p.client.Resource(n.resource).Namespace(n.object.GetNamespace()).Create(context.Background(), n.object.DeepCopy(), createOptions); err != nil && !apierrors.IsAlreadyExists(err) {
-			p.out.err = fmt.Errorf("Subject.Seeds: creating %s: %w", n.name, err)
-			return
-		}
+	if !p.createNeeds(false) {
+		return
 	}
 	if p.patient && p.subject.RealTime == 0 {
 		time.Sleep(lateBegin)
@@ -261,7 +261,7 @@ func (p *playing) play() {
 	p.expectUser()
 	defer func() { p.run.user.end() }()
 	p.startOperator()
-	if !p.settle(-1) {
+	if !p.settle(-1) || !p.createNeeds(true) {
 		return
 	}
 	p.atRest = map[string]bool{}
@@ -519,7 +519,7 @@ func (p *playing) current() *unstructured.Unstructured {
 	return u
 }
 
-// customResources is the client of the custom resource, and of its neighbor.
+// customResources is the client of the custom resource.
 func (p *playing) customResources() dynamic.ResourceInterface {
 	return p.client.Resource(p.resource).Namespace(p.seed.object.GetNamespace())
 }

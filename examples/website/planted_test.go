@@ -3,8 +3,10 @@ package website_test
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -273,6 +275,38 @@ var bugs = []bug{
 			}
 			d.WithStatus(appsv1ac.DeploymentStatus().WithAvailableReplicas(present.Status.AvailableReplicas))
 			return false
+		}}
+	}},
+	{name: "a changed Secret is not noticed", oracle: explore.PathIndependent, after: func(ctx context.Context, p *planted, site *website.Website) error {
+		secret := &corev1.Secret{}
+		if err := p.reader.Get(ctx, client.ObjectKey{Namespace: site.Namespace, Name: "credentials"}, secret); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		return p.annotate(ctx, site, "example.com/credentials", fmt.Sprintf("%x", sha256.Sum256(secret.Data["password"])))
+	}},
+	{name: "a delete takes what a Website of the same name in another namespace has", oracle: explore.CleansUp, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
+		if site.DeletionTimestamp.IsZero() {
+			return false, nil
+		}
+		found := &corev1.ConfigMapList{}
+		if err := p.List(ctx, found); err != nil {
+			return false, err
+		}
+		for i := range found.Items {
+			if found.Items[i].Name == site.Name {
+				if err := p.Delete(ctx, &found.Items[i]); client.IgnoreNotFound(err) != nil {
+					return false, err
+				}
+			}
+		}
+		return false, nil
+	}},
+	{name: "the name of the Service is cut off", oracle: explore.LeavesOthersAlone, client: func(c client.Client) client.Client {
+		return applying{c, func(_ context.Context, obj runtime.ApplyConfiguration) bool {
+			if s, ok := obj.(*corev1ac.ServiceApplyConfiguration); ok && len(*s.Name) > 20 {
+				s.WithName((*s.Name)[:20]).OwnerReferences = nil
+			}
+			return true
 		}}
 	}},
 	{name: "a Secret that comes late is not noticed", oracle: explore.Recovers, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {

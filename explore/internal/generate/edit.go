@@ -42,7 +42,7 @@ func Edit(object map[string]any, steps ...Step) (map[string]any, error) {
 	for _, s := range steps {
 		var err error
 		switch s.Verb {
-		case Set, EditOwned:
+		case Set, EditOwned, EditNeed:
 			root, err = edit(root, slices.Collect(tokens(s.Path)), runtime.DeepCopyJSONValue(s.Value), false)
 		case Remove:
 			root, err = edit(root, slices.Collect(tokens(s.Path)), nil, true)

@@ -20,6 +20,7 @@ func TestStepsAreReadAsTheyAreWritten(t *testing.T) {
 		`set /spec/replicas 3; create; remove /spec/image & set /spec/page "a; b & c"; restart`,
 		`create; edit-owned deployments.apps default/home /spec/replicas 5; delete-owned services home`,
 		`fail; withdraw secrets default/a; create; provide secrets default/a; heal; neighbor`,
+		`edit-need secrets default/a /data/key null; create; namesake`,
 		`set /metadata/labels/explore.example.com~1label {"a":[1,2.5,null,true,"<"]}`,
 	} {
 		steps, err := Parse(text)
@@ -33,7 +34,7 @@ func TestStepsAreReadAsTheyAreWritten(t *testing.T) {
 
 func TestStepsThatCannotBeRead(t *testing.T) {
 	for text, want := range map[string]string{
-		"make":                       `unknown step "make"; the steps are create, delete, delete-owned, downgrade, edit-owned, fail, heal, mark, neighbor, occupy, provide, remove, restart, rewrite, set, upgrade, withdraw`,
+		"make":                       `unknown step "make"; the steps are create, delete, delete-owned, downgrade, edit-need, edit-owned, fail, heal, mark, namesake, neighbor, occupy, provide, remove, restart, rewrite, set, upgrade, withdraw`,
 		"set spec 3":                 `the step set needs a path that begins with a slash, such as /spec/replicas, not "spec"`,
 		"set /spec x":                `the value of the step set /spec is not JSON: invalid character 'x' looking for beginning of value`,
 		"delete-owned deployments":   "the step delete-owned needs an object, such as deployments.apps default/home",

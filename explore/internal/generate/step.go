@@ -32,8 +32,11 @@ const (
 	// Withdraw deletes an object that the custom resource needs, such as a Secret, and Provide creates it again.
 	Withdraw = "withdraw"
 	Provide  = "provide"
-	// Neighbor creates a second object beside the first one.
+	// EditNeed changes a field of such an object. The value null removes it.
+	EditNeed = "edit-need"
+	// Neighbor creates a second object beside the first one, and Namesake one with the same name in another namespace.
 	Neighbor = "neighbor"
+	Namesake = "namesake"
 	// Upgrade installs the next version of the operator in place of the present one, and Downgrade the first one again.
 	Upgrade   = "upgrade"
 	Downgrade = "downgrade"
@@ -45,7 +48,7 @@ const (
 // such as /spec/replicas; v a value in JSON.
 var arguments = map[string]string{
 	Create: "", Set: "pv", Remove: "p", Delete: "", Restart: "", Fail: "", Heal: "",
-	DeleteOwned: "o", EditOwned: "opv", Withdraw: "o", Provide: "o", Neighbor: "",
+	DeleteOwned: "o", EditOwned: "opv", Withdraw: "o", Provide: "o", EditNeed: "opv", Neighbor: "", Namesake: "",
 	Occupy: "o", Mark: "o",
 	Upgrade: "", Downgrade: "", Rewrite: "",
 }

@@ -394,7 +394,7 @@ func (p *playing) checkRequests() {
 		case len(warnings) > 0:
 			p.report(problem{oracle: CleanWrites, key: r.Resource + warnings[0], step: -1,
 				what: "the server warns about a write of the operator", detail: p.line(r) + "\n" + strings.Join(warnings, "\n")})
-		case r.DropsStatus:
+		case r.DropsStatus && !p.hasStatusInSpec():
 			p.report(problem{oracle: CleanWrites, key: r.Resource + " status", step: -1,
 				what: "the server drops the status in a write of the operator, because it is stored at the subresource status alone", detail: p.line(r)})
 		}

@@ -88,6 +88,32 @@ func (p *playing) copied(written map[string]any, warning string) bool {
 	return slices.ContainsFunc(found.values, func(v any) bool { return holds(value, v) })
 }
 
+// hasStatusInSpec reports whether the user has given a status in the spec of the custom resource: a template of other objects may have one, and the
+// operator writes it as it is.
+func (p *playing) hasStatusInSpec() bool {
+	for n := range len(p.edits) + 1 {
+		if wanted, err := generate.Edit(p.seed.object.Object, p.edits[:n]...); err == nil && hasStatus(wanted["spec"]) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasStatus reports whether a value has a field status that is not empty.
+func hasStatus(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, field := range value {
+			if name == "status" && withoutEmpty(field) != nil || hasStatus(field) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(value, hasStatus)
+	}
+	return false
+}
+
 // holds reports whether a value has everything that another one has. Defaults may have been added to a copy, such as the protocol of a port.
 func holds(value, other any) bool {
 	fields, isMap := withoutEmpty(value).(map[string]any)

@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,12 +19,38 @@ type field struct {
 	// values are the numbers that were tried, by what they lead to, and equal is a trial with a number that leads to the same as another one; nil: there is none.
 	values map[string]any
 	equal  *witness
+	// numbers are those that were tried, and where they come in other objects.
+	numbers numbers
 }
 
 // plainFields are fields of a spec that everybody takes for those of the pods and workloads that an operator makes. Other fields may be for what
 // happens later, or outside of the cluster.
 var plainFields = []string{"replicas", "image", "imagePullSecrets", "env", "args", "command", "nodeSelector", "tolerations", "serviceAccountName",
 	"priorityClassName", "schedulerName", "runtimeClassName", "hostNetwork", "terminationGracePeriodSeconds"}
+
+// ofObjects finds the names of fields whose labels or annotations everybody expects on an object.
+var ofObjects = regexp.MustCompile(`(?i)(^|[a-z])(labels|annotations)$`)
+
+// isPlain reports whether the name of a field says what it is for: it is one of plainFields, or the labels or annotations of an object. The fields around it
+// have to be those of the sample, which uses them, and must not switch it off.
+func isPlain(path string, sample map[string]any) bool {
+	elements := strings.Split(strings.TrimPrefix(path, "/spec/"), "/")
+	name := elements[len(elements)-1]
+	if len(elements) == 1 && slices.Contains(plainFields, name) {
+		return true
+	}
+	if inTemplate(path) {
+		return false
+	}
+	above := strings.TrimSuffix(path, "/"+name)
+	if len(elements) > 1 && ofObjects.MatchString(elements[len(elements)-2]) {
+		name, above = elements[len(elements)-2], strings.TrimSuffix(above, "/"+elements[len(elements)-2])
+	}
+	if enabled, set := generate.Get(sample, above+"/enabled"); set && enabled == false {
+		return false
+	}
+	return slices.Contains(plainFields, name) || name == "suspend" || ofObjects.MatchString(name) && !strings.HasPrefix(strings.ToLower(name), "match")
+}
 
 // noteField notes whether a trial that sets a field of the spec, and changes nothing else, has an effect. What leads at once to its states is compared,
 // because an operator that does not notice a change is another problem.
@@ -60,7 +87,7 @@ func (e *operatorExploration) noteField(tr trial, out *outcome) {
 func (e *operatorExploration) fieldOf(tr trial, before checkpoint, path string) *field {
 	fields := e.results.wholeOf(tr.seed).fields
 	if fields[path] == nil {
-		fields[path] = &field{plain: slices.Contains(plainFields, strings.TrimPrefix(path, "/spec/")) && slices.ContainsFunc(before.owned, func(o state.Object) bool { return makesPods(o.Resource) })}
+		fields[path] = &field{plain: isPlain(path, tr.seed.object.Object) && slices.ContainsFunc(before.owned, func(o state.Object) bool { return makesPods(o.Resource) })}
 	}
 	return fields[path]
 }
@@ -111,10 +138,16 @@ func makesPods(resource string) bool {
 }
 
 // fieldsWithoutEffect returns the trials of fields that have no effect in any trial, in the order of the fields.
-func (w *whole) fieldsWithoutEffect(each bool) (found []*witness) {
+func (w *whole) fieldsWithoutEffect(resource string, each bool) (found []*witness) {
+	if w.unpaused != nil && !w.pauses {
+		found = append(found, w.unpaused)
+	}
 	for _, path := range slices.Sorted(maps.Keys(w.fields)) {
-		if f := w.fields[path]; f.unseen != nil && !f.effect && (each || f.plain) {
+		f := w.fields[path]
+		if f.unseen != nil && !f.effect && (each || f.plain) {
 			found = append(found, f.unseen)
+		} else if number := f.numbers.unfollowed(resource, path); number != nil {
+			found = append(found, number)
 		} else if f.equal != nil && f.effect {
 			found = append(found, f.equal)
 		}

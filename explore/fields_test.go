@@ -80,8 +80,8 @@ func TestNumbersOfReplicasDiffer(t *testing.T) {
 		want        []string
 	}{
 		"each counts":        {most: 5},
-		"zero is two":        {most: 5, least: 2, want: []string{"/spec/replicas 1 leads to the same as 2: no other object differs, nor the status"}},
-		"three are the most": {most: 3, want: []string{"/spec/replicas 4 leads to the same as 3: no other object differs, nor the status"}},
+		"zero is two":        {most: 5, least: 2, want: []string{"/spec/replicas 0 leads to 2 at deployments.apps default/a/spec/replicas, where 2 comes as it is, and the status does not say that"}},
+		"three are the most": {most: 3, want: []string{"/spec/replicas 4 leads to 3 at deployments.apps default/a/spec/replicas, where 0 comes as it is, and the status does not say that"}},
 		"the status says it": {most: 3, least: 2, rejects: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,6 +113,50 @@ func TestNumbersOfReplicasDiffer(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A custom resource that is paused stays as it is, with the generation in its status. An operator that follows its changes ignores the field.
+func TestAPauseIsRespected(t *testing.T) {
+	text, err := os.ReadFile("testdata/gadget/crd.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := filepath.Join(t.TempDir(), "crd.yaml")
+	changed := strings.Replace(string(text), "              mode:", "              paused: {type: boolean}\n              mode:", 1)
+	if err := os.WriteFile(definition, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pauses := func(_ context.Context, _ dynamic.Interface, gadget *unstructured.Unstructured) (bool, error) {
+		paused, _, _ := unstructured.NestedBool(gadget.Object, "spec", "paused")
+		return paused, nil
+	}
+	for name, tt := range map[string]struct {
+		operator gadgetOperator
+		trials   int
+		want     []string
+	}{
+		"it does":     {gadgetOperator{before: pauses}, 80, nil},
+		"it does not": {gadgetOperator{}, 80, []string{"gadgets.example.com default/a is paused, and the operator follows this change as all others: configmaps default/a-1 does not exist"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tt.operator.subject()
+			s.Install[0], s.Trials = definition, tt.trials
+			found := findIn(t, s)
+			var got []string
+			for _, f := range found.Findings {
+				got = append(got, f.What)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Fatalf("(-want +got):\n%s", diff)
+			}
+			for _, f := range found.Findings {
+				s.Replay = f.Trial
+				if again := findIn(t, s); len(again.Findings) != 1 || again.Findings[0].What != f.What || f.Oracle != explore.FieldsMatter {
+					t.Errorf("the replay of %s: %s, %+v", f.Trial, again, again.Findings)
+				}
 			}
 		})
 	}

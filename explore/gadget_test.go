@@ -44,9 +44,10 @@ type gadgetOperator struct {
 	expression       bool // and an expression beside it, which tells them apart
 	copiesLabels     bool // the Pods of a Gadget have its labels, which is no mistake
 	sharedProxy      bool // there is one Deployment, which all Gadgets own, and that is no mistake
-	sameLedger       bool // all Gadgets have the same ConfigMap beside the others
 	countsForOthers  bool // reports a ConfigMap that somebody else controls as made
 
+	// ledger returns the name of a ConfigMap of a Gadget beside the others; nil: there is none.
+	ledger func(gadget string) string
 	// image is that of a Deployment beside the ConfigMaps, and prefix that of the names of the ConfigMaps. They are no mistakes.
 	image, prefix string
 	// replicas returns those of the Deployment for spec.replicas; nil: there is no such field.
@@ -152,9 +153,9 @@ func (o gadgetOperator) reconcile(ctx context.Context, client dynamic.Interface,
 			return err
 		}
 	}
-	if o.sameLedger {
+	if o.ledger != nil {
 		ledger := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
-		ledger.SetName("ledger")
+		ledger.SetName(o.ledger(name))
 		ledger.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: gadget.GetName(), UID: gadget.GetUID(), Controller: new(true)}})
 		if _, err := configMaps.Create(ctx, ledger, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err

@@ -395,5 +395,7 @@ func (e *operatorExploration) count(tr trial, out *outcome) bool {
 	}
 	e.noteField(tr, out)
 	e.noteReplicas(tr, out)
+	e.noteNumbers(tr, out)
+	e.notePause(tr, out)
 	return true
 }

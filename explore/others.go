@@ -15,6 +15,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
 	"github.com/fakecluster/fakecluster/explore/internal/state"
+	"github.com/fakecluster/fakecluster/inspect"
 )
 
 // mark is the key of the label and the annotation that somebody sets on an object of the operator, and the finalizer of a custom resource.
@@ -226,6 +227,12 @@ func withoutMarks(objects []state.Object) []state.Object {
 	return unmarked
 }
 
+// reports reports whether the operator writes the status of an object that it has made: then it reconciles all objects of that kind, whosever they are.
+func reports(made *outcome, name string) bool {
+	resource, _, _ := strings.Cut(name, " ")
+	return slices.ContainsFunc(made.requests, func(r inspect.Request) bool { return r.Subresource == "status" && groupResource(r) == resource })
+}
+
 // others runs what others do with the objects of the operator, or under their names.
 func (e *operatorExploration) others(a *around) {
 	if e.over() {
@@ -236,9 +243,12 @@ func (e *operatorExploration) others(a *around) {
 		change = []generate.Step{restart}
 	}
 	var sequences [][]generate.Step
-	for _, name := range slices.Sorted(maps.Keys(e.childrenOf(a.seed))) {
-		sequences = append(sequences, []generate.Step{{Verb: generate.Occupy, Object: name}, create, remove},
-			slices.Concat([]generate.Step{create, {Verb: generate.Mark, Object: name}}, change, []generate.Step{remove}))
+	made := e.reference(trial{seed: a.seed}, checkpoint{desired: []generate.Step{create}}).out
+	for _, name := range slices.Sorted(maps.Keys(made.children)) {
+		if !reports(made, name) {
+			sequences = append(sequences, []generate.Step{{Verb: generate.Occupy, Object: name}, create, remove})
+		}
+		sequences = append(sequences, slices.Concat([]generate.Step{create, {Verb: generate.Mark, Object: name}}, change, []generate.Step{remove}))
 	}
 	e.runAll(trials(a.seed, sequences))
 }

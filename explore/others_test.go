@@ -2,6 +2,7 @@ package explore_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,23 @@ func TestWhatBelongsToANeedStays(t *testing.T) {
 	s.Replay = "copiers.example.com default/a: withdraw gadgets.example.com default/a; create; provide gadgets.example.com default/a; delete"
 	if found := findIn(t, s); len(found.Findings) > 0 || found.Trials == 0 {
 		t.Errorf("%s: %+v", found, found.Findings)
+	}
+}
+
+// Two long names that differ at the end alone have different children, unless the operator cuts them off.
+func TestLongNamesAreNotCutOff(t *testing.T) {
+	cut := func(gadget string) string { return gadget[:min(len(gadget), 40)] + "-ledger" }
+	s := gadgetOperator{ledger: cut}.subject()
+	s.Roles, s.Trials, s.MaxFindings = nil, 200, 1
+	for _, o := range explore.Oracles() {
+		if o.Oracle != explore.LeavesOthersAlone {
+			s.Without = append(s.Without, o.Oracle)
+		}
+	}
+	first := "gadgets.example.com default/a-" + strings.Repeat("x", 61)
+	want := fmt.Sprintf("%[1]s and %[2]sy lead to the same configmaps default/a-%[3]s-ledger, which can only have one controller", first, first[:len(first)-1], strings.Repeat("x", 38))
+	if found := findIn(t, s); len(found.Findings) != 1 || found.Findings[0].What != want || found.Findings[0].Trial != first+": create; neighbor" {
+		t.Errorf("%s: %+v, want %s", found, found.Findings, want)
 	}
 }
 
@@ -191,7 +209,7 @@ func TestNeighborsHaveTheirOwnObjects(t *testing.T) {
 		"a Deployment for both":       {gadgetOperator{image: "nginx", sharedProxy: true}, ""},
 		"told apart by an expression": {gadgetOperator{image: "nginx", samePods: true, expression: true}, ""},
 		"the same Pods":               {gadgetOperator{image: "nginx", samePods: true}, "deployments.apps default/a of gadgets.example.com default/a selects the Pods of deployments.apps default/a-neighbor, too, which belongs to gadgets.example.com default/a-neighbor: its selector is of=gadgets"},
-		"the same ConfigMap":          {gadgetOperator{sameLedger: true}, "gadgets.example.com default/a and gadgets.example.com default/a-neighbor lead to the same configmaps default/ledger, which can only have one controller"},
+		"the same ConfigMap":          {gadgetOperator{ledger: func(string) string { return "ledger" }}, "gadgets.example.com default/a and gadgets.example.com default/a-neighbor lead to the same configmaps default/ledger, which can only have one controller"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := explored(tt.operator)

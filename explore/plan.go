@@ -149,6 +149,9 @@ func (e *operatorExploration) changes(a *around) {
 	var others [][]generate.Step
 	for i, out := range outcomes {
 		c := changes[i]
+		if a.makesJobs() && len(out.checkpoints) > 1 { // which have ended in the trial above
+			others = append(others, slices.Concat([]generate.Step{fail, create}, c.Steps, []generate.Step{heal}))
+		}
 		switch {
 		case out.rejected == notRun:
 		case out.rejected == "":
@@ -170,8 +173,13 @@ func (e *operatorExploration) changes(a *around) {
 			others = append(others, slices.Concat(c.Steps, []generate.Step{create, restart, remove}))
 		}
 	}
-	e.runAll(trials(a.seed, others))
+	e.runAll(trials(a.seed, slices.Concat(a.pauses(), others)))
 	a.changes = append(a.changes, elsewhere...)
+}
+
+// makesJobs reports whether the operator makes Jobs.
+func (a *around) makesJobs() bool {
+	return slices.ContainsFunc(a.owned, func(name string) bool { return strings.HasPrefix(name, "jobs.batch ") })
 }
 
 // learnEdits learns from the effect of a change which fields of its objects the operator changes, and to which values. If somebody else

@@ -149,6 +149,9 @@ func (p *playing) disturb(s generate.Step) error {
 			}
 			resource := groupVersionResource(r)
 			if s.Verb == generate.EditOwned {
+				if leavesField(o, s.Path) {
+					return fmt.Errorf("the operator does not set %s of %s", s.Path, s.Object)
+				}
 				return p.change(resource, namespace, o.GetName(), s)
 			}
 			return p.client.Resource(resource).Namespace(namespace).Delete(context.Background(), o.GetName(), deleteOptions)

@@ -13,6 +13,8 @@ type whole struct {
 	generation bool     // status.observedGeneration was set
 	without    *witness // the first trial at whose end it was not, although the operator has written a status; nil: there is none
 	fields     map[string]*field
+	pauses     bool     // a change of a custom resource that is paused had no effect
+	unpaused   *witness // the first that had one; nil: there is none
 }
 
 // witness is a trial that shows a problem.
@@ -49,7 +51,7 @@ func (e *operatorExploration) checkWhole() {
 		// What the subject ignores may be the effect.
 		each := slices.Contains(e.subject.With, FieldsMatter)
 		if each || len(e.subject.Ignore) == 0 {
-			found = append(found, w.fieldsWithoutEffect(each)...)
+			found = append(found, w.fieldsWithoutEffect(s.resource.GroupResource().String(), each)...)
 		}
 		for _, shown := range found {
 			if !e.results.keys[shown.problem.id()] {

@@ -182,7 +182,7 @@ func (p *playing) podStatus(o state.Object, ready []any) (version string, status
 func (p *playing) jobStatus(o state.Object) (version string, status map[string]any) {
 	suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
 	ended, _, _ := unstructured.NestedString(o.Object, "status", "completionTime")
-	if p.failing || suspended || ended != "" {
+	if suspended || ended != "" {
 		return "", nil
 	}
 	completions, found, _ := unstructured.NestedInt64(o.Object, "spec", "completions")
@@ -190,10 +190,21 @@ func (p *playing) jobStatus(o state.Object) (version string, status map[string]a
 		completions = 1
 	}
 	now := time.Now().UTC().Format(time.RFC3339)
+	started, _, _ := unstructured.NestedString(o.Object, "status", "startTime")
+	if started == "" {
+		started = now
+	}
+	if p.failing { // its pods are made again and again
+		parallelism, found, _ := unstructured.NestedInt64(o.Object, "spec", "parallelism")
+		if !found {
+			parallelism = 1
+		}
+		return "v1", map[string]any{"active": min(parallelism, completions), "startTime": started, "uncountedTerminatedPods": map[string]any{}}
+	}
 	condition := func(kind string) any {
 		return map[string]any{"type": kind, "status": "True", "reason": "CompletionsReached", "lastProbeTime": now, "lastTransitionTime": now}
 	}
-	status = map[string]any{"succeeded": completions, "startTime": now, "completionTime": now,
+	status = map[string]any{"active": int64(0), "succeeded": completions, "startTime": started, "completionTime": now,
 		"conditions": []any{condition("SuccessCriteriaMet"), condition("Complete")}, "uncountedTerminatedPods": map[string]any{}}
 	if mode, _, _ := unstructured.NestedString(o.Object, "spec", "completionMode"); mode == "Indexed" {
 		status["completedIndexes"] = "0"

@@ -301,14 +301,6 @@ var bugs = []bug{
 		}
 		return false, nil
 	}},
-	{name: "the name of the Service is cut off", oracle: explore.LeavesOthersAlone, client: func(c client.Client) client.Client {
-		return applying{c, func(_ context.Context, obj runtime.ApplyConfiguration) bool {
-			if s, ok := obj.(*corev1ac.ServiceApplyConfiguration); ok && len(*s.Name) > 20 {
-				s.WithName((*s.Name)[:20]).OwnerReferences = nil
-			}
-			return true
-		}}
-	}},
 	{name: "a Secret that comes late is not noticed", oracle: explore.Recovers, before: func(ctx context.Context, p *planted, site *website.Website) (bool, error) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: site.Namespace, Name: "credentials"}}
 		err := p.reader.Get(ctx, client.ObjectKeyFromObject(secret), secret)

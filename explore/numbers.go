@@ -1,0 +1,184 @@
+package explore
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/fakecluster/fakecluster/explore/internal/generate"
+	"github.com/fakecluster/fakecluster/explore/internal/state"
+)
+
+// numbers is what the numbers that were tried in a field of the spec have led to. An operator that writes two of them into another object as they are, and not
+// a third, caps it, or takes zero for the default, and nobody hears of it.
+type numbers struct {
+	tried map[int64]*led
+}
+
+// led is what one number has led to.
+type led struct {
+	numbers map[string]int64 // in other objects, by their places
+	trial   trial
+	outcome *outcome
+}
+
+// noteNumbers notes what a number leads to in a trial that changes it.
+func (e *operatorExploration) noteNumbers(tr trial, out *outcome) {
+	if !e.subject.checks(FieldsMatter) || len(tr.fault) > 0 || len(tr.steps) < 2 || tr.steps[0].Verb != generate.Create || tr.steps[1].Verb != generate.Set || len(out.checkpoints) < 2 ||
+		len(tr.steps) > 2 && tr.steps[2].Rush {
+		return
+	}
+	path := tr.steps[1].Path
+	if _, isNumber := tr.steps[1].Value.(int64); !isNumber || !strings.HasPrefix(path, "/spec/") || inTemplate(path) {
+		return
+	}
+	f := e.fieldOf(tr, out.checkpoints[0], path)
+	if f.numbers.tried == nil {
+		f.numbers.tried = map[int64]*led{}
+	}
+	for _, c := range e.withNumbers(tr, out.checkpoints[:2]) {
+		if c.desired == nil || !c.quiet {
+			return
+		}
+		r := e.reference(tr, c)
+		reached := r.state()
+		if reached == nil {
+			continue
+		}
+		value, _ := generate.Get(reached[tr.seed.name], path)
+		n, isNumber := value.(int64)
+		if !isNumber || r.failed() || f.numbers.tried[n] != nil || n == 0 && !allowsZero(tr.seed.schema, path) {
+			continue // the status may reject several numbers
+		}
+		l := &led{map[string]int64{}, tr, out}
+		for name, object := range reached {
+			if name != tr.seed.name {
+				collectNumbers(name, object, l.numbers)
+			}
+		}
+		f.numbers.tried[n] = l
+	}
+}
+
+// withNumbers returns checkpoints with two more in a replay, which has no other trials, for the numbers beside that of the sample.
+func (e *operatorExploration) withNumbers(tr trial, checkpoints []checkpoint) []checkpoint {
+	number, isNumber := generate.Get(tr.seed.object.Object, tr.steps[1].Path)
+	n, isWhole := number.(int64)
+	if e.subject.Replay == "" || !isNumber || !isWhole {
+		return checkpoints
+	}
+	checkpoints = slices.Clone(checkpoints)
+	for _, other := range []int64{n - 1, n + 1} {
+		set := generate.Step{Verb: generate.Set, Path: tr.steps[1].Path, Value: other}
+		checkpoints = append(checkpoints, checkpoint{desired: []generate.Step{set, create}, quiet: true})
+	}
+	return checkpoints
+}
+
+// collectNumbers collects the whole numbers in the fields of a value.
+func collectNumbers(place string, value any, found map[string]int64) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, field := range value {
+			if name != "status" {
+				collectNumbers(place+"/"+name, field, found)
+			}
+		}
+	case []any:
+		for i, item := range value {
+			collectNumbers(fmt.Sprint(place, "/", i), item, found)
+		}
+	case int64:
+		found[place] = value
+	}
+}
+
+// unfollowed returns the trial of a number that does not come where two others do; nil: there is none. A single one may be chance.
+func (n numbers) unfollowed(resource, path string) *witness {
+	var tried []int64
+	places := map[string][]int64{} // where numbers come as they are
+	for _, value := range slices.Sorted(maps.Keys(n.tried)) {
+		tried = append(tried, value)
+		for place, number := range n.tried[value].numbers {
+			if number == value {
+				places[place] = append(places[place], value)
+			}
+		}
+	}
+	for _, place := range slices.Sorted(maps.Keys(places)) {
+		followed := places[place]
+		if len(followed) < 2 {
+			continue
+		}
+		for _, value := range tried {
+			l := n.tried[value]
+			if number, has := l.numbers[place]; has && number != value {
+				return &witness{l.trial, l.outcome, problem{oracle: FieldsMatter, key: resource + " " + path + " number", step: 1,
+					what: fmt.Sprintf("%s %d leads to %d at %s, where %d comes as it is, and the status does not say that", path, value, number, place, followed[0])}}
+			}
+		}
+	}
+	return nil
+}
+
+// allowsZero reports whether a schema says that zero is a number like others: it is the minimum, or another one is the default.
+func allowsZero(s *apiextensionsv1.JSONSchemaProps, path string) bool {
+	for element := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+		switch property, ok := s.Properties[element]; {
+		case ok:
+			s = &property
+		case s.Items != nil && s.Items.Schema != nil:
+			s = s.Items.Schema
+		case s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
+			s = s.AdditionalProperties.Schema
+		default:
+			return false
+		}
+	}
+	return s.Minimum != nil && *s.Minimum == 0 || s.Default != nil && string(s.Default.Raw) != "0"
+}
+
+// inTemplate reports whether a field belongs to a template, much of which the operator itself may want to set.
+func inTemplate(path string) bool {
+	return slices.ContainsFunc(strings.Split(path, "/"), func(element string) bool { return strings.HasSuffix(strings.ToLower(element), "template") })
+}
+
+// notePause notes whether the operator has followed a change of a custom resource that is paused.
+func (e *operatorExploration) notePause(tr trial, out *outcome) {
+	if !e.subject.checks(FieldsMatter) || len(tr.fault) > 0 || len(tr.steps) != 3 || len(out.checkpoints) != 3 || tr.steps[0].Verb != generate.Create ||
+		tr.steps[1].Path != pausedPath || tr.steps[1].Value != true || !isPaused(out.checkpoints[2].object) {
+		return
+	}
+	before, after := out.checkpoints[1], out.checkpoints[2]
+	if !before.quiet || !after.quiet {
+		return
+	}
+	w := e.results.wholeOf(tr.seed)
+	differences := slices.DeleteFunc(state.Differences(before.state, after.state, e.results.mask), func(d state.Difference) bool { return d.Object == tr.seed.name })
+	if len(differences) == 0 {
+		w.pauses = true
+	} else if w.unpaused == nil {
+		w.unpaused = &witness{tr, out, problem{oracle: FieldsMatter, key: tr.seed.resource.GroupResource().String() + " " + pausedPath, step: 2,
+			what: fmt.Sprintf("%s is paused, and the operator follows this change as all others: %s", tr.seed.name, describe(differences[0], len(differences)-1))}}
+	}
+}
+
+// pausedPath is the field by which users tell operators to do nothing.
+const pausedPath = "/spec/paused"
+
+// pauses returns trials that change a custom resource that is paused, in ways of which the operator does something otherwise.
+func (a *around) pauses() (sequences [][]generate.Step) {
+	if a.seed.schema.Properties["spec"].Properties["paused"].Type != "boolean" {
+		return nil
+	}
+	pause := generate.Step{Verb: generate.Set, Path: pausedPath, Value: true}
+	for _, c := range a.effective {
+		if len(c.Steps) == 1 && c.Steps[0].Path != pausedPath && len(sequences) < usersChanges {
+			sequences = append(sequences, []generate.Step{create, pause, c.Steps[0]})
+		}
+	}
+	return sequences
+}

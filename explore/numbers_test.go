@@ -1,0 +1,72 @@
+package explore
+
+import (
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// Everybody expects labels, and fields with certain names, on the objects that an operator makes, unless they are switched off or for a template.
+func TestFieldsWhoseNamesSayWhatTheyAreFor(t *testing.T) {
+	sample := map[string]any{"spec": map[string]any{"metrics": map[string]any{"enabled": false}}}
+	for path, want := range map[string]bool{
+		"/spec/nodeSelector": true, "/spec/color": false, "/spec/backup/suspend": true, "/spec/backup/color": false, "/spec/users/0/image": true,
+		"/spec/podLabels": true, "/spec/podLabels/explored": true, "/spec/service/annotations/explored": true, "/spec/selector/matchLabels": false,
+		"/spec/template/metadata/labels": false, "/spec/jobTemplate/spec/suspend": false, "/spec/metrics/image": false, "/spec/metrics/labels/a": false,
+	} {
+		if got := isPlain(path, sample); got != want {
+			t.Errorf("%s: %t, want %t", path, got, want)
+		}
+	}
+}
+
+// Zero is a number like others if the schema says so.
+func TestZeroIsANumber(t *testing.T) {
+	s := &apiextensionsv1.JSONSchemaProps{}
+	if err := yaml.Unmarshal([]byte(`
+properties:
+  spec:
+    properties:
+      low: {type: integer, minimum: 0}
+      other: {type: integer, default: 3}
+      zero: {type: integer, default: 0}
+      any: {type: integer}
+      list: {items: {properties: {low: {minimum: 0}}}}
+      map: {additionalProperties: {minimum: 0}}`), s); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{"/spec/low": true, "/spec/other": true, "/spec/zero": false, "/spec/any": false, "/spec/list/0/low": true, "/spec/map/a": true, "/spec/none": false} {
+		if got := allowsZero(s, path); got != want {
+			t.Errorf("%s: %t, want %t", path, got, want)
+		}
+	}
+}
+
+// A number that does not come where two others do is a finding. One alone may be chance.
+func TestANumberThatIsNotFollowed(t *testing.T) {
+	const place = "cronjobs.batch default/a/spec/history"
+	at := func(n int64) *led {
+		return &led{numbers: map[string]int64{place: n, "services default/a/spec/port": 3}}
+	}
+	for name, tt := range map[string]struct {
+		tried map[int64]*led
+		want  string
+	}{
+		"each is followed":    {map[int64]*led{1: at(1), 3: at(3), 5: at(5)}, ""},
+		"one is capped":       {map[int64]*led{1: at(1), 3: at(3), 9: at(5)}, "/spec/keep 9 leads to 5 at " + place + ", where 1 comes as it is, and the status does not say that"},
+		"chance":              {map[int64]*led{1: at(7), 3: at(3), 9: at(7)}, ""},
+		"the object is gone":  {map[int64]*led{1: at(1), 2: at(2), 0: {}}, ""},
+		"no number was tried": {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if w := (numbers{tt.tried}).unfollowed("stores.example.com", "/spec/keep"); w != nil {
+				got = w.problem.what
+			}
+			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

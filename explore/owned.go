@@ -1,0 +1,64 @@
+package explore
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fakecluster/fakecluster/explore/internal/state"
+)
+
+// leavesField reports whether the operator applies an object and leaves a field of it to others: then it is not what the operator wants. Of what is
+// created and updated, the writer owns the defaults, too, so that nothing can be said.
+func leavesField(o state.Object, path string) bool {
+	applied := false
+	for _, entry := range o.GetManagedFields() {
+		if entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" || entry.FieldsV1 == nil {
+			continue
+		}
+		applied = true
+		var fields map[string]any
+		if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) == nil && ownsField(fields, o.Object, strings.Split(strings.TrimPrefix(path, "/"), "/")) {
+			return false
+		}
+	}
+	return applied
+}
+
+// ownsField reports whether a set of fields, as in managedFields, has the field at a path of a value.
+func ownsField(fields map[string]any, value any, path []string) bool {
+	if len(path) == 0 || len(fields) == 0 {
+		return true // it has the field as a whole
+	}
+	switch parent := value.(type) {
+	case map[string]any:
+		name := unescapeKey.Replace(path[0])
+		below, owned := fields["f:"+name].(map[string]any)
+		return owned && ownsField(below, parent[name], path[1:])
+	case []any:
+		i, err := strconv.Atoi(path[0])
+		if err != nil || i < 0 || i >= len(parent) {
+			return false
+		}
+		for key, below := range fields {
+			var keys map[string]any
+			text, isKey := strings.CutPrefix(key, "k:")
+			item, isMap := parent[i].(map[string]any)
+			if !isKey || !isMap || json.Unmarshal([]byte(text), &keys) != nil {
+				continue
+			}
+			matches := true
+			for name, wanted := range keys {
+				matches = matches && same(item[name], wanted)
+			}
+			if found, isMap := below.(map[string]any); matches && isMap {
+				return ownsField(found, item, path[1:])
+			}
+		}
+	}
+	return false
+}
+
+var unescapeKey = strings.NewReplacer("~1", "/", "~0", "~")

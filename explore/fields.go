@@ -28,28 +28,32 @@ type field struct {
 var plainFields = []string{"replicas", "image", "imagePullSecrets", "env", "args", "command", "nodeSelector", "tolerations", "serviceAccountName",
 	"priorityClassName", "schedulerName", "runtimeClassName", "hostNetwork", "terminationGracePeriodSeconds"}
 
-// ofObjects finds the names of fields whose labels or annotations everybody expects on an object.
-var ofObjects = regexp.MustCompile(`(?i)(^|[a-z])(labels|annotations)$`)
+// labelFields finds the names of fields with labels or annotations that everybody expects on an object, and choices those of fields that choose among objects or labels.
+var (
+	labelFields = regexp.MustCompile(`(?i)(^|[a-z])(labels|annotations)$`)
+	choices     = regexp.MustCompile(`(?i)^match|select|ignore|exclude|drop`)
+)
 
 // isPlain reports whether the name of a field says what it is for: it is one of plainFields, or the labels or annotations of an object. The fields around it
-// have to be those of the sample, which uses them, and must not switch it off.
-func isPlain(path string, sample map[string]any) bool {
+// must not choose among objects, nor switch it off in the custom resource as it is stored, with its defaults.
+func isPlain(path string, stored map[string]any) bool {
 	elements := strings.Split(strings.TrimPrefix(path, "/spec/"), "/")
 	name := elements[len(elements)-1]
 	if len(elements) == 1 && slices.Contains(plainFields, name) {
 		return true
 	}
-	if inTemplate(path) {
+	chooses := func(name string) bool { return choices.MatchString(name) && !slices.Contains(plainFields, name) }
+	if inTemplate(path) || slices.ContainsFunc(elements, chooses) {
 		return false
 	}
 	above := strings.TrimSuffix(path, "/"+name)
-	if len(elements) > 1 && ofObjects.MatchString(elements[len(elements)-2]) {
+	if len(elements) > 1 && labelFields.MatchString(elements[len(elements)-2]) {
 		name, above = elements[len(elements)-2], strings.TrimSuffix(above, "/"+elements[len(elements)-2])
 	}
-	if enabled, set := generate.Get(sample, above+"/enabled"); set && enabled == false {
+	if enabled, set := generate.Get(stored, above+"/enabled"); set && enabled == false {
 		return false
 	}
-	return slices.Contains(plainFields, name) || name == "suspend" || ofObjects.MatchString(name) && !strings.HasPrefix(strings.ToLower(name), "match")
+	return slices.Contains(plainFields, name) || name == "suspend" || labelFields.MatchString(name)
 }
 
 // noteField notes whether a trial that sets a field of the spec, and changes nothing else, has an effect. What leads at once to its states is compared,
@@ -87,7 +91,7 @@ func (e *operatorExploration) noteField(tr trial, out *outcome) {
 func (e *operatorExploration) fieldOf(tr trial, before checkpoint, path string) *field {
 	fields := e.results.wholeOf(tr.seed).fields
 	if fields[path] == nil {
-		fields[path] = &field{plain: isPlain(path, tr.seed.object.Object) && slices.ContainsFunc(before.owned, func(o state.Object) bool { return makesPods(o.Resource) })}
+		fields[path] = &field{plain: isPlain(path, before.state[tr.seed.name]) && slices.ContainsFunc(before.owned, func(o state.Object) bool { return makesPods(o.Resource) })}
 	}
 	return fields[path]
 }
@@ -139,9 +143,6 @@ func makesPods(resource string) bool {
 
 // fieldsWithoutEffect returns the trials of fields that have no effect in any trial, in the order of the fields.
 func (w *whole) fieldsWithoutEffect(resource string, each bool) (found []*witness) {
-	if w.unpaused != nil && !w.pauses {
-		found = append(found, w.unpaused)
-	}
 	for _, path := range slices.Sorted(maps.Keys(w.fields)) {
 		f := w.fields[path]
 		if f.unseen != nil && !f.effect && (each || f.plain) {

@@ -52,13 +52,19 @@ func TestAFieldWithoutEffectIsAFinding(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Fatalf("(-want +got):\n%s", diff)
 			}
-			for _, f := range found.Findings {
-				s.Replay = f.Trial
-				if again := findIn(t, s); len(again.Findings) != 1 || again.Findings[0].What != f.What || f.Oracle != explore.FieldsMatter {
-					t.Errorf("the replay of %s: %s, %+v", f.Trial, again, again.Findings)
-				}
-			}
+			replayFields(t, s, found.Findings)
 		})
+	}
+}
+
+// replayFields checks that the replay of each finding shows it again.
+func replayFields(t *testing.T, s explore.Subject, findings []explore.Finding) {
+	t.Helper()
+	for _, f := range findings {
+		s.Replay = f.Trial
+		if again := findIn(t, s); len(again.Findings) != 1 || again.Findings[0].What != f.What || f.Oracle != explore.FieldsMatter {
+			t.Errorf("the replay of %s: %s, %+v", f.Trial, again, again.Findings)
+		}
 	}
 }
 
@@ -108,12 +114,14 @@ func TestNumbersOfReplicasDiffer(t *testing.T) {
 				}
 			}
 			var got []string
-			for _, f := range findIn(t, s).Findings {
+			found := findIn(t, s)
+			for _, f := range found.Findings {
 				got = append(got, f.What)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
+				t.Fatalf("(-want +got):\n%s", diff)
 			}
+			replayFields(t, s, found.Findings)
 		})
 	}
 }
@@ -152,12 +160,7 @@ func TestAPauseIsRespected(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Fatalf("(-want +got):\n%s", diff)
 			}
-			for _, f := range found.Findings {
-				s.Replay = f.Trial
-				if again := findIn(t, s); len(again.Findings) != 1 || again.Findings[0].What != f.What || f.Oracle != explore.FieldsMatter {
-					t.Errorf("the replay of %s: %s, %+v", f.Trial, again, again.Findings)
-				}
-			}
+			replayFields(t, s, found.Findings)
 		})
 	}
 }

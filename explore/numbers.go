@@ -15,11 +15,11 @@ import (
 // numbers is what the numbers that were tried in a field of the spec have led to. An operator that writes two of them into another object as they are, and not
 // a third, caps it, or takes zero for the default, and nobody hears of it.
 type numbers struct {
-	tried map[int64]*led
+	tried map[int64]*effect
 }
 
-// led is what one number has led to.
-type led struct {
+// effect is what one number has led to.
+type effect struct {
 	numbers map[string]int64 // in other objects, by their places
 	trial   trial
 	outcome *outcome
@@ -37,7 +37,7 @@ func (e *operatorExploration) noteNumbers(tr trial, out *outcome) {
 	}
 	f := e.fieldOf(tr, out.checkpoints[0], path)
 	if f.numbers.tried == nil {
-		f.numbers.tried = map[int64]*led{}
+		f.numbers.tried = map[int64]*effect{}
 	}
 	for _, c := range e.withNumbers(tr, out.checkpoints[:2]) {
 		if c.desired == nil || !c.quiet {
@@ -53,32 +53,32 @@ func (e *operatorExploration) noteNumbers(tr trial, out *outcome) {
 		if !isNumber || r.failed() || f.numbers.tried[n] != nil || n == 0 && !allowsZero(tr.seed.schema, path) {
 			continue // the status may reject several numbers
 		}
-		l := &led{map[string]int64{}, tr, out}
+		led := &effect{map[string]int64{}, tr, out}
 		for name, object := range reached {
 			if name != tr.seed.name {
-				collectNumbers(name, object, l.numbers)
+				collectNumbers(name, object, led.numbers)
 			}
 		}
-		f.numbers.tried[n] = l
+		f.numbers.tried[n] = led
 	}
 }
 
-// withNumbers returns checkpoints with two more in a replay, which has no other trials, for the numbers beside that of the sample.
+// withNumbers returns checkpoints with one more for each number that an exploration tries in the field, if this is a replay, which has no other trials.
 func (e *operatorExploration) withNumbers(tr trial, checkpoints []checkpoint) []checkpoint {
-	number, isNumber := generate.Get(tr.seed.object.Object, tr.steps[1].Path)
-	n, isWhole := number.(int64)
-	if e.subject.Replay == "" || !isNumber || !isWhole {
+	if e.subject.Replay == "" {
 		return checkpoints
 	}
 	checkpoints = slices.Clone(checkpoints)
-	for _, other := range []int64{n - 1, n + 1} {
-		set := generate.Step{Verb: generate.Set, Path: tr.steps[1].Path, Value: other}
-		checkpoints = append(checkpoints, checkpoint{desired: []generate.Step{set, create}, quiet: true})
+	for _, c := range generate.Changes(tr.seed.schema, tr.seed.object.Object) {
+		if _, isNumber := c.Steps[0].Value.(int64); isNumber && c.Steps[0].Path == tr.steps[1].Path {
+			checkpoints = append(checkpoints, checkpoint{desired: append(slices.Clone(c.Steps), create), quiet: true})
+		}
 	}
 	return checkpoints
 }
 
-// collectNumbers collects the whole numbers in the fields of a value.
+// collectNumbers collects the whole numbers in the fields of a value. The place of an item of a list has its name, or the length of the list: if a number adds
+// or removes an item, others take its index.
 func collectNumbers(place string, value any, found map[string]int64) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -89,7 +89,11 @@ func collectNumbers(place string, value any, found map[string]int64) {
 		}
 	case []any:
 		for i, item := range value {
-			collectNumbers(fmt.Sprint(place, "/", i), item, found)
+			key := fmt.Sprintf("%d of %d", i, len(value))
+			if fields, isMap := item.(map[string]any); isMap && fields["name"] != nil {
+				key = fmt.Sprint(fields["name"])
+			}
+			collectNumbers(place+"/"+key, item, found)
 		}
 	case int64:
 		found[place] = value
@@ -114,9 +118,9 @@ func (n numbers) unfollowed(resource, path string) *witness {
 			continue
 		}
 		for _, value := range tried {
-			l := n.tried[value]
-			if number, has := l.numbers[place]; has && number != value {
-				return &witness{l.trial, l.outcome, problem{oracle: FieldsMatter, key: resource + " " + path + " number", step: 1,
+			led := n.tried[value]
+			if number, has := led.numbers[place]; has && number != value {
+				return &witness{led.trial, led.outcome, problem{oracle: FieldsMatter, key: resource + " " + path + " number", step: 1,
 					what: fmt.Sprintf("%s %d leads to %d at %s, where %d comes as it is, and the status does not say that", path, value, number, place, followed[0])}}
 			}
 		}
@@ -153,15 +157,15 @@ func (e *operatorExploration) notePause(tr trial, out *outcome) {
 		return
 	}
 	before, after := out.checkpoints[1], out.checkpoints[2]
-	if !before.quiet || !after.quiet {
-		return
+	if !before.quiet || !after.quiet || shardFlag.count > 1 {
+		return // another shard may have the changes that have no effect
 	}
 	w := e.results.wholeOf(tr.seed)
 	differences := slices.DeleteFunc(state.Differences(before.state, after.state, e.results.mask), func(d state.Difference) bool { return d.Object == tr.seed.name })
 	if len(differences) == 0 {
 		w.pauses = true
-	} else if w.unpaused == nil {
-		w.unpaused = &witness{tr, out, problem{oracle: FieldsMatter, key: tr.seed.resource.GroupResource().String() + " " + pausedPath, step: 2,
+	} else if path := topField(tr.steps[2].Path); w.unpaused[path] == nil {
+		w.unpaused[path] = &witness{tr, out, problem{oracle: FieldsMatter, key: tr.seed.resource.GroupResource().String() + " " + pausedPath, step: 2,
 			what: fmt.Sprintf("%s is paused, and the operator follows this change as all others: %s", tr.seed.name, describe(differences[0], len(differences)-1))}}
 	}
 }
@@ -169,14 +173,26 @@ func (e *operatorExploration) notePause(tr trial, out *outcome) {
 // pausedPath is the field by which users tell operators to do nothing.
 const pausedPath = "/spec/paused"
 
-// pauses returns trials that change a custom resource that is paused, in ways of which the operator does something otherwise.
+// topField returns the path of the field of the spec that a path leads through.
+func topField(path string) string {
+	elements := strings.Split(path, "/")
+	return strings.Join(elements[:min(len(elements), 3)], "/")
+}
+
+// pausedChanges is how many fields are changed in a custom resource that is paused.
+const pausedChanges = 4
+
+// pauses returns trials that change a custom resource that is paused, in ways of which the operator does something otherwise. Each changes another field of
+// the spec: an operator may follow one of them on purpose, as a Deployment that is paused is still scaled.
 func (a *around) pauses() (sequences [][]generate.Step) {
 	if a.seed.schema.Properties["spec"].Properties["paused"].Type != "boolean" {
 		return nil
 	}
 	pause := generate.Step{Verb: generate.Set, Path: pausedPath, Value: true}
+	changed := map[string]bool{pausedPath: true}
 	for _, c := range a.effective {
-		if len(c.Steps) == 1 && c.Steps[0].Path != pausedPath && len(sequences) < usersChanges {
+		if path := topField(c.Steps[0].Path); len(c.Steps) == 1 && !changed[path] && len(sequences) < pausedChanges {
+			changed[path] = true
 			sequences = append(sequences, []generate.Step{create, pause, c.Steps[0]})
 		}
 	}

@@ -9,13 +9,14 @@ import (
 
 // Everybody expects labels, and fields with certain names, on the objects that an operator makes, unless they are switched off or for a template.
 func TestFieldsWhoseNamesSayWhatTheyAreFor(t *testing.T) {
-	sample := map[string]any{"spec": map[string]any{"metrics": map[string]any{"enabled": false}}}
+	stored := map[string]any{"spec": map[string]any{"metrics": map[string]any{"enabled": false}}}
 	for path, want := range map[string]bool{
 		"/spec/nodeSelector": true, "/spec/color": false, "/spec/backup/suspend": true, "/spec/backup/color": false, "/spec/users/0/image": true,
 		"/spec/podLabels": true, "/spec/podLabels/explored": true, "/spec/service/annotations/explored": true, "/spec/selector/matchLabels": false,
 		"/spec/template/metadata/labels": false, "/spec/jobTemplate/spec/suspend": false, "/spec/metrics/image": false, "/spec/metrics/labels/a": false,
+		"/spec/dropLabels": false, "/spec/ignoredAnnotations/a": false, "/spec/excluded/labels": false, "/spec/podSelector/labels": false, "/spec/backup/nodeSelector": true,
 	} {
-		if got := isPlain(path, sample); got != want {
+		if got := isPlain(path, stored); got != want {
 			t.Errorf("%s: %t, want %t", path, got, want)
 		}
 	}
@@ -46,17 +47,17 @@ properties:
 // A number that does not come where two others do is a finding. One alone may be chance.
 func TestANumberThatIsNotFollowed(t *testing.T) {
 	const place = "cronjobs.batch default/a/spec/history"
-	at := func(n int64) *led {
-		return &led{numbers: map[string]int64{place: n, "services default/a/spec/port": 3}}
+	leadsTo := func(n int64) *effect {
+		return &effect{numbers: map[string]int64{place: n, "services default/a/spec/port": 3}}
 	}
 	for name, tt := range map[string]struct {
-		tried map[int64]*led
+		tried map[int64]*effect
 		want  string
 	}{
-		"each is followed":    {map[int64]*led{1: at(1), 3: at(3), 5: at(5)}, ""},
-		"one is capped":       {map[int64]*led{1: at(1), 3: at(3), 9: at(5)}, "/spec/keep 9 leads to 5 at " + place + ", where 1 comes as it is, and the status does not say that"},
-		"chance":              {map[int64]*led{1: at(7), 3: at(3), 9: at(7)}, ""},
-		"the object is gone":  {map[int64]*led{1: at(1), 2: at(2), 0: {}}, ""},
+		"each is followed":    {map[int64]*effect{1: leadsTo(1), 3: leadsTo(3), 5: leadsTo(5)}, ""},
+		"one is capped":       {map[int64]*effect{1: leadsTo(1), 3: leadsTo(3), 9: leadsTo(5)}, "/spec/keep 9 leads to 5 at " + place + ", where 1 comes as it is, and the status does not say that"},
+		"chance":              {map[int64]*effect{1: leadsTo(7), 3: leadsTo(3), 9: leadsTo(7)}, ""},
+		"the object is gone":  {map[int64]*effect{1: leadsTo(1), 2: leadsTo(2), 0: {}}, ""},
 		"no number was tried": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -13,8 +14,8 @@ type whole struct {
 	generation bool     // status.observedGeneration was set
 	without    *witness // the first trial at whose end it was not, although the operator has written a status; nil: there is none
 	fields     map[string]*field
-	pauses     bool     // a change of a custom resource that is paused had no effect
-	unpaused   *witness // the first that had one; nil: there is none
+	pauses     bool                // a change of a custom resource that is paused had no effect
+	unpaused   map[string]*witness // the first that had one, by the field of the spec
 }
 
 // witness is a trial that shows a problem.
@@ -27,7 +28,7 @@ type witness struct {
 // wholeOf returns what the trials of a seed show together.
 func (r *results) wholeOf(s *seed) *whole {
 	if r.wholes[s] == nil {
-		r.wholes[s] = &whole{fields: map[string]*field{}}
+		r.wholes[s] = &whole{fields: map[string]*field{}, unpaused: map[string]*witness{}}
 	}
 	return r.wholes[s]
 }
@@ -51,6 +52,9 @@ func (e *operatorExploration) checkWhole() {
 		// What the subject ignores may be the effect.
 		each := slices.Contains(e.subject.With, FieldsMatter)
 		if each || len(e.subject.Ignore) == 0 {
+			if paths := slices.Sorted(maps.Keys(w.unpaused)); !w.pauses && (len(paths) > 1 || len(paths) > 0 && e.subject.Replay != "") {
+				found = append(found, w.unpaused[paths[0]])
+			}
 			found = append(found, w.fieldsWithoutEffect(s.resource.GroupResource().String(), each)...)
 		}
 		for _, shown := range found {

@@ -89,18 +89,16 @@ func (n need) edits() (found []generate.Step) {
 	for _, field := range []string{"data", "stringData"} {
 		values, _, _ := unstructured.NestedStringMap(n.object.Object, field)
 		for _, key := range slices.Sorted(maps.Keys(values)) {
-			text, path := values[key], "/data/"+escapeKey.Replace(key)
+			text, path := values[key], "/data/"+key
 			encoded := n.object.GetKind() == "Secret"
 			if decoded, err := base64.StdEncoding.DecodeString(text); encoded && field == "data" && err == nil {
 				text = string(decoded)
 			}
+			isDocument := strings.Contains(text, "\n") // or a certificate, which would not be valid any more
 			if text += "2"; encoded {
 				text = base64.StdEncoding.EncodeToString([]byte(text))
 			}
-			if strings.ContainsAny(path, " ;&") {
-				continue
-			}
-			if !strings.Contains(values[key], "\n") { // otherwise it is a certificate or a document, which would not be valid
+			if !isDocument {
 				edit(path, text)
 			}
 			edit(path, nil)
@@ -109,12 +107,12 @@ func (n need) edits() (found []generate.Step) {
 	return found
 }
 
-// dependsOn reports whether an object refers to another one by its name, directly or by further samples.
+// dependsOn reports whether an object refers to another one by its name, directly or by further samples. Its own name says nothing.
 func dependsOn(from, to *unstructured.Unstructured, samples []*unstructured.Unstructured) bool {
 	reached := []*unstructured.Unstructured{from}
 	for i := 0; i < len(reached); i++ {
 		for _, next := range samples {
-			if refersTo(reached[i].Object["spec"], next.GetName()) && !slices.Contains(reached, next) {
+			if next.GetName() != reached[i].GetName() && refersTo(reached[i].Object["spec"], next.GetName()) && !slices.Contains(reached, next) {
 				reached = append(reached, next)
 			}
 		}

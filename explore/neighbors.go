@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 	"github.com/fakecluster/fakecluster/inspect"
@@ -25,7 +25,7 @@ func (s *seed) withNeighbor(name string) *seed {
 	return &other
 }
 
-// otherNamespace is where the namesakes are.
+// otherNamespace is where the namesakes are. All trials have it, because an operator may look at each Namespace.
 const otherNamespace = "explored"
 
 // withNamesake returns a seed whose custom resource is in another namespace, with what it needs there; nil: it is in none.
@@ -36,9 +36,7 @@ func (s *seed) withNamesake() *seed {
 	other := s.withNeighbor(s.object.GetName())
 	other.object.SetNamespace(otherNamespace)
 	other.name = state.Name(s.resource.GroupResource().String(), otherNamespace, s.object.GetName())
-	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
-	namespace.SetName(otherNamespace)
-	other.needs = []need{{name: state.Name("namespaces", "", otherNamespace), resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, object: namespace}}
+	other.needs = nil
 	for _, n := range s.needs {
 		if n.object.GetNamespace() == s.object.GetNamespace() {
 			n.object = n.object.DeepCopy()
@@ -69,15 +67,21 @@ func (e *operatorExploration) besides() (found []*seed) {
 	return found
 }
 
-// createBeside creates another custom resource, with what it needs and is not there.
+// createBeside creates another custom resource, after the operator has worked on what that needs and is not there.
 func (p *playing) createBeside(other *seed) error {
+	created := false
 	for _, n := range other.needs {
 		if p.withdrawn[n.name] {
 			continue
 		}
-		if _, err := p.client.Resource(n.resource).Namespace(n.object.GetNamespace()).Create(context.Background(), n.object.DeepCopy(), createOptions); err != nil && !apierrors.IsAlreadyExists(err) {
+		_, err := p.client.Resource(n.resource).Namespace(n.object.GetNamespace()).Create(context.Background(), n.object.DeepCopy(), createOptions)
+		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
+		created = created || err == nil
+	}
+	if created && !p.settle(p.step) {
+		return errors.New("the operator does not come to rest with what the custom resource needs")
 	}
 	p.beside = other
 	_, err := p.client.Resource(p.resource).Namespace(other.object.GetNamespace()).Create(context.Background(), other.object.DeepCopy(), createOptions)
@@ -116,12 +120,13 @@ func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []
 	want := state.State{}
 	by := map[string]expectation{} // whose an object is
 	conflict := map[string]bool{}  // of custom resources, by name
+	others := map[string]*seed{tr.seed.name: c.beside, c.beside.name: tr.seed}
 	for _, a := range e.apart(tr, c) {
 		reached := a.reference.state()
 		if reached == nil {
 			return nil
 		}
-		conflict[a.name] = slices.ContainsFunc(a.reference.trial.seed.reporting(), func(name string) bool { return conflicts(reached[name], c.state[name]) })
+		conflict[a.name] = slices.ContainsFunc(a.reference.trial.seed.reporting(others[a.name]), func(name string) bool { return conflicts(reached[name], c.state[name]) })
 		for _, name := range slices.Sorted(maps.Keys(reached)) {
 			other, shared := by[name]
 			if !shared {
@@ -133,7 +138,9 @@ func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []
 			}
 			delete(want, name) // it may be a sum of both
 			if p := cannotShare(c, name, other, a); p != nil {
-				add(*p)
+				if !c.failed && !tr.seed.refersTo(name) {
+					add(*p)
+				}
 			} else if p := e.contested(c, name, other, a); p != nil && !failed && !conflict[a.name] && !conflict[other.name] {
 				add(*p)
 			}
@@ -183,6 +190,11 @@ func (e *operatorExploration) contested(c checkpoint, name string, one, other ex
 		detail: state.Diff(other.reference.state()[name], got)}
 }
 
+// refersTo reports whether the spec of the sample has the name of an object, as it is in a state: then the user wants the same one twice.
+func (s *seed) refersTo(name string) bool {
+	return refersTo(s.object.Object["spec"], name[strings.LastIndexAny(name, " /")+1:])
+}
+
 // cannotShare returns the problem of an object that two custom resources lead to, and that each of them wants to control.
 func cannotShare(c checkpoint, name string, one, other expectation) *problem {
 	first, second := controllerIn(one.reference.state()[name]), controllerIn(other.reference.state()[name])
@@ -205,11 +217,12 @@ func controllerIn(object map[string]any) string {
 	return ""
 }
 
-// reporting returns the names of the custom resource and of those that it needs, which have a status.
-func (s *seed) reporting() []string {
+// reporting returns the names of those whose status may say that another custom resource is in the way: the custom resource itself, and those that it needs, if
+// the other one needs others.
+func (s *seed) reporting(other *seed) []string {
 	names := []string{s.name}
 	for _, n := range s.needs {
-		if n.schema != nil {
+		if n.schema != nil && !slices.ContainsFunc(other.needs, func(o need) bool { return o.name == n.name }) {
 			names = append(names, n.name)
 		}
 	}

@@ -72,8 +72,8 @@ func TestWhatBelongsToANeedStays(t *testing.T) {
 	}
 }
 
-// Two long names that differ at the end alone have different children, unless the operator cuts them off.
-func TestLongNamesAreNotCutOff(t *testing.T) {
+// An operator cuts long names off, so that two that differ at the end alone lead to the same child.
+func TestLongNamesThatAreCutOff(t *testing.T) {
 	cut := func(gadget string) string { return gadget[:min(len(gadget), 40)] + "-ledger" }
 	s := gadgetOperator{ledger: cut}.subject()
 	s.Roles, s.Trials, s.MaxFindings = nil, 200, 1
@@ -209,6 +209,7 @@ func TestNeighborsHaveTheirOwnObjects(t *testing.T) {
 		"a Deployment for both":       {gadgetOperator{image: "nginx", sharedProxy: true}, ""},
 		"told apart by an expression": {gadgetOperator{image: "nginx", samePods: true, expression: true}, ""},
 		"the same Pods":               {gadgetOperator{image: "nginx", samePods: true}, "deployments.apps default/a of gadgets.example.com default/a selects the Pods of deployments.apps default/a-neighbor, too, which belongs to gadgets.example.com default/a-neighbor: its selector is of=gadgets"},
+		"a ConfigMap that users name": {gadgetOperator{ledger: func(string) string { return "hello" }}, ""}, // spec.text
 		"the same ConfigMap":          {gadgetOperator{ledger: func(string) string { return "ledger" }}, "gadgets.example.com default/a and gadgets.example.com default/a-neighbor lead to the same configmaps default/ledger, which can only have one controller"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,8 +36,8 @@ type seed struct {
 	observes bool // its schema has status.observedGeneration
 	defined  bool // by a CustomResourceDefinition
 	needs    []need
-	neighbor *seed // whose custom resource is equal but for its name; nil for such a seed
-	namesake *seed // whose custom resource is equal but for its namespace; nil: it has none
+	neighbor *seed // with an equal custom resource under another name; nil: the seed is a neighbor or a namesake itself
+	namesake *seed // with an equal custom resource in another namespace; nil: it is in none, or the seed is a neighbor or a namesake itself
 }
 
 // need is an object of another kind that the custom resource may refer to.
@@ -149,9 +149,9 @@ func readObjects(paths []string) (objects []*unstructured.Unstructured, err erro
 	return objects, nil
 }
 
-// missingNamespaces returns the namespaces that objects are in and that no manifest creates: kustomize or Helm often does.
+// missingNamespaces returns the namespaces that objects are in and that no manifest creates, because kustomize or Helm often does, and that of the namesakes.
 func missingNamespaces(manifests []*unstructured.Unstructured) (missing []runtime.Object) {
-	named, there := map[string]bool{}, map[string]bool{"default": true, "kube-system": true, "kube-public": true, "kube-node-lease": true}
+	named, there := map[string]bool{otherNamespace: true}, map[string]bool{"default": true, "kube-system": true, "kube-public": true, "kube-node-lease": true}
 	for _, m := range manifests {
 		if m.GetKind() == "Namespace" {
 			there[m.GetName()] = true
@@ -258,11 +258,11 @@ func (e *operatorExploration) findSeeds() error {
 	return nil
 }
 
-// findNeeds gives a seed the samples of other kinds, without custom resources that need the seed themselves.
+// findNeeds gives a seed the samples of other kinds, without custom resources that need the seed themselves. Two that need each other may only have the same name.
 func (e *operatorExploration) findNeeds(s *seed, kinds []kind, samples []*unstructured.Unstructured) error {
 	for _, sample := range samples {
 		k := kindOf(kinds, sample)
-		if sample.GroupVersionKind() == s.object.GroupVersionKind() || sample.GetKind() == "Namespace" || k != nil && dependsOn(sample, s.object, samples) {
+		if sample.GroupVersionKind() == s.object.GroupVersionKind() || sample.GetKind() == "Namespace" || k != nil && dependsOn(sample, s.object, samples) && !dependsOn(s.object, sample, samples) {
 			continue
 		}
 		n := need{object: sample}

@@ -6,16 +6,31 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // deposed is the effect of a point at which the operator loses its lease in the middle of its work: its node is cut off right before a write. Another
-// instance takes over, and then the write arrives, which was under way all the time. It is for trials of operators that elect a leader; Kubernetes'
-// leases promise others no more than that a new leader comes later.
+// instance takes over, and then the write arrives, which was under way all the time. A lease does not prevent that: it only says who leads. The effect is
+// for trials of operators that elect a leader.
 const deposed = "deposed"
 
-// arrivesAfter is how late the write arrives. A lease of client-go's usual length is taken over within 20 seconds, and in a trial with faults each step
-// lasts longer than this.
-const arrivesAfter = 45 * time.Second
+// arrivesAfter is how long after the end of the lease the write arrives. Until then, another instance has tried to get the lease, and has taken over.
+const arrivesAfter = 30 * time.Second
+
+// leaseDuration is the longest time for which a leader may hold its lease without renewing it.
+func (r *run) leaseDuration() (longest time.Duration) {
+	leases, err := r.cluster.Clientset().CoordinationV1().Leases("").List(context.Background(), listOptions)
+	if err != nil {
+		return 0
+	}
+	for _, l := range leases.Items {
+		if seconds := l.Spec.LeaseDurationSeconds; seconds != nil && l.Namespace != corev1.NamespaceNodeLease {
+			longest = max(longest, time.Duration(*seconds)*time.Second)
+		}
+	}
+	return longest
+}
 
 // arriveLate sends a request when another instance has taken over.
 func (r *run) arriveLate(to http.RoundTripper, req *http.Request) error {
@@ -28,8 +43,9 @@ func (r *run) arriveLate(to http.RoundTripper, req *http.Request) error {
 	}
 	later := req.Clone(context.WithoutCancel(req.Context()))
 	later.Body = io.NopCloser(bytes.NewReader(body))
+	late := r.leaseDuration() + arrivesAfter
 	r.restarts.Go(func() {
-		time.Sleep(arrivesAfter)
+		time.Sleep(late)
 		if resp, err := to.RoundTrip(later); err == nil {
 			_ = resp.Body.Close()
 		}

@@ -66,7 +66,7 @@ func (p point) explain() string {
 	case crashBefore:
 		return fmt.Sprintf("%s stops right before the %s, and is started again", request.controller, what)
 	case deposed:
-		return fmt.Sprintf("%s loses its lease right before the %s, which arrives %v later, when another instance has taken over", request.controller, what, arrivesAfter)
+		return fmt.Sprintf("%s loses its lease right before the %s, which arrives when another instance has taken over", request.controller, what)
 	case userBefore:
 		return fmt.Sprintf("the user takes the steps (at once) right before the %s by %s", what, request.controller)
 	case cutAfter:

@@ -127,6 +127,7 @@ type checkpoint struct {
 	reported bool           // the status of the custom resource or an Event says that it is in the way
 	failed   bool           // the status of the custom resource says that something is wrong
 	object   map[string]any // what the user wants; nil: no custom resource
+	written  bool           // the operator has written the custom resource, not only its status
 	quiet    bool           // the operator came to rest
 	stuck    string         // a request that the server refuses again and again; empty: none
 	owned    []state.Object // by the custom resource, directly or not
@@ -369,7 +370,7 @@ func (p *playing) settle(step int) bool {
 	return false
 }
 
-// restless is the problem of an operator that has not come to rest, without what is said of it.
+// restless is the problem of an operator that has not come to rest, without its text.
 func (p *playing) restless(step int) problem {
 	return problem{oracle: Converges, key: "writes " + p.lastWritten(), step: step}
 }
@@ -381,7 +382,8 @@ func (p *playing) pause(step int) time.Duration {
 		return pause + p.delayByFaults()
 	}
 	if len(p.fault) > 0 {
-		pause += 2 * lateBy // until late events have come, and what waited for them
+		// Until late events have come, and what waited for them, and until an instance that is started after a crash has got the lease of the former one.
+		pause += 2*lateBy + p.run.leaseDuration()
 	}
 	if step < 0 && !p.patient {
 		pause = startFor

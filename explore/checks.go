@@ -25,6 +25,9 @@ func (p *playing) check(quiet bool) {
 	if p.exists {
 		c.object, _ = p.desired()
 	}
+	c.written = slices.ContainsFunc(p.operatorRequests(), func(r inspect.Request) bool {
+		return r.Revisions > 0 && r.Subresource != "status" && state.Name(groupResource(r), r.Namespace, r.Name) == p.seed.name
+	})
 	if p.exists && p.marked[p.seed.name] == "" { // an operator may copy the label anywhere
 		c.desired = p.direct()
 	}
@@ -282,14 +285,16 @@ func (p *playing) checkCleanedUp(objects []state.Object) {
 	}
 	var left []string
 	resource := ""
-	ofNeeds := map[string]bool{} // what belongs to other objects that the custom resource needs
-	for _, n := range p.seed.needs {
-		for _, o := range owned(objects, n.name) {
-			ofNeeds[o.Name()] = true
+	rebuilt := map[string]bool{} // what belongs to other objects that the custom resource needs, and that have changed since the operator had started
+	for _, s := range p.steps[:p.step+1] {
+		if s.Verb == generate.Withdraw || s.Verb == generate.Provide || s.Verb == generate.EditNeed {
+			for _, o := range owned(objects, s.Object) {
+				rebuilt[o.Name()] = true
+			}
 		}
 	}
 	for _, o := range objects {
-		if ofNeeds[o.Name()] || p.atRest[o.Name()] || p.occupied[o.Name()] != nil || p.present[o.Name()] != "" || kept(o.Resource) || slices.Contains(p.subject.Ignore, o.Resource) ||
+		if rebuilt[o.Name()] || p.atRest[o.Name()] || p.occupied[o.Name()] != nil || p.present[o.Name()] != "" || kept(o.Resource) || slices.Contains(p.subject.Ignore, o.Resource) ||
 			slices.ContainsFunc(p.seed.needs, func(n need) bool { return n.name == o.Name() }) {
 			continue
 		}
@@ -394,7 +399,7 @@ func (p *playing) checkRequests() {
 		case len(warnings) > 0:
 			p.report(problem{oracle: CleanWrites, key: r.Resource + warnings[0], step: -1,
 				what: "the server warns about a write of the operator", detail: p.line(r) + "\n" + strings.Join(warnings, "\n")})
-		case r.DropsStatus && !p.hasStatusInSpec():
+		case r.DropsStatus && !p.copiesStatus(r):
 			p.report(problem{oracle: CleanWrites, key: r.Resource + " status", step: -1,
 				what: "the server drops the status in a write of the operator, because it is stored at the subresource status alone", detail: p.line(r)})
 		}

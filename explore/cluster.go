@@ -85,7 +85,7 @@ type sentRequest struct {
 	dryRun    bool
 	lag       int       // revisions by which a stale answer differs; 0: it does not
 	callers   []uintptr // who sent it, if the run keeps that
-	// written is the object of a write that the server warns about.
+	// written is the object of a write that the server warns about, or that has a status, which the server may drop.
 	written map[string]any
 }
 

@@ -59,12 +59,17 @@ func (e *operatorExploration) compare(tr trial, c checkpoint, over bool) (found 
 		return []problem{{oracle: oracle, key: "stuck " + kindOfRequest(c.stuck), step: c.step, what: "the operator is stuck, because the server refuses a request again and again", detail: c.stuck}}
 	}
 	differences := state.Differences(meaningful(want, tr.seed), meaningful(c.state, tr.seed), e.results.mask)
-	if !tr.seed.defined && slices.ContainsFunc(differences, func(d state.Difference) bool { return d.Object == tr.seed.name && strings.HasPrefix(d.Path, "/spec") }) {
-		return nil // the server has set a field of Kubernetes' own kind by another one, and kept it when the user removed that
-	}
+	removes := slices.ContainsFunc(tr.steps[:c.step+1], func(s generate.Step) bool { return s.Verb == generate.Remove })
 	differences = slices.DeleteFunc(differences, func(d state.Difference) bool {
-		// The spec of a custom resource is compared all the same. In one of Kubernetes' own kinds, the server sets defaults by other fields.
-		return d.Added && d.Path == "" && outlives(d.Object, want, c.state) || over && !(tr.seed.defined && d.Object == tr.seed.name && strings.HasPrefix(d.Path, "/spec"))
+		inSpec := d.Object == tr.seed.name && strings.HasPrefix(d.Path, "/spec")
+		switch {
+		case d.Added && d.Path == "" && outlives(d.Object, want, c.state):
+			return true
+		case inSpec && !tr.seed.defined && d.Added && removes && !c.written:
+			// The server sets some defaults of Kubernetes' own kinds by other fields, and keeps them when the user removes those.
+			return true
+		}
+		return over && !(inSpec && tr.seed.defined) // the spec of a custom resource is compared all the same
 	})
 	for _, d := range differences {
 		if key := keyOf(d); !slices.ContainsFunc(found, func(p problem) bool { return p.key == key }) {

@@ -49,20 +49,25 @@ func (p *playing) warnings(r inspect.Request) (own []string) {
 	if len(r.Warnings) == 0 {
 		return nil
 	}
-	var written map[string]any
-	p.run.mu.Lock()
-	for _, s := range p.run.seen {
-		if s.userAgent == r.UserAgent {
-			written = s.written
-		}
-	}
-	p.run.mu.Unlock()
+	written := p.writtenIn(r)
 	for _, warning := range r.Warnings {
 		if !p.copied(written, warning) {
 			own = append(own, warning)
 		}
 	}
 	return own
+}
+
+// writtenIn returns the object in a request; nil: the run does not keep it.
+func (p *playing) writtenIn(r inspect.Request) map[string]any {
+	p.run.mu.Lock()
+	defer p.run.mu.Unlock()
+	for _, s := range p.run.seen {
+		if s.userAgent == r.UserAgent {
+			return s.written
+		}
+	}
+	return nil
 }
 
 // copied reports whether the value that a warning is about is one of the custom resource, as it is or was.
@@ -88,28 +93,33 @@ func (p *playing) copied(written map[string]any, warning string) bool {
 	return slices.ContainsFunc(found.values, func(v any) bool { return holds(value, v) })
 }
 
-// hasStatusInSpec reports whether the user has given a status in the spec of the custom resource: a template of other objects may have one, and the
-// operator writes it as it is.
-func (p *playing) hasStatusInSpec() bool {
+// copiesStatus reports whether the status in a write of another object is one that the user has given in the spec of the custom resource: a template may have
+// one, and the operator writes it as it is.
+func (p *playing) copiesStatus(r inspect.Request) bool {
+	status, isMap := p.writtenIn(r)["status"].(map[string]any)
+	if !isMap || groupResource(r) == p.seed.resource.GroupResource().String() {
+		return false
+	}
 	for n := range len(p.edits) + 1 {
-		if wanted, err := generate.Edit(p.seed.object.Object, p.edits[:n]...); err == nil && hasStatus(wanted["spec"]) {
+		if wanted, err := generate.Edit(p.seed.object.Object, p.edits[:n]...); err == nil && hasStatus(wanted["spec"], status) {
 			return true
 		}
 	}
 	return false
 }
 
-// hasStatus reports whether a value has a field status that is not empty.
-func hasStatus(value any) bool {
+// hasStatus reports whether a value has a field status that is not empty, and that a written status holds.
+func hasStatus(value any, written map[string]any) bool {
 	switch value := value.(type) {
 	case map[string]any:
 		for name, field := range value {
-			if name == "status" && withoutEmpty(field) != nil || hasStatus(field) {
+			given, isMap := withoutEmpty(field).(map[string]any)
+			if name == "status" && isMap && holds(written, given) || hasStatus(field, written) {
 				return true
 			}
 		}
 	case []any:
-		return slices.ContainsFunc(value, hasStatus)
+		return slices.ContainsFunc(value, func(item any) bool { return hasStatus(item, written) })
 	}
 	return false
 }

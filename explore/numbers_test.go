@@ -3,7 +3,9 @@ package explore
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 )
 
@@ -69,5 +71,18 @@ func TestANumberThatIsNotFollowed(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// A place in a list is that of an item by its name, or in a list of the same length: a number may add or remove items before it.
+func TestPlacesOfNumbersInLists(t *testing.T) {
+	var value map[string]any
+	if err := utilyaml.Unmarshal([]byte(`{ports: [{name: http, port: 80}, {name: metrics, port: 81}], weights: [5, {port: 82}], status: {port: 83}}`), &value); err != nil {
+		t.Fatal(err)
+	}
+	got, want := map[string]int64{}, map[string]int64{"a/ports/http/port": 80, "a/ports/metrics/port": 81, "a/weights/0 of 2": 5, "a/weights/1 of 2/port": 82}
+	collectNumbers("a", value, got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -25,6 +25,8 @@ const mark = "explore.example.com/set-by-somebody"
 type child struct {
 	resource schema.GroupVersionResource
 	object   *unstructured.Unstructured
+	// reconciled is set if the operator writes the status of objects of the resource: then it reconciles them, whosever they are.
+	reconciled bool
 }
 
 // childrenOf returns what the operator makes for a custom resource, by name.
@@ -41,7 +43,7 @@ func (p *playing) noteChildren(objects []state.Object) {
 		}
 		history, err := p.run.cluster.History(o.Unstructured)
 		if err == nil && len(history) > 0 && fromOperator(history[0].UserAgent) {
-			p.out.children[o.Name()] = child{p.changed[o.Resource], o.Unstructured}
+			p.out.children[o.Name()] = child{p.changed[o.Resource], o.Unstructured, p.reconciles(o.Resource)}
 		}
 	}
 }
@@ -97,6 +99,9 @@ func (p *playing) checkOccupied(objects []state.Object) {
 			continue
 		}
 		for _, r := range p.operatorRequests() {
+			if p.children[name].reconciled && r.Subresource == "status" {
+				continue
+			}
 			if r.Revisions > 0 && state.Name(groupResource(r), r.Namespace, r.Name) == name {
 				found.what = fmt.Sprintf("%s belongs to somebody else, who is its controller, and the operator writes it: %s", name, p.line(r))
 				found.detail = state.Diff(written(p.occupied[name]), written(objects[i].Unstructured))
@@ -227,10 +232,9 @@ func withoutMarks(objects []state.Object) []state.Object {
 	return unmarked
 }
 
-// reports reports whether the operator writes the status of an object that it has made: then it reconciles all objects of that kind, whosever they are.
-func reports(made *outcome, name string) bool {
-	resource, _, _ := strings.Cut(name, " ")
-	return slices.ContainsFunc(made.requests, func(r inspect.Request) bool { return r.Subresource == "status" && groupResource(r) == resource })
+// reconciles reports whether the operator has written the status of objects of a resource.
+func (p *playing) reconciles(resource string) bool {
+	return slices.ContainsFunc(p.operatorRequests(), func(r inspect.Request) bool { return r.Subresource == "status" && groupResource(r) == resource })
 }
 
 // others runs what others do with the objects of the operator, or under their names.
@@ -243,12 +247,9 @@ func (e *operatorExploration) others(a *around) {
 		change = []generate.Step{restart}
 	}
 	var sequences [][]generate.Step
-	made := e.reference(trial{seed: a.seed}, checkpoint{desired: []generate.Step{create}}).out
-	for _, name := range slices.Sorted(maps.Keys(made.children)) {
-		if !reports(made, name) {
-			sequences = append(sequences, []generate.Step{{Verb: generate.Occupy, Object: name}, create, remove})
-		}
-		sequences = append(sequences, slices.Concat([]generate.Step{create, {Verb: generate.Mark, Object: name}}, change, []generate.Step{remove}))
+	for _, name := range slices.Sorted(maps.Keys(e.childrenOf(a.seed))) {
+		sequences = append(sequences, []generate.Step{{Verb: generate.Occupy, Object: name}, create, remove},
+			slices.Concat([]generate.Step{create, {Verb: generate.Mark, Object: name}}, change, []generate.Step{remove}))
 	}
 	e.runAll(trials(a.seed, sequences))
 }

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,21 +11,26 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
-// leavesField reports whether the operator applies an object and leaves a field of it to others: then it is not what the operator wants. Of what is
-// created and updated, the writer owns the defaults, too, so that nothing can be said.
-func leavesField(o state.Object, path string) bool {
-	applied := false
+// leavesField reports whether the operator applies an object and leaves a field of it to others: then it is not what the operator wants. What it updates
+// beside that is its own, too: managers are the names by which it does. Of what is only created and updated, the writer owns the defaults as well, so that
+// nothing can be said.
+func leavesField(o state.Object, path string, managers []string) bool {
+	applied := map[string]bool{} // by these managers
 	for _, entry := range o.GetManagedFields() {
-		if entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" || entry.FieldsV1 == nil {
+		if entry.Operation == metav1.ManagedFieldsOperationApply {
+			applied[entry.Manager] = true
+		}
+	}
+	for _, entry := range o.GetManagedFields() {
+		if !applied[entry.Manager] && !slices.Contains(managers, entry.Manager) || entry.Subresource != "" || entry.FieldsV1 == nil {
 			continue
 		}
-		applied = true
 		var fields map[string]any
 		if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) == nil && ownsField(fields, o.Object, strings.Split(strings.TrimPrefix(path, "/"), "/")) {
 			return false
 		}
 	}
-	return applied
+	return len(applied) > 0
 }
 
 // ownsField reports whether a set of fields, as in managedFields, has the field at a path of a value.
@@ -44,6 +50,12 @@ func ownsField(fields map[string]any, value any, path []string) bool {
 		}
 		for key, below := range fields {
 			var keys map[string]any
+			if text, isValue := strings.CutPrefix(key, "v:"); isValue {
+				var wanted any
+				if json.Unmarshal([]byte(text), &wanted) == nil && same(parent[i], wanted) {
+					return true
+				}
+			}
 			text, isKey := strings.CutPrefix(key, "k:")
 			item, isMap := parent[i].(map[string]any)
 			if !isKey || !isMap || json.Unmarshal([]byte(text), &keys) != nil {

@@ -149,7 +149,7 @@ func (p *playing) disturb(s generate.Step) error {
 			}
 			resource := groupVersionResource(r)
 			if s.Verb == generate.EditOwned {
-				if leavesField(o, s.Path) {
+				if leavesField(o, s.Path, p.managers()) {
 					return fmt.Errorf("the operator does not set %s of %s", s.Path, s.Object)
 				}
 				return p.change(resource, namespace, o.GetName(), s)
@@ -158,6 +158,15 @@ func (p *playing) disturb(s generate.Step) error {
 		}
 	}
 	return fmt.Errorf("the operator has not made %s", s.Object)
+}
+
+// managers returns the field managers of the operator's requests that name none: what is before the slash of their user agents.
+func (p *playing) managers() (names []string) {
+	for _, r := range p.operatorRequests() {
+		name, _, _ := strings.Cut(r.UserAgent, "/")
+		names = append(names, name)
+	}
+	return names
 }
 
 // direct returns the steps that lead at once to what is wanted now: the custom resource as it is, in the same surroundings.

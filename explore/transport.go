@@ -49,6 +49,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent := sentRequest{dryRun: strings.Contains(req.URL.RawQuery, "dryRun=")}
 	if run.stacks && info.Verb != "watch" && info.Verb != "list" && info.Verb != "get" {
 		sent.callers = callers()
+		if written := writtenBy(req); info.Subresource == "" && written["status"] != nil {
+			sent.written = written
+		}
 	}
 	sent.userAgent = req.Header.Get("User-Agent")
 	if strings.Contains(sent.userAgent, "/") {

@@ -115,11 +115,11 @@ func (e *operatorExploration) usersOfUpgrades(s *seed) {
 	}
 	paths := map[string]bool{}
 	for _, c := range generate.Changes(s.schema, s.object.Object) {
-		if path := c.Steps[0].Path; len(paths) == changesInUpgrades || paths[path] {
+		path := c.Steps[0].Path
+		if len(paths) == changesInUpgrades || paths[path] {
 			continue
-		} else {
-			paths[path] = true
 		}
+		paths[path] = true
 		found = append(found, trial{seed: s, steps: slices.Concat(steps, c.Steps, []generate.Step{restart, remove})},
 			trial{seed: s, steps: slices.Concat([]generate.Step{create}, c.Steps, []generate.Step{rush(upgrade)})})
 		for _, write := range writes {

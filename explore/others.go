@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -25,7 +26,7 @@ const mark = "explore.example.com/set-by-somebody"
 type child struct {
 	resource schema.GroupVersionResource
 	object   *unstructured.Unstructured
-	// reconciled is set if the operator writes the status of objects of the resource: then it reconciles them, whosever they are.
+	// reconciled is set if the operator writes the status of objects of the resource: then it reconciles them, whosever they are, and may set a finalizer, too.
 	reconciled bool
 }
 
@@ -98,13 +99,21 @@ func (p *playing) checkOccupied(objects []state.Object) {
 			p.report(found)
 			continue
 		}
+		before, now, reconciled := written(p.occupied[name]), written(objects[i].Unstructured), p.children[name].reconciled
+		if reconciled {
+			unstructured.RemoveNestedField(before, "metadata", "finalizers")
+			unstructured.RemoveNestedField(now, "metadata", "finalizers")
+			if equality.Semantic.DeepEqual(before, now) {
+				continue
+			}
+		}
 		for _, r := range p.operatorRequests() {
-			if p.children[name].reconciled && r.Subresource == "status" {
+			if reconciled && r.Subresource == "status" {
 				continue
 			}
 			if r.Revisions > 0 && state.Name(groupResource(r), r.Namespace, r.Name) == name {
 				found.what = fmt.Sprintf("%s belongs to somebody else, who is its controller, and the operator writes it: %s", name, p.line(r))
-				found.detail = state.Diff(written(p.occupied[name]), written(objects[i].Unstructured))
+				found.detail = state.Diff(before, now)
 				p.report(found)
 				break
 			}

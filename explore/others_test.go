@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -287,5 +288,44 @@ func TestTrialsWithOthers(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(strings.Join(trials, "\n"))
+	}
+}
+
+// An operator that writes the status of its quotas reconciles all of them, and may set a finalizer. It leaves the rest of what somebody else controls.
+func TestAnObjectOfAKindThatTheOperatorReconciles(t *testing.T) {
+	quotaR := schema.GroupVersionResource{Version: "v1", Resource: "resourcequotas"}
+	for label, want := range map[string]string{
+		"":   "",
+		"of": "resourcequotas default/a belongs to somebody else, who is its controller, and the operator writes it: update resourcequotas default/a: 200 (others_test.go:",
+	} {
+		s := gadgetOperator{before: func(ctx context.Context, client dynamic.Interface, gadget *unstructured.Unstructured) (bool, error) {
+			quotas := client.Resource(quotaR).Namespace(gadget.GetNamespace())
+			quota, err := quotas.Get(ctx, gadget.GetName(), metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				quota = &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ResourceQuota", "spec": map[string]any{"hard": map[string]any{"pods": "1"}}}}
+				quota.SetName(gadget.GetName())
+				quota.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Gadget", Name: gadget.GetName(), UID: gadget.GetUID()}})
+				quota, err = quotas.Create(ctx, quota, metav1.CreateOptions{})
+			}
+			if err != nil || len(quota.GetFinalizers()) > 0 || gadget.GetDeletionTimestamp() != nil {
+				return false, err
+			}
+			quota.SetFinalizers([]string{gadgetFinalizer})
+			if label != "" {
+				quota.SetLabels(map[string]string{label: gadget.GetName()})
+			}
+			if quota, err = quotas.Update(ctx, quota, metav1.UpdateOptions{}); err != nil {
+				return false, err
+			}
+			quota.Object["status"] = map[string]any{"hard": map[string]any{"pods": "1"}}
+			_, err = quotas.UpdateStatus(ctx, quota, metav1.UpdateOptions{})
+			return false, err
+		}}.subject()
+		s.Roles = nil
+		s.Replay = "gadgets.example.com default/a: occupy resourcequotas default/a; create"
+		found := findIn(t, s)
+		if got := len(found.Findings); want == "" && got > 0 || want != "" && (got != 1 || !strings.HasPrefix(found.Findings[0].What, want)) {
+			t.Errorf("label %q: %s: %+v, want %q", label, found, found.Findings, want)
+		}
 	}
 }

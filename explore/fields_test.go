@@ -141,13 +141,20 @@ func TestAPauseIsRespected(t *testing.T) {
 		paused, _, _ := unstructured.NestedBool(gadget.Object, "spec", "paused")
 		return paused, nil
 	}
+	onlyCounts := func(_ context.Context, _ dynamic.Interface, gadget *unstructured.Unstructured) (bool, error) {
+		if paused, _, _ := unstructured.NestedBool(gadget.Object, "spec", "paused"); paused {
+			gadget.Object["spec"] = map[string]any{"text": "hello", "count": gadget.Object["spec"].(map[string]any)["count"]}
+		}
+		return false, nil
+	}
 	for name, tt := range map[string]struct {
 		operator gadgetOperator
 		trials   int
 		want     []string
 	}{
-		"it does":     {gadgetOperator{before: pauses}, 80, nil},
-		"it does not": {gadgetOperator{}, 80, []string{"gadgets.example.com default/a is paused, and the operator follows this change as all others: configmaps default/a-1 does not exist"}},
+		"it does":                {gadgetOperator{before: pauses}, 80, nil},
+		"it follows one field":   {gadgetOperator{before: onlyCounts}, 80, nil},
+		"it follows each change": {gadgetOperator{}, 80, []string{"gadgets.example.com default/a is paused, and the operator follows this change as all others: configmaps default/a-1 does not exist"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := tt.operator.subject()

@@ -30,7 +30,7 @@ func (o gadgetOperator) lead(ctx context.Context, config *rest.Config, lease tim
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := errors.New("the lease is lost")
+	ended := make(chan error, 1)
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta: metav1.ObjectMeta{Namespace: "default", Name: "gadgets"}, Client: client.CoordinationV1(),
@@ -38,7 +38,7 @@ func (o gadgetOperator) lead(ctx context.Context, config *rest.Config, lease tim
 		},
 		LeaseDuration: lease, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
 		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(ctx context.Context) { ended = o.run(ctx, config) },
+			OnStartedLeading: func(ctx context.Context) { ended <- o.run(ctx, config) },
 			OnStoppedLeading: cancel,
 		},
 	})
@@ -46,7 +46,12 @@ func (o gadgetOperator) lead(ctx context.Context, config *rest.Config, lease tim
 		return err
 	}
 	elector.Run(ctx)
-	return ended
+	select {
+	case err := <-ended:
+		return err
+	default:
+		return errors.New("the lease is lost")
+	}
 }
 
 // numbered returns an operator that makes a ConfigMap with a generated name, unless the server has one. If there are more, it deletes all but the first.

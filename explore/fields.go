@@ -28,10 +28,11 @@ type field struct {
 var plainFields = []string{"replicas", "image", "imagePullSecrets", "env", "args", "command", "nodeSelector", "tolerations", "serviceAccountName",
 	"priorityClassName", "schedulerName", "runtimeClassName", "hostNetwork", "terminationGracePeriodSeconds"}
 
-// labelFields finds the names of fields with labels or annotations that everybody expects on an object, and choices those of fields that choose among objects or labels.
 var (
+	// labelFields matches the names of fields with labels or annotations that everybody expects on an object.
 	labelFields = regexp.MustCompile(`(?i)(^|[a-z])(labels|annotations)$`)
-	choices     = regexp.MustCompile(`(?i)^match|select|ignore|exclude|drop`)
+	// choices matches the names of fields that choose among objects, or among their labels.
+	choices = regexp.MustCompile(`(?i)^match|select|ignore|exclude|drop`)
 )
 
 // isPlain reports whether the name of a field says what it is for: it is one of plainFields, or the labels or annotations of an object. The fields around it

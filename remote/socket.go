@@ -3,131 +3,148 @@ package remote
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
-	"net/http"
-	"net/netip"
-	"strings"
+	"os"
+	"sync"
+	"time"
 )
 
-// Listen listens on the Pod's network, which is in memory, as net.Listen: "tcp" and an address such as ":8443". Containers of a Pod share its
-// ports. The listener ends with the container.
-func (p *Container) Listen(network, address string) (net.Listener, error) {
-	r, err := p.do(map[string]any{"action": "listen", "network": network, "address": address})
-	if err != nil {
-		return nil, err
-	}
-	return &listener{container: p, socket: r.Socket, local: podAddr{network, r.Local}}, nil
-}
-
-// Dial connects the container with a Pod, a Service, or the API server, by address or by a name of the cluster's DNS, as net.Dialer.DialContext. The
-// connection ends with the container.
-func (p *Container) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	r, err := p.act(ctx, map[string]any{"action": "dial", "network": network, "address": address})
-	if err != nil {
-		return nil, err
-	}
-	return newConn(p, network, r), nil
-}
-
-// HTTPClient returns a client that connects as [Container.Dial] does, a connection for each request.
-func (p *Container) HTTPClient() *http.Client {
-	return &http.Client{Transport: &http.Transport{DialContext: p.Dial, DisableKeepAlives: true}}
-}
-
-// podAddr is an address in the network of the Pods.
-type podAddr struct{ network, address string }
-
-func (a podAddr) Network() string { return a.network }
-func (a podAddr) String() string  { return a.address }
-
-// listener is a listener of a container.
-type listener struct {
+// socket is a connection or a port of a container, with its deadlines. A goroutine reads ahead, when somebody reads: a deadline ends the waiting for it,
+// and not its request, whose answer would be lost.
+type socket struct {
 	container *Container
-	socket    int
-	local     net.Addr
+	number    int
+	read      string // the action that reads
+
+	mu       sync.Mutex
+	got      *result // what was read, and has not been received; nil: nothing
+	err      error   // of reading
+	fetching bool
+	closed   bool
+	readBy   time.Time
+	writeBy  time.Time
+	changed  chan struct{} // closed, and replaced, when any of these change
 }
 
-func (l *listener) Addr() net.Addr { return l.local }
+func newSocket(p *Container, number int, read string) socket {
+	return socket{container: p, number: number, read: read, changed: make(chan struct{})}
+}
 
-func (l *listener) Accept() (net.Conn, error) {
-	r, err := l.container.do(map[string]any{"action": "accept", "socket": l.socket})
-	if err != nil {
-		return nil, err
+// change wakes those who wait. The caller has the lock.
+func (s *socket) change() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// receive waits for data, and returns who has sent it. What does not fit into p is kept for the next call; that of a packet is lost.
+func (s *socket) receive(p []byte, packet bool) (n int, from string, err error) {
+	for {
+		s.mu.Lock()
+		switch {
+		case s.closed:
+			s.mu.Unlock()
+			return 0, "", net.ErrClosed
+		case !s.readBy.IsZero() && !time.Now().Before(s.readBy):
+			s.mu.Unlock()
+			return 0, "", os.ErrDeadlineExceeded
+		case s.got != nil:
+			defer s.mu.Unlock()
+			n, from = copy(p, s.got.Data), s.got.Remote
+			if s.got.Data = s.got.Data[n:]; packet || len(s.got.Data) == 0 {
+				s.got = nil
+			}
+			return n, from, nil
+		case s.err != nil:
+			defer s.mu.Unlock()
+			return 0, "", s.err
+		}
+		if !s.fetching {
+			s.fetching = true
+			go s.fetch()
+		}
+		changed, by := s.changed, s.readBy
+		s.mu.Unlock()
+		if by.IsZero() {
+			<-changed
+			continue
+		}
+		timer := time.NewTimer(time.Until(by))
+		select {
+		case <-changed:
+		case <-timer.C:
+		}
+		timer.Stop()
 	}
-	return newConn(l.container, l.local.Network(), r), nil
 }
 
-func (l *listener) Close() error {
-	_, err := l.container.do(map[string]any{"action": "close", "socket": l.socket})
+func (s *socket) fetch() {
+	r, err := s.container.do(map[string]any{"action": s.read, "socket": s.number})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err, s.fetching = err, false; err == nil {
+		s.got = &r
+	}
+	s.change()
+}
+
+// send carries out an action that writes, until the deadline.
+func (s *socket) send(action map[string]any) error {
+	s.mu.Lock()
+	closed, by := s.closed, s.writeBy
+	s.mu.Unlock()
+	if closed {
+		return net.ErrClosed
+	}
+	ctx := context.Background()
+	if !by.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, by)
+		defer cancel()
+	}
+	action["socket"] = s.number
+	_, err := s.container.act(ctx, action)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return os.ErrDeadlineExceeded
+	case errors.Is(err, io.EOF):
+		return io.ErrClosedPipe
+	}
 	return err
 }
 
-// conn is a connection of a container.
-type conn struct {
-	socket
-	local, remote net.Addr
-}
-
-func newConn(p *Container, network string, r result) *conn {
-	return &conn{socket: newSocket(p, r.Socket, "read"), local: podAddr{network, r.Local}, remote: podAddr{network, r.Remote}}
-}
-
-func (c *conn) LocalAddr() net.Addr  { return c.local }
-func (c *conn) RemoteAddr() net.Addr { return c.remote }
-
-// Read implements net.Conn. What does not fit of a packet of UDP is lost.
-func (c *conn) Read(p []byte) (int, error) {
-	n, _, err := c.receive(p, strings.HasPrefix(c.local.Network(), "udp"))
-	return n, err
-}
-
-func (c *conn) Write(p []byte) (int, error) {
-	if err := c.send(map[string]any{"action": "write", "data": p}); err != nil {
-		return 0, err
+func (s *socket) Close() error {
+	s.mu.Lock()
+	closed := s.closed
+	s.closed = true
+	s.change()
+	s.mu.Unlock()
+	if closed {
+		return net.ErrClosed
 	}
-	return len(p), nil
+	_, err := s.container.do(map[string]any{"action": "close", "socket": s.number})
+	return err
 }
 
-// ListenPacket opens a UDP port of the Pod, as net.ListenPacket: "udp" and an address such as ":53". It ends with the container.
-func (p *Container) ListenPacket(network, address string) (net.PacketConn, error) {
-	r, err := p.do(map[string]any{"action": "listenPacket", "network": network, "address": address})
-	if err != nil {
-		return nil, err
-	}
-	return &packetConn{newSocket(p, r.Socket, "readFrom"), udpAddr(r.Local)}, nil
+func (s *socket) SetDeadline(t time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readBy, s.writeBy = t, t
+	s.change()
+	return nil
 }
 
-// udpAddr returns an address that the host has written.
-func udpAddr(text string) net.Addr {
-	address, err := netip.ParseAddrPort(text)
-	if err != nil {
-		return podAddr{"udp", text}
-	}
-	return net.UDPAddrFromAddrPort(address)
+func (s *socket) SetReadDeadline(t time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readBy = t
+	s.change()
+	return nil
 }
 
-// packetConn is a UDP port of a container.
-type packetConn struct {
-	socket
-	local net.Addr
-}
-
-func (c *packetConn) LocalAddr() net.Addr { return c.local }
-
-func (c *packetConn) ReadFrom(p []byte) (int, net.Addr, error) {
-	n, from, err := c.receive(p, true)
-	if err != nil {
-		return 0, nil, err
-	}
-	return n, udpAddr(from), nil
-}
-
-func (c *packetConn) WriteTo(p []byte, to net.Addr) (int, error) {
-	if to == nil {
-		return 0, &net.OpError{Op: "write", Net: c.local.Network(), Source: c.local, Err: errors.New("missing address")}
-	}
-	if err := c.send(map[string]any{"action": "writeTo", "data": p, "address": to.String()}); err != nil {
-		return 0, err
-	}
-	return len(p), nil
+func (s *socket) SetWriteDeadline(t time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writeBy = t
+	return nil
 }

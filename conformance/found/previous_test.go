@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -38,6 +40,16 @@ func TestAModuleIsCopiedWithItsImports(t *testing.T) {
 	for _, name := range []string{"go.mod", "a_test.go"} {
 		if _, err := os.Stat(filepath.Join(to, name)); !os.IsNotExist(err) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The report of an upgrade names the version that is copied.
+func TestUpgradesNameThePreviousVersion(t *testing.T) {
+	for _, m := range previous {
+		text, err := os.ReadFile(filepath.Join("..", modules, m.folder, "upgrade_test.go"))
+		if want := fmt.Sprintf("%q, %q", m.module, m.version); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("the test of the upgrade of %s does not name %s: %v", m.folder, want, err)
 		}
 	}
 }

@@ -16,7 +16,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	upstream "k8s.io/apiserver/pkg/admission"
 
-	"github.com/fakecluster/fakecluster/rest"
+	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/admission"
 )
 
 // AdmissionRequest is a write that a function of WithAdmission admits or denies.
@@ -69,49 +70,53 @@ func WithAdmission(mutate, validate AdmissionFunc) Option {
 // admissionFuncs are the functions of one WithAdmission.
 type admissionFuncs struct{ mutate, validate AdmissionFunc }
 
-// functions implement rest.Admission.
+// functions implement admission.Plugin.
 type functions []admissionFuncs
 
 // plugin returns the functions as the server calls them; nil if there are none.
-func (f functions) plugin() rest.Admission {
+func (f functions) plugin() admission.Plugin {
 	if len(f) == 0 {
 		return nil
 	}
 	return f
 }
 
-// Mutate implements rest.Admission.
-func (f functions) Mutate(ctx context.Context, w rest.AdmissionWrite) error {
-	for _, one := range f {
-		if one.mutate == nil {
-			continue
+// Mutate implements admission.Plugin.
+func (f functions) Mutate(ctx context.Context, w *admission.Write) error {
+	return w.Explain(inspect.Function, admission.Mutating, "", func() error {
+		for _, one := range f {
+			if one.mutate == nil {
+				continue
+			}
+			if err := mutateBy(ctx, one.mutate, w); err != nil {
+				return err
+			}
 		}
-		if err := mutateBy(ctx, one.mutate, w); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// Validate implements rest.Admission.
-func (f functions) Validate(ctx context.Context, w rest.AdmissionWrite) error {
-	for _, one := range f {
-		if one.validate == nil {
-			continue
+// Validate implements admission.Plugin.
+func (f functions) Validate(ctx context.Context, w *admission.Write) error {
+	return w.Explain(inspect.Function, admission.Validating, "", func() error {
+		for _, one := range f {
+			if one.validate == nil {
+				continue
+			}
+			r, _, err := newAdmissionRequest(w)
+			if err != nil {
+				return err
+			}
+			if err := one.validate(ctx, r); err != nil {
+				return refusal(w, err)
+			}
 		}
-		r, _, err := newAdmissionRequest(w)
-		if err != nil {
-			return err
-		}
-		if err := one.validate(ctx, r); err != nil {
-			return refusal(w, err)
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // mutateBy calls one function and puts the object as the function left it into the write.
-func mutateBy(ctx context.Context, mutate AdmissionFunc, w rest.AdmissionWrite) error {
+func mutateBy(ctx context.Context, mutate AdmissionFunc, w *admission.Write) error {
 	r, versioned, err := newAdmissionRequest(w)
 	if err != nil {
 		return err
@@ -162,7 +167,7 @@ func isMap(obj runtime.Object) bool {
 }
 
 // refusal returns the answer to a write that a function refuses.
-func refusal(w rest.AdmissionWrite, err error) error {
+func refusal(w *admission.Write, err error) error {
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		return err
 	}
@@ -171,7 +176,7 @@ func refusal(w rest.AdmissionWrite, err error) error {
 
 // newAdmissionRequest makes the request for a function. Its objects are copies that the
 // function may change.
-func newAdmissionRequest(w rest.AdmissionWrite) (*AdmissionRequest, *upstream.VersionedAttributes, error) {
+func newAdmissionRequest(w *admission.Write) (*AdmissionRequest, *upstream.VersionedAttributes, error) {
 	versioned, err := upstream.NewVersionedAttributes(w, w.GetKind(), w)
 	if err != nil {
 		return nil, nil, apierrors.NewInternalError(err)

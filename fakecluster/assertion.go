@@ -18,7 +18,7 @@ import (
 //		Fail(message, skip...)
 //	})
 func (c *Cluster) ReportFailure(message string) {
-	c.server.ReportFailure(assertedAt() + message)
+	c.page.Fail(assertedAt() + message)
 }
 
 // TB returns a test that behaves as t, and also reports the first failed assertion to the cluster,

@@ -2,6 +2,8 @@ package fakecluster
 
 import (
 	"context"
+	"crypto"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log"
@@ -14,10 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientrest "k8s.io/client-go/rest"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/kubernetes/pkg/serviceaccount"
 	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/clientgo"
-	"github.com/fakecluster/fakecluster/rest"
 )
 
 // Attachment is a program that lives in a cluster and ends with it, such as the controllers of package
@@ -98,7 +100,7 @@ func (a *Attachment) StandIn(version schema.GroupVersion, h http.Handler, stands
 	if err := a.Serve(to.Namespace, to.Name, int(*to.Port), h); err != nil {
 		return err
 	}
-	end, err := a.cluster.server.StandIn(&apiregistrationv1.APIService{
+	end, err := a.cluster.server.Aggregate.StandIn(&apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: version.Version + "." + version.Group},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Group: version.Group, Version: version.Version, GroupPriorityMinimum: 100, VersionPriority: 100, Service: to, InsecureSkipTLSVerify: true,
@@ -231,22 +233,41 @@ func (a *Attachment) Seed() uint64 {
 
 // Signing is what kube-controller-manager reads from files: the authority that signs certificates, and the key that signs
 // the tokens of Secrets.
-type Signing = rest.Signing
+type Signing struct {
+	// Certificate and Key are the authority of the cluster.
+	Certificate *x509.Certificate
+	Key         crypto.Signer
+	// SerialNumber is an attribute of the subject of a client certificate. The cluster and its forks accept it by this
+	// attribute; other clusters of the process, which have the same authority, reject it.
+	SerialNumber string
+	// Tokens generates the tokens of Secrets of the type kubernetes.io/service-account-token.
+	Tokens serviceaccount.TokenGenerator
+}
 
 // Signing returns what signs the certificates and tokens that the cluster accepts.
-func (a *Attachment) Signing() (Signing, error) { return a.cluster.server.Signing() }
+func (a *Attachment) Signing() (signing Signing, err error) {
+	users := a.cluster.server.Users
+	signing.SerialNumber = users.SerialNumber()
+	signing.Certificate, signing.Key, signing.Tokens, err = users.Signing()
+	return signing, err
+}
 
 // Acts reports whether a controller acts within the writes of the cluster.
 func (a *Attachment) Acts(c Controller) bool { return a.cluster.server.Acts(string(c)) }
 
 // Read is a request that reads a resource.
-type Read = rest.Read
+type Read struct {
+	// UserAgent is the header of that name.
+	UserAgent string
+	// Watch is the context of a watch, which ends with it; nil: the request is a get or a list.
+	Watch context.Context
+}
 
 // BeforeReads has a function called before each get, list and watch of a resource that is allowed, until Detach. It
 // brings the objects up to date that would otherwise have to be written all the time, such as Leases. It runs on the
 // goroutine of the request, and may send requests, except for such reads.
 func (a *Attachment) BeforeReads(resource schema.GroupResource, call func(Read)) {
-	stop := a.cluster.server.BeforeReads(resource, call)
+	stop := a.cluster.server.Reads.Before(resource, func(userAgent string, watch context.Context) { call(Read{userAgent, watch}) })
 	a.cluster.mu.Lock()
 	defer a.cluster.mu.Unlock()
 	a.undo = append(a.undo, stop)
@@ -256,16 +277,16 @@ func (a *Attachment) BeforeReads(resource schema.GroupResource, call func(Read))
 func (a *Attachment) Revision() int64 { return a.cluster.store.Revision() }
 
 // Faulty reports whether a fault is in force.
-func (a *Attachment) Faulty() bool { return a.cluster.server.Faulty() }
+func (a *Attachment) Faulty() bool { return a.cluster.server.Faults.Active() }
 
 // ConfigFor is as [Cluster.ConfigFor], without a socket and always with a token.
 func (a *Attachment) ConfigFor(user string, groups ...string) *clientrest.Config {
-	return a.config(a.cluster.server.TokenFor(user, groups...), false)
+	return a.config(a.cluster.server.Users.TokenFor(user, groups...), false)
 }
 
 // ServiceAccountConfig is as [Cluster.ServiceAccountConfig], without a socket.
 func (a *Attachment) ServiceAccountConfig(namespace, name string) *clientrest.Config {
-	return a.config(a.cluster.server.TokenForServiceAccount(namespace, name), false)
+	return a.config(a.cluster.server.Users.TokenForServiceAccount(namespace, name), false)
 }
 
 // TokenConfig is as [Cluster.RESTConfig], without a socket and with this token, such as one of a

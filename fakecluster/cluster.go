@@ -25,6 +25,8 @@ import (
 	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/bubble"
+	"github.com/fakecluster/fakecluster/internal/server"
+	"github.com/fakecluster/fakecluster/internal/server/console"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -34,7 +36,9 @@ type Cluster struct {
 	settings settings
 	token    string
 	store    *store.Store
-	server   *rest.Server
+	server   *server.Cluster
+	api      *rest.Handler // serves the server over HTTP
+	page     *console.Report
 	services *services
 
 	converted map[string]bool // the definitions of WithConversion that have been installed
@@ -124,15 +128,12 @@ func New(opts ...Option) (*Cluster, error) {
 	if accounts.SigningKey == nil && c.accountKey != nil {
 		accounts.SigningKey = c.accountKey
 	}
-	c.server, err = rest.New(c.store, rest.Options{
+	c.server, err = server.New(c.store, server.Options{
 		Token: c.token, Modes: s.modes, Now: s.now, Seed: s.seed, EnableAdmissionPlugins: s.admissionPlugins, DisableAdmissionPlugins: s.noAdmissionPlugins,
-		AdmissionConfigFile: s.flags.AdmissionConfigFile, StrictTransportSecurity: s.flags.StrictTransportSecurity, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
-		Services: c.services, Controllers: s.acting(),
-		MaxWatches: s.limits.watches, AllowedOrigins: s.flags.AllowedOrigins, RequestTimeout: s.flags.RequestTimeout, MinWatchTimeout: s.flags.MinWatchTimeout,
-		CompactionInterval: s.compaction, FlowControl: s.flags.FlowControl,
-		Admission: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit),
-		Users: users, AuthenticationInfo: s.flags.AuthenticationInfo, Authorizer: s.authorizer, Accounts: accounts, Network: s.flags.Network, AuditLog: s.flags.AuditLog,
-		Flags: s.commandLine, WithoutProfiling: s.flags.WithoutProfiling,
+		AdmissionConfigFile: s.flags.AdmissionConfigFile, LegacyAPIs: s.legacyAPIs, RuntimeConfig: s.runtimeConfig,
+		Services: c.services, Controllers: s.acting(), CompactionInterval: s.compaction,
+		Functions: s.admission.plugin(), AuditLevel: auditinternal.Level(s.audit), AuditLog: s.flags.AuditLog,
+		Users: users, AuthenticationInfo: s.flags.AuthenticationInfo, Authorizer: s.authorizer, Accounts: accounts, Network: s.flags.Network,
 	})
 	if err != nil {
 		c.services.close()
@@ -147,13 +148,19 @@ func New(opts ...Option) (*Cluster, error) {
 		_ = c.Close()
 		return nil, err
 	}
-	c.server.RestartRequests() // those until now have loaded what the options name
+	c.server.History.Restart() // those until now have loaded what the options name
 	c.watchBubble()
 	return c, nil
 }
 
-// open makes the listener or the transport of the clients, and the clients.
+// open makes the handler of the server, the listener or the transport of the clients, and the clients.
 func (c *Cluster) open() (err error) {
+	flags := &c.settings.flags
+	c.page = &console.Report{Cluster: c.server}
+	c.api = rest.New(c.server, rest.Options{
+		StrictTransportSecurity: flags.StrictTransportSecurity, AllowedOrigins: flags.AllowedOrigins, RequestTimeout: flags.RequestTimeout, MinWatchTimeout: flags.MinWatchTimeout,
+		FlowControl: flags.FlowControl, MaxWatches: c.settings.limits.watches, Flags: c.settings.commandLine, WithoutProfiling: flags.WithoutProfiling,
+	})
 	handler, err := c.handler()
 	if err != nil {
 		return err
@@ -222,7 +229,7 @@ func (c *Cluster) Close() error {
 		a.stop()
 	}
 
-	c.server.OnUnsupported(nil)
+	c.server.Messages.To(nil)
 	c.server.Close()
 	if idle, ok := c.access.Transport.(interface{ CloseIdleConnections() }); ok {
 		idle.CloseIdleConnections()
@@ -235,7 +242,7 @@ func (c *Cluster) Close() error {
 	if c.transport != nil {
 		_ = c.transport.Close() // always nil
 	}
-	if err := c.server.Drain(drainTime); err != nil {
+	if err := c.api.Drain(drainTime); err != nil {
 		errs = append(errs, err)
 	}
 	if c.test == nil {
@@ -281,14 +288,14 @@ func (c *Cluster) NewFork() (*Cluster, error) {
 		_ = forked.Close()
 		return nil, fmt.Errorf("forking: %w", err)
 	}
-	server, err := c.server.Fork(forked, services)
+	fork, err := c.server.Fork(forked, services)
 	if err != nil {
 		services.close()
 		_ = forked.Close()
 		return nil, fmt.Errorf("forking: %w", err)
 	}
 	settings.flags.Serving.Address = "" // which the other one listens on
-	f := &Cluster{settings: settings, token: c.token, accountKey: c.accountKey, store: forked, server: server, services: services, home: home{inBubble: bubble.Inside(), outer: c.outerContexts()}}
+	f := &Cluster{settings: settings, token: c.token, accountKey: c.accountKey, store: forked, server: fork, services: services, home: home{inBubble: bubble.Inside(), outer: c.outerContexts()}}
 	if err := f.open(); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("forking: %w", err)
@@ -360,7 +367,7 @@ func (c *Cluster) APIExtensions() apiextensions.Interface { return c.clients.Ext
 // when it ends. Each write that the server makes itself has one too, as the user
 // system:apiserver or one of its controllers. The trail of a fork begins empty. Without
 // WithAudit it returns nil.
-func (c *Cluster) Audit() []auditv1.Event { return c.server.AuditEvents() }
+func (c *Cluster) Audit() []auditv1.Event { return c.server.Audit.Events() }
 
 // RESTMapper returns a mapper from kinds to resources. It caches what the server serves, and reads it
 // again for a kind or resource that is not in the cache.

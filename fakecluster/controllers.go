@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/fakecluster/fakecluster/internal/controller"
-	"github.com/fakecluster/fakecluster/rest"
 )
 
 // Controller is a controller of kube-controller-manager that acts within a write, by its name in the flag --controllers,
@@ -57,7 +56,7 @@ func DefaultControllers() []Controller {
 // AllControllers returns all controllers that can act within a write, in the order in which they act after it.
 func AllControllers() []Controller {
 	var names []Controller
-	for _, name := range rest.ControllerNames() {
+	for _, name := range controller.All() {
 		names = append(names, Controller(name))
 	}
 	return names

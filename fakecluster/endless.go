@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/server/console"
 )
 
 // standstillLimits are how many requests may come while the time of a bubble stands still. A controller that writes without end
@@ -82,7 +83,7 @@ func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first 
 	const still = "time in the synctest bubble stands still, because "
 	switch {
 	case object > s.limits.objectWrites:
-		endless, found := c.server.EndlessWrites(s.limits.objectWrites / 2)
+		endless, found := console.EndlessWrites(c.server, s.limits.objectWrites/2)
 		if !found { // they were refused, or changed nothing
 			endless = fmt.Sprintf("%s (%d times)", last, object)
 		}

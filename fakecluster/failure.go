@@ -9,13 +9,14 @@ import (
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/bubble"
+	"github.com/fakecluster/fakecluster/internal/server/console"
 )
 
 // closeWith ties the cluster to a test: it ends with the test, and fails it for faults that have never
 // fired. The test's log has the requests that fakecluster does not serve and, if the test fails, what has
 // happened in the cluster.
 func (c *Cluster) closeWith(t testing.TB) {
-	c.server.OnUnsupported(func(message string) { t.Log(message) })
+	c.server.Messages.To(func(message string) { t.Log(message) })
 	c.test = t
 	if !c.home.inBubble {
 		c.home.testEnds = t.Context().Done()
@@ -26,7 +27,7 @@ func (c *Cluster) closeWith(t testing.TB) {
 		stop()
 		c.reportUnfired(t)
 		if c.home.inBubble {
-			for _, endless := range c.server.EndlessTimestamps() {
+			for _, endless := range console.EndlessTimestamps(c.server) {
 				c.TB(t).Errorf("fakecluster: after %s", strings.TrimPrefix(endless, "+"))
 			}
 		}
@@ -65,7 +66,7 @@ func (c *Cluster) report(t testing.TB) {
 			t.Logf("fakecluster: the report cannot be written: %v", p)
 		}
 	}()
-	c.server.ReportFailure(unseenFailure) // if none was reported
+	c.page.Fail(unseenFailure) // if none was reported
 	path, err := c.WriteReport(folder, t.Name())
 	if err != nil {
 		t.Logf("fakecluster: the report cannot be written: %v", err)
@@ -78,21 +79,21 @@ func (c *Cluster) report(t testing.TB) {
 // rejected requests, conflicts, endless writes and so on. It is empty if the cluster got no
 // requests. Use it in programs and tests that start a cluster with New.
 func (c *Cluster) Findings() inspect.Findings {
-	return c.server.Findings(c.services.panics.list()...)
+	return console.Findings(c.server, c.services.panics.list()...)
 }
 
 // LastWrites returns the last writes of clients, at most the given number, the oldest first. Each
 // has its changes, such as
 //
 //	operator update configmaps default/a: data.n: "1" → "2"
-func (c *Cluster) LastWrites(most int) []string { return c.server.LastWrites(most) }
+func (c *Cluster) LastWrites(most int) []string { return console.LastWrites(c.server, most) }
 
 // WriteReport writes the page of [Cluster.ReportPage] as one HTML file into a folder, and returns its absolute path. The folder is
 // created if it does not exist. The file is named after the program and the title, and a number follows if there is
 // such a file already. The values of Secrets are left out.
 func (c *Cluster) WriteReport(folder, title string) (path string, err error) {
 	program := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
-	if path, err = c.server.WriteReport(folder, program, title, c.services.panics.list()...); err != nil {
+	if path, err = c.page.Write(folder, program, title, c.services.panics.list()...); err != nil {
 		return "", err
 	}
 	if absolute, err := filepath.Abs(path); err == nil {
@@ -109,5 +110,5 @@ func (c *Cluster) WriteReport(folder, title string) (path string, err error) {
 // The handler does not require credentials: any client that reaches it can read the page. The values of
 // Secrets are left out.
 func (c *Cluster) ReportPage(title string) http.Handler {
-	return c.server.ReportPage(title, c.services.panics.list)
+	return c.page.Page(title, c.services.panics.list)
 }

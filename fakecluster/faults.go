@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/fakecluster/fakecluster/faults"
+	"github.com/fakecluster/fakecluster/internal/server/console"
 )
 
 // Inject puts a fault in force, until Stop or the end of the cluster. A fork has none of the faults
@@ -25,7 +26,7 @@ func (c *Cluster) Inject(f faults.Fault) faults.Injection {
 	if c.test != nil {
 		c.test.Helper()
 	}
-	i, err := c.server.Inject(f)
+	i, err := console.Inject(c.server, f)
 	if err != nil {
 		c.blame(err)
 		return notInjected{f, err}
@@ -47,7 +48,7 @@ func (n notInjected) Stop()               {}
 // Compact forgets the history up to now, as etcd does every five minutes on a real cluster: watches
 // and lists at older revisions get 410. Watches that are running go on. It fails if the cluster is
 // closed.
-func (c *Cluster) Compact() error { return c.server.Compact() }
+func (c *Cluster) Compact() error { return c.server.Faults.Compact() }
 
 // Hold begins to keep watch events back, also those of watches that begin later. There is one Hold at
 // a time: a second one fails the test, and in a cluster of [New] it is an error of Close. A fork has no
@@ -56,7 +57,7 @@ func (c *Cluster) Hold() faults.Hold {
 	if c.test != nil {
 		c.test.Helper()
 	}
-	h, err := c.server.Hold(func(err error) {
+	h, err := console.Hold(c.server, func(err error) {
 		if c.test != nil {
 			c.test.Helper()
 		}
@@ -122,7 +123,7 @@ func (c *Cluster) blame(err error) {
 }
 
 // unfired returns the errors of faults that should have struck and have not.
-func (c *Cluster) unfired() []error { return c.server.UnfiredFaults() }
+func (c *Cluster) unfired() []error { return console.UnfiredFaults(c.server) }
 
 // reportUnfired fails a test for each fault that should have struck and has not.
 func (c *Cluster) reportUnfired(t testing.TB) {

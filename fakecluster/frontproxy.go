@@ -44,7 +44,7 @@ var proxyOfProcess = sync.OnceValues(func() (*frontProxy, error) {
 	}}, nil
 })
 
-// ClientCertificate implements rest.Services.
+// ClientCertificate implements server.Services.
 func (s *services) ClientCertificate() *tls.Certificate {
 	if s.certificate != nil {
 		return s.certificate()
@@ -55,7 +55,7 @@ func (s *services) ClientCertificate() *tls.Certificate {
 	return nil
 }
 
-// AuthenticationInfo implements rest.Services.
+// AuthenticationInfo implements server.Services.
 func (s *services) AuthenticationInfo() map[string]string {
 	if proxy := s.frontProxy.Load(); proxy != nil {
 		return proxy.info

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/server/console"
 )
 
 // Named names an object for [Cluster.History] and its like, if the test has none at hand:
@@ -38,7 +39,7 @@ func (c *Cluster) History(obj runtime.Object) (inspect.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.server.ObjectHistory(kind, namespace, name)
+	return console.ObjectHistory(c.server, kind, namespace, name)
 }
 
 // ObjectAt returns an object as it was at a revision, which may be that of a write to any object.
@@ -53,7 +54,7 @@ func (c *Cluster) ObjectAt(obj runtime.Object, revision int64) (*unstructured.Un
 	if revision < 1 {
 		return nil, fmt.Errorf("there is no revision %d: the first is 1", revision)
 	}
-	content, err := c.server.ObjectAt(kind, namespace, name, revision)
+	content, err := console.ObjectAt(c.server, kind, namespace, name, revision)
 	if err != nil {
 		return nil, err
 	}

@@ -31,9 +31,9 @@ func (s *settings) checkMiddleware() error {
 // handler returns what serves requests.
 func (c *Cluster) handler() (http.Handler, error) {
 	if c.settings.middleware == nil {
-		return c.server, nil
+		return c.api, nil
 	}
-	wrapped := c.settings.middleware(c.server)
+	wrapped := c.settings.middleware(c.api)
 	if wrapped == nil {
 		return nil, errors.New("WithMiddleware: the function returned nil instead of a handler")
 	}

@@ -15,9 +15,10 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/bubble"
+	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/serverflags"
-	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -53,7 +54,7 @@ type settings struct {
 	authorization Authorization
 	authenticator authenticator.Request
 	authorizer    authorizer.Authorizer
-	modes         *rest.Modes // nil: RBAC
+	modes         *authorization.Modes // nil: RBAC
 
 	apiServerFlags []string
 	flags          serverflags.Config // read from apiServerFlags
@@ -264,7 +265,7 @@ func (s *settings) checkClock() error {
 	case s.now == nil:
 		return errors.New("WithClock: the function is nil")
 	}
-	if err := rest.CheckTime(s.now()); err != nil {
+	if err := server.CheckTime(s.now()); err != nil {
 		return fmt.Errorf("WithClock: %w", err)
 	}
 	return nil

@@ -9,4 +9,4 @@ import "github.com/fakecluster/fakecluster/inspect"
 // name their Cause.
 //
 // Once a client has received its response, its request has a Code here.
-func (c *Cluster) Requests() []inspect.Request { return c.server.Requests() }
+func (c *Cluster) Requests() []inspect.Request { return c.server.History.Requests() }

@@ -76,7 +76,7 @@ func WithService(namespace, name string, port int, h http.Handler) Option {
 }
 
 // services holds the handlers that a cluster reaches by reference. Each has a listener of its
-// own: a socket, or memory for a cluster that is in process. It implements rest.Services.
+// own: a socket, or memory for a cluster that is in process. It implements server.Services.
 type services struct {
 	// authority signs the certificates of the services; nil without services. A fork has the
 	// same one as the cluster that it was forked from, because the objects of the fork contain
@@ -114,7 +114,7 @@ func reference(namespace, name string, port int32) string {
 	return fmt.Sprintf("%s.%s.svc:%d", name, namespace, port)
 }
 
-// ResolveEndpoint implements rest.Services.
+// ResolveEndpoint implements server.Services.
 func (s *services) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
 	l := s.listenerOf(reference(namespace, name, port))
 	if l == nil && s.server.Port != 0 {
@@ -126,7 +126,7 @@ func (s *services) ResolveEndpoint(namespace, name string, port int32) (*url.URL
 	return url.Parse(l.url)
 }
 
-// DialContext implements rest.Services.
+// DialContext implements server.Services.
 func (s *services) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	if l := s.listenerOf(address); l != nil && l.dial != nil {
 		return l.dial(ctx)
@@ -156,10 +156,10 @@ func inCluster(address string) bool {
 	return ip != nil && !ip.IsLoopback() || strings.HasSuffix(host, ".svc") || strings.HasSuffix(host, ".svc.cluster.local")
 }
 
-// Connected implements rest.Services.
+// Connected implements server.Services.
 func (s *services) Connected() bool { return s.network.Load() != nil }
 
-// Kubelet implements rest.Services.
+// Kubelet implements server.Services.
 func (s *services) Kubelet(node string) func(context.Context) (net.Conn, error) {
 	if dial := s.kubelets.Load(); dial != nil {
 		return (*dial)(node)
@@ -167,12 +167,12 @@ func (s *services) Kubelet(node string) func(context.Context) (net.Conn, error) 
 	return nil
 }
 
-// Handles implements rest.Services.
+// Handles implements server.Services.
 func (s *services) Handles(namespace, name string, port int32) bool {
 	return s.listenerOf(reference(namespace, name, port)) != nil
 }
 
-// AllowsAdmission implements rest.Services.
+// AllowsAdmission implements server.Services.
 func (s *services) AllowsAdmission(webhook, namespace, name string, port int32) bool {
 	allows := s.allows.Load()
 	return allows != nil && !s.Handles(namespace, name, port) && (*allows)(AdmissionCall{Webhook: webhook, Namespace: namespace, Service: name, Port: port})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/internal/bubble"
+	"github.com/fakecluster/fakecluster/internal/server/console"
 )
 
 // How long no request may come until Settle returns: by the clock of a bubble, where it takes no real time, and
@@ -36,10 +37,10 @@ func (c *Cluster) Settle(ctx context.Context) error {
 		return err
 	}
 	if c.lives() {
-		return c.server.Settle(ctx, quietOfLife)
+		return console.Settle(ctx, c.server, quietOfLife)
 	}
 	if bubble.Inside() {
-		return c.server.Settle(ctx, quietInBubble)
+		return console.Settle(ctx, c.server, quietInBubble)
 	}
-	return c.server.Settle(ctx, quiet)
+	return console.Settle(ctx, c.server, quiet)
 }

@@ -263,7 +263,7 @@ func (f *dataFile) about(s *store.Store) (described about, err error) {
 // keptKey returns the key that a later cluster needs to accept the tokens of service accounts; nil if
 // there are no tokens, or if the key comes from the options.
 func (c *Cluster) keptKey() ([]byte, error) {
-	switch made := c.server.AccountKey(); {
+	switch made := c.server.Tokens.MadeKey(); {
 	case c.settings.flags.Accounts.SigningKey != nil:
 		return nil, nil
 	case c.accountKey != nil:

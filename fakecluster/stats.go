@@ -10,7 +10,7 @@ import (
 
 // Stats returns the counts of all requests since Start, New or Fork has returned, also of those that
 // [Cluster.Requests] does not have any more.
-func (c *Cluster) Stats() inspect.Stats { return c.server.Stats() }
+func (c *Cluster) Stats() inspect.Stats { return c.server.History.Stats() }
 
 // ReportMetrics reports what one operation of a benchmark has cost, for go test -bench and benchstat:
 // requests/op, and those of them by each verb, such as update-requests/op; conflicts/op, revisions/op,
@@ -42,4 +42,4 @@ func (c *Cluster) ReportMetrics(b *testing.B) {
 // empties Cluster.Requests; Cluster.History still has the writers of all revisions. Requests in
 // flight, such as watches, stay: each counts as one request, with the events and bytes from now on.
 // New requests continue the numbering.
-func (c *Cluster) ResetStats() { c.server.ForgetRequests() }
+func (c *Cluster) ResetStats() { c.server.History.Forget() }

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	clientrest "k8s.io/client-go/rest"
 
-	"github.com/fakecluster/fakecluster/rest"
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 )
 
 // Authorization is a mode of kube-apiserver's flag --authorization-mode.
@@ -61,12 +61,12 @@ func (c *Cluster) ConfigFor(user string, groups ...string) *clientrest.Config {
 	cfg := c.RESTConfig()
 	if c.settings.tls {
 		// A name that cannot stand in a certificate comes with a token.
-		if certificate, key, err := c.server.CertificateFor(user, groups...); err == nil {
+		if certificate, key, err := c.server.Users.CertificateFor(user, groups...); err == nil {
 			cfg.BearerToken, cfg.CertData, cfg.KeyData = "", certificate, key
 			return cfg
 		}
 	}
-	cfg.BearerToken = c.server.TokenFor(user, groups...)
+	cfg.BearerToken = c.server.Users.TokenFor(user, groups...)
 	return cfg
 }
 
@@ -80,14 +80,14 @@ func (c *Cluster) ConfigFor(user string, groups ...string) *clientrest.Config {
 // subresource token of the ServiceAccount.
 func (c *Cluster) ServiceAccountConfig(namespace, name string) *clientrest.Config {
 	cfg := c.RESTConfig()
-	cfg.BearerToken = c.server.TokenForServiceAccount(namespace, name)
+	cfg.BearerToken = c.server.Users.TokenForServiceAccount(namespace, name)
 	return cfg
 }
 
 // readModes says who decides what users may do, if that are not the Roles.
 func (s *settings) readModes() (err error) {
 	if s.authorization != "" {
-		s.modes, err = rest.NewModes(rest.ModeOptions{Modes: []string{string(s.authorization)}})
+		s.modes, err = authorization.NewModes(authorization.Options{Modes: []string{string(s.authorization)}})
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/bubble"
 	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/internal/redact"
+	"github.com/fakecluster/fakecluster/internal/server/console"
 )
 
 // How long WaitFor waits by default: by the clock of a bubble, and by the real one.
@@ -77,12 +78,12 @@ func (c *Cluster) waitFor(ctx context.Context, obj runtime.Object, condition Con
 	var last map[string]any
 	var why string
 	states := 0
-	err = c.server.FollowObject(ctx, kind, namespace, name, func(object map[string]any) bool {
+	err = console.FollowObject(ctx, c.server, kind, namespace, name, func(object map[string]any) bool {
 		states++
 		last, why = object, unmet(object)
 		return why == ""
 	})
-	object := c.server.ObjectName(kind, namespace, name)
+	object := console.ObjectName(c.server, kind, namespace, name)
 	switch {
 	case err == nil && last == nil:
 		return nil

@@ -178,7 +178,7 @@ func (s *settings) loadWebhooks() error {
 // services of all names.
 const localServer = "localhost"
 
-// ServerName implements rest.Services.
+// ServerName implements server.Services.
 func (s *services) ServerName(namespace, name string, port int32) string {
 	if s.server.Port == 0 || s.listenerOf(reference(namespace, name, port)) != nil {
 		return ""

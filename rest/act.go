@@ -22,7 +22,7 @@ func act(r *request) error {
 		if err != nil {
 			return nil, err
 		}
-		return r.writes.Act(r.ctx, r.write(nil, write.Options{
+		return r.cluster.Writes.Act(r.ctx, r.write(nil, write.Options{
 			DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
 		}), action, obj.Object)
 	}

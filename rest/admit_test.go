@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
+	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -27,19 +29,19 @@ import (
 // plugin is an admission plugin that records its calls.
 type plugin struct {
 	calls    []string
-	mutate   func(rest.AdmissionWrite) error
-	validate func(rest.AdmissionWrite) error
+	mutate   func(*restadmission.Write) error
+	validate func(*restadmission.Write) error
 }
 
-func (p *plugin) Mutate(_ context.Context, w rest.AdmissionWrite) error {
+func (p *plugin) Mutate(_ context.Context, w *restadmission.Write) error {
 	return p.ask("mutate", w, p.mutate)
 }
 
-func (p *plugin) Validate(_ context.Context, w rest.AdmissionWrite) error {
+func (p *plugin) Validate(_ context.Context, w *restadmission.Write) error {
 	return p.ask("validate", w, p.validate)
 }
 
-func (p *plugin) ask(phase string, w rest.AdmissionWrite, answer func(rest.AdmissionWrite) error) error {
+func (p *plugin) ask(phase string, w *restadmission.Write, answer func(*restadmission.Write) error) error {
 	versioned, err := admission.NewVersionedAttributes(w, w.GetKind(), w)
 	if err != nil {
 		return err
@@ -60,8 +62,8 @@ func typeOf(o admission.LazyObject) string {
 	return fmt.Sprintf("%T %s", o.Object(), o.Object().GetObjectKind().GroupVersionKind().Version)
 }
 
-func withPlugin(p rest.Admission) func(*rest.Options, *store.Options) {
-	return func(o *rest.Options, _ *store.Options) { o.Admission = p }
+func withPlugin(p restadmission.Plugin) func(*options, *store.Options) {
+	return func(o *options, _ *store.Options) { o.Functions = p }
 }
 
 func TestAdmissionIsCalledForEveryKindOfWrite(t *testing.T) {
@@ -151,7 +153,7 @@ func TestAdmissionIsCalledForTheContentOfATerminatingNamespace(t *testing.T) {
 	c := start(t, withPlugin(p))
 	c.must("POST", "/api/v1/namespaces", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}}`)
 	c.must("POST", "/api/v1/namespaces/n/configmaps", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)
-	p.validate = func(w rest.AdmissionWrite) error {
+	p.validate = func(w *restadmission.Write) error {
 		if w.GetOperation() == admission.Delete && w.GetKind().Kind == "ConfigMap" {
 			expect(t, "who deletes", w.GetUserInfo().GetName(), "system:serviceaccount:kube-system:namespace-controller")
 			return errors.New("not this one")
@@ -171,7 +173,7 @@ func TestWhatAdmissionMakesOfAnObjectIsPrunedValidatedAndWithoutAnOwner(t *testi
 	c := start(t, withPlugin(p))
 	c.must("POST", definitionsPath, scaled)
 	var replicas int64 = 3
-	p.mutate = func(w rest.AdmissionWrite) error {
+	p.mutate = func(w *restadmission.Write) error {
 		versioned, err := admission.NewVersionedAttributes(w, schema.GroupVersionKind{Group: "example.com", Version: "v2", Kind: "Thing"}, w)
 		if err != nil {
 			return err
@@ -187,7 +189,7 @@ func TestWhatAdmissionMakesOfAnObjectIsPrunedValidatedAndWithoutAnOwner(t *testi
 		setSpec(u, map[string]any{"replicas": replicas, "unknown": true})
 		return w.Replace(u)
 	}
-	p.validate = func(w rest.AdmissionWrite) error {
+	p.validate = func(w *restadmission.Write) error {
 		expect(t, "what validation sees", specOf(w.GetObject()), map[string]any{"replicas": replicas, "unknown": true})
 		return nil
 	}
@@ -203,7 +205,7 @@ func TestWhatAdmissionMakesOfAnObjectIsPrunedValidatedAndWithoutAnOwner(t *testi
 	})
 	expect(t, "stored", gjsonGet(c.must("GET", things+"/t", ""), "spec"), `{"colour":"red","replicas":3}`)
 
-	replicas, p.validate = 6, func(rest.AdmissionWrite) error {
+	replicas, p.validate = 6, func(*restadmission.Write) error {
 		t.Error("an invalid object reached validating admission")
 		return nil
 	}
@@ -212,7 +214,7 @@ func TestWhatAdmissionMakesOfAnObjectIsPrunedValidatedAndWithoutAnOwner(t *testi
 }
 
 func TestAdmissionMayRenameOnCreate(t *testing.T) {
-	p := &plugin{mutate: func(w rest.AdmissionWrite) error {
+	p := &plugin{mutate: func(w *restadmission.Write) error {
 		obj := w.GetObject().DeepCopyObject()
 		metadata, err := meta.Accessor(obj)
 		if err != nil {
@@ -229,7 +231,7 @@ func TestAdmissionMayRenameOnCreate(t *testing.T) {
 
 // No path says which Pod a Binding to the collection binds, so that the name counts which admission leaves in it.
 func TestAdmissionMayRenameABinding(t *testing.T) {
-	p := &plugin{mutate: func(w rest.AdmissionWrite) error {
+	p := &plugin{mutate: func(w *restadmission.Write) error {
 		if w.GetKind().Kind != "Binding" {
 			return nil
 		}
@@ -284,7 +286,7 @@ func TestMetadataOfAWrongTypeFromAdmission(t *testing.T) {
 		{"", int64(5), "Internal error occurred: system metadata was not initialized", unset},
 		{"", nil, "Internal error occurred: system metadata was not initialized", unset},
 	} {
-		p.mutate = func(w rest.AdmissionWrite) error {
+		p.mutate = func(w *restadmission.Write) error {
 			obj := w.GetObject().DeepCopyObject().(*unstructured.Unstructured)
 			if tt.field == "" {
 				obj.Object["metadata"] = tt.value
@@ -319,7 +321,7 @@ func TestAWriteOfAScaleMayLeaveNoReplicas(t *testing.T) {
 	c.must("POST", things, `{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"t"},"spec":{"colour":"red"}}`)
 	merge := http.Header{"Content-Type": {"application/merge-patch+json"}}
 	var seen []string
-	p.validate = func(w rest.AdmissionWrite) error {
+	p.validate = func(w *restadmission.Write) error {
 		after, before := w.GetObject().(*autoscalingv1.Scale), w.GetOldObject().(*autoscalingv1.Scale)
 		seen = append(seen, fmt.Sprint(before.Spec.Replicas, len(before.ManagedFields), " to ", after.Spec.Replicas))
 		return nil
@@ -353,7 +355,7 @@ func TestAWriteOfAScaleMayLeaveNoReplicas(t *testing.T) {
 
 // An apply stores what it creates under the name of the request, by which no selector picks it if admission has renamed it.
 func TestARenamedObjectIsNotSelectedByTheNameOfItsRequest(t *testing.T) {
-	p := &plugin{mutate: func(w rest.AdmissionWrite) error {
+	p := &plugin{mutate: func(w *restadmission.Write) error {
 		obj := w.GetObject().DeepCopyObject()
 		metadata, err := meta.Accessor(obj)
 		if err != nil {
@@ -376,7 +378,7 @@ func TestARenamedObjectIsNotSelectedByTheNameOfItsRequest(t *testing.T) {
 func TestAdmissionChangesScalesAndDefinitions(t *testing.T) {
 	p := &plugin{}
 	c := start(t, withPlugin(p))
-	p.mutate = func(w rest.AdmissionWrite) error {
+	p.mutate = func(w *restadmission.Write) error {
 		versioned, err := admission.NewVersionedAttributes(w, w.GetKind(), w)
 		if err != nil {
 			return err
@@ -425,12 +427,12 @@ func TestAServerStartsOverAStoreWhoseWebhooksAreOutOfReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	server, err := rest.New(s, rest.Options{Token: token})
+	server, err := server.New(s, server.Options{Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	again := &cluster{t: t, bearer: token, store: s, server: server}
+	again := &cluster{t: t, bearer: token, store: s, server: server, handler: rest.New(server, rest.Options{})}
 	a := again.serve("POST", "/api/v1/namespaces/default/configmaps", jsonBody, []byte(`{"metadata":{"name":"a"}}`))
 	expect(t, "the webhook is in force", gjsonGet(a.body, "message"), `"Internal error occurred: failed calling webhook \"v.example.com\": `+
 		`failed to call webhook: Post \"https://127.0.0.1:1/?timeout=10s\": dial tcp 127.0.0.1:1: connect: connection refused"`)

@@ -14,18 +14,18 @@ import (
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
-	"github.com/fakecluster/fakecluster/rest"
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/store"
 )
 
-func withAudit(level auditinternal.Level) func(*rest.Options, *store.Options) {
-	return func(o *rest.Options, _ *store.Options) { o.AuditLevel = level }
+func withAudit(level auditinternal.Level) func(*options, *store.Options) {
+	return func(o *options, _ *store.Options) { o.AuditLevel = level }
 }
 
 // ownWrites are the events of the server's own controllers, by verb, resource and name.
 func (c *cluster) ownWrites() map[string]auditv1.Event {
 	own := map[string]auditv1.Event{}
-	for _, e := range c.server.AuditEvents() {
+	for _, e := range c.server.Audit.Events() {
 		if e.User.Username != "kubernetes-admin" {
 			resource := strings.TrimSuffix(e.ObjectRef.Resource+"/"+e.ObjectRef.Subresource, "/")
 			own[fmt.Sprint(e.Verb, " ", resource, " ", e.ObjectRef.Name)] = e
@@ -126,7 +126,7 @@ func TestTheWriteOfAControllerHasInItsEventWhatWasSentAndAnswered(t *testing.T) 
 }
 
 func TestTheWriteOfAControllerThatIsRefusedHasTheRefusalInItsEvent(t *testing.T) {
-	p := &plugin{validate: func(w rest.AdmissionWrite) error {
+	p := &plugin{validate: func(w *restadmission.Write) error {
 		if w.GetOperation() == admission.Delete && w.GetName() == "" && w.GetResource().Resource == "configmaps" {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", fmt.Errorf("it stays"))
 		}
@@ -146,7 +146,7 @@ func TestTheWriteOfAControllerThatIsRefusedHasTheRefusalInItsEvent(t *testing.T)
 }
 
 func TestAPanicInTheWriteOfAControllerClosesItsEvent(t *testing.T) {
-	p := &plugin{validate: func(w rest.AdmissionWrite) error {
+	p := &plugin{validate: func(w *restadmission.Write) error {
 		if w.GetResource().Resource == "namespaces" && w.GetSubresource() == "finalize" {
 			panic("oh")
 		}
@@ -167,7 +167,7 @@ func TestAPanicInTheWriteOfAControllerClosesItsEvent(t *testing.T) {
 func TestTheWriteOfAControllerToAVersionThatIsGoneIsNotFoundInItsEvent(t *testing.T) {
 	var c *cluster
 	gone := false
-	p := &plugin{validate: func(w rest.AdmissionWrite) error {
+	p := &plugin{validate: func(w *restadmission.Write) error {
 		if w.GetOperation() == admission.Delete && w.GetResource().Resource == "widgets" && !gone {
 			gone = true
 			c.change(widgetsDefinition, `"served":true`, `"served":false`)
@@ -180,7 +180,7 @@ func TestTheWriteOfAControllerToAVersionThatIsGoneIsNotFoundInItsEvent(t *testin
 	c.must("POST", strings.Replace(widgetsPath, "default", "n", 1), widget("a"))
 	c.must("DELETE", "/api/v1/namespaces/n", "")
 	var codes []int32
-	for _, e := range c.server.AuditEvents() {
+	for _, e := range c.server.Audit.Events() {
 		if e.Verb == "delete" && e.ObjectRef.Resource == "widgets" && strings.Contains(e.User.Username, "namespace-controller") {
 			codes = append(codes, e.ResponseStatus.Code)
 			expect(t, "an object in the event", e.ResponseObject != nil, e.ResponseStatus.Code != 404) // it is a text

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -18,20 +17,21 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/klog/v2"
 
+	"github.com/fakecluster/fakecluster/internal/audittrail"
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
-// audit records an event of each request in the sink. It sends the end of the response after the event is
+// recordEvent adds an event of each request to the audit trail; nil: there is none. It sends the end of the response after the event is
 // recorded, so that a client that has read a response finds its event. For a watch, which does not end, it
 // records the first event before it sends the header of the response.
-func (t *auditSink) audit(now func() time.Time) filter {
+func recordEvent(trail *audittrail.Trail, now func() time.Time) filter {
 	return func(next http.Handler) http.Handler {
-		if t == nil {
+		if trail == nil {
 			return next
 		}
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			c, info, began := contextOf(req), infoOf(req), now()
-			ctx := c.observe.Audit(req.Context(), observe.Event{Sink: t, Level: t.level, Request: req, Info: info, Received: began})
+			ctx := c.observe.Audit(req.Context(), observe.Event{Sink: trail, Level: trail.Level, Request: req, Info: info, Received: began})
 			ctx = apirequest.WithLatencyTrackers(apirequest.WithReceivedTimestamp(ctx, began))
 			event := audit.AuditContextFrom(ctx)
 			w.Header().Set("Audit-Id", string(event.AuditID()))
@@ -40,7 +40,7 @@ func (t *auditSink) audit(now func() time.Time) filter {
 			req = req.WithContext(ctx)
 			defer func() {
 				if p := recover(); p != nil {
-					logPanic(ctx, p)
+					observe.Panicked(ctx, p)
 					panic(p)
 				}
 				logLatency(ctx, now().Sub(began))
@@ -49,16 +49,6 @@ func (t *auditSink) audit(now func() time.Time) filter {
 			next.ServeHTTP(a, req)
 		})
 	}
-}
-
-// logPanic closes an event with a panic.
-func logPanic(ctx context.Context, p any) {
-	event := audit.AuditContextFrom(ctx)
-	event.SetEventResponseStatus(&metav1.Status{
-		Code: http.StatusInternalServerError, Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError,
-		Message: fmt.Sprintf("APIServer panic'd: %v", p),
-	})
-	event.ProcessEventStage(ctx, auditinternal.StagePanic)
 }
 
 // auditedAnswer records the answer of a request for its event.

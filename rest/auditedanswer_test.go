@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+
+	"github.com/fakecluster/fakecluster/internal/audittrail"
 )
 
 // A filter behind that of the audit trail may put a writer of its own around the answer, which
@@ -20,12 +22,12 @@ func TestAnEventHasTheStatusOfAnAnswerThatAFilterHasWrapped(t *testing.T) {
 			next.ServeHTTP(struct{ http.ResponseWriter }{w}, req)
 		})
 	}
-	trail := newAuditSink(auditinternal.LevelMetadata, nil, time.Now)
-	h := behind([]filter{giveContext(nil), parsePath, trail.audit(time.Now), wrap}, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	trail := audittrail.New(auditinternal.LevelMetadata, nil, time.Now)
+	h := behind([]filter{giveContext(nil), parsePath, recordEvent(trail, time.Now), wrap}, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		writeError(w, req, apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "a"))
 	}))
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/v1/namespaces/default/pods/a", nil))
-	events := trail.list()
+	events := trail.Events()
 	if len(events) != 1 {
 		t.Fatalf("%d events, want 1", len(events))
 	}

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/fakecluster/fakecluster/internal/admission/plugins"
+	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/store"
 )
 
 // benched makes a server for a benchmark.
-func benched(b *testing.B, o Options) *Server {
+func benched(b *testing.B, o server.Options) *Handler {
 	b.Helper()
 	s, err := store.Open(store.Options{})
 	if err != nil {
@@ -22,22 +23,22 @@ func benched(b *testing.B, o Options) *Server {
 	}
 	b.Cleanup(func() { _ = s.Close() })
 	o.Token = "secret"
-	server, err := New(s, o)
+	cluster, err := server.New(s, o)
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(server.Close)
-	return server
+	b.Cleanup(cluster.Close)
+	return New(cluster, Options{})
 }
 
 // post creates an object, and returns the answer.
-func (s *Server) post(b *testing.B, path, body string) string {
+func (h *Handler) post(b *testing.B, path, body string) string {
 	b.Helper()
 	req := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
-	req.Header.Set("Authorization", "Bearer "+s.options.Token)
+	req.Header.Set("Authorization", "Bearer secret")
 	req.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	s.ServeHTTP(w, req)
+	h.ServeHTTP(w, req)
 	if w.Code != http.StatusCreated {
 		b.Fatal(w.Code, w.Body)
 	}
@@ -54,7 +55,7 @@ func median(times []time.Duration) time.Duration {
 // "who-ns/op" is the median with the filters for that, less the median without. They take turns. The budget
 // is 1 µs for the administrator of the cluster and 5 µs for a user with ten roles.
 func BenchmarkAuth(b *testing.B) {
-	s := benched(b, Options{})
+	s := benched(b, server.Options{})
 	const roles = "/apis/rbac.authorization.k8s.io/v1"
 	s.post(b, "/api/v1/namespaces/default/serviceaccounts", `{"metadata":{"name":"robot"}}`)
 	for i := range 200 { // each user has ten of them, and the last of the ten allows the request
@@ -76,7 +77,7 @@ func BenchmarkAuth(b *testing.B) {
 	passed := 0
 	answer := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed++ })
 	before := []filter{giveContext(nil), parsePath}
-	with := behind(append(slices.Clip(before), authenticate(s.cluster.Users), impersonate(s.cluster.Authorizer), s.authorize), answer)
+	with := behind(append(slices.Clip(before), authenticate(s.cluster.Users), impersonate(s.cluster.Access), s.authorize), answer)
 	without := behind(before, answer)
 	for _, user := range []struct{ name, token, as string }{
 		{"administrator", "secret", ""},
@@ -114,7 +115,7 @@ func BenchmarkAuth(b *testing.B) {
 // one without any. They take turns.
 func BenchmarkInTree(b *testing.B) {
 	off := slices.DeleteFunc(plugins.Names(), func(name string) bool { return name == "NamespaceLifecycle" })
-	servers := []*Server{benched(b, Options{}), benched(b, Options{DisableAdmissionPlugins: off})}
+	servers := []*Handler{benched(b, server.Options{}), benched(b, server.Options{DisableAdmissionPlugins: off})}
 	for _, s := range servers {
 		s.post(b, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `{"metadata":{"name":"websites.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
 			"names":{"plural":"websites","kind":"Website"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`)

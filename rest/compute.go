@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/printable"
 	"github.com/fakecluster/fakecluster/internal/redact"
 	"github.com/fakecluster/fakecluster/internal/write"
@@ -37,8 +38,6 @@ const largeAnswer = 128 << 10
 // is upstream's or the user's.
 type computations struct {
 	closing context.Context // ends with the server
-	// collects says that the garbage collector acts, so that a delete may be followed by many others.
-	collects bool
 
 	mu   sync.Mutex
 	late map[*computation]bool // those whose requests have been answered already
@@ -183,9 +182,9 @@ func (running *computations) wait(longest time.Duration) []*computation {
 // time was over or the server was closed meanwhile. It waits for the given time at most, and then
 // returns an error that names the computations that still run. These no longer change anything.
 // Call Drain after Close.
-func (s *Server) Drain(longest time.Duration) error {
+func (h *Handler) Drain(longest time.Duration) error {
 	var errs []error
-	for _, c := range s.computations.wait(longest) {
+	for _, c := range h.computations.wait(longest) {
 		errs = append(errs, fmt.Errorf("%s still computes, since %s; nothing can interrupt it, and its result is dropped", c.request, time.Since(c.began).Round(time.Millisecond)))
 	}
 	return errors.Join(errs...)
@@ -203,7 +202,7 @@ func (r *request) String() string {
 	}
 	verb := r.info.Verb
 	if verb == "patch" {
-		verb = strings.TrimSpace(patchWord(r.http.Header.Get("Content-Type")) + " " + verb)
+		verb = strings.TrimSpace(history.PatchWord(r.http.Header.Get("Content-Type")) + " " + verb)
 	}
 	object := inspect.Request{
 		Group: r.info.APIGroup, Resource: r.info.Resource, Subresource: r.info.Subresource, Namespace: r.info.Namespace, Name: r.info.Name,
@@ -222,7 +221,7 @@ func (r *request) isLarge(size int) bool { return !r.form.Plain && size > largeA
 // callsHooks reports whether webhooks or functions are called for writes. The calls for the write of a client end
 // with its context. Those for the writes that follow from it do not.
 func (r *request) callsHooks() bool {
-	chain := r.writes.Chain()
+	chain := r.cluster.Writes.Chain()
 	return chain.Webhooks != nil || chain.Functions != nil
 }
 
@@ -240,14 +239,14 @@ func (r *request) mayTakeLong(w *write.Request) bool {
 	case write.Create:
 		return false
 	case write.Delete:
-		if r.computations.collects {
-			return true
+		if r.cluster.CollectsGarbage() {
+			return true // it may be followed by many others
 		}
 	case write.Patch:
 		if change.Type == types.JSONPatchType && bytes.Contains(change.Body, []byte("copy")) {
 			return true // a few copies make a large object
 		}
 	}
-	current, err := r.store.Get(res.Key(w.Namespace, w.Name))
+	current, err := r.cluster.Store.Get(res.Key(w.Namespace, w.Name))
 	return err == nil && len(current.Value) > largeBytes
 }

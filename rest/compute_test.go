@@ -18,7 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/warning"
 
-	"github.com/fakecluster/fakecluster/rest"
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -46,11 +46,11 @@ func (s *stuck) hold() (release func()) {
 // as sends a request as jane, who is a member of the groups. Errors name its agent.
 func (c *cluster) as(ctx context.Context, method, target, mediaType, body string, groups ...string) answer {
 	req := httptest.NewRequestWithContext(ctx, method, target, strings.NewReader(body))
-	req.Header.Set("Authorization", "Bearer "+c.server.TokenFor("jane", groups...))
+	req.Header.Set("Authorization", "Bearer "+c.server.Users.TokenFor("jane", groups...))
 	req.Header.Set("Content-Type", mediaType)
 	req.Header.Set("User-Agent", "kubectl/v1")
 	w := httptest.NewRecorder()
-	c.server.ServeHTTP(w, req)
+	c.handler.ServeHTTP(w, req)
 	return answer{w.Code, w.Result().Header, w.Body.String()}
 }
 
@@ -85,7 +85,7 @@ func TestALargeWriteIsAnsweredAtItsDeadline(t *testing.T) {
 			t.Run(fmt.Sprint(tt.rule, " ", timeout), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := &stuck{}
-					c := startInProcess(t, func(o *rest.Options, _ *store.Options) { o.Authorizer = authorizer.AuthorizerFunc(s.authorize) })
+					c := startInProcess(t, func(o *options, _ *store.Options) { o.Authorizer = authorizer.AuthorizerFunc(s.authorize) })
 					for _, body := range []string{largeRole("stored", "old"), strings.Replace(largeRole("small", "old"), strings.Repeat("x", 20<<10), "", 1)} {
 						if a := c.serve("POST", rolesPath, jsonBody, []byte(body)); a.code != 201 {
 							t.Fatal(a)
@@ -103,11 +103,11 @@ func TestALargeWriteIsAnsweredAtItsDeadline(t *testing.T) {
 					expect(t, "answer", a.body, want)
 					expect(t, "after", time.Since(began), lasts)
 					expect(t, "the headers of the flow", a.header.Get("X-Kubernetes-PF-FlowSchema-UID") != "", want == tooLate)
-					if requests := c.server.Requests(); requests[len(requests)-1].Code != 504 || requests[len(requests)-1].Running {
+					if requests := c.server.History.Requests(); requests[len(requests)-1].Code != 504 || requests[len(requests)-1].Running {
 						t.Errorf("the history has %v", requests[len(requests)-1])
 					}
 					release()
-					if err := c.server.Drain(time.Hour); err != nil {
+					if err := c.handler.Drain(time.Hour); err != nil {
 						t.Error(err)
 					}
 					expect(t, "the objects", c.serve("GET", rolesPath, nil, nil).body, before)
@@ -121,14 +121,14 @@ func TestALargeWriteIsAnsweredAtItsDeadline(t *testing.T) {
 func TestALargeReviewIsAnsweredAtItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stuck{}
-		c := startInProcess(t, func(o *rest.Options, _ *store.Options) { o.Authorizer = authorizer.AuthorizerFunc(s.authorize) })
+		c := startInProcess(t, func(o *options, _ *store.Options) { o.Authorizer = authorizer.AuthorizerFunc(s.authorize) })
 		release, began := s.hold(), time.Now()
 		a := c.as(t.Context(), "POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews?timeout=3s", "application/json", fmt.Sprintf(
 			`{"spec":{"user":"jane","extra":{"a":[%q]},"resourceAttributes":{"verb":"escalate","resource":"roles"}}}`, strings.Repeat("x", 20<<10)))
 		expect(t, "answer", fmt.Sprint(a.code, " ", a.body), "504 "+allotted)
 		expect(t, "after", time.Since(began), 3*time.Second)
 		release()
-		if err := c.server.Drain(time.Hour); err != nil {
+		if err := c.handler.Drain(time.Hour); err != nil {
 			t.Error(err)
 		}
 	})
@@ -137,14 +137,14 @@ func TestALargeReviewIsAnsweredAtItsDeadline(t *testing.T) {
 // evictionHook is an admission function that ignores its context when a Pod is evicted.
 type evictionHook struct{ release chan struct{} }
 
-func (h evictionHook) Mutate(_ context.Context, w rest.AdmissionWrite) error {
+func (h evictionHook) Mutate(_ context.Context, w *restadmission.Write) error {
 	if w.GetSubresource() == "eviction" {
 		<-h.release
 	}
 	return nil
 }
 
-func (evictionHook) Validate(context.Context, rest.AdmissionWrite) error { return nil }
+func (evictionHook) Validate(context.Context, *restadmission.Write) error { return nil }
 
 // TestAnEvictionIsAnsweredAtItsDeadline has an eviction that a function holds up. The Pod stays.
 func TestAnEvictionIsAnsweredAtItsDeadline(t *testing.T) {
@@ -159,7 +159,7 @@ func TestAnEvictionIsAnsweredAtItsDeadline(t *testing.T) {
 		expect(t, "answer", fmt.Sprint(a.code, " ", a.body), "504 "+allotted)
 		expect(t, "after", time.Since(began), 3*time.Second)
 		close(h.release)
-		if err := c.server.Drain(time.Hour); err != nil {
+		if err := c.handler.Drain(time.Hour); err != nil {
 			t.Error(err)
 		}
 		expect(t, "the pod", gjson.Get(c.serve("GET", podsPath+"/p", nil, nil).body, "metadata.deletionTimestamp").Exists(), false)
@@ -171,7 +171,7 @@ func TestALargeWriteEndsWithItsClientAndTheServer(t *testing.T) {
 	t.Run("the client goes away", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &stuck{}
-			c := startInProcess(t, func(o *rest.Options, _ *store.Options) { o.Authorizer = authorizer.AuthorizerFunc(s.authorize) })
+			c := startInProcess(t, func(o *options, _ *store.Options) { o.Authorizer = authorizer.AuthorizerFunc(s.authorize) })
 			defer s.hold()()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
@@ -183,8 +183,8 @@ func TestALargeWriteEndsWithItsClientAndTheServer(t *testing.T) {
 	t.Run("the server is closed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &stuck{}
-			c := startInProcess(t, func(o *rest.Options, _ *store.Options) { o.Authorizer = authorizer.AuthorizerFunc(s.authorize) })
-			if err := c.server.Drain(time.Hour); err != nil {
+			c := startInProcess(t, func(o *options, _ *store.Options) { o.Authorizer = authorizer.AuthorizerFunc(s.authorize) })
+			if err := c.handler.Drain(time.Hour); err != nil {
 				t.Error("nothing computes yet:", err)
 			}
 			release, began := s.hold(), time.Now()
@@ -194,12 +194,12 @@ func TestALargeWriteEndsWithItsClientAndTheServer(t *testing.T) {
 			c.server.Close()
 			a := <-ended
 			expect(t, "it ends with", fmt.Sprint(a.code, " ", a.body), "503 the cluster is closed\n")
-			err := c.server.Drain(5 * time.Second)
+			err := c.handler.Drain(5 * time.Second)
 			expect(t, "error", fmt.Sprint(err),
 				"kubectl create of roles.rbac.authorization.k8s.io in default still computes, since 6s; nothing can interrupt it, and its result is dropped")
 			expect(t, "after", time.Since(began), 6*time.Second)
 			release()
-			if err := c.server.Drain(time.Hour); err != nil {
+			if err := c.handler.Drain(time.Hour); err != nil {
 				t.Error(err)
 			}
 			expect(t, "then after", time.Since(began), 6*time.Second)
@@ -208,16 +208,16 @@ func TestALargeWriteEndsWithItsClientAndTheServer(t *testing.T) {
 }
 
 // hooked is an admission function that is called for ConfigMaps.
-type hooked func(context.Context, rest.AdmissionWrite) error
+type hooked func(context.Context, *restadmission.Write) error
 
-func (h hooked) Mutate(ctx context.Context, w rest.AdmissionWrite) error {
+func (h hooked) Mutate(ctx context.Context, w *restadmission.Write) error {
 	if w.GetResource().Resource != "configmaps" {
 		return nil
 	}
 	return h(ctx, w)
 }
 
-func (hooked) Validate(context.Context, rest.AdmissionWrite) error { return nil }
+func (hooked) Validate(context.Context, *restadmission.Write) error { return nil }
 
 // TestWhatAHookDoesAfterTheAnswerHarmsNobody has a function that ignores its context, and ends in each way that there is.
 func TestWhatAHookDoesAfterTheAnswerHarmsNobody(t *testing.T) {
@@ -232,7 +232,7 @@ func TestWhatAHookDoesAfterTheAnswerHarmsNobody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
-				c := startInProcess(t, withPlugin(hooked(func(ctx context.Context, _ rest.AdmissionWrite) error {
+				c := startInProcess(t, withPlugin(hooked(func(ctx context.Context, _ *restadmission.Write) error {
 					<-release
 					end(ctx)
 					return nil
@@ -244,7 +244,7 @@ func TestWhatAHookDoesAfterTheAnswerHarmsNobody(t *testing.T) {
 				a := c.serve("POST", configMapsPath+"?timeout=1s", header, []byte(`{"metadata":{"name":"a"}}`))
 				expect(t, "code", a.code, 504)
 				close(release)
-				if err := c.server.Drain(time.Hour); err != nil {
+				if err := c.handler.Drain(time.Hour); err != nil {
 					t.Error(err)
 				}
 				expect(t, "warnings", a.header["Warning"], []string(nil))
@@ -257,7 +257,7 @@ func TestWhatAHookDoesAfterTheAnswerHarmsNobody(t *testing.T) {
 // A hook that panics or exits in time ends its request as if it ran on the request's own goroutine.
 func TestAHookEndsItsRequest(t *testing.T) {
 	var end func()
-	c := startInProcess(t, withPlugin(hooked(func(context.Context, rest.AdmissionWrite) error {
+	c := startInProcess(t, withPlugin(hooked(func(context.Context, *restadmission.Write) error {
 		end()
 		return nil
 	})))
@@ -266,7 +266,7 @@ func TestAHookEndsItsRequest(t *testing.T) {
 	}
 	end = func() { panic("boom") }
 	expect(t, "a panic", create().code, 500)
-	if requests := c.server.Requests(); requests[len(requests)-1].Message != "boom" {
+	if requests := c.server.History.Requests(); requests[len(requests)-1].Message != "boom" {
 		t.Errorf("the history has %q", requests[len(requests)-1].Message)
 	}
 	end = func() { panic(http.ErrAbortHandler) }
@@ -289,7 +289,7 @@ func TestAHookEndsItsRequest(t *testing.T) {
 // A deletecollection stops at its deadline, between two objects.
 func TestDeleteCollectionStopsAtItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := startInProcess(t, withPlugin(hooked(func(_ context.Context, w rest.AdmissionWrite) error {
+		c := startInProcess(t, withPlugin(hooked(func(_ context.Context, w *restadmission.Write) error {
 			if w.GetOperation() == admission.Delete {
 				time.Sleep(time.Second)
 			}
@@ -314,7 +314,7 @@ func TestTheDeletionOfANamespaceOutlastsItsRequest(t *testing.T) {
 		t.Run(fmt.Sprintf("the server is closed: %v", closes), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var deleted atomic.Int32
-				c := startInProcess(t, withPlugin(hooked(func(_ context.Context, w rest.AdmissionWrite) error {
+				c := startInProcess(t, withPlugin(hooked(func(_ context.Context, w *restadmission.Write) error {
 					if w.GetOperation() == admission.Delete {
 						time.Sleep(time.Second)
 						deleted.Add(1)
@@ -334,7 +334,7 @@ func TestTheDeletionOfANamespaceOutlastsItsRequest(t *testing.T) {
 				if closes {
 					c.server.Close()
 				}
-				if err := c.server.Drain(time.Hour); err != nil {
+				if err := c.handler.Drain(time.Hour); err != nil {
 					t.Error(err)
 				}
 				if closes {
@@ -359,7 +359,7 @@ func TestWhatFollowsADeleteDoesNotDelayTheAnswer(t *testing.T) {
 		t.Run(tt.step, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var release atomic.Pointer[chan struct{}]
-				c := startInProcess(t, func(o *rest.Options, _ *store.Options) {
+				c := startInProcess(t, func(o *options, _ *store.Options) {
 					if strings.Contains(tt.step, "collector") { // it alone makes every delete one that may take long
 						o.Controllers = append(o.Controllers, "garbage-collector-controller")
 					}
@@ -390,7 +390,7 @@ func TestWhatFollowsADeleteDoesNotDelayTheAnswer(t *testing.T) {
 				expect(t, "after", time.Since(began), 3*time.Second)
 				release.Store(nil)
 				close(until)
-				if err := c.server.Drain(time.Hour); err != nil {
+				if err := c.handler.Drain(time.Hour); err != nil {
 					t.Error(err)
 				}
 				expect(t, "the owner", c.serve("GET", tt.path+"/"+name, nil, nil).code, 404)

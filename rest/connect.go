@@ -39,7 +39,7 @@ func connect(r *request) error {
 		return err
 	}
 	if connection.View != nil {
-		if err := r.writes.Connect(r.ctx, r.write(nil, write.Options{}), connection.View, options); err != nil {
+		if err := r.cluster.Writes.Connect(r.ctx, r.write(nil, write.Options{}), connection.View, options); err != nil {
 			return err
 		}
 	}

@@ -85,7 +85,7 @@ func (r *request) cachedText(record store.Record, resourceVersion string, becaus
 	if err := r.tooLarge(resourceVersion, record.Revision-1); err != nil {
 		return "", err
 	}
-	former, err := r.store.GetAt(record.Key, record.Revision-1)
+	former, err := r.cluster.Store.GetAt(record.Key, record.Revision-1)
 	if err != nil {
 		return "", r.readError(err)
 	}
@@ -100,7 +100,7 @@ func (w watches) beginCached(r *request, o *internalversion.ListOptions, initial
 		return 0, nil
 	}
 	present := view.NewTexts(r.version)
-	scan, err := r.store.Scan(r.version.Resource.Prefix, store.ListOptions{})
+	scan, err := r.cluster.Store.Scan(r.version.Resource.Prefix, store.ListOptions{})
 	if err != nil {
 		return 0, err
 	}

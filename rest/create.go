@@ -33,7 +33,7 @@ func (r *request) review(options *metav1.CreateOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return r.writes.Review(r.ctx, r.write(nil, write.Options{FieldManager: options.FieldManager}), sent.Object)
+		return r.cluster.Writes.Review(r.ctx, r.write(nil, write.Options{FieldManager: options.FieldManager}), sent.Object)
 	}
 	var answered runtime.Object
 	var err error

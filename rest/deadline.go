@@ -120,7 +120,7 @@ func (r *request) awaitRevision(err error) bool {
 		return false
 	}
 	wanted, invalid := strconv.ParseUint(r.http.URL.Query().Get("resourceVersion"), 10, 64)
-	commits, closed := r.store.Watch("", 0)
+	commits, closed := r.cluster.Store.Watch("", 0)
 	if invalid != nil || closed != nil {
 		return false
 	}
@@ -132,7 +132,7 @@ func (r *request) awaitRevision(err error) bool {
 	}
 	for {
 		changed := commits.Changed()
-		if uint64(r.store.Revision()) >= wanted {
+		if uint64(r.cluster.Store.Revision()) >= wanted {
 			return true
 		}
 		select {

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -47,7 +46,7 @@ func (d deletes) deleteOne(r *request) error {
 		}
 		return r.answer(code, result.Text)
 	}
-	status, err := deleted(result)
+	status, err := result.DeletedStatus()
 	if err != nil {
 		return err
 	}
@@ -55,19 +54,6 @@ func (d deletes) deleteOne(r *request) error {
 	// is, in that media type.
 	encodeObject(r.w, r.http, http.StatusOK, status, r.form.Accepted.MediaType)
 	return nil
-}
-
-// deleted returns the Status that answers a delete after which the object is gone.
-func deleted(result write.Result) (*metav1.Status, error) {
-	metadata, err := meta.Accessor(result.Object)
-	if err != nil {
-		return nil, err
-	}
-	res := result.Version.Resource
-	return &metav1.Status{
-		Status:  metav1.StatusSuccess,
-		Details: &metav1.StatusDetails{Name: metadata.GetName(), Group: res.Group, Kind: res.Names.Plural, UID: metadata.GetUID()},
-	}, nil
 }
 
 // remove returns the write that deletes the object that the path names.

@@ -48,7 +48,7 @@ func (d deletes) deleteUnreadable(r *request, options *metav1.DeleteOptions) err
 }
 
 // mayIgnoreReadErrors refuses a user who may delete objects, but not those that cannot be read.
-func (s *Server) mayIgnoreReadErrors(r *request, options *metav1.DeleteOptions) error {
+func (h *Handler) mayIgnoreReadErrors(r *request, options *metav1.DeleteOptions) error {
 	by, ok := apirequest.UserFrom(r.ctx)
 	if !ok || by == authentication.Admin {
 		return nil
@@ -59,8 +59,8 @@ func (s *Server) mayIgnoreReadErrors(r *request, options *metav1.DeleteOptions) 
 		User: by, Verb: ignoreReadErrors, ResourceRequest: true, Namespace: r.info.Namespace, Name: r.info.Name,
 		APIGroup: r.info.APIGroup, APIVersion: r.info.APIVersion, Resource: r.info.Resource,
 	}
-	decision, reason, err := s.cluster.Authorizer.Authorize(r.ctx, attributes)
-	s.access.Note(attributes, decision == authorizer.DecisionAllow)
+	decision, reason, err := h.cluster.Access.Authorize(r.ctx, attributes)
+	h.cluster.Access.Requested.Note(attributes, decision == authorizer.DecisionAllow)
 	switch {
 	case err != nil:
 		return admission.NewForbidden(deleted, fmt.Errorf("error while checking permission for %q, %w", ignoreReadErrors, err))

@@ -3,13 +3,9 @@
 //
 // # What it exports
 //
-// [New] makes a [Server], an http.Handler, over a store. [Options] configure it: who may do what ([Users],
-// [Accounts], [Modes]), admission ([Admission]), audit events ([AuditLog]), addresses ([Network], [Services]),
-// flow control ([FlowControl]), and the controllers ([ControllerNames]) that act within the writes. A Server also
-// has what a test needs: credentials for users, faults, the history of requests and objects, findings and the page of
-// a report, explanations ([ExplainHeader]), forks, and Settle. A program that prepares a server, or continues it from a
-// file, uses RestartRequests and AccountKey. [CheckTime] checks the time of a clock, and [RecoverPanics] protects
-// handlers in front of a server.
+// [New] makes a [Handler], an http.Handler and nothing else, over a cluster of package internal/server. [Options] are about HTTP only:
+// times, limits, headers. A client requests explanations with [ExplainHeader], and [RecoverPanics] protects handlers in front of
+// a Handler.
 //
 // # The way of a request
 //
@@ -28,13 +24,13 @@
 //     compute for long, so that the request is answered at its deadline all the same.
 //   - write.go gets the result, and answer.go writes what package view makes of it.
 //
-// new.go puts a Server together. status.go is the one place where an error becomes a Status. unknown.go has the answers to
-// requests that find nothing.
+// handler.go puts a Handler together. view.Status is the one place where an error becomes a Status, which status.go sends. unknown.go
+// has the answers to requests that find nothing.
 //
-// What is behind HTTP is in package internal/server: the kinds that are served, admission, and the server's
+// What is behind HTTP is in package internal/server: the kinds that are served, admission, the history, faults, and the server's
 // own controllers. They make the same writes as the verbs, in the call of the write that they follow
-// from, before its answer leaves: a Server has no goroutine of its own. agentlog.go observes
-// these writes like requests.
+// from, before its answer leaves: a Handler has no goroutine of its own. What a test asks a cluster does not pass a Handler: package
+// internal/server/console reads the cluster.
 //
 // Filters and verbs report each stage of a request to its observe.Request, which is in the context. The package
 // internal/observe lists the stages. The history, the explanation and the audit event take them from there.
@@ -53,7 +49,7 @@
 //   - A request is answered at its deadline, whatever its computation does. What computes on then
 //     does not reach the answer and commits nothing.
 //   - The audit event of a request is recorded before the end of its answer leaves.
-//   - Two Servers share nothing that a client could see change, so that a fork and its
+//   - Two clusters share nothing that a client could see change, so that a fork and its
 //     origin do not see each other. They share records, compiled definitions and caches by
 //     content. What these remember follows from their content (see package resource).
 //

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/fakecluster/fakecluster/rest"
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 )
 
 const (
@@ -101,7 +101,7 @@ func TestAnEvictionEndsWithItsRequest(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		attempts := 0
-		c = startInProcess(t, withPlugin(budgetFunc(func(w rest.AdmissionWrite) {
+		c = startInProcess(t, withPlugin(budgetFunc(func(w *restadmission.Write) {
 			if w.GetSubresource() != "status" || w.GetUserInfo().GetName() != "system:apiserver" {
 				return
 			}
@@ -127,7 +127,7 @@ func TestAnEvictionEndsWithItsRequest(t *testing.T) {
 			}
 		}
 		c.as(ctx, "POST", podsPath+"/p/eviction", "application/json", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"}}`, "system:masters")
-		if err := c.server.Drain(time.Hour); err != nil {
+		if err := c.handler.Drain(time.Hour); err != nil {
 			t.Error(err)
 		}
 		expect(t, "attempts", attempts, 3)
@@ -135,11 +135,11 @@ func TestAnEvictionEndsWithItsRequest(t *testing.T) {
 }
 
 // budgetFunc is an admission function for budgets.
-type budgetFunc func(rest.AdmissionWrite)
+type budgetFunc func(*restadmission.Write)
 
-func (budgetFunc) Mutate(context.Context, rest.AdmissionWrite) error { return nil }
+func (budgetFunc) Mutate(context.Context, *restadmission.Write) error { return nil }
 
-func (f budgetFunc) Validate(_ context.Context, w rest.AdmissionWrite) error {
+func (f budgetFunc) Validate(_ context.Context, w *restadmission.Write) error {
 	if w.GetResource().Resource == "poddisruptionbudgets" {
 		f(w)
 	}

@@ -9,10 +9,13 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/observe"
+	"github.com/fakecluster/fakecluster/internal/server/console"
 )
 
 // ExplainHeader is the header by which a client requests the explanation of a write. With the value
@@ -30,17 +33,17 @@ const (
 const maxExplanationHeader = 64 << 10
 
 // explainWrites explains the writes whose clients request it.
-func (s *Server) explainWrites(next http.Handler) http.Handler {
+func (h *Handler) explainWrites(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if as := req.Header[ExplainHeader]; len(as) > 0 {
-			s.explain(next, w, req, as[0])
+			h.explain(next, w, req, as[0])
 			return
 		}
 		next.ServeHTTP(w, req)
 	})
 }
 
-func (s *Server) explain(next http.Handler, w http.ResponseWriter, req *http.Request, as string) {
+func (h *Handler) explain(next http.Handler, w http.ResponseWriter, req *http.Request, as string) {
 	if info := infoOf(req); !info.IsResourceRequest || !explainable[info.Verb] {
 		writeError(w, req, apierrors.NewBadRequest(ExplainHeader+": only a create, an update, a patch and a delete of one object are explained"))
 		return
@@ -48,11 +51,11 @@ func (s *Server) explain(next http.Handler, w http.ResponseWriter, req *http.Req
 	contextOf(req).observe.Explain()
 	switch as {
 	case "header":
-		next.ServeHTTP(&inHeader{ResponseWriter: w, server: s, req: req}, req)
+		next.ServeHTTP(&inHeader{ResponseWriter: w, handler: h, req: req}, req)
 	case "json", "text":
 		kept := &keptAnswer{header: w.Header()}
 		next.ServeHTTP(kept, req)
-		explained := s.explanation(req, kept.code, w.Header())
+		explained := h.explanation(req, kept.code, w.Header())
 		text, mediaType := []byte(explained.String()), "text/plain; charset=utf-8"
 		if as == "json" {
 			var err error
@@ -76,14 +79,14 @@ func (s *Server) explain(next http.Handler, w http.ResponseWriter, req *http.Req
 var explainable = map[string]bool{"create": true, "update": true, "patch": true, "delete": true}
 
 // explanation returns the explanation of a request whose response is complete.
-func (s *Server) explanation(req *http.Request, code int, header http.Header) inspect.Explanation {
+func (h *Handler) explanation(req *http.Request, code int, header http.Header) inspect.Explanation {
 	c, info := contextOf(req), infoOf(req)
 	q := inspect.ExplainedRequest{UserAgent: req.UserAgent(), Verb: info.Verb, Version: info.APIVersion}
 	if c.user != nil {
 		q.User = c.user.GetName()
 	}
 	if info.Verb == "patch" {
-		q.Patch = patchWord(req.Header.Get("Content-Type"))
+		q.Patch = history.PatchWord(req.Header.Get("Content-Type"))
 	}
 	parsed, _ := utilnet.ParseWarningHeaders(header["Warning"])
 	var warnings []string
@@ -96,46 +99,16 @@ func (s *Server) explanation(req *http.Request, code int, header http.Header) in
 			return inspect.ObjectName(info.APIGroup, info.Resource, info.Subresource, info.Namespace, cmp.Or(info.Name, name))
 		},
 		Since: func(revision int64) []inspect.InterveningWrite {
-			return s.since(info.APIGroup, info.Resource, info.APIVersion, info.Namespace, info.Name, revision)
+			written := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
+			return console.WritesSince(h.cluster, written, info.Namespace, info.Name, revision)
 		},
 	})
-}
-
-// since returns the writes of an object after a revision, as far as the history reaches.
-func (s *Server) since(group, plural, version, namespace, name string, revision int64) []inspect.InterveningWrite {
-	res := s.cluster.Registry().Resource(group, plural)
-	if res == nil {
-		return nil
-	}
-	v := res.Version(version)
-	if v == nil {
-		return nil
-	}
-	history, err := s.ObjectHistory(v.Kind(), namespace, name)
-	if err != nil {
-		return nil // the definition has gone
-	}
-	var since []inspect.InterveningWrite
-	for _, r := range history {
-		if r.Revision <= revision {
-			continue
-		}
-		write := inspect.InterveningWrite{Revision: r.Revision, By: r.Client(), Verb: r.Verb, Changes: r.Changes}
-		if r.Patch == "apply" {
-			write.Verb = r.Patch
-		}
-		if r.Subresource != "" {
-			write.Verb += " " + r.Subresource
-		}
-		since = append(since, write)
-	}
-	return since
 }
 
 // inHeader is an answer that has the explanation in its header.
 type inHeader struct {
 	http.ResponseWriter
-	server  *Server
+	handler *Handler
 	req     *http.Request
 	written bool
 }
@@ -147,7 +120,7 @@ func (a *inHeader) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 func (a *inHeader) WriteHeader(code int) {
 	if !a.written && code >= http.StatusOK {
 		a.written = true
-		explained := a.server.explanation(a.req, code, a.Header())
+		explained := a.handler.explanation(a.req, code, a.Header())
 		text, err := json.Marshal(explained)
 		if err == nil && len(text) > maxExplanationHeader {
 			text, err = json.Marshal(inspect.Explanation{

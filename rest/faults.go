@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,65 +18,23 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	upstream "k8s.io/apiserver/pkg/admission"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/util/dryrun"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/fakecluster/fakecluster/faults"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
-	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Faulty reports whether a fault is in force.
-func (s *Server) Faulty() bool { return s.faults.Active() }
-
-// Inject puts a fault in force, until its Stop or the end of the server. It fails for a fault that
-// contradicts itself, or that names a resource, subresource or verb that the server does not serve. A
-// fork has none of the faults of its origin.
-func (s *Server) Inject(f faults.Fault) (faults.Injection, error) {
-	i, err := s.faults.Inject(f)
-	if err != nil {
-		return nil, err
-	}
-	return i, nil
-}
-
-// UnfiredFaults returns an error for each fault that has struck nothing and is not Optional.
-func (s *Server) UnfiredFaults() (errs []error) {
-	for _, i := range s.faults.Injections() {
-		if why := i.Unfired(); why != "" {
-			errs = append(errs, errors.New(why))
-		}
-	}
-	return errs
-}
-
-// Hold begins to keep watch events back, also those of watches that begin later. It fails if there is
-// another Hold. The Hold calls fail with the errors of its methods, such as that a resource is not
-// served. A fork has no Hold.
-func (s *Server) Hold(fail func(error)) (faults.Hold, error) {
-	h, err := s.faults.Hold(fail)
-	if err != nil {
-		return nil, err
-	}
-	return h, nil
-}
-
-// Compact forgets the history up to now, as etcd does: watches and lists at older revisions get 410.
-// Watches that run go on. It fails if the store is closed.
-func (s *Server) Compact() error { return s.faults.Compact() }
-
 // injectFaults makes requests for resources go wrong as the faults in force say.
-func (s *Server) injectFaults(next http.Handler) http.Handler {
+func (h *Handler) injectFaults(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if !s.faults.Active() || !infoOf(req).IsResourceRequest {
+		if !h.cluster.Faults.Active() || !infoOf(req).IsResourceRequest {
 			next.ServeHTTP(w, req)
 			return
 		}
-		struck := s.faults.Strike(asFaultsSee(w, req))
+		struck := h.cluster.Faults.Strike(asFaultsSee(w, req))
 		defer struck.Done()
 		struck.Report = contextOf(req).observe.Fault
 		if struck.Latency > 0 {
@@ -85,7 +42,7 @@ func (s *Server) injectFaults(next http.Handler) http.Handler {
 		}
 		contextOf(req).struck = struck
 		req = req.WithContext(faultinjection.With(req.Context(), struck))
-		if err := s.wait(req.Context(), struck.Latency); err != nil {
+		if err := h.wait(req.Context(), struck.Latency); err != nil {
 			writeError(w, req, orTimeout(req.Context(), err))
 			return
 		}
@@ -119,7 +76,7 @@ func (s *Server) injectFaults(next http.Handler) http.Handler {
 // wait waits until the time is over or the context ends. It ends with the server, too: over
 // HTTP/1, the context of a request whose body has not been read does not end with its
 // connection.
-func (s *Server) wait(ctx context.Context, d time.Duration) error {
+func (h *Handler) wait(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil
 	}
@@ -130,7 +87,7 @@ func (s *Server) wait(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-s.closing.Done():
+	case <-h.cluster.Closing.Done():
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -263,12 +220,12 @@ func (r *request) asOf(resourceVersion string) int64 {
 	if lag == 0 {
 		return 0
 	}
-	current := r.store.Revision()
+	current := r.cluster.Store.Revision()
 	wanted, err := strconv.ParseUint(cmp.Or(resourceVersion, "0"), 10, 63)
 	if err != nil {
 		return 0 // it is refused
 	}
-	revision := max(current-lag, r.store.Oldest(), r.version.Resource.Since, int64(wanted))
+	revision := max(current-lag, r.cluster.Store.Oldest(), r.version.Resource.Since, int64(wanted))
 	if revision >= current {
 		return 0
 	}
@@ -302,82 +259,4 @@ func (r *request) refusal() func(upstream.Attributes) error {
 		refused()
 		return upstream.NewForbidden(a, errors.New(message))
 	}
-}
-
-// validateFault returns an error if no version of a resource that is served has the subresource or the verb.
-// Any of them may be empty, or the subresource any.
-func (s *Server) validateFault(resource schema.GroupResource, subresource, verb string) error {
-	c := s.cluster.Registry()
-	if resource.Resource == "" {
-		for _, group := range c.Groups() {
-			for _, res := range group.Resources {
-				if verbs, ok := subresourceVerbsOf(res, subresource); ok && (verb == "" || slices.Contains(verbs, verb)) {
-					return nil
-				}
-			}
-		}
-		return fmt.Errorf("no resource has the subresource %q%s", subresource, withVerb(verb))
-	}
-	res := c.Resource(resource.Group, resource.Resource)
-	if res == nil {
-		return fmt.Errorf("there is no resource %q%s", resource, s.othersCalled(c, resource))
-	}
-	verbs := res.Verbs
-	if subresource != "" {
-		its, ok := subresourceVerbsOf(res, subresource)
-		if !ok && subresource != faults.AnySubresource {
-			return fmt.Errorf("%s has no subresource %q", resource, subresource)
-		}
-		if subresource == faults.AnySubresource {
-			its = append(slices.Clone(verbs), its...)
-		}
-		verbs = its
-	}
-	if verb != "" && !slices.Contains(verbs, verb) {
-		what := resource.String()
-		if subresource != "" && subresource != faults.AnySubresource {
-			what += "/" + subresource
-		}
-		return fmt.Errorf("%s has no verb %q; it has %s", what, verb, strings.Join(verbs, ", "))
-	}
-	return nil
-}
-
-func withVerb(verb string) string {
-	if verb == "" {
-		return ""
-	}
-	return fmt.Sprintf(" with the verb %q", verb)
-}
-
-// subresourceVerbsOf returns the verbs of a subresource, or of all, in the versions that are served;
-// ok is false if there is no such subresource.
-func subresourceVerbsOf(res *resource.Resource, subresource string) (verbs []string, ok bool) {
-	for _, v := range res.Versions {
-		for name, s := range v.Subresource {
-			if v.Served && (name == subresource || subresource == faults.AnySubresource) {
-				verbs, ok = append(verbs, s.Verbs...), true
-			}
-		}
-	}
-	slices.Sort(verbs)
-	return slices.Compact(verbs), ok
-}
-
-// othersCalled names the resources that a name may mean: those of other groups, and those with this singular, kind or short name.
-func (s *Server) othersCalled(c *resource.Registry, resource schema.GroupResource) string {
-	var found []string
-	for _, group := range c.Groups() {
-		for _, res := range group.Resources {
-			n := res.Names
-			called := append([]string{n.Plural, n.Singular, strings.ToLower(n.Kind)}, n.ShortNames...)
-			if slices.Contains(called, strings.ToLower(resource.Resource)) && (resource.Group == "" || resource.Group == group.Name || n.Plural == resource.Resource) {
-				found = append(found, strconv.Quote(res.GroupResource().String()))
-			}
-		}
-	}
-	if len(found) == 0 {
-		return ""
-	}
-	return "; write " + strings.Join(slices.Compact(found), " or ")
 }

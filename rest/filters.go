@@ -7,27 +7,27 @@ import "cmp"
 //
 // The order of those that can refuse a request is that of a real server: it limits the time before
 // it authenticates the user, so a timeout that cannot be parsed is rejected for any user.
-func (s *Server) filters(counts *requestCounts) []filter {
+func (h *Handler) filters(counts *requestCounts) []filter {
 	return []filter{
 		RecoverPanics,
-		refuseOnceClosed(s.closing),
+		refuseOnceClosed(h.cluster.Closing),
 		forbidCaching,
-		demandHTTPS(s.options.StrictTransportSecurity),
-		giveContext(s.cluster.Kinds),
+		demandHTTPS(h.options.StrictTransportSecurity),
+		giveContext(h.cluster.Kinds),
 		parsePath,
-		record(s.history),
-		checkClock(s.options.Now),
-		s.audit.audit(s.options.Now),
-		limitTime(cmp.Or(s.options.RequestTimeout, requestTimeout)),
-		allowOrigins(s.options.AllowedOrigins),
-		s.publishClientCAs,
-		s.answerHealth(counts),
-		authenticate(s.cluster.Users),
-		s.explainWrites,
-		impersonate(s.cluster.Authorizer),
-		s.matchFlow,
-		s.injectFaults,
-		s.authorize,
-		s.announceReads,
+		record(h.cluster.History),
+		checkClock(h.cluster.Now),
+		recordEvent(h.cluster.Audit, h.cluster.Now),
+		limitTime(cmp.Or(h.options.RequestTimeout, requestTimeout)),
+		allowOrigins(h.options.AllowedOrigins),
+		h.publishClientCAs,
+		h.answerHealth(counts),
+		authenticate(h.cluster.Users),
+		h.explainWrites,
+		impersonate(h.cluster.Access),
+		h.matchFlow,
+		h.injectFaults,
+		h.authorize,
+		announceReads(h.cluster.Reads),
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
@@ -27,19 +28,31 @@ const patience = time.Minute
 
 // cluster is a server over a store of its own, behind a real HTTP server.
 type cluster struct {
-	t      testing.TB
-	url    string
-	bearer string // empty: no Authorization header
-	store  *store.Store
-	server *rest.Server
-	client *http.Client
+	t       testing.TB
+	url     string
+	bearer  string // empty: no Authorization header
+	store   *store.Store
+	server  *server.Cluster
+	handler *rest.Handler
+	client  *http.Client
 }
 
+// options are those of a cluster, and of the handler that serves it.
+type options struct {
+	clusterOptions
+	handlerOptions
+}
+
+type (
+	clusterOptions = server.Options
+	handlerOptions = rest.Options
+)
+
 // start makes a cluster that ends with the test.
-func start(t testing.TB, change ...func(*rest.Options, *store.Options)) *cluster {
+func start(t testing.TB, change ...func(*options, *store.Options)) *cluster {
 	t.Helper()
 	c := startInProcess(t, change...)
-	web := httptest.NewServer(c.server)
+	web := httptest.NewServer(c.handler)
 	t.Cleanup(func() {
 		c.server.Close() // ends the watches that web.Close waits for
 		web.Close()
@@ -49,9 +62,9 @@ func start(t testing.TB, change ...func(*rest.Options, *store.Options)) *cluster
 }
 
 // startInProcess makes a cluster that only serve can reach.
-func startInProcess(t testing.TB, change ...func(*rest.Options, *store.Options)) *cluster {
+func startInProcess(t testing.TB, change ...func(*options, *store.Options)) *cluster {
 	t.Helper()
-	options, storeOptions := rest.Options{Token: token}, store.Options{}
+	options, storeOptions := options{clusterOptions: server.Options{Token: token}}, store.Options{}
 	options.Controllers = []string{"namespace-controller", "storage-version-migrator-controller", "validatingadmissionpolicy-status-controller"}
 	for _, f := range change {
 		f(&options, &storeOptions)
@@ -65,12 +78,12 @@ func startInProcess(t testing.TB, change ...func(*rest.Options, *store.Options))
 			t.Errorf("closing the store: %v", err)
 		}
 	})
-	server, err := rest.New(s, options)
+	server, err := server.New(s, options.clusterOptions)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	return &cluster{t: t, bearer: token, store: s, server: server}
+	return &cluster{t: t, bearer: token, store: s, server: server, handler: rest.New(server, options.handlerOptions)}
 }
 
 // fork makes a copy of a cluster that only serve can reach.
@@ -86,7 +99,7 @@ func (c *cluster) fork(t testing.TB) *cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	return &cluster{t: t, bearer: token, store: s, server: server}
+	return &cluster{t: t, bearer: token, store: s, server: server, handler: rest.New(server, rest.Options{})}
 }
 
 // answer is what came back of a request.
@@ -145,7 +158,7 @@ func (c *cluster) serve(method, target string, header http.Header, body []byte) 
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	w := httptest.NewRecorder()
-	c.server.ServeHTTP(w, req)
+	c.handler.ServeHTTP(w, req)
 	return answer{w.Code, w.Result().Header, w.Body.String()}
 }
 

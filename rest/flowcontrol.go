@@ -17,26 +17,26 @@ const defaultSeats = 400 + 200
 
 // matchFlow matches requests with FlowSchemas, as the filter of priority and fairness does: all but those
 // long-running ones that are not watches.
-func (s *Server) matchFlow(next http.Handler) http.Handler {
-	if s.options.FlowControl.Off {
+func (h *Handler) matchFlow(next http.Handler) http.Handler {
+	if h.options.FlowControl.Off {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		by, _ := apirequest.UserFrom(req.Context())
-		flow := s.beginFlow(w, req, by)
+		flow := h.beginFlow(w, req, by)
 		defer flow.End()
 		next.ServeHTTP(w, req)
 	})
 }
 
 // beginFlow begins the execution of a request of a user, and says in the headers what it matches.
-func (s *Server) beginFlow(w http.ResponseWriter, req *http.Request, by user.Info) *flowcontrol.Request {
+func (h *Handler) beginFlow(w http.ResponseWriter, req *http.Request, by user.Info) *flowcontrol.Request {
 	c, info := contextOf(req), infoOf(req)
 	isWatch := info.Verb == "watch"
-	if s.options.FlowControl.Off || by == nil || isLongRunning(req, info) && !isWatch {
+	if h.options.FlowControl.Off || by == nil || isLongRunning(req, info) && !isWatch {
 		return &c.flow
 	}
-	schema, err := s.cluster.Flows.Match(info, by)
+	schema, err := h.cluster.Flows.Match(info, by)
 	if err != nil {
 		return &c.flow // the store is closed
 	}
@@ -53,11 +53,11 @@ var (
 )
 
 // flowMetrics are the metrics of FlowSchemas; nil: there are none.
-func (s *Server) flowMetrics() *flowMetrics {
-	if s.options.FlowControl.Off {
+func (h *Handler) flowMetrics() *flowMetrics {
+	if h.options.FlowControl.Off {
 		return nil
 	}
-	return &flowMetrics{s.cluster.Flows, cmp.Or(s.options.FlowControl.Seats, defaultSeats)}
+	return &flowMetrics{h.cluster.Flows, cmp.Or(h.options.FlowControl.Seats, defaultSeats)}
 }
 
 type flowMetrics struct {

@@ -14,7 +14,6 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/tidwall/gjson"
 
-	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -67,7 +66,7 @@ func TestAnswersNameTheirFlowSchema(t *testing.T) {
 		{"a probe", "GET", "/readyz", node, 200, "probes at exempt"},
 		{"a probe of a user who is not authenticated", "GET", "/readyz", nobody, 200, "probes at exempt"},
 		{"another request of such a user", "GET", "/api/v1/namespaces", nobody, 401, ""},
-		{"an impersonation that is refused", "GET", "/api/v1/namespaces", http.Header{"Authorization": {"Bearer " + c.server.TokenFor("jane")}, "Impersonate-User": {"joe"}}, 403, ""},
+		{"an impersonation that is refused", "GET", "/api/v1/namespaces", http.Header{"Authorization": {"Bearer " + c.server.Users.TokenFor("jane")}, "Impersonate-User": {"joe"}}, 403, ""},
 		{"a watch", "GET", "/api/v1/configmaps?watch=1", nil, 200, "exempt at exempt"},
 		{"logs", "GET", "/api/v1/namespaces/default/pods/none/log", nil, 404, ""},
 		{"a timeout that cannot be read", "GET", "/api/v1/namespaces?timeout=x", nil, 400, ""},
@@ -110,7 +109,7 @@ func flowLines(c *cluster, name string) []string {
 }
 
 func TestMetricsOfFlowControl(t *testing.T) {
-	c := start(t, func(o *rest.Options, _ *store.Options) { o.FlowControl.Seats = 100 })
+	c := start(t, func(o *options, _ *store.Options) { o.FlowControl.Seats = 100 })
 	list := c.open("GET", "/api/v1/configmaps?watch=1", http.Header{"Impersonate-User": {"system:node:a"}, "Impersonate-Group": {"system:masters"}}, "")
 	defer list.Body.Close()
 	c.do("GET", "/api/v1/nodes", http.Header{"Impersonate-User": {"jane"}, "Impersonate-Group": {"system:authenticated"}}, "")
@@ -136,7 +135,7 @@ func TestMetricsOfFlowControl(t *testing.T) {
 }
 
 func TestWithoutFlowControl(t *testing.T) {
-	c := start(t, func(o *rest.Options, _ *store.Options) { o.FlowControl.Off = true })
+	c := start(t, func(o *options, _ *store.Options) { o.FlowControl.Off = true })
 	for _, path := range []string{"/api/v1/namespaces", "/readyz"} {
 		expect(t, path, matched(flowNames(c), c.do("GET", path, nil, "").header), "")
 	}

@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -92,7 +91,7 @@ func FuzzLegacyDefinition(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		inOneSecond(t, func() bool {
-			c := startInProcess(t, func(o *rest.Options, _ *store.Options) { o.LegacyAPIs = true })
+			c := startInProcess(t, func(o *options, _ *store.Options) { o.LegacyAPIs = true })
 			return defineAndUse(t, c, strings.Replace(definitionsPath, "/v1/", "/v1beta1/", 1), jsonBody, body)
 		})
 	})
@@ -279,7 +278,7 @@ func FuzzRequest(f *testing.F) {
 		}
 	}
 	// A profile takes as long as its request says.
-	base := startInProcess(f, func(o *rest.Options, _ *store.Options) { o.WithoutProfiling = true })
+	base := startInProcess(f, func(o *options, _ *store.Options) { o.WithoutProfiling = true })
 	base.serve("POST", definitionsPath, jsonBody, []byte(definition(f, "widgets")))
 	f.Add("GET", "/apis/example.com/v1/widgets?a b", "*/*", "") // no HTTP server would hand it on
 	for _, query := range []string{

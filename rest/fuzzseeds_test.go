@@ -153,7 +153,7 @@ func (c *cluster) begin(method, target string, header http.Header) answer {
 	req.Header = header.Clone()
 	req.Header.Set("Authorization", "Bearer "+token)
 	w := beginning{httptest.NewRecorder(), cancel}
-	c.server.ServeHTTP(w, req)
+	c.handler.ServeHTTP(w, req)
 	return answer{w.Code, w.Result().Header, w.Body.String()}
 }
 

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 
-	"github.com/fakecluster/fakecluster/rest"
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -20,7 +20,7 @@ const (
 	secretsPath    = "/api/v1/namespaces/default/secrets"
 )
 
-func withCollection(o *rest.Options, _ *store.Options) {
+func withCollection(o *options, _ *store.Options) {
 	o.Controllers = append(o.Controllers, "garbage-collector-controller")
 }
 
@@ -37,7 +37,7 @@ func (c *cluster) configMap(name string) {
 
 func TestTheCollectorAsksAsItself(t *testing.T) {
 	var calls []string
-	p := &plugin{validate: func(w rest.AdmissionWrite) error {
+	p := &plugin{validate: func(w *restadmission.Write) error {
 		if w.GetUserInfo().GetName() == "system:serviceaccount:kube-system:generic-garbage-collector" {
 			text := fmt.Sprintf("%s %s %s %v", w.GetOperation(), w.GetResource().Resource, w.GetName(), w.GetUserInfo().GetGroups())
 			if options, ok := w.GetOperationOptions().(*metav1.DeleteOptions); ok {
@@ -72,7 +72,7 @@ func TestARefusedDeleteIsTriedOnceAWrite(t *testing.T) {
 		for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground} {
 			t.Run(reason+" "+string(policy), func(t *testing.T) {
 				denied, allow := 0, false
-				p := &plugin{validate: func(w rest.AdmissionWrite) error {
+				p := &plugin{validate: func(w *restadmission.Write) error {
 					if allow || w.GetOperation() != admission.Delete || w.GetResource().Resource != "secrets" || w.GetName() == "other" {
 						return nil
 					}
@@ -108,7 +108,7 @@ func TestARefusedDeleteIsTriedOnceAWrite(t *testing.T) {
 
 func TestAnOwnerThatWaitsHasItsDependentsTriedAgain(t *testing.T) {
 	allow := false
-	p := &plugin{validate: func(w rest.AdmissionWrite) error {
+	p := &plugin{validate: func(w *restadmission.Write) error {
 		if allow || w.GetOperation() != admission.Delete || w.GetResource().Resource != "secrets" {
 			return nil
 		}

@@ -23,7 +23,7 @@ func get(r *request) error {
 			return err
 		}
 	}
-	record, err := r.store.GetAt(r.key(), r.asOf(resourceVersion))
+	record, err := r.cluster.Store.GetAt(r.key(), r.asOf(resourceVersion))
 	if err != nil {
 		return r.readError(err)
 	}
@@ -63,7 +63,7 @@ func (r *request) checkGet() (resourceVersion string, err error) {
 	if err := r.parseQuery(&options); err != nil {
 		return "", err
 	}
-	return options.ResourceVersion, view.NotInFuture(r.store, r.version.Resource, options.ResourceVersion)
+	return options.ResourceVersion, view.NotInFuture(r.cluster.Store, r.version.Resource, options.ResourceVersion)
 }
 
 // refuseExport refuses a parameter that was removed from servers, so that no client thinks that it has an

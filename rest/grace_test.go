@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -16,7 +15,7 @@ import (
 func TestAGracePeriodEndsByTheClockOfTheCluster(t *testing.T) {
 	const pods, graceless = "/api/v1/namespaces/default/pods", `{"gracePeriodSeconds":0}`
 	now := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
-	c := startInProcess(t, func(o *rest.Options, _ *store.Options) { o.Now = func() time.Time { return now } })
+	c := startInProcess(t, func(o *options, _ *store.Options) { o.Now = func() time.Time { return now } })
 	create := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}}`
 	if a := c.serve("POST", pods, jsonBody, []byte(create)); a.code != 201 {
 		t.Fatal(a)

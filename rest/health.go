@@ -100,8 +100,8 @@ var health = sync.OnceValue(func() *http.ServeMux {
 // A real server allows everybody to read them, by a ClusterRole, unless its configuration names the paths for
 // which credentials may be missing. Requests with credentials are authorized, and so
 // are those for the paths of single checks.
-func (s *Server) answerHealth(counts *requestCounts) filter {
-	users := s.cluster.Users
+func (h *Handler) answerHealth(counts *requestCounts) filter {
+	users := h.cluster.Users
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			if !isHealthRoot(req.URL.Path) {
@@ -114,7 +114,7 @@ func (s *Server) answerHealth(counts *requestCounts) filter {
 				return
 			}
 			contextOf(req).observe.Unauthenticated(authentication.Anonymous)
-			defer s.beginFlow(w, req, authentication.Anonymous).End()
+			defer h.beginFlow(w, req, authentication.Anonymous).End()
 			counts.health(w, req)
 		})
 	}

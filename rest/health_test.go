@@ -5,7 +5,7 @@ import (
 
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 
-	"github.com/fakecluster/fakecluster/rest"
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -15,11 +15,11 @@ func TestAQuestionForTheHealthHasAnEvent(t *testing.T) {
 		{"with the token", "/readyz", token, "kubernetes-admin", "system:masters"},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
-			c := start(t, func(o *rest.Options, _ *store.Options) { o.AuditLevel = auditinternal.LevelMetadata })
+			c := start(t, func(o *options, _ *store.Options) { o.AuditLevel = auditinternal.LevelMetadata })
 			c.bearer = tt.bearer
 			a := c.do("GET", tt.path, nil, "")
 			expect(t, "answer", []any{a.code, a.body, a.header.Get("Cache-Control")}, []any{200, "ok", "no-cache, private"})
-			events := c.server.AuditEvents()
+			events := c.server.Audit.Events()
 			if len(events) != 1 {
 				t.Fatalf("%d events, want 1", len(events))
 			}
@@ -31,18 +31,18 @@ func TestAQuestionForTheHealthHasAnEvent(t *testing.T) {
 }
 
 func TestAQuestionForTheHealthIsAuthorizedIfItHasCredentials(t *testing.T) {
-	modes, err := rest.NewModes(rest.ModeOptions{Modes: []string{"AlwaysDeny"}})
+	modes, err := authorization.NewModes(authorization.Options{Modes: []string{"AlwaysDeny"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := start(t, func(o *rest.Options, _ *store.Options) { o.Modes = modes })
+	c := start(t, func(o *options, _ *store.Options) { o.Modes = modes })
 	for _, tt := range []struct {
 		rule, bearer string
 		code         int
 	}{
 		{"none", "", 200},
 		{"wrong ones", "guessed", 401},
-		{"those of a user who may not", c.server.TokenFor("jane"), 403},
+		{"those of a user who may not", c.server.Users.TokenFor("jane"), 403},
 		{"those of the administrator", token, 200},
 	} {
 		c.bearer = tt.bearer

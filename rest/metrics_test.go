@@ -50,7 +50,7 @@ func TestMetricsCountTheRequestsToTheServer(t *testing.T) {
 	if want := `kubernetes_healthcheck{name="etcd",type="readyz"} 1`; !strings.Contains(checks, want) {
 		t.Errorf("%s is not in %s", want, checks)
 	}
-	c.bearer = c.server.TokenFor("jane")
+	c.bearer = c.server.Users.TokenFor("jane")
 	expect(t, "who may not look", c.do(http.MethodGet, "/metrics", nil, "").code, 403)
 }
 
@@ -63,6 +63,6 @@ func TestStatuszListsThePathsOutsideOfTheAPI(t *testing.T) {
 			t.Errorf("%q is not in %s", want, a.body)
 		}
 	}
-	c.bearer = c.server.TokenFor("jane")
+	c.bearer = c.server.Users.TokenFor("jane")
 	expect(t, "who may not look", c.do(http.MethodGet, "/statusz", nil, "").code, 403)
 }

@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -52,7 +51,7 @@ func TestGenerateName(t *testing.T) {
 
 func TestSeedRepeatsNamesAndUids(t *testing.T) {
 	make3 := func(seed uint64) (names []string) {
-		c := start(t, func(o *rest.Options, _ *store.Options) { o.Seed = &seed })
+		c := start(t, func(o *options, _ *store.Options) { o.Seed = &seed })
 		c.install("widgets")
 		for range 3 {
 			m := c.created(generated("s-"))

@@ -65,7 +65,7 @@ func (p paths) serveOpenAPI(w http.ResponseWriter, req *http.Request, c *resourc
 			return
 		}
 	}
-	p.aggregate.ServeOpenAPI(w, req, d.Documents)
+	p.cluster.Aggregate.ServeOpenAPI(w, req, d.Documents)
 }
 
 // unread is a response that nobody reads.

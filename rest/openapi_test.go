@@ -21,7 +21,7 @@ func TestAnOpenAPIDocumentIsAnsweredAtItsDeadline(t *testing.T) {
 		a := c.serve("GET", path+"?timeout=1ns", nil, nil)
 		expect(t, path, a.code, 504)
 		expect(t, path, a.body, allotted)
-		if err := c.server.Drain(time.Hour); err != nil {
+		if err := c.handler.Drain(time.Hour); err != nil {
 			t.Error(err)
 		}
 		a = c.serve("GET", path, nil, nil)

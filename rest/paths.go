@@ -8,22 +8,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	"github.com/fakecluster/fakecluster/internal/aggregation"
-	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/discovery"
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/server"
 )
 
 // paths serves all paths behind the filters. It serves those of no resource itself: the
 // version, the index, OpenAPI and discovery.
 type paths struct {
 	resources    http.Handler
-	registry     func() *resource.Registry
+	cluster      *server.Cluster
 	openAPI      *openAPI
 	computations *computations
-	aggregate    *aggregation.Registry
-	tokens       *authentication.Issuer
-	unsupported  *unsupportedLog
 	counts       *requestCounts
 	flags        commandLine
 	profiling    bool
@@ -32,7 +28,7 @@ type paths struct {
 // ServeHTTP implements http.Handler: it serves paths of resources and other paths, and forwards
 // those that another server serves.
 func (p paths) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	switch elsewhere := p.aggregate.Serves(req.URL.Path); {
+	switch elsewhere := p.cluster.Aggregate.Serves(req.URL.Path); {
 	case strings.HasPrefix(req.URL.Path, "//"):
 		http.NotFound(w, req)
 	case elsewhere != nil:
@@ -40,7 +36,7 @@ func (p paths) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case infoOf(req).IsResourceRequest:
 		p.resources.ServeHTTP(w, req)
 	default:
-		p.serve(w, req, p.registry())
+		p.serve(w, req, p.cluster.Registry())
 	}
 }
 
@@ -64,7 +60,7 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Regis
 	case isHealthCheck(req.URL.Path) || req.URL.Path == "/metrics/slis":
 		p.counts.health(w, req)
 	case document == issuerPath || document == keysPath:
-		serveIssuer(w, req, p.tokens)
+		serveIssuer(w, req, p.cluster.Tokens)
 	case strings.HasPrefix(document, "/version/"), strings.HasPrefix(document, issuerPath+"/"), strings.HasPrefix(document, keysPath+"/"):
 		writeError(w, req, unknownPath(resource.RoutePerVerb))
 	case parts[0] == "openapi":
@@ -78,7 +74,7 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Regis
 	case p.profiling && len(parts) > 1 && unsupportedPaths[parts[0]+"/"+parts[1]] != "":
 		path := parts[0] + "/" + parts[1]
 		err := notServed("/"+path, unsupportedPaths[path])
-		p.unsupported.report(err)
+		reportUnsupported(p.cluster.Messages, err)
 		writeError(w, req, err)
 	default:
 		http.NotFound(w, req)
@@ -87,7 +83,7 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Regis
 
 // serveIndex serves what names the paths that answer.
 func (p paths) serveIndex(w http.ResponseWriter, req *http.Request, c *resource.Registry) {
-	registered, err := p.aggregate.Registered()
+	registered, err := p.cluster.Aggregate.Registered()
 	switch {
 	case err != nil:
 		writeError(w, req, err)
@@ -114,7 +110,7 @@ func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resou
 	if group := c.Group(name); group != nil && (name != "" || parts[0] == "api") {
 		routing = group.Routing // the list of all groups does not look at the method either
 	}
-	if discovery.ServeAggregated(w, req, c, func() []discovery.Foreign { return p.aggregate.Discover(req.Context()) }) {
+	if discovery.ServeAggregated(w, req, c, func() []discovery.Foreign { return p.cluster.Aggregate.Discover(req.Context()) }) {
 		return
 	}
 	if req.Method == http.MethodGet && discovery.ServeCore(w, req, c, parts) {
@@ -123,7 +119,7 @@ func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resou
 	var registered []*apiregistrationv1.APIService
 	if parts[0] == "apis" && len(parts) < 3 {
 		var err error
-		if registered, err = p.aggregate.Registered(); err != nil {
+		if registered, err = p.cluster.Aggregate.Registered(); err != nil {
 			writeError(w, req, err)
 			return
 		}

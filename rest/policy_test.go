@@ -11,7 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/fakecluster/fakecluster/rest"
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 )
 
 const policyConfigMaps = "/api/v1/namespaces/default/configmaps"
@@ -65,7 +65,7 @@ const (
 // A policy is invoked once more when somebody after it has changed the object, if it
 // wants to be; and one that does not is not.
 func TestPoliciesAreInvokedAgainAfterOthers(t *testing.T) {
-	changes := &plugin{mutate: func(w rest.AdmissionWrite) error {
+	changes := &plugin{mutate: func(w *restadmission.Write) error {
 		if w.GetKind().Kind != "ConfigMap" {
 			return nil
 		}

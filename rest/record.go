@@ -1,20 +1,12 @@
 package rest
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fakecluster/fakecluster/inspect"
-	"github.com/fakecluster/fakecluster/internal/controller"
-	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/observe"
-	"github.com/fakecluster/fakecluster/internal/write"
 )
 
 // record records requests in their history, from the beginning to the end.
@@ -28,7 +20,7 @@ func record(in *history.Recorder) filter {
 				UserAgent: req.UserAgent(), Received: max(req.ContentLength, 0),
 			}
 			if info.Verb == "patch" {
-				q.Patch = patchWord(req.Header.Get("Content-Type"))
+				q.Patch = history.PatchWord(req.Header.Get("Content-Type"))
 			}
 			c := contextOf(req)
 			c.observe.Entry = in.Begin(q, len(req.Method)+len(req.RequestURI))
@@ -38,18 +30,6 @@ func record(in *history.Recorder) filter {
 			r.begin(http.StatusOK) // as net/http does
 		})
 	}
-}
-
-// patchWords are the words for the types of patches.
-var patchWords = map[types.PatchType]string{
-	types.ApplyYAMLPatchType: "apply", types.ApplyCBORPatchType: "apply", types.JSONPatchType: "json",
-	types.MergePatchType: "merge", types.StrategicMergePatchType: "strategic",
-}
-
-// patchWord is the word for a patch of a media type.
-func patchWord(contentType string) string {
-	media, _, _ := strings.Cut(contentType, ";")
-	return patchWords[types.PatchType(strings.TrimSpace(media))]
 }
 
 // recorded is a response whose code and size are observed.
@@ -123,41 +103,4 @@ func (r *recorded) Flush() {
 		r.noteSent()
 	}
 	_ = http.NewResponseController(r.ResponseWriter).Flush() // the client may have gone
-}
-
-// ofController is what the history says of a write of one of the server's own controllers, which a
-// request has caused.
-func ofController(ctx context.Context, by controller.Identity, verb string, w write.Request) inspect.Request {
-	res := w.Version.Resource
-	q := inspect.Request{
-		Cause: observe.From(ctx).Number(), User: by.User().GetName(), UserAgent: by.UserAgent(), Verb: verb,
-		Group: res.Group, Version: w.Version.Name, Resource: res.Names.Plural, Subresource: w.Subresource, Namespace: w.Namespace, Name: w.Name,
-	}
-	switch change := w.Change.(type) {
-	case write.Apply:
-		q.Patch = "apply"
-	case write.Patch:
-		q.Patch = patchWord(string(change.Type))
-	}
-	return q
-}
-
-// noteResult reports what became of a write of one of the server's own controllers.
-func noteResult(o *observe.Request, result write.Result, err error) {
-	code := http.StatusOK
-	if result.Created {
-		code = http.StatusCreated
-	}
-	if errors.Is(err, write.ErrNotServed) {
-		code = http.StatusNotFound
-	} else if err != nil {
-		if fault := faultinjection.Behind(err); fault != "" {
-			o.Fault(fault)
-		}
-		status := toStatus(err)
-		code = int(status.Code)
-		o.Failed(status)
-	}
-	o.Responded(code, false)
-	o.End()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/observe"
+	"github.com/fakecluster/fakecluster/internal/server"
 )
 
 // BenchmarkRecord measures what the history adds to a request that passes the filter, with a user, a
@@ -29,7 +30,7 @@ func BenchmarkRecord(b *testing.B) {
 		o.Committed(revision)
 		answer(w, req)
 	})
-	idle := &Server{faults: &faultinjection.Engine{}}
+	idle := &Handler{cluster: &server.Cluster{Faults: &faultinjection.Engine{}}}
 	for name, h := range map[string]http.Handler{
 		"without": giveContext(nil)(parsePath(answer)), "with": giveContext(nil)(parsePath(record(in)(handler))),
 		"idle": giveContext(nil)(parsePath(idle.explainWrites(idle.injectFaults(answer)))),

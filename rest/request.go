@@ -8,9 +8,8 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/view"
-	"github.com/fakecluster/fakecluster/internal/write"
-	"github.com/fakecluster/fakecluster/store"
 )
 
 // request is a request for a resource, as verbs get it.
@@ -25,9 +24,8 @@ type request struct {
 	buffers *buffers
 	// computations are those of the server.
 	computations *computations
-	store        *store.Store
 	expired      int64 // lists at revisions before it are too old
-	writes       *write.Pipeline
+	cluster      *server.Cluster
 	// registry is what is served, from the start of the request to its end.
 	registry *resource.Registry
 	version  *resource.Version

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
@@ -15,26 +14,26 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/observe"
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/write"
-	"github.com/fakecluster/fakecluster/store"
 )
 
 // verbs are those of objects and collections, in the words of upstream's RequestInfo.
-func (s *Server) verbs() map[string]verb {
+func (h *Handler) verbs() map[string]verb {
 	return map[string]verb{
 		"get":              get,
 		"list":             list,
-		"watch":            watches{&s.frames, s.closing, s.maxWatches(), s.watchTimeout, &s.watches, s.faults}.watch,
+		"watch":            watches{&h.frames, h.cluster.Closing, h.maxWatches(), h.watchTimeout, &h.watches, h.cluster.Faults}.watch,
 		"create":           create,
 		"update":           update,
 		"patch":            patch,
-		"delete":           deletes{s.mayIgnoreReadErrors}.deleteOne,
+		"delete":           deletes{h.mayIgnoreReadErrors}.deleteOne,
 		"deletecollection": deletecollection,
 	}
 }
 
 // subresourceVerbs are those of subresources.
-func (s *Server) subresourceVerbs() map[string]verb {
+func (h *Handler) subresourceVerbs() map[string]verb {
 	return map[string]verb{
 		"create": act,
 		"get":    get,
@@ -46,21 +45,17 @@ func (s *Server) subresourceVerbs() map[string]verb {
 // resources serves the paths of resources.
 type resources struct {
 	buffers      *buffers
-	store        *store.Store
-	writes       *write.Pipeline
-	registry     func() *resource.Registry
+	cluster      *server.Cluster
 	verbs        map[string]verb
 	subresources map[string]verb // verbs of subresources
-	unsupported  *unsupportedLog
 	counts       *requestCounts
 	computations *computations
-	expired      *atomic.Int64 // lists at revisions before it are too old
 }
 
 // ServeHTTP implements http.Handler.
 func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	r := &request{http: req, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, store: s.store, writes: s.writes, registry: s.registry(),
-		computations: s.computations, expired: s.expired.Load()}
+	r := &request{http: req, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, cluster: s.cluster, registry: s.cluster.Registry(),
+		computations: s.computations, expired: s.cluster.Expired()}
 	r.counted = counted{ResponseWriter: w, request: r, by: s.counts}
 	r.w = &r.counted
 	defer func() { r.counted.count.end(req) }()
@@ -72,7 +67,7 @@ func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if errors.Is(err, write.ErrNotServed) {
 		err = unknownPath(r.registry.Group(r.info.APIGroup).Routing)
 	}
-	s.unsupported.report(err)
+	reportUnsupported(s.cluster.Messages, err)
 	if err = orTimeout(req.Context(), err); err != nil {
 		writeError(r.w, req, err)
 	}

@@ -41,7 +41,7 @@ func TestReadsWaitForARevision(t *testing.T) {
 				if !strings.Contains(a.body, tt.text) {
 					t.Errorf("%s: %s", tt.query, a.body)
 				}
-				create("b" + fmt.Sprint(len(c.server.Requests())))
+				create("b" + fmt.Sprint(len(c.server.History.Requests())))
 			}
 			time.AfterFunc(time.Second, func() { create("c") })
 			time.AfterFunc(2*time.Second, func() { create("d") })

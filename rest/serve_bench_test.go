@@ -36,7 +36,7 @@ func BenchmarkServe(b *testing.B) {
 			req.Header.Set("Accept", "application/json")
 			b.ReportAllocs()
 			for b.Loop() {
-				c.server.ServeHTTP(discard{http.Header{}}, req)
+				c.handler.ServeHTTP(discard{http.Header{}}, req)
 			}
 		})
 	}

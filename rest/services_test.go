@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/fakecluster/fakecluster/rest"
 	"github.com/fakecluster/fakecluster/store"
 )
 
@@ -184,7 +183,7 @@ func TestAForkHasItsOwnAddresses(t *testing.T) {
 
 func TestASeedRepeatsAddressesAndPorts(t *testing.T) {
 	given := func(seed uint64) string {
-		c := startInProcess(t, func(o *rest.Options, _ *store.Options) { o.Seed = &seed })
+		c := startInProcess(t, func(o *options, _ *store.Options) { o.Seed = &seed })
 		var names []string
 		for i := range 5 {
 			s, _, message := c.createService(service(fmt.Sprint("s", i), `"type":"NodePort",`))

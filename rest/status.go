@@ -9,39 +9,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
+	"github.com/fakecluster/fakecluster/internal/view"
 )
-
-// toStatus is the one place where an error becomes what a client sees. Wrapped
-// errors keep their Status; anything else is a 500 with the error's text.
-func toStatus(err error) *metav1.Status {
-	var withStatus interface {
-		error
-		apierrors.APIStatus
-	}
-	if errors.As(err, &withStatus) {
-		status := responsewriters.ErrorToAPIStatus(withStatus)
-		if status.Code < 100 || status.Code > 999 {
-			// A webhook may deny with any number. net/http panics if a code does not have three digits.
-			status.Code = http.StatusInternalServerError
-		}
-		return status
-	}
-	// Not upstream's: it reports such errors to a handler of the process, which
-	// sleeps.
-	return &metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure,
-		Code:     http.StatusInternalServerError,
-		Message:  err.Error(),
-	}
-}
 
 // writeError answers with the Status of an error, in the media type that the
 // client accepts.
@@ -68,7 +43,7 @@ func writeError(w http.ResponseWriter, req *http.Request, err error) {
 		writeTooMany(w, tooMany.RetryAfter)
 		return
 	}
-	status := toStatus(err)
+	status := view.Status(err)
 	code := int(status.Code)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
@@ -88,7 +63,7 @@ func writeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime
 	if err != nil {
 		// An error is sent as JSON even if the client does not accept that.
 		if code < http.StatusBadRequest {
-			status := toStatus(err)
+			status := view.Status(err)
 			code, obj = int(status.Code), status
 		}
 		responsewriters.WriteRawJSON(code, obj, w)
@@ -131,7 +106,7 @@ var errAllotted = apierrors.NewTimeoutError("request did not complete within the
 // its kind, with the media type text/plain and without the headers that handlers have set.
 // client-go cannot read that, and says that "the server was unable to return a response in the time allotted".
 func writeAllotted(w http.ResponseWriter, req *http.Request) {
-	setAuditObject(req.Context(), toStatus(errAllotted))
+	setAuditObject(req.Context(), view.Status(errAllotted))
 	delete(w.Header(), levelHeader)
 	delete(w.Header(), schemaHeader)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

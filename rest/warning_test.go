@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apiserver/pkg/warning"
 
-	"github.com/fakecluster/fakecluster/rest"
+	restadmission "github.com/fakecluster/fakecluster/internal/admission"
 )
 
 func TestWarningsComeOnceAndAreCutWhenTheyAreTooMany(t *testing.T) {
@@ -39,11 +39,11 @@ func TestWarningsComeOnceAndAreCutWhenTheyAreTooMany(t *testing.T) {
 
 type warner struct{ texts *[]string }
 
-func (w *warner) Mutate(ctx context.Context, _ rest.AdmissionWrite) error {
+func (w *warner) Mutate(ctx context.Context, _ *restadmission.Write) error {
 	for _, text := range *w.texts {
 		warning.AddWarning(ctx, "", text)
 	}
 	return nil
 }
 
-func (w *warner) Validate(context.Context, rest.AdmissionWrite) error { return nil }
+func (w *warner) Validate(context.Context, *restadmission.Write) error { return nil }

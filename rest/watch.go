@@ -90,7 +90,7 @@ func (w watches) watch(r *request) error {
 	}
 	defer end()
 	events = view.NewEvents(shown, w.shared, info, func(v *resource.Version, record store.Record) (runtime.Object, bool, error) {
-		decoded, ok, err := r.writes.Memory.Cached(v, record)
+		decoded, ok, err := r.cluster.Writes.Memory.Cached(v, record)
 		return decoded.Object, ok, err
 	})
 	stream := &watchStream{r: r, position: position, initial: initial, selector: sel, options: options, events: events, out: framesOf(r.w, r.http, options), faults: w.faults, observe: observe.From(r.ctx)}
@@ -111,12 +111,12 @@ func (w watches) watch(r *request) error {
 
 // watchTimeout returns after which time a watch ends that says nothing of it, or 0. Not all of them
 // end at the same time, so that their clients do not come back at the same time.
-func (s *Server) watchTimeout() time.Duration {
-	least := s.options.MinWatchTimeout
+func (h *Handler) watchTimeout() time.Duration {
+	least := h.options.MinWatchTimeout
 	if least <= 0 {
 		return 0
 	}
-	return least + time.Duration(s.cluster.Writes.Random.Below(int(least)))
+	return least + time.Duration(h.cluster.Writes.Random.Below(int(least)))
 }
 
 // untilWatchEnds returns the context of a watch. It ends with the request, after
@@ -136,9 +136,9 @@ func (w watches) untilWatchEnds(request context.Context, o *internalversion.List
 }
 
 // maxWatches is the largest number of watches at a time.
-func (s *Server) maxWatches() int64 {
-	if s.options.MaxWatches > 0 {
-		return int64(s.options.MaxWatches)
+func (h *Handler) maxWatches() int64 {
+	if h.options.MaxWatches > 0 {
+		return int64(h.options.MaxWatches)
 	}
 	return maxWatches
 }

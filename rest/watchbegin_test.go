@@ -43,7 +43,7 @@ func TestAWatchHasWhatIsWrittenOnceItsHeaderIsThere(t *testing.T) {
 			t.Errorf("the create is answered with %d: %s", a.code, a.body)
 		}
 	}, cancel}
-	c.server.ServeHTTP(w, req)
+	c.handler.ServeHTTP(w, req)
 	if got := w.Body.String(); !strings.HasPrefix(got, `{"type":"ADDED","object":`) || !strings.Contains(got, `"name":"a"`) {
 		t.Errorf("the watch says %q", got)
 	}
@@ -59,7 +59,7 @@ func (c *cluster) watchOnce(t *testing.T, path string, header http.Header) *http
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	w := &headerWatcher{httptest.NewRecorder(), func() {}, cancel}
-	c.server.ServeHTTP(w, req)
+	c.handler.ServeHTTP(w, req)
 	return w.ResponseRecorder
 }
 

@@ -3,12 +3,10 @@ package rest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/tidwall/gjson"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
@@ -83,7 +81,7 @@ func (s *watchStream) run(ctx context.Context, from uint64) {
 func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 	from := int64(min(wanted, math.MaxInt64)) // no revision comes after that
 	sendInitial := s.initial
-	current := s.r.store.Revision()
+	current := s.r.cluster.Store.Revision()
 	s.began = current
 	if s.position > 0 {
 		if s.options.ResourceVersion == "" {
@@ -103,7 +101,7 @@ func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 	s.after = max(from, position)
 	prefix := s.r.version.Resource.PrefixOf(s.r.namespace())
 	if sendInitial {
-		present, err := s.r.store.Scan(prefix, store.ListOptions{Revision: s.position})
+		present, err := s.r.cluster.Store.Scan(prefix, store.ListOptions{Revision: s.position})
 		if err != nil {
 			return nil, err
 		}
@@ -113,15 +111,15 @@ func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 	if err := s.remembers(position); err != nil {
 		return nil, s.watchError(err)
 	}
-	changes, err := s.r.store.Watch(prefix, position)
+	changes, err := s.r.cluster.Store.Watch(prefix, position)
 	if err != nil {
 		return nil, s.watchError(err)
 	}
 	var definition *store.Cursor // none for built-in resources
 	if key := s.r.version.Resource.Definition.Key; key != "" {
-		if definition, err = s.r.store.Watch(key, s.r.version.Resource.Definition.Revision); err != nil {
+		if definition, err = s.r.cluster.Store.Watch(key, s.r.version.Resource.Definition.Revision); err != nil {
 			// Its history is gone, and this is a new watch: start from now.
-			if definition, err = s.r.store.Watch(key, 0); err != nil {
+			if definition, err = s.r.cluster.Store.Watch(key, 0); err != nil {
 				return nil, s.watchError(err)
 			}
 		}
@@ -144,19 +142,7 @@ func (s *watchStream) remembers(revision int64) error {
 }
 
 // watchError puts a watch that cannot start or go on into the words of the API.
-func (s *watchStream) watchError(err error) error { return expired(s.r.version.Resource, err) }
-
-// expired puts a revision that the history does not reach back to into the words of the API.
-func expired(r *resource.Resource, err error) error {
-	var compacted *store.CompactedError
-	switch {
-	case !errors.As(err, &compacted):
-		return err
-	case r.Uncached:
-		return apierrors.NewResourceExpired("The resourceVersion for the provided watch is too old.")
-	}
-	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", compacted.Requested, compacted.Oldest))
-}
+func (s *watchStream) watchError(err error) error { return view.Expired(s.r.version.Resource, err) }
 
 // sendInitial sends the present objects, and the bookmark that says that these were all.
 func (s *watchStream) sendInitial(ctx context.Context, initial *store.Scan) error {
@@ -403,7 +389,7 @@ func (s *watchStream) sendError(err error) {
 	if errors.Is(err, errGone) {
 		return
 	}
-	frame, err := s.events.AppendError(s.buffer[:0], toStatus(err))
+	frame, err := s.events.AppendError(s.buffer[:0], view.Status(err))
 	if s.write(frame, err) == nil {
 		s.out.flush()
 	}

@@ -44,9 +44,9 @@ func (r *request) carryOut(w write.Request) error {
 func (r *request) run(w write.Request) (result write.Result, err error) {
 	if r.mayTakeLong(&w) {
 		sent := w // so that w itself stays on the stack
-		result, err = computeSent(r, func() (write.Result, error) { return r.writes.Run(r.ctx, sent) })
+		result, err = computeSent(r, func() (write.Result, error) { return r.cluster.Writes.Run(r.ctx, sent) })
 	} else {
-		result, err = r.writes.Run(r.ctx, w)
+		result, err = r.cluster.Writes.Run(r.ctx, w)
 	}
 	if err == nil {
 		r.version = result.Version

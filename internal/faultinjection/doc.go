@@ -2,7 +2,7 @@
 // what happens to them. It also holds watch events back until a test delivers them.
 //
 // An [Engine] has the faults of one server that are in force. The table in effect.go has all types of
-// effects. Package rest calls the engine at four places:
+// effects. Packages rest and server call the engine at four places:
 //
 //   - the filter behind impersonation: [Engine.Strike] counts a request and says what happens to it;
 //   - the verbs, for effects that come later: they find the [Struck] in the context;

@@ -17,9 +17,6 @@ import (
 
 // Engine has the faults of one server. The zero value has none. It is safe for concurrent use.
 type Engine struct {
-	// Validate returns an error if the server does not serve what a fault names; nil: there is no check.
-	// It must be set before the engine is used.
-	Validate func(resource schema.GroupResource, subresource, verb string) error
 	// Store is that of the server.
 	Store *store.Store
 	// Seed is that of the cluster; nil: random.
@@ -36,13 +33,16 @@ type Engine struct {
 	hold     *Hold        // nil: none
 }
 
-// Inject puts a fault in force.
-func (e *Engine) Inject(f faults.Fault) (*Injection, error) {
+// Serves returns an error if a server does not serve a verb of a resource or subresource. Any of them may be empty.
+type Serves func(resource schema.GroupResource, subresource, verb string) error
+
+// Inject puts a fault in force. It fails if the server does not serve what the fault names.
+func (e *Engine) Inject(f faults.Fault, serves Serves) (*Injection, error) {
 	if err := check(&f); err != nil {
 		return nil, fmt.Errorf("the fault cannot be injected: %w", err)
 	}
-	if e.Validate != nil && (f.Resource != "" || f.Subresource != "" && f.Subresource != faults.AnySubresource) {
-		if err := e.Validate(groupOf(&f), f.Subresource, f.Verb); err != nil {
+	if f.Resource != "" || f.Subresource != "" && f.Subresource != faults.AnySubresource {
+		if err := serves(groupOf(&f), f.Subresource, f.Verb); err != nil {
 			return nil, fmt.Errorf("the fault cannot be injected: %w", err)
 		}
 	}

@@ -13,9 +13,12 @@ import (
 
 var update = Request{Verb: "update", Group: "apps", Resource: "deployments", Namespace: "default", Name: "a", User: "jane", UserAgent: "kubectl/v1"}
 
+// anything is what the servers of the tests serve.
+func anything(schema.GroupResource, string, string) error { return nil }
+
 func inject(t *testing.T, e *Engine, f faults.Fault) *Injection {
 	t.Helper()
-	i, err := e.Inject(f)
+	i, err := e.Inject(f, anything)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 // Hold keeps the events of all watches back until a test delivers them. It is a faults.Hold.
 type Hold struct {
 	engine *Engine
+	serves Serves
 	fail   func(error) // called with the error of a method
 	ticks  int
 	more   chan struct{} // has a value when events are held that were not before
@@ -31,13 +32,13 @@ var ErrHeld = errors.New("the watch events are held already: release the other h
 
 // Hold begins to keep events back, from the watches that run and from those that will begin. The
 // state that a watch begins with is not kept back. The methods of the Hold call fail with their errors.
-func (e *Engine) Hold(fail func(error)) (*Hold, error) {
+func (e *Engine) Hold(serves Serves, fail func(error)) (*Hold, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.hold != nil {
 		return nil, ErrHeld
 	}
-	e.hold = &Hold{engine: e, fail: fail, more: make(chan struct{}, 1)}
+	e.hold = &Hold{engine: e, serves: serves, fail: fail, more: make(chan struct{}, 1)}
 	e.setHold(e.hold)
 	return e.hold, nil
 }
@@ -159,11 +160,9 @@ func (h *Hold) Deliver(n int) int {
 // DeliverKind delivers all that Pending has of a resource, and returns how many events that were.
 func (h *Hold) DeliverKind(resource string) int {
 	wanted := schema.ParseGroupResource(resource)
-	if validate := h.engine.Validate; validate != nil {
-		if err := validate(wanted, "", "watch"); err != nil {
-			h.fail(fmt.Errorf("DeliverKind: %w", err))
-			return 0
-		}
+	if err := h.serves(wanted, "", "watch"); err != nil {
+		h.fail(fmt.Errorf("DeliverKind: %w", err))
+		return 0
 	}
 	return h.deliverIf(func(d faults.Delivery) bool { return d.Resource == wanted })
 }

@@ -74,7 +74,7 @@ func TestEventsComeOnceAndInOrder(t *testing.T) {
 				switch random.IntN(12) {
 				case 0:
 					if hold == nil {
-						if hold, err = e.Hold(func(err error) { t.Error(err) }); err != nil {
+						if hold, err = e.Hold(anything, func(err error) { t.Error(err) }); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -145,16 +145,16 @@ func TestTheHoldsOfAnEngineAreOneAtATime(t *testing.T) {
 	}
 	defer s.Close()
 	e := &Engine{Store: s}
-	h, err := e.Hold(func(err error) { t.Error(err) })
+	h, err := e.Hold(anything, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Hold(func(err error) { t.Error(err) }); err != ErrHeld {
+	if _, err := e.Hold(anything, func(err error) { t.Error(err) }); err != ErrHeld {
 		t.Error(err)
 	}
 	h.Release()
 	h.Release()
-	if _, err := e.Hold(func(err error) { t.Error(err) }); err != nil {
+	if _, err := e.Hold(anything, func(err error) { t.Error(err) }); err != nil {
 		t.Error(err)
 	}
 }

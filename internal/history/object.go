@@ -25,8 +25,8 @@ func (r *Recorder) Of(s *store.Store, key string, text func(store.Record) (strin
 	}
 }
 
-// types are those of the events of a watch.
-var types = map[store.EventType]watch.EventType{store.Created: watch.Added, store.Updated: watch.Modified, store.Deleted: watch.Deleted}
+// eventTypes are those of the events of a watch.
+var eventTypes = map[store.EventType]watch.EventType{store.Created: watch.Added, store.Updated: watch.Modified, store.Deleted: watch.Deleted}
 
 func (r *Recorder) historyOf(s *store.Store, key string, text func(store.Record) (string, error)) (inspect.History, error) {
 	changes, err := s.Watch(key, s.Oldest())
@@ -68,7 +68,7 @@ func (r *Recorder) historyOf(s *store.Store, key string, text func(store.Record)
 					return nil, err
 				}
 			}
-			if err := add(types[e.Type], e.Record); err != nil {
+			if err := add(eventTypes[e.Type], e.Record); err != nil {
 				return nil, err
 			}
 		}

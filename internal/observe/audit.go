@@ -2,9 +2,11 @@ package observe
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -102,4 +104,14 @@ func (r *Request) Patch(patch []byte) {
 	if r.event != nil {
 		audit.LogRequestPatch(r.event.ctx, patch)
 	}
+}
+
+// Panicked closes the event in the context with a panic.
+func Panicked(ctx context.Context, p any) {
+	event := audit.AuditContextFrom(ctx)
+	event.SetEventResponseStatus(&metav1.Status{
+		Code: http.StatusInternalServerError, Status: metav1.StatusFailure, Reason: metav1.StatusReasonInternalError,
+		Message: fmt.Sprintf("APIServer panic'd: %v", p),
+	})
+	event.ProcessEventStage(ctx, auditinternal.StagePanic)
 }

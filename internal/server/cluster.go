@@ -11,11 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
 
-	"github.com/fakecluster/fakecluster/internal/admission"
 	"github.com/fakecluster/fakecluster/internal/admission/plugins"
 	"github.com/fakecluster/fakecluster/internal/aggregation"
+	"github.com/fakecluster/fakecluster/internal/audittrail"
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/builtin"
@@ -23,6 +22,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/flowcontrol"
+	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/quota"
 	"github.com/fakecluster/fakecluster/internal/redact"
 	"github.com/fakecluster/fakecluster/internal/release"
@@ -30,52 +30,6 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
-
-// Options say what a cluster is like. A fork has those of its origin. Package rest has options of
-// the same names and says what they mean.
-type Options struct {
-	Token              string
-	Users              authentication.Users
-	AuthenticationInfo func() map[string]string // nil: nothing is published
-	Accounts           authentication.Accounts
-	Modes              *authorization.Modes  // nil: roles and their bindings decide
-	Authorizer         authorizer.Authorizer // nil: the modes decide
-	Now                func() time.Time
-	Seed               *uint64
-	Functions          admission.Plugin // called for each write; nil: none
-	LegacyAPIs         bool
-	RuntimeConfig      []string
-	Network            builtin.Network
-	Controllers        []string
-
-	EnableAdmissionPlugins, DisableAdmissionPlugins []string
-	AdmissionConfigFile                             string
-}
-
-// Host is what a cluster has of the server in front of it.
-type Host struct {
-	// Services resolves the services that webhooks and APIServices refer to; nil: there are none.
-	Services Services
-	// Closing ends with the server, and all calls of webhooks end with it.
-	Closing context.Context
-	// Faults are those that strike calls of webhooks.
-	Faults *faultinjection.Engine
-	// Log takes down the writes of the cluster's own controllers.
-	Log Log
-	// MayCreate refuses an update or an apply that creates an object (see write.Pipeline).
-	MayCreate func(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error
-	// Failed is called with a message when a controller has failed, which no client sees.
-	Failed func(message string)
-}
-
-// Log takes down the writes of the cluster's own controllers, as it does the requests of clients.
-type Log interface {
-	// Write takes down a write, which run carries out in the context that it gets.
-	Write(ctx context.Context, by controller.Identity, verb string, w write.Request, run func(context.Context) (write.Result, error)) (write.Result, error)
-	// Stage takes down a write that commits together with another one. It returns the context for
-	// its stages, and a function to call with its result once it has committed.
-	Stage(ctx context.Context, by controller.Identity, verb string, w write.Request) (staging context.Context, committed func(result func() (write.Result, error)))
-}
 
 // Cluster is an API server without HTTP. It is safe for concurrent use.
 type Cluster struct {
@@ -87,13 +41,27 @@ type Cluster struct {
 	Kinds builtin.Cluster
 	// Aggregate has the APIServices that point to a service.
 	Aggregate *aggregation.Registry
-	// Users authenticates requests, and Authorizer authorizes them. Tokens issues the tokens of service accounts.
-	Users      *authentication.Authenticator
-	Authorizer authorization.Authorizer
-	Tokens     *authentication.Issuer
+	// Users authenticates requests, and Access authorizes them. Tokens issues the tokens of service accounts.
+	Users  *authentication.Authenticator
+	Access Access
+	Tokens *authentication.Issuer
 	// Flows are the FlowSchemas, with which requests are matched.
 	Flows *flowcontrol.Schemas
 
+	// History has the requests, and those who have written the revisions. Audit has the audit events; nil: there are none.
+	History *history.Recorder
+	Audit   *audittrail.Trail
+	// Faults are what goes wrong on purpose.
+	Faults *faultinjection.Engine
+	// Reads are the functions that are called before reads.
+	Reads *Reads
+	// Messages are for whoever runs the cluster.
+	Messages *Messages
+	// Closing ends when the cluster closes, and with it every watch and all calls of webhooks.
+	Closing context.Context
+
+	close       context.CancelFunc
+	compact     *compaction
 	options     Options
 	builtin     builtinKinds
 	registry    *registry
@@ -138,7 +106,7 @@ func newBuiltinKinds(o Options) (builtinKinds, error) {
 		return builtinKinds{}, err
 	}
 	k := builtinKinds{inTree: admissionOptions, acting: acting, definitions: crd.Definitions(o.LegacyAPIs)}
-	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig, Network: builtin.Network(o.Network)}
+	k.options = builtin.Options{LegacyAPIs: o.LegacyAPIs, RuntimeConfig: runtimeConfig, Network: o.Network}
 	k.ordered = builtin.Resources(k.options, k.definitions)
 	k.namespaces = k.ordered[slices.IndexFunc(k.ordered, func(r *resource.Resource) bool { return r.NamespaceOfItself })]
 	return k, nil
@@ -149,21 +117,53 @@ func (k builtinKinds) resource(gr schema.GroupResource) *resource.Resource {
 	return k.ordered[slices.IndexFunc(k.ordered, func(r *resource.Resource) bool { return r.GroupResource() == gr })]
 }
 
-// New makes a cluster over a store. Start begins it. It fails if the options contradict each other,
-// or name what cannot be read.
-func New(s *store.Store, o Options, host Host) (*Cluster, error) {
+// New makes a cluster over a store. It creates the initial objects in the
+// store, unless they are there already, and completes what another cluster had begun over
+// the same objects, such as the deletion of a namespace. It fails if the options contradict each other,
+// or name what cannot be read. Close ends the cluster; the store stays the caller's.
+func New(s *store.Store, o Options) (*Cluster, error) {
+	if o.Token == "" {
+		return nil, fmt.Errorf("a server needs a token")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	kinds, err := newBuiltinKinds(o)
 	if err != nil {
 		return nil, err
 	}
-	return assemble(s, o, host, kinds, write.NewRandom(o.Seed, s.Revision()), authentication.NewIssuer(o.Accounts), nil)
+	c, err := assemble(s, o, kinds, history.New(o.Now, s.Oldest), write.NewRandom(o.Seed, s.Revision()), authentication.NewIssuer(o.Accounts), nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.started(c.begin())
 }
 
-// Fork makes a cluster over a fork of this one's store. Continue begins it.
-func (c *Cluster) Fork(forked *store.Store, host Host) (*Cluster, error) {
-	kinds := c.builtin
+// Fork makes a cluster over a fork of this one's store, with its own services. The two share records and
+// compiled definitions. What these say never changes, and what they remember follows from their content
+// (see packages resource and crd), so neither cluster can find out that the other one exists.
+//
+// If this cluster has not completed something, such as establishing a definition, the fork completes it
+// for itself.
+func (c *Cluster) Fork(forked *store.Store, services Services) (*Cluster, error) {
+	options, kinds := c.options, c.builtin
+	options.Services = services
 	kinds.acting = c.controllers.Acting()
-	return assemble(forked, c.options, host, kinds, c.Writes.Random.Fork(), c.Tokens, c.rules)
+	f, err := assemble(forked, options, kinds, c.History.Fork(forked.Revision(), forked.Oldest), c.Writes.Random.Fork(), c.Tokens, c.rules)
+	if err != nil {
+		return nil, err
+	}
+	return f.started(f.goOn(c))
+}
+
+// started returns the cluster, and closes it if it could not begin.
+func (c *Cluster) started(err error) (*Cluster, error) {
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	c.compact.start()
+	return c, nil
 }
 
 // verifyMemory is an environment variable for the tests of fakecluster. If it is 1, servers check that nothing
@@ -172,14 +172,22 @@ const verifyMemory = "FAKECLUSTER_VERIFY_MEMORY"
 
 // assemble puts the parts of a cluster together, each of those before it: what is read, what decides about writes, the writes
 // themselves, and what follows them. The registry and the chain are empty until the cluster begins.
-func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *write.Random, tokens *authentication.Issuer, origin *authorization.Rules) (*Cluster, error) {
+func assemble(s *store.Store, o Options, kinds builtinKinds, requests *history.Recorder, random *write.Random, tokens *authentication.Issuer,
+	origin *authorization.Rules) (c *Cluster, err error) {
+	closing, end := context.WithCancel(context.Background())
+	defer func() {
+		if err != nil {
+			end()
+		}
+	}()
 	stored := objects{s, resource.NewMemory(os.Getenv(verifyMemory) == "1")}
-	services := host.Services
+	services := o.Services
 	if services != nil {
 		services = clusterServices{services, stored, kinds.resource(corev1.Resource("services"))}
 	}
-	outside := crd.Outside{Services: services, Closing: host.Closing, Fails: host.Faults.FailConversion}
-	hooks, err := newHooks(outside, services, host.Faults, kinds.inTree.Configuration())
+	faults, messages := &faultinjection.Engine{Store: s, Seed: o.Seed}, newMessages()
+	outside := crd.Outside{Services: services, Closing: closing, Fails: faults.FailConversion}
+	hooks, err := newHooks(outside, services, faults, kinds.inTree.Configuration())
 	if err != nil {
 		return nil, err
 	}
@@ -189,16 +197,18 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	if err != nil {
 		return nil, err
 	}
+	access := Access{authorizer, &authorization.Access{}}
 	reader := state{stored, registry, kinds.namespaces, hooks, authorizer, func() metav1.Time { return metav1.NewTime(o.Now()) }}
 
 	chain := &admissionChain{store: s, builtin: kinds.ordered}
 	pipeline := &write.Pipeline{
 		Store: s, Memory: stored.memory, Now: reader.now, Random: random,
 		Namespaces: kinds.namespaces, WithoutNamespaceLifecycle: !kinds.inTree.NamespaceLifecycle(),
-		Registry: registry.fresh, Chain: chain.Load, Cluster: reader, MayCreate: host.MayCreate,
+		Registry: registry.fresh, Chain: chain.Load, Cluster: reader, MayCreate: access.mayCreate,
 	}
-	own := &loopback{reader, pipeline, host.Log, &builtin.NodePorts{}, tokens, rules, kinds.options.Network, services}
-	users, err := authentication.NewAuthenticator(host.Closing, o.Token, tokens, o.Users, s, builtin.KeyPrefix, o.Now, own.patchSecret)
+	trail := audittrail.New(o.AuditLevel, o.AuditLog, o.Now)
+	own := &loopback{reader, pipeline, ownWrites{trail, requests, o.Now}, &builtin.NodePorts{}, tokens, rules, kinds.options.Network, services}
+	users, err := authentication.NewAuthenticator(closing, o.Token, tokens, o.Users, s, builtin.KeyPrefix, o.Now, own.patchSecret)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +227,7 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 	controllers := controller.New(&controller.Server{
 		Cluster: reader, Records: s, Memory: stored.memory, Registry: registry.fresh, Run: own.runAs,
 		Report: func(name, key string, err error) {
-			host.Failed(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", name, key, redact.Request{}.Error(err)))
+			messages.Each(fmt.Sprintf("fakecluster: %s %s: %v; the next related write tries again", name, key, redact.Request{}.Error(err)))
 		},
 		AuthenticationInfo: trust.data, Initial: kinds.options, Quotas: quotas,
 		Available: aggregate.CheckAvailable, APIServicesOf: aggregate.Of, LivesInPods: aggregate.LivesInPods,
@@ -230,7 +240,9 @@ func assemble(s *store.Store, o Options, host Host, kinds builtinKinds, random *
 		pipeline.Limit(quota.Charger{Quotas: quotas, Releases: func() bool { return controllers.Acts(controller.ResourceQuotas) }, Stage: own.stageQuota})
 	}
 	return &Cluster{
-		Store: s, Writes: pipeline, Kinds: forKinds{own, users}, Aggregate: aggregate, Users: users, Authorizer: authorizer, Tokens: tokens, Flows: flows,
+		Store: s, Writes: pipeline, Kinds: forKinds{own, users}, Aggregate: aggregate, Users: users, Access: access, Tokens: tokens, Flows: flows,
+		History: requests, Audit: trail, Faults: faults, Reads: &Reads{}, Messages: messages, Closing: closing,
+		close: end, compact: &compaction{interval: o.CompactionInterval, store: s, fail: messages.Each},
 		options: o, builtin: kinds, registry: registry, chain: chain, hooks: hooks, rules: rules, trust: trust, plugins: forPlugins{own}, controllers: controllers,
 	}, nil
 }
@@ -280,12 +292,15 @@ func (c *Cluster) Replace(name string) error {
 // Acts reports whether a controller of kube-controller-manager acts, or is replaced.
 func (c *Cluster) Acts(name string) bool { return c.controllers.Acting()[controller.Name(name)] }
 
+// CollectsGarbage reports whether the garbage collector acts.
+func (c *Cluster) CollectsGarbage() bool { return c.controllers.Acts(controller.GarbageCollector) }
+
 // Registry returns what is served now.
 func (c *Cluster) Registry() *resource.Registry { return c.registry.Load() }
 
-// Start creates the initial objects in the store, unless they are there already, and completes what
+// begin creates the initial objects in the store, unless they are there already, and completes what
 // another cluster had begun over the same objects, such as the deletion of a namespace.
-func (c *Cluster) Start() error {
+func (c *Cluster) begin() error {
 	revision := c.Store.Revision() // of a store that has been filled before, it is not the first one
 	if err := c.fill(); err != nil {
 		return fmt.Errorf("filling the store: %w", err)
@@ -298,7 +313,7 @@ func (c *Cluster) Start() error {
 		return err
 	}
 	c.trust.changed() // the ConfigMap has it once the controllers have begun
-	if err := c.begin(revision); err != nil {
+	if err := c.control(revision); err != nil {
 		return err
 	}
 	if c.options.Functions != nil {
@@ -307,9 +322,9 @@ func (c *Cluster) Start() error {
 	return nil
 }
 
-// begin starts the controllers of a new cluster, or resumes them if the store already had content.
+// control starts the controllers of a new cluster, or resumes them if the store already had content.
 // The revision is that of the store at the start; a new store is at store.FirstRevision.
-func (c *Cluster) begin(revision int64) error {
+func (c *Cluster) control(revision int64) error {
 	if revision == store.FirstRevision {
 		return c.controllers.Begin(context.Background())
 	}
@@ -320,13 +335,8 @@ func (c *Cluster) begin(revision int64) error {
 	return c.controllers.Resume(context.Background(), c.Store.Revision())
 }
 
-// Continue begins a fork where its origin was when its store was forked. The two share records and
-// compiled definitions. What these say never changes, and what they remember follows from their content
-// (see packages resource and crd), so neither cluster can find out that the other one exists.
-//
-// If the origin has not completed something, such as establishing a definition, the fork completes it
-// for itself.
-func (c *Cluster) Continue(origin *Cluster) error {
+// goOn begins a fork where its origin was when its store was forked.
+func (c *Cluster) goOn(origin *Cluster) error {
 	revision := c.Store.Revision()
 	c.registry.inheritFrom(origin.Registry(), revision)
 	if err := c.registry.refresh(); err != nil {
@@ -343,8 +353,17 @@ func (c *Cluster) Continue(origin *Cluster) error {
 	return c.controllers.Resume(context.Background(), revision)
 }
 
-// Close ends what the cluster does on its own. It waits for controllers whose timer has gone off.
+// Now returns the time of the cluster's clock.
+func (c *Cluster) Now() time.Time { return c.options.Now() }
+
+// Expired returns the revision before which lists are too old, and watches of what has no cache.
+func (c *Cluster) Expired() int64 { return c.compact.expired.Load() }
+
+// Close ends all watches and what the cluster does on its own. Later requests are refused. It does not wait for requests in
+// flight: they end with the connection or transport that carries them. It waits for controllers whose timer has gone off.
 func (c *Cluster) Close() {
+	c.close()
+	c.compact.stop()
 	c.hooks.close()
 	c.Aggregate.Close()
 	c.controllers.Close()

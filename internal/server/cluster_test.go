@@ -1,12 +1,10 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -17,51 +15,36 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fakecluster/fakecluster/internal/controller"
-	"github.com/fakecluster/fakecluster/internal/faultinjection"
-	"github.com/fakecluster/fakecluster/internal/write"
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// writes takes down who has written what.
-type writes []string
-
-func (w *writes) Write(ctx context.Context, by controller.Identity, verb string, request write.Request, run func(context.Context) (write.Result, error)) (write.Result, error) {
-	*w = append(*w, fmt.Sprintf("%s %s %s", by.User().GetName(), verb, request.Version.Resource.Names.Plural))
-	return run(ctx)
-}
-
-func (w *writes) Stage(ctx context.Context, by controller.Identity, verb string, request write.Request) (context.Context, func(func() (write.Result, error))) {
-	return ctx, func(func() (write.Result, error)) {
-		*w = append(*w, fmt.Sprintf("%s %s %s with another write", by.User().GetName(), verb, request.Version.Resource.Names.Plural))
-	}
-}
-
-func newHost(t *testing.T, log *writes) Host {
-	return Host{Closing: t.Context(), Faults: &faultinjection.Engine{}, Log: log, Failed: func(message string) { t.Error(message) }}
-}
-
-// started returns a server that has begun, and what it writes by itself.
-func started(t *testing.T, o Options) (*Cluster, *writes) {
+// started returns a server that has begun. A message of a controller that has failed fails the test.
+func started(t *testing.T, o Options) *Cluster {
 	t.Helper()
 	s, err := store.Open(store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Now, o.Token = time.Now, "token"
-	log := &writes{}
-	c, err := New(s, o, newHost(t, log))
+	o.Token = "token"
+	c, err := New(s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	c.Messages.To(func(message string) { t.Error(message) })
 	t.Cleanup(func() {
 		c.Close()
 		_ = s.Close()
 	})
-	*log = nil
-	return c, log
+	c.History.Forget()
+	return c
+}
+
+// writes returns who has written what since the server has begun.
+func (c *Cluster) writes() (lines []string) {
+	for _, q := range c.History.Requests() {
+		lines = append(lines, fmt.Sprintf("%s %s %s", q.User, q.Verb, q.Resource))
+	}
+	return lines
 }
 
 // names returns the names of the objects of a resource.
@@ -102,7 +85,7 @@ var crons = &apiextensionsv1.CustomResourceDefinition{
 }
 
 func TestANewServerHasItsNamespaces(t *testing.T) {
-	c, _ := started(t, Options{})
+	c := started(t, Options{})
 	if diff := cmp.Diff([]string{"default", "kube-node-lease", "kube-public", "kube-system"}, names(t, c, "namespaces", "")); diff != "" {
 		t.Error(diff)
 	}
@@ -110,34 +93,31 @@ func TestANewServerHasItsNamespaces(t *testing.T) {
 
 // The controllers of the server act before a write returns: the kind of a definition is served then.
 func TestADefinitionIsServedWhenItIsCreated(t *testing.T) {
-	c, log := started(t, Options{})
+	c := started(t, Options{})
 	create(t, c, apiextensionsv1.Resource("customresourcedefinitions"), "", crons)
 	if c.Registry().Resource("example.com", "crons") == nil {
 		t.Error("it is not served")
 	}
-	if !slices.ContainsFunc(*log, func(line string) bool { return strings.HasSuffix(line, " customresourcedefinitions") }) || len(*log) < 2 {
-		t.Errorf("the server's own writes are taken down: %q", *log)
+	if !slices.ContainsFunc(c.writes(), func(line string) bool { return strings.HasSuffix(line, " customresourcedefinitions") }) || len(c.writes()) < 2 {
+		t.Errorf("the server's own writes are taken down: %q", c.writes())
 	}
 }
 
 // The objects and kinds of a fork are those of its origin; later writes are separate.
 func TestAForkGoesOnByItself(t *testing.T) {
-	c, _ := started(t, Options{})
+	c := started(t, Options{})
 	create(t, c, apiextensionsv1.Resource("customresourcedefinitions"), "", crons)
 	create(t, c, corev1.Resource("configmaps"), "default", configMap("both"))
 	forkedStore, err := c.Store.Fork()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := c.Fork(forkedStore, newHost(t, &writes{}))
+	f, err := c.Fork(forkedStore, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer forkedStore.Close()
 	defer f.Close()
-	if err := f.Continue(c); err != nil {
-		t.Fatal(err)
-	}
 	create(t, c, corev1.Resource("configmaps"), "default", configMap("of-the-origin"))
 	create(t, f, corev1.Resource("configmaps"), "default", configMap("of-the-fork"))
 	if got, origin := f.Registry().Resource("example.com", "crons"), c.Registry().Resource("example.com", "crons"); got == nil || got != origin {
@@ -150,7 +130,7 @@ func TestAForkGoesOnByItself(t *testing.T) {
 
 // Controllers act by their names: those of the options, and those that Act adds.
 func TestControllersAct(t *testing.T) {
-	c, log := started(t, Options{Controllers: []string{string(controller.Namespaces)}})
+	c := started(t, Options{Controllers: []string{string(controller.Namespaces)}})
 	if !c.Acts(string(controller.Namespaces)) || c.Acts(string(controller.ServiceAccounts)) {
 		t.Error("those of the options act")
 	}
@@ -161,8 +141,8 @@ func TestControllersAct(t *testing.T) {
 		t.Errorf("the ServiceAccounts of namespaces that exist: %s", diff)
 	}
 	const line = "system:serviceaccount:kube-system:service-account-controller create serviceaccounts"
-	if !slices.Contains(*log, line) {
-		t.Errorf("%q is not among %q", line, *log)
+	if !slices.Contains(c.writes(), line) {
+		t.Errorf("%q is not among %q", line, c.writes())
 	}
 	if err := c.Act([]string{"none"}); err == nil {
 		t.Error("an unknown controller is no error")
@@ -179,10 +159,21 @@ func TestContradictingOptionsAreErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Now = time.Now
-		if _, err := New(s, o, newHost(t, &writes{})); err == nil || !strings.Contains(err.Error(), want) {
+		o.Token = "token"
+		if _, err := New(s, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %q", err, want)
 		}
 		_ = s.Close()
+	}
+}
+
+func TestAServerNeedsAToken(t *testing.T) {
+	s, err := store.Open(store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := New(s, Options{}); err == nil {
+		t.Error("New without a token succeeded")
 	}
 }

@@ -1,5 +1,6 @@
 // Package server is the API server without HTTP: the kinds that are served, admission, the write
-// pipeline over the store, and the server's own controllers. Package rest puts HTTP before it.
+// pipeline over the store, the server's own controllers, and the history of all that. Package rest puts HTTP before it, and
+// package console answers the questions of a test about it.
 //
 // # The parts
 //
@@ -12,17 +13,19 @@
 //
 // registry.go keeps the served kinds up to date with the definitions in the store, and admission.go keeps the
 // chain of admission up to date with policies and webhooks. hooks.go has the clients of webhooks. aftercommit.go
-// has what follows a commit, above all the controllers (package controller).
+// has what follows a commit, above all the controllers (package controller). access.go decides what users may do, compaction.go
+// makes old lists expire, and reads.go has what is called before a read.
 //
 // # Writes of the server itself
 //
 // A write of the server's own controllers is like one of a client: it passes the same
-// pipeline, and it is in the history and in the audit events (Log). The controllers
+// pipeline, and it is in the history and in the audit events (log.go). The controllers
 // write within the call of the write that they react to, before its response is sent. Only
 // controllers that wait for a time have a timer.
 //
 // # Locks
 //
 // No lock is held while a write is admitted and validated, or while a webhook is called. The registry and the chain
-// of admission are immutable values that are swapped atomically.
+// of admission are immutable values that are swapped atomically. Messages, and the lines of the audit log, are written under a
+// mutex each.
 package server

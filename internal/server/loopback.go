@@ -24,7 +24,7 @@ import (
 type loopback struct {
 	state
 	pipeline *write.Pipeline
-	log      Log
+	log      ownWrites
 
 	nodePorts *builtin.NodePorts
 	tokens    *authentication.Issuer
@@ -75,7 +75,7 @@ func (l *loopback) run(ctx context.Context, verb string, w write.Request) error 
 
 // runAs carries out a write of a controller.
 func (l *loopback) runAs(ctx context.Context, by controller.Identity, verb string, w write.Request) (write.Result, error) {
-	return l.log.Write(apirequest.WithUser(ctx, by.User()), by, verb, w, func(ctx context.Context) (write.Result, error) {
+	return l.log.write(apirequest.WithUser(ctx, by.User()), by, verb, w, func(ctx context.Context) (write.Result, error) {
 		return l.pipeline.Run(l.inform(ctx, w), w)
 	})
 }
@@ -83,7 +83,7 @@ func (l *loopback) runAs(ctx context.Context, by controller.Identity, verb strin
 // stage carries out an update of an object up to its commit, and returns what to commit; nil: the
 // update changes nothing. obj is the object after the update.
 func (l *loopback) stage(ctx context.Context, by controller.Identity, w write.Request, obj runtime.Object) (*store.Update, error) {
-	ctx, report := l.log.Stage(apirequest.WithUser(write.Detached(ctx), by.User()), by, "update", w)
+	ctx, report := l.log.stage(apirequest.WithUser(write.Detached(ctx), by.User()), by, "update", w)
 	update, err := l.pipeline.Stage(l.inform(ctx, w), w)
 	if err != nil || update == nil {
 		return nil, err

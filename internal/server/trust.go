@@ -38,6 +38,9 @@ func (t *trust) changed() bool {
 	return t.published.CompareAndSwap(former, &current)
 }
 
+// TrustsFiles reports whether files say which client CAs to publish.
+func (c *Cluster) TrustsFiles() bool { return c.trust.configured != nil }
+
 // PublishTrust publishes the client CAs if their files have changed, or if pods run now. A real server watches the files. Here
 // PublishTrust is called before each request if there are such files, so that nothing has to run in the background.
 func (c *Cluster) PublishTrust() {

@@ -13,6 +13,9 @@ import (
 
 	auditpolicy "k8s.io/apiserver/pkg/audit/policy"
 
+	"github.com/fakecluster/fakecluster/internal/audittrail"
+	"github.com/fakecluster/fakecluster/internal/auth/authentication"
+	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/release"
@@ -22,11 +25,11 @@ import (
 // Config is the configuration that a command line asks for. The zero value of a field is the default
 // of its flag, and the zero Config is that of an empty command line.
 type Config struct {
-	Users              rest.Users
-	Accounts           rest.Accounts
-	Network            rest.Network
-	Modes              *rest.Modes              // nil: no flag about authorization is given
-	AuditLog           *rest.AuditLog           // nil: none
+	Users              authentication.Users
+	Accounts           authentication.Accounts
+	Network            builtin.Network
+	Modes              *authorization.Modes     // nil: no flag about authorization is given
+	AuditLog           *audittrail.Log          // nil: none
 	AuthenticationInfo func() map[string]string // content of extension-apiserver-authentication; nil: no authority is trusted
 	ProxyClient        func() *tls.Certificate  // what aggregated servers see on a connection that begins now; nil: nothing
 	FrontProxy         bool                     // a flag says which front proxies are trusted, or what aggregated servers see
@@ -107,7 +110,7 @@ func (c *Config) readNetwork(flags *Flags) (err error) {
 		}
 	}
 	if n.Server.IsValid() {
-		if services := builtin.Network(*n).ServiceRanges()[0]; services.Addr().Is4() != n.Server.Is4() {
+		if services := n.ServiceRanges()[0]; services.Addr().Is4() != n.Server.Is4() {
 			return fmt.Errorf("service IP family %q must match public address family %q", services, n.Server)
 		}
 	}
@@ -176,7 +179,7 @@ func checkMinCompatibilityVersion(text string) error {
 
 func (c *Config) readAudit(flags *Flags) error {
 	policy, path := flags.Text("audit-policy-file"), flags.Text("audit-log-path")
-	log := &rest.AuditLog{To: os.Stdout}
+	log := &audittrail.Log{To: os.Stdout}
 	if policy != "" {
 		var err error
 		if log.Policy, err = auditpolicy.LoadPolicyFromFile(policy); err != nil {

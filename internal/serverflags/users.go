@@ -18,7 +18,6 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 	"github.com/fakecluster/fakecluster/internal/auth/authorization"
-	"github.com/fakecluster/fakecluster/rest"
 )
 
 func (c *Config) readUsers(flags *Flags) error {
@@ -197,7 +196,7 @@ func (c *Config) readAuthorization(flags *Flags) error {
 	case c.other.Authorizer:
 		return errors.New("WithAuthorizer and a mode of authorization exclude each other: one of them decides")
 	}
-	modes, err := rest.NewModes(rest.ModeOptions{
+	modes, err := authorization.NewModes(authorization.Options{
 		Modes: flags.List("authorization-mode"), PolicyFile: flags.Text("authorization-policy-file"), ConfigFile: flags.Text("authorization-config"),
 		WebhookConfigFile: flags.Text("authorization-webhook-config-file"), WebhookVersion: flags.Value("authorization-webhook-version"),
 		AuthorizedTTL: flags.Duration("authorization-webhook-cache-authorized-ttl"), UnauthorizedTTL: flags.Duration("authorization-webhook-cache-unauthorized-ttl"),

@@ -1,6 +1,7 @@
 package write
 
 import (
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -77,6 +78,19 @@ type Result struct {
 	Deleted bool
 	// Shown says that a client is answered with the object though it is deleted.
 	Shown bool
+}
+
+// DeletedStatus returns the Status that answers a delete after which the object is gone.
+func (r Result) DeletedStatus() (*metav1.Status, error) {
+	metadata, err := meta.Accessor(r.Object)
+	if err != nil {
+		return nil, err
+	}
+	res := r.Version.Resource
+	return &metav1.Status{
+		Status:  metav1.StatusSuccess,
+		Details: &metav1.StatusDetails{Name: metadata.GetName(), Group: res.Group, Kind: res.Names.Plural, UID: metadata.GetUID()},
+	}, nil
 }
 
 // Change is what a write makes of an object: Create, Replace, Patch, Apply, Delete,

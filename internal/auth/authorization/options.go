@@ -2,11 +2,15 @@ package authorization
 
 import "time"
 
-// Options are the authorizers of a server. Package rest (ModeOptions) says what the fields mean.
+// Options are the authorizers of a server, in the words of the flags of kube-apiserver.
 type Options struct {
-	Modes                             []string // --authorization-mode; none: RBAC
-	PolicyFile                        string   // --authorization-policy-file, of the mode ABAC
+	Modes []string // --authorization-mode; none: RBAC
+
+	PolicyFile string // --authorization-policy-file, of the mode ABAC
+
+	// The flags --authorization-webhook-*, of the mode Webhook.
 	WebhookConfigFile, WebhookVersion string
 	AuthorizedTTL, UnauthorizedTTL    time.Duration
-	ConfigFile                        string // --authorization-config, in place of the modes
+
+	ConfigFile string // --authorization-config, in place of the modes
 }

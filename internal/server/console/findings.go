@@ -1,4 +1,4 @@
-package rest
+package console
 
 import (
 	"slices"
@@ -6,32 +6,37 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/auth/authorization"
 	"github.com/fakecluster/fakecluster/internal/findings"
+	"github.com/fakecluster/fakecluster/internal/server"
 )
 
 // Findings returns possible reasons why a test failed: rejected requests, conflicts, panics, objects that changed
 // without end or were deleted and still exist, a status or fields that were dropped, kinds that a controller
 // owns and does not watch, owned objects that were not created again, webhooks that were never called, and the
 // requests of each client. They are at most 60 lines. They are empty if there were no requests.
-func (s *Server) Findings(panics ...inspect.Panic) inspect.Findings {
-	return findings.Of(s.remembered(panics))
+func Findings(c *server.Cluster, panics ...inspect.Panic) inspect.Findings {
+	return findings.Of(remembered(c, panics))
 }
 
 // EndlessTimestamps returns the objects into which a controller writes the time in each call, although its own write
 // causes the next call. It finds them only in a synctest bubble, once time has advanced.
-func (s *Server) EndlessTimestamps() []string { return findings.Timestamps(s.remembered(nil)) }
+func EndlessTimestamps(c *server.Cluster) []string { return findings.Timestamps(remembered(c, nil)) }
 
 // LastWrites returns the last writes of clients, at most the given number, the oldest first. Each
 // has its changes.
-func (s *Server) LastWrites(most int) []string { return findings.LastWrites(s.remembered(nil), most) }
-
-// remembered is the history of the server, with the panics of handlers and controllers.
-func (s *Server) remembered(panics []inspect.Panic) findings.Source {
-	return findings.Source{Store: s.cluster.Store, History: s.history, Registry: s.cluster.Registry(), Panics: panics, Needs: s.lacks}
+func LastWrites(c *server.Cluster, most int) []string {
+	return findings.LastWrites(remembered(c, nil), most)
 }
 
-// lacks returns the rules of a Role that would allow a rejected request.
-func (s *Server) lacks(user string) (rules []string) {
-	requests := s.access.Of(user)
+// remembered is the history of a cluster, with the panics of handlers and controllers.
+func remembered(c *server.Cluster, panics []inspect.Panic) findings.Source {
+	return findings.Source{
+		Store: c.Store, History: c.History, Registry: c.Registry(), Panics: panics,
+		Needs: func(user string) []string { return lacks(c.Access.Requested.Of(user)) },
+	}
+}
+
+// lacks returns the rules of a Role that would allow the rejected ones of the requests of a user.
+func lacks(requests []inspect.AccessRequest) (rules []string) {
 	refused := slices.DeleteFunc(slices.Clone(requests), func(a inspect.AccessRequest) bool {
 		later := a
 		later.Allowed = true

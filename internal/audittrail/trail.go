@@ -1,4 +1,4 @@
-package rest
+package audittrail
 
 import (
 	"sync"
@@ -11,18 +11,20 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// A sink keeps the newest events, up to this number and this size of the objects in them.
+// A Trail keeps the newest events, up to this number and this size of the objects in them.
 const (
-	maxAuditEvents = 10_000
-	maxAuditBytes  = 64 << 20
+	maxEvents = 10_000
+	maxBytes  = 64 << 20
 )
 
-// auditSink has the audit events of a server: what upstream's audit filter would write to its
-// log, with one level for all requests and without the stage RequestReceived.
-type auditSink struct {
-	level auditinternal.Level
-	keeps bool      // AuditEvents has the events
-	log   *auditLog // nil: there is none
+// Trail has the audit events of a server: what upstream's audit filter would write to its
+// log, with one level for all requests and without the stage RequestReceived. It is safe for concurrent use.
+type Trail struct {
+	// Level is the level of the events. It must not change.
+	Level auditinternal.Level
+
+	keeps bool    // Events has the events
+	log   *writer // nil: there is none
 	now   func() time.Time
 
 	mu     sync.Mutex
@@ -30,33 +32,29 @@ type auditSink struct {
 	bytes  int // of the objects in them
 }
 
-// newAuditSink returns a sink, or nil if neither events nor a log are configured. Events for a log
+// New returns a Trail, or nil if neither events nor a log are configured. Events for a log
 // have the highest level, because its policy is applied only when the request is complete.
-func newAuditSink(level auditinternal.Level, log *AuditLog, now func() time.Time) *auditSink {
+func New(level auditinternal.Level, log *Log, now func() time.Time) *Trail {
 	if level == "" {
 		level = auditinternal.LevelNone
 	}
-	t := &auditSink{level: level, keeps: level != auditinternal.LevelNone, log: newAuditLog(log), now: now}
+	t := &Trail{Level: level, keeps: level != auditinternal.LevelNone, log: newWriter(log), now: now}
 	if log != nil {
-		t.level = auditinternal.LevelRequestResponse
+		t.Level = auditinternal.LevelRequestResponse
 	}
-	if t.level == auditinternal.LevelNone {
+	if t.Level == auditinternal.LevelNone {
 		return nil
 	}
 	return t
 }
 
-// AuditEvents returns the newest audit events: up to 10,000, with up to 64 MiB
+// Events returns the newest audit events: up to 10,000, with up to 64 MiB
 // of objects. They are in the order in which the requests were answered. The event of a
-// request is there before its answer leaves the server.
-func (s *Server) AuditEvents() []auditv1.Event {
-	if s.audit == nil || !s.audit.keeps {
+// request is there before its answer leaves the server. A nil Trail, and one that only writes a log, has none.
+func (t *Trail) Events() []auditv1.Event {
+	if t == nil || !t.keeps {
 		return nil
 	}
-	return s.audit.list()
-}
-
-func (t *auditSink) list() []auditv1.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	events := make([]auditv1.Event, len(t.events))
@@ -68,7 +66,7 @@ func (t *auditSink) list() []auditv1.Event {
 
 // ProcessEvents implements audit.Sink. It stamps events with the time of the cluster; upstream
 // has stamped them with that of the process.
-func (t *auditSink) ProcessEvents(events ...*auditinternal.Event) bool {
+func (t *Trail) ProcessEvents(events ...*auditinternal.Event) bool {
 	for _, event := range events {
 		stamped := *event
 		stamped.StageTimestamp = metav1.NewMicroTime(t.now())
@@ -93,12 +91,12 @@ func (t *auditSink) ProcessEvents(events ...*auditinternal.Event) bool {
 }
 
 // add adds an event, and forgets the oldest if there are too many.
-func (t *auditSink) add(e auditv1.Event) {
+func (t *Trail) add(e auditv1.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.events = append(t.events, e)
 	t.bytes += objectBytes(&e)
-	for len(t.events) > maxAuditEvents || t.bytes > maxAuditBytes && len(t.events) > 1 {
+	for len(t.events) > maxEvents || t.bytes > maxBytes && len(t.events) > 1 {
 		t.bytes -= objectBytes(&t.events[0])
 		t.events[0] = auditv1.Event{}
 		t.events = t.events[1:]

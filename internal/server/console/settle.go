@@ -1,4 +1,4 @@
-package rest
+package console
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/findings"
 	"github.com/fakecluster/fakecluster/internal/history"
+	"github.com/fakecluster/fakecluster/internal/server"
 )
 
 const (
@@ -19,25 +20,25 @@ const (
 	settlesWithin = 10 * time.Minute
 )
 
-// Settle returns when nothing is left to do for the server: no request is in flight, every watch has
+// Settle returns when nothing is left to do for a cluster: no request is in flight, every watch has
 // delivered all its events, and no request has come for the quiet time. Heartbeats of nodes do not count. It fails if an object is
 // written without end, naming the object and who writes it, and with what is left to do if ctx
 // ends before, or after ten minutes. It waits for events and does not poll.
-func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
+func Settle(ctx context.Context, c *server.Cluster, quiet time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, settlesWithin)
 	defer cancel()
-	first := s.cluster.Store.Revision()
+	first := c.Store.Revision()
 	looked := first
 	moved, since := int64(-1), time.Now() // the requests so far, and when that was the number
 	for {
-		state, changed := s.history.State()
+		state, changed := c.History.State()
 		if state.Revision-looked >= lookEvery {
 			looked = state.Revision
-			if loop, ok := s.endlessWrites(first, loopWrites); ok {
+			if loop, ok := endlessWrites(c, first, loopWrites); ok {
 				return fmt.Errorf("the cluster does not settle: %s", loop)
 			}
 		}
-		left := s.left(state)
+		left := left(c, state)
 		if len(left) > 0 || state.Moved != moved {
 			moved, since = state.Moved, time.Now()
 		}
@@ -56,7 +57,7 @@ func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
 		}
 		if ctx.Err() != nil {
 			if len(left) == 0 {
-				left = []string{fmt.Sprintf("the last request came less than %s ago; %d revisions were made meanwhile", quiet, s.cluster.Store.Revision()-first)}
+				left = []string{fmt.Sprintf("the last request came less than %s ago; %d revisions were made meanwhile", quiet, c.Store.Revision()-first)}
 			}
 			return fmt.Errorf("the cluster has not settled: %w: %s", context.Cause(ctx), strings.Join(left, "; "))
 		}
@@ -66,12 +67,12 @@ func (s *Server) Settle(ctx context.Context, quiet time.Duration) error {
 // EndlessWrites returns the object that was written most often without a pause of a second, with
 // its writer and the changes of the last write. ok is false if there were fewer writes than
 // atLeast.
-func (s *Server) EndlessWrites(atLeast int) (text string, ok bool) {
-	return s.endlessWrites(0, atLeast)
+func EndlessWrites(c *server.Cluster, atLeast int) (text string, ok bool) {
+	return endlessWrites(c, 0, atLeast)
 }
 
-func (s *Server) endlessWrites(since int64, atLeast int) (string, bool) {
-	source := findings.Source{Store: s.cluster.Store, History: s.history, Registry: s.cluster.Registry(), Since: since}
+func endlessWrites(c *server.Cluster, since int64, atLeast int) (string, bool) {
+	source := findings.Source{Store: c.Store, History: c.History, Registry: c.Registry(), Since: since}
 	return findings.Loop(source, atLeast)
 }
 
@@ -92,11 +93,11 @@ func passes(ctx context.Context, d time.Duration, changed <-chan struct{}) bool 
 const maxLeft = 10
 
 // left says what is still to be done.
-func (s *Server) left(state history.State) (left []string) {
+func left(c *server.Cluster, state history.State) (left []string) {
 	for _, q := range state.Active {
 		left = append(left, "no answer yet: "+q.String())
 	}
-	held, newest := false, s.cluster.Store.Revision()
+	held, newest := false, c.Store.Revision()
 	if state.Revision != state.MovedTo {
 		newest = state.MovedTo // what is newer are heartbeats
 	}
@@ -104,7 +105,7 @@ func (s *Server) left(state history.State) (left []string) {
 		if w.Reached != 0 && w.Reached < newest {
 			r := w.Request
 			left = append(left, fmt.Sprintf("not delivered yet: the watch of %s for %s has events up to revision %d of %d", r.Client(), r.Object(), w.Reached, newest))
-			held = s.faults.Holds()
+			held = c.Faults.Holds()
 		}
 	}
 	if held {

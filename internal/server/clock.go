@@ -1,12 +1,9 @@
-package rest
+package server
 
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // CheckTime returns an error if objects cannot have the time: its year does not have four digits,
@@ -20,17 +17,4 @@ func CheckTime(now time.Time) error {
 		return errors.New("the zero time.Time is not a time for objects: they would have none")
 	}
 	return nil
-}
-
-// checkClock refuses all requests while the clock of the cluster says a time that no object can have.
-func checkClock(now func() time.Time) filter {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			if err := CheckTime(now()); err != nil {
-				writeError(w, req, apierrors.NewInternalError(fmt.Errorf("the clock of the cluster: %w", err)))
-				return
-			}
-			next.ServeHTTP(w, req)
-		})
-	}
 }

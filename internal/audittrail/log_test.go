@@ -1,4 +1,4 @@
-package rest
+package audittrail
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ func TestTheLogHasThePatchOfAWebhookFromTheLevelRequestOn(t *testing.T) {
 		auditinternal.LevelRequestResponse: `{"mutation.webhook.admission.k8s.io/round_0_index_0":"m","patch.webhook.admission.k8s.io/round_0_index_0":"p"}`,
 	} {
 		var to bytes.Buffer
-		log := newAuditLog(&AuditLog{Policy: &auditinternal.Policy{Rules: []auditinternal.PolicyRule{{Level: level}}}, To: &to})
+		log := newWriter(&Log{Policy: &auditinternal.Policy{Rules: []auditinternal.PolicyRule{{Level: level}}}, To: &to})
 		event := &auditinternal.Event{AuditID: "1", Stage: auditinternal.StageResponseComplete, Annotations: map[string]string{
 			"mutation.webhook.admission.k8s.io/round_0_index_0": "m",
 			"patch.webhook.admission.k8s.io/round_0_index_0":    "p",

@@ -1,4 +1,4 @@
-package rest
+package console
 
 import (
 	"errors"
@@ -14,36 +14,68 @@ import (
 
 	"github.com/fakecluster/fakecluster/inspect"
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/store"
 )
 
 // ObjectHistory returns the states of an object that the store remembers, the oldest first, in the
 // version of the kind. A namespaced kind needs a namespace.
-func (s *Server) ObjectHistory(kind schema.GroupVersionKind, namespace, name string) (inspect.History, error) {
-	v, key, err := s.named(kind, namespace, name)
+func ObjectHistory(c *server.Cluster, kind schema.GroupVersionKind, namespace, name string) (inspect.History, error) {
+	v, key, err := named(c, kind, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	return s.history.Of(s.cluster.Store, key, func(record store.Record) (string, error) { return view.Text(v, record) })
+	return c.History.Of(c.Store, key, func(record store.Record) (string, error) { return view.Text(v, record) })
+}
+
+// WritesSince returns the writes of an object after a revision, as far as the history reaches.
+func WritesSince(c *server.Cluster, written schema.GroupVersionResource, namespace, name string, revision int64) []inspect.InterveningWrite {
+	res := c.Registry().Resource(written.Group, written.Resource)
+	if res == nil {
+		return nil
+	}
+	v := res.Version(written.Version)
+	if v == nil {
+		return nil
+	}
+	history, err := ObjectHistory(c, v.Kind(), namespace, name)
+	if err != nil {
+		return nil // the definition has gone
+	}
+	var since []inspect.InterveningWrite
+	for _, r := range history {
+		if r.Revision <= revision {
+			continue
+		}
+		write := inspect.InterveningWrite{Revision: r.Revision, By: r.Client(), Verb: r.Verb, Changes: r.Changes}
+		if r.Patch == "apply" {
+			write.Verb = r.Patch
+		}
+		if r.Subresource != "" {
+			write.Verb += " " + r.Subresource
+		}
+		since = append(since, write)
+	}
+	return since
 }
 
 // ObjectAt returns an object as it was at a revision, in the version of the kind; 0: as it is now.
 // The errors are NotFound if there was none, Expired if the revision is too old, and that of a
 // list if it is in the future.
-func (s *Server) ObjectAt(kind schema.GroupVersionKind, namespace, name string, revision int64) (map[string]any, error) {
-	v, key, err := s.named(kind, namespace, name)
+func ObjectAt(c *server.Cluster, kind schema.GroupVersionKind, namespace, name string, revision int64) (map[string]any, error) {
+	v, key, err := named(c, kind, namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.cluster.Store.GetAt(key, revision)
+	record, err := c.Store.GetAt(key, revision)
 	var compacted *store.CompactedError
 	var future *store.FutureError
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil, apierrors.NewNotFound(v.Resource.GroupResource(), name)
 	case errors.As(err, &compacted):
-		return nil, expired(v.Resource, err)
+		return nil, view.Expired(v.Resource, err)
 	case errors.As(err, &future):
 		return nil, storage.NewTooLargeResourceVersionError(uint64(future.Requested), uint64(future.Current), 1)
 	case err != nil:
@@ -58,10 +90,10 @@ func (s *Server) ObjectAt(kind schema.GroupVersionKind, namespace, name string, 
 }
 
 // named finds the version of a kind, and the key of an object of it.
-func (s *Server) named(kind schema.GroupVersionKind, namespace, name string) (*resource.Version, string, error) {
-	res := s.cluster.Registry().Kind(kind)
+func named(c *server.Cluster, kind schema.GroupVersionKind, namespace, name string) (*resource.Version, string, error) {
+	res := c.Registry().Kind(kind)
 	if res == nil || res.Version(kind.Version) == nil {
-		return nil, "", fmt.Errorf("%w; %s", &meta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}, s.instead(kind))
+		return nil, "", fmt.Errorf("%w; %s", &meta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}, instead(c, kind))
 	}
 	if !res.Namespaced {
 		namespace = ""
@@ -70,9 +102,9 @@ func (s *Server) named(kind schema.GroupVersionKind, namespace, name string) (*r
 }
 
 // instead returns where the kind is that was meant by one that the cluster does not serve.
-func (s *Server) instead(kind schema.GroupVersionKind) string {
+func instead(c *server.Cluster, kind schema.GroupVersionKind) string {
 	var same, others []string
-	for _, group := range s.cluster.Registry().Groups() {
+	for _, group := range c.Registry().Groups() {
 		for _, r := range group.Resources {
 			for _, version := range group.Versions {
 				gv := schema.GroupVersion{Group: group.Name, Version: version}
@@ -97,8 +129,8 @@ func (s *Server) instead(kind schema.GroupVersionKind) string {
 
 // ObjectName returns the name of an object for messages, such as: Deployment default/web. An object
 // of a cluster-scoped kind has no namespace.
-func (s *Server) ObjectName(kind schema.GroupVersionKind, namespace, name string) string {
-	if res := s.cluster.Registry().Kind(kind); res != nil && res.Namespaced {
+func ObjectName(c *server.Cluster, kind schema.GroupVersionKind, namespace, name string) string {
+	if res := c.Registry().Kind(kind); res != nil && res.Namespaced {
 		return fmt.Sprintf("%s %s/%s", kind.Kind, namespace, name)
 	}
 	return fmt.Sprintf("%s %s", kind.Kind, name)

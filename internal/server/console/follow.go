@@ -1,27 +1,29 @@
-package rest
+package console
 
 import (
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fakecluster/fakecluster/internal/server"
 )
 
 // FollowObject calls look with an object as it is now, and then with each state that it gets, in the
 // version of the kind, until look returns true. The state is nil while the object does not exist. It
 // reads the history of the store, so that no fault or hold affects it, and no state is left out. It
 // fails when ctx ends, with its error, or if the cluster does not serve the kind.
-func (s *Server) FollowObject(ctx context.Context, kind schema.GroupVersionKind, namespace, name string, look func(map[string]any) bool) error {
-	_, key, err := s.named(kind, namespace, name)
+func FollowObject(ctx context.Context, c *server.Cluster, kind schema.GroupVersionKind, namespace, name string, look func(map[string]any) bool) error {
+	_, key, err := named(c, kind, namespace, name)
 	if err != nil {
 		return err
 	}
-	changes, err := s.cluster.Store.Watch(key, 0)
+	changes, err := c.Store.Watch(key, 0)
 	if err != nil {
 		return err
 	}
 	state := func(revision int64) (done bool, err error) {
-		object, err := s.ObjectAt(kind, namespace, name, revision)
+		object, err := ObjectAt(c, kind, namespace, name, revision)
 		if apierrors.IsNotFound(err) {
 			object, err = nil, nil
 		}

@@ -1,4 +1,4 @@
-package rest
+package audittrail
 
 import (
 	"encoding/json"
@@ -21,9 +21,9 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// AuditLog is a log of the requests to a server: what kube-apiserver writes with its flags
+// Log is a log of the requests to a server: what kube-apiserver writes with its flags
 // --audit-policy-file and --audit-log-path.
-type AuditLog struct {
+type Log struct {
 	// Policy selects which requests are logged, and at which level.
 	Policy *auditinternal.Policy
 	// To receives the events, each as a line of JSON, before the answer of their request leaves
@@ -31,9 +31,9 @@ type AuditLog struct {
 	To io.Writer
 }
 
-// auditLog writes events. Unlike a real server it applies the policy when it writes an event,
+// writer writes the events of a log. Unlike a real server it applies the policy when it writes an event,
 // because the event of a request begins before its user is authenticated.
-type auditLog struct {
+type writer struct {
 	policy audit.PolicyRuleEvaluator
 
 	mu      sync.Mutex
@@ -41,15 +41,15 @@ type auditLog struct {
 	started map[types.UID]bool // watches of which the log has the beginning
 }
 
-func newAuditLog(l *AuditLog) *auditLog {
+func newWriter(l *Log) *writer {
 	if l == nil {
 		return nil
 	}
-	return &auditLog{policy: policy.NewPolicyRuleEvaluator(l.Policy), to: l.To, started: map[types.UID]bool{}}
+	return &writer{policy: policy.NewPolicyRuleEvaluator(l.Policy), to: l.To, started: map[types.UID]bool{}}
 }
 
 // write writes what the policy wants of an event.
-func (l *auditLog) write(e *auditinternal.Event) error {
+func (l *writer) write(e *auditinternal.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.started[e.AuditID] {
@@ -73,7 +73,7 @@ func received(e *auditinternal.Event) *auditinternal.Event {
 	return r
 }
 
-func (l *auditLog) line(e *auditinternal.Event) error {
+func (l *writer) line(e *auditinternal.Event) error {
 	config := l.policy.EvaluatePolicyRule(attributesOf(e))
 	if config.Level == auditinternal.LevelNone || slices.Contains(config.OmitStages, e.Stage) {
 		return nil

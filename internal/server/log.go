@@ -1,4 +1,4 @@
-package rest
+package server
 
 import (
 	"context"
@@ -16,22 +16,25 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/fakecluster/fakecluster/inspect"
+	"github.com/fakecluster/fakecluster/internal/audittrail"
 	"github.com/fakecluster/fakecluster/internal/controller"
+	"github.com/fakecluster/fakecluster/internal/faultinjection"
 	"github.com/fakecluster/fakecluster/internal/history"
 	"github.com/fakecluster/fakecluster/internal/observe"
+	"github.com/fakecluster/fakecluster/internal/view"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// agentLog implements server.Log: it observes the writes of the server's own controllers like the requests of
-// clients.
-type agentLog struct {
-	audit   *auditSink // nil: requests are not audited
+// ownWrites observes the writes of the server's own controllers like the requests of clients.
+type ownWrites struct {
+	audit   *audittrail.Trail // nil: requests are not audited
 	history *history.Recorder
 	now     func() time.Time
 }
 
-// Write implements server.Log.
-func (l agentLog) Write(ctx context.Context, by controller.Identity, verb string, w write.Request,
+// write observes a write, which run carries out in the context that it gets.
+func (l ownWrites) write(ctx context.Context, by controller.Identity, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
 	o := &observe.Request{Entry: l.history.Begin(ofController(ctx, by, verb, w), 0)}
 	defer func() {
@@ -42,8 +45,9 @@ func (l agentLog) Write(ctx context.Context, by controller.Identity, verb string
 	return l.audited(observe.With(ctx, o), by, verb, w, run)
 }
 
-// Stage implements server.Log.
-func (l agentLog) Stage(ctx context.Context, by controller.Identity, verb string, w write.Request) (context.Context, func(func() (write.Result, error))) {
+// stage observes a write that commits together with another one. It returns the context for
+// its stages, and a function to call with its result once it has committed.
+func (l ownWrites) stage(ctx context.Context, by controller.Identity, verb string, w write.Request) (context.Context, func(func() (write.Result, error))) {
 	o := &observe.Request{Entry: l.history.Prepare(ofController(ctx, by, verb, w))}
 	ctx = observe.With(ctx, o)
 	return ctx, func(result func() (write.Result, error)) {
@@ -55,7 +59,7 @@ func (l agentLog) Stage(ctx context.Context, by controller.Identity, verb string
 
 // audited makes an event of a write, which run carries out in the context with the event. The event
 // is what the request would have that a real controller sends.
-func (l agentLog) audited(ctx context.Context, by controller.Identity, verb string, w write.Request,
+func (l ownWrites) audited(ctx context.Context, by controller.Identity, verb string, w write.Request,
 	run func(context.Context) (write.Result, error)) (result write.Result, err error) {
 	if l.audit == nil {
 		return run(ctx)
@@ -66,7 +70,7 @@ func (l agentLog) audited(ctx context.Context, by controller.Identity, verb stri
 	o.Exempt()
 	defer func() {
 		if p := recover(); p != nil {
-			logPanic(ctx, p)
+			observe.Panicked(ctx, p)
 			panic(p)
 		}
 		logResult(ctx, w, result, err)
@@ -77,7 +81,7 @@ func (l agentLog) audited(ctx context.Context, by controller.Identity, verb stri
 }
 
 // event returns the event of a request that a controller would send for a write.
-func (l agentLog) event(by controller.Identity, verb string, w write.Request) observe.Event {
+func (l ownWrites) event(by controller.Identity, verb string, w write.Request) observe.Event {
 	gv := w.Version.GroupVersion()
 	path := "/apis/" + gv.String()
 	if gv.Group == "" {
@@ -94,7 +98,7 @@ func (l agentLog) event(by controller.Identity, verb string, w write.Request) ob
 		path += "/" + w.Subresource
 	}
 	return observe.Event{
-		Sink: l.audit, Level: l.audit.level, Received: l.now(),
+		Sink: l.audit, Level: l.audit.Level, Received: l.now(),
 		Request: &http.Request{URL: &url.URL{Path: path}, Header: http.Header{"User-Agent": {by.UserAgent()}}},
 		Info: &apirequest.RequestInfo{
 			IsResourceRequest: true, Verb: verb, Namespace: w.Namespace, APIGroup: gv.Group, APIVersion: gv.Version,
@@ -132,21 +136,18 @@ func logResult(ctx context.Context, w write.Request, result write.Result, err er
 	event := audit.AuditContextFrom(ctx)
 	var status *metav1.Status // nil: the answer is the object
 	if _, ok := w.Change.(write.Delete); ok && err == nil && result.Deleted && !w.Version.Deletion.AnswersObject {
-		status, err = deleted(result)
+		status, err = result.DeletedStatus()
 	}
 	code := int32(http.StatusOK)
 	if result.Created {
 		code = http.StatusCreated
 	}
-	if errors.Is(err, write.ErrNotServed) {
-		err = unknownPath(w.Version.Resource.Routing)
-	}
 	switch {
-	case errors.Is(err, errUnknownPath): // a text
+	case errors.Is(err, write.ErrNotServed): // the answer is a text
 		event.SetEventResponseStatusCode(http.StatusNotFound)
 		return
 	case err != nil:
-		status = toStatus(err)
+		status = view.Status(err)
 		code = status.Code
 	}
 	if status != nil {
@@ -155,4 +156,41 @@ func logResult(ctx context.Context, w write.Request, result write.Result, err er
 		event.LogResponseObject(nil, &runtime.Unknown{Raw: []byte(result.Text), ContentType: runtime.ContentTypeJSON})
 	}
 	event.SetEventResponseStatusCode(code)
+}
+
+// ofController is what the history says of a write of one of the server's own controllers, which a
+// request has caused.
+func ofController(ctx context.Context, by controller.Identity, verb string, w write.Request) inspect.Request {
+	res := w.Version.Resource
+	q := inspect.Request{
+		Cause: observe.From(ctx).Number(), User: by.User().GetName(), UserAgent: by.UserAgent(), Verb: verb,
+		Group: res.Group, Version: w.Version.Name, Resource: res.Names.Plural, Subresource: w.Subresource, Namespace: w.Namespace, Name: w.Name,
+	}
+	switch change := w.Change.(type) {
+	case write.Apply:
+		q.Patch = "apply"
+	case write.Patch:
+		q.Patch = history.PatchWord(string(change.Type))
+	}
+	return q
+}
+
+// noteResult reports what became of a write of one of the server's own controllers.
+func noteResult(o *observe.Request, result write.Result, err error) {
+	code := http.StatusOK
+	if result.Created {
+		code = http.StatusCreated
+	}
+	if errors.Is(err, write.ErrNotServed) {
+		code = http.StatusNotFound
+	} else if err != nil {
+		if fault := faultinjection.Behind(err); fault != "" {
+			o.Fault(fault)
+		}
+		status := view.Status(err)
+		code = int(status.Code)
+		o.Failed(status)
+	}
+	o.Responded(code, false)
+	o.End()
 }

@@ -62,9 +62,9 @@ func (r *request) readBody() ([]byte, error) {
 	if err != nil {
 		return nil, err // a client sees it as it is
 	}
-	if r.version.Typed {
+	if check := r.version.CheckBody; check != nil {
 		isText := !strings.Contains(r.http.Header.Get("Content-Type"), "protobuf")
-		if err := resource.CheckQuantities(read.Bytes(), isText, r.version.Codec.New()); err != nil && !r.failsByKind(read.Bytes()) {
+		if err := check(read.Bytes(), isText); err != nil && !r.failsByKind(read.Bytes()) {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
 	}

@@ -241,6 +241,7 @@ func (k *kind) version(g *group, r *resource.Resource, name string) *resource.Ve
 		Resource: r, Name: name, Served: true, Priority: priorityOf(gvk.GroupVersion()), Typed: true, Identity: gvk.GroupVersion().String(),
 		Exceptions:   resource.Exceptions{FieldAnnotations: k.annotations},
 		Codec:        codec,
+		CheckBody:    codec.CheckBody,
 		Serializer:   codec.Serializer(),
 		Strategy:     k.strategy,
 		Informed:     informed(scheme, k.strategy),

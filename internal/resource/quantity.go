@@ -10,7 +10,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // maxQuantity is how many digits a quantity may have, and maxExponent how many its exponent.
@@ -25,12 +24,12 @@ const (
 // tooLargeQuantity is a number with more digits than a quantity may have.
 var tooLargeQuantity = regexp.MustCompile(`[0-9.][eE][+-]?[0-9]{7,}`)
 
-// CheckQuantities refuses a body that may make upstream compute with a gigantic quantity. The
-// body is to be read into an object of the type of into: as JSON or YAML if it is text, or else
+// CheckBody refuses a body that may make upstream compute with a gigantic quantity. The
+// body is to be read as JSON or YAML if it is text, or else
 // as protobuf. If the type has quantities, text is refused for a gigantic number in any place,
 // except as a value of labels and similar maps.
-func CheckQuantities(body []byte, isText bool, into runtime.Object) error {
-	if !suspicious(body, isText) || !hasQuantities(reflect.TypeOf(into), map[reflect.Type]bool{}) {
+func (c *TypedCodec) CheckBody(body []byte, isText bool) error {
+	if !suspicious(body, isText) || !hasQuantities(reflect.TypeOf(c.New()), map[reflect.Type]bool{}) {
 		return nil
 	}
 	gigantic := false

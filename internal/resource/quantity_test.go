@@ -7,11 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // In protobuf a uid and a quantity are bytes like others. A uid may well have a digit, an e and
 // many digits in a row.
 func TestOnlyQuantitiesAreGigantic(t *testing.T) {
+	pods := NewTypedCodec(scheme.Scheme, corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion, "", nil)
 	wire := func(uid, name, cpu string) []byte {
 		t.Helper()
 		pod := corev1.Pod{
@@ -39,7 +41,7 @@ func TestOnlyQuantitiesAreGigantic(t *testing.T) {
 		{"a gigantic quantity", wire(uid, "a", "1e9999999999"), apiresource.ErrFormatWrong},
 		{"a small one", wire(uid, "a", "1e-999999999"), apiresource.ErrFormatWrong},
 	} {
-		if err := CheckQuantities(c.body, false, &corev1.Pod{}); err != c.want {
+		if err := pods.CheckBody(c.body, false); err != c.want {
 			t.Errorf("%s: %v, want %v", c.rule, err, c.want)
 		}
 	}
@@ -52,7 +54,7 @@ func TestOnlyQuantitiesAreGigantic(t *testing.T) {
 		`{"spec":{"containers":[{"resources":{"limits":{"cpu":"5e-1234567"}}}]}}`:                apiresource.ErrFormatWrong,
 		`[{"op":"replace","path":"/spec/containers/0/resources/limits/cpu","value":1e12345678}]`: apiresource.ErrFormatWrong,
 	} {
-		if err := CheckQuantities([]byte(text), true, &corev1.Pod{}); err != want {
+		if err := pods.CheckBody([]byte(text), true); err != want {
 			t.Errorf("%s: %v, want %v", text, err, want)
 		}
 	}

@@ -82,6 +82,10 @@ type Version struct {
 	// of a list leave out kind and apiVersion. Others are encoded from maps.
 	Typed bool
 
+	// CheckBody refuses a body before it is decoded, because upstream's code would compute for too long with it. The body is
+	// protobuf if it is not text. Nil: no body does that.
+	CheckBody func(body []byte, isText bool) error
+
 	// Explain adds to the errors of a strategy why it accepts or rejects an object, if a client
 	// requests an explanation. It may take long. Nil: it adds nothing.
 	Explain func(ctx context.Context, j *Validated)

@@ -3,7 +3,6 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,7 +14,6 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
 	"github.com/fakecluster/fakecluster/internal/observe"
-	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
@@ -48,18 +46,6 @@ func patch(r *request) error {
 	return r.carryOut(r.write(change, write.Options{
 		DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
 	}))
-}
-
-// checkPatchRoute rejects a patch of a media type for which the resource does not have a route. Custom
-// resources do not have routes: their handler rejects it with a longer message.
-func (r *request) checkPatchRoute() error {
-	if r.info.Verb != "patch" || r.version.Resource.Routing == resource.OneHandler {
-		return nil
-	}
-	if _, err := r.patchType(); err != nil {
-		return refusal(http.StatusUnsupportedMediaType, "415: Unsupported Media Type")
-	}
-	return nil
 }
 
 // patchType returns the type of the patch, as its media type says, if the resource accepts it.

@@ -62,7 +62,7 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Regis
 	case document == issuerPath || document == keysPath:
 		serveIssuer(w, req, p.cluster.Tokens)
 	case strings.HasPrefix(document, "/version/"), strings.HasPrefix(document, issuerPath+"/"), strings.HasPrefix(document, keysPath+"/"):
-		writeError(w, req, unknownPath(resource.RoutePerVerb))
+		writeError(w, req, routePerVerb{}.unknownPath())
 	case parts[0] == "openapi":
 		p.serveOpenAPI(w, req, c)
 	case parts[0] == "api" || parts[0] == "apis":
@@ -106,9 +106,9 @@ func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resou
 	if parts[0] == "apis" && len(parts) > 1 {
 		name = parts[1]
 	}
-	routing := resource.OneHandler // of a group that is not there
+	router := router(oneHandler{}) // of a group that is not there
 	if group := c.Group(name); group != nil && (name != "" || parts[0] == "api") {
-		routing = group.Routing // the list of all groups does not look at the method either
+		router = routerOf(group.Routing) // the list of all groups does not look at the method either
 	}
 	if discovery.ServeAggregated(w, req, c, func() []discovery.Foreign { return p.cluster.Aggregate.Discover(req.Context()) }) {
 		return
@@ -129,8 +129,8 @@ func (p paths) serveDiscovery(w http.ResponseWriter, req *http.Request, c *resou
 	obj := discovery.Document(c, registered, parts)
 	switch {
 	case obj == nil:
-		writeError(w, req, unknownPath(routing))
-	case req.Method != http.MethodGet && routing == resource.RoutePerVerb && !aggregated:
+		writeError(w, req, router.unknownPath())
+	case !router.takesMethod(req.Method) && !aggregated:
 		writeError(w, req, unknownMethod())
 	default:
 		writeObject(w, req, http.StatusOK, obj)

@@ -29,6 +29,7 @@ type request struct {
 	// registry is what is served, from the start of the request to its end.
 	registry *resource.Registry
 	version  *resource.Version
+	router   router // of the version
 	form     view.Form // of the answer
 	// struck is what faults do to the request; nil: nothing.
 	struck *faultinjection.Struck

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,7 +12,6 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/observe"
-	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
@@ -65,7 +63,7 @@ func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		err = s.serve(r)
 	}
 	if errors.Is(err, write.ErrNotServed) {
-		err = unknownPath(r.registry.Group(r.info.APIGroup).Routing)
+		err = routerOf(r.registry.Group(r.info.APIGroup).Routing).unknownPath()
 	}
 	reportUnsupported(s.cluster.Messages, err)
 	if err = orTimeout(req.Context(), err); err != nil {
@@ -81,10 +79,7 @@ func (s resources) serve(r *request) error {
 	if r.version.Resource.Unusable {
 		return apierrors.NewInternalError(errors.New("error resolving resource"))
 	}
-	if r.version.Resource.Routing == resource.OneHandler {
-		r.deprecated()
-	}
-	serve, err := s.find(r)
+	serve, err := r.router.find(s, r)
 	if err != nil {
 		return err
 	}
@@ -92,16 +87,14 @@ func (s resources) serve(r *request) error {
 		return apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", r.info.Name, strings.Join(invalid, ";")))
 	}
 	if r.connection() == nil {
-		if err := r.checkPatchRoute(); err != nil {
+		if err := r.router.checkPatch(r); err != nil {
 			return err
 		}
 		if r.form, err = r.negotiate(); err != nil {
 			return err
 		}
 	}
-	if r.version.Resource.Routing == resource.RoutePerVerb {
-		r.deprecated() // no handler of a real server has seen a request that has no route
-	}
+	r.router.found(r)
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
@@ -123,46 +116,12 @@ func (r *request) findVersion() error {
 		return errUnknownPath
 	}
 	res := r.registry.Resource(r.info.APIGroup, r.info.Resource)
-	if !group.Serves(r.info.APIVersion) || res == nil || res.Routing == resource.OneHandler && !r.inScope(res) {
-		return unknownPath(group.Routing)
+	if !group.Serves(r.info.APIVersion) || res == nil || !routerOf(res.Routing).inScope(r, res) {
+		return routerOf(group.Routing).unknownPath()
 	}
+	r.router = routerOf(res.Routing)
 	if r.version = group.Routed(res, r.info.APIVersion); r.version == nil {
-		return unknownPath(group.Routing)
+		return routerOf(group.Routing).unknownPath()
 	}
 	return nil
-}
-
-// inScope reports whether the path names a namespace if the custom resource is namespaced, and none
-// if it is not. A list or watch may leave it out.
-func (r *request) inScope(res *resource.Resource) bool {
-	if !res.Namespaced {
-		return r.info.Namespace == ""
-	}
-	return r.info.Namespace != "" || r.info.Verb == "list" || r.info.Verb == "watch"
-}
-
-// find returns the handler of the verb, for the resource or subresource.
-func (s resources) find(r *request) (verb, error) {
-	if r.version.Resource.Routing == resource.RoutePerVerb {
-		return s.route(r)
-	}
-	name := r.info.Verb
-	serve := s.verbs[name]
-	if r.info.Subresource != "" {
-		subresource := r.version.Subresource[r.info.Subresource]
-		if subresource == nil {
-			return nil, apierrors.NewNotFound(r.version.Resource.GroupResource(), r.info.Name)
-		}
-		serve = s.subresources[name]
-		if !slices.Contains(subresource.Verbs, name) {
-			serve = nil
-		}
-	}
-	if serve == nil {
-		return nil, unknownVerb(r)
-	}
-	if r.info.Name == "" && (name == "update" || name == "patch") {
-		return nil, apierrors.NewBadRequest("name must be provided")
-	}
-	return serve, nil
 }

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // methods maps HTTP methods to the verbs that they stand for at a path.
@@ -20,18 +23,24 @@ var (
 	watched       = methods{http.MethodGet: "watch"}
 )
 
-// route returns the handler of a request for a kind with routes. As in upstream's installer, there is a
+// routePerVerb is the router of resource.RoutePerVerb.
+type routePerVerb struct{}
+
+// inScope implements router: find decides.
+func (routePerVerb) inScope(*request, *resource.Resource) bool { return true }
+
+// find implements router. As in upstream's installer, there is a
 // route for each verb of the kind and each of its subresources; a path without any is 404, and a
 // method without one at a path that has others is 405.
-func (s resources) route(r *request) (verb, error) {
+func (w routePerVerb) find(s resources, r *request) (verb, error) {
 	res, parts := r.version.Resource, r.info.Parts
 	special, inNamespace := r.beforeResource()
 	var verbs methods
 	switch everywhere := res.Namespaced && !inNamespace; {
 	case inNamespace && !res.Namespaced, everywhere && len(parts) > 1:
-		return nil, unknownPath(res.Routing)
+		return nil, w.unknownPath()
 	case special && (r.info.Verb != "watch" || len(parts) > 2):
-		return nil, unknownPath(res.Routing)
+		return nil, w.unknownPath()
 	case special:
 		verbs = watched
 	case everywhere:
@@ -41,7 +50,7 @@ func (s resources) route(r *request) (verb, error) {
 	case len(parts) == 2:
 		verbs = object
 	default:
-		return s.routeBelow(r)
+		return w.below(s, r)
 	}
 	name, err := verbs.verbOf(r, res.Verbs)
 	if err != nil {
@@ -56,12 +65,12 @@ func (s resources) route(r *request) (verb, error) {
 	return s.verbs[name], r.checkPlace(name)
 }
 
-// routeBelow returns the handler of a request for a subresource.
-func (s resources) routeBelow(r *request) (verb, error) {
+// below returns the handler of a request for a subresource.
+func (w routePerVerb) below(s resources, r *request) (verb, error) {
 	subresource := r.version.Subresource[r.info.Parts[2]]
 	longer := len(r.info.Parts) > 3
 	if subresource == nil || longer && (subresource.Connection == nil || !subresource.Connection.TakesPath()) {
-		return nil, unknownPath(r.version.Resource.Routing)
+		return nil, routePerVerb{}.unknownPath()
 	}
 	if subresource.Connection != nil {
 		if !slices.Contains(subresource.Connection.Methods(), r.http.Method) {
@@ -86,7 +95,7 @@ func (m methods) verbOf(r *request, served []string) (string, error) {
 			return "", unknownMethod()
 		}
 	}
-	return "", unknownPath(r.version.Resource.Routing)
+	return "", routePerVerb{}.unknownPath()
 }
 
 // beforeResource reports what is between the version and the resource in the path: a special verb
@@ -115,3 +124,40 @@ func (r *request) checkPlace(verb string) error {
 	}
 	return nil
 }
+
+// checkPatch implements router: the kind has a route for each media type of a patch that it takes.
+func (routePerVerb) checkPatch(r *request) error {
+	if r.info.Verb != "patch" {
+		return nil
+	}
+	if _, err := r.patchType(); err != nil {
+		return refusal(http.StatusUnsupportedMediaType, "415: Unsupported Media Type")
+	}
+	return nil
+}
+
+// found implements router: no handler of a real server has seen a request that has no route.
+func (routePerVerb) found(r *request) { r.deprecated() }
+
+// unknownPath implements router.
+func (routePerVerb) unknownPath() error { return refusal(http.StatusNotFound, "404: Page Not Found") }
+
+// unknownMediaType implements router. A real server routes requests by their media
+// types without parameters. If no route matches, no handler is called. A Table in protobuf,
+// for example, has a route, and the handler refuses it.
+func (routePerVerb) unknownMediaType(r *request, err error) error {
+	if r.projection() != nil {
+		return err
+	}
+	types := []string{runtime.ContentTypeJSON, runtime.ContentTypeYAML, runtime.ContentTypeProtobuf}
+	if accepts(r.http, types...) {
+		return err
+	}
+	if r.info.Verb == "list" || r.info.Verb == "watch" {
+		types = append(types, "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
+	}
+	return notAvailable(types...)
+}
+
+// takesMethod implements router.
+func (routePerVerb) takesMethod(method string) bool { return method == http.MethodGet }

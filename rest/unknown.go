@@ -8,51 +8,14 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
 // errUnknownPath is the answer to a path that nothing serves, as text.
 var errUnknownPath = errors.New("404 page not found")
 
-// unknownPath is the answer to a path of a group that names nothing.
-func unknownPath(routing resource.Routing) error {
-	if routing == resource.OneHandler {
-		return errUnknownPath
-	}
-	return refusal(http.StatusNotFound, "404: Page Not Found")
-}
-
 // unknownMethod is the answer to a method that a path does not have.
 func unknownMethod() error { return refusal(http.StatusMethodNotAllowed, "405: Method Not Allowed") }
-
-// unknownVerb is the answer to a verb that the resource or subresource does not have.
-func unknownVerb(r *request) error {
-	if res := r.version.Resource; res.Routing == resource.OneHandler {
-		return apierrors.NewMethodNotSupported(res.GroupResource(), r.info.Verb)
-	}
-	return unknownMethod()
-}
-
-// unknownMediaType is the answer to a client that accepts no media type of the resource; err
-// is the answer of a handler. A real server routes requests to built-in kinds by their media
-// types without parameters. If no route matches, no handler is called. A Table in protobuf,
-// for example, has a route, and the handler refuses it.
-func unknownMediaType(r *request, err error) error {
-	if r.version.Resource.Routing == resource.OneHandler || r.projection() != nil {
-		return err
-	}
-	types := []string{runtime.ContentTypeJSON, runtime.ContentTypeYAML, runtime.ContentTypeProtobuf}
-	if accepts(r.http, types...) {
-		return err
-	}
-	if r.info.Verb == "list" || r.info.Verb == "watch" {
-		types = append(types, "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
-	}
-	return notAvailable(types...)
-}
 
 // accepts reports whether a route of the given media types answers the client. A client that names
 // none takes any.

@@ -1,0 +1,52 @@
+package rest
+
+import (
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/fakecluster/fakecluster/internal/resource"
+)
+
+// oneHandler is the router of resource.OneHandler.
+type oneHandler struct{}
+
+// inScope implements router: the path names a namespace if the resource is namespaced, and none
+// if it is not. A list or watch may leave it out.
+func (oneHandler) inScope(r *request, res *resource.Resource) bool {
+	if !res.Namespaced {
+		return r.info.Namespace == ""
+	}
+	return r.info.Namespace != "" || r.info.Verb == "list" || r.info.Verb == "watch"
+}
+
+// find implements router. The handler has seen the request, whether it serves the verb or not.
+func (oneHandler) find(s resources, r *request) (verb, error) {
+	r.deprecated()
+	name := r.info.Verb
+	serve := s.verbs[name]
+	if r.info.Subresource != "" {
+		subresource := r.version.Subresource[r.info.Subresource]
+		if subresource == nil {
+			return nil, apierrors.NewNotFound(r.version.Resource.GroupResource(), r.info.Name)
+		}
+		serve = s.subresources[name]
+		if !slices.Contains(subresource.Verbs, name) {
+			serve = nil
+		}
+	}
+	if serve == nil {
+		return nil, apierrors.NewMethodNotSupported(r.version.Resource.GroupResource(), name)
+	}
+	if r.info.Name == "" && (name == "update" || name == "patch") {
+		return nil, apierrors.NewBadRequest("name must be provided")
+	}
+	return serve, nil
+}
+
+// The handler itself refuses what it does not take.
+func (oneHandler) checkPatch(*request) error                    { return nil }
+func (oneHandler) found(*request)                               {}
+func (oneHandler) unknownPath() error                           { return errUnknownPath }
+func (oneHandler) unknownMediaType(_ *request, err error) error { return err }
+func (oneHandler) takesMethod(string) bool                      { return true }

@@ -16,22 +16,16 @@ func act(r *request) error {
 	if err != nil {
 		return err
 	}
+	sent, err := r.receive(options.FieldValidation)
+	if err != nil {
+		return err
+	}
 	action := r.action()
-	do := func() (runtime.Object, error) {
-		obj, err := r.decode(action.View, options.FieldValidation, action.Accepts...)
-		if err != nil {
-			return nil, err
-		}
+	result, err := computeIf(r, r.hasLargeBody() || r.callsHooks(), func() (runtime.Object, error) {
 		return r.cluster.Writes.Act(r.ctx, r.write(nil, write.Options{
 			DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
-		}), action, obj.Object)
-	}
-	var result runtime.Object
-	if r.hasLargeBody() || r.callsHooks() {
-		result, err = computeSent(r, do)
-	} else {
-		result, err = do()
-	}
+		}), action, sent)
+	})
 	if err != nil {
 		return err
 	}

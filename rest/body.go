@@ -2,13 +2,11 @@ package rest
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +19,6 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
 	"github.com/fakecluster/fakecluster/internal/observe"
-	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
@@ -82,87 +79,17 @@ func (r *request) failsByKind(body []byte) bool {
 }
 
 // receive reads the body of a request that has an object in it, if its media type is one that is served.
-func (r *request) receive() error {
-	if r.bodyRead {
-		return nil
-	}
-	if _, err := negotiation.NegotiateInputSerializer(r.http, false, r.viewed().Serializer); err != nil {
-		return err
-	}
-	_, err := r.readBody()
-	return err
-}
-
-// decode reads the body as an object of the version, by the rules of the
-// fieldValidation directive: Ignore, Warn or Strict. The body may be in the version, or in
-// one of the others that are given.
-func (r *request) decode(v *resource.Version, fieldValidation string, also ...schema.GroupVersion) (resource.Decoded, error) {
-	info, err := negotiation.NegotiateInputSerializer(r.http, false, v.Serializer)
+func (r *request) receive(fieldValidation string) (*write.Sent, error) {
+	info, err := negotiation.NegotiateInputSerializer(r.http, false, r.viewed().Serializer)
 	if err != nil {
-		return resource.Decoded{}, err
+		return nil, err
 	}
 	body, err := r.readBody()
 	if err != nil {
-		return resource.Decoded{}, err
+		return nil, err
 	}
-	serializer := info.StrictSerializer
-	if fieldValidation == metav1.FieldValidationIgnore || serializer == nil {
-		serializer = info.Serializer
-	}
-	obj, kind, err := v.Codec.Decode(body, serializer)
-	observed := observe.From(r.ctx)
-	observed.Decoded(v, body, r.http.Header.Get("Content-Type"), info.Serializer, obj.Object)
-	if err != nil {
-		strict, isStrict := runtime.AsStrictDecodingError(err)
-		if !isStrict || obj.Object == nil || fieldValidation == metav1.FieldValidationStrict {
-			return resource.Decoded{}, decodeError(err, v, kind, obj.Object, body)
-		}
-		for _, complaint := range strict.Errors() {
-			write.WarnStrictErrors(r.ctx, complaint)
-		}
-	}
-	if gv := kind.GroupVersion(); gv != v.GroupVersion() && !slices.Contains(also, gv) {
-		return resource.Decoded{}, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
-			kind.GroupVersion(), v.GroupVersion()))
-	}
-	observed.Object(obj.Object, v.GroupVersion(), r.version.GroupVersionResource(), r.info.Subresource, v.Serializer)
-	return obj, nil
-}
-
-// decodeError says what is wrong with the body. The object is what strict decoding has made of it, or nil. As on a real
-// server, an unstructured object is then wanted to be of the kind that the body itself names.
-func decodeError(err error, v *resource.Version, kind *schema.GroupVersionKind, obj runtime.Object, body []byte) error {
-	want := v.Kind().Kind
-	if obj != nil && !v.Typed {
-		kinds, _, err := v.Codec.Objects().ObjectKinds(obj)
-		if err != nil {
-			return apierrors.NewBadRequest(err.Error())
-		}
-		want = kinds[0].Kind
-	}
-	if v.Exceptions.Undecodable != "" {
-		return apierrors.NewBadRequest(v.Exceptions.Undecodable)
-	}
-	if kind != nil && kind.Kind != "" {
-		return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", kind.Kind, kind.Version, want, err))
-	}
-	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", want, err, excerpt(body)))
-}
-
-// excerpt returns the beginning of a body, in hexadecimal if it is not JSON.
-func excerpt(body []byte) string {
-	const length = 30
-	if len(body) == 0 {
-		return "<empty>"
-	}
-	text, more := body, ""
-	if len(body) > length {
-		text, more = body[:length], " ..."
-	}
-	if body[0] == '{' {
-		return string(text) + more
-	}
-	return hex.EncodeToString(text) + more
+	r.sent = write.Sent{Body: body, MediaType: info.MediaType, Validation: fieldValidation}
+	return &r.sent, nil
 }
 
 // decodeDeleteOptions decodes the options in the body of a delete, and returns the kind that they

@@ -107,13 +107,12 @@ func compute[T any](r *request, f func() (T, error)) (T, error) {
 	panic(c.panicked)
 }
 
-// computeSent is compute for a function that decodes the body, which is read first.
-func computeSent[T any](r *request, f func() (T, error)) (T, error) {
-	if err := r.receive(); err != nil {
-		var none T
-		return none, err
+// computeIf is compute for what may take long, and calls f otherwise.
+func computeIf[T any](r *request, mayTakeLong bool, f func() (T, error)) (T, error) {
+	if mayTakeLong {
+		return compute(r, f)
 	}
-	return compute(r, f)
+	return f()
 }
 
 // leave reports whether a computation goes on although its request is about to be answered. Its warnings
@@ -210,10 +209,8 @@ func (r *request) String() string {
 	return fmt.Sprintf("%s %s of %s", inspect.ClientName(user, r.http.UserAgent()), verb, object)
 }
 
-// hasLargeBody reports whether the body may be large.
-func (r *request) hasLargeBody() bool {
-	return r.http.ContentLength < 0 || r.http.ContentLength > largeBytes
-}
+// hasLargeBody reports whether the body, which has been read, is large.
+func (r *request) hasLargeBody() bool { return len(r.body) > largeBytes }
 
 // isLarge reports whether an answer takes long to compute: objects of a size are not shown as they are stored.
 func (r *request) isLarge(size int) bool { return !r.form.Plain && size > largeAnswer }

@@ -18,30 +18,23 @@ func create(r *request) error {
 	if err != nil {
 		return err
 	}
-	if r.version.Unstored.Review != nil {
-		return r.review(options)
+	sent, err := r.receive(options.FieldValidation)
+	if err != nil {
+		return err
 	}
-	return r.carryOut(r.write(write.Create{Object: r.source(options.FieldValidation)}, write.Options{
+	if r.version.Unstored.Review != nil {
+		return r.review(sent, options)
+	}
+	return r.carryOut(r.write(write.Create{Object: sent}, write.Options{
 		DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
 	}))
 }
 
 // review answers the review in the body, such as a SubjectAccessReview.
-func (r *request) review(options *metav1.CreateOptions) error {
-	do := func() (runtime.Object, error) {
-		sent, err := r.decode(r.version, options.FieldValidation)
-		if err != nil {
-			return nil, err
-		}
-		return r.cluster.Writes.Review(r.ctx, r.write(nil, write.Options{FieldManager: options.FieldManager}), sent.Object)
-	}
-	var answered runtime.Object
-	var err error
-	if r.hasLargeBody() {
-		answered, err = computeSent(r, do)
-	} else {
-		answered, err = do()
-	}
+func (r *request) review(sent *write.Sent, options *metav1.CreateOptions) error {
+	answered, err := computeIf(r, r.hasLargeBody(), func() (runtime.Object, error) {
+		return r.cluster.Writes.Review(r.ctx, r.write(nil, write.Options{FieldManager: options.FieldManager}), sent)
+	})
 	if err != nil {
 		return err
 	}

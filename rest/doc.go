@@ -16,10 +16,10 @@
 //     client CAs, health, authentication, explanation, impersonation, FlowSchema, faults, authorization, functions before reads.
 //     Each is a function, in a file named after what it does.
 //   - paths.go separates resources from other paths (discovery, OpenAPI, the version).
-//   - resources.go finds what the path names in the registry, and its verb.
-//   - create.go reads the options (query.go). write.go makes a write.Request of them and hands it to package
-//     write, whose doc.go says how to read on. The pipeline calls back for the object in the
-//     body (body.go), once in each attempt.
+//   - resources.go finds what the path names in the registry. A router finds its verb: route.go where a real server has a route
+//     for each verb, onehandler.go where it has one handler for all.
+//   - create.go reads the options (query.go) and the body (body.go). write.go makes a write.Request of them and hands it to package
+//     write, whose doc.go says how to read on.
 //   - compute.go decides whether the pipeline runs on a goroutine of its own. It does if it may
 //     compute for long, so that the request is answered at its deadline all the same.
 //   - write.go gets the result, and answer.go writes what package view makes of it.
@@ -42,7 +42,7 @@
 //   - A request sees one resource.Registry from its start to its end, unless its write is
 //     tried again because the definition of the kind has changed.
 //   - A verb does not depend on whether a kind is built in. What differs is in fields of
-//     resource.Resource and resource.Version.
+//     resource.Resource and resource.Version, and in the two routers.
 //   - A verb that returns an error has sent no part of an answer: the caller answers with
 //     the Status of the error. The store may have changed all the same, for example if
 //     the answer cannot be encoded after the commit.

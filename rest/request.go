@@ -10,6 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/view"
+	"github.com/fakecluster/fakecluster/internal/write"
 )
 
 // request is a request for a resource, as verbs get it.
@@ -29,13 +30,14 @@ type request struct {
 	// registry is what is served, from the start of the request to its end.
 	registry *resource.Registry
 	version  *resource.Version
-	router   router // of the version
+	router   router    // of the version
 	form     view.Form // of the answer
 	// struck is what faults do to the request; nil: nothing.
 	struck *faultinjection.Struck
 
-	body     []byte
+	body     []byte // once it has been read
 	bodyRead bool
+	sent     write.Sent // the body, if there is an object in it
 	counted  counted
 }
 

@@ -18,7 +18,11 @@ func update(r *request) error {
 	if errs := metav1validation.ValidateUpdateOptions(options); len(errs) > 0 {
 		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "UpdateOptions"}, "", errs)
 	}
-	return r.carryOut(r.write(write.Replace{Object: r.source(options.FieldValidation)}, write.Options{
+	sent, err := r.receive(options.FieldValidation)
+	if err != nil {
+		return err
+	}
+	return r.carryOut(r.write(write.Replace{Object: sent}, write.Options{
 		DryRun: options.DryRun, FieldManager: options.FieldManager, FieldValidation: options.FieldValidation,
 	}))
 }

@@ -8,7 +8,6 @@ import (
 
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 
-	"github.com/fakecluster/fakecluster/internal/resource"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
@@ -19,11 +18,6 @@ func (r *request) write(change write.Change, options write.Options) write.Reques
 		Change: change, Manager: managerOf(options.FieldManager, r.http.UserAgent()),
 		Options: options, Refuse: r.refusal(),
 	}
-}
-
-// source decodes the body, once for each attempt at the write.
-func (r *request) source(fieldValidation string) write.Source {
-	return func(v *resource.Version) (resource.Decoded, error) { return r.decode(v, fieldValidation) }
 }
 
 // carryOut carries out a write, and answers with its result.
@@ -43,8 +37,8 @@ func (r *request) carryOut(w write.Request) error {
 // version that the result is in.
 func (r *request) run(w write.Request) (result write.Result, err error) {
 	if r.mayTakeLong(&w) {
-		sent := w // so that w itself stays on the stack
-		result, err = computeSent(r, func() (write.Result, error) { return r.cluster.Writes.Run(r.ctx, sent) })
+		long := w // so that w itself stays on the stack
+		result, err = compute(r, func() (write.Result, error) { return r.cluster.Writes.Run(r.ctx, long) })
 	} else {
 		result, err = r.cluster.Writes.Run(r.ctx, w)
 	}

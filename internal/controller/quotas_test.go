@@ -77,7 +77,7 @@ func (s *quotaServer) run(_ context.Context, _ Identity, _ string, w write.Reque
 	if w.Revision != s.quota.Revision {
 		return write.Result{}, write.ErrObsolete
 	}
-	obj, err := w.Change.(write.Replace).Object(w.Version)
+	obj, err := w.Change.(write.Replace).Object.(write.Made)(w.Version)
 	if err != nil {
 		return write.Result{}, err
 	}

@@ -61,9 +61,9 @@ func syncInitialObject(s *step, k key) error {
 	metadata.SetResourceVersion("")
 	metadata.SetManagedFields(nil)
 	err = s.write("create", v, metadata.GetNamespace(), "", write.Request{Change: write.Create{
-		Object: func(*resource.Version) (resource.Decoded, error) {
+		Object: write.Made(func(*resource.Version) (resource.Decoded, error) {
 			return resource.Decoded{Object: obj.DeepCopyObject()}, nil
-		},
+		}),
 	}})
 	if err != nil || !serviceCIDRs.matches(res) {
 		return err

@@ -162,7 +162,7 @@ func as[T runtime.Object](obj runtime.Object) (T, error) {
 // create creates an object. The caller must not use the object afterwards.
 func (s *step) create(k kind, namespace string, obj runtime.Object) error {
 	// With a revision, the pipeline does not try the write again.
-	return s.run("create", k, namespace, "", write.Request{Revision: s.server.Records.Revision(), Change: write.Create{Object: sourceOf(obj)}})
+	return s.run("create", k, namespace, "", write.Request{Revision: s.server.Records.Revision(), Change: write.Create{Object: sent(obj)}})
 }
 
 // update writes an object, or a subresource of it. The caller must not use the object
@@ -177,7 +177,7 @@ func (s *step) update(k kind, obj runtime.Object, subresource string) error {
 		return err
 	}
 	return s.run("update", k, metadata.GetNamespace(), metadata.GetName(),
-		write.Request{Subresource: subresource, Revision: revision, Change: write.Replace{Object: sourceOf(obj)}})
+		write.Request{Subresource: subresource, Revision: revision, Change: write.Replace{Object: sent(obj)}})
 }
 
 // apply applies a configuration to an object that the step has read, or to a subresource of it,
@@ -270,10 +270,10 @@ func (s *step) wrote(v *resource.Version, namespace string, result write.Result)
 	}
 }
 
-// sourceOf makes the source of a write, as if kube-controller-manager had sent the object: as
+// sent makes the object of a write, as if kube-controller-manager had sent the object: as
 // protobuf, which has no empty lists. Missing fields get their defaults. An object of the internal type, such as a
 // definition, is taken as it is, without a copy, because it can be large and the write is tried once.
-func sourceOf(obj runtime.Object) write.Source {
+func sent(obj runtime.Object) write.Made {
 	return func(v *resource.Version) (resource.Decoded, error) {
 		objects, out := v.Codec.Objects(), v.Codec.New()
 		if reflect.TypeOf(obj) == reflect.TypeOf(out) {

@@ -147,10 +147,10 @@ func (q Charger) charge(ctx context.Context, u write.Use, records []store.Record
 func (q Charger) stage(ctx context.Context, release bool, record store.Record, rq *corev1.ResourceQuota) ([]store.Update, error) {
 	update, err := q.Stage(ctx, release, write.Request{
 		Version: q.Resource.Storage, Namespace: rq.Namespace, Name: rq.Name, Subresource: "status", Revision: record.Revision,
-		Change: write.Replace{Object: func(v *resource.Version) (resource.Decoded, error) {
+		Change: write.Replace{Object: write.Made(func(v *resource.Version) (resource.Decoded, error) {
 			obj, err := v.Internal(rq)
 			return resource.Decoded{Object: obj}, err
-		}},
+		})},
 	}, rq)
 	if err != nil || update == nil {
 		return nil, err

@@ -105,7 +105,7 @@ func (l *loopback) UpdateStatus(gr schema.GroupResource, obj metav1.Object) erro
 	}
 	w := request(res, obj.GetNamespace(), obj.GetName())
 	w.Subresource = "status"
-	w.Change = write.Replace{Object: source(obj.(runtime.Object).DeepCopyObject)}
+	w.Change = write.Replace{Object: made(obj.(runtime.Object).DeepCopyObject)}
 	return l.run(context.Background(), "update", w)
 }
 

@@ -111,16 +111,20 @@ func (l ownWrites) event(by controller.Identity, verb string, w write.Request) o
 // options of the delete.
 func observeChange(o *observe.Request, w write.Request) {
 	gvr := w.Version.GroupVersionResource()
-	source := func(from write.Source) {
-		if obj, err := from(w.Version); err == nil { // the write fails with the error
+	object := func(object write.Object) {
+		made, ok := object.(write.Made)
+		if !ok {
+			return
+		}
+		if obj, err := made(w.Version); err == nil { // the write fails with the error
 			o.Object(obj.Object, w.Version.GroupVersion(), gvr, w.Subresource, w.Version.Serializer)
 		}
 	}
 	switch change := w.Change.(type) {
 	case write.Create:
-		source(change.Object)
+		object(change.Object)
 	case write.Replace:
-		source(change.Object)
+		object(change.Object)
 	case write.Apply:
 		o.Patch(change.Body)
 	case write.Patch:

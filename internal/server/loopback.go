@@ -33,8 +33,8 @@ type loopback struct {
 	services  Services // nil: there are none
 }
 
-// source makes the object of a write in each attempt. The pipeline may alter what obj returns.
-func source(obj func() runtime.Object) write.Source {
+// made makes the object of a write in each attempt. The pipeline may alter what obj returns.
+func made(obj func() runtime.Object) write.Made {
 	return func(v *resource.Version) (resource.Decoded, error) {
 		internal, err := v.Internal(obj())
 		return resource.Decoded{Object: internal}, err
@@ -44,7 +44,7 @@ func source(obj func() runtime.Object) write.Source {
 // create creates an object as the server itself. The namespace is empty for a cluster-scoped one.
 func (l *loopback) create(ctx context.Context, res *resource.Resource, namespace string, obj runtime.Object) error {
 	w := request(res, namespace, "")
-	w.Change = write.Create{Object: source(obj.DeepCopyObject)}
+	w.Change = write.Create{Object: made(obj.DeepCopyObject)}
 	return l.run(ctx, "create", w)
 }
 

@@ -13,9 +13,14 @@ import (
 	"github.com/fakecluster/fakecluster/internal/resource"
 )
 
-// Act carries out an action with the object that was sent, which it alters. The stages before
+// Act carries out an action with the object that was sent. The stages before
 // the action are those of a create.
-func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, obj runtime.Object) (runtime.Object, error) {
+func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, sent *Sent) (runtime.Object, error) {
+	decoded, err := sent.decode(ctx, &r, action.View, action.Accepts...)
+	if err != nil {
+		return nil, err
+	}
+	obj := decoded.Object
 	a := p.attempt(apirequest.WithNamespace(ctx, r.Namespace), &r, r.Version)
 	a.view = action.View
 	metadata, err := a.receive(obj, action.KeepsMetadata)
@@ -50,9 +55,14 @@ func (p *Pipeline) Act(ctx context.Context, r Request, action *resource.Action, 
 	return action.Do(a.ctx, name, obj, validate, a.operationOptions(admission.Create).(*metav1.CreateOptions))
 }
 
-// Review answers the object that was sent, which it alters, such as a SubjectAccessReview. Nothing is stored, so
+// Review answers the object that was sent, such as a SubjectAccessReview. Nothing is stored, so
 // that of admission only webhooks are called, and only where the version of the process does so.
-func (p *Pipeline) Review(ctx context.Context, r Request, obj runtime.Object) (runtime.Object, error) {
+func (p *Pipeline) Review(ctx context.Context, r Request, sent *Sent) (runtime.Object, error) {
+	decoded, err := sent.decode(ctx, &r, r.Version)
+	if err != nil {
+		return nil, err
+	}
+	obj := decoded.Object
 	a := p.attempt(apirequest.WithNamespace(ctx, r.Namespace), &r, r.Version)
 	metadata, err := a.receive(obj, false)
 	if err != nil {

@@ -70,7 +70,7 @@ func (a attempt) merge(change Apply, into resource.Decoded) (resource.Decoded, e
 		if rejectsStrictErrors(change.Validation) {
 			return resource.Decoded{}, apierrors.NewBadRequest(fmt.Sprintf("error strict decoding patch: %v", err))
 		}
-		WarnStrictErrors(a.ctx, err)
+		warnStrictErrors(a.ctx, err)
 	}
 	return obj, nil
 }

@@ -14,7 +14,7 @@
 // A create can be read in this order:
 //
 //   - retry.go has Run, which makes attempts until one is not overtaken by another write.
-//   - pipeline.go has an attempt: run decodes the object, createNew (create.go) makes the error for a
+//   - pipeline.go has an attempt: run decodes the object that was sent (object.go), createNew (create.go) makes the error for a
 //     name that is taken, and create has the stages from top to bottom. update stands below it.
 //   - The stages: bounds.go (the size), owners.go, fields.go (field management), admit.go (both
 //     phases of admission), permit.go, allocate.go, prepare.go (the kind's strategy, which also
@@ -35,7 +35,7 @@
 //
 // The object, its definition or its namespace may change before a write commits. The commit is a
 // compare-and-swap, which fails then. Run has the loop that retries, and the policy for it. Each attempt
-// reads the current state and decodes the request's body again, so that nothing of a failed attempt
+// reads the current state and decodes the body again, so that nothing of a failed attempt
 // is left in the next. Only quotas are evaluated again without another attempt, see below.
 //
 // # Quotas

@@ -222,7 +222,7 @@ func (b *bench) make() {
 }
 
 // widget decodes a widget, which is called a unless it says otherwise.
-func (b *bench) widget(text string) write.Source {
+func (b *bench) widget(text string) write.Made {
 	return func(v *resource.Version) (resource.Decoded, error) {
 		u := &unstructured.Unstructured{}
 		if err := json.Unmarshal([]byte(text), &u.Object); err != nil {

@@ -101,7 +101,7 @@ func (a attempt) reportDecodingErrors(p Patch, complaints []error, patched func(
 		return invalidPatch(patched(), runtime.NewStrictDecodingError(complaints))
 	}
 	for _, c := range complaints {
-		WarnStrictErrors(a.ctx, c)
+		warnStrictErrors(a.ctx, c)
 	}
 	return nil
 }

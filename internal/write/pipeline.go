@@ -108,7 +108,7 @@ func (a attempt) run() (Result, error) {
 	a.observe.Attempt(a.request.Manager)
 	switch change := a.request.Change.(type) {
 	case Create:
-		obj, err := change.Object(a.version)
+		obj, err := change.Object.in(a.ctx, a.request, a.version)
 		if err != nil {
 			return Result{}, err
 		}

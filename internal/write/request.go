@@ -97,16 +97,12 @@ func (r Result) DeletedStatus() (*metav1.Status, error) {
 // Put or Drop.
 type Change interface{ isChange() }
 
-// Source decodes the body of the request as an object of the version. Each call makes a
-// new object, which the pipeline may alter.
-type Source func(v *resource.Version) (resource.Decoded, error)
-
 // Create makes a new object.
-type Create struct{ Object Source }
+type Create struct{ Object Object }
 
 // Replace puts an object in the place of the current one. If there is none, it creates the
 // object for kinds that allow that (AllowCreateOnUpdate).
-type Replace struct{ Object Source }
+type Replace struct{ Object Object }
 
 // Patch changes the current object by a JSON patch, a merge patch or a strategic
 // merge patch.

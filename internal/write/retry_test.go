@@ -21,7 +21,7 @@ import (
 )
 
 // counted counts how often a source decodes.
-func counted(source write.Source, n *int) write.Source {
+func counted(source write.Made, n *int) write.Made {
 	return func(v *resource.Version) (resource.Decoded, error) { *n++; return source(v) }
 }
 

@@ -19,8 +19,8 @@ func rejectsStrictErrors(validation string) bool {
 	return validation == metav1.FieldValidationStrict
 }
 
-// WarnStrictErrors warns of what a strict decoder has found.
-func WarnStrictErrors(ctx context.Context, complaint error) {
+// warnStrictErrors warns of what a strict decoder has found.
+func warnStrictErrors(ctx context.Context, complaint error) {
 	for _, text := range splitYAMLErrors(complaint.Error()) {
 		warning.AddWarning(ctx, "", text)
 	}

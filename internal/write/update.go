@@ -15,7 +15,7 @@ import (
 // replace carries out a Replace. It first checks what does not depend on the current
 // object.
 func (a attempt) replace(change Replace) (Result, error) {
-	obj, err := change.Object(a.shownAs())
+	obj, err := change.Object.in(a.ctx, a.request, a.shownAs())
 	if err != nil {
 		return Result{}, err
 	}

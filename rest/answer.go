@@ -106,8 +106,8 @@ func (r *request) writeContent(code int, content view.Content) {
 		header.Set("Content-Length", strconv.Itoa(content.Size))
 	}
 	r.w.WriteHeader(code)
-	joined := r.buffers.writer(body, content.Size)
-	defer r.buffers.done(joined)
+	joined := r.handler.buffers.writer(body, content.Size)
+	defer r.handler.buffers.done(joined)
 	if err := content.WriteInto(joined); err == nil {
 		_ = joined.Flush() // it fails if the client has gone
 	}

@@ -30,8 +30,8 @@ const announcedBytes = 256 * 1024
 
 // readBody reads the body, once.
 func (r *request) readBody() ([]byte, error) {
-	if r.bodyRead {
-		return r.body, nil
+	if r.sent.Body != nil {
+		return r.sent.Body, nil
 	}
 	limited := http.MaxBytesReader(r.w, r.http.Body, maxBodyBytes)
 	// A client may announce any length; only what it sends counts.
@@ -65,8 +65,8 @@ func (r *request) readBody() ([]byte, error) {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
 	}
-	r.body, r.bodyRead = read.Bytes(), true
-	return r.body, nil
+	r.sent.Body = read.Bytes() // not nil
+	return r.sent.Body, nil
 }
 
 // failsByKind reports whether the body is an object in JSON whose apiVersion or kind decoding refuses, before it reads anything else.
@@ -84,11 +84,10 @@ func (r *request) receive(fieldValidation string) (*write.Sent, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := r.readBody()
-	if err != nil {
+	if _, err := r.readBody(); err != nil {
 		return nil, err
 	}
-	r.sent = write.Sent{Body: body, MediaType: info.MediaType, Validation: fieldValidation}
+	r.sent.MediaType, r.sent.Validation = info.MediaType, fieldValidation
 	return &r.sent, nil
 }
 

@@ -78,7 +78,7 @@ func compute[T any](r *request, f func() (T, error)) (T, error) {
 	)
 	c := &computation{began: time.Now(), done: make(chan struct{})}
 	go func() {
-		defer r.computations.end(c)
+		defer r.handler.computations.end(c)
 		defer func() {
 			if p := recover(); p != nil {
 				c.panicked = &computePanic{p, debug.Stack()}
@@ -90,7 +90,7 @@ func compute[T any](r *request, f func() (T, error)) (T, error) {
 	select {
 	case <-c.done:
 	case <-r.ctx.Done():
-	case <-r.computations.closing.Done():
+	case <-r.handler.computations.closing.Done():
 	}
 	if r.leave(c) {
 		var none T
@@ -118,7 +118,7 @@ func computeIf[T any](r *request, mayTakeLong bool, f func() (T, error)) (T, err
 // leave reports whether a computation goes on although its request is about to be answered. Its warnings
 // come too late then.
 func (r *request) leave(c *computation) bool {
-	running := r.computations
+	running := &r.handler.computations
 	running.mu.Lock()
 	defer running.mu.Unlock()
 	select {
@@ -210,7 +210,7 @@ func (r *request) String() string {
 }
 
 // hasLargeBody reports whether the body, which has been read, is large.
-func (r *request) hasLargeBody() bool { return len(r.body) > largeBytes }
+func (r *request) hasLargeBody() bool { return len(r.sent.Body) > largeBytes }
 
 // isLarge reports whether an answer takes long to compute: objects of a size are not shown as they are stored.
 func (r *request) isLarge(size int) bool { return !r.form.Plain && size > largeAnswer }

@@ -139,7 +139,7 @@ func (r *request) awaitRevision(err error) bool {
 		case <-changed:
 		case <-waited:
 			return true // the error names the revision of now
-		case <-r.computations.closing.Done():
+		case <-r.cluster.Closing.Done():
 			return false
 		case <-r.ctx.Done():
 			return false

@@ -14,6 +14,7 @@ type Handler struct {
 	options      Options
 	cluster      *server.Cluster
 	frames       view.Frames
+	buffers      buffers
 	watches      atomic.Int64 // those that are running
 	computations computations
 	served       http.Handler // the filters, and what is behind them
@@ -23,15 +24,7 @@ type Handler struct {
 func New(c *server.Cluster, o Options) *Handler {
 	h := &Handler{options: o, cluster: c, computations: computations{closing: c.Closing}}
 	counts := &requestCounts{flow: h.flowMetrics()}
-	h.served = behind(h.filters(counts), paths{
-		resources:    resources{&buffers{}, c, h.verbs(), h.subresourceVerbs(), counts, &h.computations},
-		cluster:      c,
-		openAPI:      &openAPI{},
-		computations: &h.computations,
-		counts:       counts,
-		flags:        o.Flags,
-		profiling:    !o.WithoutProfiling,
-	})
+	h.served = behind(h.filters(counts), paths{resources{h, h.verbs(), h.subresourceVerbs(), counts}, h, c, &openAPI{}, counts})
 	return h
 }
 

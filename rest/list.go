@@ -46,10 +46,10 @@ func (r *request) readTexts(options *internalversion.ListOptions, sel view.Selec
 func (r *request) readPage(options *internalversion.ListOptions, sel view.Selector, into view.Receiver) (view.Page, error) {
 	if r.version.Resource.ConvertedByWebhook {
 		return compute(r, func() (view.Page, error) {
-			return view.ReadPage(r.ctx, r.cluster.Store, r.expired, r.namespace(), options, sel, into)
+			return view.ReadPage(r.ctx, r.cluster.Store, r.cluster.Expired(), r.namespace(), options, sel, into)
 		})
 	}
-	return view.ReadPage(r.ctx, r.cluster.Store, r.expired, r.namespace(), options, sel, into)
+	return view.ReadPage(r.ctx, r.cluster.Store, r.cluster.Expired(), r.namespace(), options, sel, into)
 }
 
 // textsOf returns the texts of the records of a list.

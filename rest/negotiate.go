@@ -21,7 +21,7 @@ func (r *request) negotiate() (view.Form, error) {
 	}
 	media, info, err := negotiation.NegotiateOutputMediaType(r.http, r.viewed().Serializer, r.restrictions())
 	if err != nil {
-		return view.Form{}, r.router.unknownMediaType(r, err)
+		return view.Form{}, r.router().unknownMediaType(r, err)
 	}
 	f := view.Form{Accepted: media.Accepted, Convert: media.Convert}
 	f.Pretty = info.MediaType == runtime.ContentTypeJSON && info.Serializer == info.PrettySerializer

@@ -54,7 +54,7 @@ func (p paths) serveOpenAPI(w http.ResponseWriter, req *http.Request, c *resourc
 		path: req.URL.Path, protobuf: strings.Contains(req.Header.Get("Accept"), "protobuf"), gzip: strings.Contains(req.Header.Get("Accept-Encoding"), "gzip"),
 	}
 	if _, built := d.built.Load(form); !built && d.Builds(req.URL.Path) {
-		r := &request{http: req, ctx: req.Context(), info: infoOf(req), computations: p.computations}
+		r := &request{http: req, ctx: req.Context(), info: infoOf(req), handler: p.handler}
 		_, err := compute(r, func() (struct{}, error) {
 			d.ServeHTTP(&unread{header: http.Header{}}, req)
 			d.built.Store(form, true)

@@ -16,13 +16,11 @@ import (
 // paths serves all paths behind the filters. It serves those of no resource itself: the
 // version, the index, OpenAPI and discovery.
 type paths struct {
-	resources    http.Handler
-	cluster      *server.Cluster
-	openAPI      *openAPI
-	computations *computations
-	counts       *requestCounts
-	flags        commandLine
-	profiling    bool
+	resources http.Handler
+	handler   *Handler
+	cluster   *server.Cluster // of the handler
+	openAPI   *openAPI
+	counts    *requestCounts
 }
 
 // ServeHTTP implements http.Handler: it serves paths of resources and other paths, and forwards
@@ -42,6 +40,7 @@ func (p paths) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Registry) {
 	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
+	profiling := !p.handler.options.WithoutProfiling
 	document := strings.TrimRight(req.URL.Path, "/") // of those that a real server routes as it does resources
 	switch {
 	case document == "/version":
@@ -68,10 +67,10 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Regis
 	case parts[0] == "api" || parts[0] == "apis":
 		p.serveDiscovery(w, req, c, parts)
 	case req.URL.Path == "/flagz" && slices.Contains(zpages(), "/flagz"):
-		serveFlagz(w, req, p.flags)
-	case p.profiling && isProfilePath(req.URL.Path):
+		serveFlagz(w, req, p.handler.options.Flags)
+	case profiling && isProfilePath(req.URL.Path):
 		profiles().ServeHTTP(w, req)
-	case p.profiling && len(parts) > 1 && unsupportedPaths[parts[0]+"/"+parts[1]] != "":
+	case profiling && len(parts) > 1 && unsupportedPaths[parts[0]+"/"+parts[1]] != "":
 		path := parts[0] + "/" + parts[1]
 		err := notServed("/"+path, unsupportedPaths[path])
 		reportUnsupported(p.cluster.Messages, err)

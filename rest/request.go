@@ -22,23 +22,17 @@ type request struct {
 	ctx  context.Context
 	info *apirequest.RequestInfo // what the path names
 
-	buffers *buffers
-	// computations are those of the server.
-	computations *computations
-	expired      int64 // lists at revisions before it are too old
-	cluster      *server.Cluster
+	handler *Handler
+	cluster *server.Cluster // of the handler
 	// registry is what is served, from the start of the request to its end.
 	registry *resource.Registry
 	version  *resource.Version
-	router   router    // of the version
 	form     view.Form // of the answer
 	// struck is what faults do to the request; nil: nothing.
 	struck *faultinjection.Struck
 
-	body     []byte // once it has been read
-	bodyRead bool
-	sent     write.Sent // the body, if there is an object in it
-	counted  counted
+	sent    write.Sent // its Body is that of the request; nil: it has not been read
+	counted counted
 }
 
 // namespace returns the namespace of the objects that the path names. The path of a

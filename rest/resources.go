@@ -12,7 +12,6 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/observe"
-	"github.com/fakecluster/fakecluster/internal/server"
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
@@ -42,18 +41,15 @@ func (h *Handler) subresourceVerbs() map[string]verb {
 
 // resources serves the paths of resources.
 type resources struct {
-	buffers      *buffers
-	cluster      *server.Cluster
+	handler      *Handler
 	verbs        map[string]verb
 	subresources map[string]verb // verbs of subresources
 	counts       *requestCounts
-	computations *computations
 }
 
 // ServeHTTP implements http.Handler.
 func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	r := &request{http: req, ctx: req.Context(), info: infoOf(req), buffers: s.buffers, cluster: s.cluster, registry: s.cluster.Registry(),
-		computations: s.computations, expired: s.cluster.Expired()}
+	r := &request{http: req, ctx: req.Context(), info: infoOf(req), handler: s.handler, cluster: s.handler.cluster, registry: s.handler.cluster.Registry()}
 	r.counted = counted{ResponseWriter: w, request: r, by: s.counts}
 	r.w = &r.counted
 	defer func() { r.counted.count.end(req) }()
@@ -65,7 +61,7 @@ func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if errors.Is(err, write.ErrNotServed) {
 		err = routerOf(r.registry.Group(r.info.APIGroup).Routing).unknownPath()
 	}
-	reportUnsupported(s.cluster.Messages, err)
+	reportUnsupported(r.cluster.Messages, err)
 	if err = orTimeout(req.Context(), err); err != nil {
 		writeError(r.w, req, err)
 	}
@@ -79,7 +75,7 @@ func (s resources) serve(r *request) error {
 	if r.version.Resource.Unusable {
 		return apierrors.NewInternalError(errors.New("error resolving resource"))
 	}
-	serve, err := r.router.find(s, r)
+	serve, err := r.router().find(s, r)
 	if err != nil {
 		return err
 	}
@@ -87,14 +83,14 @@ func (s resources) serve(r *request) error {
 		return apierrors.NewBadRequest(fmt.Sprintf("Name parameter invalid: %q: %s", r.info.Name, strings.Join(invalid, ";")))
 	}
 	if r.connection() == nil {
-		if err := r.router.checkPatch(r); err != nil {
+		if err := r.router().checkPatch(r); err != nil {
 			return err
 		}
 		if r.form, err = r.negotiate(); err != nil {
 			return err
 		}
 	}
-	r.router.found(r)
+	r.router().found(r)
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
@@ -119,7 +115,6 @@ func (r *request) findVersion() error {
 	if !group.Serves(r.info.APIVersion) || res == nil || !routerOf(res.Routing).inScope(r, res) {
 		return routerOf(group.Routing).unknownPath()
 	}
-	r.router = routerOf(res.Routing)
 	if r.version = group.Routed(res, r.info.APIVersion); r.version == nil {
 		return routerOf(group.Routing).unknownPath()
 	}

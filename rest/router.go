@@ -28,3 +28,6 @@ func routerOf(routing resource.Routing) router {
 	}
 	return routePerVerb{}
 }
+
+// router returns the router of the resource.
+func (r *request) router() router { return routerOf(r.version.Resource.Routing) }

@@ -135,8 +135,8 @@ func (s *watchStream) start(wanted uint64) (initial *store.Scan, err error) {
 // watches in etcd, without a cache, ends with the history there: the first event that a compaction keeps is
 // that of its own revision.
 func (s *watchStream) remembers(revision int64) error {
-	if s.r.version.Resource.Uncached && revision+1 < s.r.expired {
-		return &store.CompactedError{Requested: revision, Oldest: s.r.expired}
+	if expired := s.r.cluster.Expired(); s.r.version.Resource.Uncached && revision+1 < expired {
+		return &store.CompactedError{Requested: revision, Oldest: expired}
 	}
 	return s.r.version.Resource.Remembers(revision)
 }

@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/storage"
 )
 
 // The longest time of a request, as on a real server, unless the options of the server set another one, and
@@ -112,10 +113,13 @@ func orTimeout(ctx context.Context, err error) error {
 // freshWait is how long a read waits for a resourceVersion that is yet to come, as in the cache of a real server.
 const freshWait = 3 * time.Second
 
-// awaitRevision is called after a read of a resourceVersion that does not exist yet. It waits until the revision exists,
-// for freshWait, or until the request ends, and reports whether to read again. Kinds without a cache do not wait
+// awaitRevision is called with the error of a read. If that is of a resourceVersion that does not exist yet, it waits until the revision
+// exists, for freshWait, or until the request ends, and reports whether to read again. Kinds without a cache do not wait
 // on a real server, and their error does not have a retryAfterSeconds.
 func (r *request) awaitRevision(err error) bool {
+	if !storage.IsTooLargeResourceVersion(err) {
+		return false
+	}
 	if _, cached := apierrors.SuggestsClientDelay(err); !cached || isLongRunning(r.http, r.info) {
 		return false
 	}

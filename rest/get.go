@@ -63,7 +63,11 @@ func (r *request) checkGet() (resourceVersion string, err error) {
 	if err := r.parseQuery(&options); err != nil {
 		return "", err
 	}
-	return options.ResourceVersion, view.NotInFuture(r.cluster.Store, r.version.Resource, options.ResourceVersion)
+	err = view.NotInFuture(r.cluster.Store, r.version.Resource, options.ResourceVersion)
+	if r.awaitRevision(err) {
+		err = view.NotInFuture(r.cluster.Store, r.version.Resource, options.ResourceVersion)
+	}
+	return options.ResourceVersion, err
 }
 
 // refuseExport refuses a parameter that was removed from servers, so that no client thinks that it has an

@@ -42,8 +42,17 @@ func (r *request) readTexts(options *internalversion.ListOptions, sel view.Selec
 	return page, texts, err
 }
 
-// readPage reads the records of a list. A selector may need objects that a webhook converts.
+// readPage reads the records of a list, once its revision exists.
 func (r *request) readPage(options *internalversion.ListOptions, sel view.Selector, into view.Receiver) (view.Page, error) {
+	page, err := r.readPresentPage(options, sel, into)
+	if r.awaitRevision(err) {
+		return r.readPresentPage(options, sel, into)
+	}
+	return page, err
+}
+
+// readPresentPage reads the records of a list of the states that there are. A selector may need objects that a webhook converts.
+func (r *request) readPresentPage(options *internalversion.ListOptions, sel view.Selector, into view.Receiver) (view.Page, error) {
 	if r.version.Resource.ConvertedByWebhook {
 		return compute(r, func() (view.Page, error) {
 			return view.ReadPage(r.ctx, r.cluster.Store, r.cluster.Expired(), r.namespace(), options, sel, into)

@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validate/content"
-	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/fakecluster/fakecluster/internal/observe"
@@ -55,9 +54,6 @@ func (s resources) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	defer func() { r.counted.count.end(req) }()
 	r.struck = contextOf(req).struck
 	err := s.serve(r)
-	if storage.IsTooLargeResourceVersion(err) && r.awaitRevision(err) {
-		err = s.serve(r)
-	}
 	if errors.Is(err, write.ErrNotServed) {
 		err = routerOf(r.registry.Group(r.info.APIGroup).Routing).unknownPath()
 	}

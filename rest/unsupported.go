@@ -26,7 +26,7 @@ var unsupportedPaths = map[string]string{
 	"debug/api_priority_and_fairness": "no request waits in a queue",
 }
 
-// reportUnsupported says that a request was one that only a real server serves, once for each such thing. It ignores other errors.
+// reportUnsupported logs an unsupportedError, once for each message. It ignores other errors.
 func reportUnsupported(to *server.Messages, err error) {
 	if err == nil {
 		return

@@ -8,16 +8,15 @@ import (
 	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
-// Messages has what a cluster says to whoever runs it, and not to its clients. It is safe for concurrent use. Make one with
-// newMessages.
+// Messages logs what is for the user of a cluster, and not for its clients. It is safe for concurrent use. newMessages makes one.
 type Messages struct {
-	mu   sync.Mutex
-	said map[string]bool
-	to   func(message string) // nil: messages are dropped
+	mu     sync.Mutex
+	logged map[string]bool
+	to     func(message string) // nil: messages are dropped
 }
 
 func newMessages() *Messages {
-	return &Messages{said: map[string]bool{}, to: func(message string) { klog.Info(message) }}
+	return &Messages{logged: map[string]bool{}, to: func(message string) { klog.Info(message) }}
 }
 
 // To sets the function that is called with each message: when a client sends a request that a real
@@ -30,17 +29,17 @@ func (m *Messages) To(log func(message string)) {
 	m.to = log
 }
 
-// Once says a message, unless it has been said before.
+// Once logs a message, unless it has been logged before.
 func (m *Messages) Once(message string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.said[message] && m.to != nil {
-		m.said[message] = true
+	if !m.logged[message] && m.to != nil {
+		m.logged[message] = true
 		m.to(printable.Text(message))
 	}
 }
 
-// Each says a message.
+// Each logs a message.
 func (m *Messages) Each(message string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

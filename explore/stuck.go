@@ -35,6 +35,12 @@ func (e *operatorExploration) play(tr trial) *outcome {
 	for {
 		select {
 		case <-done:
+			if e.subject.RealTime == 0 { // otherwise a goroutine that is left may send requests
+				out.run.forget()
+				if out.last != nil {
+					out.last.forget()
+				}
+			}
 			return out
 		case b := <-out.run.still:
 			if e.atRest {
@@ -57,6 +63,12 @@ func (e *operatorExploration) play(tr trial) *outcome {
 			return e.stuckIn(out.run, now.Sub(began))
 		}
 	}
+}
+
+// forget gives the memory of a run back that has ended, but for the requests by which later trials are planned: an exploration keeps the outcomes of
+// thousands of trials, to compare with them.
+func (r *run) forget() {
+	r.cluster, r.t, r.controllers, r.user, r.pace = nil, nil, nil, nil, nil
 }
 
 // stuckIn returns the outcome of a trial that is stuck in a run.

@@ -85,7 +85,14 @@ func (p *playing) check(quiet bool) {
 
 // stateOf returns the state of objects, without what the subject ignores.
 func (p *playing) stateOf(objects []state.Object) state.State {
-	return state.Of(withoutMarks(p.unignored(objects)))
+	reached := state.Of(withoutMarks(p.unignored(objects)))
+	for _, o := range objects {
+		if p.lingers(o) {
+			unstructured.RemoveNestedField(reached[o.Name()], "metadata", "deletionTimestamp")
+			unstructured.RemoveNestedField(reached[o.Name()], "metadata", "deletionGracePeriodSeconds")
+		}
+	}
+	return reached
 }
 
 // unignored returns objects without what the subject ignores.

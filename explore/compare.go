@@ -19,7 +19,7 @@ import (
 func (e *operatorExploration) problems(tr trial, out *outcome) []problem {
 	found := slices.Clone(out.problems)
 	slices.SortStableFunc(found, func(a, b problem) int { return cmp.Compare(restOrder(a), restOrder(b)) })
-	over := false // before the step
+	over := false // before the step, as without faults
 	for _, c := range out.checkpoints {
 		if slices.ContainsFunc(found, func(p problem) bool { return p.oracle == KeepsSpec && p.step <= c.step }) {
 			break // what differs now may come from that
@@ -27,13 +27,13 @@ func (e *operatorExploration) problems(tr trial, out *outcome) []problem {
 		if differences := e.compare(tr, c, over); len(differences) > 0 {
 			return append(found, differences...)
 		}
-		over = len(tr.fault) == 0 && tr.seed.isOver(c.state)
+		over = tr.seed.isOver(c.state)
 	}
 	return found
 }
 
 // compare compares the state at a checkpoint with the one that is reached at once. Each difference is a problem, because some may be noise. over says that the custom
-// resource had run to its end before the step, without a fault: what the user changes then has no effect, and what is lost need not be made good.
+// resource had run to its end before the step: what the user changes then has no effect, and what is lost need not be made good.
 func (e *operatorExploration) compare(tr trial, c checkpoint, over bool) (found []problem) {
 	switch {
 	case c.neighbor != nil:
@@ -59,14 +59,17 @@ func (e *operatorExploration) compare(tr trial, c checkpoint, over bool) (found 
 		return []problem{{oracle: oracle, key: "stuck " + kindOfRequest(c.stuck), step: c.step, what: "the operator is stuck, because the server refuses a request again and again", detail: c.stuck}}
 	}
 	differences := state.Differences(meaningful(want, tr.seed), meaningful(c.state, tr.seed), e.results.mask)
-	removes := slices.ContainsFunc(tr.steps[:c.step+1], func(s generate.Step) bool { return s.Verb == generate.Remove })
+	if slices.ContainsFunc(tr.steps[:c.step+1], func(s generate.Step) bool { return s.Rush }) && tr.seed.isOver(c.state) {
+		over = true // before the user's change came, or because of it
+	}
 	differences = slices.DeleteFunc(differences, func(d state.Difference) bool {
 		inSpec := d.Object == tr.seed.name && strings.HasPrefix(d.Path, "/spec")
+		inStatus := strings.HasPrefix(d.Path, "/status")
 		switch {
 		case d.Added && d.Path == "" && outlives(d.Object, want, c.state):
 			return true
-		case inSpec && !tr.seed.defined && d.Added && removes && !c.written:
-			// The server sets some defaults of Kubernetes' own kinds by other fields, and keeps them when the user removes those.
+		case d.Object == tr.seed.name && !inStatus && !tr.seed.defined && d.Added && !c.written:
+			// The server sets some defaults of Kubernetes' own kinds by other fields, and keeps them when the user changes those.
 			return true
 		}
 		return over && !(inSpec && tr.seed.defined) // the spec of a custom resource is compared all the same
@@ -102,7 +105,7 @@ func (e *operatorExploration) isFailed(tr trial, c checkpoint) bool {
 }
 
 // meaningful returns a state without what means the same as nothing: fields with a zero value in the spec of the custom resource, which a client that writes
-// an object with the types of Go often leaves out, and conditions that are False in its status.
+// an object with the types of Go often leaves out, and conditions that are False in its status. Lists of the custom resource whose order means nothing have one order.
 func meaningful(s state.State, seed *seed) state.State {
 	object := maps.Clone(s[seed.name])
 	if object == nil {
@@ -119,7 +122,7 @@ func meaningful(s state.State, seed *seed) state.State {
 	})
 	object["status"] = reported
 	s = maps.Clone(s)
-	s[seed.name] = object
+	s[seed.name], _ = inOneOrder(object, seed.schema).(map[string]any)
 	return s
 }
 

@@ -171,6 +171,29 @@ func TestAStatusOfFalseConditionsIsNone(t *testing.T) {
 	}
 }
 
+// The order of sets and of maps by keys means nothing, that of other lists does.
+func TestTheOrderOfSetsMeansNothing(t *testing.T) {
+	list := func(kind string, keys ...string) apiextensionsv1.JSONSchemaProps {
+		item := &apiextensionsv1.JSONSchemaProps{Properties: map[string]apiextensionsv1.JSONSchemaProps{"zones": {XListType: new("set")}}}
+		return apiextensionsv1.JSONSchemaProps{XListType: &kind, XListMapKeys: keys, Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: item}}
+	}
+	s := &seed{name: "a", schema: &apiextensionsv1.JSONSchemaProps{Properties: map[string]apiextensionsv1.JSONSchemaProps{"status": {
+		Properties:           map[string]apiextensionsv1.JSONSchemaProps{"names": list("set"), "nodes": list("map", "name", "port"), "steps": list("atomic")},
+		AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Schema: new(list("set"))},
+	}}}}
+	node := func(name string, port int64, zones ...any) any {
+		return map[string]any{"name": name, "port": port, "zones": zones}
+	}
+	reached := func(status map[string]any) state.State { return meaningful(state.State{"a": {"status": status}}, s) }
+	got := state.Differences(
+		reached(map[string]any{"names": []any{"x", "y"}, "steps": []any{"x", "y"}, "more": []any{"x", "y"}, "nodes": []any{node("b", 1, "p", "q"), node("a", 2), node("a", 1)}}),
+		reached(map[string]any{"names": []any{"y", "x"}, "steps": []any{"y", "x"}, "more": []any{"y", "x"}, "nodes": []any{node("a", 1), node("b", 1, "q", "p"), node("a", 3)}}), nil)
+	want := []state.Difference{{Object: "a", Path: "/status/nodes/*/port"}, {Object: "a", Path: "/status/steps/*"}, {Object: "a", Path: "/status/steps/*"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // A copy may have defaults besides; another value, a missing field and an item more are no copy.
 func TestACopyMayHaveDefaults(t *testing.T) {
 	port := map[string]any{"containerPort": int64(80), "name": "web", "protocol": "TCP"}

@@ -61,3 +61,18 @@ func TestWhatACustomResourceNeedsChanges(t *testing.T) {
 		})
 	}
 }
+
+// The status of a need says that another custom resource is in the way only if the other one does not have the same need.
+func TestTheStatusOfACommonNeedExcusesNothing(t *testing.T) {
+	class := need{name: "classes.example.com fast", schema: &apiextensionsv1.JSONSchemaProps{}}
+	database := need{name: "databases.example.com default/orders", schema: &apiextensionsv1.JSONSchemaProps{}}
+	secret := need{name: "secrets default/password"}
+	one := &seed{name: "users.example.com default/web", needs: []need{class, database, secret}}
+	other := &seed{name: "users.example.com default/api", needs: []need{class}}
+	if diff := cmp.Diff([]string{"users.example.com default/web", "databases.example.com default/orders"}, one.reporting(other)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"users.example.com default/api"}, other.reporting(one)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -31,7 +31,7 @@ const (
 	patience = 11 * time.Minute
 	// startFor is how long an operator gets to start.
 	startFor = 10 * time.Second
-	// quietRounds is how often this time may pass with writes until the operator counts as never quiet, and knownRounds if that is a finding already:
+	// quietRounds is how often this time may pass with writes of the operator until the operator counts as never quiet, and knownRounds if that is a finding already:
 	// such trials take the longest.
 	quietRounds, knownRounds = 12, 2
 	// operatorName is the name of the operator's client.
@@ -330,11 +330,12 @@ func (p *playing) finish() {
 	p.checkLog()
 }
 
-// settle waits until nothing has been written for a while. It reports whether that came.
+// settle waits until nothing has been written for a while. It reports whether that came. What the exploration itself writes, as when Pods become ready,
+// lets an operator go on that makes one Pod after the other.
 func (p *playing) settle(step int) bool {
 	pause := p.pause(step)
 	waited := time.Duration(0)
-	for round := range quietRounds {
+	for restless, rounds := 0, 0; restless < quietRounds && rounds < 4*quietRounds; rounds++ {
 		if p.subject.RealTime > 0 {
 			p.waitForWork(pause)
 		}
@@ -345,7 +346,8 @@ func (p *playing) settle(step int) bool {
 			return false // the operator has ended, or time stands still
 		}
 		if p.revisions() != before {
-			if round+1 >= knownRounds && p.results.knows(p.restless(step)) {
+			restless++
+			if restless >= knownRounds && p.results.knows(p.restless(step)) {
 				break
 			}
 			continue
@@ -362,6 +364,7 @@ func (p *playing) settle(step int) bool {
 		if p.subject.Workloads != nil || !p.runWorkloads() {
 			return true
 		}
+		restless = 0
 	}
 	restless := p.restless(step)
 	restless.what = fmt.Sprintf("the operator still writes after %v; the last writes:", waited)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fakecluster/fakecluster/explore/internal/generate"
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
@@ -80,24 +81,31 @@ func withoutZeros(value any) any {
 // protection is the finalizer of claims that upstream's pvc-protection-controller removes.
 const protection = "kubernetes.io/pvc-protection"
 
-// releaseClaims lets the claims end that are being deleted and that no Pod uses, as upstream's controller. It reports whether there was one.
+// releaseClaims lets the claims end that are being deleted and that no Pod uses, as upstream's controller. It reports whether there was one. The scheduler does
+// not start a Pod with a claim that is being deleted, so that only older Pods use it.
 func (p *playing) releaseClaims() (changed bool) {
 	claims := p.objectsOf(func(resource string) bool { return resource == "persistentvolumeclaims" })
 	if !slices.ContainsFunc(claims, func(o state.Object) bool { return o.GetDeletionTimestamp() != nil }) {
 		return false
 	}
-	used := map[string]bool{}
+	began := map[string]time.Time{} // when the first Pod with a claim was created
 	for _, pod := range p.objectsOf(func(resource string) bool { return resource == "pods" }) {
 		volumes, _, _ := unstructured.NestedSlice(pod.Object, "spec", "volumes")
 		for _, v := range volumes {
 			if volume, ok := v.(map[string]any); ok {
 				name, _, _ := unstructured.NestedString(volume, "persistentVolumeClaim", "claimName")
-				used[pod.GetNamespace()+"/"+name] = true
+				name = pod.GetNamespace() + "/" + name
+				if created := pod.GetCreationTimestamp().Time; began[name].IsZero() || created.Before(began[name]) {
+					began[name] = created
+				}
 			}
 		}
 	}
 	for _, claim := range claims {
-		if claim.GetDeletionTimestamp() == nil || used[claim.GetNamespace()+"/"+claim.GetName()] || !slices.Contains(claim.GetFinalizers(), protection) {
+		if claim.GetDeletionTimestamp() == nil || !slices.Contains(claim.GetFinalizers(), protection) {
+			continue
+		}
+		if used := began[claim.GetNamespace()+"/"+claim.GetName()]; !used.IsZero() && used.Before(claim.GetDeletionTimestamp().Time) {
 			continue
 		}
 		u := claim.DeepCopy()
@@ -108,6 +116,12 @@ func (p *playing) releaseClaims() (changed bool) {
 		}
 	}
 	return changed
+}
+
+// lingers reports whether an object is a claim that a step has deleted, and that stays until the Pod that uses it ends. Nobody can take that back.
+func (p *playing) lingers(o state.Object) bool {
+	return o.Resource == "persistentvolumeclaims" && o.GetDeletionTimestamp() != nil &&
+		slices.ContainsFunc(p.steps[:p.step+1], func(s generate.Step) bool { return s.Verb == generate.DeleteOwned && s.Object == o.Name() })
 }
 
 // workloadStatus returns the status that a workload has when its pods run, or fail; nil: it is not a workload.

@@ -3,6 +3,7 @@ package explore_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -78,6 +79,100 @@ func TestWorkloadsThatFailComeToRest(t *testing.T) {
 	}
 	if found.Trials != 3 || len(found.Findings) > 0 { // with those that lead at once to the states that it reaches
 		t.Errorf("%s: %+v", found, found.Findings)
+	}
+}
+
+// A claim that somebody deletes while a Pod uses it stays until the Pod ends, and no operator can change that. One that the operator itself deletes is
+// found. A claim that only a younger Pod has ends.
+func TestAClaimThatIsDeletedStaysWithItsPod(t *testing.T) {
+	const used, added = "create; delete-owned persistentvolumeclaims default/a", "create; set /spec/count 1"
+	for name, tt := range map[string]struct {
+		deletes bool // the operator deletes its claim when there are fewer ConfigMaps
+		trial   string
+		want    string
+	}{
+		"by somebody":     {false, used, ""},
+		"by the operator": {true, added, "persistentvolumeclaims default/a has /metadata/deletionGracePeriodSeconds, and 1 difference more"},
+		"and its Pod":     {false, "create; delete-owned persistentvolumeclaims default/a & delete-owned pods default/a", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := gadgetOperator{}.subject()
+			s.Roles = nil
+			run := s.Run
+			s.Run = func(ctx context.Context, config *rest.Config) error {
+				core := kubernetes.NewForConfigOrDie(config).CoreV1()
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}},
+					Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "a"}}}}}}
+				go func() {
+					for former := 0; ctx.Err() == nil; time.Sleep(10 * time.Second) {
+						if _, err := core.PersistentVolumeClaims("default").Get(ctx, "a", metav1.GetOptions{}); apierrors.IsNotFound(err) {
+							_ = createClaim(ctx, core)
+						}
+						if made, err := core.ConfigMaps("default").List(ctx, metav1.ListOptions{}); err == nil {
+							if tt.deletes && len(made.Items) > 0 && len(made.Items) < former {
+								_ = core.PersistentVolumeClaims("default").Delete(ctx, "a", metav1.DeleteOptions{})
+							}
+							former = len(made.Items)
+						}
+						if _, err := core.Pods("default").Get(ctx, "a", metav1.GetOptions{}); apierrors.IsNotFound(err) {
+							_, _ = core.Pods("default").Create(ctx, pod, metav1.CreateOptions{})
+						}
+					}
+				}()
+				return run(ctx, config)
+			}
+			s.Replay = "gadgets.example.com default/a: " + tt.trial
+			found, err := explore.FindOperator(t, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, f := range found.Findings {
+				got += f.What + "\n"
+			}
+			if strings.TrimSpace(got) != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// An operator that makes one Pod after the other, as a StatefulSet, has as many turns as it needs. One that never stops is found.
+func TestPodsThatAreMadeOneAfterTheOther(t *testing.T) {
+	for pods, want := range map[int]string{10: "", 1000: "the operator still writes after 1h0m0s; the last writes:"} {
+		t.Run(fmt.Sprint(pods), func(t *testing.T) {
+			s := gadgetOperator{}.subject()
+			s.Roles = nil
+			run := s.Run
+			s.Run = func(ctx context.Context, config *rest.Config) error {
+				core := kubernetes.NewForConfigOrDie(config).CoreV1().Pods("default")
+				go func() {
+					for i := 0; i < pods && ctx.Err() == nil; time.Sleep(10 * time.Second) {
+						pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("a-", i)}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}}}}
+						now, err := core.Get(ctx, pod.Name, metav1.GetOptions{})
+						if apierrors.IsNotFound(err) {
+							now, err = core.Create(ctx, pod, metav1.CreateOptions{})
+						}
+						if err == nil && now.Status.Phase == corev1.PodRunning {
+							i++
+						}
+					}
+				}()
+				return run(ctx, config)
+			}
+			s.Replay = "gadgets.example.com default/a: create; restart"
+			found, err := explore.FindOperator(t, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, f := range found.Findings {
+				got += strings.SplitN(f.What, "\n", 2)[0]
+			}
+			if got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }
 

@@ -246,7 +246,8 @@ func hideData(secret map[string]any) {
 	}
 }
 
-// hidePorts replaces the node ports of a Service, which the server allocates at random.
+// hidePorts replaces the node ports of a Service, which the server allocates at random, and puts the ports into one order: it means nothing, and operators
+// make them of a map.
 func hidePorts(service map[string]any) {
 	ports, _, _ := unstructured.NestedSlice(service, "spec", "ports")
 	for _, p := range ports {
@@ -254,6 +255,7 @@ func hidePorts(service map[string]any) {
 			port["nodePort"] = "<port>"
 		}
 	}
+	slices.SortStableFunc(ports, func(a, b any) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	if len(ports) > 0 {
 		_ = unstructured.SetNestedSlice(service, ports, "spec", "ports")
 	}

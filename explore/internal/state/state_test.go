@@ -48,13 +48,13 @@ data: {a: b}
 ---
 resource: services
 metadata: {name: home, namespace: default}
-spec: {clusterIP: 10.0.0.ADDR, clusterIPs: [10.0.0.ADDR], ports: [{port: 80, nodePort: 30GEN}]}
+spec: {clusterIP: 10.0.0.ADDR, clusterIPs: [10.0.0.ADDR], ports: [PORTS]}
 ---
 resource: events
 metadata: {name: NAME, namespace: default}
 `
-	a := Of(read(t, strings.NewReplacer("UID1", "aaa-1", "UID2", "aaa-2", "REV1", "101", "GEN", "1", "DAY", "1", "NAME", "x7k2p", "ADDR", "7", "PULL", "Always").Replace(text)))
-	b := Of(read(t, strings.NewReplacer("UID1", "bbb-1", "UID2", "bbb-2", "REV1", "999", "GEN", "4", "DAY", "9", "NAME", "q4z8w", "ADDR", "81", "PULL", "IfNotPresent").Replace(text)))
+	a := Of(read(t, strings.NewReplacer("UID1", "aaa-1", "UID2", "aaa-2", "REV1", "101", "GEN", "1", "DAY", "1", "NAME", "x7k2p", "ADDR", "7", "PULL", "Always", "PORTS", "{name: web, port: 80, nodePort: 30001}, {name: admin, port: 81}").Replace(text)))
+	b := Of(read(t, strings.NewReplacer("UID1", "bbb-1", "UID2", "bbb-2", "REV1", "999", "GEN", "4", "DAY", "9", "NAME", "q4z8w", "ADDR", "81", "PULL", "IfNotPresent", "PORTS", "{name: admin, port: 81}, {name: web, port: 80, nodePort: 30004}").Replace(text)))
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Errorf("(-a +b):\n%s", diff)
 	}
@@ -73,7 +73,7 @@ metadata: {name: NAME, namespace: default}
 			"data": map[string]any{"a": "<hidden, sha256 3e23e816>"}},
 		"services default/home": {"metadata": map[string]any{"name": "home", "namespace": "default"}, "spec": map[string]any{
 			"clusterIP": "<address of services default/home>", "clusterIPs": []any{"<address of services default/home>"},
-			"ports": []any{map[string]any{"port": int64(80), "nodePort": "<port>"}}}},
+			"ports": []any{map[string]any{"name": "admin", "port": int64(81)}, map[string]any{"name": "web", "port": int64(80), "nodePort": "<port>"}}}},
 	}
 	if diff := cmp.Diff(want, normalNumbers(a)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

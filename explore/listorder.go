@@ -1,0 +1,54 @@
+package explore
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// inOneOrder returns a value of a custom resource in which lists whose order means nothing have one order. Those are the sets and the maps of the schema,
+// by x-kubernetes-list-type: an operator may write them in the order in which its goroutines came.
+func inOneOrder(value any, schema *apiextensionsv1.JSONSchemaProps) any {
+	if schema == nil {
+		return value
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		ordered := make(map[string]any, len(value))
+		for name, field := range value {
+			below, known := schema.Properties[name]
+			if !known && schema.AdditionalProperties != nil && schema.AdditionalProperties.Schema != nil {
+				below = *schema.AdditionalProperties.Schema
+			}
+			ordered[name] = inOneOrder(field, &below)
+		}
+		return ordered
+	case []any:
+		ordered := slices.Clone(value)
+		if schema.Items != nil {
+			for i, item := range ordered {
+				ordered[i] = inOneOrder(item, schema.Items.Schema)
+			}
+		}
+		if kind := schema.XListType; kind != nil && *kind != "atomic" {
+			slices.SortStableFunc(ordered, func(a, b any) int { return cmp.Compare(keysOf(a, schema.XListMapKeys), keysOf(b, schema.XListMapKeys)) })
+		}
+		return ordered
+	}
+	return value
+}
+
+// keysOf returns the keys of an item of a map, or the item of a set, which has no keys.
+func keysOf(item any, keys []string) string {
+	fields, isMap := item.(map[string]any)
+	if !isMap || len(keys) == 0 {
+		return fmt.Sprint(item)
+	}
+	values := make([]any, len(keys))
+	for i, key := range keys {
+		values[i] = fields[key]
+	}
+	return fmt.Sprintf("%q", values)
+}

@@ -19,7 +19,7 @@ import (
 func (e *operatorExploration) problems(tr trial, out *outcome) []problem {
 	found := slices.Clone(out.problems)
 	slices.SortStableFunc(found, func(a, b problem) int { return cmp.Compare(restOrder(a), restOrder(b)) })
-	over := false // before the step, as without faults
+	over := false // before the step
 	for _, c := range out.checkpoints {
 		if slices.ContainsFunc(found, func(p problem) bool { return p.oracle == KeepsSpec && p.step <= c.step }) {
 			break // what differs now may come from that

@@ -7,8 +7,8 @@
 //	go run ./found -results DIR      # do not run them: read what they have written to the folder in FAKECLUSTER_FOUND
 //	go run ./found -table            # the table of docs/explore-operator.md, of found.txt
 //
-// The operators are packages of the module in found/modules, whose go.mod has their versions. Some are upgraded, too, by explore.FindUpgrade: their
-// former versions are copied to a folder that is not committed. The exit status is 1 if the findings differ from the list.
+// The operators are packages of the module in found/modules, whose go.mod has their versions. Some are upgraded, too, by explore.FindUpgrade. Former
+// versions, and operators that cannot be imported, are copied to a folder that is not committed. The exit status is 1 if the findings differ from the list.
 package main
 
 import (
@@ -86,22 +86,23 @@ func run(ctx context.Context, only string, verbose bool) (explored []operator, e
 	if err != nil {
 		return nil, err
 	}
-	if err := copyPrevious(ctx); err != nil {
-		return nil, err
-	}
 	// Without symbols a test is linked much faster.
-	args := []string{"test", "-tags=" + previousTag, "-p=1", "-count=1", "-vet=off", "-ldflags=-s -w", "-timeout=2h"}
+	args := []string{"test", "-tags=" + copiedTag, "-p=1", "-count=1", "-vet=off", "-ldflags=-s -w", "-timeout=2h"}
 	if verbose {
 		args = append(args, "-v")
 	}
-	matched := false
+	var folders []string
 	for _, test := range tests {
-		if folder := "./" + filepath.Base(filepath.Dir(test)); match.MatchString(folder) && !slices.Contains(args, folder) {
-			args, matched = append(args, folder), true
+		if folder := filepath.Base(filepath.Dir(test)); match.MatchString(folder) && !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+			args = append(args, "./"+folder)
 		}
 	}
-	if !matched {
+	if len(folders) == 0 {
 		return nil, fmt.Errorf("no folder of %s matches %q", modules, only)
+	}
+	if err := copyModules(ctx, folders); err != nil {
+		return nil, err
 	}
 	results, err := os.MkdirTemp("", "fakecluster-found-")
 	if err != nil {

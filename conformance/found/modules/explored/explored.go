@@ -30,30 +30,38 @@ const Results = "FAKECLUSTER_FOUND"
 // trials is how many trials there are by default, so that there are at least 100 without those that the API server rejects.
 const trials = 150
 
-// Run explores an operator of a module, and writes the reports of the findings into the log of the test.
+// Run explores an operator of a module that go.mod requires, and writes the reports of the findings into the log of the test.
 func Run(t *testing.T, module string, s explore.Subject) {
+	RunCopy(t, module, find(t, module).Version, s)
+}
+
+// RunCopy does as Run for an operator whose module is copied in this version.
+func RunCopy(t *testing.T, module, version string, s explore.Subject) {
+	explored(t, module, version, &s, func() (explore.Found, error) { return explore.FindOperator(t, s) })
+}
+
+// Upgrade explores the upgrade of an operator from a version whose module is copied to the one of go.mod, and writes the reports of the findings into
+// the log of the test.
+func Upgrade(t *testing.T, module, former string, from, to explore.Subject) {
+	UpgradeCopy(t, module, former, find(t, module).Version, from, to)
+}
+
+// UpgradeCopy does as Upgrade for an upgrade to a version that is copied, too.
+func UpgradeCopy(t *testing.T, module, former, version string, from, to explore.Subject) {
+	explored(t, module, former+"..."+version, &to, func() (explore.Found, error) { return explore.FindUpgrade(t, from, to) })
+}
+
+// explored runs find, the exploration of a subject whose settings it sets before.
+func explored(t *testing.T, module, version string, s *explore.Subject, find func() (explore.Found, error)) {
 	began := time.Now()
 	s.MaxFindings = 50 // the default would end the exploration early
 	s.Trials = cmp.Or(s.Trials, trials)
 	klog.SetLogger(logr.Discard()) // the findings say what happened
-	found, err := explore.FindOperator(t, s)
+	found, err := find()
 	if err != nil {
 		t.Fatal(err)
 	}
-	report(t, module, find(t, module).Version, found, began)
-}
-
-// Upgrade explores the upgrade of an operator from a copy of a former version of its module, and writes the reports of the findings into the log of the test.
-func Upgrade(t *testing.T, module, former string, from, to explore.Subject) {
-	began := time.Now()
-	to.MaxFindings = 50
-	to.Trials = cmp.Or(to.Trials, trials)
-	klog.SetLogger(logr.Discard())
-	found, err := explore.FindUpgrade(t, from, to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report(t, module, former+"..."+find(t, module).Version, found, began)
+	report(t, module, version, found, began)
 }
 
 // report writes what was found.

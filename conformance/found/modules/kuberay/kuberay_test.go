@@ -17,21 +17,29 @@ import (
 	"github.com/fakecluster/fakecluster/explore"
 )
 
+const module = "github.com/ray-project/kuberay/ray-operator"
+
 func TestRayCluster(t *testing.T) {
+	s := subject(t)
+	s.Trials = 300
+	explored.Run(t, module, s)
+}
+
+// subject is the version of go.mod.
+func subject(t *testing.T) explore.Subject {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), rayv1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	in := explored.Folder(t, "github.com/ray-project/kuberay/ray-operator")
-	explored.Run(t, "github.com/ray-project/kuberay/ray-operator", explore.Subject{
+	in := explored.Folder(t, module)
+	return explore.Subject{
 		Install: in("config/crd/bases"),
 		Roles:   append(in("config/rbac/role.yaml"), "roles.yaml"),
 		Seeds:   []string{"raycluster.yaml"},
-		Trials:  300,
 		Run: func(ctx context.Context, cfg *rest.Config) error {
 			return controllerruntime.Start(ctx, cfg, func(mgr ctrl.Manager) error {
 				return ray.NewReconciler(ctx, mgr, ray.RayClusterReconcilerOptions{}).SetupWithManager(mgr, 1)
 			}, controllerruntime.WithScheme(scheme))
 		},
-	})
+	}
 }

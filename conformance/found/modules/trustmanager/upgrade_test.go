@@ -1,4 +1,4 @@
-//go:build previous
+//go:build copied
 
 package trustmanager
 
@@ -12,11 +12,11 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	trustapi "github.com/fakecluster/fakecluster/conformance/found/modules/copied/trustmanager-v0.24.0/pkg/apis/trust/v1alpha1"
+	"github.com/fakecluster/fakecluster/conformance/found/modules/copied/trustmanager-v0.24.0/pkg/bundle"
+	"github.com/fakecluster/fakecluster/conformance/found/modules/copied/trustmanager-v0.24.0/pkg/bundle/controller"
+	"github.com/fakecluster/fakecluster/conformance/found/modules/copied/trustmanager-v0.24.0/pkg/webhook"
 	"github.com/fakecluster/fakecluster/conformance/found/modules/explored"
-	trustapi "github.com/fakecluster/fakecluster/conformance/found/modules/previous/trustmanager/pkg/apis/trust/v1alpha1"
-	"github.com/fakecluster/fakecluster/conformance/found/modules/previous/trustmanager/pkg/bundle"
-	"github.com/fakecluster/fakecluster/conformance/found/modules/previous/trustmanager/pkg/bundle/controller"
-	"github.com/fakecluster/fakecluster/conformance/found/modules/previous/trustmanager/pkg/webhook"
 	"github.com/fakecluster/fakecluster/controllerruntime"
 	"github.com/fakecluster/fakecluster/explore"
 	"github.com/fakecluster/fakecluster/fakecluster"
@@ -34,7 +34,7 @@ func previous(t *testing.T) explore.Subject {
 	}
 	options := controller.Options{Namespace: "cert-manager", SecretTargetsEnabled: true}
 	return explore.Subject{
-		Install: []string{"../previous/trustmanager/deploy/crds/trust.cert-manager.io_bundles.yaml"},
+		Install: []string{"../copied/trustmanager-v0.24.0/deploy/crds/trust.cert-manager.io_bundles.yaml"},
 		Roles:   []string{"roles.yaml"},
 		Seeds:   []string{"bundle.yaml"},
 		Options: []fakecluster.Option{fakecluster.WithWebhookPaths("webhook.yaml")},

@@ -19,7 +19,7 @@ func (w *Workloads) allowAdmission(notice func(string)) {
 		if slices.ContainsFunc(servers, func(s network.Server) bool { return s.Listens }) {
 			return false
 		}
-		if slices.ContainsFunc(servers, func(s network.Server) bool { return w.agent.AllowsAdmission(s.Pod) }) {
+		if slices.ContainsFunc(servers, func(s network.Server) bool { return w.programs.AllowsAdmission(s.Pod) }) {
 			return true
 		}
 		service := call.Namespace + "/" + call.Service

@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
-	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
 // imageFiles is an option ImageFiles.
@@ -29,9 +29,9 @@ func ImageFiles(name string, files fs.FS) Option {
 }
 
 // readFiles reads the files of images.
-func readFiles(images []imageFiles) ([]node.ImageFiles, error) {
+func readFiles(images []imageFiles) ([]cri.ImageFiles, error) {
 	var errs []error
-	var read []node.ImageFiles
+	var read []cri.ImageFiles
 	seen := map[string]bool{}
 	for _, i := range images {
 		_, err := path.Match(i.image, "")
@@ -53,7 +53,7 @@ func readFiles(images []imageFiles) ([]node.ImageFiles, error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("ImageFiles: the files of image %q: %w", i.image, err))
 		}
-		read = append(read, node.ImageFiles{Image: i.image, Files: tree})
+		read = append(read, cri.ImageFiles{Image: i.image, Files: tree})
 	}
 	return read, errors.Join(errs...)
 }

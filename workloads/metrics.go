@@ -27,5 +27,5 @@ func (w *Workloads) serveMetrics(shared informers.SharedInformerFactory) error {
 
 // runNoProgram reports whether there are Pods behind a port of a Service, and none of them runs a program.
 func (w *Workloads) runNoProgram(servers []network.Server) bool {
-	return len(servers) > 0 && !slices.ContainsFunc(servers, func(s network.Server) bool { return s.Listens || w.agent.RunsProgram(s.Pod) })
+	return len(servers) > 0 && !slices.ContainsFunc(servers, func(s network.Server) bool { return s.Listens || w.programs.RunsProgram(s.Pod) })
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/workloads/internal/container"
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/images"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
 // Behavior is what the containers of some Pods do: how long they take to start and to become ready,
 // when they exit and how, what they use. It selects containers by image, labels, owner and names.
-type Behavior = node.Behavior
+type Behavior = cri.Behavior
 
 // Node is a handle of a Node, for what happens to Nodes in real clusters: its heartbeats stop, it reports pressure, or
 // somebody cordons, drains or deletes it.
@@ -141,10 +142,17 @@ func (p *nodes) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.programs, err = cri.New(cri.Config{
+		Behaviors: s.behaviors, Runtimes: []cri.Runtime{functions}, BuiltIn: builtIn, Script: functions.StartScript, Files: imageFiles, OnlyKnownImages: s.onlyKnown,
+		Seed: w.attachment.Seed(), Services: p.informers.Core().V1().Services().Lister(), Notice: notices, Report: w.report,
+	})
+	if err != nil {
+		return err
+	}
 	kubelets := newKubelets(w, s.logger)
 	w.agent, err = node.Start(ctx, node.Config{
 		Adopted: kubelets.serve, StaticPods: w.staticPods, Attaches: true,
-		Nodes: s.nodes, Behaviors: s.behaviors, Runtimes: []node.Runtime{functions}, BuiltIn: builtIn, Script: functions.StartScript, Notice: notices, Files: imageFiles, OnlyKnownImages: s.onlyKnown,
+		Nodes: s.nodes, Programs: w.programs,
 		Seed: w.attachment.Seed(), Informers: p.informers, Report: w.report,
 		Revision: w.attachment.Revision, Faulty: w.attachment.Faulty,
 		Network: w.network, DNS: w.dns.String(),
@@ -203,7 +211,7 @@ func (w *Workloads) unmatched() error {
 		return nil
 	}
 	var errs []error
-	for _, b := range w.agent.Unmatched() {
+	for _, b := range w.programs.Unmatched() {
 		errs = append(errs, fmt.Errorf("the behavior of %v has applied to no container; correct what it selects, or leave it out", b))
 	}
 	return errors.Join(errs...)

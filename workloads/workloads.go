@@ -15,6 +15,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 	"github.com/fakecluster/fakecluster/workloads/internal/world"
@@ -23,8 +24,9 @@ import (
 // Workloads is what lives in a cluster. Its methods are safe for concurrent use.
 type Workloads struct {
 	attachment *fakecluster.Attachment
-	world      *world.World // nil: Run has failed
-	agent      *node.Agent  // nil: there are no Nodes
+	world      *world.World  // nil: Run has failed
+	agent      *node.Agent   // nil: there are no Nodes
+	programs   *cri.Programs // nil: there are no Nodes
 	network    *network.Network
 	dns        netip.Addr // of the cluster
 	services   string     // the range of the addresses of Services; only with a control plane

@@ -32,6 +32,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
 )
@@ -66,14 +67,19 @@ func run(ctx context.Context, w io.Writer, kubeconfig, config string) error {
 		return err
 	}
 	shared := informers.NewSharedInformerFactory(client, 0)
+	report := func(err error) { fmt.Fprintln(os.Stderr, "agent:", err) }
+	programs, err := cri.New(cri.Config{Behaviors: behaviors, Services: shared.Core().V1().Services().Lister(), Report: report})
+	if err != nil {
+		return err
+	}
 	agent, err := node.Start(ctx, node.Config{
-		Nodes: nodes, Behaviors: behaviors, Informers: shared,
+		Nodes: nodes, Programs: programs, Informers: shared,
 		Client: func(user string, groups ...string) (kubernetes.Interface, error) {
 			c := as(admin, "kubelet")
 			c.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
 			return kubernetes.NewForConfig(c)
 		},
-		Report: func(err error) { fmt.Fprintln(os.Stderr, "agent:", err) },
+		Report: report,
 	})
 	if err != nil {
 		return err

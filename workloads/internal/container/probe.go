@@ -12,24 +12,24 @@ import (
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	kubeprobe "k8s.io/kubernetes/pkg/probe"
 
-	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
 // probe is a probe that runs, or whose result nobody has taken over yet.
 type probe struct {
 	done   bool
-	result node.ProbeResult
+	result cri.ProbeResult
 	output string
 }
 
-// Probe implements node.Process. It starts the probe; when the result is there, the agent asks again.
-func (p *process) Probe(kind node.ProbeKind, _ time.Time) (node.ProbeResult, string) {
-	spec := map[node.ProbeKind]*corev1.Probe{
-		node.Readiness: p.wanted.Spec.ReadinessProbe, node.Liveness: p.wanted.Spec.LivenessProbe, node.Startup: p.wanted.Spec.StartupProbe,
+// Probe implements cri.Process. It starts the probe; when the result is there, the agent asks again.
+func (p *process) Probe(kind cri.ProbeKind, _ time.Time) (cri.ProbeResult, string) {
+	spec := map[cri.ProbeKind]*corev1.Probe{
+		cri.Readiness: p.wanted.Spec.ReadinessProbe, cri.Liveness: p.wanted.Spec.LivenessProbe, cri.Startup: p.wanted.Spec.StartupProbe,
 	}[kind]
 	if spec == nil {
-		return node.Success, ""
+		return cri.Success, ""
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,52 +46,52 @@ func (p *process) Probe(kind node.ProbeKind, _ time.Time) (node.ProbeResult, str
 		})
 	}
 	if !running.done {
-		return node.Pending, ""
+		return cri.Pending, ""
 	}
 	delete(p.probes, kind)
 	return running.result, running.output
 }
 
 // probe runs a probe once, also when the container ends or has ended: a kubelet probes until it shows that.
-func (p *process) probe(spec *corev1.Probe) (node.ProbeResult, string) {
+func (p *process) probe(spec *corev1.Probe) (cri.ProbeResult, string) {
 	most := time.Duration(max(spec.TimeoutSeconds, 1)) * time.Second
 	ctx, cancel := context.WithTimeout(p.alive, most)
 	defer cancel()
 	p.awaitPrograms(ctx) // also for a function that begins to listen
 	if spec.Exec == nil {
 		if p.wanted.Host == nil {
-			return node.Unrunnable, errNoNetwork.Error()
+			return cri.Unrunnable, errNoNetwork.Error()
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), most) // the network answers when the container has ended
 		defer cancel()
 		result, text, err := p.wanted.Host.Probe(ctx, spec, p.wanted.Spec)
 		if err != nil {
-			return node.Unrunnable, err.Error()
+			return cri.Unrunnable, err.Error()
 		}
 		switch result {
 		case kubeprobe.Success:
-			return node.Success, ""
+			return cri.Success, ""
 		case kubeprobe.Warning:
-			return node.Warning, text
+			return cri.Warning, text
 		}
-		return node.Failure, text
+		return cri.Failure, text
 	}
 	if p.alive.Err() != nil {
-		return node.Unrunnable, node.ErrExecExited.Error()
+		return cri.Unrunnable, cri.ErrExecExited.Error()
 	}
 	command := kubecontainer.ExpandContainerCommandOnlyStatic(spec.Exec.Command, p.wanted.Spec.Env)
 	var out, errs output
 	code, err := p.Exec(ctx, command, stdio.Streams{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs})
 	switch {
 	case p.alive.Err() == nil && ctx.Err() != nil:
-		return node.Failure, fmt.Sprintf("command timed out: %q timed out after %v", strings.Join(command, " "), most)
+		return cri.Failure, fmt.Sprintf("command timed out: %q timed out after %v", strings.Join(command, " "), most)
 	case p.alive.Err() == nil && err != nil:
-		return node.Unrunnable, node.ExecError(p.wanted.ID, err).Error()
+		return cri.Unrunnable, cri.ExecError(p.wanted.ID, err).Error()
 	case p.alive.Err() != nil || code != 0: // the program ends with the container
 		text := out.String() + errs.String()
-		return node.Failure, text[:min(len(text), probeOutput)]
+		return cri.Failure, text[:min(len(text), probeOutput)]
 	}
-	return node.Success, ""
+	return cri.Success, ""
 }
 
 // probeOutput is how much a kubelet keeps of the output of a program, in bytes.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
@@ -27,10 +27,10 @@ const (
 	killed   = 137
 )
 
-// process is a container that runs. It is a node.Process.
+// process is a container that runs. It is a cri.Process.
 type process struct {
 	runtime   *Runtime
-	wanted    node.Container
+	wanted    cri.Container
 	program   bool // it is a program of the system or a script, which SIGKILL ends
 	script    bool // it is a script
 	container *Container
@@ -40,13 +40,13 @@ type process struct {
 	ended     context.CancelFunc
 
 	mu         sync.Mutex
-	exit       *node.Exit
+	exit       *cri.Exit
 	terminated time.Time // when SIGTERM came
-	probes     map[node.ProbeKind]*probe
+	probes     map[cri.ProbeKind]*probe
 }
 
-func newProcess(r *Runtime, container node.Container, program bool) *process {
-	p := &process{runtime: r, wanted: container, program: program, probes: map[node.ProbeKind]*probe{}}
+func newProcess(r *Runtime, container cri.Container, program bool) *process {
+	p := &process{runtime: r, wanted: container, program: program, probes: map[cri.ProbeKind]*probe{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.alive, p.ended = context.WithCancel(context.Background())
 	p.container = newContainer(p)
@@ -70,8 +70,8 @@ func (p *process) run(function Function) {
 }
 
 // exitOf returns how a container has ended whose function has returned an error.
-func exitOf(err error) node.Exit {
-	exit := node.Exit{Code: codeOf(err), Reason: "Completed"}
+func exitOf(err error) cri.Exit {
+	exit := cri.Exit{Code: codeOf(err), Reason: "Completed"}
 	if exit.Code != 0 {
 		exit.Reason = "Error"
 	}
@@ -109,7 +109,7 @@ func codeOf(err error) int32 {
 }
 
 // end notes how the container has ended, unless it has ended before.
-func (p *process) end(exit node.Exit) {
+func (p *process) end(exit cri.Exit) {
 	p.ended()
 	if p.container.sockets != nil {
 		p.container.sockets.Close()
@@ -149,10 +149,10 @@ func (p *process) terminationMessage(code int32) string {
 			return string(data)
 		}
 	}
-	return node.MessageOfLog(spec, p.wanted.Log, code)
+	return cri.MessageOfLog(spec, p.wanted.Log, code)
 }
 
-// Exec implements node.Process. A program that does not end with its context goes on by itself, and Close reports it.
+// Exec implements cri.Process. A program that does not end with its context goes on by itself, and Close reports it.
 func (p *process) Exec(ctx context.Context, command []string, s stdio.Streams) (int, error) {
 	type result struct {
 		code int
@@ -187,20 +187,20 @@ func (p *process) awaitPrograms(ctx context.Context) {
 	}
 }
 
-// Exit implements node.Process.
-func (p *process) Exit(time.Time) *node.Exit {
+// Exit implements cri.Process.
+func (p *process) Exit(time.Time) *cri.Exit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.exit
 }
 
-// Next implements node.Process: the function decides when it ends.
+// Next implements cri.Process: the function decides when it ends.
 func (p *process) Next(time.Time) time.Time { return time.Time{} }
 
-// Steady implements node.Process.
+// Steady implements cri.Process.
 func (p *process) Steady() bool { return false }
 
-// Terminate implements node.Process.
+// Terminate implements cri.Process.
 func (p *process) Terminate(now time.Time) {
 	p.mu.Lock()
 	p.terminated = now
@@ -208,7 +208,7 @@ func (p *process) Terminate(now time.Time) {
 	p.cancel()
 }
 
-// Kill implements node.Process.
+// Kill implements cri.Process.
 func (p *process) Kill(now time.Time) {
 	p.mu.Lock()
 	after := now.Sub(p.terminated)
@@ -222,7 +222,7 @@ func (p *process) Kill(now time.Time) {
 	if err := takeMessage(p.container); err != nil {
 		p.runtime.config.Report(fmt.Errorf("the termination message of %s: %w", p, err))
 	}
-	p.end(node.Exit{Code: killed, Reason: "Error"})
+	p.end(cri.Exit{Code: killed, Reason: "Error"})
 	if p.program {
 		return
 	}

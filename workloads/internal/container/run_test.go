@@ -14,8 +14,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
-	"github.com/fakecluster/fakecluster/workloads/internal/node"
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
@@ -44,7 +44,7 @@ func TestImagesAreChecked(t *testing.T) {
 }
 
 // start starts a container of a function, and returns its log, too. Problems that are reported go to reports.
-func start(t *testing.T, run Function, reports *[]string) (node.Process, *stdio.Log) {
+func start(t *testing.T, run Function, reports *[]string) (cri.Process, *stdio.Log) {
 	t.Helper()
 	r, err := NewRuntime(Config{Images: []Image{{Name: "app", Run: run}}, Report: func(err error) { *reports = append(*reports, err.Error()) }})
 	if err != nil {
@@ -57,7 +57,7 @@ func start(t *testing.T, run Function, reports *[]string) (node.Process, *stdio.
 	log := stdio.NewLog()
 	pod := &corev1.Pod{}
 	pod.Namespace, pod.Name = "default", "web"
-	return r.Start(node.Container{
+	return r.Start(cri.Container{
 		Pod: pod, Spec: &corev1.Container{Name: "c", Image: "app", TerminationMessagePath: "/dev/termination-log"}, Files: root, Log: log, Changed: func() {},
 		Environment: []string{"A=1", "B=2", "A=3"}, StartedAt: time.Now(),
 	}), log
@@ -70,17 +70,17 @@ func TestHowAFunctionEnds(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		run  Function
-		want node.Exit
+		want cri.Exit
 		log  string // its beginning
 	}{
-		{"it returns", does(nil), node.Exit{Reason: "Completed"}, ""},
-		{"it fails", does(errors.New("no route")), node.Exit{Code: 1, Reason: "Error"}, "no route\n"},
-		{"it exits with a code", does(fmt.Errorf("as asked: %w", Exit(7))), node.Exit{Code: 7, Reason: "Error"}, ""},
-		{"it panics", func(context.Context, *Container) error { panic("oh") }, node.Exit{Code: 2, Reason: "Error"}, "panic: oh\n\ngoroutine "},
-		{"it ends its goroutine", func(context.Context, *Container) error { runtime.Goexit(); return nil }, node.Exit{Code: 2, Reason: "Error"}, errGoexit.Error() + "\n"},
-		{"it writes a message", func(_ context.Context, c *Container) error { return message(c, 3) }, node.Exit{Reason: "Completed", Message: "xxx"}, ""},
+		{"it returns", does(nil), cri.Exit{Reason: "Completed"}, ""},
+		{"it fails", does(errors.New("no route")), cri.Exit{Code: 1, Reason: "Error"}, "no route\n"},
+		{"it exits with a code", does(fmt.Errorf("as asked: %w", Exit(7))), cri.Exit{Code: 7, Reason: "Error"}, ""},
+		{"it panics", func(context.Context, *Container) error { panic("oh") }, cri.Exit{Code: 2, Reason: "Error"}, "panic: oh\n\ngoroutine "},
+		{"it ends its goroutine", func(context.Context, *Container) error { runtime.Goexit(); return nil }, cri.Exit{Code: 2, Reason: "Error"}, errGoexit.Error() + "\n"},
+		{"it writes a message", func(_ context.Context, c *Container) error { return message(c, 3) }, cri.Exit{Reason: "Completed", Message: "xxx"}, ""},
 		{"the message is long", func(_ context.Context, c *Container) error { return message(c, 5000) },
-			node.Exit{Reason: "Completed", Message: strings.Repeat("x", 4096)}, ""},
+			cri.Exit{Reason: "Completed", Message: strings.Repeat("x", 4096)}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -142,9 +142,9 @@ func TestAProgramThatEndsItsGoroutine(t *testing.T) {
 			t.Errorf("the function ends with %v, its log is %q, want %q", p.Exit(time.Now()), text, want)
 		}
 		p.(*process).wanted.Spec.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"fail"}}}}
-		p.Probe(node.Readiness, time.Now())
+		p.Probe(cri.Readiness, time.Now())
 		synctest.Wait()
-		if result, output := p.Probe(node.Readiness, time.Now()); result != node.Failure || output != sentence {
+		if result, output := p.Probe(cri.Readiness, time.Now()); result != cri.Failure || output != sentence {
 			t.Errorf("a probe: %v, %q", result, output)
 		}
 		p.Terminate(time.Now())
@@ -167,7 +167,7 @@ func TestAFunctionThatIgnoresItsContextIsReported(t *testing.T) {
 		}
 		time.Sleep(30 * time.Second)
 		p.Kill(time.Now())
-		if got, want := p.Exit(time.Now()), (node.Exit{At: time.Now(), Code: 137, Reason: "Error"}); got == nil || *got != want {
+		if got, want := p.Exit(time.Now()), (cri.Exit{At: time.Now(), Code: 137, Reason: "Error"}); got == nil || *got != want {
 			t.Errorf("after SIGKILL it has ended with %+v, want %+v", got, want)
 		}
 		if len(reports) != 1 || !strings.HasSuffix(reports[0], " has not returned within 30s of SIGTERM; the function has to return when its context is done") {

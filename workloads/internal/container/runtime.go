@@ -12,7 +12,7 @@ import (
 	clientrest "k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
-	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 )
 
 // Function is the program of an image.
@@ -38,7 +38,7 @@ type Config struct {
 	Log func(string)
 }
 
-// Runtime starts containers. It is a node.Runtime.
+// Runtime starts containers. It is a cri.Runtime.
 type Runtime struct {
 	config Config
 
@@ -77,7 +77,7 @@ func NewRuntime(config Config) (*Runtime, error) {
 	return &Runtime{config: config, running: map[*process]bool{}, programs: map[*string]bool{}}, errors.Join(errs...)
 }
 
-// Has implements node.Runtime.
+// Has implements cri.Runtime.
 func (r *Runtime) Has(image string) bool { return r.image(image) != nil }
 
 // image returns the image of a name, or nil.
@@ -90,8 +90,8 @@ func (r *Runtime) image(name string) *Image {
 	return nil
 }
 
-// Start implements node.Runtime.
-func (r *Runtime) Start(container node.Container) node.Process {
+// Start implements cri.Runtime.
+func (r *Runtime) Start(container cri.Container) cri.Process {
 	image := r.image(container.Spec.Image)
 	p := newProcess(r, container, image.Program != nil)
 	r.begin(p, image.Run)

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/shell"
 )
 
@@ -16,7 +16,7 @@ import (
 const terminated = 143
 
 // StartScript starts a container whose command the built-in shell knows.
-func (r *Runtime) StartScript(container node.Container) node.Process {
+func (r *Runtime) StartScript(container cri.Container) cri.Process {
 	p := newProcess(r, container, true)
 	p.script = true
 	r.begin(p, p.runScript)

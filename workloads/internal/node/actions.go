@@ -14,9 +14,14 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/events"
 	"k8s.io/kubernetes/pkg/kubelet/util/format"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cgroup"
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/image"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
+	"github.com/fakecluster/fakecluster/workloads/internal/seeded"
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
+	"github.com/fakecluster/fakecluster/workloads/internal/timing"
 )
 
 // pass is one SyncPod of the kubelet: it ends some containers, then starts others one after the other. The status
@@ -113,12 +118,12 @@ func (p *pod) initActions(run *pass) (initialized, failed bool) {
 		}
 		switch {
 		case c.running() && !sidecar:
-		case c.running() && c.verdicts[Startup] == probeFailed:
+		case c.running() && c.verdicts[cri.Startup] == probeFailed:
 			run.kills, starts = append(run.kills, c), append(starts, spec)
 		case c.running() && !c.started():
 		case c.running():
 			next()
-			if c.changed(spec) || c.verdicts[Liveness] == probeFailed || c.resizesByRestart(spec) {
+			if c.changed(spec) || c.verdicts[cri.Liveness] == probeFailed || c.resizesByRestart(spec) {
 				run.kills, starts = append(run.kills, c), append(starts, spec)
 			}
 		case sidecar:
@@ -176,7 +181,7 @@ func (c *container) changed(spec *corev1.Container) bool {
 
 // restarts reports whether a container that is killed by the kubelet starts again.
 func (c *container) restarts(pod *corev1.Pod) bool {
-	if spec := kubecontainer.GetContainerSpec(pod, c.spec.Name); spec != nil && (c.changed(spec) || c.resizesByRestart(spec)) || c.kind == Sidecar {
+	if spec := kubecontainer.GetContainerSpec(pod, c.spec.Name); spec != nil && (c.changed(spec) || c.resizesByRestart(spec)) || c.kind == cri.Sidecar {
 		return true
 	}
 	if c.spec.RestartPolicy != nil {
@@ -187,18 +192,18 @@ func (c *container) restarts(pod *corev1.Pod) bool {
 
 func (c *container) killMessage(pod *corev1.Pod) string {
 	subject := "Container "
-	if c.kind == Sidecar {
+	if c.kind == cri.Sidecar {
 		subject = "Init container "
 	}
 	message := subject + c.spec.Name + " failed liveness probe"
 	if spec := kubecontainer.GetContainerSpec(pod, c.spec.Name); spec != nil && c.changed(spec) {
 		message = subject + c.spec.Name + " definition changed"
-	} else if c.verdicts[Startup] == probeFailed {
+	} else if c.verdicts[cri.Startup] == probeFailed {
 		message = subject + c.spec.Name + " failed startup probe"
-	} else if spec != nil && c.resizesByRestart(spec) && c.verdicts[Liveness] != probeFailed {
+	} else if spec != nil && c.resizesByRestart(spec) && c.verdicts[cri.Liveness] != probeFailed {
 		return "Container " + c.spec.Name + " resize requires restart"
 	}
-	if c.kind == Main && c.restarts(pod) {
+	if c.kind == cri.Main && c.restarts(pod) {
 		message += ", will be restarted"
 	}
 	return message
@@ -206,9 +211,9 @@ func (c *container) killMessage(pod *corev1.Pod) string {
 
 func (c *container) killGrace(pod *corev1.Pod) int64 {
 	switch {
-	case c.verdicts[Startup] == probeFailed:
+	case c.verdicts[cri.Startup] == probeFailed:
 		return terminationGrace(pod, c.spec.StartupProbe)
-	case c.verdicts[Liveness] == probeFailed:
+	case c.verdicts[cri.Liveness] == probeFailed:
 		return terminationGrace(pod, c.spec.LivenessProbe)
 	}
 	return terminationGrace(pod, nil)
@@ -242,7 +247,7 @@ func (p *pod) advance(ctx context.Context, now time.Time) bool {
 			continue
 		}
 		p.pass.starts, p.pass.stage, p.pass.until, p.pass.hook = p.pass.starts[1:], stageBegin, time.Time{}, nil
-		if failed != nil && kindOf(p.api, spec.Name) == Init {
+		if failed != nil && cri.KindOf(p.api, spec.Name) == cri.Init {
 			break
 		}
 	}
@@ -262,36 +267,36 @@ func (p *pod) start(ctx context.Context, spec *corev1.Container, now time.Time) 
 		if failed := p.backOff(ctx, spec, now); failed != nil {
 			return false, failed
 		}
-		p.node.count(func(c *kubelet.Counts) { c.Containers[containerTypes[kindOf(p.api, spec.Name)]]++ })
-		p.plans[spec.Name] = p.node.agent.plan(p.api, spec, kindOf(p.api, spec.Name), p.nextAttempt(spec.Name))
+		p.node.count(func(c *kubelet.Counts) { c.Containers[containerTypes[cri.KindOf(p.api, spec.Name)]]++ })
+		p.plans[spec.Name] = p.node.agent.config.Programs.Plan(p.api, spec, cri.KindOf(p.api, spec.Name), p.nextAttempt(spec.Name))
 		if failed := p.unmountable(ctx, spec); failed != nil {
 			return false, failed
 		}
 		delay, failed := p.pull(p.imageOf(ctx, spec), now)
 		if failed != nil {
-			p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %s", failed.reason)
+			p.node.events.Container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %s", failed.reason)
 			return false, failed
 		}
 		run.stage, run.until, run.began = stagePull, now.Add(delay), now
 	case stagePull:
 		if failed := p.pulled(p.imageOf(ctx, spec), now); failed != nil {
-			p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %s", failed.reason)
+			p.node.events.Container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %s", failed.reason)
 			return false, failed
 		}
 		if err := p.configure(ctx, spec); err != nil {
-			p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %v", err)
-			run.again(now.Add(retryPeriod))
+			p.node.events.Container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %v", err)
+			run.again(now.Add(timing.RetryPeriod))
 			if errors.Is(err, crierrors.ErrImageVolumeMountFailed) {
 				return false, &reason{"CreateContainerError", err.Error()} // from the container runtime
 			}
 			return false, &reason{"CreateContainerConfigError", err.Error()}
 		}
 		if err := p.checkProfiles(spec); err != nil {
-			p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %v", err)
-			run.again(now.Add(retryPeriod))
+			p.node.events.Container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %v", err)
+			run.again(now.Add(timing.RetryPeriod))
 			return false, &reason{"CreateContainerError", err.Error()}
 		}
-		run.stage, run.until = stageStart, now.Add(p.plans[spec.Name].startDelay)
+		run.stage, run.until = stageStart, now.Add(p.plans[spec.Name].StartDelay)
 	case stageStart:
 		if failed := p.run(ctx, spec, now); failed != nil {
 			return false, failed
@@ -313,7 +318,7 @@ func (p *pod) start(ctx context.Context, spec *corev1.Container, now time.Time) 
 func (p *pod) countFailure(spec *corev1.Container, failed *reason) {
 	if failed.reason != "CrashLoopBackOff" {
 		p.node.count(func(c *kubelet.Counts) {
-			c.ContainerErrors[kubelet.Failures{Type: containerTypes[kindOf(p.api, spec.Name)], Code: failed.reason}]++
+			c.ContainerErrors[kubelet.Failures{Type: containerTypes[cri.KindOf(p.api, spec.Name)], Code: failed.reason}]++
 		})
 	}
 }
@@ -326,9 +331,9 @@ func (p *pod) postStarted(ctx context.Context, c *container, now time.Time) (don
 			return false, nil
 		}
 		if err != nil {
-			p.node.events.container(ctx, p.api, c.spec, corev1.EventTypeWarning, events.FailedPostStartHook, "PostStartHook failed")
+			p.node.events.Container(ctx, p.api, c.spec, corev1.EventTypeWarning, events.FailedPostStartHook, "PostStartHook failed")
 			if !c.running() { // a kubelet records it also for a container that has ended meanwhile
-				p.node.events.container(ctx, p.api, c.spec, corev1.EventTypeNormal, events.KillingContainer, "%s", events.FailedPostStartHook)
+				p.node.events.Container(ctx, p.api, c.spec, corev1.EventTypeNormal, events.KillingContainer, "%s", events.FailedPostStartHook)
 			}
 			c.beginStop(ctx, p, terminationGrace(p.api, nil), events.FailedPostStartHook, now)
 			p.pass.stage = stageKill
@@ -351,15 +356,15 @@ func (p *pod) killed(c *container, now time.Time) (done bool, failed *reason) {
 // run creates the container, and starts it.
 func (p *pod) run(ctx context.Context, spec *corev1.Container, now time.Time) *reason {
 	plan := p.plans[spec.Name]
-	p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, events.CreatedContainer, "Container created")
-	if plan.startError != "" {
-		p.put(p.unstarted(spec, plan.startError, now))
-		p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToStartContainer, "Error: %s", plan.startError)
+	p.node.events.Container(ctx, p.api, spec, corev1.EventTypeNormal, events.CreatedContainer, "Container created")
+	if plan.StartError != "" {
+		p.put(p.unstarted(spec, plan.StartError, now))
+		p.node.events.Container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToStartContainer, "Error: %s", plan.StartError)
 		p.dirty = true
-		return &reason{"RunContainerError", plan.startError}
+		return &reason{"RunContainerError", plan.StartError}
 	}
-	p.put(p.container(spec, kindOf(p.api, spec.Name), p.nextAttempt(spec.Name), now))
-	p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, events.StartedContainer, "Container started")
+	p.put(p.container(spec, cri.KindOf(p.api, spec.Name), p.nextAttempt(spec.Name), now))
+	p.node.events.Container(ctx, p.api, spec, corev1.EventTypeNormal, events.StartedContainer, "Container started")
 	p.notice(ctx, spec)
 	delete(p.reasons, spec.Name)
 	p.dirty = true
@@ -378,9 +383,9 @@ func (p *pod) nextAttempt(name string) int {
 func (p *pod) unstarted(spec *corev1.Container, message string, now time.Time) *container {
 	attempt := p.nextAttempt(spec.Name)
 	c := &container{
-		spec: spec, kind: kindOf(p.api, spec.Name), attempt: attempt, startedAt: time.Unix(0, 0),
-		id:   digest(p.node.agent.config.Seed, p.api.UID, spec.Name, attempt),
-		exit: &Exit{At: now, Code: 128, Reason: "StartError", Message: message},
+		spec: spec, kind: cri.KindOf(p.api, spec.Name), attempt: attempt, startedAt: time.Unix(0, 0),
+		id:   seeded.Digest(p.node.agent.config.Seed, p.api.UID, spec.Name, attempt),
+		exit: &cri.Exit{At: now, Code: 128, Reason: "StartError", Message: message},
 	}
 	c.served = withoutLog(c.id)
 	return c
@@ -394,10 +399,10 @@ func withoutLog(id string) kubelet.Container {
 }
 
 // container returns a start of a container, whose process runs.
-func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int, startedAt time.Time) *container {
+func (p *pod) container(spec *corev1.Container, kind cri.ContainerKind, attempt int, startedAt time.Time) *container {
 	c := &container{
 		spec: spec, kind: kind, attempt: attempt, startedAt: startedAt, resources: spec.Resources,
-		id: digest(p.node.agent.config.Seed, p.api.UID, spec.Name, attempt),
+		id: seeded.Digest(p.node.agent.config.Seed, p.api.UID, spec.Name, attempt),
 	}
 	configured := p.configurations[spec.Name]
 	c.cgroup = configured.cgroup
@@ -412,15 +417,15 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 	uid := p.api.UID
 	kernelName, _ := p.kernelName() // the sandbox has it
 	command := spec.Command
-	if !p.node.agent.hasFunction(spec) {
-		command = withEntrypoint(spec)
+	if !p.node.agent.config.Programs.HasFunction(spec) {
+		command = image.Command(spec)
 	}
-	c.process = p.node.agent.start(Container{
+	c.process = p.node.agent.config.Programs.Start(cri.Container{
 		Pod: p.api, Spec: spec, Kind: kind, ID: c.id, Attempt: attempt, StartedAt: startedAt,
 		Command: configured.env.expand(command), Args: configured.env.expand(spec.Args),
 		Environment: configured.env.list(), Files: configured.root, Hostname: kernelName, IP: p.ip(), Host: p.host(),
 		Log: c.served.Log, Stdin: c.served.Stdin, Changed: func() { p.node.enqueue(uid) },
-		look: func(ctx context.Context) (*files.Root, error) { return p.node.lookInto(ctx, uid, spec.Name) },
+		Look: func(ctx context.Context) (*files.Root, error) { return p.node.lookInto(ctx, uid, spec.Name) },
 	})
 	for _, statuses := range [][]corev1.ContainerStatus{p.status.ContainerStatuses, p.status.InitContainerStatuses} {
 		// A status that a test has written by hand may say nothing about it.
@@ -442,8 +447,8 @@ func (p *pod) container(spec *corev1.Container, kind ContainerKind, attempt int,
 // configuration is what a container is created with.
 type configuration struct {
 	env    environment
-	root   *files.Root // nil: the container does not have code
-	cgroup *cgroup     // nil: it is made with the container
+	root   *files.Root   // nil: the container does not have code
+	cgroup *cgroup.Group // nil: it is made with the container
 }
 
 // configure makes the configuration of a container. An error is one that the kubelet reports as
@@ -454,7 +459,7 @@ func (p *pod) configure(ctx context.Context, spec *corev1.Container) error {
 		return err
 	}
 	made := configuration{env: env}
-	if p.node.agent.hasCode(p.api, spec) {
+	if p.node.agent.config.Programs.HasCode(p.api, spec) {
 		made.cgroup = p.cgroupOf(spec)
 		if made.root, err = p.root(spec, env, made.cgroup); err != nil {
 			return err
@@ -478,7 +483,7 @@ func (p *pod) reconfigure(ctx context.Context, spec *corev1.Container) {
 	if !p.hasCode() {
 		return
 	}
-	p.mount.time = time.Time{}
+	p.mount.Time = time.Time{}
 	p.mountVolumes(ctx, time.Now())
 	if err := p.configure(ctx, spec); err != nil {
 		root, _ := files.NewRoot(files.NewTree(), nil) // without mounts nothing can be wrong
@@ -495,9 +500,9 @@ func (p *pod) ip() string {
 }
 
 // cgroupOf returns a cgroup with the resources that a container starts with.
-func (p *pod) cgroupOf(spec *corev1.Container) *cgroup {
-	g := &cgroup{}
-	_ = g.set(p.api, spec, &spec.Resources, p.node.spec.Status.Capacity) // in memory nothing can fail
+func (p *pod) cgroupOf(spec *corev1.Container) *cgroup.Group {
+	g := &cgroup.Group{}
+	_ = g.Set(p.api, spec, &spec.Resources, p.node.spec.Status.Capacity) // in memory nothing can fail
 	return g
 }
 
@@ -528,11 +533,11 @@ func (p *pod) backOff(ctx context.Context, spec *corev1.Container, now time.Time
 		p.node.backOff.Next(key, c.exit.At)
 		return nil
 	}
-	p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.BackOffStartContainer,
+	p.node.events.Container(ctx, p.api, spec, corev1.EventTypeWarning, events.BackOffStartContainer,
 		"Back-off restarting failed container %s in pod %s", spec.Name, format.Pod(p.api))
 	delay := p.node.backOff.Get(key)
 	due := c.exit.At.Add(delay)
-	if resync := now.Add(resyncPeriod); due.After(resync) {
+	if resync := now.Add(timing.ResyncPeriod); due.After(resync) {
 		due = resync
 	}
 	p.pass.again(due)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 )
 
@@ -44,7 +45,7 @@ func (p *pod) admit(ctx context.Context, now time.Time) bool {
 		})
 		return true
 	}
-	p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, why.reason, "%s", why.message)
+	p.node.events.Pod(ctx, p.api, corev1.EventTypeWarning, why.reason, "%s", why.message)
 	p.publish(ctx, corev1.PodStatus{
 		QOSClass: v1qos.GetPodQOS(p.api), Phase: corev1.PodFailed, Reason: why.reason, Message: "Pod was rejected: " + why.message,
 		Conditions: p.api.Status.Conditions,
@@ -135,11 +136,11 @@ func (p *pod) adoptContainer(ctx context.Context, s *corev1.ContainerStatus) boo
 	if spec == nil {
 		return false
 	}
-	kind := kindOf(p.api, s.Name)
+	kind := cri.KindOf(p.api, s.Name)
 	dead := func(t *corev1.ContainerStateTerminated, attempt int) {
 		p.put(&container{
 			spec: spec, kind: kind, attempt: attempt, id: trimID(t.ContainerID), startedAt: t.StartedAt.Time,
-			exit:   &Exit{At: t.FinishedAt.Time, Code: t.ExitCode, Reason: t.Reason, Message: t.Message},
+			exit:   &cri.Exit{At: t.FinishedAt.Time, Code: t.ExitCode, Reason: t.Reason, Message: t.Message},
 			served: withoutLog(trimID(t.ContainerID)),
 		})
 	}
@@ -153,23 +154,23 @@ func (p *pod) adoptContainer(ctx context.Context, s *corev1.ContainerStatus) boo
 	}
 	switch {
 	case s.State.Running != nil:
-		plan := p.node.agent.plan(p.api, spec, kind, attempt)
+		plan := p.node.agent.config.Programs.Plan(p.api, spec, kind, attempt)
 		p.plans[spec.Name] = plan
-		p.node.images.add(spec.Image)
+		p.node.images.Add(spec.Image)
 		p.reconfigure(ctx, spec)
 		c := p.container(spec, kind, attempt, s.State.Running.StartedAt.Time)
 		c.id = trimID(s.ContainerID)
 		if s.Resources != nil {
 			c.resources = *s.Resources
-			if err := c.cgroup.set(p.api, spec, &c.resources, p.node.spec.Status.Capacity); err != nil {
+			if err := c.cgroup.Set(p.api, spec, &c.resources, p.node.spec.Status.Capacity); err != nil {
 				p.node.agent.config.Report(fmt.Errorf("the cgroup of container %s of pod %s: %w", spec.Name, p.key(), err))
 			}
 		}
 		if s.Started != nil && *s.Started {
-			c.verdicts[Startup] = probePassed
+			c.verdicts[cri.Startup] = probePassed
 		}
 		if s.Ready {
-			c.verdicts[Readiness] = probePassed
+			c.verdicts[cri.Readiness] = probePassed
 		}
 		p.put(c)
 	case s.State.Terminated != nil:

@@ -3,11 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,7 +11,6 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -24,15 +19,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/pkg/features"
 
-	"github.com/fakecluster/fakecluster/internal/workloadconfig"
-	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
-	"github.com/fakecluster/fakecluster/workloads/internal/shell"
+	"github.com/fakecluster/fakecluster/workloads/internal/recorder"
 )
-
-// Behavior is what the containers of some pods do.
-type Behavior = workloadconfig.Behavior
 
 // Config is what Start needs.
 type Config struct {
@@ -40,21 +31,8 @@ type Config struct {
 	Nodes []*corev1.Node
 	// StaticPods returns the static pods of a node, as they are in the files of its kubelet. nil: there are none.
 	StaticPods func(*corev1.Node) []*corev1.Pod
-	// Behaviors say what containers do. The first one that matches a container applies to it.
-	Behaviors []Behavior
-	// Runtimes start containers. The first one that has the image does. Default: all containers follow behaviors.
-	Runtimes []Runtime
-	// BuiltIn starts containers of images that are known, unless a runtime has them or a behavior says what they do. nil: there are none.
-	BuiltIn Runtime
-	// Script starts containers whose command the built-in shell knows, unless a runtime has their image or a behavior says what they do. nil: they
-	// follow what can be read from the command.
-	Script func(Container) Process
-	// Notice gets sentences for the user: that the program of an image is not run. nil: they are dropped.
-	Notice func(string)
-	// Files are those of images, by patterns as those of behaviors. The first one that matches applies.
-	Files []ImageFiles
-	// OnlyKnownImages makes the pull of an image fail that neither a runtime nor Files have, and no behavior names.
-	OnlyKnownImages bool
+	// Programs decides what runs in containers.
+	Programs *cri.Programs
 	// DNS is the address of the cluster's DNS, for /etc/resolv.conf. Default: 10.0.0.10.
 	DNS string
 	// Network connects the pods. The caller closes it after Wait. Default: pods are not connected.
@@ -78,55 +56,42 @@ type Config struct {
 	Report func(error)
 }
 
-// ImageFiles are the files of an image.
-type ImageFiles struct {
-	Image string // a pattern
-	Files *files.Tree
-}
-
 // Agent runs nodes.
 type Agent struct {
-	config    Config
-	nodes     atomic.Pointer[nodes]
-	subnets   subnets
-	lister    corelisters.NodeLister
-	services  corelisters.ServiceLister
-	requests  certificateslisters.PodCertificateRequestLister // nil: the feature is off
-	behaviors *behaviors
-	listed    <-chan struct{} // closed when the nodes have the pods that were there before
-	beats     beats
-	volumes   volumes
-	attacher  *recorder // nil: another program attaches volumes
-	wait      sync.WaitGroup
+	config   Config
+	nodes    atomic.Pointer[nodes]
+	subnets  subnets
+	lister   corelisters.NodeLister
+	services corelisters.ServiceLister
+	requests certificateslisters.PodCertificateRequestLister // nil: the feature is off
+	listed   <-chan struct{}                                 // closed when the nodes have the pods that were there before
+	beats    beats
+	volumes  volumes
+	attacher *recorder.Recorder // nil: another program attaches volumes
+	wait     sync.WaitGroup
 
-	mu       sync.Mutex
-	reported map[string]bool // unknown images
-	noticed  map[string]bool // images whose program is not run
-	ended    bool            // no node is adopted any more
-	awaited  *awaited        // by WaitReady
+	mu      sync.Mutex
+	ended   bool     // no node is adopted any more
+	awaited *awaited // by WaitReady
 }
 
-// Start registers the nodes and runs their pods until ctx is done. It returns an error at once if a node or a
-// behavior is impossible.
+// Start registers the nodes and runs their pods until ctx is done. It returns an error at once if a node is
+// impossible.
 func Start(ctx context.Context, config Config) (*Agent, error) {
 	specs, err := complete(config.Nodes)
 	if err != nil {
 		return nil, err
 	}
 	config.DNS = cmp.Or(config.DNS, defaultDNS)
-	a := &Agent{config: config, reported: map[string]bool{}, noticed: map[string]bool{}, lister: config.Informers.Core().V1().Nodes().Lister(),
+	a := &Agent{config: config, lister: config.Informers.Core().V1().Nodes().Lister(),
 		services: config.Informers.Core().V1().Services().Lister()}
-	if a.behaviors, err = newBehaviors(config.Behaviors, a.servicesOf); err != nil {
-		return nil, err
-	}
 	if config.Attaches {
 		const group = "system:serviceaccounts"
 		client, err := config.Client("system:serviceaccount:kube-system:attachdetach-controller", group, group+":kube-system", "system:authenticated")
 		if err != nil {
 			return nil, err
 		}
-		a.attacher = newRecorder("", client)
-		a.attacher.component = "attachdetach-controller"
+		a.attacher = recorder.New("attachdetach-controller", "", client)
 	}
 	a.beats = beats{ctx: ctx, writing: make(chan struct{}, 1), last: time.Now()}
 	a.subnets = newSubnets(specs)
@@ -159,11 +124,6 @@ func (a *Agent) Wait() {
 	if err := a.volumes.close(); err != nil {
 		a.config.Report(fmt.Errorf("remove the folders of volumes: %w", err))
 	}
-}
-
-// Unmatched returns the behaviors that have not applied to any container.
-func (a *Agent) Unmatched() []Behavior {
-	return a.behaviors.unmatched()
 }
 
 // follow hands the changes of pods and nodes to the nodes that they concern.
@@ -278,163 +238,6 @@ func (a *Agent) nodeUpdated(before, after any) {
 	}
 }
 
-// start starts the process of a container.
-func (a *Agent) start(c Container) Process {
-	for _, r := range a.config.Runtimes {
-		if r.Has(c.Spec.Image) {
-			return r.Start(c)
-		}
-	}
-	if a.isBuiltIn(c.Pod, c.Spec) {
-		return a.config.BuiltIn.Start(c)
-	}
-	if c.Files != nil && a.runsScript(c.Pod, c.Spec, c.Files.ReadFile) {
-		return a.config.Script(c)
-	}
-	return startSimulated(a.plan(c.Pod, c.Spec, c.Kind, c.Attempt), c)
-}
-
-// plan makes the plan for a start of a container.
-func (a *Agent) plan(pod *corev1.Pod, spec *corev1.Container, kind ContainerKind, attempt int) plan {
-	b := a.behaviors.behaviorOf(pod, spec)
-	p := planFor(a.config.Seed, b, pod, spec, kind, attempt)
-	if a.config.OnlyKnownImages && b == nil && !a.hasFunction(spec) && !a.isBuiltIn(pod, spec) && a.imageFiles(spec.Image) == nil {
-		name := imageName(spec.Image)
-		p.pullError = fmt.Sprintf("rpc error: code = NotFound desc = failed to pull and unpack image %q: failed to resolve reference %q: %s: not found", name, name, name)
-		a.unknown(pod, spec)
-	}
-	return p
-}
-
-// notice says once for each image that its program is not run, if that makes a difference: the container is to complete.
-func (p *pod) notice(ctx context.Context, spec *corev1.Container) {
-	a, kind := p.node.agent, kindOf(p.api, spec.Name)
-	completes := kind == Init || kind == Main && p.api.Spec.RestartPolicy != corev1.RestartPolicyAlways
-	_, simulated := p.latest(spec.Name).process.(*simulated)
-	if b := a.behaviors.behaviorOf(p.api, spec); !completes || a.config.Notice == nil || pauses(spec) || !simulated || b != nil && b.Decides() {
-		return
-	}
-	a.mu.Lock()
-	first := !a.noticed[spec.Image]
-	a.noticed[spec.Image] = true
-	a.mu.Unlock()
-	if !first {
-		return
-	}
-	sentence := fmt.Sprintf("the program of the image %s is not run: the container completes with exit code 0. A function, a program of this machine or a behavior says what it does", spec.Image)
-	p.node.events.container(ctx, p.api, spec, corev1.EventTypeNormal, "ProgramNotRun", "fakecluster: %s", sentence)
-	a.config.Notice(fmt.Sprintf("container %s of pod %s: %s", spec.Name, p.key(), sentence))
-}
-
-// unknown reports an image without a function or behavior, once.
-func (a *Agent) unknown(pod *corev1.Pod, spec *corev1.Container) {
-	a.mu.Lock()
-	first := !a.reported[spec.Image]
-	a.reported[spec.Image] = true
-	a.mu.Unlock()
-	if first {
-		subject := "container " + spec.Name
-		if spec.Name == "" {
-			subject = "a volume"
-		}
-		a.config.Report(fmt.Errorf("OnlyKnownImages: %s of pod %s/%s has the image %s, for which there is neither an Image nor a Behavior",
-			subject, pod.Namespace, pod.Name, spec.Image))
-	}
-}
-
-// hasCode reports whether something of a container is run: its image has a function or a program, or its command is known.
-func (a *Agent) hasCode(pod *corev1.Pod, spec *corev1.Container) bool {
-	return a.hasFunction(spec) || a.isBuiltIn(pod, spec) || a.runsScript(pod, spec, unmounted(pod, spec, a.imageFiles(spec.Image) != nil))
-}
-
-// runsScript reports whether the built-in shell runs the command of a container whose image has no function. read returns the files of the container.
-func (a *Agent) runsScript(pod *corev1.Pod, spec *corev1.Container, read func(string) ([]byte, error)) bool {
-	if a.config.Script == nil || pauses(spec) || !shell.Knows(slices.Concat(withEntrypoint(spec), spec.Args), read) {
-		return false
-	}
-	return !a.isDecided(pod, spec)
-}
-
-// isBuiltIn reports whether a container has the function of a built-in image.
-func (a *Agent) isBuiltIn(pod *corev1.Pod, spec *corev1.Container) bool {
-	return a.config.BuiltIn != nil && a.config.BuiltIn.Has(spec.Image) && !a.isDecided(pod, spec)
-}
-
-// isDecided reports whether a behavior says what a container does.
-func (a *Agent) isDecided(pod *corev1.Pod, spec *corev1.Container) bool {
-	b := a.behaviors.behaviorOf(pod, spec)
-	return b != nil && b.Decides()
-}
-
-// AllowsAdmission reports whether a behavior has the webhooks allow everything that a pod is to serve.
-func (a *Agent) AllowsAdmission(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Containers, func(spec corev1.Container) bool {
-		b := a.behaviors.behaviorOf(pod, &spec)
-		return b != nil && b.Admission == workloadconfig.AllowAdmission
-	})
-}
-
-// RunsProgram reports whether something of a pod is run.
-func (a *Agent) RunsProgram(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Containers, func(spec corev1.Container) bool { return a.hasCode(pod, &spec) })
-}
-
-// servicesOf returns the names of the Services that select a pod.
-func (a *Agent) servicesOf(pod *corev1.Pod) []string {
-	services, _ := a.services.Services(pod.Namespace).List(labels.Everything()) // of a cache, which does not fail
-	var names []string
-	for _, s := range services {
-		if len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pod.Labels)) {
-			names = append(names, s.Name)
-		}
-	}
-	return names
-}
-
-// unmounted returns the files of a container whose volumes are not mounted yet: what lies in a volume that may have scripts is one in which everything
-// is known. So does what the image has, if it has files. Whether that is so is seen when the container starts.
-func unmounted(pod *corev1.Pod, spec *corev1.Container, hasImage bool) func(string) ([]byte, error) {
-	return func(name string) ([]byte, error) {
-		for _, m := range spec.VolumeMounts {
-			if name != m.MountPath && !strings.HasPrefix(name, strings.TrimSuffix(m.MountPath, "/")+"/") {
-				continue
-			}
-			for _, v := range pod.Spec.Volumes {
-				if v.Name == m.Name && (v.ConfigMap != nil || v.Secret != nil || v.Projected != nil || v.EmptyDir != nil || v.DownwardAPI != nil) {
-					return nil, nil
-				}
-			}
-		}
-		if hasImage || slices.Contains([]string{"/etc/hosts", "/etc/hostname", "/etc/resolv.conf"}, name) {
-			return nil, nil
-		}
-		return nil, fs.ErrNotExist
-	}
-}
-
-// hasFunction reports whether a runtime has the image of a container.
-func (a *Agent) hasFunction(spec *corev1.Container) bool {
-	return slices.ContainsFunc(a.config.Runtimes, func(r Runtime) bool { return r.Has(spec.Image) })
-}
-
-// imageFiles returns the files of an image, or nil if it has none.
-func (a *Agent) imageFiles(image string) *files.Tree {
-	for _, f := range a.config.Files {
-		if workloadconfig.MatchesImage(f.Image, image) {
-			return f.Files
-		}
-	}
-	return nil
-}
-
-// filesOf returns a tree with the files of an image, which belongs to the caller.
-func (a *Agent) filesOf(image string) *files.Tree {
-	if tree := a.imageFiles(image); tree != nil {
-		return tree.Clone()
-	}
-	return files.NewTree()
-}
-
 // Node returns a node, and an error that lists the nodes that exist if it does not.
 func (a *Agent) Node(name string) (*Node, error) {
 	if n := a.node(name); n != nil {
@@ -445,47 +248,4 @@ func (a *Agent) Node(name string) (*Node, error) {
 		names = append(names, n.name)
 	}
 	return nil, fmt.Errorf("node %q does not exist; the nodes are %v", name, names)
-}
-
-// behaviors are the behaviors of an agent, and which of them have applied.
-type behaviors struct {
-	list     []Behavior
-	services func(*corev1.Pod) []string
-	mu       sync.Mutex
-	used     []bool
-}
-
-func newBehaviors(list []Behavior, services func(*corev1.Pod) []string) (*behaviors, error) {
-	var errs []error
-	for i := range list {
-		if err := list[i].Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("the behavior of %s: %w", list[i], err))
-		}
-	}
-	return &behaviors{list: slices.Clone(list), services: services, used: make([]bool, len(list))}, errors.Join(errs...)
-}
-
-// behaviorOf returns the behavior that applies to a container, and nil if none does.
-func (b *behaviors) behaviorOf(pod *corev1.Pod, spec *corev1.Container) *Behavior {
-	for i := range b.list {
-		if b.list[i].Matches(pod, spec, b.services) {
-			b.mu.Lock()
-			b.used[i] = true
-			b.mu.Unlock()
-			return &b.list[i]
-		}
-	}
-	return nil
-}
-
-func (b *behaviors) unmatched() []Behavior {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var unmatched []Behavior
-	for i, used := range b.used {
-		if !used {
-			unmatched = append(unmatched, b.list[i])
-		}
-	}
-	return unmatched
 }

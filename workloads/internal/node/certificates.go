@@ -23,6 +23,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/timing"
 )
 
 const (
@@ -55,8 +57,8 @@ type certificate struct {
 	abandonAt  time.Time
 	requests   int // until now
 
-	refused error // why there is no certificate, for good
-	retry   retry // of a request that could not be created
+	refused error        // why there is no certificate, for good
+	retry   timing.Retry // of a request that could not be created
 }
 
 // certify requests the certificates of the pod, and takes over the answers of signers.
@@ -80,10 +82,10 @@ func (p *pod) certify(ctx context.Context, now time.Time) {
 				c = &certificate{}
 				p.certificates[source] = c
 				// A kubelet mounts the volume a moment later. A signer that answers at once is in time for it.
-				p.mount.time = now.Add(p.jitter().between("certificate", 100*time.Millisecond, 200*time.Millisecond))
+				p.mount.Time = now.Add(p.jitter().Between("certificate", 100*time.Millisecond, 200*time.Millisecond))
 			}
 			if err := p.renew(ctx, s, source, c, now); err != nil {
-				c.retry.failed(now, 5*time.Millisecond, 1000*time.Second)
+				c.retry.Failed(now, 5*time.Millisecond, 1000*time.Second)
 				p.node.logger.V(2).Info("A certificate of a pod is not requested, and will be again", "pod", p.key(), "volume", v.Name, "err", err)
 			}
 		}
@@ -92,7 +94,7 @@ func (p *pod) certify(ctx context.Context, now time.Time) {
 
 // renew does what is due for a certificate.
 func (p *pod) renew(ctx context.Context, s *corev1.PodCertificateProjection, source certificateSource, c *certificate, now time.Time) error {
-	if c.refused != nil || now.Before(c.retry.time) {
+	if c.refused != nil || now.Before(c.retry.Time) {
 		return nil
 	}
 	if c.request != "" {
@@ -182,7 +184,7 @@ func (p *pod) takeOver(ctx context.Context, source certificateSource, c *certifi
 		c.refused = fmt.Errorf("PodCertificateRequest was permanently %s: reason=%q message=%q", refusal, condition.Reason, condition.Message)
 		text := fmt.Sprintf("PodCertificateRequest %s %s, reason=%q, message=%q", name, verb, condition.Reason, condition.Message)
 		// A kubelet takes the reason for the format of the message.
-		p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, condition.Type, condition.Reason, text)
+		p.node.events.Pod(ctx, p.api, corev1.EventTypeWarning, condition.Type, condition.Reason, text)
 		return true, nil
 	}
 	return false, nil
@@ -195,11 +197,11 @@ func (p *pod) recordAge(ctx context.Context, c *certificate, now time.Time) {
 	}
 	if !c.overdue && !now.Before(c.refreshAt.Add(overduePeriod)) {
 		c.overdue = true
-		p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, "CertificateOverdueForRefresh", "PodCertificate refresh overdue")
+		p.node.events.Pod(ctx, p.api, corev1.EventTypeWarning, "CertificateOverdueForRefresh", "PodCertificate refresh overdue")
 	}
 	if !c.expired && !now.Before(c.notAfter) {
 		c.expired = true
-		p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, "CertificateExpired", "PodCertificate expired")
+		p.node.events.Pod(ctx, p.api, corev1.EventTypeWarning, "CertificateExpired", "PodCertificate expired")
 	}
 }
 
@@ -229,14 +231,14 @@ func (p *pod) requestCertificate(ctx context.Context, s *corev1.PodCertificatePr
 		return fmt.Errorf("while creating on API: %w", err)
 	}
 	c.requests++
-	c.request, c.requestKey, c.retry = request.Name, key, retry{}
+	c.request, c.requestKey, c.retry = request.Name, key, timing.Retry{}
 	c.abandonAt = now.Add(abandonPeriod + p.certificateJitter(source, c, "abandon"))
 	return nil
 }
 
 // certificateJitter returns a delay for something about a certificate.
 func (p *pod) certificateJitter(source certificateSource, c *certificate, what string) time.Duration {
-	return p.jitter().between(what+"/"+source.volume+"/"+strconv.Itoa(source.index)+"/"+strconv.Itoa(c.requests), 0, certificateJitter)
+	return p.jitter().Between(what+"/"+source.volume+"/"+strconv.Itoa(source.index)+"/"+strconv.Itoa(c.requests), 0, certificateJitter)
 }
 
 // certificatesDue returns when something has to be done for a certificate.
@@ -246,14 +248,14 @@ func (p *pod) certificatesDue(now time.Time) time.Time {
 		if c.refused != nil {
 			continue
 		}
-		next = earlier(next, c.retry.time, now)
+		next = timing.Earlier(next, c.retry.Time, now)
 		if c.request != "" {
-			next = earlier(next, c.abandonAt, now)
+			next = timing.Earlier(next, c.abandonAt, now)
 		}
 		if len(c.chain) > 0 {
-			next = earlier(next, c.refreshAt, now)
-			next = earlier(next, c.refreshAt.Add(overduePeriod), now)
-			next = earlier(next, c.notAfter, now)
+			next = timing.Earlier(next, c.refreshAt, now)
+			next = timing.Earlier(next, c.refreshAt.Add(overduePeriod), now)
+			next = timing.Earlier(next, c.notAfter, now)
 		}
 	}
 	return next

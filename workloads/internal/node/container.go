@@ -2,18 +2,17 @@ package node
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"time"
 
-	"github.com/distribution/reference"
 	corev1 "k8s.io/api/core/v1"
-	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/kubelet/events"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cgroup"
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
+	"github.com/fakecluster/fakecluster/workloads/internal/image"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
+	"github.com/fakecluster/fakecluster/workloads/internal/timing"
 )
 
 // minimumGrace is the time that the kubelet leaves to a container at least before it sends SIGKILL.
@@ -22,17 +21,17 @@ const minimumGrace = 2
 // container is one start of a container of a pod, until the next one.
 type container struct {
 	spec      *corev1.Container
-	kind      ContainerKind
+	kind      cri.ContainerKind
 	attempt   int
 	resources corev1.ResourceRequirements // those that it has; read-only
-	cgroup    *cgroup                     // shows them
+	cgroup    *cgroup.Group               // shows them
 	id        string
 	startedAt time.Time
-	process   Process
+	process   cri.Process
 	served    kubelet.Container
 	exited    context.CancelFunc // ends the programs of exec
-	exit      *Exit              // nil: it runs
-	verdicts  [kinds]verdict     // by the kind of probe
+	exit      *cri.Exit          // nil: it runs
+	verdicts  [cri.Kinds]verdict // by the kind of probe
 	presumed  bool               // started, as the start before it, until its startup probe looks at it
 	stop      *stop              // nil: it is not to end
 }
@@ -56,24 +55,6 @@ func (c *container) running() bool {
 // ended meanwhile.
 func (c *container) stopped(now time.Time) bool {
 	return !c.running() && (c.stop == nil || c.stop.hook != nil || !now.Before(c.stop.preStop))
-}
-
-// kindOf returns the list of the spec that a container is in.
-func kindOf(pod *corev1.Pod, name string) ContainerKind {
-	for i := range pod.Spec.InitContainers {
-		if c := &pod.Spec.InitContainers[i]; c.Name == name {
-			if podutil.IsRestartableInitContainer(c) {
-				return Sidecar
-			}
-			return Init
-		}
-	}
-	for i := range pod.Spec.EphemeralContainers {
-		if pod.Spec.EphemeralContainers[i].Name == name {
-			return Ephemeral
-		}
-	}
-	return Main
 }
 
 // observe takes over how the process has ended.
@@ -103,8 +84,8 @@ func (c *container) status() *kubecontainer.Status {
 		State:        kubecontainer.ContainerStateRunning,
 		CreatedAt:    c.startedAt,
 		StartedAt:    c.startedAt,
-		Image:        imageName(c.spec.Image),
-		ImageRef:     imageRef(c.spec.Image),
+		Image:        image.Name(c.spec.Image),
+		ImageRef:     image.Ref(c.spec.Image),
 		RestartCount: c.attempt,
 	}
 	if c.exit != nil {
@@ -138,13 +119,13 @@ func (c *container) beginStop(ctx context.Context, p *pod, grace int64, message 
 	if message == "" {
 		message = "Stopping container " + c.spec.Name
 	}
-	p.node.events.container(ctx, p.api, c.spec, corev1.EventTypeNormal, events.KillingContainer, "%s", message)
+	p.node.events.Container(ctx, p.api, c.spec, corev1.EventTypeNormal, events.KillingContainer, "%s", message)
 	c.stop = &stop{since: now, grace: grace, preStop: now, message: message}
 	if handler, most := preStop(c.spec), time.Duration(grace)*time.Second; handler != nil && grace > 0 {
 		api := p.api
 		c.stop.hook = p.startHook(ctx, c, handler, func(err error) {
 			if err != nil {
-				p.node.events.container(ctx, api, c.spec, corev1.EventTypeWarning, events.FailedPreStopHook, "PreStopHook failed")
+				p.node.events.Container(ctx, api, c.spec, corev1.EventTypeWarning, events.FailedPreStopHook, "PreStopHook failed")
 			}
 		})
 		c.stop.preStop = now.Add(min(most, sleepTime(handler)))
@@ -198,10 +179,10 @@ func (c *container) next(now time.Time) time.Time {
 	next := c.process.Next(now)
 	if s := c.stop; s != nil {
 		if s.signaled.IsZero() {
-			next = earlier(next, s.preStop, now)
-			next = earlier(next, s.since.Add(time.Duration(s.grace)*time.Second), now)
+			next = timing.Earlier(next, s.preStop, now)
+			next = timing.Earlier(next, s.since.Add(time.Duration(s.grace)*time.Second), now)
 		} else {
-			next = earlier(next, s.killAt, now)
+			next = timing.Earlier(next, s.killAt, now)
 		}
 		return next
 	}
@@ -219,33 +200,6 @@ func terminationGrace(pod *corev1.Pod, probe *corev1.Probe) int64 {
 		return *probe.TerminationGracePeriodSeconds
 	}
 	return *pod.Spec.TerminationGracePeriodSeconds
-}
-
-// digest returns 64 hexadecimal digits that follow from the parts.
-func digest(parts ...any) string {
-	sum := sha256.Sum256(fmt.Appendln(nil, parts...))
-	return hex.EncodeToString(sum[:])
-}
-
-// imageName returns the image as container runtimes report it, with registry and tag.
-func imageName(image string) string {
-	named, err := reference.ParseDockerRef(image)
-	if err != nil {
-		return image
-	}
-	return named.String()
-}
-
-// imageRef returns the image with a digest.
-func imageRef(image string) string {
-	named, err := reference.ParseDockerRef(image)
-	if err != nil {
-		return image
-	}
-	if digested, ok := named.(reference.Digested); ok {
-		return reference.TrimNamed(named).String() + "@" + digested.Digest().String()
-	}
-	return reference.TrimNamed(named).String() + "@sha256:" + digest(named.String())
 }
 
 // linuxUser returns the user that the first process of a container has.

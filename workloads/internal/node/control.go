@@ -92,7 +92,7 @@ func (n *Node) SetPressure(ctx context.Context, kind corev1.NodeConditionType, o
 		if on {
 			change = p.worse
 		}
-		n.node.events.self(ctx, corev1.EventTypeNormal, change, "Node %s status is now: %s", n.node.name, change)
+		n.node.events.Node(ctx, corev1.EventTypeNormal, change, "Node %s status is now: %s", n.node.name, change)
 		return nil
 	}
 	return fmt.Errorf("condition %s of node %s cannot be set: use %s, %s or %s", kind, n.node.name,

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
@@ -20,7 +21,7 @@ import (
 // TestANodeCountsWhatItStarts proves that attempts and failures are counted, and that a back-off is not an attempt.
 func TestANodeCountsWhatItStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, node.Config{Behaviors: []node.Behavior{{Image: "private", PullError: "pull access denied"}, {Image: "broken", ExitCode: new(int32(1))}}})
+		w := newWorld(t, node.Config{}, []cri.Behavior{{Image: "private", PullError: "pull access denied"}, {Image: "broken", ExitCode: new(int32(1))}}...)
 		w.prepareRefusals()
 		w.create("fine", func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{{Name: "i", Image: "i:1"}} })
 		w.create("private", func(p *corev1.Pod) { p.Spec.Containers[0].Image = "private:1" })
@@ -48,7 +49,7 @@ func TestANodeCountsWhatItStarts(t *testing.T) {
 // TestANodeCountsProbes proves that the runs of probes are counted by their results, those too that are left out because they pass.
 func TestANodeCountsProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, node.Config{Behaviors: []node.Behavior{{Image: "late", ReadyDelay: 30 * time.Second}}})
+		w := newWorld(t, node.Config{}, []cri.Behavior{{Image: "late", ReadyDelay: 30 * time.Second}}...)
 		probed := func(image string) func(*corev1.Pod) {
 			return func(p *corev1.Pod) {
 				p.Spec.Containers[0].Image = image

@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/record"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/kubelet/network/dns"
@@ -49,21 +46,4 @@ func resolvConf(config *runtimeapi.DNSConfig) string {
 		fmt.Fprintf(&b, "options %s\n", strings.Join(config.Options, " "))
 	}
 	return b.String()
-}
-
-// podEvents records the Events about pods of upstream's code, which calls these methods only.
-type podEvents struct {
-	record.EventRecorderLogger
-	ctx      context.Context
-	recorder *recorder
-}
-
-// WithLogger implements record.EventRecorderLogger.
-func (e podEvents) WithLogger(klog.Logger) record.EventRecorderLogger { return e }
-
-// Event implements record.EventRecorder.
-func (e podEvents) Event(object runtime.Object, eventType, reason, message string) {
-	if pod, ok := object.(*corev1.Pod); ok {
-		e.recorder.pod(e.ctx, pod, eventType, reason, "%s", message)
-	}
 }

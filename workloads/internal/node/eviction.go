@@ -168,13 +168,13 @@ func (p *pod) evicts(ctx context.Context, now time.Time) bool {
 	}
 	e.exceeded.Store(true)
 	if e.noticed.IsZero() {
-		e.noticed = now.Add(p.jitter().between("eviction", earliestEviction, latestEviction))
+		e.noticed = now.Add(p.jitter().Between("eviction", earliestEviction, latestEviction))
 	}
 	if now.Before(e.noticed) {
 		return false
 	}
 	e.reason = &reason{"Evicted", message}
-	p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, e.reason.reason, "%s", e.reason.message)
+	p.node.events.Pod(ctx, p.api, corev1.EventTypeWarning, e.reason.reason, "%s", e.reason.message)
 	return true
 }
 

@@ -17,6 +17,8 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
 	utilexec "k8s.io/utils/exec"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
+	"github.com/fakecluster/fakecluster/workloads/internal/recorder"
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 )
 
@@ -44,7 +46,7 @@ const hookDelay = 10 * time.Millisecond
 // startHook runs a hook by the kubelet's code, and calls ended when it is over. It returns nil if there is nothing to run: the
 // container does not have a hook or code, or the hook sleeps.
 func (p *pod) startHook(ctx context.Context, c *container, handler *corev1.LifecycleHandler, ended func(error)) *hook {
-	if handler == nil || handler.Sleep != nil || !p.node.agent.hasCode(p.api, c.spec) {
+	if handler == nil || handler.Sleep != nil || !p.node.agent.config.Programs.HasCode(p.api, c.spec) {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -99,7 +101,7 @@ func (r commands) RunInContainer(ctx context.Context, _ kubecontainer.ContainerI
 	code, err := r.container.served.Exec(ctx, command, stdio.Streams{Stdout: &out, Stderr: &errs})
 	switch {
 	case err != nil:
-		err = ExecError(r.container.id, err)
+		err = cri.ExecError(r.container.id, err)
 	case ctx.Err() != nil: // the program may still write
 		return nil, ctx.Err()
 	case code != 0:
@@ -108,24 +110,15 @@ func (r commands) RunInContainer(ctx context.Context, _ kubecontainer.ContainerI
 	return append(out.Bytes(), errs.Bytes()...), err
 }
 
-// ExecError returns the error of a container runtime for a program that it cannot run in a container, by the container's identifier.
-func ExecError(id string, err error) error {
-	return fmt.Errorf("rpc error: code = Unknown desc = failed to exec in container: failed to start exec %q: OCI runtime exec failed: exec failed: unable to start container process: %w: unknown",
-		id, err)
-}
-
-// ErrExecExited is the error of a container runtime for a program in a container that has ended.
-var ErrExecExited = errors.New("rpc error: code = Unknown desc = failed to exec in container: container is in CONTAINER_EXITED state")
-
 // hookEvents records what the kubelet's code reports about hooks. It implements record.EventRecorder.
 type hookEvents struct {
 	ctx    context.Context
-	events *recorder
+	events *recorder.Recorder
 }
 
 // Event implements record.EventRecorder.
 func (e hookEvents) Event(object runtime.Object, eventType, reason, message string) {
-	e.events.pod(e.ctx, object.(*corev1.Pod), eventType, reason, "%s", message)
+	e.events.Pod(e.ctx, object.(*corev1.Pod), eventType, reason, "%s", message)
 }
 
 // Eventf implements record.EventRecorder.

@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,98 +10,88 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/kubelet/events"
 	"k8s.io/kubernetes/pkg/util/parsers"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
+	"github.com/fakecluster/fakecluster/workloads/internal/image"
+	"github.com/fakecluster/fakecluster/workloads/internal/timing"
 )
 
-// retry is when something that has failed is tried again. The delays double.
-type retry struct {
-	time  time.Time
-	delay time.Duration
-	err   string
-}
-
-// failed notes a failure, and returns when to try again.
-func (r *retry) failed(now time.Time, first, most time.Duration) time.Time {
-	r.delay = min(max(2*r.delay, first), most)
-	r.time = now.Add(r.delay)
-	return r.time
-}
-
-// image is an image that has to be on the node, for a container or as a volume.
-type image struct {
+// neededImage is an image that has to be on the node, for a container or as a volume.
+type neededImage struct {
 	name   string
 	policy corev1.PullPolicy
-	plan   plan
+	plan   cri.Plan
 	record func(eventType, reason, format string, args ...any) // records an event about who needs it
 }
 
 // imageOf returns the image of a container.
-func (p *pod) imageOf(ctx context.Context, spec *corev1.Container) image {
-	return image{spec.Image, spec.ImagePullPolicy, p.plans[spec.Name], func(eventType, reason, format string, args ...any) {
-		p.node.events.container(ctx, p.api, spec, eventType, reason, format, args...)
+func (p *pod) imageOf(ctx context.Context, spec *corev1.Container) neededImage {
+	return neededImage{spec.Image, spec.ImagePullPolicy, p.plans[spec.Name], func(eventType, reason, format string, args ...any) {
+		p.node.events.Container(ctx, p.api, spec, eventType, reason, format, args...)
 	}}
 }
 
 // imageOfVolume returns the image that is a volume, by its place in the specification.
-func (p *pod) imageOfVolume(ctx context.Context, i int) image {
+func (p *pod) imageOfVolume(ctx context.Context, i int) neededImage {
 	source := p.api.Spec.Volumes[i].Image
-	plan := p.node.agent.plan(p.api, &corev1.Container{Image: source.Reference}, Main, i)
-	return image{source.Reference, source.PullPolicy, plan, func(eventType, reason, format string, args ...any) {
-		p.node.events.pod(ctx, p.api, eventType, reason, format, args...)
+	plan := p.node.agent.config.Programs.Plan(p.api, &corev1.Container{Image: source.Reference}, cri.Main, i)
+	return neededImage{source.Reference, source.PullPolicy, plan, func(eventType, reason, format string, args ...any) {
+		p.node.events.Pod(ctx, p.api, eventType, reason, format, args...)
 	}}
 }
 
 // pull begins to pull an image. It returns how long that takes, or why it does not begin.
-func (p *pod) pull(i image, now time.Time) (time.Duration, *reason) {
+func (p *pod) pull(i neededImage, now time.Time) (time.Duration, *reason) {
 	if _, _, _, err := parsers.ParseImageName(i.name); err != nil {
 		message := fmt.Sprintf("Failed to apply default image tag %q: %v", i.name, err)
 		i.record(corev1.EventTypeWarning, events.FailedToInspectImage, "%s", message)
-		p.pass.again(now.Add(retryPeriod))
+		p.pass.again(now.Add(timing.RetryPeriod))
 		return 0, &reason{"InvalidImageName", message}
 	}
-	if p.node.images.has(i.name) && i.policy != corev1.PullAlways && i.plan.pullError == "" {
+	if p.node.images.Has(i.name) && i.policy != corev1.PullAlways && i.plan.PullError == "" {
 		return 0, nil
 	}
 	if i.policy == corev1.PullNever {
-		if i.plan.pullError == "" {
+		if i.plan.PullError == "" {
 			return 0, nil // the image was put on the node before
 		}
 		message := fmt.Sprintf("Container image %q is not present with pull policy of Never", i.name)
 		i.record(corev1.EventTypeWarning, events.ErrImageNeverPullPolicy, "%s", message)
-		p.pass.again(now.Add(retryPeriod))
+		p.pass.again(now.Add(timing.RetryPeriod))
 		return 0, &reason{"ErrImageNeverPull", message}
 	}
-	if r := p.pulls[i.name]; r != nil && now.Before(r.time) {
+	if r := p.pulls[i.name]; r != nil && now.Before(r.Time) {
 		message := fmt.Sprintf("Back-off pulling image %q", i.name)
 		i.record(corev1.EventTypeNormal, events.BackOffPullImage, "%s", message)
-		p.pass.again(now.Add(retryPeriod))
-		return 0, &reason{"ImagePullBackOff", message + ": ErrImagePull: " + r.err}
+		p.pass.again(now.Add(timing.RetryPeriod))
+		return 0, &reason{"ImagePullBackOff", message + ": ErrImagePull: " + r.Err}
 	}
 	i.record(corev1.EventTypeNormal, events.PullingImage, "Pulling image %q", i.name)
-	return i.plan.pullDelay, nil
+	return i.plan.PullDelay, nil
 }
 
 // pulled ends the pull, and returns why it has failed.
-func (p *pod) pulled(i image, now time.Time) *reason {
-	if i.plan.pullError != "" {
-		i.record(corev1.EventTypeWarning, events.FailedToPullImage, "Failed to pull image %q: %s", i.name, i.plan.pullError)
+func (p *pod) pulled(i neededImage, now time.Time) *reason {
+	if i.plan.PullError != "" {
+		i.record(corev1.EventTypeWarning, events.FailedToPullImage, "Failed to pull image %q: %s", i.name, i.plan.PullError)
 		r := p.pulls[i.name]
 		if r == nil {
-			r = &retry{}
+			r = &timing.Retry{}
 			p.pulls[i.name] = r
 		}
-		r.err, p.pass.pullFailed = i.plan.pullError, true
-		first := r.delay == 0
-		r.failed(now, 10*time.Second, 300*time.Second)
+		r.Err, p.pass.pullFailed = i.plan.PullError, true
+		first := r.Delay == 0
+		r.Failed(now, 10*time.Second, 300*time.Second)
 		if first && p.pass.first {
 			// The start of the sandbox has the kubelet sync the pod once more, about a second later.
 			p.pass.again(now.Add(time.Second))
 		}
-		p.pass.again(now.Add(retryPeriod))
-		return &reason{"ErrImagePull", i.plan.pullError}
+		p.pass.again(now.Add(timing.RetryPeriod))
+		return &reason{"ErrImagePull", i.plan.PullError}
 	}
 	delete(p.pulls, i.name)
-	present := p.node.images.has(i.name) || i.policy == corev1.PullNever
-	p.node.images.add(i.name)
+	present := p.node.images.Has(i.name) || i.policy == corev1.PullNever
+	p.node.images.Add(i.name)
 	if present && i.policy != corev1.PullAlways {
 		message := fmt.Sprintf("Container image %q already present on machine", i.name)
 		if utilfeature.DefaultFeatureGate.Enabled(features.KubeletEnsureSecretPulledImages) {
@@ -113,7 +102,7 @@ func (p *pod) pulled(i image, now time.Time) *reason {
 	}
 	took := now.Sub(p.pass.began).Truncate(time.Millisecond)
 	i.record(corev1.EventTypeNormal, events.PulledImage,
-		"Successfully pulled image %q in %v (%v including waiting). Image size: %v bytes.", i.name, took, took, imageSize(i.name))
+		"Successfully pulled image %q in %v (%v including waiting). Image size: %v bytes.", i.name, took, took, image.Size(i.name))
 	return nil
 }
 
@@ -154,16 +143,9 @@ func (p *pod) unmountable(ctx context.Context, spec *corev1.Container) *reason {
 	var last *reason
 	for i := range spec.VolumeMounts {
 		if failed, ok := p.pass.unmountable[spec.VolumeMounts[i].Name]; ok {
-			p.node.events.container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %v", failed.reason)
+			p.node.events.Container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %v", failed.reason)
 			last = &failed
 		}
 	}
 	return last
-}
-
-// imageSize returns a size from 10 to 138 MB that follows from the name.
-func imageSize(image string) int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(familiar(image)))
-	return 10_000_000 + int(h.Sum32()>>5)
 }

@@ -14,6 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/internal/bubble"
+	"github.com/fakecluster/fakecluster/workloads/internal/image"
+	"github.com/fakecluster/fakecluster/workloads/internal/timing"
 )
 
 const (
@@ -77,7 +79,7 @@ func (a *Agent) heartbeats(ctx context.Context) {
 			reported = time.Now()
 		}
 		for _, n := range a.nodes.Load().list {
-			if beat%int(imagesPeriod/beatPeriod) == 0 && n.beats() && n.images.report() {
+			if beat%int(image.ImagesPeriod/beatPeriod) == 0 && n.beats() && n.images.Report() {
 				n.compared = ""
 			}
 			object := n.object()
@@ -188,14 +190,7 @@ func (a *Agent) Beat(name string) (last time.Time, beats, found bool) {
 	if n.stopped || n.lease.failed {
 		return n.lease.good, false, true
 	}
-	return later(last, n.lease.renewed), true, true
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+	return timing.Later(last, n.lease.renewed), true, true
 }
 
 // beats reports whether the node sends heartbeats: it is registered, not stopped, and its object is not deleted.
@@ -225,12 +220,12 @@ func (n *node) renew(ctx context.Context, beat time.Time) error {
 	err := n.writeLease(ctx, metav1.NewMicroTime(beat))
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.lease.tried = later(n.lease.tried, beat)
+	n.lease.tried = timing.Later(n.lease.tried, beat)
 	switch {
 	case err == nil:
 		n.lease.written, n.lease.renewed, n.lease.good, n.lease.failed = true, beat, beat, false
 	case !n.lease.failed:
-		n.lease.good, n.lease.failed = later(beat.Add(-beatPeriod), n.lease.renewed), true
+		n.lease.good, n.lease.failed = timing.Later(beat.Add(-beatPeriod), n.lease.renewed), true
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
@@ -52,7 +53,7 @@ func (p *pod) rootSeen(ctx context.Context, name string, now time.Time) (*files.
 	}
 	c, spec := p.latest(name), p.specOf(name)
 	if c == nil || spec == nil {
-		return nil, ErrExecExited
+		return nil, cri.ErrExecExited
 	}
 	if !p.hasCode() {
 		p.seenInto = true

@@ -20,11 +20,12 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/util"
 	"k8s.io/utils/ptr"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cgroup"
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
 // root returns the files that a container sees: its own, and the volumes that it mounts.
-func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*files.Root, error) {
+func (p *pod) root(spec *corev1.Container, env environment, group *cgroup.Group) (*files.Root, error) {
 	var mounts []files.Mount
 	for i := range spec.VolumeMounts {
 		m := &spec.VolumeMounts[i]
@@ -62,9 +63,9 @@ func (p *pod) root(spec *corev1.Container, env environment, group *cgroup) (*fil
 		}
 		mounts = append(mounts, mount)
 	}
-	tree, kernel := group.mounts()
+	tree, kernel := group.Mounts()
 	p.trees = append(p.trees, tree)
-	own := p.node.agent.filesOf(spec.Image)
+	own := p.node.agent.config.Programs.FilesOf(spec.Image)
 	root, err := files.NewRoot(own, append(mounts, kernel...))
 	if err != nil {
 		return nil, err

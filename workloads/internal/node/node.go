@@ -14,7 +14,9 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/image"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
+	"github.com/fakecluster/fakecluster/workloads/internal/recorder"
 )
 
 // node is a node and its pods.
@@ -24,8 +26,8 @@ type node struct {
 	ip      string
 	spec    *corev1.Node // as it is registered
 	client  kubernetes.Interface
-	events  *recorder
-	images  *images
+	events  *recorder.Recorder
+	images  *image.Store
 	backOff *flowcontrol.Backoff // of containers that have ended
 	logger  klog.Logger
 
@@ -70,7 +72,7 @@ type arrival struct {
 func newNode(ctx context.Context, a *Agent, spec *corev1.Node, client kubernetes.Interface, addresses subnet, static []*corev1.Pod) *node {
 	return &node{
 		agent: a, name: spec.Name, ip: internalIP(spec), spec: spec, client: client, subnet: addresses,
-		events: newRecorder(spec.Name, client), images: newImages(spec.Status.Images),
+		events: recorder.New("kubelet", spec.Name, client), images: image.NewStore(spec.Status.Images),
 		backOff: flowcontrol.NewBackOff(10*time.Second, 300*time.Second), static: newStatic(spec.Name, static, time.Now()),
 		logger: klog.FromContext(ctx).WithValues("node", spec.Name),
 		probes: map[types.UID]map[kubelet.Probe]*probed{},

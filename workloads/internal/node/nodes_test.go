@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/faults"
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
@@ -321,7 +322,7 @@ func TestPressureIsACondition(t *testing.T) {
 
 func TestADrainedNodeIsEmptyAndCordoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, node.Config{Behaviors: []node.Behavior{{TerminationDelay: 10 * time.Second}}})
+		w := newWorld(t, node.Config{}, []cri.Behavior{{TerminationDelay: 10 * time.Second}}...)
 		synctest.Wait()
 		labels := map[string]string{"app": "web"}
 		w.create("daemon", func(p *corev1.Pod) {
@@ -386,7 +387,7 @@ func TestADrainedNodeIsEmptyAndCordoned(t *testing.T) {
 func TestRunningContainersUseWhatTheirBehaviorSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		usage := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("250m"), corev1.ResourceMemory: resource.MustParse("1Gi")}
-		w := newWorld(t, node.Config{Behaviors: []node.Behavior{{Image: "web", Usage: usage}}})
+		w := newWorld(t, node.Config{}, []cri.Behavior{{Image: "web", Usage: usage}}...)
 		w.create("p", func(p *corev1.Pod) {
 			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "d", Image: "other"})
 		})
@@ -417,15 +418,15 @@ func TestADeletedNodeDoesNotComeBack(t *testing.T) {
 
 func TestAnotherAgentTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		config := node.Config{Behaviors: []node.Behavior{{Name: "job", RunTime: time.Minute}}}
-		w := newWorld(t, config)
+		behavior := cri.Behavior{Name: "job", RunTime: time.Minute}
+		w := newWorld(t, node.Config{}, behavior)
 		w.create("job", func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever })
 		w.create("web")
 		time.Sleep(20 * time.Second)
 		before := w.pod("web").Status
 		w.stop()
 		time.Sleep(10 * time.Second)
-		w.start(config)
+		w.start(node.Config{}, behavior)
 		time.Sleep(10 * time.Second)
 		if diff := cmp.Diff(before, w.pod("web").Status); diff != "" {
 			t.Errorf("the status has changed (-before +after):\n%s", diff)
@@ -502,10 +503,10 @@ func TestPodsThatAreDeletedAtOnceEnd(t *testing.T) {
 
 func TestBehaviorsThatMatchNothingAreListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, node.Config{Behaviors: []node.Behavior{{Image: "wbe"}, {Image: "web"}}})
+		w := newWorld(t, node.Config{}, []cri.Behavior{{Image: "wbe"}, {Image: "web"}}...)
 		w.create("p")
 		time.Sleep(time.Second)
-		if got := fmt.Sprint(w.agent.Unmatched()); got != "[image wbe]" {
+		if got := fmt.Sprint(w.programs.Unmatched()); got != "[image wbe]" {
 			t.Errorf("unmatched: %s", got)
 		}
 	})

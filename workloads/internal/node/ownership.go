@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/image"
 	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
 )
 
@@ -99,7 +100,7 @@ func (p *pod) managesOwners(ctx context.Context, volume *corev1.PersistentVolume
 
 // identityOf returns who the processes of a container run as: who the pod says, or the user of the image, which is taken for root if it is not known.
 func identityOf(pod *corev1.Pod, spec *corev1.Container) files.Identity {
-	identity := files.Identity{Owner: userOf(spec.Image).Owner}
+	identity := files.Identity{Owner: image.UserOf(spec.Image).Owner}
 	if s := securitycontext.DetermineEffectiveSecurityContext(pod, spec); s != nil {
 		if s.RunAsUser != nil {
 			identity.Owner = files.Owner{User: *s.RunAsUser} // without an entry in /etc/passwd its group is that of root

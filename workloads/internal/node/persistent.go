@@ -13,6 +13,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
+	"github.com/fakecluster/fakecluster/workloads/internal/timing"
 )
 
 const (
@@ -83,25 +84,25 @@ func showsNode(volume *corev1.PersistentVolume) bool {
 func (p *pod) attach(ctx context.Context, volume *corev1.PersistentVolume, now time.Time) {
 	a := p.attachments[volume.UID]
 	if a == nil {
-		a = &retry{time: now.Add(attachTimeout)}
+		a = &timing.Retry{Time: now.Add(attachTimeout)}
 		p.attachments[volume.UID] = a
 	}
-	if now.Before(a.time) {
+	if now.Before(a.Time) {
 		return
 	}
 	if attacher := p.node.agent.attacher; attacher != nil {
-		attacher.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedAttachVolume, "AttachVolume.Attach failed for volume %q : timed out waiting for external-attacher of %s CSI driver to attach volume %s",
+		attacher.Pod(ctx, p.api, corev1.EventTypeWarning, events.FailedAttachVolume, "AttachVolume.Attach failed for volume %q : timed out waiting for external-attacher of %s CSI driver to attach volume %s",
 			volume.Name, volume.Spec.CSI.Driver, volume.Spec.CSI.VolumeHandle)
 	}
-	a.failed(now, firstAttachDelay, lastAttachDelay)
-	a.time = a.time.Add(attachTimeout)
+	a.Failed(now, firstAttachDelay, lastAttachDelay)
+	a.Time = a.Time.Add(attachTimeout)
 }
 
 // nextAttach returns when to look again at the volumes that are not attached: soon, because their driver may come.
 func (p *pod) nextAttach(now time.Time) time.Time {
-	next := now.Add(retryPeriod)
+	next := now.Add(timing.RetryPeriod)
 	for _, a := range p.attachments {
-		next = earlier(next, a.time, now)
+		next = timing.Earlier(next, a.Time, now)
 	}
 	return next
 }
@@ -129,4 +130,4 @@ func (p *pod) claim(ctx context.Context, volume, name string, readOnly bool) (*f
 type boundVolumes map[string]*corev1.PersistentVolume
 
 // attachments are the volumes that are not attached, and when that has failed or will.
-type attachments map[types.UID]*retry
+type attachments map[types.UID]*timing.Retry

@@ -19,19 +19,16 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/events"
 	utilpod "k8s.io/kubernetes/pkg/util/pod"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
+	"github.com/fakecluster/fakecluster/workloads/internal/seeded"
+	"github.com/fakecluster/fakecluster/workloads/internal/timing"
 )
 
-const (
-	// retryPeriod is when the kubelet syncs a pod again after an error.
-	retryPeriod = 10 * time.Second
-	// resyncPeriod is how long the kubelet waits at most for the end of a back-off before it records it again.
-	resyncPeriod = time.Minute
-	// restorePeriod is how often the kubelet looks whether somebody else has written the status.
-	restorePeriod = 10 * time.Second
-)
+// restorePeriod is how often the kubelet looks whether somebody else has written the status.
+const restorePeriod = 10 * time.Second
 
 // pod is the state machine of a pod on a node. It belongs to the goroutine of the node.
 type pod struct {
@@ -47,20 +44,20 @@ type pod struct {
 
 	admitted  bool
 	mounted   bool
-	mount     retry // of volumes
+	mount     timing.Retry // of volumes
 	sandbox   sandbox
 	ips       []string
-	runs      map[string][]*container // by name: the latest start, and the one before
-	plans     map[string]plan         // by name: of the next start
-	reasons   map[string]reason       // by name: why the container does not start
-	pulls     map[string]*retry       // by image: back-off after failed pulls
-	pass      *pass                   // containers that are being started
-	probers   []*prober               // nil: the pod is not probed yet
-	killing   bool                    // all containers are ending, because the pod has nothing else to do
-	again     time.Time               // when to look again for what to start
-	dirty     bool                    // something has changed since then
-	synced    time.Time               // the last sync
-	failure   *reason                 // why the kubelet ends the pod
+	runs      map[string][]*container  // by name: the latest start, and the one before
+	plans     map[string]cri.Plan      // by name: of the next start
+	reasons   map[string]reason        // by name: why the container does not start
+	pulls     map[string]*timing.Retry // by image: back-off after failed pulls
+	pass      *pass                    // containers that are being started
+	probers   []*prober                // nil: the pod is not probed yet
+	killing   bool                     // all containers are ending, because the pod has nothing else to do
+	again     time.Time                // when to look again for what to start
+	dirty     bool                     // something has changed since then
+	synced    time.Time                // the last sync
+	failure   *reason                  // why the kubelet ends the pod
 	eviction  eviction
 	ending    *ending
 	completed bool // all containers have ended, and the sandbox is stopped
@@ -115,7 +112,7 @@ type ending struct {
 func newPod(n *node, api *corev1.Pod) *pod {
 	return &pod{
 		node: n, api: api, resize: resize{wanted: api}, status: *api.Status.DeepCopy(),
-		runs: map[string][]*container{}, plans: map[string]plan{}, reasons: map[string]reason{}, pulls: map[string]*retry{},
+		runs: map[string][]*container{}, plans: map[string]cri.Plan{}, reasons: map[string]reason{}, pulls: map[string]*timing.Retry{},
 		configurations: map[string]configuration{}, volumes: map[string]*files.Tree{}, payloads: map[string]payload{}, bound: boundVolumes{}, attachments: attachments{}, tokens: map[string]token{},
 		certificates: map[certificateSource]*certificate{},
 		dirty:        true, arrived: time.Now(),
@@ -143,7 +140,7 @@ func (p *pod) previous(name string) *container {
 // sidecar and starts again.
 func (p *pod) succeededInit(name string) bool {
 	c := p.latest(name)
-	return c != nil && (c.kind == Init || c.kind == Sidecar) && !c.running() && c.exit.Code == 0
+	return c != nil && (c.kind == cri.Init || c.kind == cri.Sidecar) && !c.running() && c.exit.Code == 0
 }
 
 // running returns the containers that run.
@@ -321,7 +318,7 @@ func (p *pod) checkDeadline(ctx context.Context, now time.Time, times int) bool 
 	}
 	p.failure = &reason{"DeadlineExceeded", "Pod was active on the node longer than the specified deadline"}
 	for range times {
-		p.node.events.pod(ctx, p.api, corev1.EventTypeNormal, p.failure.reason, "%s", p.failure.message)
+		p.node.events.Pod(ctx, p.api, corev1.EventTypeNormal, p.failure.reason, "%s", p.failure.message)
 	}
 	return true
 }
@@ -400,7 +397,7 @@ func (p *pod) finish(ctx context.Context, now time.Time) bool {
 		GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{UID: &uid},
 	})
 	if p.deleted = err == nil || isGone(err); !p.deleted {
-		p.again = now.Add(retryPeriod)
+		p.again = now.Add(timing.RetryPeriod)
 	}
 	return false
 }
@@ -438,14 +435,14 @@ func (p *pod) stopAll(ctx context.Context, grace int64, now time.Time) {
 
 // turn reports whether the containers that have to end before this one have ended.
 func (p *pod) turn(c *container, now time.Time) bool {
-	if c.kind != Sidecar {
+	if c.kind != cri.Sidecar {
 		return true
 	}
 	later := false
 	for i := range p.api.Spec.InitContainers {
 		name := p.api.Spec.InitContainers[i].Name
 		other := p.latest(name)
-		if later && other != nil && other.kind == Sidecar && !other.stopped(now) {
+		if later && other != nil && other.kind == cri.Sidecar && !other.stopped(now) {
 			return false
 		}
 		later = later || name == c.spec.Name
@@ -465,7 +462,7 @@ func (p *pod) startSandbox(ctx context.Context, now time.Time) bool {
 		return true
 	}
 	if s.readyAt.IsZero() {
-		s.readyAt = now.Add(p.jitter().between("sandbox", 50*time.Millisecond, 150*time.Millisecond))
+		s.readyAt = now.Add(p.jitter().Between("sandbox", 50*time.Millisecond, 150*time.Millisecond))
 		return false
 	}
 	if now.Before(s.readyAt) {
@@ -478,9 +475,9 @@ func (p *pod) startSandbox(ctx context.Context, now time.Time) bool {
 	}
 	if err != nil {
 		p.node.count(func(c *kubelet.Counts) { c.PodErrors++ })
-		p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedCreatePodSandBox, "Failed to create pod sandbox: %v", err)
+		p.node.events.Pod(ctx, p.api, corev1.EventTypeWarning, events.FailedCreatePodSandBox, "Failed to create pod sandbox: %v", err)
 		s.failures++
-		s.readyAt = now.Add(retryPeriod)
+		s.readyAt = now.Add(timing.RetryPeriod)
 		return false
 	}
 	s.ready = true
@@ -499,8 +496,8 @@ func (p *pod) startSandbox(ctx context.Context, now time.Time) bool {
 	return true
 }
 
-func (p *pod) jitter() jitter {
-	return jitter{seed: p.node.agent.config.Seed, key: p.key()}
+func (p *pod) jitter() seeded.Durations {
+	return seeded.Durations{Seed: p.node.agent.config.Seed, Key: p.key()}
 }
 
 // publish writes a status if what is the kubelet's has changed. If the write fails, it is repeated later.
@@ -525,7 +522,7 @@ func (p *pod) publish(ctx context.Context, s corev1.PodStatus, now time.Time) {
 	case isGone(err):
 		p.unwritten = false
 	default:
-		p.again = now.Add(retryPeriod)
+		p.again = now.Add(timing.RetryPeriod)
 		p.node.logger.V(2).Info("The status of a pod is not written, and will be again", "pod", p.key(), "err", err)
 	}
 }
@@ -556,23 +553,23 @@ func patchStatus(ctx context.Context, client kubernetes.Interface, pod *corev1.P
 func (p *pod) schedule(now time.Time) {
 	var next time.Time
 	for _, runs := range p.runs {
-		next = earlier(next, runs[0].next(now), now)
+		next = timing.Earlier(next, runs[0].next(now), now)
 	}
 	for _, r := range p.probers {
-		next = earlier(next, r.next(p, now), now)
+		next = timing.Earlier(next, r.next(p, now), now)
 	}
-	next = earlier(next, p.again, now)
-	next = earlier(next, p.mount.time, now)
-	next = earlier(next, p.refresh, now)
-	next = earlier(next, p.certificatesDue(now), now)
-	next = earlier(next, p.resize.retryAt, now)
-	next = earlier(next, p.resize.updateAt, now)
-	next = earlier(next, p.restore, now)
-	next = earlier(next, p.sandbox.readyAt, now)
-	next = earlier(next, p.deadline(), now)
-	next = earlier(next, p.eviction.noticed, now)
+	next = timing.Earlier(next, p.again, now)
+	next = timing.Earlier(next, p.mount.Time, now)
+	next = timing.Earlier(next, p.refresh, now)
+	next = timing.Earlier(next, p.certificatesDue(now), now)
+	next = timing.Earlier(next, p.resize.retryAt, now)
+	next = timing.Earlier(next, p.resize.updateAt, now)
+	next = timing.Earlier(next, p.restore, now)
+	next = timing.Earlier(next, p.sandbox.readyAt, now)
+	next = timing.Earlier(next, p.deadline(), now)
+	next = timing.Earlier(next, p.eviction.noticed, now)
 	if p.pass != nil {
-		next = earlier(next, p.pass.until, now)
+		next = timing.Earlier(next, p.pass.until, now)
 	}
 	if p.timer != nil {
 		p.timer.Stop()

@@ -16,16 +16,17 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/utils/ptr"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
 // slow makes the time of each stage visible in whole seconds.
-var slow = node.Behavior{PullDelay: time.Second, StartDelay: time.Second}
+var slow = cri.Behavior{PullDelay: time.Second, StartDelay: time.Second}
 
-func behave(f func(b *node.Behavior)) []node.Behavior {
+func behave(f func(b *cri.Behavior)) []cri.Behavior {
 	b := slow
 	f(&b)
-	return []node.Behavior{b}
+	return []cri.Behavior{b}
 }
 
 func always(name string) corev1.Container {
@@ -35,7 +36,7 @@ func always(name string) corev1.Container {
 func TestPodsRunAsOnAKubelet(t *testing.T) {
 	for _, test := range []struct {
 		name      string
-		behaviors []node.Behavior
+		behaviors []cri.Behavior
 		pod       func(*corev1.Pod)
 		after     time.Duration // until the pod is deleted, if deleted is set
 		deleted   bool
@@ -43,40 +44,40 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 	}{
 		{
 			name:      "a container starts, becomes ready and runs until the pod is deleted",
-			behaviors: []node.Behavior{slow},
+			behaviors: []cri.Behavior{slow},
 			after:     time.Hour, deleted: true, until: time.Second,
 		},
 		{
 			name:      "a container that exits restarts at once, and then after 10, 20 and 40 seconds",
-			behaviors: behave(func(b *node.Behavior) { b.ExitCode, b.RunTime = ptr.To(int32(3)), time.Second }),
+			behaviors: behave(func(b *cri.Behavior) { b.ExitCode, b.RunTime = ptr.To(int32(3)), time.Second }),
 			until:     90 * time.Second,
 		},
 		{
 			name:      "a pod that does not restart fails with its container",
-			behaviors: behave(func(b *node.Behavior) { b.OOMKilled, b.RunTime, b.Message = true, 5*time.Second, "no memory" }),
+			behaviors: behave(func(b *cri.Behavior) { b.OOMKilled, b.RunTime, b.Message = true, 5*time.Second, "no memory" }),
 			pod:       func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever },
 			until:     time.Minute,
 		},
 		{
 			name:      "a pod that restarts on failure completes",
-			behaviors: behave(func(b *node.Behavior) { b.ExitCode, b.Failures = ptr.To(int32(1)), 1 }),
+			behaviors: behave(func(b *cri.Behavior) { b.ExitCode, b.Failures = ptr.To(int32(1)), 1 }),
 			pod:       func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure },
 			until:     time.Minute,
 		},
 		{
 			name:      "an image that cannot be pulled is pulled again with back-off",
-			behaviors: behave(func(b *node.Behavior) { b.PullError = "not found" }),
+			behaviors: behave(func(b *cri.Behavior) { b.PullError = "not found" }),
 			until:     40 * time.Second,
 		},
 		{
 			name:      "an image that cannot be pulled after an init container is not in back-off at once",
-			behaviors: []node.Behavior{{Container: "c", PullError: "not found", PullDelay: time.Second}, {Container: "i1", PullDelay: time.Second, StartDelay: time.Second, RunTime: 5 * time.Second}},
+			behaviors: []cri.Behavior{{Container: "c", PullError: "not found", PullDelay: time.Second}, {Container: "i1", PullDelay: time.Second, StartDelay: time.Second, RunTime: 5 * time.Second}},
 			pod:       func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{{Name: "i1", Image: "i1:1"}} },
 			until:     17 * time.Second,
 		},
 		{
 			name:      "readiness waits for the probe",
-			behaviors: behave(func(b *node.Behavior) { b.ReadyDelay = 12 * time.Second }),
+			behaviors: behave(func(b *cri.Behavior) { b.ReadyDelay = 12 * time.Second }),
 			pod: func(p *corev1.Pod) {
 				p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{PeriodSeconds: 5, ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"x"}}}}
 			},
@@ -84,7 +85,7 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		},
 		{
 			name:      "a container that fails its liveness probe is restarted",
-			behaviors: behave(func(b *node.Behavior) { b.UnhealthyAfter, b.Failures = 10*time.Second, 1 }),
+			behaviors: behave(func(b *cri.Behavior) { b.UnhealthyAfter, b.Failures = 10*time.Second, 1 }),
 			pod: func(p *corev1.Pod) {
 				p.Spec.Containers[0].LivenessProbe = &corev1.Probe{PeriodSeconds: 5, FailureThreshold: 2, ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"x"}}}}
 			},
@@ -92,13 +93,13 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		},
 		{
 			name:      "a container that ignores SIGTERM is killed after the grace period",
-			behaviors: behave(func(b *node.Behavior) { b.TerminationDelay = time.Minute }),
+			behaviors: behave(func(b *cri.Behavior) { b.TerminationDelay = time.Minute }),
 			pod:       func(p *corev1.Pod) { p.Spec.TerminationGracePeriodSeconds = ptr.To(int64(5)) },
 			after:     10 * time.Second, deleted: true, until: time.Minute,
 		},
 		{
 			name:      "init containers run one after the other before the others",
-			behaviors: []node.Behavior{{Container: "c", PullDelay: time.Second, StartDelay: time.Second}, slow},
+			behaviors: []cri.Behavior{{Container: "c", PullDelay: time.Second, StartDelay: time.Second}, slow},
 			pod: func(p *corev1.Pod) {
 				p.Spec.InitContainers = []corev1.Container{{Name: "i1", Image: "i1:1"}, {Name: "i2", Image: "i2:1"}}
 			},
@@ -106,7 +107,7 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		},
 		{
 			name:      "an init container that fails fails a pod that does not restart",
-			behaviors: []node.Behavior{{Container: "i1", PullDelay: time.Second, StartDelay: time.Second, ExitCode: ptr.To(int32(2))}},
+			behaviors: []cri.Behavior{{Container: "i1", PullDelay: time.Second, StartDelay: time.Second, ExitCode: ptr.To(int32(2))}},
 			pod: func(p *corev1.Pod) {
 				p.Spec.RestartPolicy = corev1.RestartPolicyNever
 				p.Spec.InitContainers = []corev1.Container{{Name: "i1", Image: "i1:1"}}
@@ -115,7 +116,7 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		},
 		{
 			name:      "sidecars start in order before the others, and end after them in reverse order",
-			behaviors: behave(func(b *node.Behavior) { b.TerminationDelay = 2 * time.Second }),
+			behaviors: behave(func(b *cri.Behavior) { b.TerminationDelay = 2 * time.Second }),
 			pod: func(p *corev1.Pod) {
 				p.Spec.InitContainers = []corev1.Container{always("s1"), always("s2")}
 			},
@@ -123,7 +124,7 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		},
 		{
 			name:      "a preStop hook sleeps on when its container has ended, and its sidecar waits for that",
-			behaviors: []node.Behavior{{Container: "c", RunTime: 21 * time.Second}, {TerminationDelay: time.Second}},
+			behaviors: []cri.Behavior{{Container: "c", RunTime: 21 * time.Second}, {TerminationDelay: time.Second}},
 			pod: func(p *corev1.Pod) {
 				p.Spec.InitContainers = []corev1.Container{always("s1")}
 				p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 5}}}
@@ -132,7 +133,7 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		},
 		{
 			name:      "readiness is probed until the ends of containers are shown",
-			behaviors: []node.Behavior{{Container: "s1", TerminationDelay: 10 * time.Second}, {TerminationDelay: time.Second}},
+			behaviors: []cri.Behavior{{Container: "s1", TerminationDelay: 10 * time.Second}, {TerminationDelay: time.Second}},
 			pod: func(p *corev1.Pod) {
 				p.Spec.InitContainers = []corev1.Container{always("s1")}
 				p.Spec.Containers[0].ReadinessProbe = &corev1.Probe{
@@ -144,7 +145,7 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		},
 		{
 			name:      "a pod past its deadline is not probed while it ends",
-			behaviors: []node.Behavior{{Container: "s1", TerminationDelay: 10 * time.Second}, {TerminationDelay: time.Second}},
+			behaviors: []cri.Behavior{{Container: "s1", TerminationDelay: 10 * time.Second}, {TerminationDelay: time.Second}},
 			pod: func(p *corev1.Pod) {
 				p.Spec.ActiveDeadlineSeconds = ptr.To(int64(20))
 				p.Spec.InitContainers = []corev1.Container{always("s1")}
@@ -157,13 +158,13 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		},
 		{
 			name:      "a sidecar that has succeeded is not shown as waiting",
-			behaviors: []node.Behavior{{Container: "s1", RunTime: 2 * time.Second}, {}},
+			behaviors: []cri.Behavior{{Container: "s1", RunTime: 2 * time.Second}, {}},
 			pod:       func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{always("s1")} },
 			until:     20 * time.Second,
 		},
 		{
 			name:      "a pod completes although its sidecar runs forever",
-			behaviors: []node.Behavior{{Container: "c", RunTime: 10 * time.Second, PullDelay: time.Second, StartDelay: time.Second}, slow},
+			behaviors: []cri.Behavior{{Container: "c", RunTime: 10 * time.Second, PullDelay: time.Second, StartDelay: time.Second}, slow},
 			pod: func(p *corev1.Pod) {
 				p.Spec.RestartPolicy = corev1.RestartPolicyNever
 				p.Spec.InitContainers = []corev1.Container{always("s1")}
@@ -172,41 +173,41 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		},
 		{
 			name:      "a pod fails after its deadline",
-			behaviors: []node.Behavior{slow},
+			behaviors: []cri.Behavior{slow},
 			pod:       func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To(int64(30)) },
 			until:     time.Minute,
 		},
 		{
 			name:      "a pod fails at its deadline while a back-off is in force",
-			behaviors: behave(func(b *node.Behavior) { b.ExitCode, b.RunTime = ptr.To(int32(3)), time.Second }),
+			behaviors: behave(func(b *cri.Behavior) { b.ExitCode, b.RunTime = ptr.To(int32(3)), time.Second }),
 			pod:       func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To(int64(25)) },
 			until:     time.Minute,
 		},
 		{
 			name:      "a pod that passes its deadline while it ends fails because of it",
-			behaviors: behave(func(b *node.Behavior) { b.TerminationDelay = 10 * time.Second }),
+			behaviors: behave(func(b *cri.Behavior) { b.TerminationDelay = 10 * time.Second }),
 			pod:       func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = ptr.To(int64(30)) },
 			after:     25 * time.Second, deleted: true, until: 30 * time.Second,
 		},
 		{
 			name:      "a container that cannot be started has ended, and starts again with back-off",
-			behaviors: behave(func(b *node.Behavior) { b.StartError = "no such file or directory" }),
+			behaviors: behave(func(b *cri.Behavior) { b.StartError = "no such file or directory" }),
 			until:     20 * time.Second,
 		},
 		{
 			name:      "a container that cannot be started fails a pod that does not restart",
-			behaviors: behave(func(b *node.Behavior) { b.StartError = "no such file or directory" }),
+			behaviors: behave(func(b *cri.Behavior) { b.StartError = "no such file or directory" }),
 			pod:       func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyNever },
 			until:     20 * time.Second,
 		},
 		{
 			name:      "containers of a deleted pod that have not started are lost",
-			behaviors: behave(func(b *node.Behavior) { b.PullError = "not found" }),
+			behaviors: behave(func(b *cri.Behavior) { b.PullError = "not found" }),
 			after:     5 * time.Second, deleted: true, until: time.Second,
 		},
 		{
 			name:      "a deleted pod has lost its first init container, but not what follows",
-			behaviors: behave(func(b *node.Behavior) { b.PullError = "not found" }),
+			behaviors: behave(func(b *cri.Behavior) { b.PullError = "not found" }),
 			pod: func(p *corev1.Pod) {
 				p.Spec.InitContainers = []corev1.Container{{Name: "i1", Image: "i1:1"}, {Name: "i2", Image: "i2:1"}}
 			},
@@ -214,7 +215,7 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		},
 		{
 			name:      "a deletion waits for a postStart hook",
-			behaviors: []node.Behavior{slow},
+			behaviors: []cri.Behavior{slow},
 			pod: func(p *corev1.Pod) {
 				p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 10}}}
 			},
@@ -246,7 +247,7 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		},
 		{
 			name:      "an image that is there is not pulled",
-			behaviors: []node.Behavior{slow},
+			behaviors: []cri.Behavior{slow},
 			until:     time.Minute,
 			pod: func(p *corev1.Pod) {
 				p.Spec.Containers = []corev1.Container{{Name: "a", Image: "web:1"}, {Name: "b", Image: "web:1"}}
@@ -254,7 +255,7 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		},
 		{
 			name:      "a container is not created without the ConfigMap of its environment",
-			behaviors: []node.Behavior{slow},
+			behaviors: []cri.Behavior{slow},
 			until:     15 * time.Second,
 			pod: func(p *corev1.Pod) {
 				p.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
@@ -262,13 +263,13 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		},
 		{
 			name:      "a pod waits for the Secret of its volume",
-			behaviors: []node.Behavior{slow},
+			behaviors: []cri.Behavior{slow},
 			until:     5 * time.Second,
 			pod:       volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "keys"}}),
 		},
 		{
 			name:      "readiness gates are left to their owners",
-			behaviors: []node.Behavior{slow},
+			behaviors: []cri.Behavior{slow},
 			until:     10 * time.Second,
 			pod: func(p *corev1.Pod) {
 				p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "acme.com/gate"}}
@@ -278,7 +279,7 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, node.Config{Behaviors: test.behaviors})
+				w := newWorld(t, node.Config{}, test.behaviors...)
 				synctest.Wait()
 				lines := w.watch()
 				var change []func(*corev1.Pod)
@@ -302,7 +303,7 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 func TestContainersOfAPodThatIsDeletedByForceHaveTwoSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, node.Config{Behaviors: behave(func(b *node.Behavior) { b.TerminationDelay = 10 * time.Second })})
+		w := newWorld(t, node.Config{}, behave(func(b *cri.Behavior) { b.TerminationDelay = 10 * time.Second })...)
 		w.create("p")
 		time.Sleep(10 * time.Second)
 		if err := w.admin.CoreV1().Pods("default").Delete(t.Context(), "p", metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
@@ -325,7 +326,7 @@ func TestContainersOfAPodThatIsDeletedByForceHaveTwoSeconds(t *testing.T) {
 func TestAPodThatIsDeletedBeforeItsSidecarHasStartedStaysUninitialized(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, node.Config{Behaviors: behave(func(b *node.Behavior) { b.ReadyDelay, b.TerminationDelay = 10*time.Second, 20*time.Second })})
+		w := newWorld(t, node.Config{}, behave(func(b *cri.Behavior) { b.ReadyDelay, b.TerminationDelay = 10*time.Second, 20*time.Second })...)
 		w.create("p", func(p *corev1.Pod) {
 			sidecar := always("s")
 			sidecar.StartupProbe = probe(4, 10, 1, 0)
@@ -349,11 +350,11 @@ func TestAPodThatIsDeletedBeforeItsSidecarHasStartedStaysUninitialized(t *testin
 func TestProbesDoNotShowThatAnotherContainerHasEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, node.Config{Behaviors: []node.Behavior{
+		w := newWorld(t, node.Config{}, []cri.Behavior{
 			{Container: "a", RunTime: 20 * time.Second},
 			{Container: "b", RunTime: 15 * time.Second},
 			{Container: "c", ReadyDelay: 22 * time.Second},
-		}})
+		}...)
 		w.create("p", func(p *corev1.Pod) {
 			hook := &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 10}}}
 			p.Spec.Containers = []corev1.Container{{Name: "a", Image: "a:1"}, {Name: "c", Image: "c:1", ReadinessProbe: probe(1, 1, 1, 0)}, {Name: "b", Image: "b:1", Lifecycle: hook}}

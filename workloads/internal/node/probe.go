@@ -8,7 +8,8 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/kubernetes/pkg/kubelet/events"
 	kubeletstatus "k8s.io/kubernetes/pkg/kubelet/status"
-	"k8s.io/kubernetes/pkg/probe"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 )
 
 // verdict is what a kubelet acts on: the last result of a probe of one start of a container that came as often in a row as its threshold says.
@@ -24,7 +25,7 @@ const (
 // pod and goes on when the container restarts, and so does the number of equal results in a row. It probes what the status shows.
 type prober struct {
 	name string // of the container
-	kind ProbeKind
+	kind cri.ProbeKind
 	spec *corev1.Probe
 
 	tick      time.Time  // the next run
@@ -46,9 +47,9 @@ func (p *pod) addProbers(now time.Time) {
 	}
 	p.probers = []*prober{}
 	podutil.VisitContainers(&p.api.Spec, podutil.InitContainers|podutil.Containers, func(spec *corev1.Container, _ podutil.ContainerType) bool {
-		if kindOf(p.api, spec.Name) != Init {
-			for kind := range kinds {
-				if probe := probeOf(spec, kind); probe != nil {
+		if cri.KindOf(p.api, spec.Name) != cri.Init {
+			for kind := range cri.Kinds {
+				if probe := cri.ProbeOf(spec, kind); probe != nil {
 					p.probers = append(p.probers, &prober{name: spec.Name, kind: kind, spec: probe, tick: now})
 				}
 			}
@@ -57,26 +58,9 @@ func (p *pod) addProbers(now time.Time) {
 	})
 }
 
-// probeOf returns a probe of a container; nil: it does not have one.
-func probeOf(spec *corev1.Container, kind ProbeKind) *corev1.Probe {
-	return [...]*corev1.Probe{Readiness: spec.ReadinessProbe, Liveness: spec.LivenessProbe, Startup: spec.StartupProbe}[kind]
-}
-
-// checkPort returns why a kubelet cannot run a probe: the container does not have the port that it names.
-func checkPort(spec *corev1.Probe, container *corev1.Container) (err error) {
-	switch {
-	case spec == nil:
-	case spec.HTTPGet != nil:
-		_, err = probe.ResolveContainerPort(spec.HTTPGet.Port, container)
-	case spec.TCPSocket != nil:
-		_, err = probe.ResolveContainerPort(spec.TCPSocket.Port, container)
-	}
-	return err
-}
-
 // started reports whether the container has passed its startup probe, or runs without one.
 func (c *container) started() bool {
-	if c.kind == Init || c.kind == Ephemeral {
+	if c.kind == cri.Init || c.kind == cri.Ephemeral {
 		return c.running()
 	}
 	return c.running() && c.passed()
@@ -84,7 +68,7 @@ func (c *container) started() bool {
 
 // passed reports whether the container has passed its startup probe, if it has one.
 func (c *container) passed() bool {
-	return c.spec.StartupProbe == nil || c.verdicts[Startup] == probePassed || c.presumed
+	return c.spec.StartupProbe == nil || c.verdicts[cri.Startup] == probePassed || c.presumed
 }
 
 // ready reports whether the container is ready. Processes without a readiness probe report their readiness as well.
@@ -93,22 +77,22 @@ func (c *container) ready(now time.Time) bool {
 		return false
 	}
 	if c.spec.ReadinessProbe != nil {
-		return c.verdicts[Readiness] == probePassed
+		return c.verdicts[cri.Readiness] == probePassed
 	}
-	result, _ := c.process.Probe(Readiness, now)
-	return result == Success
+	result, _ := c.process.Probe(cri.Readiness, now)
+	return result == cri.Success
 }
 
 // unhealthy reports whether the container has to be killed because of a probe.
 func (c *container) unhealthy() bool {
-	return c.verdicts[Liveness] == probeFailed || c.verdicts[Startup] == probeFailed
+	return c.verdicts[cri.Liveness] == probeFailed || c.verdicts[cri.Startup] == probeFailed
 }
 
 // ask has the readiness probes run now of containers that have started and are not ready, as a kubelet does with each sync of the pod. It reports
 // whether there are any.
 func (p *pod) ask() (asked bool) {
 	for _, r := range p.probers {
-		if c := p.latest(r.name); r.kind == Readiness && c != nil && c.started() && c.verdicts[Readiness] != probePassed {
+		if c := p.latest(r.name); r.kind == cri.Readiness && c != nil && c.started() && c.verdicts[cri.Readiness] != probePassed {
 			r.asked, asked = true, true
 		}
 	}
@@ -124,7 +108,7 @@ func (p *pod) probe(ctx context.Context, now time.Time) (changed bool) {
 				continue
 			}
 			result, output := r.flight.process.Probe(r.kind, now)
-			if result == Pending {
+			if result == cri.Pending {
 				break
 			}
 			changed = r.take(ctx, p, result, output, now) || changed
@@ -153,10 +137,10 @@ func (r *prober) begin(p *pod, now time.Time) bool {
 	}
 	if r.container != c {
 		r.container, r.held = c, false
-		if r.kind == Readiness && c.verdicts[Readiness] == unprobed {
-			c.verdicts[Readiness], p.dirty = probeFailed, true // the first result of each start, for which a kubelet syncs the pod
+		if r.kind == cri.Readiness && c.verdicts[cri.Readiness] == unprobed {
+			c.verdicts[cri.Readiness], p.dirty = probeFailed, true // the first result of each start, for which a kubelet syncs the pod
 		}
-		if r.kind == Startup && c.presumed {
+		if r.kind == cri.Startup && c.presumed {
 			c.presumed, p.dirty = false, true
 			return false
 		}
@@ -190,8 +174,8 @@ func (p *pod) probes(c *container, now time.Time) bool {
 // active reports whether the probe runs now: a startup probe until it has passed, the others after that. While the pod ends, only the readiness of
 // its main containers is probed.
 func (r *prober) active(p *pod, c *container) bool {
-	held := r.held && r.container == c || p.ending != nil && c.kind == Main && r.kind != Readiness
-	return !held && (r.kind == Startup) != c.passed()
+	held := r.held && r.container == c || p.ending != nil && c.kind == cri.Main && r.kind != cri.Readiness
+	return !held && (r.kind == cri.Startup) != c.passed()
 }
 
 // delayed returns when the initial delay of a start of the container is over. It counts from the time in the status, which has whole seconds.
@@ -212,30 +196,30 @@ func (r *prober) from(now time.Time) time.Time {
 }
 
 // take takes over a result. It reports whether that changes the status, or what the kubelet does.
-func (r *prober) take(ctx context.Context, p *pod, result ProbeResult, output string, now time.Time) (changed bool) {
+func (r *prober) take(ctx context.Context, p *pod, result cri.ProbeResult, output string, now time.Time) (changed bool) {
 	c := r.flight
 	r.flight = nil
 	if !p.probes(c, now) {
 		return false
 	}
 	warn := func(format string, args ...any) {
-		p.node.events.container(ctx, p.api, c.spec, corev1.EventTypeWarning, events.ContainerUnhealthy, format, args...)
+		p.node.events.Container(ctx, p.api, c.spec, corev1.EventTypeWarning, events.ContainerUnhealthy, format, args...)
 	}
-	if result == Unrunnable {
+	if result == cri.Unrunnable {
 		warn("%s probe errored and resulted in unknown state: %s", r.kind, output)
 		return false
 	}
-	if result == Warning {
-		p.node.events.container(ctx, p.api, c.spec, corev1.EventTypeWarning, events.ContainerProbeWarning, "%s probe warning: %s", r.kind, output)
+	if result == cri.Warning {
+		p.node.events.Container(ctx, p.api, c.spec, corev1.EventTypeWarning, events.ContainerProbeWarning, "%s probe warning: %s", r.kind, output)
 	}
 	p.countProbe(r, func(d *probed) {
-		if result == Success || result == Warning {
+		if result == cri.Success || result == cri.Warning {
 			d.runs.Passed.Observe(now.Sub(r.began).Seconds(), 1)
 		} else {
 			d.runs.Failed++
 		}
 	})
-	ok, passed, threshold := result == Success || result == Warning, probePassed, r.spec.SuccessThreshold
+	ok, passed, threshold := result == cri.Success || result == cri.Warning, probePassed, r.spec.SuccessThreshold
 	if !ok {
 		passed, threshold = probeFailed, r.spec.FailureThreshold
 		warn("%s probe failed: %s", r.kind, output)
@@ -247,10 +231,10 @@ func (r *prober) take(ctx context.Context, p *pod, result ProbeResult, output st
 	if r.run < int(threshold) {
 		return false
 	}
-	if r.kind == Startup || r.kind == Liveness && !ok {
+	if r.kind == cri.Startup || r.kind == cri.Liveness && !ok {
 		r.held, r.run = true, 0
 	}
-	changed = c.verdicts[r.kind] != passed && !(r.kind == Liveness && ok)
+	changed = c.verdicts[r.kind] != passed && !(r.kind == cri.Liveness && ok)
 	c.verdicts[r.kind] = passed
 	return changed
 }
@@ -259,7 +243,7 @@ func (r *prober) take(ctx context.Context, p *pod, result ProbeResult, output st
 // is not run in between.
 func (r *prober) next(p *pod, now time.Time) time.Time {
 	c := p.latest(r.name)
-	if c == nil || r.flight != nil || !r.active(p, c) && !(r.kind == Startup && c.presumed) || !p.probes(c, now) {
+	if c == nil || r.flight != nil || !r.active(p, c) && !(r.kind == cri.Startup && c.presumed) || !p.probes(c, now) {
 		r.idle = r.flight == nil
 		return time.Time{}
 	}
@@ -269,7 +253,7 @@ func (r *prober) next(p *pod, now time.Time) time.Time {
 	if !c.running() || !c.process.Steady() || r.container != c {
 		return r.tick
 	}
-	if result, _ := c.process.Probe(r.kind, now); result != Success || c.verdicts[r.kind] != probePassed || !r.last {
+	if result, _ := c.process.Probe(r.kind, now); result != cri.Success || c.verdicts[r.kind] != probePassed || !r.last {
 		return r.tick
 	}
 	r.idle = true
@@ -287,14 +271,14 @@ func (p *pod) showProbes(ctx context.Context, now time.Time) {
 	for _, statuses := range [][]corev1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses} {
 		for i := range statuses {
 			c := p.latest(statuses[i].Name)
-			if c == nil || c.kind == Init || !p.shows(c) {
+			if c == nil || c.kind == cri.Init || !p.shows(c) {
 				continue
 			}
 			if c.running() { // the end of a container is shown after the sync
 				*statuses[i].Started = c.started()
 			}
 			if c.spec.ReadinessProbe != nil {
-				statuses[i].Ready = c.passed() && c.verdicts[Readiness] == probePassed
+				statuses[i].Ready = c.passed() && c.verdicts[cri.Readiness] == probePassed
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
@@ -25,7 +26,7 @@ func probe(period, failures, successes, delay int32) *corev1.Probe {
 func TestProbesRunAsInAKubelet(t *testing.T) {
 	for _, test := range []struct {
 		name      string
-		behavior  func(*node.Behavior)
+		behavior  func(*cri.Behavior)
 		container func(*corev1.Container)
 		deleted   time.Duration // zero: never
 		want      []string      // what is shown of the pod, and when
@@ -33,7 +34,7 @@ func TestProbesRunAsInAKubelet(t *testing.T) {
 	}{
 		{
 			name:      "a period counts from the last sync of a pod that is not ready",
-			behavior:  func(b *node.Behavior) { b.ReadyDelay = 12500 * time.Millisecond },
+			behavior:  func(b *cri.Behavior) { b.ReadyDelay = 12500 * time.Millisecond },
 			container: func(c *corev1.Container) { c.ReadinessProbe = probe(5, 3, 1, 0) },
 			want:      []string{"0s Pending", "0s Pending Ready=False c=ContainerCreating", "2s Running Ready=False c=running", "17s Running Ready=True c=running"},
 			probes:    []string{"Warning Unhealthy: Readiness probe failed: the behavior of the container is not ready (x4)"}, // at 2 s twice, for the first result; at 7 and 12 s
@@ -45,20 +46,20 @@ func TestProbesRunAsInAKubelet(t *testing.T) {
 		},
 		{
 			name:      "the period of a startup probe begins with the pod",
-			behavior:  func(b *node.Behavior) { b.ReadyDelay = 5 * time.Second },
+			behavior:  func(b *cri.Behavior) { b.ReadyDelay = 5 * time.Second },
 			container: func(c *corev1.Container) { c.StartupProbe = probe(4, 10, 1, 0) },
 			want:      []string{"0s Pending", "0s Pending Ready=False c=ContainerCreating", "2s Running Ready=False c=running", "8s Running Ready=True c=running"},
 			probes:    []string{"Warning Unhealthy: Startup probe failed: the behavior of the container is not started"}, // at 4 s
 		},
 		{
 			name:      "and its initial delay with the container",
-			behavior:  func(b *node.Behavior) { b.ReadyDelay = 5 * time.Second },
+			behavior:  func(b *cri.Behavior) { b.ReadyDelay = 5 * time.Second },
 			container: func(c *corev1.Container) { c.StartupProbe = probe(4, 10, 1, 3) },
 			want:      []string{"0s Pending", "0s Pending Ready=False c=ContainerCreating", "2s Running Ready=False c=running", "8s Running Ready=True c=running"},
 		},
 		{
 			name:     "a container that fails its startup probe starts again, and its period goes on",
-			behavior: func(b *node.Behavior) { b.ReadyDelay = time.Hour },
+			behavior: func(b *cri.Behavior) { b.ReadyDelay = time.Hour },
 			container: func(c *corev1.Container) {
 				c.StartupProbe = probe(4, 2, 1, 0)
 			},
@@ -71,7 +72,7 @@ func TestProbesRunAsInAKubelet(t *testing.T) {
 		},
 		{
 			name: "a container that restarts counts as started until the next period of its startup probe",
-			behavior: func(b *node.Behavior) {
+			behavior: func(b *cri.Behavior) {
 				b.TerminationDelay, b.UnhealthyAfter = 500*time.Millisecond, 16500*time.Millisecond
 			},
 			container: func(c *corev1.Container) {
@@ -86,7 +87,7 @@ func TestProbesRunAsInAKubelet(t *testing.T) {
 		},
 		{
 			name:     "liveness is not probed while the pod ends, and readiness is",
-			behavior: func(b *node.Behavior) { b.TerminationDelay, b.UnhealthyAfter = 20*time.Second, 9500*time.Millisecond },
+			behavior: func(b *cri.Behavior) { b.TerminationDelay, b.UnhealthyAfter = 20*time.Second, 9500*time.Millisecond },
 			container: func(c *corev1.Container) {
 				c.LivenessProbe, c.ReadinessProbe = probe(2, 3, 1, 0), probe(2, 1, 1, 0)
 			},
@@ -109,7 +110,7 @@ func TestProbesRunAsInAKubelet(t *testing.T) {
 				if test.behavior != nil {
 					test.behavior(&behavior)
 				}
-				w := newWorld(t, node.Config{Behaviors: []node.Behavior{behavior}})
+				w := newWorld(t, node.Config{}, behavior)
 				synctest.Wait()
 				lines := w.watch()
 				w.create("p", func(p *corev1.Pod) { test.container(&p.Spec.Containers[0]) })

@@ -21,7 +21,7 @@ func (p *pod) reportPullSecrets(ctx context.Context) {
 		}
 	}
 	if len(missing) > 0 {
-		p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, "FailedToRetrieveImagePullSecret",
+		p.node.events.Pod(ctx, p.api, corev1.EventTypeWarning, "FailedToRetrieveImagePullSecret",
 			"Unable to retrieve some image pull secrets (%s); attempting to pull the image may not succeed.", strings.Join(missing, ", "))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
@@ -52,14 +53,14 @@ func runtimeClass(name string) func(*corev1.Pod) {
 
 // TestAKubeletRefusesPods proves that pods do not run, or are not ready, which a kubelet refuses, in its words.
 func TestAKubeletRefusesPods(t *testing.T) {
-	probed := func(kind node.ProbeKind, handler corev1.ProbeHandler) func(*corev1.Pod) {
+	probed := func(kind cri.ProbeKind, handler corev1.ProbeHandler) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			p.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: 80}}
 			probe := &corev1.Probe{ProbeHandler: handler, PeriodSeconds: 10}
 			switch c := &p.Spec.Containers[0]; kind {
-			case node.Readiness:
+			case cri.Readiness:
 				c.ReadinessProbe = probe
-			case node.Liveness:
+			case cri.Liveness:
 				c.LivenessProbe = probe
 			default:
 				c.StartupProbe = probe
@@ -77,11 +78,11 @@ func TestAKubeletRefusesPods(t *testing.T) {
 		{"a sysctl that is not safe", sysctls("net.ipv4.tcp_syncookies", "kernel.msgmax"), "Failed(SysctlForbidden)",
 			`Warning SysctlForbidden: forbidden sysctl: "kernel.msgmax" not allowlisted`},
 		{"safe sysctls", sysctls("net.ipv4.tcp_syncookies", "kernel/shm_rmid_forced"), "Running Ready=True c=running", ""},
-		{"a readiness probe of a port that does not exist", probed(node.Readiness, http), "Running Ready=False c=running",
+		{"a readiness probe of a port that does not exist", probed(cri.Readiness, http), "Running Ready=False c=running",
 			`Warning Unhealthy: Readiness probe errored and resulted in unknown state: port "htpt" not found (x3)`},
-		{"a startup probe of a port that does not exist", probed(node.Startup, corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("tcp")}}),
+		{"a startup probe of a port that does not exist", probed(cri.Startup, corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("tcp")}}),
 			"Running Ready=False c=running", `Warning Unhealthy: Startup probe errored and resulted in unknown state: port "tcp" not found`},
-		{"a liveness probe of a port that does not exist is ignored", probed(node.Liveness, http), "Running Ready=True c=running",
+		{"a liveness probe of a port that does not exist is ignored", probed(cri.Liveness, http), "Running Ready=True c=running",
 			`Warning Unhealthy: Liveness probe errored and resulted in unknown state: port "htpt" not found`},
 		{"a Secret for images that are pulled without it", func(p *corev1.Pod) {
 			p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "none"}}
@@ -137,7 +138,7 @@ func TestAKubeletRefusesPods(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, node.Config{Behaviors: []node.Behavior{{Image: "private", PullError: "pull access denied"}}})
+				w := newWorld(t, node.Config{}, []cri.Behavior{{Image: "private", PullError: "pull access denied"}}...)
 				w.prepareRefusals()
 				w.create("p", test.pod)
 				time.Sleep(12 * time.Second)

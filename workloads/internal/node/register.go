@@ -28,8 +28,8 @@ func (n *node) register(ctx context.Context) {
 	}
 	if n.adopted && err == nil || apierrors.IsAlreadyExists(err) {
 		if object, err = n.client.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{}); err == nil {
-			n.images.takeOver(object.Status.Images)
-			n.images.report()
+			n.images.TakeOver(object.Status.Images)
+			n.images.Report()
 			err = n.writeStatus(ctx, object)
 		}
 	}
@@ -50,7 +50,7 @@ func (n *node) register(ctx context.Context) {
 	n.mu.Lock()
 	n.registered = true
 	n.mu.Unlock()
-	n.events.self(ctx, corev1.EventTypeNormal, "Starting", "Starting kubelet.")
+	n.events.Node(ctx, corev1.EventTypeNormal, "Starting", "Starting kubelet.")
 }
 
 // writeStatus patches the status of the Node object, as a kubelet does from time to time and after each change. current
@@ -89,7 +89,7 @@ func (n *node) statusAfter(current *corev1.NodeStatus) *corev1.NodeStatus {
 	}
 	status.Conditions = current.DeepCopy().Conditions
 	status.VolumesAttached, status.VolumesInUse = current.VolumesAttached, current.VolumesInUse
-	status.Images = n.images.status()
+	status.Images = n.images.Status()
 	n.setConditions(status, time.Now())
 	return status
 }

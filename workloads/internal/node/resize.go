@@ -14,6 +14,8 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	v1qos "k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 	"k8s.io/kubernetes/pkg/kubelet/events"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 )
 
 // resizeRetryPeriod is when a kubelet looks again at a resize that it has deferred, if nothing has happened before.
@@ -78,7 +80,7 @@ func (p *pod) allocate(ctx context.Context, now time.Time) {
 	if why := rejection(ctx, p.node, r.wanted, object); why != nil {
 		r.retryAt = now.Add(resizeRetryPeriod)
 		if !looked {
-			p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.ResizeDeferred, "%s",
+			p.node.events.Pod(ctx, p.api, corev1.EventTypeWarning, events.ResizeDeferred, "%s",
 				events.PodResizePendingMsg(p.node.logger, r.wanted, why.reason, why.message, r.wanted.Generation))
 		}
 		r.pending = resizeCondition(corev1.PodResizePending, r.pending, corev1.PodReasonDeferred, why.message, r.wanted.Generation, now)
@@ -87,7 +89,7 @@ func (p *pod) allocate(ctx context.Context, now time.Time) {
 	p.api = r.wanted
 	r.pending, r.retryAt = nil, time.Time{}
 	r.inProgress = resizeCondition(corev1.PodResizeInProgress, nil, "", "", p.api.Generation, now)
-	p.node.events.pod(ctx, p.api, corev1.EventTypeNormal, events.ResizeStarted, "%s", events.PodResizeStartedMsg(p.node.logger, p.api, p.api.Generation))
+	p.node.events.Pod(ctx, p.api, corev1.EventTypeNormal, events.ResizeStarted, "%s", events.PodResizeStartedMsg(p.node.logger, p.api, p.api.Generation))
 	p.dirty = true
 	if len(p.payloads) > 0 {
 		p.refreshBy(now) // volumes of the downward API
@@ -114,7 +116,7 @@ func (p *pod) actuate(ctx context.Context, now time.Time) {
 		for _, c := range p.running() {
 			if spec := p.specOf(c.spec.Name); spec != nil && !c.resizesByRestart(spec) {
 				c.resources = spec.Resources
-				if err := c.cgroup.set(p.api, spec, &c.resources, p.node.spec.Status.Capacity); err != nil {
+				if err := c.cgroup.Set(p.api, spec, &c.resources, p.node.spec.Status.Capacity); err != nil {
 					p.node.agent.config.Report(fmt.Errorf("the cgroup of container %s of pod %s: %w", spec.Name, p.key(), err))
 				}
 			}
@@ -126,7 +128,7 @@ func (p *pod) actuate(ctx context.Context, now time.Time) {
 	}) {
 		return
 	}
-	p.node.events.pod(ctx, p.api, corev1.EventTypeNormal, events.ResizeCompleted, "%s",
+	p.node.events.Pod(ctx, p.api, corev1.EventTypeNormal, events.ResizeCompleted, "%s",
 		events.PodResizeCompletedMsg(p.node.logger, p.api, r.inProgress.ObservedGeneration))
 	r.inProgress = nil
 	p.node.retryResizes()
@@ -139,7 +141,7 @@ func (p *pod) beginUpdates(now time.Time) {
 	}
 	for _, c := range p.running() {
 		if spec := p.specOf(c.spec.Name); spec != nil && c.resizes(spec) && !c.resizesByRestart(spec) {
-			p.resize.updateAt = now.Add(p.jitter().between("resize", 100*time.Millisecond, time.Second))
+			p.resize.updateAt = now.Add(p.jitter().Between("resize", 100*time.Millisecond, time.Second))
 			return
 		}
 	}
@@ -150,7 +152,7 @@ var resizable = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 
 // resizes reports whether a running container does not have the resources of a specification yet.
 func (c *container) resizes(spec *corev1.Container) bool {
-	return (c.kind == Main || c.kind == Sidecar) && slices.ContainsFunc(resizable, func(name corev1.ResourceName) bool { return c.differs(spec, name) })
+	return (c.kind == cri.Main || c.kind == cri.Sidecar) && slices.ContainsFunc(resizable, func(name corev1.ResourceName) bool { return c.differs(spec, name) })
 }
 
 // resizesByRestart reports whether the container restarts to get the resources of a specification, by its resizePolicy.

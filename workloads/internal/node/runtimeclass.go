@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/seeded"
 )
 
 // runtimeHandlers are the handlers of RuntimeClasses that each node has, which are those of a node of kind. Its status may have more.
@@ -29,5 +31,5 @@ func (p *pod) checkRuntime(ctx context.Context, attempt int) error {
 		return nil
 	}
 	return fmt.Errorf("rpc error: code = Unknown desc = unable to get OCI runtime for sandbox %q: no runtime for %q is configured",
-		digest(p.node.agent.config.Seed, p.api.UID, "sandbox", attempt), class.Handler)
+		seeded.Digest(p.node.agent.config.Seed, p.api.UID, "sandbox", attempt), class.Handler)
 }

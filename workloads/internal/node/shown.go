@@ -15,6 +15,7 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kubeletmetrics "k8s.io/kubernetes/pkg/kubelet/metrics"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
@@ -144,8 +145,8 @@ func (v view) Counts() kubelet.Counts {
 }
 
 // containerTypes are the types of containers in metrics.
-var containerTypes = map[ContainerKind]string{
-	Main: kubeletmetrics.Container, Init: kubeletmetrics.InitContainer, Sidecar: kubeletmetrics.InitContainer, Ephemeral: kubeletmetrics.EphemeralContainer,
+var containerTypes = map[cri.ContainerKind]string{
+	cri.Main: kubeletmetrics.Container, cri.Init: kubeletmetrics.InitContainer, cri.Sidecar: kubeletmetrics.InitContainer, cri.Ephemeral: kubeletmetrics.EphemeralContainer,
 }
 
 // countEnds counts the containers of a pod that have ended since a status.

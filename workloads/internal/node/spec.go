@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/fakecluster/fakecluster/internal/release"
+	"github.com/fakecluster/fakecluster/workloads/internal/seeded"
 	"github.com/fakecluster/fakecluster/workloads/internal/shell"
 )
 
@@ -122,7 +123,7 @@ func setDefaults(n *corev1.Node, i int) {
 		ip := fmt.Sprintf("172.18.%d.%d", (i+2)/250, (i+2)%250)
 		s.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: ip}, {Type: corev1.NodeHostName, Address: n.Name}}
 	}
-	id := digest("node", n.Name)
+	id := seeded.Digest("node", n.Name)
 	set := func(field *string, value string) {
 		if *field == "" {
 			*field = value

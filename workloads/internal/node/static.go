@@ -12,6 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	v1helper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
 	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/seeded"
+	"github.com/fakecluster/fakecluster/workloads/internal/timing"
 )
 
 // Static pods come from the files of a kubelet instead of the API server. For each of them the kubelet creates a mirror pod, which shows it to
@@ -34,7 +37,7 @@ func newStatic(node string, files []*corev1.Pod, now time.Time) static {
 	s := static{specs: map[string]*corev1.Pod{}, pods: map[string]*pod{}, missing: map[string]bool{}}
 	for _, file := range files {
 		data, _ := json.Marshal(file) // of a type of the API, which does not fail
-		hash := digest("static", node, string(data))[:32]
+		hash := seeded.Digest("static", node, string(data))[:32]
 		spec := file.DeepCopy()
 		spec.Name += "-" + node
 		spec.Spec.NodeName = node
@@ -77,11 +80,11 @@ func (n *node) createMirrors(ctx context.Context) {
 		created, err := n.createMirror(ctx, key, owner)
 		if err != nil {
 			n.logger.V(2).Info("A mirror pod is not created, and will be", "pod", key, "err", err)
-			n.static.retryAt = now.Add(retryPeriod)
+			n.static.retryAt = now.Add(timing.RetryPeriod)
 			if n.static.timer != nil {
 				n.static.timer.Stop()
 			}
-			n.static.timer = time.AfterFunc(retryPeriod, n.wake)
+			n.static.timer = time.AfterFunc(timing.RetryPeriod, n.wake)
 			return
 		}
 		delete(n.static.missing, key)
@@ -125,7 +128,7 @@ func deleteMirror(ctx context.Context, n *node, api *corev1.Pod) error {
 func (p *pod) unmirror(ctx context.Context, now time.Time) {
 	if !p.gone {
 		if err := deleteMirror(ctx, p.node, p.api); err != nil {
-			p.again = now.Add(retryPeriod)
+			p.again = now.Add(timing.RetryPeriod)
 			return
 		}
 		p.gone = true

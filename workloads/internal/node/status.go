@@ -16,6 +16,9 @@ import (
 	kubeletstatus "k8s.io/kubernetes/pkg/kubelet/status"
 	kubetypes "k8s.io/kubernetes/pkg/kubelet/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
+	"github.com/fakecluster/fakecluster/workloads/internal/image"
 )
 
 // runtimeStatus returns the pod as the kubelet's functions see pods that a container runtime runs.
@@ -156,7 +159,7 @@ func (p *pod) containerStatuses(specs []corev1.Container, runtime *kubecontainer
 // fill writes a start of the container into its status.
 func fill(s *corev1.ContainerStatus, c *container, pod *corev1.Pod, now time.Time) {
 	s.RestartCount = int32(c.attempt)
-	s.Image, s.ImageID, s.ContainerID = imageName(c.spec.Image), imageRef(c.spec.Image), "containerd://"+c.id
+	s.Image, s.ImageID, s.ContainerID = image.Name(c.spec.Image), image.Ref(c.spec.Image), "containerd://"+c.id
 	s.State = corev1.ContainerState{}
 	if c.running() {
 		s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(c.startedAt)}
@@ -165,11 +168,11 @@ func fill(s *corev1.ContainerStatus, c *container, pod *corev1.Pod, now time.Tim
 	}
 	s.Started = ptr.To(c.started())
 	switch c.kind {
-	case Init:
+	case cri.Init:
 		s.Ready = !c.running() && c.exit.Code == 0
-	case Main, Sidecar:
+	case cri.Main, cri.Sidecar:
 		s.Ready = c.ready(now)
-	case Ephemeral:
+	case cri.Ephemeral:
 	}
 	spec := kubecontainer.GetContainerSpec(pod, c.spec.Name)
 	if spec == nil {

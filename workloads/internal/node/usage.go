@@ -3,6 +3,8 @@ package node
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 )
 
 // Usage returns what the running containers of a pod use, by the names of the containers. A container without a
@@ -17,7 +19,7 @@ func (a *Agent) Usage(pod *corev1.Pod) map[string]corev1.ResourceList {
 			for _, specs := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 				for j := range specs {
 					if specs[j].Name == statuses[i].Name {
-						usage[specs[j].Name] = ptr.Deref(a.behaviors.behaviorOf(pod, &specs[j]), Behavior{}).Usage
+						usage[specs[j].Name] = ptr.Deref(a.config.Programs.Behavior(pod, &specs[j]), cri.Behavior{}).Usage
 					}
 				}
 			}

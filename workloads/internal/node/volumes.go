@@ -24,6 +24,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/timing"
 )
 
 // payload are the files of a volume, by path.
@@ -36,12 +37,12 @@ func (p *pod) mountVolumes(ctx context.Context, now time.Time) bool {
 	if p.mounted {
 		return true
 	}
-	if now.Before(p.mount.time) {
+	if now.Before(p.mount.Time) {
 		return false
 	}
 	if err := p.checkClaims(ctx); err != nil {
-		p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume, "Unable to attach or mount volumes: %v", err)
-		p.mount.time = now.Add(retryPeriod)
+		p.node.events.Pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume, "Unable to attach or mount volumes: %v", err)
+		p.mount.Time = now.Add(timing.RetryPeriod)
 		return false
 	}
 	failed, unattached := false, false
@@ -63,19 +64,19 @@ func (p *pod) mountVolumes(ctx context.Context, now time.Time) bool {
 		}
 		if err != nil && used { // what no container uses does not matter to a kubelet
 			failed = true
-			p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume, "%v", err)
+			p.node.events.Pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume, "%v", err)
 		}
 	}
 	if failed {
-		p.mount.failed(now, 500*time.Millisecond, 2*time.Minute+2*time.Second)
+		p.mount.Failed(now, 500*time.Millisecond, 2*time.Minute+2*time.Second)
 	}
 	if unattached && !failed {
-		p.mount.time = p.nextAttach(now)
+		p.mount.Time = p.nextAttach(now)
 	}
 	if failed || unattached {
 		return false
 	}
-	p.mounted, p.mount = true, retry{}
+	p.mounted, p.mount = true, timing.Retry{}
 	if p.hasCode() {
 		p.followSources()
 	}
@@ -275,9 +276,9 @@ func (p *pod) refreshVolumes(ctx context.Context, now time.Time) {
 			continue
 		}
 		if err := p.mountVolume(ctx, v, now); err != nil {
-			p.node.events.pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume,
+			p.node.events.Pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume,
 				"MountVolume.SetUp failed for volume %q : %v", v.Name, err)
-			p.refreshBy(now.Add(resyncPeriod))
+			p.refreshBy(now.Add(timing.ResyncPeriod))
 		}
 	}
 }
@@ -292,7 +293,7 @@ func (p *pod) tree(ctx context.Context, v *corev1.Volume) (*files.Tree, error) {
 	case v.Ephemeral != nil:
 		return p.claim(ctx, v.Name, p.api.Name+"-"+v.Name, false)
 	case v.Image != nil:
-		tree := p.node.agent.filesOf(v.Image.Reference)
+		tree := p.node.agent.config.Programs.FilesOf(v.Image.Reference)
 		p.trees = append(p.trees, tree)
 		return tree, nil
 	case v.HostPath != nil:
@@ -351,7 +352,7 @@ func (p *pod) hasCode() bool {
 		return true
 	}
 	podutil.VisitContainers(&p.api.Spec, podutil.AllContainers, func(c *corev1.Container, _ podutil.ContainerType) bool {
-		has = p.node.agent.hasCode(p.api, c)
+		has = p.node.agent.config.Programs.HasCode(p.api, c)
 		return !has
 	})
 	return has
@@ -361,7 +362,7 @@ func (p *pod) hasCode() bool {
 // minute after the last one.
 func (p *pod) outdate(now time.Time) {
 	p.stale = true
-	p.refreshBy(now.Add(resyncPeriod - now.Sub(p.synced)%resyncPeriod))
+	p.refreshBy(now.Add(timing.ResyncPeriod - now.Sub(p.synced)%timing.ResyncPeriod))
 }
 
 // volumes are the volumes that outlive pods, by what they are.

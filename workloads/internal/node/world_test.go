@@ -17,20 +17,22 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
 // world is a cluster with nodes, and without controllers and a scheduler.
 type world struct {
 	*testing.T
-	cluster *fakecluster.Cluster
-	admin   kubernetes.Interface
-	agent   *node.Agent
-	stop    func()
+	cluster  *fakecluster.Cluster
+	admin    kubernetes.Interface
+	agent    *node.Agent
+	programs *cri.Programs
+	stop     func()
 }
 
 // newWorld starts a cluster in the bubble of the test, with one node n1 unless the configuration says otherwise.
-func newWorld(t *testing.T, config node.Config) *world {
+func newWorld(t *testing.T, config node.Config, behaviors ...cri.Behavior) *world {
 	t.Helper()
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--authorization-mode=Node,RBAC"))
 	w := &world{T: t, cluster: c}
@@ -38,13 +40,13 @@ func newWorld(t *testing.T, config node.Config) *world {
 	if w.admin, err = kubernetes.NewForConfig(c.RESTConfig()); err != nil {
 		t.Fatal(err)
 	}
-	w.start(config)
+	w.start(config, behaviors...)
 	t.Cleanup(func() { w.stop() })
 	return w
 }
 
 // start starts an agent, and stop ends it.
-func (w *world) start(config node.Config) {
+func (w *world) start(config node.Config, behaviors ...cri.Behavior) {
 	w.Helper()
 	if config.Nodes == nil {
 		config.Nodes = node.Nodes(1)
@@ -54,6 +56,14 @@ func (w *world) start(config node.Config) {
 	}
 	config.Report = func(err error) { w.Error(err) }
 	config.Informers = informers.NewSharedInformerFactory(w.admin, 0)
+	var err error
+	config.Programs, err = cri.New(cri.Config{
+		Behaviors: behaviors, Seed: config.Seed, Services: config.Informers.Core().V1().Services().Lister(), Report: config.Report,
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.programs = config.Programs
 	attachment, err := w.cluster.Attach("nodes", func() {})
 	if err != nil {
 		w.Fatal(err)

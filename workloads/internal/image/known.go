@@ -1,4 +1,4 @@
-package node
+package image
 
 import (
 	"slices"
@@ -20,14 +20,14 @@ var rootImages = sets.New(
 	"registry.k8s.io/e2e-test-images/nginx", "registry.k8s.io/nginx",
 )
 
-// imageUser is the user of an image.
-type imageUser struct {
+// User is the user of an image.
+type User struct {
 	files.Owner
-	name string // in place of its number: a kubelet cannot see whether it is root
+	Name string // in place of its number: a kubelet cannot see whether it is root
 }
 
 // imageUsers are the users of images that are known to have another one than root.
-var imageUsers = map[string]imageUser{
+var imageUsers = map[string]User{
 	"curlimages/curl": {files.Owner{User: 100, Group: 101}, "curl_user"}, "quay.io/curl/curl": {files.Owner{User: 100, Group: 101}, "curl_user"},
 	"prom/prometheus": {files.Owner{User: 65534, Group: 65534}, "nobody"}, "quay.io/prometheus/prometheus": {files.Owner{User: 65534, Group: 65534}, "nobody"},
 	"grafana/grafana": {Owner: files.Owner{User: 472}}, "nginxinc/nginx-unprivileged": {Owner: files.Owner{User: 101, Group: 101}},
@@ -49,24 +49,24 @@ func nameOfImage(image string) (name, tag string) {
 	return reference.FamiliarName(named), tag
 }
 
-// userOf returns the user of an image, which is root if it is not known.
-func userOf(image string) imageUser {
+// UserOf returns the user of an image, which is root if it is not known.
+func UserOf(image string) User {
 	name, tag := nameOfImage(image)
 	if strings.HasPrefix(name, "gcr.io/distroless/") && strings.HasSuffix(tag, "nonroot") {
-		return imageUser{Owner: files.Owner{User: 65532, Group: 65532}}
+		return User{Owner: files.Owner{User: 65532, Group: 65532}}
 	}
 	return imageUsers[name]
 }
 
-// runsAsRoot reports whether the user of an image is known to be root.
-func runsAsRoot(image string) bool {
+// RunsAsRoot reports whether the user of an image is known to be root.
+func RunsAsRoot(image string) bool {
 	name, _ := nameOfImage(image)
 	return rootImages.Has(name)
 }
 
-// withEntrypoint returns the command of a container: its own, or that of an image whose entrypoint is known. As with the entrypoint of curl's images, arguments
+// Command returns the command of a container: its own, or that of an image whose entrypoint is known. As with the entrypoint of curl's images, arguments
 // that are a command replace it.
-func withEntrypoint(spec *corev1.Container) []string {
+func Command(spec *corev1.Container) []string {
 	if len(spec.Command) > 0 {
 		return spec.Command
 	}

@@ -1,10 +1,14 @@
-package node
+package cri
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	"k8s.io/kubernetes/pkg/probe"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
@@ -34,8 +38,8 @@ type Container struct {
 	Environment []string
 	// Files are what the container sees.
 	Files *files.Root
-	// look returns the files of a container that starts without them.
-	look func(context.Context) (*files.Root, error)
+	// Look returns the files of a container that starts without them.
+	Look func(context.Context) (*files.Root, error)
 	// Hostname is the name of the pod as a host, and IP its address.
 	Hostname, IP string
 	// Host is the pod on the network. It is nil if the nodes have no network.
@@ -118,10 +122,54 @@ const (
 	Readiness ProbeKind = iota
 	Liveness
 	Startup
-	kinds
+	Kinds
 )
 
 // String returns the word that events of the kubelet begin with.
 func (k ProbeKind) String() string {
 	return [...]string{"Readiness", "Liveness", "Startup"}[k]
 }
+
+// ProbeOf returns a probe of a container; nil: it does not have one.
+func ProbeOf(spec *corev1.Container, kind ProbeKind) *corev1.Probe {
+	return [...]*corev1.Probe{Readiness: spec.ReadinessProbe, Liveness: spec.LivenessProbe, Startup: spec.StartupProbe}[kind]
+}
+
+// checkPort returns why a kubelet cannot run a probe: the container does not have the port that it names.
+func checkPort(spec *corev1.Probe, container *corev1.Container) (err error) {
+	switch {
+	case spec == nil:
+	case spec.HTTPGet != nil:
+		_, err = probe.ResolveContainerPort(spec.HTTPGet.Port, container)
+	case spec.TCPSocket != nil:
+		_, err = probe.ResolveContainerPort(spec.TCPSocket.Port, container)
+	}
+	return err
+}
+
+// KindOf returns the list of the spec that a container is in.
+func KindOf(pod *corev1.Pod, name string) ContainerKind {
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; c.Name == name {
+			if podutil.IsRestartableInitContainer(c) {
+				return Sidecar
+			}
+			return Init
+		}
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		if pod.Spec.EphemeralContainers[i].Name == name {
+			return Ephemeral
+		}
+	}
+	return Main
+}
+
+// ExecError returns the error of a container runtime for a program that it cannot run in a container, by the container's identifier.
+func ExecError(id string, err error) error {
+	return fmt.Errorf("rpc error: code = Unknown desc = failed to exec in container: failed to start exec %q: OCI runtime exec failed: exec failed: unable to start container process: %w: unknown",
+		id, err)
+}
+
+// ErrExecExited is the error of a container runtime for a program in a container that has ended.
+var ErrExecExited = errors.New("rpc error: code = Unknown desc = failed to exec in container: container is in CONTAINER_EXITED state")

@@ -1,4 +1,4 @@
-package node
+package recorder
 
 import (
 	"context"
@@ -17,38 +17,36 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// recorder writes the Events of a node at once, without the goroutines of a broadcaster. Upstream's correlator
+// Recorder writes the Events of a node at once, without the goroutines of a broadcaster. Upstream's correlator
 // counts repeated events, aggregates similar ones and drops floods, as in a kubelet. Its methods are safe for concurrent use.
-type recorder struct {
+type Recorder struct {
 	component  string
 	node       string // empty: the component is not on a node
 	client     kubernetes.Interface
 	correlator *record.EventCorrelator
 }
 
-func newRecorder(node string, client kubernetes.Interface) *recorder {
-	return &recorder{component: kubeletComponent, node: node, client: client, correlator: record.NewEventCorrelator(clock.RealClock{})}
+// New returns a recorder of a component, such as the kubelet of a node.
+func New(component, node string, client kubernetes.Interface) *Recorder {
+	return &Recorder{component: component, node: node, client: client, correlator: record.NewEventCorrelator(clock.RealClock{})}
 }
 
-// kubeletComponent is the component of the Events of a node.
-const kubeletComponent = "kubelet"
-
-// pod records an event about a pod.
-func (r *recorder) pod(ctx context.Context, pod *corev1.Pod, eventType, reason, format string, args ...any) {
-	r.event(ctx, podReference(pod, ""), eventType, reason, fmt.Sprintf(format, args...))
+// Pod records an event about a pod.
+func (r *Recorder) Pod(ctx context.Context, Pod *corev1.Pod, eventType, reason, format string, args ...any) {
+	r.event(ctx, podReference(Pod, ""), eventType, reason, fmt.Sprintf(format, args...))
 }
 
-// container records an event about a container of a pod.
-func (r *recorder) container(ctx context.Context, pod *corev1.Pod, container *corev1.Container, eventType, reason, format string, args ...any) {
-	ref, err := kubecontainer.GenerateContainerRef(pod, container)
+// Container records an event about a container of a pod.
+func (r *Recorder) Container(ctx context.Context, pod *corev1.Pod, Container *corev1.Container, eventType, reason, format string, args ...any) {
+	ref, err := kubecontainer.GenerateContainerRef(pod, Container)
 	if err != nil {
 		ref = podReference(pod, "")
 	}
 	r.event(ctx, ref, eventType, reason, fmt.Sprintf(format, args...))
 }
 
-// self records an event about the node. A kubelet refers to its node by name in place of the uid.
-func (r *recorder) self(ctx context.Context, eventType, reason, format string, args ...any) {
+// Node records an event about the node. A kubelet refers to its node by name in place of the uid.
+func (r *Recorder) Node(ctx context.Context, eventType, reason, format string, args ...any) {
 	ref := &corev1.ObjectReference{Kind: "Node", Name: r.node, UID: types.UID(r.node)}
 	r.event(ctx, ref, eventType, reason, fmt.Sprintf(format, args...))
 }
@@ -60,7 +58,7 @@ func podReference(pod *corev1.Pod, fieldPath string) *corev1.ObjectReference {
 	}
 }
 
-func (r *recorder) event(ctx context.Context, ref *corev1.ObjectReference, eventType, reason, message string) {
+func (r *Recorder) event(ctx context.Context, ref *corev1.ObjectReference, eventType, reason, message string) {
 	now := time.Now()
 	namespace := ref.Namespace
 	if namespace == "" {

@@ -1,4 +1,4 @@
-package node
+package cgroup
 
 import (
 	"fmt"
@@ -16,9 +16,9 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
-// cgroup is the control group of a container as its processes see it: the files of cgroup v2 in /sys/fs/cgroup, and what /proc has about
+// Group is the control group of a container as its processes see it: the files of cgroup v2 in /sys/fs/cgroup, and what /proc has about
 // the first process. They follow the resources that the container has. The zero value has no files.
-type cgroup struct {
+type Group struct {
 	mu    sync.Mutex
 	files map[string]files.File
 	tree  *files.Tree // nil: nobody has looked
@@ -30,8 +30,8 @@ const (
 	processFolder = "process"
 )
 
-// mounts returns the tree with the files, and where a container sees them.
-func (g *cgroup) mounts() (*files.Tree, []files.Mount) {
+// Mounts returns the tree with the files, and where a container sees them.
+func (g *Group) Mounts() (*files.Tree, []files.Mount) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.tree == nil {
@@ -45,8 +45,8 @@ func (g *cgroup) mounts() (*files.Tree, []files.Mount) {
 	}
 }
 
-// set makes the files those of a container that has resources, of a pod on a node with a capacity.
-func (g *cgroup) set(pod *corev1.Pod, spec *corev1.Container, resources *corev1.ResourceRequirements, capacity corev1.ResourceList) error {
+// Set makes the files those of a container that has resources, of a pod on a node with a capacity.
+func (g *Group) Set(pod *corev1.Pod, spec *corev1.Container, resources *corev1.ResourceRequirements, capacity corev1.ResourceList) error {
 	cpu, memory := limitOf(pod, resources, corev1.ResourceCPU), limitOf(pod, resources, corev1.ResourceMemory)
 	request, requested := resources.Requests[corev1.ResourceCPU]
 	if !requested || request.IsZero() {

@@ -1,4 +1,4 @@
-package node
+package cgroup
 
 import (
 	"testing"
@@ -40,9 +40,9 @@ func TestCgroups(t *testing.T) {
 			pod := &corev1.Pod{Spec: corev1.PodSpec{
 				Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: test.requests, Limits: test.limits}}}, Resources: test.pod,
 			}}
-			g := &cgroup{}
+			g := &Group{}
 			c := &pod.Spec.Containers[0]
-			if err := g.set(pod, c, &c.Resources, list("4", "1Gi")); err != nil {
+			if err := g.Set(pod, c, &c.Resources, list("4", "1Gi")); err != nil {
 				t.Fatal(err)
 			}
 			for name, want := range map[string]string{

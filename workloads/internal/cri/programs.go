@@ -1,0 +1,244 @@
+package cri
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	corelisters "k8s.io/client-go/listers/core/v1"
+
+	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/image"
+	"github.com/fakecluster/fakecluster/workloads/internal/shell"
+)
+
+// Behavior is what the containers of some pods do.
+type Behavior = workloadconfig.Behavior
+
+// ImageFiles are the files of an image.
+type ImageFiles struct {
+	Image string // a pattern
+	Files *files.Tree
+}
+
+// Config is what NewPrograms needs. The zero value has all containers follow what can be read from their commands.
+type Config struct {
+	// Behaviors say what containers do. The first one that matches a container applies to it.
+	Behaviors []Behavior
+	// Runtimes start containers. The first one that has the image does. Default: all containers follow behaviors.
+	Runtimes []Runtime
+	// BuiltIn starts containers of images that are known, unless a runtime has them or a behavior says what they do. nil: there are none.
+	BuiltIn Runtime
+	// Script starts containers whose command the built-in shell knows, unless a runtime has their image or a behavior says what they do. nil: they
+	// follow what can be read from the command.
+	Script func(Container) Process
+	// Notice gets sentences for the user: that the program of an image is not run. nil: they are dropped.
+	Notice func(string)
+	// Files are those of images, by patterns as those of behaviors. The first one that matches applies.
+	Files []ImageFiles
+	// OnlyKnownImages makes the pull of an image fail that neither a runtime nor Files have, and no behavior names.
+	OnlyKnownImages bool
+	// Report is called with an image that OnlyKnownImages refuses, once for each. It may be called by several goroutines.
+	Report func(error)
+	// Services finds the Services that select a pod, for behaviors that select by Service. nil: there are none.
+	Services corelisters.ServiceLister
+	// Seed determines all random delays.
+	Seed uint64
+}
+
+// Programs decides what runs in the containers of a living cluster, and starts it. Its methods are safe for concurrent use.
+type Programs struct {
+	config    Config
+	behaviors *behaviors
+
+	mu       sync.Mutex
+	reported map[string]bool // unknown images
+	noticed  map[string]bool // images whose program is not run
+}
+
+// New returns an error if a behavior is impossible.
+func New(config Config) (*Programs, error) {
+	p := &Programs{config: config, reported: map[string]bool{}, noticed: map[string]bool{}}
+	var err error
+	p.behaviors, err = newBehaviors(config.Behaviors, p.servicesOf)
+	return p, err
+}
+
+// Unmatched returns the behaviors that have not applied to any container.
+func (p *Programs) Unmatched() []Behavior {
+	return p.behaviors.unmatched()
+}
+
+// Behavior returns the behavior that applies to a container; nil: none does.
+func (p *Programs) Behavior(pod *corev1.Pod, spec *corev1.Container) *Behavior {
+	return p.behaviors.behaviorOf(pod, spec)
+}
+
+// Start starts the process of a container.
+func (p *Programs) Start(c Container) Process {
+	for _, r := range p.config.Runtimes {
+		if r.Has(c.Spec.Image) {
+			return r.Start(c)
+		}
+	}
+	if p.isBuiltIn(c.Pod, c.Spec) {
+		return p.config.BuiltIn.Start(c)
+	}
+	if c.Files != nil && p.runsScript(c.Pod, c.Spec, c.Files.ReadFile) {
+		return p.config.Script(c)
+	}
+	return startSimulated(p.Plan(c.Pod, c.Spec, c.Kind, c.Attempt), c)
+}
+
+// Plan makes the plan for a start of a container.
+func (p *Programs) Plan(pod *corev1.Pod, spec *corev1.Container, kind ContainerKind, attempt int) Plan {
+	b := p.behaviors.behaviorOf(pod, spec)
+	made := planFor(p.config.Seed, b, pod, spec, kind, attempt)
+	if p.config.OnlyKnownImages && b == nil && !p.HasFunction(spec) && !p.isBuiltIn(pod, spec) && p.imageFiles(spec.Image) == nil {
+		name := image.Name(spec.Image)
+		made.PullError = fmt.Sprintf("rpc error: code = NotFound desc = failed to pull and unpack image %q: failed to resolve reference %q: %s: not found", name, name, name)
+		p.unknown(pod, spec)
+	}
+	return made
+}
+
+// NotRun returns a sentence for the user about a container that has started, if the program of its image is not run, and that makes a difference:
+// the container is to complete. It is empty otherwise, and after the first time for an image.
+func (p *Programs) NotRun(pod *corev1.Pod, spec *corev1.Container, kind ContainerKind, started Process) string {
+	completes := kind == Init || kind == Main && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways
+	_, isSimulated := started.(*simulated)
+	if b := p.behaviors.behaviorOf(pod, spec); !completes || p.config.Notice == nil || pauses(spec) || !isSimulated || b != nil && b.Decides() {
+		return ""
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.noticed[spec.Image] {
+		return ""
+	}
+	p.noticed[spec.Image] = true
+	return fmt.Sprintf("the program of the image %s is not run: the container completes with exit code 0. A function, a program of this machine or a behavior says what it does", spec.Image)
+}
+
+// Notice hands a sentence to the user.
+func (p *Programs) Notice(sentence string) {
+	if p.config.Notice != nil {
+		p.config.Notice(sentence)
+	}
+}
+
+// unknown reports an image without a function or behavior, once.
+func (p *Programs) unknown(pod *corev1.Pod, spec *corev1.Container) {
+	p.mu.Lock()
+	first := !p.reported[spec.Image]
+	p.reported[spec.Image] = true
+	p.mu.Unlock()
+	if first {
+		subject := "container " + spec.Name
+		if spec.Name == "" {
+			subject = "a volume"
+		}
+		p.config.Report(fmt.Errorf("OnlyKnownImages: %s of pod %s/%s has the image %s, for which there is neither an Image nor a Behavior",
+			subject, pod.Namespace, pod.Name, spec.Image))
+	}
+}
+
+// HasCode reports whether something of a container is run: its image has a function or a program, or its command is known.
+func (p *Programs) HasCode(pod *corev1.Pod, spec *corev1.Container) bool {
+	return p.HasFunction(spec) || p.isBuiltIn(pod, spec) || p.runsScript(pod, spec, unmounted(pod, spec, p.imageFiles(spec.Image) != nil))
+}
+
+// runsScript reports whether the built-in shell runs the command of a container whose image has no function. read returns the files of the container.
+func (p *Programs) runsScript(pod *corev1.Pod, spec *corev1.Container, read func(string) ([]byte, error)) bool {
+	if p.config.Script == nil || pauses(spec) || !shell.Knows(slices.Concat(image.Command(spec), spec.Args), read) {
+		return false
+	}
+	return !p.isDecided(pod, spec)
+}
+
+// isBuiltIn reports whether a container has the function of a built-in image.
+func (p *Programs) isBuiltIn(pod *corev1.Pod, spec *corev1.Container) bool {
+	return p.config.BuiltIn != nil && p.config.BuiltIn.Has(spec.Image) && !p.isDecided(pod, spec)
+}
+
+// isDecided reports whether a behavior says what a container does.
+func (p *Programs) isDecided(pod *corev1.Pod, spec *corev1.Container) bool {
+	b := p.behaviors.behaviorOf(pod, spec)
+	return b != nil && b.Decides()
+}
+
+// AllowsAdmission reports whether a behavior has the webhooks allow everything that a pod is to serve.
+func (p *Programs) AllowsAdmission(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(spec corev1.Container) bool {
+		b := p.behaviors.behaviorOf(pod, &spec)
+		return b != nil && b.Admission == workloadconfig.AllowAdmission
+	})
+}
+
+// RunsProgram reports whether something of a pod is run.
+func (p *Programs) RunsProgram(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(spec corev1.Container) bool { return p.HasCode(pod, &spec) })
+}
+
+// servicesOf returns the names of the Services that select a pod.
+func (p *Programs) servicesOf(pod *corev1.Pod) []string {
+	if p.config.Services == nil {
+		return nil
+	}
+	services, _ := p.config.Services.Services(pod.Namespace).List(labels.Everything()) // of a cache, which does not fail
+	var names []string
+	for _, s := range services {
+		if len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pod.Labels)) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// unmounted returns the files of a container whose volumes are not mounted yet: what lies in a volume that may have scripts is one in which everything
+// is known. So does what the image has, if it has files. Whether that is so is seen when the container starts.
+func unmounted(pod *corev1.Pod, spec *corev1.Container, hasImage bool) func(string) ([]byte, error) {
+	return func(name string) ([]byte, error) {
+		for _, m := range spec.VolumeMounts {
+			if name != m.MountPath && !strings.HasPrefix(name, strings.TrimSuffix(m.MountPath, "/")+"/") {
+				continue
+			}
+			for _, v := range pod.Spec.Volumes {
+				if v.Name == m.Name && (v.ConfigMap != nil || v.Secret != nil || v.Projected != nil || v.EmptyDir != nil || v.DownwardAPI != nil) {
+					return nil, nil
+				}
+			}
+		}
+		if hasImage || slices.Contains([]string{"/etc/hosts", "/etc/hostname", "/etc/resolv.conf"}, name) {
+			return nil, nil
+		}
+		return nil, fs.ErrNotExist
+	}
+}
+
+// HasFunction reports whether a runtime has the image of a container.
+func (p *Programs) HasFunction(spec *corev1.Container) bool {
+	return slices.ContainsFunc(p.config.Runtimes, func(r Runtime) bool { return r.Has(spec.Image) })
+}
+
+// imageFiles returns the files of an image, or nil if it has none.
+func (p *Programs) imageFiles(image string) *files.Tree {
+	for _, f := range p.config.Files {
+		if workloadconfig.MatchesImage(f.Image, image) {
+			return f.Files
+		}
+	}
+	return nil
+}
+
+// FilesOf returns a tree with the files of an image, which belongs to the caller.
+func (p *Programs) FilesOf(image string) *files.Tree {
+	if tree := p.imageFiles(image); tree != nil {
+		return tree.Clone()
+	}
+	return files.NewTree()
+}

@@ -22,6 +22,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/seeded"
 	"github.com/fakecluster/fakecluster/workloads/internal/stdio"
 	"github.com/fakecluster/fakecluster/workloads/internal/timing"
+	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
 // pass is one SyncPod of the kubelet: it ends some containers, then starts others one after the other. The status
@@ -410,7 +411,7 @@ func (p *pod) container(spec *corev1.Container, kind cri.ContainerKind, attempt 
 		c.cgroup = p.cgroupOf(spec)
 	}
 	c.served = kubelet.Container{ID: c.id, Log: stdio.NewLog()}
-	p.measureLog(spec, c.served.Log)
+	p.volumes.MeasureLog(spec, c.served.Log)
 	if spec.Stdin {
 		c.served.Stdin = stdio.NewInput()
 	}
@@ -466,7 +467,7 @@ func (p *pod) configure(ctx context.Context, spec *corev1.Container) error {
 		}
 	}
 	for i := range spec.VolumeMounts { // also of what nobody looks into
-		if _, err := subPath(&spec.VolumeMounts[i], env); err != nil {
+		if _, err := volumes.SubPath(&spec.VolumeMounts[i], env); err != nil {
 			return err
 		}
 	}
@@ -483,8 +484,7 @@ func (p *pod) reconfigure(ctx context.Context, spec *corev1.Container) {
 	if !p.hasCode() {
 		return
 	}
-	p.mount.Time = time.Time{}
-	p.mountVolumes(ctx, time.Now())
+	p.volumes.Remount(ctx, true, time.Now())
 	if err := p.configure(ctx, spec); err != nil {
 		root, _ := files.NewRoot(files.NewTree(), nil) // without mounts nothing can be wrong
 		p.configurations[spec.Name] = configuration{root: root}

@@ -23,9 +23,9 @@ import (
 // admit checks whether the node takes the pod, as the kubelet's predicates do. It rejects the pod for good, or has
 // it go on. The kubelet's own handler is not used, because it compares with the operating system of the process.
 func (p *pod) admit(ctx context.Context, now time.Time) bool {
-	if p.api.Status.Phase == corev1.PodRunning && p.hasCode() && p.awaitsCertificates() {
+	if p.api.Status.Phase == corev1.PodRunning && p.hasCode() && p.volumes.AwaitsCertificates() {
 		// Containers run that are taken over. Their keys are not in the status, so they start again when they have others.
-		p.mountVolumes(ctx, now) // an Event says what is missing
+		p.volumes.Mount(ctx, true, now) // an Event says what is missing
 		return false
 	}
 	if p.adopt(ctx) {
@@ -120,11 +120,13 @@ func (p *pod) adopt(ctx context.Context) bool {
 	}
 	if !adopted || podutil.IsPodPhaseTerminal(s.Phase) {
 		p.ips, p.resize = nil, resize{wanted: p.resize.wanted}
-		p.api = p.resize.wanted
+		p.use(p.resize.wanted)
 		return false
 	}
 	p.admitted, p.sandbox.ready = true, true
-	p.mounted = p.mounted || !p.hasCode() // what could not be mounted yet is, for the next start of a container
+	if !p.hasCode() {
+		p.volumes.TakeOver() // what could not be mounted yet is, for the next start of a container
+	}
 	for _, ip := range p.ips {
 		p.node.taken[ip] = p.api.UID
 	}

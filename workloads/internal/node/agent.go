@@ -23,6 +23,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
 	"github.com/fakecluster/fakecluster/workloads/internal/recorder"
+	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
 // Config is what Start needs.
@@ -66,7 +67,7 @@ type Agent struct {
 	requests certificateslisters.PodCertificateRequestLister // nil: the feature is off
 	listed   <-chan struct{}                                 // closed when the nodes have the pods that were there before
 	beats    beats
-	volumes  volumes
+	volumes  volumes.Store
 	attacher *recorder.Recorder // nil: another program attaches volumes
 	wait     sync.WaitGroup
 
@@ -92,6 +93,9 @@ func Start(ctx context.Context, config Config) (*Agent, error) {
 			return nil, err
 		}
 		a.attacher = recorder.New("attachdetach-controller", "", client)
+	}
+	if utilfeature.DefaultFeatureGate.Enabled(features.PodCertificateRequest) {
+		a.requests = config.Informers.Certificates().V1().PodCertificateRequests().Lister()
 	}
 	a.beats = beats{ctx: ctx, writing: make(chan struct{}, 1), last: time.Now()}
 	a.subnets = newSubnets(specs)
@@ -121,7 +125,7 @@ func (a *Agent) Wait() {
 	a.ended = true
 	a.mu.Unlock()
 	a.wait.Wait()
-	if err := a.volumes.close(); err != nil {
+	if err := a.volumes.Close(); err != nil {
 		a.config.Report(fmt.Errorf("remove the folders of volumes: %w", err))
 	}
 }
@@ -169,11 +173,9 @@ func (a *Agent) follow() error {
 
 // followRequests hands the answers to requests for certificates to the pods, if the feature is on.
 func (a *Agent) followRequests() error {
-	if !utilfeature.DefaultFeatureGate.Enabled(features.PodCertificateRequest) {
+	if a.requests == nil {
 		return nil
 	}
-	requests := a.config.Informers.Certificates().V1().PodCertificateRequests()
-	a.requests = requests.Lister()
 	changed := func(object any) {
 		if request, ok := lastState(object).(*certificatesv1.PodCertificateRequest); ok {
 			if n := a.node(string(request.Spec.NodeName)); n != nil {
@@ -181,7 +183,7 @@ func (a *Agent) followRequests() error {
 			}
 		}
 	}
-	_, err := requests.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, err := a.config.Informers.Certificates().V1().PodCertificateRequests().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: changed, UpdateFunc: func(_, object any) { changed(object) }, DeleteFunc: changed,
 	})
 	return err

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	resourcehelper "k8s.io/component-helpers/resource"
 	"k8s.io/kubernetes/pkg/api/v1/resource"
 	podshelper "k8s.io/kubernetes/pkg/apis/core/pods"
 	v1helper "k8s.io/kubernetes/pkg/apis/core/v1/helper"
@@ -102,7 +101,7 @@ func (p *pod) readAll(ctx context.Context, sources []corev1.EnvFromSource, into 
 	for _, from := range sources {
 		switch {
 		case from.ConfigMapRef != nil:
-			object, err := p.configMap(ctx, from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
+			object, err := p.volumes.ConfigMap(ctx, from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
 			if err != nil {
 				return err
 			}
@@ -110,7 +109,7 @@ func (p *pod) readAll(ctx context.Context, sources []corev1.EnvFromSource, into 
 				into[from.Prefix+key] = value
 			}
 		case from.SecretRef != nil:
-			object, err := p.secret(ctx, from.SecretRef.Name, from.SecretRef.Optional)
+			object, err := p.volumes.Secret(ctx, from.SecretRef.Name, from.SecretRef.Optional)
 			if err != nil {
 				return err
 			}
@@ -137,7 +136,7 @@ func (p *pod) valueFrom(ctx context.Context, spec *corev1.Container, from *corev
 		value, err = p.resource(spec, from.ResourceFieldRef)
 	case from.ConfigMapKeyRef != nil:
 		ref := from.ConfigMapKeyRef
-		object, err := p.configMap(ctx, ref.Name, ref.Optional)
+		object, err := p.volumes.ConfigMap(ctx, ref.Name, ref.Optional)
 		if err != nil {
 			return "", false, err
 		}
@@ -146,7 +145,7 @@ func (p *pod) valueFrom(ctx context.Context, spec *corev1.Container, from *corev
 		}
 	case from.SecretKeyRef != nil:
 		ref := from.SecretKeyRef
-		object, err := p.secret(ctx, ref.Name, ref.Optional)
+		object, err := p.volumes.Secret(ctx, ref.Name, ref.Optional)
 		if err != nil {
 			return "", false, err
 		}
@@ -184,7 +183,7 @@ func (p *pod) field(ref *corev1.ObjectFieldSelector) (string, error) {
 // resource returns a request or a limit for the downward API. A container without limits has those of the pod, or what
 // the node has.
 func (p *pod) resource(spec *corev1.Container, ref *corev1.ResourceFieldSelector) (string, error) {
-	allocatable := p.allocatable()
+	allocatable := p.volumes.Allocatable()
 	pod, container := p.api.DeepCopy(), spec.DeepCopy()
 	for i := range pod.Spec.Containers {
 		resource.MergeContainerResourceLimits(&pod.Spec.Containers[i], allocatable)
@@ -194,18 +193,4 @@ func (p *pod) resource(spec *corev1.Container, ref *corev1.ResourceFieldSelector
 		return resource.ExtractContainerResourceValue(ref, container)
 	}
 	return resource.ExtractResourceValueByContainerName(ref, pod, ref.ContainerName)
-}
-
-// allocatable returns what the pod may use at most.
-func (p *pod) allocatable() corev1.ResourceList {
-	allocatable := p.node.spec.Status.Allocatable
-	if resourcehelper.IsPodLevelLimitsSet(p.api) {
-		allocatable = allocatable.DeepCopy()
-		for name, limit := range p.api.Spec.Resources.Limits {
-			if _, has := allocatable[name]; has && resourcehelper.IsSupportedPodLevelResource(name) && !limit.IsZero() {
-				allocatable[name] = limit.DeepCopy()
-			}
-		}
-	}
-	return allocatable
 }

@@ -1,28 +1,8 @@
 package node
 
 import (
-	"errors"
-	"fmt"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
-
-// missing is the error about an object that does not exist, in the words of the kubelet's caches.
-type missing struct{ kind, name string }
-
-func (m missing) Error() string { return fmt.Sprintf("%s %q not found", m.kind, m.name) }
-
-// plain replaces the error about an object that does not exist.
-func plain(err error, kind, name string) error {
-	if apierrors.IsNotFound(err) {
-		return missing{kind, name}
-	}
-	return err
-}
-
-func isMissing(err error) bool {
-	return errors.As(err, &missing{})
-}
 
 // isGone reports whether a write has failed because the pod does not exist any more, or is another one of the same
 // name.

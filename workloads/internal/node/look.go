@@ -57,7 +57,7 @@ func (p *pod) rootSeen(ctx context.Context, name string, now time.Time) (*files.
 	}
 	if !p.hasCode() {
 		p.seenInto = true
-		p.fillVolumes(ctx, now)
+		p.volumes.Fill(ctx, now)
 	}
 	made, ok := p.configurations[name]
 	if !ok { // another agent has started it; what it was created with may be gone
@@ -70,18 +70,4 @@ func (p *pod) rootSeen(ctx context.Context, name string, now time.Time) (*files.
 	made.root = root
 	p.configurations[name] = made
 	return root, nil
-}
-
-// fillVolumes gives the volumes their contents. One that has none, such as that of a server outside of the cluster, is empty.
-func (p *pod) fillVolumes(ctx context.Context, now time.Time) {
-	for i := range p.api.Spec.Volumes {
-		v := &p.api.Spec.Volumes[i]
-		if err := p.mountVolume(ctx, v, now); err != nil {
-			p.node.logger.V(2).Info("A volume is empty", "pod", p.key(), "volume", v.Name, "err", err)
-		}
-		if p.volumes[v.Name] == nil {
-			p.volumes[v.Name] = p.newTree()
-		}
-	}
-	p.followSources()
 }

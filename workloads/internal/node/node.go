@@ -17,6 +17,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/image"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 	"github.com/fakecluster/fakecluster/workloads/internal/recorder"
+	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
 // node is a node and its pods.
@@ -28,15 +29,15 @@ type node struct {
 	client  kubernetes.Interface
 	events  *recorder.Recorder
 	images  *image.Store
+	volumes *volumes.Node
 	backOff *flowcontrol.Backoff // of containers that have ended
 	logger  klog.Logger
 
 	// Of the goroutine of the node.
-	pods     map[types.UID]*pod
-	subnet   subnet
-	taken    map[string]types.UID // addresses
-	hasFiles bool                 // at first
-	static   static
+	pods   map[types.UID]*pod
+	subnet subnet
+	taken  map[string]types.UID // addresses
+	static static
 
 	adopted  bool   // somebody else has created the object
 	compared string // revision of the object; of heartbeats
@@ -49,10 +50,9 @@ type node struct {
 	everyPod     bool // all pods have something to do
 	arrived      map[types.UID]arrival
 	looks        map[types.UID][]look
-	refreshing   map[types.UID]bool         // the sources of their volumes have changed
-	mounts       map[types.UID]volumeSource // of pods with code
-	stopped      bool                       // by StopHeartbeats
-	resumed      bool                       // and not looked at all pods since
+	refreshing   map[types.UID]bool // the sources of their volumes have changed
+	stopped      bool               // by StopHeartbeats
+	resumed      bool               // and not looked at all pods since
 	registered   bool
 	rejected     bool // the server has not taken the Node object
 	lacksCSINode bool
@@ -70,16 +70,21 @@ type arrival struct {
 }
 
 func newNode(ctx context.Context, a *Agent, spec *corev1.Node, client kubernetes.Interface, addresses subnet, static []*corev1.Pod) *node {
-	return &node{
+	n := &node{
 		agent: a, name: spec.Name, ip: internalIP(spec), spec: spec, client: client, subnet: addresses,
 		events: recorder.New("kubelet", spec.Name, client), images: image.NewStore(spec.Status.Images),
 		backOff: flowcontrol.NewBackOff(10*time.Second, 300*time.Second), static: newStatic(spec.Name, static, time.Now()),
 		logger: klog.FromContext(ctx).WithValues("node", spec.Name),
 		probes: map[types.UID]map[kubelet.Probe]*probed{},
 		pods:   map[types.UID]*pod{}, taken: map[string]types.UID{},
-		work: make(chan struct{}, 1), queued: map[types.UID]bool{}, arrived: map[types.UID]arrival{}, looks: map[types.UID][]look{}, refreshing: map[types.UID]bool{}, mounts: map[types.UID]volumeSource{},
+		work: make(chan struct{}, 1), queued: map[types.UID]bool{}, arrived: map[types.UID]arrival{}, looks: map[types.UID][]look{}, refreshing: map[types.UID]bool{},
 		pressure: map[corev1.NodeConditionType]bool{}, shown: map[string]*shown{},
 	}
+	n.volumes = volumes.NewNode(volumes.Config{
+		IP: n.ip, Spec: spec, Client: client, Object: n.object, Requests: a.requests, Files: a.config.Programs.FilesOf, Store: &a.volumes,
+		Events: n.events, Attacher: a.attacher, Report: a.config.Report, Logger: n.logger, Seed: a.config.Seed, Go: a.wait.Go, Enqueue: n.enqueue,
+	})
+	return n
 }
 
 // run registers the node, and syncs pods until ctx is done.
@@ -143,7 +148,7 @@ func (n *node) end() {
 		if p.timer != nil {
 			p.timer.Stop()
 		}
-		p.unmount()
+		p.volumes.Unmount()
 	}
 }
 
@@ -192,7 +197,7 @@ func (n *node) next() *pod {
 		delete(n.looks, uid)
 		if n.refreshing[uid] {
 			delete(n.refreshing, uid)
-			p.outdate(time.Now())
+			p.volumes.Outdate(time.Now())
 		}
 		return p
 	}
@@ -240,32 +245,22 @@ func (n *node) forget(p *pod) {
 	}
 	delete(n.pods, p.api.UID)
 	p.hide()
+	n.volumes.Sources.Forget(p.api.UID)
 	n.mu.Lock()
-	delete(n.mounts, p.api.UID)
 	delete(n.refreshing, p.api.UID)
 	delete(n.looks, p.api.UID)
 	delete(n.probes, p.api.UID)
 	n.mu.Unlock()
 }
 
-// volumeSource is what the files of a pod's volumes come from.
-type volumeSource struct {
-	namespace string
-	keys      []string
-}
-
 // sourceChanged has the volumes of pods brought up to date that have files of an object.
 func (n *node) sourceChanged(namespace, key string) {
+	affected := n.volumes.Sources.Affected(namespace, key)
 	n.mu.Lock()
-	var affected []types.UID
-	for uid, s := range n.mounts {
-		if (namespace == "" || namespace == s.namespace) && slices.Contains(s.keys, key) {
-			n.refreshing[uid] = true
-			affected = append(affected, uid)
-		}
+	for _, uid := range affected {
+		n.refreshing[uid] = true
 	}
 	n.mu.Unlock()
-	slices.Sort(affected)
 	for _, uid := range affected {
 		n.enqueue(uid)
 	}

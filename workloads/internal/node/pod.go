@@ -20,11 +20,11 @@ import (
 	utilpod "k8s.io/kubernetes/pkg/util/pod"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
-	"github.com/fakecluster/fakecluster/workloads/internal/files"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
 	"github.com/fakecluster/fakecluster/workloads/internal/seeded"
 	"github.com/fakecluster/fakecluster/workloads/internal/timing"
+	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
 // restorePeriod is how often the kubelet looks whether somebody else has written the status.
@@ -43,8 +43,6 @@ type pod struct {
 	restore   time.Time        // when to look whether somebody else has written it; zero: nobody has
 
 	admitted  bool
-	mounted   bool
-	mount     timing.Retry // of volumes
 	sandbox   sandbox
 	ips       []string
 	runs      map[string][]*container  // by name: the latest start, and the one before
@@ -56,7 +54,6 @@ type pod struct {
 	killing   bool                     // all containers are ending, because the pod has nothing else to do
 	again     time.Time                // when to look again for what to start
 	dirty     bool                     // something has changed since then
-	synced    time.Time                // the last sync
 	failure   *reason                  // why the kubelet ends the pod
 	eviction  eviction
 	ending    *ending
@@ -68,17 +65,9 @@ type pod struct {
 
 	// What containers with code see.
 	configurations map[string]configuration // by name: of the next start
-	volumes        map[string]*files.Tree   // by name
-	payloads       map[string]payload       // by name: the files that come from the API
-	bound          boundVolumes
-	attachments    attachments
-	tokens         map[string]token
-	certificates   map[certificateSource]*certificate
-	trees          []*files.Tree // those that end with the pod
-	refresh        time.Time     // when to bring volumes up to date
-	stale          bool          // their sources have changed
-	looks          []look        // into containers without code
-	seenInto       bool          // there has been one
+	volumes        *volumes.Pod
+	looks          []look // into containers without code
+	seenInto       bool   // there has been one
 
 	resize resize
 
@@ -113,9 +102,8 @@ func newPod(n *node, api *corev1.Pod) *pod {
 	return &pod{
 		node: n, api: api, resize: resize{wanted: api}, status: *api.Status.DeepCopy(),
 		runs: map[string][]*container{}, plans: map[string]cri.Plan{}, reasons: map[string]reason{}, pulls: map[string]*timing.Retry{},
-		configurations: map[string]configuration{}, volumes: map[string]*files.Tree{}, payloads: map[string]payload{}, bound: boundVolumes{}, attachments: attachments{}, tokens: map[string]token{},
-		certificates: map[certificateSource]*certificate{},
-		dirty:        true, arrived: time.Now(),
+		configurations: map[string]configuration{}, volumes: n.volumes.NewPod(api),
+		dirty: true, arrived: time.Now(),
 	}
 }
 
@@ -172,8 +160,8 @@ func (p *pod) seen(api *corev1.Pod) {
 	if api.Generation != p.api.Generation {
 		p.dirty = true
 	}
-	if len(p.payloads) > 0 && !(maps.Equal(api.Labels, p.api.Labels) && maps.Equal(api.Annotations, p.api.Annotations)) {
-		p.refreshBy(time.Now()) // volumes of the downward API
+	if p.volumes.FromAPI() && !(maps.Equal(api.Labels, p.api.Labels) && maps.Equal(api.Annotations, p.api.Annotations)) {
+		p.volumes.RefreshBy(time.Now()) // volumes of the downward API
 	}
 	p.take(api)
 	if p.restore.IsZero() && p.overwritten() {
@@ -233,20 +221,20 @@ func (p *pod) step(ctx context.Context, now time.Time) bool {
 	if p.ending != nil {
 		return p.end(ctx, now)
 	}
-	p.certify(ctx, now)
+	p.volumes.Certify(ctx, now)
 	if !p.admitted {
 		return p.admit(ctx, now)
 	}
 	p.allocate(ctx, now)
 	p.actuate(ctx, now)
-	p.refreshVolumes(ctx, now)
+	p.volumes.Refresh(ctx, p.dirty, now)
 	s := p.generate(now, false)
 	if podutil.IsPodPhaseTerminal(s.Phase) {
 		p.ending = &ending{seen: p.api, grace: terminationGrace(p.api, nil)}
 		return true
 	}
 	p.publish(ctx, s, now)
-	if !p.mountVolumes(ctx, now) {
+	if !p.volumes.Mounted() && !p.volumes.Mount(ctx, p.hasCode(), now) {
 		return false
 	}
 	p.addProbers(now)
@@ -254,7 +242,8 @@ func (p *pod) step(ctx context.Context, now time.Time) bool {
 		return false
 	}
 	asked := (p.dirty || !p.again.IsZero()) && p.ask()
-	p.again, p.dirty, p.synced = time.Time{}, false, now
+	p.again, p.dirty = time.Time{}, false
+	p.volumes.Synced(now)
 	return p.begin(ctx, now) || asked
 }
 
@@ -362,8 +351,7 @@ func (p *pod) end(ctx context.Context, now time.Time) bool {
 		p.failure = p.eviction.reason
 	}
 	p.stopSandbox()
-	p.refresh = time.Time{}
-	p.unmount()
+	p.volumes.Unmount()
 	p.node.release(p)
 	return true
 }
@@ -559,9 +547,7 @@ func (p *pod) schedule(now time.Time) {
 		next = timing.Earlier(next, r.next(p, now), now)
 	}
 	next = timing.Earlier(next, p.again, now)
-	next = timing.Earlier(next, p.mount.Time, now)
-	next = timing.Earlier(next, p.refresh, now)
-	next = timing.Earlier(next, p.certificatesDue(now), now)
+	next = timing.Earlier(next, p.volumes.Next(now), now)
 	next = timing.Earlier(next, p.resize.retryAt, now)
 	next = timing.Earlier(next, p.resize.updateAt, now)
 	next = timing.Earlier(next, p.restore, now)

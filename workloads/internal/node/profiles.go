@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/security/apparmor"
 	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
 // seccompRoot is the folder of a node in which a kubelet looks for profiles of the type Localhost.
@@ -35,7 +37,7 @@ func (p *pod) checkProfiles(spec *corev1.Container) error {
 		return nil
 	}
 	name := path.Join(seccompRoot, ptr.Deref(profile.LocalhostProfile, ""))
-	if _, err := fs.Stat(p.node.files(), inTree(name)); err != nil {
+	if _, err := fs.Stat(p.node.volumes.Files(), volumes.InTree(name)); err != nil {
 		return fmt.Errorf("failed to create containerd container: cannot load seccomp profile %q: open %s: no such file or directory", name, name)
 	}
 	return nil

@@ -34,10 +34,17 @@ type resize struct {
 // take takes over a new version of the pod. It keeps the resources that the node has allocated.
 func (p *pod) take(api *corev1.Pod) {
 	before := p.api
-	p.resize.wanted, p.api = api, api
+	p.resize.wanted = api
 	if p.resize.allocated && !sameResources(before, api) {
-		p.api = withResources(api, before)
+		api = withResources(api, before)
 	}
+	p.use(api)
+}
+
+// use makes a version of the pod the one that the node has.
+func (p *pod) use(api *corev1.Pod) {
+	p.api = api
+	p.volumes.Use(api)
 }
 
 // sameResources reports whether the containers of two versions of a pod, and the pod itself, have the same resources.
@@ -86,13 +93,13 @@ func (p *pod) allocate(ctx context.Context, now time.Time) {
 		r.pending = resizeCondition(corev1.PodResizePending, r.pending, corev1.PodReasonDeferred, why.message, r.wanted.Generation, now)
 		return
 	}
-	p.api = r.wanted
+	p.use(r.wanted)
 	r.pending, r.retryAt = nil, time.Time{}
 	r.inProgress = resizeCondition(corev1.PodResizeInProgress, nil, "", "", p.api.Generation, now)
 	p.node.events.Pod(ctx, p.api, corev1.EventTypeNormal, events.ResizeStarted, "%s", events.PodResizeStartedMsg(p.node.logger, p.api, p.api.Generation))
 	p.dirty = true
-	if len(p.payloads) > 0 {
-		p.refreshBy(now) // volumes of the downward API
+	if p.volumes.FromAPI() {
+		p.volumes.RefreshBy(now) // volumes of the downward API
 	}
 }
 
@@ -242,5 +249,5 @@ func (p *pod) adoptResize() {
 		}
 		return true
 	})
-	p.api = allocated
+	p.use(allocated)
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/seeded"
+	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
 // runtimeHandlers are the handlers of RuntimeClasses that each node has, which are those of a node of kind. Its status may have more.
@@ -23,7 +24,7 @@ func (p *pod) checkRuntime(ctx context.Context, attempt int) error {
 		return nil
 	}
 	class, err := p.node.client.NodeV1().RuntimeClasses().Get(ctx, name, metav1.GetOptions{})
-	if err = plain(err, "runtimeclass.node.k8s.io", name); err != nil {
+	if err = volumes.Missing(err, "runtimeclass.node.k8s.io", name); err != nil {
 		return err
 	}
 	has := func(h corev1.NodeRuntimeHandler) bool { return h.Name == class.Handler }

@@ -147,12 +147,7 @@ func (p *pod) mirror(api *corev1.Pod) {
 	for _, ip := range p.ips {
 		n.taken[ip] = api.UID
 	}
-	n.mu.Lock()
-	if source, ok := n.mounts[before]; ok {
-		n.mounts[api.UID] = source
-		delete(n.mounts, before)
-	}
-	n.mu.Unlock()
+	n.volumes.Sources.Rename(before, api.UID)
 	p.take(api)
 	p.gone, p.unwritten, p.dirty = false, true, true
 	n.enqueue(api.UID)

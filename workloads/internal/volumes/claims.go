@@ -1,4 +1,4 @@
-package node
+package volumes
 
 import (
 	"context"
@@ -17,14 +17,14 @@ import (
 )
 
 // usedVolumes returns the names of the volumes that containers of the pod mount, or use as devices. A kubelet leaves the others alone.
-func (p *pod) usedVolumes() (mounts, devices sets.Set[string]) {
+func (p *Pod) usedVolumes() (mounts, devices sets.Set[string]) {
 	mounts, devices, _ = volumeutil.GetPodVolumeNames(p.api, false)
 	return mounts, devices
 }
 
 // checkClaims returns an error if a claim of the pod cannot be used, such as one that does not exist. The scheduler does not place such a pod,
 // but one that names its node comes here.
-func (p *pod) checkClaims(ctx context.Context) error {
+func (p *Pod) checkClaims(ctx context.Context) error {
 	mounts, devices := p.usedVolumes()
 	var names, problems []string
 	for i := range p.api.Spec.Volumes {
@@ -44,7 +44,7 @@ func (p *pod) checkClaims(ctx context.Context) error {
 }
 
 // checkClaim returns why the claim of a volume cannot be used. Other volumes are fine.
-func (p *pod) checkClaim(ctx context.Context, v *corev1.Volume, mounted, device bool) error {
+func (p *Pod) checkClaim(ctx context.Context, v *corev1.Volume, mounted, device bool) error {
 	var name string
 	switch {
 	case v.PersistentVolumeClaim != nil:
@@ -54,7 +54,7 @@ func (p *pod) checkClaim(ctx context.Context, v *corev1.Volume, mounted, device 
 	default:
 		return nil
 	}
-	claim, err := p.node.client.CoreV1().PersistentVolumeClaims(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
+	claim, err := p.node.config.Client.CoreV1().PersistentVolumeClaims(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case err != nil:
 		err = fmt.Errorf("failed to fetch PVC from API server: %w", err)
@@ -86,7 +86,7 @@ func (p *pod) checkClaim(ctx context.Context, v *corev1.Volume, mounted, device 
 }
 
 // checkDriver returns an error if a CSI driver is not registered on the node, which its CSINode says.
-func (p *pod) checkDriver(ctx context.Context, driver string) error {
+func (p *Pod) checkDriver(ctx context.Context, driver string) error {
 	if p.registered(ctx, driver) {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (p *pod) checkDriver(ctx context.Context, driver string) error {
 }
 
 // registered reports whether the CSINode of the node lists a driver.
-func (p *pod) registered(ctx context.Context, driver string) bool {
-	object, err := p.node.client.StorageV1().CSINodes().Get(ctx, p.node.name, metav1.GetOptions{})
+func (p *Pod) registered(ctx context.Context, driver string) bool {
+	object, err := p.node.config.Client.StorageV1().CSINodes().Get(ctx, p.node.config.Spec.Name, metav1.GetOptions{})
 	return err == nil && slices.ContainsFunc(object.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return d.Name == driver })
 }

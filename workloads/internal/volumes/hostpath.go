@@ -1,4 +1,4 @@
-package node
+package volumes
 
 import (
 	"errors"
@@ -13,18 +13,18 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
-// hostsFile is a file of each node.
-const hostsFile = "etc/hosts"
+// HostsFile is a file of each node.
+const HostsFile = "etc/hosts"
 
-// files returns the files of the node, which volumes of the type hostPath show.
-func (n *node) files() *files.Tree {
-	tree := n.agent.volumes.treeOf("host/" + n.name)
-	if _, err := fs.Stat(tree, hostsFile); err != nil && !n.hasFiles {
-		if err := tree.Write(hostsFile, files.File{Data: []byte(n.hosts()), Mode: 0o644}); err != nil {
-			n.agent.config.Report(fmt.Errorf("the files of node %s: %w", n.name, err))
+// Files returns the files of the node, which volumes of the type hostPath show.
+func (n *Node) Files() *files.Tree {
+	tree := n.config.Store.tree("host/" + n.config.Spec.Name)
+	if _, err := fs.Stat(tree, HostsFile); err != nil && !n.hasFiles {
+		if err := tree.Write(HostsFile, files.File{Data: []byte(n.hosts()), Mode: 0o644}); err != nil {
+			n.config.Report(fmt.Errorf("the files of node %s: %w", n.config.Spec.Name, err))
 		}
 		if err := errors.Join(tree.Mkdir("tmp"), tree.Chmod("tmp", 0o777|fs.ModeSticky)); err != nil {
-			n.agent.config.Report(fmt.Errorf("the folder /tmp of node %s: %w", n.name, err))
+			n.config.Report(fmt.Errorf("the folder /tmp of node %s: %w", n.config.Spec.Name, err))
 		}
 	}
 	n.hasFiles = true
@@ -32,13 +32,13 @@ func (n *node) files() *files.Tree {
 }
 
 // hosts returns /etc/hosts of the node as it is at first, as of a node of kind.
-func (n *node) hosts() string {
+func (n *Node) hosts() string {
 	return "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\nfe00::\tip6-localnet\nff00::\tip6-mcastprefix\n" +
-		"ff02::1\tip6-allnodes\nff02::2\tip6-allrouters\n" + n.ip + "\t" + n.name + "\n"
+		"ff02::1\tip6-allnodes\nff02::2\tip6-allrouters\n" + n.config.IP + "\t" + n.config.Spec.Name + "\n"
 }
 
-// inTree returns the name of an absolute path in a tree.
-func inTree(name string) string {
+// InTree returns the name of an absolute path in a tree.
+func InTree(name string) string {
 	if name = strings.Trim(path.Clean("/"+name), "/"); name == "" {
 		return "."
 	}
@@ -46,8 +46,8 @@ func inTree(name string) string {
 }
 
 // hostPath returns the files of the node, in which there is what the volume shows: it was there before, a machine has it, or the volume creates it.
-func (n *node) hostPath(v *corev1.HostPathVolumeSource) (*files.Tree, error) {
-	tree, name := n.files(), inTree(v.Path)
+func (n *Node) hostPath(v *corev1.HostPathVolumeSource) (*files.Tree, error) {
+	tree, name := n.Files(), InTree(v.Path)
 	if followed, err := tree.Follow(name); err == nil {
 		name = followed
 	}

@@ -1,4 +1,4 @@
-package node
+package volumes
 
 import (
 	"bytes"
@@ -61,9 +61,9 @@ type certificate struct {
 	retry   timing.Retry // of a request that could not be created
 }
 
-// certify requests the certificates of the pod, and takes over the answers of signers.
-func (p *pod) certify(ctx context.Context, now time.Time) {
-	if p.node.agent.requests == nil {
+// Certify requests the certificates of the pod, and takes over the answers of signers.
+func (p *Pod) Certify(ctx context.Context, now time.Time) {
+	if p.node.config.Requests == nil {
 		return // the feature is off
 	}
 	for i := range p.api.Spec.Volumes {
@@ -82,18 +82,18 @@ func (p *pod) certify(ctx context.Context, now time.Time) {
 				c = &certificate{}
 				p.certificates[source] = c
 				// A kubelet mounts the volume a moment later. A signer that answers at once is in time for it.
-				p.mount.Time = now.Add(p.jitter().Between("certificate", 100*time.Millisecond, 200*time.Millisecond))
+				p.mount.Time = now.Add(p.durations().Between("certificate", 100*time.Millisecond, 200*time.Millisecond))
 			}
 			if err := p.renew(ctx, s, source, c, now); err != nil {
 				c.retry.Failed(now, 5*time.Millisecond, 1000*time.Second)
-				p.node.logger.V(2).Info("A certificate of a pod is not requested, and will be again", "pod", p.key(), "volume", v.Name, "err", err)
+				p.node.config.Logger.V(2).Info("A certificate of a pod is not requested, and will be again", "pod", p.key(), "volume", v.Name, "err", err)
 			}
 		}
 	}
 }
 
 // renew does what is due for a certificate.
-func (p *pod) renew(ctx context.Context, s *corev1.PodCertificateProjection, source certificateSource, c *certificate, now time.Time) error {
+func (p *Pod) renew(ctx context.Context, s *corev1.PodCertificateProjection, source certificateSource, c *certificate, now time.Time) error {
 	if c.refused != nil || now.Before(c.retry.Time) {
 		return nil
 	}
@@ -129,14 +129,14 @@ type keyPair struct {
 }
 
 // makeKey begins to make a private key. The pod is synced again when it is there.
-func (p *pod) makeKey(keyType string) *keyPair {
+func (p *Pod) makeKey(keyType string) *keyPair {
 	made, uid := &keyPair{}, p.api.UID
-	p.node.agent.wait.Go(func() {
+	p.node.config.Go(func() {
 		key, proof, err := newKey(keyType)
 		made.mu.Lock()
 		made.done, made.key, made.proof, made.err = true, key, proof, err
 		made.mu.Unlock()
-		p.node.enqueue(uid)
+		p.node.config.Enqueue(uid)
 	})
 	return made
 }
@@ -150,8 +150,8 @@ func (k *keyPair) result() (done bool, key, proof []byte, err error) {
 
 // takeOver takes over the answer to a request, and reports whether there is one. A request that is deleted has none, and another one has
 // to follow.
-func (p *pod) takeOver(ctx context.Context, source certificateSource, c *certificate, now time.Time) (answered bool, err error) {
-	request, err := p.node.agent.requests.PodCertificateRequests(p.api.Namespace).Get(c.request)
+func (p *Pod) takeOver(ctx context.Context, source certificateSource, c *certificate, now time.Time) (answered bool, err error) {
+	request, err := p.node.config.Requests.PodCertificateRequests(p.api.Namespace).Get(c.request)
 	switch {
 	case apierrors.IsNotFound(err) && now.Before(c.abandonAt):
 		return false, nil // the informer may be late
@@ -171,7 +171,7 @@ func (p *pod) takeOver(ctx context.Context, source certificateSource, c *certifi
 				notAfter:  ptr.Deref(request.Status.NotAfter, metav1.Time{}).Time,
 			}
 			if p.mounted {
-				p.outdate(now)
+				p.Outdate(now)
 			}
 			return true, nil
 		case certificatesv1.PodCertificateRequestConditionTypeDenied:
@@ -184,38 +184,38 @@ func (p *pod) takeOver(ctx context.Context, source certificateSource, c *certifi
 		c.refused = fmt.Errorf("PodCertificateRequest was permanently %s: reason=%q message=%q", refusal, condition.Reason, condition.Message)
 		text := fmt.Sprintf("PodCertificateRequest %s %s, reason=%q, message=%q", name, verb, condition.Reason, condition.Message)
 		// A kubelet takes the reason for the format of the message.
-		p.node.events.Pod(ctx, p.api, corev1.EventTypeWarning, condition.Type, condition.Reason, text)
+		p.node.config.Events.Pod(ctx, p.api, corev1.EventTypeWarning, condition.Type, condition.Reason, text)
 		return true, nil
 	}
 	return false, nil
 }
 
 // recordAge records that a certificate should have been renewed long ago.
-func (p *pod) recordAge(ctx context.Context, c *certificate, now time.Time) {
+func (p *Pod) recordAge(ctx context.Context, c *certificate, now time.Time) {
 	if len(c.chain) == 0 {
 		return
 	}
 	if !c.overdue && !now.Before(c.refreshAt.Add(overduePeriod)) {
 		c.overdue = true
-		p.node.events.Pod(ctx, p.api, corev1.EventTypeWarning, "CertificateOverdueForRefresh", "PodCertificate refresh overdue")
+		p.node.config.Events.Pod(ctx, p.api, corev1.EventTypeWarning, "CertificateOverdueForRefresh", "PodCertificate refresh overdue")
 	}
 	if !c.expired && !now.Before(c.notAfter) {
 		c.expired = true
-		p.node.events.Pod(ctx, p.api, corev1.EventTypeWarning, "CertificateExpired", "PodCertificate expired")
+		p.node.config.Events.Pod(ctx, p.api, corev1.EventTypeWarning, "CertificateExpired", "PodCertificate expired")
 	}
 }
 
 // requestCertificate creates a PodCertificateRequest for a private key.
-func (p *pod) requestCertificate(ctx context.Context, s *corev1.PodCertificateProjection, source certificateSource, c *certificate, key, proof []byte, now time.Time) error {
-	account, err := p.node.client.CoreV1().ServiceAccounts(p.api.Namespace).Get(ctx, p.api.Spec.ServiceAccountName, metav1.GetOptions{})
+func (p *Pod) requestCertificate(ctx context.Context, s *corev1.PodCertificateProjection, source certificateSource, c *certificate, key, proof []byte, now time.Time) error {
+	account, err := p.node.config.Client.CoreV1().ServiceAccounts(p.api.Namespace).Get(ctx, p.api.Spec.ServiceAccountName, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("while fetching service account: %w", err)
 	}
-	object := p.node.object()
+	object := p.node.config.Object()
 	if object == nil {
-		return fmt.Errorf("node %s is not there", p.node.name)
+		return fmt.Errorf("node %s is not there", p.node.config.Spec.Name)
 	}
-	request, err := p.node.client.CertificatesV1().PodCertificateRequests(p.api.Namespace).Create(ctx, &certificatesv1.PodCertificateRequest{
+	request, err := p.node.config.Client.CertificatesV1().PodCertificateRequests(p.api.Namespace).Create(ctx, &certificatesv1.PodCertificateRequest{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: p.api.Namespace, GenerateName: "req-",
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: p.api.Name, UID: p.api.UID}},
@@ -223,7 +223,7 @@ func (p *pod) requestCertificate(ctx context.Context, s *corev1.PodCertificatePr
 		Spec: certificatesv1.PodCertificateRequestSpec{
 			SignerName: s.SignerName, PodName: p.api.Name, PodUID: p.api.UID,
 			ServiceAccountName: account.Name, ServiceAccountUID: account.UID,
-			NodeName: types.NodeName(p.node.name), NodeUID: object.UID,
+			NodeName: types.NodeName(p.node.config.Spec.Name), NodeUID: object.UID,
 			MaxExpirationSeconds: s.MaxExpirationSeconds, StubPKCS10Request: proof, UnverifiedUserAnnotations: s.UserAnnotations,
 		},
 	}, metav1.CreateOptions{})
@@ -237,12 +237,12 @@ func (p *pod) requestCertificate(ctx context.Context, s *corev1.PodCertificatePr
 }
 
 // certificateJitter returns a delay for something about a certificate.
-func (p *pod) certificateJitter(source certificateSource, c *certificate, what string) time.Duration {
-	return p.jitter().Between(what+"/"+source.volume+"/"+strconv.Itoa(source.index)+"/"+strconv.Itoa(c.requests), 0, certificateJitter)
+func (p *Pod) certificateJitter(source certificateSource, c *certificate, what string) time.Duration {
+	return p.durations().Between(what+"/"+source.volume+"/"+strconv.Itoa(source.index)+"/"+strconv.Itoa(c.requests), 0, certificateJitter)
 }
 
 // certificatesDue returns when something has to be done for a certificate.
-func (p *pod) certificatesDue(now time.Time) time.Time {
+func (p *Pod) certificatesDue(now time.Time) time.Time {
 	var next time.Time
 	for _, c := range p.certificates {
 		if c.refused != nil {
@@ -261,8 +261,8 @@ func (p *pod) certificatesDue(now time.Time) time.Time {
 	return next
 }
 
-// awaitsCertificates reports whether a certificate of the pod is neither issued nor refused.
-func (p *pod) awaitsCertificates() bool {
+// AwaitsCertificates reports whether a certificate of the pod is neither issued nor refused.
+func (p *Pod) AwaitsCertificates() bool {
 	for _, c := range p.certificates {
 		if c.refused == nil && len(c.chain) == 0 {
 			return true
@@ -272,7 +272,7 @@ func (p *pod) awaitsCertificates() bool {
 }
 
 // certificateFiles returns the files of a source of type podCertificate.
-func (p *pod) certificateFiles(s *corev1.PodCertificateProjection, source certificateSource, mode *int32) (payload, error) {
+func (p *Pod) certificateFiles(s *corev1.PodCertificateProjection, source certificateSource, mode *int32) (payload, error) {
 	c := p.certificates[source]
 	switch {
 	case c == nil:

@@ -1,9 +1,8 @@
-package node
+package volumes
 
 import (
 	"fmt"
 	"io/fs"
-	"reflect"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,7 +30,7 @@ func TestFilesOfVolumesBelongToWhoRunsThePod(t *testing.T) {
 			"1000:10000 0640", "0:10000 0440"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := &pod{api: &corev1.Pod{Spec: test.spec}}
+			p := &Pod{api: &corev1.Pod{Spec: test.spec}}
 			content := payload{"token": p.credential(nil, nil), "file": {Mode: 0o400}}
 			p.share(content)
 			volume := p.newVolume()
@@ -65,7 +64,7 @@ func TestPartsOfVolumes(t *testing.T) {
 		{ptr.To(int64(123)), corev1.StorageMediumMemory, "0:123 dgtrwxrwxrwx"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
-			p := &pod{api: &corev1.Pod{Spec: corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{FSGroup: test.group}}}}
+			p := &Pod{api: &corev1.Pod{Spec: corev1.PodSpec{SecurityContext: &corev1.PodSecurityContext{FSGroup: test.group}}}}
 			volume := p.newVolume()
 			if test.medium == corev1.StorageMediumMemory {
 				volume.Stick()
@@ -84,33 +83,5 @@ func TestPartsOfVolumes(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestWhoContainersRunAs proves that the user of a known image holds if the pod names none.
-func TestWhoContainersRunAs(t *testing.T) {
-	for _, test := range []struct {
-		image   string
-		context *corev1.SecurityContext
-		want    files.Owner
-	}{
-		{"busybox", nil, files.Owner{}},
-		{"docker.io/curlimages/curl:8.16.0", nil, files.Owner{User: 100, Group: 101}},
-		{"registry.k8s.io/e2e-test-images/nonroot:1.5", nil, files.Owner{User: 1234}},
-		{"gcr.io/distroless/static:nonroot", nil, files.Owner{User: 65532, Group: 65532}},
-		{"gcr.io/distroless/static:debug-nonroot", nil, files.Owner{User: 65532, Group: 65532}},
-		{"gcr.io/distroless/static:latest", nil, files.Owner{}},
-		{"curlimages/curl", &corev1.SecurityContext{RunAsUser: ptr.To(int64(7))}, files.Owner{User: 7}},
-		{"curlimages/curl", &corev1.SecurityContext{RunAsGroup: ptr.To(int64(8))}, files.Owner{User: 100, Group: 8}},
-		{"not an image", nil, files.Owner{}},
-	} {
-		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: test.image, SecurityContext: test.context}}}}
-		if got := identityOf(pod, &pod.Spec.Containers[0]).Owner; got != test.want {
-			t.Errorf("%s with %v runs as %v, want %v", test.image, test.context, got, test.want)
-		}
-		want := &corev1.LinuxContainerUser{UID: test.want.User, GID: test.want.Group, SupplementalGroups: []int64{test.want.Group}}
-		if got := linuxUser(pod, &pod.Spec.Containers[0]).Linux; !reflect.DeepEqual(got, want) {
-			t.Errorf("%s with %v has the status %v, want %v", test.image, test.context, got, want)
-		}
 	}
 }

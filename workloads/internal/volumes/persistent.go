@@ -1,4 +1,4 @@
-package node
+package volumes
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/kubelet/events"
 	"k8s.io/utils/ptr"
 
@@ -34,9 +33,9 @@ func (e *mountError) Error() string {
 }
 
 // bind notes the PersistentVolume of a claim that a volume of the pod is. The errors are those of a kubelet.
-func (p *pod) bind(ctx context.Context, volume string, claim *corev1.PersistentVolumeClaim) error {
+func (p *Pod) bind(ctx context.Context, volume string, claim *corev1.PersistentVolumeClaim) error {
 	name := claim.Spec.VolumeName
-	object, err := p.node.client.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
+	object, err := p.node.config.Client.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case err != nil:
 		return fmt.Errorf("failed to fetch PV %s from API server: %w", name, err)
@@ -51,7 +50,7 @@ func (p *pod) bind(ctx context.Context, volume string, claim *corev1.PersistentV
 
 // checkPersistentVolume returns why the PersistentVolume of a volume cannot be mounted, and whether it waits for somebody to attach it. Other volumes
 // are fine. A CSI driver that the CSINode of the node lists has attached its volumes, and has nothing in them.
-func (p *pod) checkPersistentVolume(ctx context.Context, v *corev1.Volume, now time.Time) (unattached bool, err error) {
+func (p *Pod) checkPersistentVolume(ctx context.Context, v *corev1.Volume, now time.Time) (unattached bool, err error) {
 	volume := p.bound[v.Name]
 	switch {
 	case volume == nil:
@@ -61,7 +60,7 @@ func (p *pod) checkPersistentVolume(ctx context.Context, v *corev1.Volume, now t
 			delete(p.attachments, volume.UID)
 			return false, nil
 		}
-		if object, err := p.node.client.StorageV1().CSIDrivers().Get(ctx, driver, metav1.GetOptions{}); err != nil || ptr.Deref(object.Spec.AttachRequired, true) {
+		if object, err := p.node.config.Client.StorageV1().CSIDrivers().Get(ctx, driver, metav1.GetOptions{}); err != nil || ptr.Deref(object.Spec.AttachRequired, true) {
 			p.attach(ctx, volume, now)
 			return true, nil
 		}
@@ -81,7 +80,7 @@ func showsNode(volume *corev1.PersistentVolume) bool {
 }
 
 // attach waits for the attacher of a CSI driver, which there is not, and records what kube-controller-manager records in its attempts.
-func (p *pod) attach(ctx context.Context, volume *corev1.PersistentVolume, now time.Time) {
+func (p *Pod) attach(ctx context.Context, volume *corev1.PersistentVolume, now time.Time) {
 	a := p.attachments[volume.UID]
 	if a == nil {
 		a = &timing.Retry{Time: now.Add(attachTimeout)}
@@ -90,7 +89,7 @@ func (p *pod) attach(ctx context.Context, volume *corev1.PersistentVolume, now t
 	if now.Before(a.Time) {
 		return
 	}
-	if attacher := p.node.agent.attacher; attacher != nil {
+	if attacher := p.node.config.Attacher; attacher != nil {
 		attacher.Pod(ctx, p.api, corev1.EventTypeWarning, events.FailedAttachVolume, "AttachVolume.Attach failed for volume %q : timed out waiting for external-attacher of %s CSI driver to attach volume %s",
 			volume.Name, volume.Spec.CSI.Driver, volume.Spec.CSI.VolumeHandle)
 	}
@@ -99,7 +98,7 @@ func (p *pod) attach(ctx context.Context, volume *corev1.PersistentVolume, now t
 }
 
 // nextAttach returns when to look again at the volumes that are not attached: soon, because their driver may come.
-func (p *pod) nextAttach(now time.Time) time.Time {
+func (p *Pod) nextAttach(now time.Time) time.Time {
 	next := now.Add(timing.RetryPeriod)
 	for _, a := range p.attachments {
 		next = timing.Earlier(next, a.Time, now)
@@ -108,8 +107,8 @@ func (p *pod) nextAttach(now time.Time) time.Time {
 }
 
 // claim returns the files of a claim. A volume that shows files of the node has those; others live as long as the claim does.
-func (p *pod) claim(ctx context.Context, volume, name string, readOnly bool) (*files.Tree, error) {
-	claim, err := p.node.client.CoreV1().PersistentVolumeClaims(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
+func (p *Pod) claim(ctx context.Context, volume, name string, readOnly bool) (*files.Tree, error) {
+	claim, err := p.node.config.Client.CoreV1().PersistentVolumeClaims(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err == nil {
 		err = p.bind(ctx, volume, claim)
 	} else {
@@ -121,13 +120,7 @@ func (p *pod) claim(ctx context.Context, volume, name string, readOnly bool) (*f
 	if showsNode(p.bound[volume]) {
 		return p.node.hostPath(p.bound[volume].Spec.HostPath)
 	}
-	tree := p.node.agent.volumes.treeOf("claim/" + string(claim.UID))
+	tree := p.node.config.Store.tree("claim/" + string(claim.UID))
 	p.shareClaim(ctx, p.bound[volume], readOnly, tree)
 	return tree, nil
 }
-
-// boundVolumes are the PersistentVolumes of a pod by the names of its volumes.
-type boundVolumes map[string]*corev1.PersistentVolume
-
-// attachments are the volumes that are not attached, and when that has failed or will.
-type attachments map[types.UID]*timing.Retry

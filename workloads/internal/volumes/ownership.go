@@ -1,4 +1,4 @@
-package node
+package volumes
 
 import (
 	"context"
@@ -7,12 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/kubernetes/pkg/securitycontext"
 	volumeutil "k8s.io/kubernetes/pkg/volume/util"
 	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
-	"github.com/fakecluster/fakecluster/workloads/internal/image"
 	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
 )
 
@@ -21,7 +19,7 @@ const groupRead = 0o440
 
 // credential returns a file of a projected volume that proves or checks who somebody is, before the permissions of an fsGroup: only its user reads it
 // if the pod says who that is.
-func (p *pod) credential(data []byte, mode *int32) volumeutil.FileProjection {
+func (p *Pod) credential(data []byte, mode *int32) volumeutil.FileProjection {
 	file := volumeutil.FileProjection{Data: data, Mode: ptr.Deref(mode, 0o644), FsUser: volumeutil.FsUserFrom(p.api)}
 	if p.fsGroup() != nil || file.FsUser != nil {
 		file.Mode = 0o600
@@ -30,7 +28,7 @@ func (p *pod) credential(data []byte, mode *int32) volumeutil.FileProjection {
 }
 
 // share lets the fsGroup of the pod read the files of a volume.
-func (p *pod) share(content payload) {
+func (p *Pod) share(content payload) {
 	if p.fsGroup() == nil {
 		return
 	}
@@ -40,7 +38,7 @@ func (p *pod) share(content payload) {
 	}
 }
 
-func (p *pod) fsGroup() *int64 {
+func (p *Pod) fsGroup() *int64 {
 	if p.api.Spec.SecurityContext == nil {
 		return nil
 	}
@@ -48,12 +46,12 @@ func (p *pod) fsGroup() *int64 {
 }
 
 // ownerOf returns whom a file belongs to that the node writes into a volume.
-func (p *pod) ownerOf(file volumeutil.FileProjection) files.Owner {
+func (p *Pod) ownerOf(file volumeutil.FileProjection) files.Owner {
 	return files.Owner{User: ptr.Deref(file.FsUser, 0), Group: ptr.Deref(p.fsGroup(), 0)}
 }
 
 // newVolume returns a volume that ends with the pod, and belongs to its fsGroup.
-func (p *pod) newVolume() *files.Tree {
+func (p *Pod) newVolume() *files.Tree {
 	t := p.newTree()
 	if group := p.fsGroup(); group != nil {
 		t.Share(*group)
@@ -62,7 +60,7 @@ func (p *pod) newVolume() *files.Tree {
 }
 
 // shareClaim lets the fsGroup of the pod write a volume that outlives pods, if the volume is of a type whose owners a kubelet manages.
-func (p *pod) shareClaim(ctx context.Context, volume *corev1.PersistentVolume, readOnly bool, tree *files.Tree) {
+func (p *Pod) shareClaim(ctx context.Context, volume *corev1.PersistentVolume, readOnly bool, tree *files.Tree) {
 	group := p.fsGroup()
 	if group == nil || volume == nil || !p.managesOwners(ctx, volume, readOnly) {
 		return
@@ -73,7 +71,7 @@ func (p *pod) shareClaim(ctx context.Context, volume *corev1.PersistentVolume, r
 
 // managesOwners reports whether a kubelet gives the files of a volume to an fsGroup: not those of a hostPath, which kind's own volumes are, too, and of
 // NFS; and those of a CSI driver by its policy, which is by default that one node writes a file system.
-func (p *pod) managesOwners(ctx context.Context, volume *corev1.PersistentVolume, readOnly bool) bool {
+func (p *Pod) managesOwners(ctx context.Context, volume *corev1.PersistentVolume, readOnly bool) bool {
 	one := slices.Contains(volume.Spec.AccessModes, corev1.ReadWriteOnce)
 	switch {
 	case provisioner.MadeForOthers(volume):
@@ -86,7 +84,7 @@ func (p *pod) managesOwners(ctx context.Context, volume *corev1.PersistentVolume
 		return false
 	}
 	policy := storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy
-	if driver, err := p.node.client.StorageV1().CSIDrivers().Get(ctx, volume.Spec.CSI.Driver, metav1.GetOptions{}); err == nil {
+	if driver, err := p.node.config.Client.StorageV1().CSIDrivers().Get(ctx, volume.Spec.CSI.Driver, metav1.GetOptions{}); err == nil {
 		policy = ptr.Deref(driver.Spec.FSGroupPolicy, policy)
 	}
 	switch policy {
@@ -96,22 +94,4 @@ func (p *pod) managesOwners(ctx context.Context, volume *corev1.PersistentVolume
 		return true
 	}
 	return one && volume.Spec.CSI.FSType != ""
-}
-
-// identityOf returns who the processes of a container run as: who the pod says, or the user of the image, which is taken for root if it is not known.
-func identityOf(pod *corev1.Pod, spec *corev1.Container) files.Identity {
-	identity := files.Identity{Owner: image.UserOf(spec.Image).Owner}
-	if s := securitycontext.DetermineEffectiveSecurityContext(pod, spec); s != nil {
-		if s.RunAsUser != nil {
-			identity.Owner = files.Owner{User: *s.RunAsUser} // without an entry in /etc/passwd its group is that of root
-		}
-		identity.Group = ptr.Deref(s.RunAsGroup, identity.Group)
-	}
-	if s := pod.Spec.SecurityContext; s != nil {
-		identity.Groups = slices.Clone(s.SupplementalGroups)
-		if s.FSGroup != nil {
-			identity.Groups = append(identity.Groups, *s.FSGroup)
-		}
-	}
-	return identity
 }

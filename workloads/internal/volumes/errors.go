@@ -1,0 +1,25 @@
+package volumes
+
+import (
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// missing is the error about an object that does not exist, in the words of the kubelet's caches.
+type missing struct{ kind, name string }
+
+func (m missing) Error() string { return fmt.Sprintf("%s %q not found", m.kind, m.name) }
+
+// Missing replaces the error about an object that does not exist.
+func Missing(err error, kind, name string) error {
+	if apierrors.IsNotFound(err) {
+		return missing{kind, name}
+	}
+	return err
+}
+
+func isMissing(err error) bool {
+	return errors.As(err, &missing{})
+}

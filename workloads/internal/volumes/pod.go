@@ -1,0 +1,67 @@
+package volumes
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/files"
+	"github.com/fakecluster/fakecluster/workloads/internal/seeded"
+	"github.com/fakecluster/fakecluster/workloads/internal/timing"
+)
+
+// Pod has the volumes of a pod on a node. It belongs to the goroutine of the node, except for what containers do with files.
+type Pod struct {
+	node *Node
+	api  *corev1.Pod // read-only
+
+	mounted  bool
+	mount    timing.Retry // of the volumes
+	contents bool         // something looks into the volumes, so they have contents
+
+	volumes  map[string]*files.Tree // by name
+	payloads map[string]payload     // by name: the files that come from the API
+	trees    []*files.Tree          // those that end with the pod
+	refresh  time.Time              // when to bring volumes up to date
+	stale    bool                   // their sources have changed
+	synced   time.Time              // the last sync of the pod
+
+	bound        map[string]*corev1.PersistentVolume // by the name of the volume
+	attachments  map[types.UID]*timing.Retry         // the volumes that are not attached, and when that has failed or will
+	tokens       map[string]token
+	certificates map[certificateSource]*certificate
+
+	storage storage
+}
+
+// NewPod returns the volumes of a pod, none of which is mounted.
+func (n *Node) NewPod(api *corev1.Pod) *Pod {
+	return &Pod{
+		node: n, api: api, volumes: map[string]*files.Tree{}, payloads: map[string]payload{},
+		bound: map[string]*corev1.PersistentVolume{}, attachments: map[types.UID]*timing.Retry{},
+		tokens: map[string]token{}, certificates: map[certificateSource]*certificate{},
+	}
+}
+
+// Use takes over a new version of the pod.
+func (p *Pod) Use(api *corev1.Pod) { p.api = api }
+
+// Synced notes a sync of the pod, from which on a kubelet counts until the next one.
+func (p *Pod) Synced(now time.Time) { p.synced = now }
+
+// TakeOver notes that an agent before has mounted the volumes.
+func (p *Pod) TakeOver() { p.mounted = true }
+
+// Next returns when something is due for the volumes by itself; zero: nothing is.
+func (p *Pod) Next(now time.Time) time.Time {
+	next := timing.Earlier(time.Time{}, p.mount.Time, now)
+	next = timing.Earlier(next, p.refresh, now)
+	return timing.Earlier(next, p.certificatesDue(now), now)
+}
+
+func (p *Pod) key() string { return p.api.Namespace + "/" + p.api.Name }
+
+func (p *Pod) durations() seeded.Durations {
+	return seeded.Durations{Seed: p.node.config.Seed, Key: p.key()}
+}

@@ -18,7 +18,7 @@ func (w *Workloads) serveMetrics(shared informers.SharedInformerFactory) error {
 	return w.attachment.StandIn(v1beta1.SchemeGroupVersion, &metrics.Handler{
 		Pods: core.Pods().Lister(), Nodes: core.Nodes().Lister(), Reports: w.agent.Reports,
 		Usage: func(pod *corev1.Pod) (map[string]corev1.ResourceList, bool) {
-			return w.agent.Usage(pod), w.agent.Reports(pod.Spec.NodeName)
+			return w.programs.Usage(pod), w.agent.Reports(pod.Spec.NodeName)
 		},
 	}, func(namespace, service string, port int32) bool {
 		return w.runNoProgram(w.network.Servers(namespace, service, port))

@@ -23,7 +23,7 @@ var followed = map[string]string{
 	"ConstrainedImpersonation":                "rest/impersonate.go",
 	"DeclarativeValidationBeta":               "internal/crd/custom.go",
 	"ExcludeAdmissionWebhookVirtualResources": "internal/admission/chain.go",
-	"KubeletEnsureSecretPulledImages":         "workloads/internal/node/image.go",
+	"KubeletEnsureSecretPulledImages":         "workloads/internal/pod/image.go",
 	"MutatingAdmissionPolicy":                 "internal/server/admission.go",
 	"PodCertificateRequest":                   "internal/builtin/access.go",
 	"StorageVersionMigrator":                  "internal/builtin/extension.go",

@@ -88,7 +88,7 @@ func run(ctx context.Context, w io.Writer, kubeconfig, config string) error {
 	if err != nil {
 		return err
 	}
-	address, err := serve(ctx, agent, shared)
+	address, err := serve(ctx, agent, programs, shared)
 	if err != nil {
 		return err
 	}

@@ -13,12 +13,13 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/metrics"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
 // serve serves metrics.k8s.io and what happens to nodes, until the context ends. It returns the address.
-func serve(ctx context.Context, agent *node.Agent, shared informers.SharedInformerFactory) (*net.TCPAddr, error) {
+func serve(ctx context.Context, agent *node.Agent, programs *cri.Programs, shared informers.SharedInformerFactory) (*net.TCPAddr, error) {
 	certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("making a certificate: %w", err)
@@ -36,7 +37,7 @@ func serve(ctx context.Context, agent *node.Agent, shared informers.SharedInform
 	mux.Handle("/", &metrics.Handler{
 		Pods: core.Pods().Lister(), Nodes: core.Nodes().Lister(), Reports: agent.Reports,
 		Usage: func(pod *corev1.Pod) (map[string]corev1.ResourceList, bool) {
-			return agent.Usage(pod), agent.Reports(pod.Spec.NodeName)
+			return programs.Usage(pod), agent.Reports(pod.Spec.NodeName)
 		},
 	})
 	happens(mux, agent, "heartbeats/stop", func(r *http.Request, n *node.Node) error { return n.StopHeartbeats(r.Context()) })

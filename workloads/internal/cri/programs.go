@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
@@ -241,4 +242,25 @@ func (p *Programs) FilesOf(image string) *files.Tree {
 		return tree.Clone()
 	}
 	return files.NewTree()
+}
+
+// Usage returns what the running containers of a pod use, by the names of the containers. A container without a
+// behavior uses nothing.
+func (p *Programs) Usage(pod *corev1.Pod) map[string]corev1.ResourceList {
+	usage := map[string]corev1.ResourceList{}
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range statuses {
+			if statuses[i].State.Running == nil {
+				continue
+			}
+			for _, specs := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+				for j := range specs {
+					if specs[j].Name == statuses[i].Name {
+						usage[specs[j].Name] = ptr.Deref(p.behaviors.behaviorOf(pod, &specs[j]), Behavior{}).Usage
+					}
+				}
+			}
+		}
+	}
+	return usage
 }

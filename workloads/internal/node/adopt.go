@@ -2,14 +2,11 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // nodes are the nodes of an agent. It is not changed: adoption puts another one in its place.
@@ -51,21 +48,20 @@ func (a *Agent) adopt(object *corev1.Node) {
 		return
 	}
 	setDefaults(spec, len(former.list))
-	n, err := a.newNode(a.beats.ctx, spec, len(former.list))
+	n, err := a.newNode(a.beats.ctx, spec, len(former.list), true)
 	if err != nil {
 		a.config.Report(err)
 		return
 	}
-	n.adopted = true
 	a.nodes.Store(former.with(n))
 	if a.config.Adopted != nil {
-		a.config.Adopted(view{n})
+		a.config.Adopted(n.pods.View)
 	}
 	a.wait.Go(func() { n.run(a.beats.ctx) })
 }
 
 // newNode makes the i-th node.
-func (a *Agent) newNode(ctx context.Context, spec *corev1.Node, i int) (*node, error) {
+func (a *Agent) newNode(ctx context.Context, spec *corev1.Node, i int, adopted bool) (*node, error) {
 	client, err := a.config.Client("system:node:"+spec.Name, "system:nodes")
 	if err != nil {
 		return nil, fmt.Errorf("a client for node %s: %w", spec.Name, err)
@@ -74,24 +70,5 @@ func (a *Agent) newNode(ctx context.Context, spec *corev1.Node, i int) (*node, e
 	if a.config.StaticPods != nil {
 		static = a.config.StaticPods(spec)
 	}
-	return newNode(ctx, a, spec, client, a.subnets.subnet(i), static), nil
-}
-
-// label gives the object of an adopted node the labels of a kubelet that it lacks.
-func (n *node) label(ctx context.Context) error {
-	object, err := n.client.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	missing := maps.Clone(n.spec.Labels)
-	maps.DeleteFunc(missing, func(key, _ string) bool { _, ok := object.Labels[key]; return ok })
-	if len(missing) == 0 {
-		return nil
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": missing}})
-	if err != nil {
-		return err
-	}
-	_, err = n.client.CoreV1().Nodes().Patch(ctx, n.name, types.MergePatchType, patch, metav1.PatchOptions{})
-	return err
+	return newNode(ctx, a, spec, client, a.subnets.Subnet(i), static, adopted), nil
 }

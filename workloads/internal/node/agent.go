@@ -22,6 +22,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
+	"github.com/fakecluster/fakecluster/workloads/internal/pod"
 	"github.com/fakecluster/fakecluster/workloads/internal/recorder"
 	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
@@ -57,11 +58,14 @@ type Config struct {
 	Report func(error)
 }
 
+// defaultDNS is the address of the cluster's DNS in the default range of Services.
+const defaultDNS = "10.0.0.10"
+
 // Agent runs nodes.
 type Agent struct {
 	config   Config
 	nodes    atomic.Pointer[nodes]
-	subnets  subnets
+	subnets  pod.Subnets
 	lister   corelisters.NodeLister
 	services corelisters.ServiceLister
 	requests certificateslisters.PodCertificateRequestLister // nil: the feature is off
@@ -98,10 +102,10 @@ func Start(ctx context.Context, config Config) (*Agent, error) {
 		a.requests = config.Informers.Certificates().V1().PodCertificateRequests().Lister()
 	}
 	a.beats = beats{ctx: ctx, writing: make(chan struct{}, 1), last: time.Now()}
-	a.subnets = newSubnets(specs)
+	a.subnets = pod.NewSubnets(specs)
 	initial := &nodes{byName: map[string]*node{}}
 	for i, spec := range specs {
-		n, err := a.newNode(ctx, spec, i)
+		n, err := a.newNode(ctx, spec, i, false)
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +183,7 @@ func (a *Agent) followRequests() error {
 	changed := func(object any) {
 		if request, ok := lastState(object).(*certificatesv1.PodCertificateRequest); ok {
 			if n := a.node(string(request.Spec.NodeName)); n != nil {
-				n.enqueue(request.Spec.PodUID)
+				n.queue.add(request.Spec.PodUID)
 			}
 		}
 	}
@@ -213,7 +217,7 @@ func lastState(object any) any {
 func (a *Agent) pod(object any, gone bool) {
 	if pod, ok := lastState(object).(*corev1.Pod); ok {
 		if n := a.node(pod.Spec.NodeName); n != nil {
-			n.podChanged(pod, gone)
+			n.queue.change(pod, gone)
 		}
 	}
 }
@@ -222,7 +226,7 @@ func (a *Agent) pod(object any, gone bool) {
 func (a *Agent) nodeChanged(object any) {
 	if object, ok := lastState(object).(*corev1.Node); ok {
 		if n := a.node(object.Name); n != nil {
-			n.enqueueAll()
+			n.queue.addAll()
 		} else if _, err := a.lister.Get(object.Name); err == nil {
 			a.adopt(object)
 		}
@@ -236,7 +240,7 @@ func (a *Agent) nodeUpdated(before, after any) {
 	if n == nil {
 		a.adopt(current)
 	} else if former.Annotations[HeartbeatsAnnotation] != current.Annotations[HeartbeatsAnnotation] {
-		n.wake()
+		n.queue.wake()
 	}
 }
 

@@ -37,7 +37,7 @@ func (n *node) obey(ctx context.Context) {
 		act = (&Node{n}).StopHeartbeats
 	}
 	if err := act(ctx); err != nil && ctx.Err() == nil {
-		n.logger.Info("The heartbeats of the node", "stopped", halted, "err", err)
+		n.registration.logger.Info("The heartbeats of the node", "stopped", halted, "err", err)
 	}
 }
 
@@ -46,32 +46,27 @@ func (n *node) obey(ctx context.Context) {
 // seconds later pods that do not tolerate that are deleted; they remain Terminating until the node is back.
 // The Lease is renewed once more, so that the time begins now.
 func (n *Node) StopHeartbeats(ctx context.Context) error {
-	if !n.node.beats() {
+	if !n.node.registration.beats() {
 		return nil
 	}
-	err := n.node.renew(ctx, time.Now())
-	n.node.mu.Lock()
-	n.node.stopped = true
-	n.node.mu.Unlock()
+	err := n.node.registration.renew(ctx, time.Now())
+	n.node.registration.stop(true)
+	n.node.queue.pause(true)
 	return err
 }
 
 // ResumeHeartbeats starts the kubelet of the node again: it writes its Lease, its status and the statuses of its pods, and does
 // what there is to do for them.
 func (n *Node) ResumeHeartbeats(ctx context.Context) error {
-	n.node.mu.Lock()
-	former := n.node.stopped
-	n.node.stopped = false
-	n.node.resumed = n.node.resumed || former
-	n.node.mu.Unlock()
-	if !former {
+	n.node.queue.pause(false)
+	if !n.node.registration.stop(false) {
 		return nil
 	}
-	defer n.node.enqueueAll()
-	if err := n.node.renew(ctx, time.Now()); err != nil {
+	defer n.node.queue.addAll()
+	if err := n.node.registration.renew(ctx, time.Now()); err != nil {
 		return err
 	}
-	return n.node.writeStatus(ctx, nil)
+	return n.node.registration.writeStatus(ctx, nil)
 }
 
 // SetPressure sets or clears a condition: MemoryPressure, DiskPressure or PIDPressure. The node lifecycle controller
@@ -81,18 +76,15 @@ func (n *Node) SetPressure(ctx context.Context, kind corev1.NodeConditionType, o
 		if p.kind != kind {
 			continue
 		}
-		n.node.mu.Lock()
-		former := n.node.pressure[kind]
-		n.node.pressure[kind] = on
-		n.node.mu.Unlock()
-		if err := n.node.writeStatus(ctx, nil); err != nil || former == on {
+		former := n.node.registration.setPressure(kind, on)
+		if err := n.node.registration.writeStatus(ctx, nil); err != nil || former == on {
 			return err
 		}
 		change := p.better
 		if on {
 			change = p.worse
 		}
-		n.node.events.Node(ctx, corev1.EventTypeNormal, change, "Node %s status is now: %s", n.node.name, change)
+		n.node.registration.events.Node(ctx, corev1.EventTypeNormal, change, "Node %s status is now: %s", n.node.name, change)
 		return nil
 	}
 	return fmt.Errorf("condition %s of node %s cannot be set: use %s, %s or %s", kind, n.node.name,

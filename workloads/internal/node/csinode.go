@@ -14,42 +14,42 @@ const migratedPlugins = "kubernetes.io/aws-ebs,kubernetes.io/azure-disk,kubernet
 	"kubernetes.io/portworx-volume,kubernetes.io/vsphere-volume"
 
 // ensureCSINode creates the CSINode of the node. A failure is made up for with a heartbeat.
-func (n *node) ensureCSINode(ctx context.Context, owner *corev1.Node) {
-	err := n.createCSINode(ctx, owner)
+func (r *registration) ensureCSINode(ctx context.Context, owner *corev1.Node) {
+	err := r.createCSINode(ctx, owner)
 	if err != nil {
-		n.logger.V(2).Info("The CSINode is not created, and will be", "err", err)
+		r.logger.V(2).Info("The CSINode is not created, and will be", "err", err)
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.lacksCSINode = err != nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lacksCSINode = err != nil
 }
 
-func (n *node) needsCSINode() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.lacksCSINode && !n.stopped
+func (r *registration) needsCSINode() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lacksCSINode && !r.stopped
 }
 
 // createCSINode creates the CSINode of the node, which has no drivers at first, in the place of one of an earlier Node of the name. Drivers that somebody
 // has added stay.
-func (n *node) createCSINode(ctx context.Context, owner *corev1.Node) error {
+func (r *registration) createCSINode(ctx context.Context, owner *corev1.Node) error {
 	object := &storagev1.CSINode{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: n.name, Annotations: map[string]string{corev1.MigratedPluginsAnnotationKey: migratedPlugins},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: n.name, UID: owner.UID}},
+			Name: r.spec.Name, Annotations: map[string]string{corev1.MigratedPluginsAnnotationKey: migratedPlugins},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: r.spec.Name, UID: owner.UID}},
 		},
 		Spec: storagev1.CSINodeSpec{Drivers: []storagev1.CSINodeDriver{}},
 	}
-	client := n.client.StorageV1().CSINodes()
+	client := r.client.StorageV1().CSINodes()
 	_, err := client.Create(ctx, object, metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	present, err := client.Get(ctx, n.name, metav1.GetOptions{})
+	present, err := client.Get(ctx, r.spec.Name, metav1.GetOptions{})
 	if err != nil || ownedBy(present, owner) {
 		return err
 	}
-	if err := client.Delete(ctx, n.name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	if err := client.Delete(ctx, r.spec.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
 	_, err = client.Create(ctx, object, metav1.CreateOptions{})

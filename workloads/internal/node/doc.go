@@ -1,20 +1,12 @@
-// Package node runs the nodes of a living cluster: it registers Node objects, renews their Leases, and runs the pods
-// that are bound to them as a kubelet would. What runs in a container is a behavior, or a runtime's code.
-//
-// The package is made of the parts of the kubelet that are exported (conditions, restart rules, event reasons,
-// back-off, the event correlator) and of our own state machine in place of the kubelet's workers, which poll.
+// Package node runs the nodes of a living cluster: it registers Node objects, renews their Leases, and starts the pods that are bound to them.
 //
 // # Data flow
 //
-// The pod informer hands each change to the node that the pod is bound to. A node has one goroutine. It keeps a set of
-// pods that have something to do, and syncs one at a time: see pod.sync, which reads from top to bottom in the order of
-// the kubelet's SyncPod. A pod has at most one timer, for the next moment at which something happens by itself: a
-// container starts or exits, a probe is due, a back-off ends. A pod that just runs has none, and costs nothing.
+// The pod informer hands each change to the [queue] of the node that the pod is bound to. A node has one goroutine, which takes pods from the queue and
+// has package pod sync one at a time. The registration of a node (its object, its Lease, its CSINode) is written by this goroutine at the start, and by
+// one goroutine for all nodes from then on.
 //
-// What a container does is a [Process]. The processes of this package follow a [Behavior]. Other runtimes implement
-// [Runtime], for example containers that are Go functions.
-// Lifecycle hooks run on goroutines of their own, by the kubelet's code (hook.go); the state machine goes on when they have
-// ended. What clients of the kubelet's API see of pods is a copy (shown.go).
+// The packages below node each have one idea: pod runs a pod, volumes mounts what it mounts, cri decides what its containers do.
 //
 // # Heartbeats
 //
@@ -27,14 +19,10 @@
 // # What always holds
 //
 //   - A node writes with its own credentials, as user system:node:NAME of the group system:nodes.
-//   - Writes of one pod are in the order of the kubelet: a status first, then the events of the containers that start.
-//   - Random delays follow from the seed and the names of the pod and the container, not from the order of
-//     goroutines.
 //   - All goroutines and timers end when the context of [Start] is done.
 //
 // # Locks
 //
-// node.mu guards the set of pods with something to do and the switches that users turn. It is never held during
-// a request. agent.mu guards what WaitReady waits for; node.mu may be taken while it is held. Everything else of a node and its
-// pods belongs to the goroutine of the node.
+// The queue and the registration of a node have a lock each. Neither is held during a request or while the other is taken. agent.mu guards what
+// WaitReady waits for; the lock of a registration may be taken while it is held. Everything else of a node belongs to its goroutine.
 package node

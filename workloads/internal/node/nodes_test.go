@@ -392,11 +392,11 @@ func TestRunningContainersUseWhatTheirBehaviorSays(t *testing.T) {
 			p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "d", Image: "other"})
 		})
 		synctest.Wait()
-		if got := w.agent.Usage(w.pod("p")); len(got) > 0 {
+		if got := w.programs.Usage(w.pod("p")); len(got) > 0 {
 			t.Errorf("before they run, the containers use %v", got)
 		}
 		time.Sleep(2 * time.Second)
-		if diff := cmp.Diff(map[string]corev1.ResourceList{"c": usage, "d": nil}, w.agent.Usage(w.pod("p"))); diff != "" {
+		if diff := cmp.Diff(map[string]corev1.ResourceList{"c": usage, "d": nil}, w.programs.Usage(w.pod("p"))); diff != "" {
 			t.Errorf("usage (-want +got):\n%s", diff)
 		}
 	})

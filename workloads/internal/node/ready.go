@@ -58,9 +58,7 @@ func (a *Agent) checkReady() {
 // unready returns why the node is not ready. It is empty if the node is ready, or if the server has rejected it, which is
 // reported elsewhere.
 func (n *node) unready(untainted bool) string {
-	n.mu.Lock()
-	registered, rejected := n.registered, n.rejected
-	n.mu.Unlock()
+	registered, rejected := n.registration.state()
 	switch {
 	case rejected:
 		return ""
@@ -79,7 +77,7 @@ func (n *node) unready(untainted bool) string {
 		return fmt.Sprintf("its condition Ready is %s: %s: %s", c.Status, c.Reason, c.Message)
 	}
 	for _, t := range object.Spec.Taints {
-		own := slices.ContainsFunc(n.spec.Spec.Taints, func(given corev1.Taint) bool { return given.MatchTaint(&t) })
+		own := slices.ContainsFunc(n.registration.spec.Spec.Taints, func(given corev1.Taint) bool { return given.MatchTaint(&t) })
 		if untainted && !own && (t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable) {
 			return fmt.Sprintf("node-lifecycle-controller does not take the taint %s off", t.ToString())
 		}

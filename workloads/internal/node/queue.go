@@ -1,0 +1,158 @@
+package node
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// queue has the pods of a node that have something to do, in the order in which they got it. Its methods are safe for concurrent use.
+type queue struct {
+	work chan struct{} // has room for one: there is work
+
+	mu         sync.Mutex
+	uids       []types.UID
+	queued     map[types.UID]bool
+	arrived    map[types.UID]arrival
+	refreshing map[types.UID]bool // the sources of their volumes have changed
+	everyPod   bool               // all pods have something to do
+	paused     bool               // nothing is done
+	resumed    bool               // it was paused, and not all pods have been looked at since
+}
+
+// arrival is a change of a pod that the goroutine of the node has not taken over yet. The zero value is none.
+type arrival struct {
+	pod  *corev1.Pod
+	gone bool
+}
+
+// task is a pod that has something to do.
+type task struct {
+	uid     types.UID
+	arrival arrival
+	refresh bool // of its volumes
+}
+
+func newQueue() queue {
+	return queue{work: make(chan struct{}, 1), queued: map[types.UID]bool{}, arrived: map[types.UID]arrival{}, refreshing: map[types.UID]bool{}}
+}
+
+// change notes a change of a pod.
+func (q *queue) change(pod *corev1.Pod, gone bool) {
+	q.mu.Lock()
+	q.arrived[pod.UID] = arrival{pod: pod, gone: gone || q.arrived[pod.UID].gone}
+	q.mu.Unlock()
+	q.add(pod.UID)
+}
+
+// refresh has the volumes of pods brought up to date.
+func (q *queue) refresh(uids []types.UID) {
+	q.mu.Lock()
+	for _, uid := range uids {
+		q.refreshing[uid] = true
+	}
+	q.mu.Unlock()
+	for _, uid := range uids {
+		q.add(uid)
+	}
+}
+
+// add has a pod synced.
+func (q *queue) add(uid types.UID) {
+	q.mu.Lock()
+	q.push(uid)
+	q.mu.Unlock()
+	q.wake()
+}
+
+// push is called with the lock held.
+func (q *queue) push(uid types.UID) {
+	if !q.queued[uid] {
+		q.queued[uid] = true
+		q.uids = append(q.uids, uid)
+	}
+}
+
+// begin adds pods while the queue is worked on.
+func (q *queue) begin(uids []types.UID) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, uid := range uids {
+		q.push(uid)
+	}
+}
+
+// addAll has all pods synced.
+func (q *queue) addAll() {
+	q.mu.Lock()
+	q.everyPod = true
+	q.mu.Unlock()
+	q.wake()
+}
+
+func (q *queue) wake() {
+	select {
+	case q.work <- struct{}{}:
+	default:
+	}
+}
+
+// pause stops the queue, or resumes it.
+func (q *queue) pause(on bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.resumed = q.resumed || q.paused && !on
+	q.paused = on
+}
+
+// beginAll returns whether all pods have something to do, which it forgets, and whether it is the first time since the queue was paused.
+func (q *queue) beginAll() (all, resumed bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.everyPod || q.paused {
+		return false, false
+	}
+	resumed = q.resumed
+	q.everyPod, q.resumed = false, false
+	return true, resumed
+}
+
+// next returns the first task, and false if there is none or the queue is paused.
+func (q *queue) next() (task, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.uids) == 0 || q.paused {
+		return task{}, false
+	}
+	uid := q.uids[0]
+	q.uids = q.uids[1:]
+	t := task{uid, q.arrived[uid], q.refreshing[uid]}
+	delete(q.queued, uid)
+	delete(q.arrived, uid)
+	delete(q.refreshing, uid)
+	return t, true
+}
+
+// sortFirst sorts the queue. Pods that another agent has admitted come first; new pods get the resources that remain.
+// Otherwise the order is that of a kubelet.
+func (q *queue) sortFirst() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	rank := func(pod *corev1.Pod) int {
+		if pod.Status.StartTime != nil {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(q.uids, func(a, b types.UID) int {
+		x, y := q.arrived[a].pod, q.arrived[b].pod
+		return cmp.Or(
+			cmp.Compare(rank(x), rank(y)),
+			x.CreationTimestamp.Compare(y.CreationTimestamp.Time),
+			cmp.Compare(x.Namespace+"/"+x.Name, y.Namespace+"/"+y.Name),
+		)
+	})
+}

@@ -1,0 +1,146 @@
+package pod
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/klog/v2"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/cri"
+	"github.com/fakecluster/fakecluster/workloads/internal/image"
+	"github.com/fakecluster/fakecluster/workloads/internal/network"
+	"github.com/fakecluster/fakecluster/workloads/internal/recorder"
+	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
+)
+
+// Config is what NewNode needs. All fields are required, except for Network and Static.
+type Config struct {
+	// IP is the address of the node, and Addresses are those of its pods.
+	IP        string
+	Addresses Subnet
+	// Spec is the Node as it is registered.
+	Spec *corev1.Node
+	// Static are the static pods, as they are in the files of the kubelet.
+	Static []*corev1.Pod
+	// Client acts as the node, and Events records its Events.
+	Client kubernetes.Interface
+	Events *recorder.Recorder
+	// Object returns the Node object; nil: it is not there.
+	Object func() *corev1.Node
+	// Services has the Services of the cluster.
+	Services corelisters.ServiceLister
+	// Images are the images that are on the node, and Volumes has the volumes of its pods.
+	Images  *image.Store
+	Volumes *volumes.Node
+	// Programs decides what runs in containers.
+	Programs *cri.Programs
+	// Network connects the pods. nil: they are not connected.
+	Network *network.Network
+	// DNS is the address of the cluster's DNS.
+	DNS string
+	// Seed determines all random delays.
+	Seed uint64
+	// Report is called with problems that leave a pod without what it should be, and Logger gets what is tried again.
+	Report func(error)
+	Logger klog.Logger
+	// Go runs a function on a goroutine that the node waits for.
+	Go func(func())
+	// Enqueue has a pod synced, and Wake has the node look at its mirror pods. They are safe for concurrent use.
+	Enqueue func(types.UID)
+	Wake    func()
+}
+
+// Node has the pods of a node, and what they share. It belongs to the goroutine of the node, except for View.
+type Node struct {
+	// View shows the pods to the API of the kubelet.
+	View   *View
+	config Config
+	pods   map[types.UID]*Pod
+	taken  map[string]types.UID // addresses
+	static static
+	looks  looks
+
+	backOff *flowcontrol.Backoff // of containers that have ended
+}
+
+// NewNode returns a node without pods.
+func NewNode(config Config) *Node {
+	return &Node{
+		View: newView(config.Spec, config.Programs), config: config, pods: map[types.UID]*Pod{}, taken: map[string]types.UID{},
+		static: newStatic(config.Spec.Name, config.Static, time.Now()), backOff: flowcontrol.NewBackOff(10*time.Second, 300*time.Second),
+	}
+}
+
+// Pod returns a pod that has something to do, with its newest version; nil: nothing is to be done. latest is a version of the object that has
+// arrived, and is nil if none has. gone says that the object is deleted.
+func (n *Node) Pod(uid types.UID, latest *corev1.Pod, gone bool) *Pod {
+	p := n.pods[uid]
+	if p == nil {
+		if latest == nil || gone || n.static.outlived(latest) {
+			return nil
+		}
+		p = newPod(n, latest)
+		n.pods[uid] = p
+		if n.static.mirrors(latest) {
+			p.static = true
+			n.static.pods[p.key()] = p
+		}
+	}
+	if latest != nil {
+		p.seen(latest) // also if it is gone: its last state says how long its containers have
+	}
+	p.gone = p.gone || gone
+	return p
+}
+
+// UIDs returns the uids of all pods, in order.
+func (n *Node) UIDs() []types.UID { return slices.Sorted(maps.Keys(n.pods)) }
+
+// Restore has the pods look at a time whether somebody else has written their statuses.
+func (n *Node) Restore(now time.Time) {
+	for _, p := range n.pods {
+		p.restore = now
+	}
+}
+
+// End stops the timers, and removes the volumes that end with the pods.
+func (n *Node) End() {
+	if n.static.timer != nil {
+		n.static.timer.Stop()
+	}
+	for _, p := range n.pods {
+		if p.timer != nil {
+			p.timer.Stop()
+		}
+		p.volumes.Unmount()
+	}
+}
+
+// forget drops a pod that is over.
+func (n *Node) forget(p *Pod) {
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	delete(n.pods, p.api.UID)
+	n.View.hide(p.api)
+	n.View.forgetProbes(p.api.UID)
+	n.config.Volumes.Sources.Forget(p.api.UID)
+	n.looks.take(p.api.UID)
+}
+
+// others returns the pods that count when another one is admitted. One that runs and is not admitted yet is being taken over.
+func (n *Node) others(than *corev1.Pod) []*corev1.Pod {
+	var others []*corev1.Pod
+	for uid, p := range n.pods {
+		if uid != than.UID && (p.admitted || p.api.Status.Phase == corev1.PodRunning) && !p.completed {
+			others = append(others, p.api)
+		}
+	}
+	return others
+}

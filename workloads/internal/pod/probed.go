@@ -1,0 +1,97 @@
+package pod
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
+)
+
+// probed is how often a probe of a pod has run.
+type probed struct {
+	runs kubelet.Probes
+	// skipped is when the first of the runs is due that are left out because they pass; zero: none is.
+	skipped time.Time
+	period  time.Duration
+}
+
+// passes returns how many runs that are left out were due up to a time.
+func (d *probed) passes(now time.Time) uint64 {
+	if d.skipped.IsZero() || now.Before(d.skipped) {
+		return 0
+	}
+	return 1 + uint64(now.Sub(d.skipped)/d.period)
+}
+
+// countProbe changes how often a probe of a pod has run.
+func (p *Pod) countProbe(r *prober, change func(*probed)) {
+	if p.completed {
+		return // the probes have ended, and what was counted is gone
+	}
+	p.node.View.countProbe(r, p.api, change)
+}
+
+func (v *View) countProbe(r *prober, pod *corev1.Pod, change func(*probed)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	ofPod := v.probes[pod.UID]
+	if ofPod == nil {
+		ofPod = map[kubelet.Probe]*probed{}
+		v.probes[pod.UID] = ofPod
+	}
+	probe := kubelet.Probe{Kind: r.kind.String(), Container: r.name, Pod: pod.Name, Namespace: pod.Namespace, UID: string(pod.UID)}
+	d := ofPod[probe]
+	if d == nil {
+		d = &probed{runs: kubelet.Probes{Passed: kubelet.NewProbeDurations()}, period: r.period()}
+		ofPod[probe] = d
+	}
+	change(d)
+}
+
+// skips notes that runs are left out from now on, because they pass. The first is the one that is due next.
+func (r *prober) skips(p *Pod) {
+	if r.skipping {
+		return
+	}
+	r.skipping = true
+	first := r.tick
+	p.countProbe(r, func(d *probed) { d.skipped = first })
+}
+
+// goesOn counts the runs that were left out before a time.
+func (r *prober) goesOn(p *Pod, now time.Time) {
+	if !r.skipping {
+		return
+	}
+	r.skipping = false
+	p.countProbe(r, func(d *probed) {
+		d.runs.Passed.Observe(0, d.passes(now.Add(-1)))
+		d.skipped = time.Time{}
+	})
+}
+
+// Probes implements kubelet.Node.
+func (v *View) Probes() map[kubelet.Probe]kubelet.Probes {
+	now := time.Now()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	counts := map[kubelet.Probe]kubelet.Probes{}
+	for _, probes := range v.probes {
+		for probe, d := range probes {
+			runs := d.runs
+			runs.Passed = runs.Passed.Clone()
+			runs.Passed.Observe(0, d.passes(now))
+			counts[probe] = runs
+		}
+	}
+	return counts
+}
+
+// forgetProbes removes what is counted of a pod, whose probes have ended.
+func (v *View) forgetProbes(uid types.UID) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.probes, uid)
+}

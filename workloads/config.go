@@ -8,14 +8,14 @@ import (
 	configv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/description/living"
 	"github.com/fakecluster/fakecluster/internal/manifests"
-	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
 // DefaultNodes is the number of Nodes that run if a [ConfigFile], or another description in data,
 // does not set nodes.
-const DefaultNodes = workloadconfig.DefaultNodes
+const DefaultNodes = living.DefaultNodes
 
 // ConfigFile names a YAML file that describes what lives in the cluster, as "fakecluster serve --workloads-config" and the
 // field workloads of scenario files do:
@@ -66,7 +66,7 @@ func FromYAML(c *fakecluster.Cluster, config []byte) (io.Closer, error) {
 
 // describe takes over what the text of a file describes. The options that are given besides are compared with it by addData.
 func (s *settings) describe(name string, data []byte) {
-	c, err := workloadconfig.ReadFile(name, data)
+	c, err := living.ReadFile(name, data)
 	if err != nil {
 		s.wrong = append(s.wrong, err)
 		return

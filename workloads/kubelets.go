@@ -95,18 +95,18 @@ func (k *kubelets) listen(n kubelet.Node) (l net.Listener, hangUp func(), err er
 	if err != nil {
 		return nil, nil, err
 	}
-	return living{Listener: l, k: k, node: n.Name()}, hangUp, nil
+	return kubeletListener{Listener: l, k: k, node: n.Name()}, hangUp, nil
 }
 
-// living is the listener of a kubelet that closes connections at once while the heartbeats of its node are stopped.
-type living struct {
+// kubeletListener is the listener of a kubelet that closes connections at once while the heartbeats of its node are stopped.
+type kubeletListener struct {
 	net.Listener
 	k    *kubelets
 	node string
 }
 
 // Accept implements net.Listener.
-func (l living) Accept() (net.Conn, error) {
+func (l kubeletListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/description/living"
 	"github.com/fakecluster/fakecluster/internal/manifests"
-	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads/internal/container"
 	"github.com/fakecluster/fakecluster/workloads/internal/controlplane"
 )
@@ -27,8 +27,8 @@ type settings struct {
 	configured    bool
 	schedulerData json.RawMessage // its configuration in data
 	noScheduler   bool
-	data          *workloadconfig.Config // of ConfigFile
-	dataName      string                 // its file
+	data          *living.Config // of ConfigFile
+	dataName      string         // its file
 	logger        logr.Logger
 	notices       func(string)
 	nodes         []*corev1.Node

@@ -36,7 +36,7 @@ type serving struct {
 	objects, controllers []string
 	session              *session               // nil: nothing is recorded
 	apiServer            *serverflags.Arguments // flags of kube-apiserver; nil: the command does not have them
-	living               living
+	living               livingFlags
 	workloads            []workloads.Option // nil: nothing lives in the cluster
 }
 

@@ -11,14 +11,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/description/living"
 	"github.com/fakecluster/fakecluster/internal/manifests"
 	"github.com/fakecluster/fakecluster/internal/printable"
-	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
-// living are the flags of serve about what lives in the cluster.
-type living struct {
+// livingFlags are the flags of serve about what lives in the cluster.
+type livingFlags struct {
 	workloads bool
 	nodes     int
 	config    string
@@ -30,7 +30,7 @@ type living struct {
 	provisioners []string
 }
 
-func (l *living) describe(flags *pflag.FlagSet) {
+func (l *livingFlags) describe(flags *pflag.FlagSet) {
 	flags.BoolVar(&l.workloads, "workloads", false, `run Kubernetes' controllers and scheduler, and nodes whose pods start, become ready
 and complete, without images (docs/workloads.md)`)
 	flags.IntVar(&l.nodes, "nodes", 0, "with --workloads: the number of nodes, which are in two zones (default 3)")
@@ -47,7 +47,7 @@ provisioners, controllers and scheduler, as the field workloads of scenario file
 }
 
 // options returns the options of package workloads, and nil if nothing lives in the cluster.
-func (l *living) options(cmd *cobra.Command) ([]workloads.Option, error) {
+func (l *livingFlags) options(cmd *cobra.Command) ([]workloads.Option, error) {
 	nodes, config := cmd.Flags().Changed("nodes"), cmd.Flags().Changed("workloads-config")
 	var options []workloads.Option
 	switch {
@@ -80,7 +80,7 @@ func (l *living) options(cmd *cobra.Command) ([]workloads.Option, error) {
 	}
 	var behaviors []workloads.Behavior
 	for _, text := range l.behaviors {
-		b, err := workloadconfig.ReadBehavior(text)
+		b, err := living.ReadBehavior(text)
 		if err != nil {
 			return nil, usageError{fmt.Errorf("--behavior %q: %w", text, err)}
 		}
@@ -103,7 +103,7 @@ func (l *living) options(cmd *cobra.Command) ([]workloads.Option, error) {
 }
 
 // endsNamespaces reports whether upstream's namespace-controller runs: unless a configuration leaves it out.
-func (l *living) endsNamespaces() bool {
+func (l *livingFlags) endsNamespaces() bool {
 	if l.config == "" {
 		return true
 	}
@@ -111,7 +111,7 @@ func (l *living) endsNamespaces() bool {
 	if err != nil {
 		return true // the option returns the error
 	}
-	config, err := workloadconfig.ReadFile(l.config, data)
+	config, err := living.ReadFile(l.config, data)
 	if err != nil || config.Controllers == nil {
 		return true
 	}

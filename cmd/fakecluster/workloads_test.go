@@ -192,7 +192,7 @@ func TestAConfigurationMayLeaveNamespacesToTheWrite(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := (&living{config: file}).endsNamespaces(); got != want {
+		if got := (&livingFlags{config: file}).endsNamespaces(); got != want {
 			t.Errorf("%s: upstream's controller runs: %v, want %v", content, got, want)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/description"
-	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/internal/description/living"
 	"github.com/fakecluster/fakecluster/kustomize"
 	"github.com/fakecluster/fakecluster/workloads"
 )
@@ -104,7 +104,7 @@ func (c *cluster) live(config []byte) error {
 	if c.workloads != nil {
 		return refuse(http.StatusConflict, "workloads run in the cluster already: end them first")
 	}
-	var described struct{ Programs []workloadconfig.Program }
+	var described struct{ Programs []living.Program }
 	_ = json.Unmarshal(config, &described) // FromYAML finds what is wrong
 	for _, p := range described.Programs {
 		if p.IsRelative() {

@@ -10,7 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// Live makes a cluster live as config describes it, which is the JSON of a workloadconfig.Config. Close of the result ends that,
+// Live makes a cluster live as config describes it, which is the JSON of a living.Config. Close of the result ends that,
 // and returns what has gone wrong.
 type Live func(c *fakecluster.Cluster, config []byte) (io.Closer, error)
 

@@ -17,7 +17,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/internal/admission/plugins"
 	"github.com/fakecluster/fakecluster/internal/description"
-	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/internal/description/living"
 )
 
 // parser turns the text of one file into scenarios. It continues after a mistake, so
@@ -275,8 +275,8 @@ func (p *parser) option(n *yaml.Node, o description.Option, c *description.Clust
 }
 
 // workloads reads what lives in a cluster.
-func (p *parser) workloads(n *yaml.Node) *workloadconfig.Config {
-	c, mistakes := workloadconfig.Read(n)
+func (p *parser) workloads(n *yaml.Node) *living.Config {
+	c, mistakes := living.Read(n)
 	if err := c.Resolve(p.file); err != nil {
 		p.mistake(n, "%v", err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/internal/description/living"
 )
 
 // column is where in its line a mistake is; TestMistakesAreFoundExactly proves it.
@@ -34,7 +34,7 @@ func TestMistakes(t *testing.T) {
 			`f.yaml:2: unknown field "seed" in a cluster (allowed: alone, controllers, fakecluster, legacyAPIs, runtimeConfig, withAdmissionPlugins, withoutAdmissionPlugins, withoutNamespaceLifecycle)`}},
 		{"what lives in a cluster is checked", "scenario: s\nworkloads:\n  nodes: 0\n  behaviors:\n  - {image: a, crash: true}\nsteps:\n" + get, []string{
 			`f.yaml:3: there has to be at least one node`,
-			`f.yaml:5: unknown field "crash" (allowed: ` + strings.Join(workloadconfig.BehaviorFields(), ", ") + `)`}},
+			`f.yaml:5: unknown field "crash" (allowed: ` + strings.Join(living.BehaviorFields(), ", ") + `)`}},
 		{"a flag is true or false", "scenario: s\ncluster: {withoutNamespaceLifecycle: yes}\nsteps:\n" + get, []string{
 			`f.yaml:2: withoutNamespaceLifecycle must be true or false`}},
 		{"controllers are a list", "scenario: s\ncluster: {controllers: namespace-controller}\nsteps:\n" + get, []string{

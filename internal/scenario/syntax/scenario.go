@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/fakecluster/fakecluster/internal/description"
-	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/internal/description/living"
 )
 
 // A Scenario is one document of a scenario file, checked and ready to be played. It is
@@ -22,7 +22,7 @@ type Scenario struct {
 	// Cluster is the "cluster:" part: the options of the cluster that the scenario needs.
 	Cluster ClusterOptions
 	// Workloads is the "workloads:" part: what lives in the cluster; nil: nothing does.
-	Workloads *workloadconfig.Config
+	Workloads *living.Config
 
 	Webhooks []Webhook
 	Setup    []Step

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/fakecluster/fakecluster/internal/description"
-	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/internal/description/living"
 )
 
 // SchemaURL is where the JSON schema of scenario files is published. An editor reads it from the
@@ -128,7 +128,7 @@ func Schema() []byte {
 			"case":          case_,
 			"cluster":       object(clusterFields()),
 			"workloads":     object(workloadFields),
-			"behavior":      jsonSchema{"type": "object", "additionalProperties": false, "properties": names(workloadconfig.BehaviorFields())},
+			"behavior":      jsonSchema{"type": "object", "additionalProperties": false, "properties": names(living.BehaviorFields())},
 			"webhook":       object(webhookFields),
 			"service":       object(serviceFields),
 			"user":          schemaOfNotation(asUser.Notation),

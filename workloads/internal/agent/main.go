@@ -30,8 +30,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/fakecluster/fakecluster/internal/description/living"
 	"github.com/fakecluster/fakecluster/internal/manifests"
-	"github.com/fakecluster/fakecluster/internal/workloadconfig"
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
@@ -107,22 +107,22 @@ func run(ctx context.Context, w io.Writer, kubeconfig, config string) error {
 }
 
 // read reads the nodes and behaviors of a file. Without a file these are the default ones.
-func read(file string) ([]*corev1.Node, []workloadconfig.Behavior, error) {
+func read(file string) ([]*corev1.Node, []living.Behavior, error) {
 	if file == "" {
-		return node.Nodes(workloadconfig.DefaultNodes), nil, nil
+		return node.Nodes(living.DefaultNodes), nil, nil
 	}
 	data, err := manifests.ReadFile(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := workloadconfig.ReadFile(file, data)
+	c, err := living.ReadFile(file, data)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case c.Nodes.Objects != nil:
 		return c.Nodes.Objects, c.Behaviors, nil
 	case c.Nodes.Count == 0:
-		c.Nodes.Count = workloadconfig.DefaultNodes
+		c.Nodes.Count = living.DefaultNodes
 	}
 	return node.Nodes(c.Nodes.Count), c.Behaviors, nil
 }

@@ -11,7 +11,7 @@ import (
 
 	clientrest "k8s.io/client-go/rest"
 
-	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/internal/description/living"
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 )
 
@@ -83,7 +83,7 @@ func (r *Runtime) Has(image string) bool { return r.image(image) != nil }
 // image returns the image of a name, or nil.
 func (r *Runtime) image(name string) *Image {
 	for i := range r.config.Images {
-		if workloadconfig.MatchesImage(r.config.Images[i].Name, name) {
+		if living.MatchesImage(r.config.Images[i].Name, name) {
 			return &r.config.Images[i]
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/internal/description/living"
 	"github.com/fakecluster/fakecluster/workloads/internal/seeded"
 )
 
@@ -120,6 +120,6 @@ func reasonOf(code int32) string {
 
 // pauses reports whether the image is the one that does nothing until it is stopped.
 func pauses(container *corev1.Container) bool {
-	image := workloadconfig.Repository(container.Image)
+	image := living.Repository(container.Image)
 	return image[strings.LastIndexByte(image, '/')+1:] == "pause"
 }

@@ -12,14 +12,14 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/fakecluster/fakecluster/internal/workloadconfig"
+	"github.com/fakecluster/fakecluster/internal/description/living"
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 	"github.com/fakecluster/fakecluster/workloads/internal/image"
 	"github.com/fakecluster/fakecluster/workloads/internal/shell"
 )
 
 // Behavior is what the containers of some pods do.
-type Behavior = workloadconfig.Behavior
+type Behavior = living.Behavior
 
 // ImageFiles are the files of an image.
 type ImageFiles struct {
@@ -176,7 +176,7 @@ func (p *Programs) isDecided(pod *corev1.Pod, spec *corev1.Container) bool {
 func (p *Programs) AllowsAdmission(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Spec.Containers, func(spec corev1.Container) bool {
 		b := p.behaviors.behaviorOf(pod, &spec)
-		return b != nil && b.Admission == workloadconfig.AllowAdmission
+		return b != nil && b.Admission == living.AllowAdmission
 	})
 }
 
@@ -229,7 +229,7 @@ func (p *Programs) HasFunction(spec *corev1.Container) bool {
 // imageFiles returns the files of an image, or nil if it has none.
 func (p *Programs) imageFiles(image string) *files.Tree {
 	for _, f := range p.config.Files {
-		if workloadconfig.MatchesImage(f.Image, image) {
+		if living.MatchesImage(f.Image, image) {
 			return f.Files
 		}
 	}

@@ -83,7 +83,7 @@ func (n *node) createMirrors(ctx context.Context) {
 
 // next returns a pod that has something to do, and nil if there is none.
 func (n *node) next() *pod.Pod {
-	if all, resumed := n.queue.beginAll(); all {
+	if begins, resumed := n.queue.beginAll(); begins {
 		if resumed {
 			n.pods.Restore(time.Now())
 		}

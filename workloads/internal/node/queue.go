@@ -109,7 +109,7 @@ func (q *queue) pause(on bool) {
 }
 
 // beginAll returns whether all pods have something to do, which it forgets, and whether it is the first time since the queue was paused.
-func (q *queue) beginAll() (all, resumed bool) {
+func (q *queue) beginAll() (begins, resumed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.everyPod || q.paused {

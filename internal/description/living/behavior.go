@@ -1,4 +1,4 @@
-package workloadconfig
+package living
 
 import (
 	"encoding/json"

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/fakecluster/fakecluster/internal/testing/compare"
 
 	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
 )
@@ -64,12 +64,7 @@ func put(t testing.TB, s *Store, key, v string) Record {
 	return create(t, s, key, v)
 }
 
-func equal(t testing.TB, what string, got, want any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
+var equal = compare.Equal
 
 func fails(t testing.TB, what string, got, want error) {
 	t.Helper()

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/fakecluster/fakecluster/internal/testing/compare"
+
 	"github.com/tidwall/gjson"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -272,12 +273,7 @@ func read(text string, paths ...string) []string {
 	return values
 }
 
-func equal(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
+var equal = compare.Equal
 
 // once returns a function that calls another one the first time.
 func once(f func()) func() {

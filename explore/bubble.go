@@ -13,19 +13,19 @@ import (
 )
 
 // errInBubble is the error of an exploration in a bubble.
-var errInBubble = errors.New("each run is a bubble of its own, and there are none in another: call it outside of synctest.Test")
+var errInBubble = errors.New("each run is a bubble of its own, and bubbles cannot be nested: call it outside of synctest.Test")
 
 // inBubble runs a trial in a testing/synctest bubble, in which the hours that it takes pass at once.
 func (e *operatorExploration) inBubble(out *outcome, run func(testing.TB)) {
 	defer func() {
-		// The runtime ends a bubble so if goroutines are left in it that wait for ever.
+		// The runtime ends a bubble so if goroutines that are left in it wait forever.
 		if p := recover(); p != nil {
 			if !strings.Contains(fmt.Sprint(p), "deadlock") {
 				panic(p)
 			}
 			if left := leftOver(out.run.bubbleName()); left != "" && e.subject.checks(NoLeak) {
 				out.problems = append(out.problems, problem{oracle: NoLeak, key: "leak", step: -1,
-					what: "after the operator has ended, goroutines are left that wait for ever", detail: left})
+					what: "goroutines wait forever after the operator has ended", detail: left})
 			}
 		}
 	}()

@@ -44,7 +44,7 @@ func TestChildLeaks(t *testing.T) {
 
 func TestLeftGoroutinesAreReported(t *testing.T) {
 	out := runChild(t, ".", "TestChildLeaks")
-	want := `(?s)explore: after the operator has ended, goroutines are left that wait for ever\s+1 goroutines, the first:\s+goroutine .*child_test\.go:\d+.*End them with the context of Subject\.Run`
+	want := `(?s)explore: goroutines wait forever after the operator has ended\s+1 goroutines, the first:\s+goroutine .*child_test\.go:\d+.*End them with the context of Subject\.Run`
 	if !regexp.MustCompile(want).MatchString(out) {
 		t.Error(out)
 	}
@@ -65,7 +65,7 @@ func TestChildLeavesGoroutineOfRun(t *testing.T) {
 
 func TestGoroutinesLeftByARunAreReported(t *testing.T) {
 	out := runChild(t, ".", "TestChildLeavesGoroutineOfRun")
-	want := `(?s)explore: the test fails without any fault:.*goroutines are left that wait for ever: what the test or a controller starts has to end with the context of c\.Control, .*child_test\.go:\d+`
+	want := `(?s)explore: the test fails without any fault:.*goroutines wait forever after the run: end what the test or a controller starts, such as an informer, a watch or a worker, with the context of c\.Control: .*child_test\.go:\d+`
 	if !regexp.MustCompile(want).MatchString(out) {
 		t.Error(out)
 	}

@@ -99,7 +99,7 @@ type sentRequest struct {
 // c.ServiceAccountConfig(namespace, name). Its clients get the user agent name, which has no spaces.
 func (c *Cluster) Control(name string, config *rest.Config, start func(ctx context.Context, config *rest.Config) error) {
 	if name == "" || strings.ContainsAny(name, " ;/\t\n") {
-		c.t.Fatalf("explore: %q is not a name of a controller: it must be a word without slash", name)
+		c.t.Fatalf("explore: %q cannot be the name of a controller: use one word without a slash", name)
 	}
 	if config == nil {
 		c.t.Fatalf("explore: the configuration of the controller %s is nil: give c.RESTConfig(), or that of its service account", name)

@@ -112,13 +112,13 @@ func (e *exploration) once(what schedule, probes bool) *run {
 func (e *exploration) inBubble(r *run) {
 	bubbleID := ""
 	defer func() {
-		// The runtime ends a bubble so if goroutines are left in it that wait for ever.
+		// The runtime ends a bubble so if goroutines that are left in it wait forever.
 		if p := recover(); p != nil {
 			left := leftOver(bubbleID)
 			if !strings.Contains(fmt.Sprint(p), "deadlock") || left == "" {
 				panic(p)
 			}
-			r.t.Errorf("goroutines are left that wait for ever: what the test or a controller starts has to end with the context of c.Control, such as an informer, a watch or a worker: %s", left)
+			r.t.Errorf("goroutines wait forever after the run: end what the test or a controller starts, such as an informer, a watch or a worker, with the context of c.Control: %s", left)
 		}
 	}()
 	synctest.Test(e.t, func(t *testing.T) {

@@ -97,7 +97,7 @@ func TestATestThatFailsWithoutFaultsIsReportedAsSuch(t *testing.T) {
 			"explore: the configuration of the controller a is nil: give c.RESTConfig(), or that of its service account"},
 		"no function": {func(_ testing.TB, c *explore.Cluster) { c.Control("a", c.RESTConfig(), nil) },
 			"explore: the function of the controller a is nil: give a func(ctx context.Context, config *rest.Config) error that runs it until ctx ends"},
-		"a name":     {func(_ testing.TB, c *explore.Cluster) { c.Control("a b", c.RESTConfig(), nil) }, `explore: "a b" is not a name of a controller: it must be a word without slash`},
+		"a name":     {func(_ testing.TB, c *explore.Cluster) { c.Control("a b", c.RESTConfig(), nil) }, `explore: "a b" cannot be the name of a controller: use one word without a slash`},
 		"controller": {func(_ testing.TB, c *explore.Cluster) { control(c, func(context.Context) error { return errBroken }) }, "the controller c has returned an error: broken"},
 		"it panics":  {func(_ testing.TB, c *explore.Cluster) { control(c, func(context.Context) error { panic("oh") }) }, "the controller c has panicked: oh\n"},
 		"it goes on": {func(_ testing.TB, c *explore.Cluster) {
@@ -121,13 +121,13 @@ func control(c *explore.Cluster, run func(context.Context) error) {
 func TestSchedulesThatCannotBeReplayedAreRefused(t *testing.T) {
 	body := operator{}.oneSecret
 	for schedule, text := range map[string]string{
-		"TestOther: cut-after operator update configmaps default/a 1": "the schedule is of the test TestOther, not of TestSchedulesThatCannotBeReplayedAreRefused",
+		"TestOther: cut-after operator update configmaps default/a 1": "the schedule belongs to the test TestOther, not to TestSchedulesThatCannotBeReplayedAreRefused",
 		"cut-after": `the schedule "cut-after" does not begin with the name of its test`,
 		t.Name() + ": cut-after operator update configmaps default/b 1": `the point "cut-after operator update configmaps default/b 1" of the schedule was not reached, because the test or the controller has changed: run the test without explore.Replay`,
 		t.Name() + ": break operator update configmaps default/a 1":     `the part "break operator update configmaps default/a 1" of the schedule: unknown fault "break"; the faults are crash-after, cut-after, late, stale, cut-before, crash-before, drop, order`,
 		t.Name() + ": drop operator watch configmaps - 1":               `the part "drop operator watch configmaps - 1" of the schedule: drop takes 6 words, not 5`,
-		t.Name() + ": order x": `the part "order x" of the schedule: "x" is not a number of at least 0`,
-		t.Name() + ": cut-after operator update configmaps default/a 0": `the part "cut-after operator update configmaps default/a 0" of the schedule: "0" is not the number of a request, from 1 on`,
+		t.Name() + ": order x": `the part "order x" of the schedule: "x" is not a whole number from 0 on`,
+		t.Name() + ": cut-after operator update configmaps default/a 0": `the part "cut-after operator update configmaps default/a 0" of the schedule: "0" is not the number of a request: the first is 1`,
 	} {
 		if _, err := explore.Find(t, body, explore.Replay(schedule)); err == nil || err.Error() != text {
 			t.Errorf("%s:\n got %v\nwant %s", schedule, err, text)
@@ -152,7 +152,7 @@ func TestExplorationsThatCannotRunAreRefused(t *testing.T) {
 		t.Errorf("without a test: %v", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		const inBubble = " in a synctest bubble: each run is a bubble of its own, and there are none in another: call it outside of synctest.Test"
+		const inBubble = " in a synctest bubble: each run is a bubble of its own, and bubbles cannot be nested: call it outside of synctest.Test"
 		if _, err := explore.Find(t, operator{}.oneSecret); err == nil || err.Error() != "explore.Run"+inBubble {
 			t.Errorf("in a bubble: %v", err)
 		}

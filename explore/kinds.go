@@ -78,7 +78,7 @@ func (e *operatorExploration) builtinKinds(resource schema.GroupResource) (kinds
 	mapper := e.base.RESTMapper()
 	found, err := mapper.KindsFor(resource.WithVersion(""))
 	if err != nil {
-		return nil, fmt.Errorf("the server does not have it: write the plural and the group, such as jobs.batch: %w", err)
+		return nil, fmt.Errorf("the server does not serve this resource: write the plural and the group, such as jobs.batch: %w", err)
 	}
 	for _, gvk := range found {
 		mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)

@@ -200,7 +200,7 @@ func TestMistakesInSubjectResources(t *testing.T) {
 		want   string
 	}{
 		"unknown": {func(s *explore.Subject) { s.Resources = []string{"job.batch.k8s.io"} },
-			`Subject.Resources: job.batch.k8s.io: the server does not have it: write the plural and the group, such as jobs.batch: no matches for batch.k8s.io/, Resource=job`},
+			`Subject.Resources: job.batch.k8s.io: the server does not serve this resource: write the plural and the group, such as jobs.batch: no matches for batch.k8s.io/, Resource=job`},
 		"no seeds":     {func(s *explore.Subject) { s.Seeds = nil }, "Subject.Seeds is empty: give a manifest with an object of each of Subject.Resources"},
 		"other seeds":  {func(s *explore.Subject) { s.Resources = []string{"cronjobs.batch"} }, "there is no object of cronjobs.batch in Subject.Seeds (testdata/job.yaml)"},
 		"no resources": {func(s *explore.Subject) { s.Resources = nil }, "Subject.Install is empty: give the folder with the operator's definitions, such as config/crd, or set Subject.Resources, such as jobs.batch"},

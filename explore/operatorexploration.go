@@ -178,7 +178,7 @@ func (e *operatorExploration) explore() (Found, error) {
 			return e.results.found, fmt.Errorf("the trial to replay: %w", err)
 		}
 		if rejected := e.replay(tr); rejected != "" {
-			return e.results.found, fmt.Errorf("the trial to replay is not possible any more: %s", rejected)
+			return e.results.found, fmt.Errorf("the trial cannot be replayed: %s", rejected)
 		}
 		if e.next == nil {
 			e.checkWhole()

@@ -105,7 +105,7 @@ func parse(text, test string) (schedule, error) {
 		return nil, fmt.Errorf("the schedule %q does not begin with the name of its test", text)
 	}
 	if controller != test {
-		return nil, fmt.Errorf("the schedule is of the test %s, not of %s", controller, test)
+		return nil, fmt.Errorf("the schedule belongs to the test %s, not to %s", controller, test)
 	}
 	var s schedule
 	for part := range strings.SplitSeq(rest, ";") {
@@ -140,13 +140,13 @@ func parsePoint(fields, effects []string) (p point, err error) {
 	if p.effect != order {
 		p.request = request{fields[1], fields[2], fields[3], fields[4]}
 		if p.nth, err = strconv.Atoi(fields[5]); err != nil || p.nth < 1 {
-			return p, fmt.Errorf("%q is not the number of a request, from 1 on", fields[5])
+			return p, fmt.Errorf("%q is not the number of a request: the first is 1", fields[5])
 		}
 		numbers = fields[6:]
 	}
 	if len(numbers) == 1 {
 		if p.amount, err = strconv.Atoi(numbers[0]); err != nil || p.amount < 0 {
-			return p, fmt.Errorf("%q is not a number of at least 0", numbers[0])
+			return p, fmt.Errorf("%q is not a whole number from 0 on", numbers[0])
 		}
 	}
 	return p, nil

@@ -21,7 +21,7 @@ func (s *shard) Set(text string) error {
 	n, countErr := strconv.Atoi(count)
 	switch {
 	case err != nil || countErr != nil || n < 1:
-		return fmt.Errorf("must be such as 3/8, the shard 3 of 8")
+		return fmt.Errorf("must be a shard and the number of shards, such as 3/8")
 	case i < 0 || i >= n:
 		return fmt.Errorf("the shards of %d are 0/%d to %d/%d", n, n, n-1, n)
 	}

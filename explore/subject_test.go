@@ -266,7 +266,7 @@ func TestMistakesInTheSubject(t *testing.T) {
 		"a trial that is rejected": {func(s *explore.Subject) {
 			s.Replay = `gadgets.example.com default/a: create; set /spec/text "explored"`
 		},
-			`^the trial to replay is not possible any more: set /spec/text "explored": Gadget\.example\.com "a" is invalid: spec: Invalid value: this text is taken$`},
+			`^the trial cannot be replayed: set /spec/text "explored": Gadget\.example\.com "a" is invalid: spec: Invalid value: this text is taken$`},
 		"it does not start": {func(s *explore.Subject) {
 			s.Run = func(context.Context, *rest.Config) error { return errors.New("no license") }
 		}, `^the operator does not start: the operator has returned an error: no license$`},

@@ -59,7 +59,7 @@ func announceMetrics(ctx context.Context, admin *rest.Config, address *net.TCPAd
 			return nil
 		}
 	}
-	return errors.New("the API server does not reach the server of metrics within a minute")
+	return errors.New("the API server has not reached the metrics server within a minute")
 }
 
 // isAvailable reports whether an APIService is available.

@@ -33,7 +33,7 @@ func ReadSchedulerConfig(data []byte) (*config.KubeSchedulerConfiguration, error
 	}
 	c, ok := obj.(*config.KubeSchedulerConfiguration)
 	if !ok {
-		return nil, fmt.Errorf("it is a %s, and has to be a KubeSchedulerConfiguration", kind.Kind)
+		return nil, fmt.Errorf("the kind is %s, not KubeSchedulerConfiguration", kind.Kind)
 	}
 	c.APIVersion = kind.GroupVersion().String()
 	if err := validation.ValidateKubeSchedulerConfiguration(c); err != nil {

@@ -44,7 +44,7 @@ func (a *Agent) adopt(object *corev1.Node) {
 	spec := object.DeepCopy()
 	spec.Status.Conditions = nil // those of an agent before
 	if err := possible(spec); err != nil {
-		a.config.Report(fmt.Errorf("a kubelet for a Node: %w", err))
+		a.config.Report(fmt.Errorf("no kubelet runs for Node %s: %w", object.Name, err))
 		return
 	}
 	setDefaults(spec, len(former.list))

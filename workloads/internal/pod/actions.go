@@ -64,7 +64,7 @@ func (p *Pod) begin(ctx context.Context, now time.Time) bool {
 	}
 	p.beginUpdates(now)
 	if initialized && p.mainActions(run) {
-		p.killing = true
+		p.termination.killing = true
 		return true
 	}
 	if len(run.kills)+len(run.starts) == 0 {
@@ -73,7 +73,7 @@ func (p *Pod) begin(ctx context.Context, now time.Time) bool {
 	for _, c := range run.kills {
 		c.beginStop(ctx, p, c.killGrace(p.api), c.killMessage(p.api), now)
 	}
-	p.pass = run
+	p.starts.pass = run
 	return true
 }
 
@@ -222,38 +222,38 @@ func (c *container) killGrace(pod *corev1.Pod) int64 {
 
 // advance goes on with the pass. It reports whether it is over.
 func (p *Pod) advance(ctx context.Context, now time.Time) bool {
-	for _, c := range p.pass.kills {
+	for _, c := range p.starts.pass.kills {
 		if c.advance(now, true); !c.stopped(now) {
 			return false
 		}
 	}
-	if len(p.pass.starts) > 0 && !p.pullVolumes(ctx, now) {
+	if len(p.starts.pass.starts) > 0 && !p.pullVolumes(ctx, now) {
 		return false
 	}
-	for len(p.pass.starts) > 0 {
-		if now.Before(p.pass.until) {
+	for len(p.starts.pass.starts) > 0 {
+		if now.Before(p.starts.pass.until) {
 			return false
 		}
-		spec, before := p.pass.starts[0], p.pass.stage
+		spec, before := p.starts.pass.starts[0], p.starts.pass.stage
 		done, failed := p.start(ctx, spec, now)
 		if failed != nil {
 			p.countFailure(spec, failed)
-			p.reasons[spec.Name] = *failed
+			p.starts.reasons[spec.Name] = *failed
 			done = true
 		}
-		if !done && p.pass.stage == before {
+		if !done && p.starts.pass.stage == before {
 			return false // a hook runs, or a container ends
 		}
 		if !done {
 			continue
 		}
-		p.pass.starts, p.pass.stage, p.pass.until, p.pass.hook = p.pass.starts[1:], stageBegin, time.Time{}, nil
+		p.starts.pass.starts, p.starts.pass.stage, p.starts.pass.until, p.starts.pass.hook = p.starts.pass.starts[1:], stageBegin, time.Time{}, nil
 		if failed != nil && cri.KindOf(p.api, spec.Name) == cri.Init {
 			break
 		}
 	}
-	failed := p.pass.pullFailed
-	p.again, p.pass = p.pass.retry, nil
+	failed := p.starts.pass.pullFailed
+	p.starts.again, p.starts.pass = p.starts.pass.retry, nil
 	if failed {
 		p.reportPullSecrets(ctx)
 	}
@@ -262,14 +262,14 @@ func (p *Pod) advance(ctx context.Context, now time.Time) bool {
 
 // start does the next stage of the start of a container. It reports whether the container runs, or why it does not.
 func (p *Pod) start(ctx context.Context, spec *corev1.Container, now time.Time) (done bool, failed *reason) {
-	run := p.pass
+	run := p.starts.pass
 	switch run.stage {
 	case stageBegin:
 		if failed := p.backOff(ctx, spec, now); failed != nil {
 			return false, failed
 		}
 		p.node.View.count(func(c *kubelet.Counts) { c.Containers[containerTypes[cri.KindOf(p.api, spec.Name)]]++ })
-		p.plans[spec.Name] = p.node.config.Programs.Plan(p.api, spec, cri.KindOf(p.api, spec.Name), p.nextAttempt(spec.Name))
+		p.starts.plans[spec.Name] = p.node.config.Programs.Plan(p.api, spec, cri.KindOf(p.api, spec.Name), p.nextAttempt(spec.Name))
 		if failed := p.unmountable(ctx, spec); failed != nil {
 			return false, failed
 		}
@@ -297,7 +297,7 @@ func (p *Pod) start(ctx context.Context, spec *corev1.Container, now time.Time) 
 			run.again(now.Add(timing.RetryPeriod))
 			return false, &reason{"CreateContainerError", err.Error()}
 		}
-		run.stage, run.until = stageStart, now.Add(p.plans[spec.Name].StartDelay)
+		run.stage, run.until = stageStart, now.Add(p.starts.plans[spec.Name].StartDelay)
 	case stageStart:
 		if failed := p.run(ctx, spec, now); failed != nil {
 			return false, failed
@@ -326,7 +326,7 @@ func (p *Pod) countFailure(spec *corev1.Container, failed *reason) {
 
 // postStarted goes on when the postStart hook has ended. If it has failed, the container ends.
 func (p *Pod) postStarted(ctx context.Context, c *container, now time.Time) (done bool, failed *reason) {
-	if hook := p.pass.hook; hook != nil {
+	if hook := p.starts.pass.hook; hook != nil {
 		done, _, err := hook.result()
 		if !done {
 			return false, nil
@@ -337,7 +337,7 @@ func (p *Pod) postStarted(ctx context.Context, c *container, now time.Time) (don
 				p.node.config.Events.Container(ctx, p.api, c.spec, corev1.EventTypeNormal, events.KillingContainer, "%s", events.FailedPostStartHook)
 			}
 			c.beginStop(ctx, p, terminationGrace(p.api, nil), events.FailedPostStartHook, now)
-			p.pass.stage = stageKill
+			p.starts.pass.stage = stageKill
 			return p.killed(c, now)
 		}
 	}
@@ -349,26 +349,26 @@ func (p *Pod) killed(c *container, now time.Time) (done bool, failed *reason) {
 	if c.advance(now, true); !c.stopped(now) {
 		return false, nil
 	}
-	p.dirty = true
-	_, message, _ := p.pass.hook.result()
+	p.starts.dirty = true
+	_, message, _ := p.starts.pass.hook.result()
 	return false, &reason{"PostStartHookError", message}
 }
 
 // run creates the container, and starts it.
 func (p *Pod) run(ctx context.Context, spec *corev1.Container, now time.Time) *reason {
-	plan := p.plans[spec.Name]
+	plan := p.starts.plans[spec.Name]
 	p.node.config.Events.Container(ctx, p.api, spec, corev1.EventTypeNormal, events.CreatedContainer, "Container created")
 	if plan.StartError != "" {
 		p.put(p.unstarted(spec, plan.StartError, now))
 		p.node.config.Events.Container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToStartContainer, "Error: %s", plan.StartError)
-		p.dirty = true
+		p.starts.dirty = true
 		return &reason{"RunContainerError", plan.StartError}
 	}
 	p.put(p.container(spec, cri.KindOf(p.api, spec.Name), p.nextAttempt(spec.Name), now))
 	p.node.config.Events.Container(ctx, p.api, spec, corev1.EventTypeNormal, events.StartedContainer, "Container started")
 	p.notice(ctx, spec)
-	delete(p.reasons, spec.Name)
-	p.dirty = true
+	delete(p.starts.reasons, spec.Name)
+	p.starts.dirty = true
 	return nil
 }
 
@@ -405,7 +405,7 @@ func (p *Pod) container(spec *corev1.Container, kind cri.ContainerKind, attempt 
 		spec: spec, kind: kind, attempt: attempt, startedAt: startedAt, resources: spec.Resources,
 		id: seeded.Digest(p.node.config.Seed, p.api.UID, spec.Name, attempt),
 	}
-	configured := p.configurations[spec.Name]
+	configured := p.starts.configurations[spec.Name]
 	c.cgroup = configured.cgroup
 	if c.cgroup == nil {
 		c.cgroup = p.cgroupOf(spec)
@@ -428,7 +428,7 @@ func (p *Pod) container(spec *corev1.Container, kind cri.ContainerKind, attempt 
 		Log: c.served.Log, Stdin: c.served.Stdin, Changed: func() { p.node.config.Enqueue(uid) },
 		Look: func(ctx context.Context) (*files.Root, error) { return p.node.lookInto(ctx, uid, spec.Name) },
 	})
-	for _, statuses := range [][]corev1.ContainerStatus{p.status.ContainerStatuses, p.status.InitContainerStatuses} {
+	for _, statuses := range [][]corev1.ContainerStatus{p.report.status.ContainerStatuses, p.report.status.InitContainerStatuses} {
 		// A status that a test has written by hand may say nothing about it.
 		if s, ok := podutil.GetContainerStatus(statuses, spec.Name); ok && s.Started != nil {
 			c.presumed = *s.Started
@@ -474,7 +474,7 @@ func (p *Pod) configure(ctx context.Context, spec *corev1.Container) error {
 	if err := breaksNonRoot(p.api, spec); err != nil {
 		return err
 	}
-	p.configurations[spec.Name] = made
+	p.starts.configurations[spec.Name] = made
 	return nil
 }
 
@@ -487,7 +487,7 @@ func (p *Pod) reconfigure(ctx context.Context, spec *corev1.Container) {
 	p.volumes.Remount(ctx, true, time.Now())
 	if err := p.configure(ctx, spec); err != nil {
 		root, _ := files.NewRoot(files.NewTree(), nil) // without mounts nothing can be wrong
-		p.configurations[spec.Name] = configuration{root: root}
+		p.starts.configurations[spec.Name] = configuration{root: root}
 	}
 }
 
@@ -522,7 +522,7 @@ func (run *pass) again(due time.Time) {
 // backOff returns why a container that has ended does not start again yet.
 func (p *Pod) backOff(ctx context.Context, spec *corev1.Container, now time.Time) *reason {
 	c := p.latest(spec.Name)
-	if slices.Contains(p.pass.kills, c) {
+	if slices.Contains(p.starts.pass.kills, c) {
 		c = p.previous(spec.Name) // a kubelet looks for the last end before its sync, in which it has ended this one
 	}
 	if c == nil || c.running() {
@@ -540,6 +540,6 @@ func (p *Pod) backOff(ctx context.Context, spec *corev1.Container, now time.Time
 	if resync := now.Add(timing.ResyncPeriod); due.After(resync) {
 		due = resync
 	}
-	p.pass.again(due)
+	p.starts.pass.again(due)
 	return &reason{"CrashLoopBackOff", fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", delay, spec.Name, format.Pod(p.api))}
 }

@@ -50,8 +50,8 @@ func (p *Pod) admit(ctx context.Context, now time.Time) bool {
 		QOSClass: v1qos.GetPodQOS(p.api), Phase: corev1.PodFailed, Reason: why.reason, Message: "Pod was rejected: " + why.message,
 		Conditions: p.api.Status.Conditions,
 	}, now)
-	p.admitted, p.completed, p.rejected = true, true, true
-	p.ending = &ending{}
+	p.admitted, p.termination.completed, p.termination.rejected = true, true, true
+	p.termination.ending = &ending{}
 	return false
 }
 
@@ -157,7 +157,7 @@ func (p *Pod) adoptContainer(ctx context.Context, s *corev1.ContainerStatus) boo
 	switch {
 	case s.State.Running != nil:
 		plan := p.node.config.Programs.Plan(p.api, spec, kind, attempt)
-		p.plans[spec.Name] = plan
+		p.starts.plans[spec.Name] = plan
 		p.node.config.Images.Add(spec.Image)
 		p.reconfigure(ctx, spec)
 		c := p.container(spec, kind, attempt, s.State.Running.StartedAt.Time)

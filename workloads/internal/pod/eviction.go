@@ -24,7 +24,7 @@ type eviction struct {
 
 // evicts reports whether the pod is evicted, because it uses more of the disk than its limits allow. It does not evict critical pods, as a kubelet.
 func (p *Pod) evicts(ctx context.Context, now time.Time) bool {
-	e := &p.eviction
+	e := &p.termination.eviction
 	if kubetypes.IsCriticalPod(p.api) {
 		return false
 	}

@@ -26,7 +26,7 @@ type neededImage struct {
 
 // imageOf returns the image of a container.
 func (p *Pod) imageOf(ctx context.Context, spec *corev1.Container) neededImage {
-	return neededImage{spec.Image, spec.ImagePullPolicy, p.plans[spec.Name], func(eventType, reason, format string, args ...any) {
+	return neededImage{spec.Image, spec.ImagePullPolicy, p.starts.plans[spec.Name], func(eventType, reason, format string, args ...any) {
 		p.node.config.Events.Container(ctx, p.api, spec, eventType, reason, format, args...)
 	}}
 }
@@ -45,7 +45,7 @@ func (p *Pod) pull(i neededImage, now time.Time) (time.Duration, *reason) {
 	if _, _, _, err := parsers.ParseImageName(i.name); err != nil {
 		message := fmt.Sprintf("Failed to apply default image tag %q: %v", i.name, err)
 		i.record(corev1.EventTypeWarning, events.FailedToInspectImage, "%s", message)
-		p.pass.again(now.Add(timing.RetryPeriod))
+		p.starts.pass.again(now.Add(timing.RetryPeriod))
 		return 0, &reason{"InvalidImageName", message}
 	}
 	if p.node.config.Images.Has(i.name) && i.policy != corev1.PullAlways && i.plan.PullError == "" {
@@ -57,13 +57,13 @@ func (p *Pod) pull(i neededImage, now time.Time) (time.Duration, *reason) {
 		}
 		message := fmt.Sprintf("Container image %q is not present with pull policy of Never", i.name)
 		i.record(corev1.EventTypeWarning, events.ErrImageNeverPullPolicy, "%s", message)
-		p.pass.again(now.Add(timing.RetryPeriod))
+		p.starts.pass.again(now.Add(timing.RetryPeriod))
 		return 0, &reason{"ErrImageNeverPull", message}
 	}
-	if r := p.pulls[i.name]; r != nil && now.Before(r.Time) {
+	if r := p.starts.pulls[i.name]; r != nil && now.Before(r.Time) {
 		message := fmt.Sprintf("Back-off pulling image %q", i.name)
 		i.record(corev1.EventTypeNormal, events.BackOffPullImage, "%s", message)
-		p.pass.again(now.Add(timing.RetryPeriod))
+		p.starts.pass.again(now.Add(timing.RetryPeriod))
 		return 0, &reason{"ImagePullBackOff", message + ": ErrImagePull: " + r.Err}
 	}
 	i.record(corev1.EventTypeNormal, events.PullingImage, "Pulling image %q", i.name)
@@ -74,22 +74,22 @@ func (p *Pod) pull(i neededImage, now time.Time) (time.Duration, *reason) {
 func (p *Pod) pulled(i neededImage, now time.Time) *reason {
 	if i.plan.PullError != "" {
 		i.record(corev1.EventTypeWarning, events.FailedToPullImage, "Failed to pull image %q: %s", i.name, i.plan.PullError)
-		r := p.pulls[i.name]
+		r := p.starts.pulls[i.name]
 		if r == nil {
 			r = &timing.Retry{}
-			p.pulls[i.name] = r
+			p.starts.pulls[i.name] = r
 		}
-		r.Err, p.pass.pullFailed = i.plan.PullError, true
+		r.Err, p.starts.pass.pullFailed = i.plan.PullError, true
 		first := r.Delay == 0
 		r.Failed(now, 10*time.Second, 300*time.Second)
-		if first && p.pass.first {
+		if first && p.starts.pass.first {
 			// The start of the sandbox has the kubelet sync the pod once more, about a second later.
-			p.pass.again(now.Add(time.Second))
+			p.starts.pass.again(now.Add(time.Second))
 		}
-		p.pass.again(now.Add(timing.RetryPeriod))
+		p.starts.pass.again(now.Add(timing.RetryPeriod))
 		return &reason{"ErrImagePull", i.plan.PullError}
 	}
-	delete(p.pulls, i.name)
+	delete(p.starts.pulls, i.name)
 	present := p.node.config.Images.Has(i.name) || i.policy == corev1.PullNever
 	p.node.config.Images.Add(i.name)
 	if present && i.policy != corev1.PullAlways {
@@ -100,7 +100,7 @@ func (p *Pod) pulled(i neededImage, now time.Time) *reason {
 		i.record(corev1.EventTypeNormal, events.PulledImage, "%s", message)
 		return nil
 	}
-	took := now.Sub(p.pass.began).Truncate(time.Millisecond)
+	took := now.Sub(p.starts.pass.began).Truncate(time.Millisecond)
 	i.record(corev1.EventTypeNormal, events.PulledImage,
 		"Successfully pulled image %q in %v (%v including waiting). Image size: %v bytes.", i.name, took, took, image.Size(i.name))
 	return nil
@@ -109,7 +109,7 @@ func (p *Pod) pulled(i neededImage, now time.Time) *reason {
 // pullVolumes pulls the images that are volumes, one after the other, before the first container of the pass starts. It reports whether
 // that is over. A container that mounts one that has failed does not start: see unmountable.
 func (p *Pod) pullVolumes(ctx context.Context, now time.Time) bool {
-	run := p.pass
+	run := p.starts.pass
 	for run.volume < len(p.api.Spec.Volumes) {
 		v := &p.api.Spec.Volumes[run.volume]
 		if v.Image == nil {
@@ -142,7 +142,7 @@ func (p *Pod) pullVolumes(ctx context.Context, now time.Time) bool {
 func (p *Pod) unmountable(ctx context.Context, spec *corev1.Container) *reason {
 	var last *reason
 	for i := range spec.VolumeMounts {
-		if failed, ok := p.pass.unmountable[spec.VolumeMounts[i].Name]; ok {
+		if failed, ok := p.starts.pass.unmountable[spec.VolumeMounts[i].Name]; ok {
 			p.node.config.Events.Container(ctx, p.api, spec, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: %v", failed.reason)
 			last = &failed
 		}

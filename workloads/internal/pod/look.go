@@ -70,7 +70,7 @@ func (p *Pod) answer(ctx context.Context, now time.Time) {
 
 // rootSeen returns the files of a container that runs.
 func (p *Pod) rootSeen(ctx context.Context, name string, now time.Time) (*files.Root, error) {
-	if made := p.configurations[name]; made.root != nil {
+	if made := p.starts.configurations[name]; made.root != nil {
 		return made.root, nil
 	}
 	c, spec := p.latest(name), p.specOf(name)
@@ -81,7 +81,7 @@ func (p *Pod) rootSeen(ctx context.Context, name string, now time.Time) (*files.
 		p.seenInto = true
 		p.volumes.Fill(ctx, now)
 	}
-	made, ok := p.configurations[name]
+	made, ok := p.starts.configurations[name]
 	if !ok { // another agent has started it; what it was created with may be gone
 		made.env, _ = p.environmentOf(ctx, spec)
 	}
@@ -90,6 +90,6 @@ func (p *Pod) rootSeen(ctx context.Context, name string, now time.Time) (*files.
 		return nil, err
 	}
 	made.root = root
-	p.configurations[name] = made
+	p.starts.configurations[name] = made
 	return root, nil
 }

@@ -105,7 +105,7 @@ func (n *Node) UIDs() []types.UID { return slices.Sorted(maps.Keys(n.pods)) }
 // Restore has the pods look at a time whether somebody else has written their statuses.
 func (n *Node) Restore(now time.Time) {
 	for _, p := range n.pods {
-		p.restore = now
+		p.report.restore = now
 	}
 }
 
@@ -138,7 +138,7 @@ func (n *Node) forget(p *Pod) {
 func (n *Node) others(than *corev1.Pod) []*corev1.Pod {
 	var others []*corev1.Pod
 	for uid, p := range n.pods {
-		if uid != than.UID && (p.admitted || p.api.Status.Phase == corev1.PodRunning) && !p.completed {
+		if uid != than.UID && (p.admitted || p.api.Status.Phase == corev1.PodRunning) && !p.termination.completed {
 			others = append(others, p.api)
 		}
 	}

@@ -38,39 +38,51 @@ type Pod struct {
 
 	static bool // the object is a mirror pod
 
-	status    corev1.PodStatus // the newest status of ours
-	unwritten bool             // status is not written yet
-	restore   time.Time        // when to look whether somebody else has written it; zero: nobody has
+	report      report
+	starts      starts
+	termination termination
+	resize      resize
+	volumes     *volumes.Pod
 
-	admitted  bool
-	sandbox   sandbox
-	ips       []string
-	runs      map[string][]*container  // by name: the latest start, and the one before
-	plans     map[string]cri.Plan      // by name: of the next start
-	reasons   map[string]reason        // by name: why the container does not start
-	pulls     map[string]*timing.Retry // by image: back-off after failed pulls
-	pass      *pass                    // containers that are being started
-	probers   []*prober                // nil: the pod is not probed yet
-	killing   bool                     // all containers are ending, because the pod has nothing else to do
-	again     time.Time                // when to look again for what to start
-	dirty     bool                     // something has changed since then
-	failure   *reason                  // why the kubelet ends the pod
-	eviction  eviction
-	ending    *ending
-	completed bool // all containers have ended, and the sandbox is stopped
-	rejected  bool // the node has not taken it
-	arrived   time.Time
-	deleted   bool // we have deleted the object
-	finished  bool // there is nothing left to do
-
-	// What containers with code see.
-	configurations map[string]configuration // by name: of the next start
-	volumes        *volumes.Pod
-	seenInto       bool // there has been one
-
-	resize resize
+	admitted bool
+	arrived  time.Time
+	sandbox  sandbox
+	ips      []string
+	runs     map[string][]*container // by the name of the container: the latest start, and the one before
+	probers  []*prober               // nil: the pod is not probed yet
+	seenInto bool                    // somebody has looked into a container without code
 
 	timer *time.Timer
+}
+
+// report is the status of a pod as the node has written it, or will.
+type report struct {
+	status    corev1.PodStatus // the newest one of ours
+	unwritten bool             // status is not written yet
+	restore   time.Time        // when to look whether somebody else has written it; zero: nobody has
+}
+
+// starts are the next starts of the containers of a pod, by the names of the containers.
+type starts struct {
+	plans          map[string]cri.Plan
+	configurations map[string]configuration
+	reasons        map[string]reason        // why a container does not start
+	pulls          map[string]*timing.Retry // by image: back-off after failed pulls
+	pass           *pass                    // containers that are being started
+	again          time.Time                // when to look again for what to start
+	dirty          bool                     // something has changed since then
+}
+
+// termination is how far a pod is on its way to its end.
+type termination struct {
+	killing   bool    // all containers are ending, because the pod has nothing else to do
+	failure   *reason // why the kubelet ends the pod
+	eviction  eviction
+	ending    *ending // nil: it does not end
+	rejected  bool    // the node has not taken it
+	completed bool    // all containers have ended, and the sandbox is stopped
+	deleted   bool    // we have deleted the object
+	finished  bool    // there is nothing left to do
 }
 
 // sandbox is what the containers of a pod share, above all the network.
@@ -99,10 +111,12 @@ type ending struct {
 
 func newPod(n *Node, api *corev1.Pod) *Pod {
 	return &Pod{
-		node: n, api: api, resize: resize{wanted: api}, status: *api.Status.DeepCopy(),
-		runs: map[string][]*container{}, plans: map[string]cri.Plan{}, reasons: map[string]reason{}, pulls: map[string]*timing.Retry{},
-		configurations: map[string]configuration{}, volumes: n.config.Volumes.NewPod(api),
-		dirty: true, arrived: time.Now(),
+		node: n, api: api, resize: resize{wanted: api}, report: report{status: *api.Status.DeepCopy()}, runs: map[string][]*container{},
+		starts: starts{
+			plans: map[string]cri.Plan{}, configurations: map[string]configuration{}, reasons: map[string]reason{}, pulls: map[string]*timing.Retry{},
+			dirty: true,
+		},
+		volumes: n.config.Volumes.NewPod(api), arrived: time.Now(),
 	}
 }
 
@@ -160,14 +174,14 @@ func (p *Pod) seen(api *corev1.Pod) {
 		return
 	}
 	if api.Generation != p.api.Generation {
-		p.dirty = true
+		p.starts.dirty = true
 	}
 	if p.volumes.FromAPI() && !(maps.Equal(api.Labels, p.api.Labels) && maps.Equal(api.Annotations, p.api.Annotations)) {
 		p.volumes.RefreshBy(time.Now()) // volumes of the downward API
 	}
 	p.take(api)
-	if p.restore.IsZero() && p.overwritten() {
-		p.restore = time.Now().Add(restorePeriod)
+	if p.report.restore.IsZero() && p.overwritten() {
+		p.report.restore = time.Now().Add(restorePeriod)
 	}
 }
 
@@ -184,7 +198,7 @@ func (p *Pod) Sync(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now()
 		if !p.step(ctx, now) {
-			if !p.finished {
+			if !p.termination.finished {
 				p.show()
 			}
 			p.schedule(now)
@@ -199,28 +213,28 @@ func (p *Pod) step(ctx context.Context, now time.Time) bool {
 		p.unmirror(ctx, now)
 		return false
 	}
-	if p.finished {
+	if p.termination.finished {
 		p.answer(ctx, now)
 		return false
 	}
-	if !p.restore.IsZero() && !now.Before(p.restore) {
-		p.restore = time.Time{}
-		p.unwritten = p.unwritten || p.overwritten()
+	if !p.report.restore.IsZero() && !now.Before(p.report.restore) {
+		p.report.restore = time.Time{}
+		p.report.unwritten = p.report.unwritten || p.overwritten()
 	}
 	p.observe(ctx, now)
 	p.answer(ctx, now)
 	switch { // also if the pod has to end: a kubelet finishes a sync that has begun
-	case p.pass != nil:
+	case p.starts.pass != nil:
 		return p.advance(ctx, now)
-	case p.killing:
+	case p.termination.killing:
 		return p.kill(ctx, now)
 	}
-	if p.ending == nil {
-		if p.mustEnd(ctx, now); p.ending != nil && p.ask() {
+	if p.termination.ending == nil {
+		if p.mustEnd(ctx, now); p.termination.ending != nil && p.ask() {
 			return true
 		}
 	}
-	if p.ending != nil {
+	if p.termination.ending != nil {
 		return p.end(ctx, now)
 	}
 	p.volumes.Certify(ctx, now)
@@ -229,10 +243,10 @@ func (p *Pod) step(ctx context.Context, now time.Time) bool {
 	}
 	p.allocate(ctx, now)
 	p.actuate(ctx, now)
-	p.volumes.Refresh(ctx, p.dirty, now)
+	p.volumes.Refresh(ctx, p.starts.dirty, now)
 	s := p.generate(now, false)
 	if podutil.IsPodPhaseTerminal(s.Phase) {
-		p.ending = &ending{seen: p.api, grace: terminationGrace(p.api, nil)}
+		p.termination.ending = &ending{seen: p.api, grace: terminationGrace(p.api, nil)}
 		return true
 	}
 	p.publish(ctx, s, now)
@@ -240,11 +254,11 @@ func (p *Pod) step(ctx context.Context, now time.Time) bool {
 		return false
 	}
 	p.addProbers(now)
-	if !p.startSandbox(ctx, now) || now.Before(p.again) && !p.dirty {
+	if !p.startSandbox(ctx, now) || now.Before(p.starts.again) && !p.starts.dirty {
 		return false
 	}
-	asked := (p.dirty || !p.again.IsZero()) && p.ask()
-	p.again, p.dirty = time.Time{}, false
+	asked := (p.starts.dirty || !p.starts.again.IsZero()) && p.ask()
+	p.starts.again, p.starts.dirty = time.Time{}, false
 	p.volumes.Synced(now)
 	return p.begin(ctx, now) || asked
 }
@@ -261,13 +275,13 @@ func (p *Pod) observe(ctx context.Context, now time.Time) {
 	}
 	probed := p.probe(ctx, now)
 	if changed = changed || probed; changed {
-		p.dirty = true
-		if p.ending != nil && !p.stopped(now) {
-			p.ending.seen = p.api
+		p.starts.dirty = true
+		if p.termination.ending != nil && !p.stopped(now) {
+			p.termination.ending.seen = p.api
 		}
 	}
 	if probed {
-		if p.pass != nil || p.ending != nil && p.ending.phase != "" && !p.completed {
+		if p.starts.pass != nil || p.termination.ending != nil && p.termination.ending.phase != "" && !p.termination.completed {
 			p.showProbes(ctx, now)
 		}
 	}
@@ -293,11 +307,11 @@ func (p *Pod) names() []string {
 func (p *Pod) mustEnd(ctx context.Context, now time.Time) {
 	switch {
 	case p.gone, p.api.DeletionTimestamp != nil, podutil.IsPodPhaseTerminal(p.api.Status.Phase):
-		p.ending = &ending{seen: p.api, grace: terminationGrace(p.api, nil)}
+		p.termination.ending = &ending{seen: p.api, grace: terminationGrace(p.api, nil)}
 	case p.checkDeadline(ctx, now, 2): // for the last status, and for the first one of the end
-		p.ending = &ending{seen: p.api, grace: terminationGrace(p.api, nil)}
+		p.termination.ending = &ending{seen: p.api, grace: terminationGrace(p.api, nil)}
 	case p.evicts(ctx, now):
-		p.ending = &ending{seen: p.api, grace: evictionGrace}
+		p.termination.ending = &ending{seen: p.api, grace: evictionGrace}
 	}
 }
 
@@ -307,50 +321,50 @@ func (p *Pod) checkDeadline(ctx context.Context, now time.Time, times int) bool 
 	if deadline := p.deadline(); deadline.IsZero() || now.Before(deadline) {
 		return false
 	}
-	p.failure = &reason{"DeadlineExceeded", "Pod was active on the node longer than the specified deadline"}
+	p.termination.failure = &reason{"DeadlineExceeded", "Pod was active on the node longer than the specified deadline"}
 	for range times {
-		p.node.config.Events.Pod(ctx, p.api, corev1.EventTypeNormal, p.failure.reason, "%s", p.failure.message)
+		p.node.config.Events.Pod(ctx, p.api, corev1.EventTypeNormal, p.termination.failure.reason, "%s", p.termination.failure.message)
 	}
 	return true
 }
 
 // deadline returns when spec.activeDeadlineSeconds ends, and zero if it is not set.
 func (p *Pod) deadline() time.Time {
-	if p.api.Spec.ActiveDeadlineSeconds == nil || p.status.StartTime == nil {
+	if p.api.Spec.ActiveDeadlineSeconds == nil || p.report.status.StartTime == nil {
 		return time.Time{}
 	}
-	return p.status.StartTime.Add(time.Duration(*p.api.Spec.ActiveDeadlineSeconds) * time.Second)
+	return p.report.status.StartTime.Add(time.Duration(*p.api.Spec.ActiveDeadlineSeconds) * time.Second)
 }
 
 // end stops all containers, writes the last status, and deletes the object if that was requested.
 func (p *Pod) end(ctx context.Context, now time.Time) bool {
-	if p.completed {
+	if p.termination.completed {
 		return p.finish(ctx, now)
 	}
 	if p.api.DeletionGracePeriodSeconds != nil {
-		p.ending.grace = min(p.ending.grace, *p.api.DeletionGracePeriodSeconds)
+		p.termination.ending.grace = min(p.termination.ending.grace, *p.api.DeletionGracePeriodSeconds)
 	}
-	p.ending.grace = max(p.ending.grace, 1) // also if it is deleted by force
+	p.termination.ending.grace = max(p.termination.ending.grace, 1) // also if it is deleted by force
 	if !p.stopped(now) {
-		if !p.gone && p.ending.phase == "" {
+		if !p.gone && p.termination.ending.phase == "" {
 			// The status of containers that are ending is written before they get a signal. Then it has what probes change, until all have
 			// ended: so long the phase stays, too.
 			s := p.generate(now, false)
-			p.ending.phase = s.Phase
+			p.termination.ending.phase = s.Phase
 			if podutil.IsPodPhaseTerminal(s.Phase) {
-				s.Phase, s.Reason, s.Message = p.status.Phase, p.status.Reason, p.status.Message
+				s.Phase, s.Reason, s.Message = p.report.status.Phase, p.report.status.Reason, p.report.status.Message
 			}
 			p.publish(ctx, s, now)
 		}
-		p.stopAll(ctx, p.ending.grace, now)
+		p.stopAll(ctx, p.termination.ending.grace, now)
 		return p.stopped(now)
 	}
-	p.completed = true
+	p.termination.completed = true
 	p.node.View.forgetProbes(p.api.UID)
-	p.again, p.dirty = time.Time{}, true // no back-off delays the end
-	p.checkDeadline(ctx, now, 2)         // for the status without containers, and for the last one
-	if p.eviction.reason != nil {
-		p.failure = p.eviction.reason
+	p.starts.again, p.starts.dirty = time.Time{}, true // no back-off delays the end
+	p.checkDeadline(ctx, now, 2)                       // for the status without containers, and for the last one
+	if p.termination.eviction.reason != nil {
+		p.termination.failure = p.termination.eviction.reason
 	}
 	p.stopSandbox()
 	p.volumes.Unmount()
@@ -361,33 +375,33 @@ func (p *Pod) end(ctx context.Context, now time.Time) bool {
 // finish writes the last status, and deletes the object.
 func (p *Pod) finish(ctx context.Context, now time.Time) bool {
 	if p.gone {
-		p.finished = true
+		p.termination.finished = true
 		p.node.forget(p)
 		return false
 	}
-	if p.deleted || p.again.After(now) && !p.dirty {
+	if p.termination.deleted || p.starts.again.After(now) && !p.starts.dirty {
 		return false
 	}
-	p.again, p.dirty = time.Time{}, false
-	if p.rejected && p.checkDeadline(ctx, now, 1) {
-		p.rejected, p.ending.seen = false, p.api // a kubelet looks at the deadline of each pod
+	p.starts.again, p.starts.dirty = time.Time{}, false
+	if p.termination.rejected && p.checkDeadline(ctx, now, 1) {
+		p.termination.rejected, p.termination.ending.seen = false, p.api // a kubelet looks at the deadline of each pod
 	}
-	if p.rejected {
-		p.publish(ctx, *p.status.DeepCopy(), now) // the API of the kubelet shows the other one
+	if p.termination.rejected {
+		p.publish(ctx, *p.report.status.DeepCopy(), now) // the API of the kubelet shows the other one
 		return false
 	}
 	s := p.generate(now, true)
 	p.terminate(&s)
 	p.publish(ctx, s, now)
-	if p.api.DeletionTimestamp == nil || p.unwritten || p.gone {
+	if p.api.DeletionTimestamp == nil || p.report.unwritten || p.gone {
 		return false
 	}
 	uid := p.api.UID
 	err := p.node.config.Client.CoreV1().Pods(p.api.Namespace).Delete(ctx, p.api.Name, metav1.DeleteOptions{
 		GracePeriodSeconds: new(int64), Preconditions: &metav1.Preconditions{UID: &uid},
 	})
-	if p.deleted = err == nil || isGone(err); !p.deleted {
-		p.again = now.Add(timing.RetryPeriod)
+	if p.termination.deleted = err == nil || isGone(err); !p.termination.deleted {
+		p.starts.again = now.Add(timing.RetryPeriod)
 	}
 	return false
 }
@@ -402,7 +416,7 @@ func (p *Pod) kill(ctx context.Context, now time.Time) bool {
 	if !p.stopped(now) {
 		return false
 	}
-	p.killing = false
+	p.termination.killing = false
 	p.stopSandbox()
 	return true
 }
@@ -477,7 +491,7 @@ func (p *Pod) startSandbox(ctx context.Context, now time.Time) bool {
 	s.dns = p.dnsConfig(ctx)
 	p.host()
 	// The kubelet reports at once that containers can start. The addresses follow with the next status.
-	status := *p.status.DeepCopy()
+	status := *p.report.status.DeepCopy()
 	status.Conditions = utilpod.ReplaceOrAppendPodCondition(status.Conditions, &corev1.PodCondition{
 		Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionTrue,
 		ObservedGeneration: podutil.CalculatePodConditionObservedGeneration(&status, p.api.Generation, corev1.PodReadyToStartContainers),
@@ -492,27 +506,27 @@ func (p *Pod) jitter() seeded.Durations {
 
 // publish writes a status if what is the kubelet's has changed. If the write fails, it is repeated later.
 func (p *Pod) publish(ctx context.Context, s corev1.PodStatus, now time.Time) {
-	normalize(&s, &p.status, now)
+	normalize(&s, &p.report.status, now)
 	s.ObservedGeneration = podutil.CalculatePodStatusObservedGeneration(p.api)
-	if !p.unwritten && sameByKubelet(&s, &p.status) {
-		p.status = s
+	if !p.report.unwritten && sameByKubelet(&s, &p.report.status) {
+		p.report.status = s
 		return
 	}
-	if p.status.Phase == corev1.PodPending && s.Phase == corev1.PodRunning {
+	if p.report.status.Phase == corev1.PodPending && s.Phase == corev1.PodRunning {
 		p.node.View.count(func(c *kubelet.Counts) { c.PodStarts.Observe(now.Sub(p.arrived).Seconds(), 1) })
 	}
-	p.node.View.countEnds(&p.status, &s)
-	p.status, p.unwritten = s, true
+	p.node.View.countEnds(&p.report.status, &s)
+	p.report.status, p.report.unwritten = s, true
 	p.show()
 	written, err := patchStatus(ctx, p.node.config.Client, p.api, s)
 	switch {
 	case err == nil:
-		p.unwritten = false
+		p.report.unwritten = false
 		p.seen(written)
 	case isGone(err):
-		p.unwritten = false
+		p.report.unwritten = false
 	default:
-		p.again = now.Add(timing.RetryPeriod)
+		p.starts.again = now.Add(timing.RetryPeriod)
 		p.node.config.Logger.V(2).Info("The status of a pod is not written, and will be again", "pod", p.key(), "err", err)
 	}
 }
@@ -548,21 +562,21 @@ func (p *Pod) schedule(now time.Time) {
 	for _, r := range p.probers {
 		next = timing.Earlier(next, r.next(p, now), now)
 	}
-	next = timing.Earlier(next, p.again, now)
+	next = timing.Earlier(next, p.starts.again, now)
 	next = timing.Earlier(next, p.volumes.Next(now), now)
 	next = timing.Earlier(next, p.resize.retryAt, now)
 	next = timing.Earlier(next, p.resize.updateAt, now)
-	next = timing.Earlier(next, p.restore, now)
+	next = timing.Earlier(next, p.report.restore, now)
 	next = timing.Earlier(next, p.sandbox.readyAt, now)
 	next = timing.Earlier(next, p.deadline(), now)
-	next = timing.Earlier(next, p.eviction.noticed, now)
-	if p.pass != nil {
-		next = timing.Earlier(next, p.pass.until, now)
+	next = timing.Earlier(next, p.termination.eviction.noticed, now)
+	if p.starts.pass != nil {
+		next = timing.Earlier(next, p.starts.pass.until, now)
 	}
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-	if p.finished || next.IsZero() {
+	if p.termination.finished || next.IsZero() {
 		return
 	}
 	uid := p.api.UID

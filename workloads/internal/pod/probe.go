@@ -138,10 +138,10 @@ func (r *prober) begin(p *Pod, now time.Time) bool {
 	if r.container != c {
 		r.container, r.held = c, false
 		if r.kind == cri.Readiness && c.verdicts[cri.Readiness] == unprobed {
-			c.verdicts[cri.Readiness], p.dirty = probeFailed, true // the first result of each start, for which a kubelet syncs the pod
+			c.verdicts[cri.Readiness], p.starts.dirty = probeFailed, true // the first result of each start, for which a kubelet syncs the pod
 		}
 		if r.kind == cri.Startup && c.presumed {
-			c.presumed, p.dirty = false, true
+			c.presumed, p.starts.dirty = false, true
 			return false
 		}
 	}
@@ -154,7 +154,7 @@ func (r *prober) begin(p *Pod, now time.Time) bool {
 
 // shows reports whether the status shows that the container runs.
 func (p *Pod) shows(c *container) bool {
-	for _, statuses := range [][]corev1.ContainerStatus{p.status.ContainerStatuses, p.status.InitContainerStatuses} {
+	for _, statuses := range [][]corev1.ContainerStatus{p.report.status.ContainerStatuses, p.report.status.InitContainerStatuses} {
 		if s, ok := podutil.GetContainerStatus(statuses, c.spec.Name); ok {
 			return s.State.Running != nil && trimID(s.ContainerID) == c.id
 		}
@@ -165,16 +165,16 @@ func (p *Pod) shows(c *container) bool {
 // probes reports whether the container is probed: as long as the status shows that it runs. Its end is shown at once, unless the kubelet is
 // busy with other containers of the pod. A pod that is over, such as one past its deadline, is not probed while it ends.
 func (p *Pod) probes(c *container, now time.Time) bool {
-	if p.ending != nil && podutil.IsPodPhaseTerminal(p.ending.phase) {
+	if p.termination.ending != nil && podutil.IsPodPhaseTerminal(p.termination.ending.phase) {
 		return false
 	}
-	return p.shows(c) && (c.running() || p.pass != nil || p.ending != nil && !p.stopped(now))
+	return p.shows(c) && (c.running() || p.starts.pass != nil || p.termination.ending != nil && !p.stopped(now))
 }
 
 // active reports whether the probe runs now: a startup probe until it has passed, the others after that. While the pod ends, only the readiness of
 // its main containers is probed.
 func (r *prober) active(p *Pod, c *container) bool {
-	held := r.held && r.container == c || p.ending != nil && c.kind == cri.Main && r.kind != cri.Readiness
+	held := r.held && r.container == c || p.termination.ending != nil && c.kind == cri.Main && r.kind != cri.Readiness
 	return !held && (r.kind == cri.Startup) != c.passed()
 }
 
@@ -267,7 +267,7 @@ func (r *prober) next(p *Pod, now time.Time) time.Time {
 
 // showProbes writes what probes have changed while a sync of the pod goes on, as a kubelet does at once.
 func (p *Pod) showProbes(ctx context.Context, now time.Time) {
-	s := *p.status.DeepCopy()
+	s := *p.report.status.DeepCopy()
 	for _, statuses := range [][]corev1.ContainerStatus{s.ContainerStatuses, s.InitContainerStatuses} {
 		for i := range statuses {
 			c := p.latest(statuses[i].Name)
@@ -283,12 +283,12 @@ func (p *Pod) showProbes(ctx context.Context, now time.Time) {
 		}
 	}
 	phase := s.Phase
-	if p.ending != nil {
-		phase = p.ending.phase
+	if p.termination.ending != nil {
+		phase = p.termination.ending.phase
 	}
 	statuses := append(append([]corev1.ContainerStatus{}, s.InitContainerStatuses...), s.ContainerStatuses...)
 	for _, condition := range []corev1.PodCondition{
-		kubeletstatus.GeneratePodReadyCondition(p.api, &p.status, s.Conditions, statuses, phase), kubeletstatus.GenerateContainersReadyCondition(p.api, &p.status, statuses, phase),
+		kubeletstatus.GeneratePodReadyCondition(p.api, &p.report.status, s.Conditions, statuses, phase), kubeletstatus.GenerateContainersReadyCondition(p.api, &p.report.status, statuses, phase),
 	} {
 		if i, _ := podutil.GetPodCondition(&s, condition.Type); i >= 0 {
 			s.Conditions[i] = condition

@@ -27,7 +27,7 @@ func (d *probed) passes(now time.Time) uint64 {
 
 // countProbe changes how often a probe of a pod has run.
 func (p *Pod) countProbe(r *prober, change func(*probed)) {
-	if p.completed {
+	if p.termination.completed {
 		return // the probes have ended, and what was counted is gone
 	}
 	p.node.View.countProbe(r, p.api, change)

@@ -97,7 +97,7 @@ func (p *Pod) allocate(ctx context.Context, now time.Time) {
 	r.pending, r.retryAt = nil, time.Time{}
 	r.inProgress = resizeCondition(corev1.PodResizeInProgress, nil, "", "", p.api.Generation, now)
 	p.node.config.Events.Pod(ctx, p.api, corev1.EventTypeNormal, events.ResizeStarted, "%s", events.PodResizeStartedMsg(p.node.config.Logger, p.api, p.api.Generation))
-	p.dirty = true
+	p.starts.dirty = true
 	if p.volumes.FromAPI() {
 		p.volumes.RefreshBy(now) // volumes of the downward API
 	}

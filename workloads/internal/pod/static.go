@@ -128,7 +128,7 @@ func deleteMirror(ctx context.Context, n *Node, api *corev1.Pod) error {
 func (p *Pod) unmirror(ctx context.Context, now time.Time) {
 	if !p.gone {
 		if err := deleteMirror(ctx, p.node, p.api); err != nil {
-			p.again = now.Add(timing.RetryPeriod)
+			p.starts.again = now.Add(timing.RetryPeriod)
 			return
 		}
 		p.gone = true
@@ -149,6 +149,6 @@ func (p *Pod) mirror(api *corev1.Pod) {
 	}
 	n.config.Volumes.Sources.Rename(before, api.UID)
 	p.take(api)
-	p.gone, p.unwritten, p.dirty = false, true, true
+	p.gone, p.report.unwritten, p.starts.dirty = false, true, true
 	n.config.Enqueue(api.UID)
 }

@@ -55,7 +55,7 @@ func (p *Pod) runtimeStatus() *kubecontainer.PodStatus {
 // generate returns the status of the pod, as generateAPIPodStatus of the kubelet. terminal says that no container of
 // the pod will be started again.
 func (p *Pod) generate(now time.Time, terminal bool) corev1.PodStatus {
-	pod, old, runtime := p.api, &p.status, p.runtimeStatus()
+	pod, old, runtime := p.api, &p.report.status, p.runtimeStatus()
 	s := corev1.PodStatus{QOSClass: v1qos.GetPodQOS(pod)}
 	for _, ip := range p.ips {
 		s.PodIPs = append(s.PodIPs, corev1.PodIP{IP: ip})
@@ -82,8 +82,8 @@ func (p *Pod) generate(now time.Time, terminal bool) corev1.PodStatus {
 	if s.Phase == old.Phase {
 		s.Reason, s.Message = old.Reason, old.Message
 	}
-	if p.failure != nil {
-		s.Phase, s.Reason, s.Message = corev1.PodFailed, p.failure.reason, p.failure.message
+	if p.termination.failure != nil {
+		s.Phase, s.Reason, s.Message = corev1.PodFailed, p.termination.failure.reason, p.termination.failure.message
 	}
 
 	for _, c := range pod.Status.Conditions {
@@ -142,7 +142,7 @@ func (p *Pod) containerStatuses(specs []corev1.Container, runtime *kubecontainer
 			}
 		}
 		// A container that has to start again waits, once the reason is there.
-		if r, ok := p.reasons[spec.Name]; ok && kubecontainer.ShouldContainerBeRestarted(p.node.config.Logger, spec, p.api, runtime) && !p.succeededInit(spec.Name) {
+		if r, ok := p.starts.reasons[spec.Name]; ok && kubecontainer.ShouldContainerBeRestarted(p.node.config.Logger, spec, p.api, runtime) && !p.succeededInit(spec.Name) {
 			if s.State.Terminated != nil {
 				s.LastTerminationState = s.State
 			}
@@ -234,7 +234,9 @@ func normalize(s *corev1.PodStatus, old *corev1.PodStatus, now time.Time) {
 
 // overwritten reports whether somebody else has changed what is the kubelet's in the status, as the node lifecycle controller does
 // with a node that has failed.
-func (p *Pod) overwritten() bool { return !p.unwritten && !sameByKubelet(&p.api.Status, &p.status) }
+func (p *Pod) overwritten() bool {
+	return !p.report.unwritten && !sameByKubelet(&p.api.Status, &p.report.status)
+}
 
 // sameByKubelet reports whether two statuses are equal in what the kubelet writes, as isPodStatusByKubeletEqual of the kubelet.
 func sameByKubelet(a, b *corev1.PodStatus) bool {

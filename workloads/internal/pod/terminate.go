@@ -47,7 +47,7 @@ func (p *Pod) initialized(s *corev1.PodStatus) bool {
 			return true
 		}
 	}
-	seen := p.ending.seen.Status.InitContainerStatuses
+	seen := p.termination.ending.seen.Status.InitContainerStatuses
 	if len(seen) < len(inits) {
 		return false
 	}

@@ -31,7 +31,7 @@ type shown struct {
 
 // show lets the API of the kubelet show the pod as it is now. It is called before others see a new status.
 func (p *Pod) show() {
-	s := &shown{api: p.api, status: p.status, containers: map[string]*kubelet.Container{}, running: map[string]*kubelet.Container{}}
+	s := &shown{api: p.api, status: p.report.status, containers: map[string]*kubelet.Container{}, running: map[string]*kubelet.Container{}}
 	if !p.sandbox.stopped {
 		s.host = p.sandbox.host
 	}

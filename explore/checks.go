@@ -85,14 +85,7 @@ func (p *playing) check(quiet bool) {
 
 // stateOf returns the state of objects, without what the subject ignores.
 func (p *playing) stateOf(objects []state.Object) state.State {
-	reached := state.Of(withoutMarks(p.unignored(objects)))
-	for _, o := range objects {
-		if p.lingers(o) {
-			unstructured.RemoveNestedField(reached[o.Name()], "metadata", "deletionTimestamp")
-			unstructured.RemoveNestedField(reached[o.Name()], "metadata", "deletionGracePeriodSeconds")
-		}
-	}
-	return reached
+	return state.Of(p.withoutLingering(withoutMarks(p.unignored(objects))))
 }
 
 // unignored returns objects without what the subject ignores.

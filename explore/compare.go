@@ -24,43 +24,45 @@ func (e *operatorExploration) problems(tr trial, out *outcome) []problem {
 		if slices.ContainsFunc(found, func(p problem) bool { return p.oracle == KeepsSpec && p.step <= c.step }) {
 			break // what differs now may come from that
 		}
-		if differences := e.compare(tr, c, over); len(differences) > 0 {
+		differences, compared := e.compare(tr, c, over)
+		if len(differences) > 0 {
 			return append(found, differences...)
 		}
-		over = tr.seed.isOver(c.state)
+		over = tr.seed.isOver(c.state) && (compared || len(tr.fault) == 0) // after a fault, the end may be a false one
 	}
 	return found
 }
 
 // compare compares the state at a checkpoint with the one that is reached at once. Each difference is a problem, because some may be noise. over says that the custom
-// resource had run to its end before the step: what the user changes then has no effect, and what is lost need not be made good.
-func (e *operatorExploration) compare(tr trial, c checkpoint, over bool) (found []problem) {
+// resource had run to its end before the step: what the user changes then has no effect, and what is lost need not be made good. compared is false if there is nothing
+// to compare the state with.
+func (e *operatorExploration) compare(tr trial, c checkpoint, over bool) (found []problem, compared bool) {
 	switch {
 	case c.neighbor != nil:
-		return e.compareNeighbors(tr, c)
+		return e.compareNeighbors(tr, c), false
 	case c.occupied != "":
-		return e.compareOccupied(tr, c)
+		return e.compareOccupied(tr, c), false
 	}
 	if c.desired == nil || !c.quiet || isPaused(c.object) {
-		return nil
+		return nil, false
 	}
 	oracle := comparing(tr, c)
 	if !e.subject.checks(oracle) {
-		return nil
+		return nil, false
 	}
 	want := e.reference(tr, c).state()
 	if want == nil || oracle == Recovers && len(tr.fault) == 0 && slices.ContainsFunc(tr.steps[:c.step+1], harms) && (hasEnded(want) || hasEnded(c.state)) {
-		return nil
+		return nil, false
 	}
 	if c.failed && e.isFailed(tr, c) {
-		return nil
+		return nil, false
 	}
 	if c.stuck != "" {
-		return []problem{{oracle: oracle, key: "stuck " + kindOfRequest(c.stuck), step: c.step, what: "the operator is stuck, because the server refuses a request again and again", detail: c.stuck}}
+		return []problem{{oracle: oracle, key: "stuck " + kindOfRequest(c.stuck), step: c.step, what: "the operator is stuck, because the server refuses a request again and again", detail: c.stuck}}, true
 	}
 	differences := state.Differences(meaningful(want, tr.seed), meaningful(c.state, tr.seed), e.results.mask)
-	if slices.ContainsFunc(tr.steps[:c.step+1], func(s generate.Step) bool { return s.Rush }) && tr.seed.isOver(c.state) {
-		over = true // before the user's change came, or because of it
+	if tr.steps[c.step].Rush && isChange(tr.steps[c.step]) && tr.seed.isOver(want) && tr.seed.isOver(c.state) {
+		over = true // the change of the user may have come too late
 	}
 	differences = slices.DeleteFunc(differences, func(d state.Difference) bool {
 		inSpec := d.Object == tr.seed.name && strings.HasPrefix(d.Path, "/spec")
@@ -80,8 +82,11 @@ func (e *operatorExploration) compare(tr trial, c checkpoint, over bool) (found 
 				expected: c.desired, detail: state.Diff(want[d.Object], c.state[d.Object])})
 		}
 	}
-	return found
+	return found, true
 }
+
+// isChange reports whether a step changes the custom resource.
+func isChange(s generate.Step) bool { return s.Verb == generate.Set || s.Verb == generate.Remove }
 
 // kindOfRequest returns the verb and the resource of a line about a request, without the name of the object, which may be generated.
 func kindOfRequest(line string) string {

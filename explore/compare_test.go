@@ -186,8 +186,8 @@ func TestTheOrderOfSetsMeansNothing(t *testing.T) {
 	}
 	reached := func(status map[string]any) state.State { return meaningful(state.State{"a": {"status": status}}, s) }
 	got := state.Differences(
-		reached(map[string]any{"names": []any{"x", "y"}, "steps": []any{"x", "y"}, "more": []any{"x", "y"}, "nodes": []any{node("b", 1, "p", "q"), node("a", 2), node("a", 1)}}),
-		reached(map[string]any{"names": []any{"y", "x"}, "steps": []any{"y", "x"}, "more": []any{"y", "x"}, "nodes": []any{node("a", 1), node("b", 1, "q", "p"), node("a", 3)}}), nil)
+		reached(map[string]any{"names": []any{"x", "y"}, "steps": []any{"x", "y"}, "more": []any{"x", "y"}, "nodes": []any{node("b", 55300, "p", "q"), node("b", 55301), node("a", 2), node("a", 1)}}),
+		reached(map[string]any{"names": []any{"y", "x"}, "steps": []any{"y", "x"}, "more": []any{"y", "x"}, "nodes": []any{node("a", 1), node("b", 55301), node("b", 55300, "q", "p"), node("a", 3)}}), nil)
 	want := []state.Difference{{Object: "a", Path: "/status/nodes/*/port"}, {Object: "a", Path: "/status/steps/*"}, {Object: "a", Path: "/status/steps/*"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

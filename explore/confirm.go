@@ -167,7 +167,8 @@ func (e *operatorExploration) learnNoise(tr trial, out *outcome) {
 		again := e.apart(patient, c)
 		for i, a := range e.apart(tr, c) {
 			if first, second := a.reference.state(), again[i].reference.state(); first != nil && second != nil {
-				e.results.mask.Add(state.Differences(first, second, nil))
+				seed := a.reference.trial.seed
+				e.results.mask.Add(state.Differences(meaningful(first, seed), meaningful(second, seed), nil))
 			}
 		}
 	}

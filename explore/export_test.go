@@ -20,6 +20,25 @@ func FindTrials(t *testing.T, s Subject, parallel int) (found Found, trials []st
 	return found, trials
 }
 
+// ClustersKept runs an exploration, and returns how many outcomes it has kept to compare with, and how many of them still have the cluster of their trial.
+func ClustersKept(t *testing.T, s Subject) (outcomes, kept int) {
+	t.Helper()
+	e, err := newOperatorExploration(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	if _, err := e.explore(); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range e.references.references {
+		if outcomes++; r.out.run.cluster != nil || r.out.last != nil && r.out.last.cluster != nil {
+			kept++
+		}
+	}
+	return outcomes, kept
+}
+
 // FindWithin is FindOperator with one trial at a time, which is stuck after a real time without a request.
 func FindWithin(t *testing.T, s Subject, idle time.Duration) Found {
 	t.Helper()

@@ -18,7 +18,7 @@ const deposed = "deposed"
 // arrivesAfter is how long after the end of the lease the write arrives. Until then, another instance has tried to get the lease, and has taken over.
 const arrivesAfter = 30 * time.Second
 
-// leaseDuration is the longest time for which a leader may hold its lease without renewing it. A cluster that cannot tell makes the trial fail.
+// leaseDuration is the longest time for which a leader may hold its lease without renewing it. An error of the list fails the trial.
 func (r *run) leaseDuration() (longest time.Duration) {
 	leases, err := r.cluster.Clientset().CoordinationV1().Leases("").List(context.Background(), listOptions)
 	if err != nil {

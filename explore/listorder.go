@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
@@ -46,9 +47,9 @@ func keysOf(item any, keys []string) string {
 	if !isMap || len(keys) == 0 {
 		return fmt.Sprint(item)
 	}
-	values := make([]any, len(keys))
-	for i, key := range keys {
-		values[i] = fields[key]
+	var text strings.Builder
+	for _, key := range keys {
+		fmt.Fprintf(&text, "%v\x00", fields[key])
 	}
-	return fmt.Sprintf("%q", values)
+	return text.String()
 }

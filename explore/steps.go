@@ -154,6 +154,9 @@ func (p *playing) disturb(s generate.Step) error {
 				}
 				return p.change(resource, namespace, o.GetName(), s)
 			}
+			if o.Resource == "persistentvolumeclaims" {
+				p.deletedClaims[o.GetUID()] = true
+			}
 			return p.client.Resource(resource).Namespace(namespace).Delete(context.Background(), o.GetName(), deleteOptions)
 		}
 	}

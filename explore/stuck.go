@@ -65,7 +65,7 @@ func (e *operatorExploration) play(tr trial) *outcome {
 	}
 }
 
-// forget gives the memory of a run back that has ended, but for the requests by which later trials are planned: an exploration keeps the outcomes of
+// forget drops what a run that has ended no longer needs. It keeps the requests, by which later trials are planned. An exploration keeps the outcomes of
 // thousands of trials, to compare with them.
 func (r *run) forget() {
 	r.cluster, r.t, r.controllers, r.user, r.pace = nil, nil, nil, nil, nil

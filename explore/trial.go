@@ -34,6 +34,8 @@ const (
 	// quietRounds is how often this time may pass with writes of the operator until the operator counts as never quiet, and knownRounds if that is a finding already:
 	// such trials take the longest.
 	quietRounds, knownRounds = 12, 2
+	// allRounds is how often it may pass in all, if the operator comes to rest now and then, and goes on because what it has made has become ready.
+	allRounds = 4 * quietRounds
 	// operatorName is the name of the operator's client.
 	operatorName = "operator"
 )
@@ -192,8 +194,10 @@ type playing struct {
 	beside    *seed                                 // another custom resource; nil: there is none
 	neighbors map[string]types.UID                  // what belongs to it
 	atRest    map[string]bool                       // names of objects when the operator had started
-	step      int
-	sent      int // requests of the operator before the step
+	// deletedClaims are claims of the operator that a step has deleted.
+	deletedClaims map[types.UID]bool
+	step          int
+	sent          int // requests of the operator before the step
 
 	replaced uint64         // how often the version of the operator was replaced
 	ended    bool           // the run of the present version
@@ -230,7 +234,7 @@ func (e *operatorExploration) playToEnd(tr trial, out *outcome) {
 			r.cluster = e.base.Fork(r.t)
 			p := &playing{operatorExploration: e, installation: e.installation, trial: tr, out: out, run: r, client: r.cluster.Dynamic(),
 				present: e.present, resource: tr.seed.resource, changed: map[string]schema.GroupVersionResource{}, withdrawn: map[string]bool{},
-				children: children, occupied: map[string]*unstructured.Unstructured{}, marked: map[string]types.UID{}}
+				children: children, occupied: map[string]*unstructured.Unstructured{}, marked: map[string]types.UID{}, deletedClaims: map[types.UID]bool{}}
 			defer p.finish()
 			p.play()
 		}()
@@ -335,7 +339,7 @@ func (p *playing) finish() {
 func (p *playing) settle(step int) bool {
 	pause := p.pause(step)
 	waited := time.Duration(0)
-	for restless, rounds := 0, 0; restless < quietRounds && rounds < 4*quietRounds; rounds++ {
+	for busy, round := 0, 0; busy < quietRounds && round < allRounds; round++ {
 		if p.subject.RealTime > 0 {
 			p.waitForWork(pause)
 		}
@@ -346,8 +350,8 @@ func (p *playing) settle(step int) bool {
 			return false // the operator has ended, or time stands still
 		}
 		if p.revisions() != before {
-			restless++
-			if restless >= knownRounds && p.results.knows(p.restless(step)) {
+			busy++
+			if round+1 >= knownRounds && p.results.knows(p.restless(step)) {
 				break
 			}
 			continue
@@ -364,7 +368,7 @@ func (p *playing) settle(step int) bool {
 		if p.subject.Workloads != nil || !p.runWorkloads() {
 			return true
 		}
-		restless = 0
+		busy = 0
 	}
 	restless := p.restless(step)
 	restless.what = fmt.Sprintf("the operator still writes after %v; the last writes:", waited)

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fakecluster/fakecluster/explore/internal/generate"
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
@@ -81,31 +80,28 @@ func withoutZeros(value any) any {
 // protection is the finalizer of claims that upstream's pvc-protection-controller removes.
 const protection = "kubernetes.io/pvc-protection"
 
-// releaseClaims lets the claims end that are being deleted and that no Pod uses, as upstream's controller. It reports whether there was one. The scheduler does
-// not start a Pod with a claim that is being deleted, so that only older Pods use it.
+// releaseClaims lets the claims end that are being deleted and that no Pod uses, as upstream's controller. It reports whether there was one. A Pod that waits
+// does not use its claim yet: the scheduler does not start a Pod whose claim is being deleted.
 func (p *playing) releaseClaims() (changed bool) {
 	claims := p.objectsOf(func(resource string) bool { return resource == "persistentvolumeclaims" })
 	if !slices.ContainsFunc(claims, func(o state.Object) bool { return o.GetDeletionTimestamp() != nil }) {
 		return false
 	}
-	began := map[string]time.Time{} // when the first Pod with a claim was created
+	used := map[string]bool{}
 	for _, pod := range p.objectsOf(func(resource string) bool { return resource == "pods" }) {
+		if phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase"); phase == "" || phase == "Pending" {
+			continue
+		}
 		volumes, _, _ := unstructured.NestedSlice(pod.Object, "spec", "volumes")
 		for _, v := range volumes {
 			if volume, ok := v.(map[string]any); ok {
 				name, _, _ := unstructured.NestedString(volume, "persistentVolumeClaim", "claimName")
-				name = pod.GetNamespace() + "/" + name
-				if created := pod.GetCreationTimestamp().Time; began[name].IsZero() || created.Before(began[name]) {
-					began[name] = created
-				}
+				used[pod.GetNamespace()+"/"+name] = true
 			}
 		}
 	}
 	for _, claim := range claims {
-		if claim.GetDeletionTimestamp() == nil || !slices.Contains(claim.GetFinalizers(), protection) {
-			continue
-		}
-		if used := began[claim.GetNamespace()+"/"+claim.GetName()]; !used.IsZero() && used.Before(claim.GetDeletionTimestamp().Time) {
+		if claim.GetDeletionTimestamp() == nil || used[claim.GetNamespace()+"/"+claim.GetName()] || !slices.Contains(claim.GetFinalizers(), protection) {
 			continue
 		}
 		u := claim.DeepCopy()
@@ -118,10 +114,19 @@ func (p *playing) releaseClaims() (changed bool) {
 	return changed
 }
 
-// lingers reports whether an object is a claim that a step has deleted, and that stays until the Pod that uses it ends. Nobody can take that back.
-func (p *playing) lingers(o state.Object) bool {
-	return o.Resource == "persistentvolumeclaims" && o.GetDeletionTimestamp() != nil &&
-		slices.ContainsFunc(p.steps[:p.step+1], func(s generate.Step) bool { return s.Verb == generate.DeleteOwned && s.Object == o.Name() })
+// withoutLingering returns objects in which claims that a step has deleted look as if they were not: each stays until the Pod that uses it ends, and nobody
+// can take that back.
+func (p *playing) withoutLingering(objects []state.Object) []state.Object {
+	kept := make([]state.Object, 0, len(objects))
+	for _, o := range objects {
+		if p.deletedClaims[o.GetUID()] {
+			o.Unstructured = o.DeepCopy()
+			o.SetDeletionTimestamp(nil)
+			o.SetDeletionGracePeriodSeconds(nil)
+		}
+		kept = append(kept, o)
+	}
+	return kept
 }
 
 // workloadStatus returns the status that a workload has when its pods run, or fail; nil: it is not a workload.

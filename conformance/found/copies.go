@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/format"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -32,7 +34,7 @@ var copied = []struct{ folder, module, version string }{
 	{"trustmanager", "github.com/cert-manager/trust-manager", "v0.24.0"},
 }
 
-// copyModules copies the modules for the tests in these folders. Where one cannot be downloaded, only those tests cannot be run.
+// copyModules copies the modules for the tests in these folders.
 func copyModules(ctx context.Context, folders []string) error {
 	if err := os.RemoveAll(copiedFolder); err != nil {
 		return err
@@ -63,14 +65,12 @@ func copyModules(ctx context.Context, folders []string) error {
 // copyModule copies a module without its tests to a folder of another module, in which it has another import path. Its internal packages are in folders
 // called "visible", so that other packages may import them.
 func copyModule(from, to, module, path string) error {
-	visible := strings.NewReplacer("/internal/", "/visible/")
-	imports := regexp.MustCompile(`"` + regexp.QuoteMeta(module) + `(/[^"]*)?"`)
 	return filepath.WalkDir(from, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		name := strings.TrimPrefix(file, from)
-		target := to + strings.TrimSuffix(visible.Replace(name+"/"), "/")
+		target := to + visible(name)
 		switch {
 		case entry.IsDir():
 			return os.MkdirAll(target, 0o755)
@@ -82,13 +82,46 @@ func copyModule(from, to, module, path string) error {
 			return err
 		}
 		if strings.HasSuffix(name, ".go") {
-			content = imports.ReplaceAllFunc(content, func(quoted []byte) []byte {
-				return []byte(`"` + path + strings.TrimSuffix(visible.Replace(strings.Trim(string(quoted), `"`)[len(module):]+"/"), "/") + `"`)
-			})
-			if content, err = format.Source(content); err != nil { // in the order of the new paths
+			if content, err = withImports(content, module, path); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
 		return os.WriteFile(target, content, 0o644)
 	})
+}
+
+// visible returns the path of a folder or a package as it is in a copy.
+func visible(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if part == "internal" {
+			parts[i] = "visible"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// withImports returns a file in which the imports of a module's packages are those of its copy, in the order of the new paths.
+func withImports(content []byte, module, path string) ([]byte, error) {
+	positions := token.NewFileSet()
+	file, err := parser.ParseFile(positions, "", content, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	var changed []byte
+	done := 0
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		below, ok := strings.CutPrefix(imported, module)
+		if !ok || below != "" && below[0] != '/' {
+			continue
+		}
+		begin := positions.Position(spec.Path.Pos()).Offset
+		changed = append(append(changed, content[done:begin]...), strconv.Quote(path+visible(below))...)
+		done = begin + len(spec.Path.Value)
+	}
+	return format.Source(append(changed, content[done:]...))
 }

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestAModuleIsCopiedWithItsImports(t *testing.T) {
@@ -13,7 +17,7 @@ func TestAModuleIsCopiedWithItsImports(t *testing.T) {
 		"go.mod":            "module example.com/a\n",
 		"a.go":              "package a\n\nimport (\n\t\"example.com/a/b\"\n\t\"example.com/a/internal\"\n\t\"example.com/ab\"\n)\n",
 		"a_test.go":         "package a\n",
-		"b/b.go":            "package b\n\nimport _ \"example.com/a/b/internal/c\"\n",
+		"b/b.go":            "package b\n\nimport _ \"example.com/a/b/internal/c\"\n\nconst label = \"example.com/a/internal\"\n",
 		"internal/i.go":     "package internal\n",
 		"b/internal/c/c.go": "package c\n",
 		"b/crd.yaml":        "# example.com/a/b\n",
@@ -31,7 +35,7 @@ func TestAModuleIsCopiedWithItsImports(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"a.go":             "package a\n\nimport (\n\t\"example.com/ab\"\n\t\"example.com/copies/a/b\"\n\t\"example.com/copies/a/visible\"\n)\n",
-		"b/b.go":           "package b\n\nimport _ \"example.com/copies/a/b/visible/c\"\n",
+		"b/b.go":           "package b\n\nimport _ \"example.com/copies/a/b/visible/c\"\n\nconst label = \"example.com/a/internal\"\n",
 		"visible/i.go":     "package internal\n",
 		"b/visible/c/c.go": "package c\n",
 		"b/crd.yaml":       "# example.com/a/b\n",
@@ -47,24 +51,30 @@ func TestAModuleIsCopiedWithItsImports(t *testing.T) {
 	}
 }
 
-// What a test imports is copied, and what is copied is imported.
+// What the tests import is copied, and what is copied is imported.
 func TestTestsImportTheCopies(t *testing.T) {
-	for _, m := range copied {
-		path := copiedPath + m.folder + "-" + m.version + "/"
-		files, err := filepath.Glob(filepath.Join("..", modules, m.folder, "*_test.go"))
+	files, err := filepath.Glob(filepath.Join("..", modules, "*", "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	imported := map[string]bool{}
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
 		if err != nil {
 			t.Fatal(err)
 		}
-		imported := false
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
+		for _, spec := range file.Imports {
+			if below, ok := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), copiedPath); ok {
+				folder, _, _ := strings.Cut(below, "/")
+				imported[filepath.Base(filepath.Dir(path))+": "+folder] = true
 			}
-			imported = imported || strings.Contains(string(text), `"`+path)
 		}
-		if !imported {
-			t.Errorf("no test of %s imports a package of %s", m.folder, path)
-		}
+	}
+	want := map[string]bool{}
+	for _, m := range copied {
+		want[m.folder+": "+m.folder+"-"+m.version] = true
+	}
+	if diff := cmp.Diff(want, imported); diff != "" {
+		t.Errorf("(-copied +imported)\n%s", diff)
 	}
 }

@@ -50,16 +50,14 @@ func (n *Node) StopHeartbeats(ctx context.Context) error {
 		return nil
 	}
 	err := n.node.registration.renew(ctx, time.Now())
-	n.node.registration.stop(true)
-	n.node.queue.pause(true)
+	n.node.halt(true)
 	return err
 }
 
 // ResumeHeartbeats starts the kubelet of the node again: it writes its Lease, its status and the statuses of its pods, and does
 // what there is to do for them.
 func (n *Node) ResumeHeartbeats(ctx context.Context) error {
-	n.node.queue.pause(false)
-	if !n.node.registration.stop(false) {
+	if !n.node.halt(false) {
 		return nil
 	}
 	defer n.node.queue.addAll()

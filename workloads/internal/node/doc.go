@@ -23,6 +23,7 @@
 //
 // # Locks
 //
-// The queue and the registration of a node have a lock each. Neither is held during a request or while the other is taken. agent.mu guards what
-// WaitReady waits for; the lock of a registration may be taken while it is held. Everything else of a node belongs to its goroutine.
+// The queue and the registration of a node have a lock each. Neither is held while the other is taken. node.halting makes one step of stopping both, and of
+// resuming them; each of the two locks is taken while it is held. agent.mu guards what WaitReady waits for; the lock of a registration may be taken while it
+// is held. No lock is held during a request. Everything else of a node belongs to its goroutine.
 package node

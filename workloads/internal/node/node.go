@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,8 @@ type node struct {
 	volumes      *volumes.Node // of its pods
 	queue        queue
 	halted       bool // by the annotation; of the goroutine of the node
+
+	halting sync.Mutex // held by halt
 }
 
 func newNode(ctx context.Context, a *Agent, spec *corev1.Node, client kubernetes.Interface, addresses pod.Subnet, static []*corev1.Pod, adopted bool) *node {
@@ -108,6 +111,15 @@ func (n *node) next() *pod.Pod {
 // sourceChanged has the volumes of pods brought up to date that have files of an object.
 func (n *node) sourceChanged(namespace, key string) {
 	n.queue.refresh(n.volumes.Sources.Affected(namespace, key))
+}
+
+// halt stops the heartbeats and pauses the queue, or resumes both. It returns whether they were stopped before. Whatever calls it at a time, both agree
+// in the end.
+func (n *node) halt(on bool) (former bool) {
+	n.halting.Lock()
+	defer n.halting.Unlock()
+	n.queue.pause(on)
+	return n.registration.stop(on)
 }
 
 // object returns the Node object, and nil if it is not there.

@@ -1,12 +1,13 @@
 package node
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/fakecluster/fakecluster/workloads/internal/pod"
 )
 
 // queue has the pods of a node that have something to do, in the order in which they got it. Its methods are safe for concurrent use.
@@ -136,23 +137,10 @@ func (q *queue) next() (task, bool) {
 	return t, true
 }
 
-// sortFirst sorts the queue. Pods that another agent has admitted come first; new pods get the resources that remain.
-// Otherwise the order is that of a kubelet.
+// sortFirst sorts the queue by [pod.CompareAdmission]. A pod that is queued for something else than a change of its object, such as an answer to its
+// PodCertificateRequest, comes last: the node does not know it yet.
 func (q *queue) sortFirst() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	rank := func(pod *corev1.Pod) int {
-		if pod.Status.StartTime != nil {
-			return 0
-		}
-		return 1
-	}
-	slices.SortFunc(q.uids, func(a, b types.UID) int {
-		x, y := q.arrived[a].pod, q.arrived[b].pod
-		return cmp.Or(
-			cmp.Compare(rank(x), rank(y)),
-			x.CreationTimestamp.Compare(y.CreationTimestamp.Time),
-			cmp.Compare(x.Namespace+"/"+x.Name, y.Namespace+"/"+y.Name),
-		)
-	})
+	slices.SortStableFunc(q.uids, func(a, b types.UID) int { return pod.CompareAdmission(q.arrived[a].pod, q.arrived[b].pod) })
 }

@@ -251,11 +251,3 @@ func (p *Pod) adoptResize() {
 	})
 	p.use(allocated)
 }
-
-// rank returns a sort key that puts true before false.
-func rank(first bool) int {
-	if first {
-		return 0
-	}
-	return 1
-}

@@ -62,9 +62,11 @@ type Node struct {
 	View   *View
 	config Config
 	pods   map[types.UID]*Pod
-	taken  map[string]types.UID // addresses
 	static static
 	looks  looks
+
+	addresses Subnet
+	taken     map[string]types.UID // of the addresses
 
 	backOff *flowcontrol.Backoff // of containers that have ended
 }
@@ -72,7 +74,7 @@ type Node struct {
 // NewNode returns a node without pods.
 func NewNode(config Config) *Node {
 	return &Node{
-		View: newView(config.Spec, config.Programs), config: config, pods: map[types.UID]*Pod{}, taken: map[string]types.UID{},
+		View: newView(config.Spec, config.Programs), config: config, pods: map[types.UID]*Pod{}, addresses: config.Addresses, taken: map[string]types.UID{},
 		static: newStatic(config.Spec.Name, config.Static, time.Now()), backOff: flowcontrol.NewBackOff(10*time.Second, 300*time.Second),
 	}
 }

@@ -47,17 +47,17 @@ func add(a netip.Addr, n uint32) netip.Addr {
 
 // allocate returns an address for a pod. Addresses are given in turn, so that one is not used again soon.
 func (n *Node) allocate(p *Pod) string {
-	size := uint32(1) << (32 - n.config.Addresses.prefix.Bits())
+	size := uint32(1) << (32 - n.addresses.prefix.Bits())
 	for range size {
-		n.config.Addresses.last = n.config.Addresses.last%(size-2) + 1
-		ip := add(n.config.Addresses.prefix.Addr(), n.config.Addresses.last).String()
+		n.addresses.last = n.addresses.last%(size-2) + 1
+		ip := add(n.addresses.prefix.Addr(), n.addresses.last).String()
 		if _, taken := n.taken[ip]; !taken {
 			n.taken[ip] = p.api.UID
 			return ip
 		}
 	}
 	// Nodes take fewer pods than there are addresses, except for pods of the host's network, which have none.
-	return add(n.config.Addresses.prefix.Addr(), size-1).String()
+	return add(n.addresses.prefix.Addr(), size-1).String()
 }
 
 // release gives the addresses of a pod back. Its status keeps them.

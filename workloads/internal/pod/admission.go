@@ -125,7 +125,7 @@ func (p *Pod) adopt(ctx context.Context) bool {
 	}
 	p.admitted, p.sandbox.ready = true, true
 	if !p.hasCode() {
-		p.volumes.TakeOver() // what could not be mounted yet is, for the next start of a container
+		p.volumes.MarkMounted() // what could not be mounted yet is, for the next start of a container
 	}
 	for _, ip := range p.ips {
 		p.node.taken[ip] = p.api.UID

@@ -24,7 +24,7 @@ func (p *Pod) root(spec *corev1.Container, env environment, group *cgroup.Group)
 		return nil, err
 	}
 	tree, kernel := group.Mounts()
-	p.volumes.Own(tree)
+	p.volumes.AddTree(tree)
 	own := p.node.config.Programs.FilesOf(spec.Image)
 	root, err := files.NewRoot(own, append(mounts, kernel...))
 	if err != nil {

@@ -176,7 +176,7 @@ func (p *Pod) seen(api *corev1.Pod) {
 	if api.Generation != p.api.Generation {
 		p.starts.dirty = true
 	}
-	if p.volumes.FromAPI() && !(maps.Equal(api.Labels, p.api.Labels) && maps.Equal(api.Annotations, p.api.Annotations)) {
+	if p.volumes.HasAPIFiles() && !(maps.Equal(api.Labels, p.api.Labels) && maps.Equal(api.Annotations, p.api.Annotations)) {
 		p.volumes.RefreshBy(time.Now()) // volumes of the downward API
 	}
 	p.take(api)
@@ -259,7 +259,7 @@ func (p *Pod) step(ctx context.Context, now time.Time) bool {
 	}
 	asked := (p.starts.dirty || !p.starts.again.IsZero()) && p.ask()
 	p.starts.again, p.starts.dirty = time.Time{}, false
-	p.volumes.Synced(now)
+	p.volumes.RecordSync(now)
 	return p.begin(ctx, now) || asked
 }
 

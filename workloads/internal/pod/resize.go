@@ -44,7 +44,7 @@ func (p *Pod) take(api *corev1.Pod) {
 // use makes a version of the pod the one that the node has.
 func (p *Pod) use(api *corev1.Pod) {
 	p.api = api
-	p.volumes.Use(api)
+	p.volumes.SetPod(api)
 }
 
 // sameResources reports whether the containers of two versions of a pod, and the pod itself, have the same resources.
@@ -98,7 +98,7 @@ func (p *Pod) allocate(ctx context.Context, now time.Time) {
 	r.inProgress = resizeCondition(corev1.PodResizeInProgress, nil, "", "", p.api.Generation, now)
 	p.node.config.Events.Pod(ctx, p.api, corev1.EventTypeNormal, events.ResizeStarted, "%s", events.PodResizeStartedMsg(p.node.config.Logger, p.api, p.api.Generation))
 	p.starts.dirty = true
-	if p.volumes.FromAPI() {
+	if p.volumes.HasAPIFiles() {
 		p.volumes.RefreshBy(now) // volumes of the downward API
 	}
 }

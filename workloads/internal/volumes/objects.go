@@ -20,7 +20,7 @@ func (p *Pod) ConfigMap(ctx context.Context, name string, optional *bool) (*core
 	return object, err
 }
 
-// Secret is as configMap.
+// Secret reads a Secret of the pod's namespace. One that is optional and does not exist is empty.
 func (p *Pod) Secret(ctx context.Context, name string, optional *bool) (*corev1.Secret, error) {
 	object, err := p.node.config.Client.CoreV1().Secrets(p.api.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err = Missing(err, "secret", name); err != nil {

@@ -18,7 +18,7 @@ type Pod struct {
 
 	mounted  bool
 	mount    timing.Retry // of the volumes
-	contents bool         // something looks into the volumes, so they have contents
+	contents bool         // something looks into the volumes, so they have contents; set by Mount and Fill
 
 	volumes  map[string]*files.Tree // by name
 	payloads map[string]payload     // by name: the files that come from the API
@@ -44,14 +44,14 @@ func (n *Node) NewPod(api *corev1.Pod) *Pod {
 	}
 }
 
-// Use takes over a new version of the pod.
-func (p *Pod) Use(api *corev1.Pod) { p.api = api }
+// SetPod replaces the version of the pod that the volumes are made for.
+func (p *Pod) SetPod(api *corev1.Pod) { p.api = api }
 
-// Synced notes a sync of the pod, from which on a kubelet counts until the next one.
-func (p *Pod) Synced(now time.Time) { p.synced = now }
+// RecordSync notes when the pod was synced. A kubelet syncs it again a minute later: see [Pod.Outdate].
+func (p *Pod) RecordSync(now time.Time) { p.synced = now }
 
-// TakeOver notes that an agent before has mounted the volumes.
-func (p *Pod) TakeOver() { p.mounted = true }
+// MarkMounted notes that all volumes are mounted, because another agent has mounted them. [Pod.Mount] does nothing from then on.
+func (p *Pod) MarkMounted() { p.mounted = true }
 
 // Next returns when something is due for the volumes by itself; zero: nothing is.
 func (p *Pod) Next(now time.Time) time.Time {

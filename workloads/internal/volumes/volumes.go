@@ -15,17 +15,17 @@ import (
 // Mounted reports whether all volumes are mounted.
 func (p *Pod) Mounted() bool { return p.mounted }
 
-// Mount mounts the volumes of the pod, and reports whether all are mounted. It tries again with the delays of
-// the kubelet's volume manager. contents says that they need contents at once; otherwise it checks that everything exists, and [Pod.Fill] gives them
-// contents.
+// Mount mounts the volumes of the pod, and reports whether all are mounted. It does nothing if they are, or before the delay after a failure is over; the
+// delays are those of the kubelet's volume manager. contents says that the volumes get contents at once; otherwise Mount checks that everything exists, and
+// [Pod.Fill] gives them contents.
 func (p *Pod) Mount(ctx context.Context, contents bool, now time.Time) bool {
-	p.contents = contents
 	if p.mounted {
 		return true
 	}
 	if now.Before(p.mount.Time) {
 		return false
 	}
+	p.contents = contents
 	if err := p.checkClaims(ctx); err != nil {
 		p.node.config.Events.Pod(ctx, p.api, corev1.EventTypeWarning, events.FailedMountVolume, "Unable to attach or mount volumes: %v", err)
 		p.mount.Time = now.Add(timing.RetryPeriod)
@@ -126,11 +126,11 @@ func (p *Pod) Remount(ctx context.Context, contents bool, now time.Time) {
 	p.Mount(ctx, contents, now)
 }
 
-// FromAPI reports whether files of the volumes come from the API, so that they follow changes of the pod.
-func (p *Pod) FromAPI() bool { return len(p.payloads) > 0 }
+// HasAPIFiles reports whether a volume has files that come from the API. Those of the downward API follow changes of the pod.
+func (p *Pod) HasAPIFiles() bool { return len(p.payloads) > 0 }
 
-// Own has a tree end with the pod.
-func (p *Pod) Own(tree *files.Tree) { p.trees = append(p.trees, tree) }
+// AddTree adds a tree that is not a volume and ends with the pod: [Pod.Unmount] closes it.
+func (p *Pod) AddTree(tree *files.Tree) { p.trees = append(p.trees, tree) }
 
 // Outdate has the volumes brought up to date with the next sync of the pod, because their sources have changed. Without an event it comes a
 // minute after the last one.

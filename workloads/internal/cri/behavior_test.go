@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/fakecluster/fakecluster/internal/testing/compare"
 )
 
 func TestImpossibleBehaviorsAreRejected(t *testing.T) {
@@ -132,4 +134,26 @@ func TestContainersTakeTimeToEnd(t *testing.T) {
 	if d := planFor(0, b, pod, &corev1.Container{Name: "c"}, Main, 0).terminationDelay; d != time.Second {
 		t.Errorf("the container takes %s to end, not as the behavior says", d)
 	}
+}
+
+// TestAnUnknownImageIsRefused proves that OnlyKnownImages reports an image once, and needs nobody who is told.
+func TestAnUnknownImageIsRefused(t *testing.T) {
+	pod, spec := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}, &corev1.Container{Name: "c", Image: "web:1"}
+	var reports []string
+	for _, report := range []func(error){nil, func(err error) { reports = append(reports, err.Error()) }} {
+		p, err := New(Config{OnlyKnownImages: true, Report: report})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = `rpc error: code = NotFound desc = failed to pull and unpack image "docker.io/library/web:1": ` +
+			`failed to resolve reference "docker.io/library/web:1": docker.io/library/web:1: not found`
+		for range 2 {
+			if got := p.Plan(pod, spec, Main, 0).PullError; got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+	}
+	compare.Equal(t, "the reports", reports, []string{
+		"OnlyKnownImages: container c of pod shop/web has the image web:1, for which there is neither an Image nor a Behavior",
+	})
 }

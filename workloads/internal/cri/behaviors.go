@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// behaviors are the behaviors of an agent, and which of them have applied.
+// behaviors are the behaviors of Programs, and which of them have applied.
 type behaviors struct {
 	list     []Behavior
 	services func(*corev1.Pod) []string

@@ -27,7 +27,7 @@ type ImageFiles struct {
 	Files *files.Tree
 }
 
-// Config is what NewPrograms needs. The zero value has all containers follow what can be read from their commands.
+// Config is what New needs. The zero value has all containers follow what can be read from their commands.
 type Config struct {
 	// Behaviors say what containers do. The first one that matches a container applies to it.
 	Behaviors []Behavior
@@ -44,7 +44,7 @@ type Config struct {
 	Files []ImageFiles
 	// OnlyKnownImages makes the pull of an image fail that neither a runtime nor Files have, and no behavior names.
 	OnlyKnownImages bool
-	// Report is called with an image that OnlyKnownImages refuses, once for each. It may be called by several goroutines.
+	// Report is called with an image that OnlyKnownImages refuses, once for each. It may be called by several goroutines. nil: they are dropped.
 	Report func(error)
 	// Services finds the Services that select a pod, for behaviors that select by Service. nil: there are none.
 	Services corelisters.ServiceLister
@@ -62,7 +62,7 @@ type Programs struct {
 	noticed  map[string]bool // images whose program is not run
 }
 
-// New returns an error if a behavior is impossible.
+// New returns the programs of a cluster, and an error that names all behaviors that are impossible.
 func New(config Config) (*Programs, error) {
 	p := &Programs{config: config, reported: map[string]bool{}, noticed: map[string]bool{}}
 	var err error
@@ -138,7 +138,7 @@ func (p *Programs) unknown(pod *corev1.Pod, spec *corev1.Container) {
 	first := !p.reported[spec.Image]
 	p.reported[spec.Image] = true
 	p.mu.Unlock()
-	if first {
+	if first && p.config.Report != nil {
 		subject := "container " + spec.Name
 		if spec.Name == "" {
 			subject = "a volume"

@@ -27,13 +27,13 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/volumes"
 )
 
-// Config is what Start needs.
+// Config is what Start needs. Programs, Client, Informers and Report are required.
 type Config struct {
 	// Nodes are the nodes. What their specification leaves out is set by Start: see [Nodes].
 	Nodes []*corev1.Node
 	// StaticPods returns the static pods of a node, as they are in the files of its kubelet. nil: there are none.
 	StaticPods func(*corev1.Node) []*corev1.Pod
-	// Programs decides what runs in containers.
+	// Programs decides what runs in containers. nil is not allowed: see [cri.New].
 	Programs *cri.Programs
 	// DNS is the address of the cluster's DNS, for /etc/resolv.conf. Default: 10.0.0.10.
 	DNS string

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// ImagesPeriod is how often a kubelet asks the container runtime for the images that it reports.
-	ImagesPeriod = 30 * time.Second
+	// ReportPeriod is how often a kubelet asks the container runtime for the images that it reports.
+	ReportPeriod = 30 * time.Second
 	// maxImages is how many a kubelet reports by default, the largest ones.
 	maxImages = 50
 	// maxNames is how many names it reports of each.
 	maxNames = 5
 )
 
-// Store are the images that are on a node. Its methods are safe for concurrent use.
+// A Store has the images that are on a node. Its methods are safe for concurrent use.
 type Store struct {
 	mu       sync.Mutex
 	byName   map[string]*corev1.ContainerImage // by each name, with registry and tag
@@ -46,6 +46,7 @@ func (i *Store) TakeOver(given []corev1.ContainerImage) {
 	}
 }
 
+// Has reports whether an image is on the node. The name may lack the registry and the tag.
 func (i *Store) Has(name string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

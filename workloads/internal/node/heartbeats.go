@@ -56,7 +56,7 @@ func (a *Agent) heartbeats(ctx context.Context) {
 			reported = time.Now()
 		}
 		for _, n := range a.nodes.Load().list {
-			if beat%int(image.ImagesPeriod/beatPeriod) == 0 && n.registration.beats() && n.registration.images.Report() {
+			if beat%int(image.ReportPeriod/beatPeriod) == 0 && n.registration.beats() && n.registration.images.Report() {
 				n.registration.compared = ""
 			}
 			object := n.object()

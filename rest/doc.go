@@ -3,7 +3,10 @@
 //
 // # What it exports
 //
-// [New] makes a [Handler], an http.Handler and nothing else, over a cluster of package internal/server. [Options] are about HTTP only:
+// The package is for this module only: [New] takes a cluster of package internal/server, which others cannot import. Users start a cluster with
+// package fakecluster.
+//
+// [New] makes a [Handler], an http.Handler and nothing else. [Options] are about HTTP only:
 // times, limits, headers. A client requests explanations with [ExplainHeader], and [RecoverPanics] protects handlers in front of
 // a Handler.
 //

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fakecluster/fakecluster/internal/testing/compare"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
+	"github.com/fakecluster/fakecluster/internal/testing/compare"
 	"github.com/fakecluster/fakecluster/internal/testing/consistency"
 )
 

@@ -180,7 +180,7 @@ func (running *computations) wait(longest time.Duration) []*computation {
 // Drain waits until nothing computes for requests that have been answered already, because their
 // time was over or the server was closed meanwhile. It waits for the given time at most, and then
 // returns an error that names the computations that still run. These no longer change anything.
-// Call Drain after Close.
+// Call Drain after the Close of the cluster.
 func (h *Handler) Drain(longest time.Duration) error {
 	var errs []error
 	for _, c := range h.computations.wait(longest) {

@@ -70,7 +70,7 @@ func (w routePerVerb) below(s resources, r *request) (verb, error) {
 	subresource := r.version.Subresource[r.info.Parts[2]]
 	longer := len(r.info.Parts) > 3
 	if subresource == nil || longer && (subresource.Connection == nil || !subresource.Connection.TakesPath()) {
-		return nil, routePerVerb{}.unknownPath()
+		return nil, w.unknownPath()
 	}
 	if subresource.Connection != nil {
 		if !slices.Contains(subresource.Connection.Methods(), r.http.Method) {

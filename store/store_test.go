@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/fakecluster/fakecluster/internal/testing/compare"
-
 	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
 )
 

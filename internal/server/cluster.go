@@ -55,7 +55,7 @@ type Cluster struct {
 	Faults *faultinjection.Engine
 	// Reads are the functions that are called before reads.
 	Reads *Reads
-	// Messages are for whoever runs the cluster.
+	// Messages are for the user of the cluster.
 	Messages *Messages
 	// Closing ends when the cluster closes, and with it every watch and all calls of webhooks.
 	Closing context.Context

@@ -13,8 +13,8 @@
 // the words of a real server.
 //
 // [Parse] returns the flags. [NewConfig] also reads the files that they name, in a fixed order, and checks
-// flags and files as a real server does. The result is a [Config]: options of package rest, and a [Serving]
-// for the listener of the cluster.
+// flags and files as a real server does. The result is a [Config]: options of the packages server,
+// authentication, authorization, builtin, audittrail and rest, and a [Serving] for the listener of the cluster.
 //
 // Certificates and authorities are read again when their files change: a certificate at each TLS
 // handshake, an authority at each request.

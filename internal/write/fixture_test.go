@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fakecluster/fakecluster/internal/testing/compare"
-
 	"github.com/tidwall/gjson"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -25,6 +23,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/builtin"
 	"github.com/fakecluster/fakecluster/internal/crd"
 	"github.com/fakecluster/fakecluster/internal/resource"
+	"github.com/fakecluster/fakecluster/internal/testing/compare"
 	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
 	"github.com/fakecluster/fakecluster/internal/testing/memorytest"
 	"github.com/fakecluster/fakecluster/internal/view"

@@ -136,7 +136,7 @@ func TestContainersTakeTimeToEnd(t *testing.T) {
 	}
 }
 
-// TestAnUnknownImageIsRefused proves that OnlyKnownImages reports an image once, and needs nobody who is told.
+// TestAnUnknownImageIsRefused proves that OnlyKnownImages refuses an image and reports it once, and that Report may be nil.
 func TestAnUnknownImageIsRefused(t *testing.T) {
 	pod, spec := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}, &corev1.Container{Name: "c", Image: "web:1"}
 	var reports []string

@@ -113,8 +113,8 @@ func (n *node) sourceChanged(namespace, key string) {
 	n.queue.refresh(n.volumes.Sources.Affected(namespace, key))
 }
 
-// halt stops the heartbeats and pauses the queue, or resumes both. It returns whether they were stopped before. Whatever calls it at a time, both agree
-// in the end.
+// halt stops the heartbeats and pauses the queue, or resumes both. It returns whether they were stopped before. Concurrent calls leave both in
+// the same state.
 func (n *node) halt(on bool) (former bool) {
 	n.halting.Lock()
 	defer n.halting.Unlock()

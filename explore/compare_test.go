@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -190,6 +191,55 @@ func TestTheOrderOfSetsMeansNothing(t *testing.T) {
 		reached(map[string]any{"names": []any{"y", "x"}, "steps": []any{"y", "x"}, "more": []any{"y", "x"}, "nodes": []any{node("a", 1), node("b", 55301), node("b", 55300, "q", "p"), node("a", 3)}}), nil)
 	want := []state.Difference{{Object: "a", Path: "/status/nodes/*/port"}, {Object: "a", Path: "/status/steps/*"}, {Object: "a", Path: "/status/steps/*"}}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// reached returns an exploration that knows what leads to a state at once.
+func reached(patiently bool, s *seed, steps []generate.Step, objects state.State) *operatorExploration {
+	e := &operatorExploration{installation: &installation{}, references: references{references: map[string]*reference{}}}
+	e.results.mask = state.Mask{}
+	e.reach(patiently, s, steps, objects)
+	return e
+}
+
+func (e *operatorExploration) reach(patiently bool, s *seed, steps []generate.Step, objects state.State) {
+	tr := trial{seed: s, steps: steps, patient: patiently}
+	r := &reference{trial: tr, out: &outcome{checkpoints: []checkpoint{{state: objects, quiet: true}}}}
+	r.once.Do(func() {})
+	e.references.references[fmt.Sprint(tr.patient, tr)] = r
+}
+
+// After a fault, an end that was not compared may be a false one, so that it excuses nothing.
+func TestAFalseEndExcusesNothing(t *testing.T) {
+	s := &seed{name: "runs.example.com default/a"}
+	steps := []generate.Step{create, {Verb: generate.Set, Path: "/spec/count", Value: int64(1)}}
+	ended := state.State{s.name: {"status": map[string]any{"completionTime": "<time>"}}}
+	other := state.State{s.name: ended[s.name], "configmaps default/a": {}}
+	e := reached(false, s, steps, ended)
+	for name, tt := range map[string]struct {
+		fault schedule
+		want  int
+	}{"without a fault": {nil, 0}, "after a fault": {schedule{{effect: crashAfter}}, 1}} {
+		out := &outcome{checkpoints: []checkpoint{{step: 0, state: ended, quiet: true}, {step: 1, state: other, desired: steps, quiet: true}}}
+		if got := e.problems(trial{seed: s, steps: steps, fault: tt.fault}, out); len(got) != tt.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// Two runs that write a set in another order do not differ, and mask nothing.
+func TestTheOrderOfASetIsNoNoise(t *testing.T) {
+	s := &seed{name: "a", schema: &apiextensionsv1.JSONSchemaProps{Properties: map[string]apiextensionsv1.JSONSchemaProps{
+		"status": {Properties: map[string]apiextensionsv1.JSONSchemaProps{"names": {XListType: new("set")}}}}}}
+	status := func(password string, names ...any) state.State {
+		return state.State{"a": {"status": map[string]any{"names": names, "password": password}}}
+	}
+	steps := []generate.Step{create}
+	e := reached(false, s, steps, status("x", "p", "q"))
+	e.reach(true, s, steps, status("y", "q", "p"))
+	e.learnNoise(trial{seed: s, steps: steps}, &outcome{checkpoints: []checkpoint{{desired: steps, quiet: true}}})
+	if diff := cmp.Diff(state.Mask{{Object: "a", Path: "/status/password"}: true}, e.results.mask); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

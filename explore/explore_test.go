@@ -126,7 +126,7 @@ func TestSchedulesThatCannotBeReplayedAreRefused(t *testing.T) {
 		t.Name() + ": cut-after operator update configmaps default/b 1": `the point "cut-after operator update configmaps default/b 1" of the schedule was not reached, because the test or the controller has changed: run the test without explore.Replay`,
 		t.Name() + ": break operator update configmaps default/a 1":     `the part "break operator update configmaps default/a 1" of the schedule: unknown fault "break"; the faults are crash-after, cut-after, late, stale, cut-before, crash-before, drop, order`,
 		t.Name() + ": drop operator watch configmaps - 1":               `the part "drop operator watch configmaps - 1" of the schedule: drop takes 6 words, not 5`,
-		t.Name() + ": order x": `the part "order x" of the schedule: "x" is not a whole number from 0 on`,
+		t.Name() + ": order x": `the part "order x" of the schedule: "x" is not a whole number, 0 or more`,
 		t.Name() + ": cut-after operator update configmaps default/a 0": `the part "cut-after operator update configmaps default/a 0" of the schedule: "0" is not the number of a request: the first is 1`,
 	} {
 		if _, err := explore.Find(t, body, explore.Replay(schedule)); err == nil || err.Error() != text {

@@ -27,6 +27,7 @@ type jobOperator struct {
 	keepsHistory bool // keeps a ConfigMap for each limit that there was
 	reportsOnce  bool // makes a second ConfigMap only in the pass that has made the first
 	takesLost    bool // takes a Pod that is missing for one that has ended, if the ConfigMap was there before
+	endsPaused   bool // reports the end of a Job that is suspended
 }
 
 func (o jobOperator) run(ctx context.Context, config *rest.Config) error {
@@ -101,7 +102,8 @@ func (o jobOperator) reconcile(ctx context.Context, client kubernetes.Interface,
 			return err
 		}
 	}
-	if job.Spec.Suspend != nil && *job.Spec.Suspend {
+	suspended := job.Spec.Suspend != nil && *job.Spec.Suspend
+	if suspended && !o.endsPaused {
 		return nil
 	}
 	pod, err := client.CoreV1().Pods("default").Get(ctx, job.Name, metav1.GetOptions{})
@@ -109,6 +111,8 @@ func (o jobOperator) reconcile(ctx context.Context, client kubernetes.Interface,
 		pod, err = &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}, nil
 	}
 	switch {
+	case apierrors.IsNotFound(err) && suspended:
+		return nil
 	case apierrors.IsNotFound(err):
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: job.Name, OwnerReferences: owner}, Spec: job.Spec.Template.Spec}
 		_, err = client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{})
@@ -167,6 +171,8 @@ func TestWhatHasRunToItsEnd(t *testing.T) {
 			"recovers configmaps default/backup-report does not exist"},
 		"a false end after a crash": {jobOperator{takesLost: true}, "jobs.batch default/backup: create | crash-after operator create configmaps default/ 1",
 			"recovers pods default/backup does not exist"},
+		"an end in spite of the user": {jobOperator{endsPaused: true}, "jobs.batch default/backup: create & set /spec/suspend true | user-before operator update jobs.batch/status default/backup 1",
+			"path-independent jobs.batch default/backup has /status/completionTime, and 4 differences more"},
 		"history while it ends":      {jobOperator{keepsHistory: true}, "jobs.batch default/backup: create & set /spec/backoffLimit 3 | user-before operator update jobs.batch/status default/backup 1", ""},
 		"history after a crash":      {jobOperator{keepsHistory: true}, "jobs.batch default/backup: create; set /spec/backoffLimit 3 | crash-after operator create configmaps default/ 1", ""},
 		"labels by default":          {jobOperator{}, `jobs.batch default/backup: remove /metadata/labels; set /spec/suspend true; create; set /metadata/labels/explored "a"`, ""},

@@ -146,7 +146,7 @@ func parsePoint(fields, effects []string) (p point, err error) {
 	}
 	if len(numbers) == 1 {
 		if p.amount, err = strconv.Atoi(numbers[0]); err != nil || p.amount < 0 {
-			return p, fmt.Errorf("%q is not a whole number from 0 on", numbers[0])
+			return p, fmt.Errorf("%q is not a whole number, 0 or more", numbers[0])
 		}
 	}
 	return p, nil

@@ -83,36 +83,39 @@ func TestWorkloadsThatFailComeToRest(t *testing.T) {
 }
 
 // A claim that somebody deletes while a Pod uses it stays until the Pod ends, and no operator can change that. One that the operator itself deletes is
-// found. A claim that only a younger Pod has ends.
+// found. A claim whose Pod waits ends, so that there is a new one.
 func TestAClaimThatIsDeletedStaysWithItsPod(t *testing.T) {
 	const used, added = "create; delete-owned persistentvolumeclaims default/a", "create; set /spec/count 1"
 	for name, tt := range map[string]struct {
 		deletes bool // the operator deletes its claim when there are fewer ConfigMaps
 		trial   string
+		renewed bool // the claim ends, and is made again
 		want    string
 	}{
-		"by somebody":     {false, used, ""},
-		"by the operator": {true, added, "persistentvolumeclaims default/a has /metadata/deletionGracePeriodSeconds, and 1 difference more"},
-		"and its Pod":     {false, "create; delete-owned persistentvolumeclaims default/a & delete-owned pods default/a", ""},
+		"by somebody":     {false, used, false, ""},
+		"by the operator": {true, added, false, "persistentvolumeclaims default/a has /metadata/deletionGracePeriodSeconds, and 1 difference more"},
+		"and its Pod":     {false, used + " & delete-owned pods default/a", true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := gadgetOperator{}.subject()
 			s.Roles = nil
 			run := s.Run
+			var runs, made atomic.Int32
 			s.Run = func(ctx context.Context, config *rest.Config) error {
+				runs.Add(1)
 				core := kubernetes.NewForConfigOrDie(config).CoreV1()
 				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}},
 					Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "a"}}}}}}
 				go func() {
 					for former := 0; ctx.Err() == nil; time.Sleep(10 * time.Second) {
-						if _, err := core.PersistentVolumeClaims("default").Get(ctx, "a", metav1.GetOptions{}); apierrors.IsNotFound(err) {
-							_ = createClaim(ctx, core)
+						if _, err := core.PersistentVolumeClaims("default").Get(ctx, "a", metav1.GetOptions{}); apierrors.IsNotFound(err) && createClaim(ctx, core) == nil {
+							made.Add(1)
 						}
-						if made, err := core.ConfigMaps("default").List(ctx, metav1.ListOptions{}); err == nil {
-							if tt.deletes && len(made.Items) > 0 && len(made.Items) < former {
+						if maps, err := core.ConfigMaps("default").List(ctx, metav1.ListOptions{}); err == nil {
+							if tt.deletes && len(maps.Items) > 0 && len(maps.Items) < former {
 								_ = core.PersistentVolumeClaims("default").Delete(ctx, "a", metav1.DeleteOptions{})
 							}
-							former = len(made.Items)
+							former = len(maps.Items)
 						}
 						if _, err := core.Pods("default").Get(ctx, "a", metav1.GetOptions{}); apierrors.IsNotFound(err) {
 							_, _ = core.Pods("default").Create(ctx, pod, metav1.CreateOptions{})
@@ -132,6 +135,9 @@ func TestAClaimThatIsDeletedStaysWithItsPod(t *testing.T) {
 			}
 			if strings.TrimSpace(got) != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if again := made.Load() - runs.Load(); again > 0 != tt.renewed {
+				t.Errorf("%d claims were made again, want some: %t", again, tt.renewed)
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func TestSandboxUpgrade(t *testing.T) {
 
 // current is v0.5.6.
 func current(t *testing.T) explore.Subject {
-	return subject(t, "../copied/agentsandbox-v0.5.6/k8s/", controllers.PodCacheTransform, func(mgr ctrl.Manager) error {
+	return subject(t, explored.CopiedFolder("agentsandbox-v0.5.6"), controllers.PodCacheTransform, func(mgr ctrl.Manager) error {
 		return errors.Join(
 			(&controllers.SandboxReconciler{Client: mgr.GetClient(), Scheme: mgr.GetScheme(), Recorder: mgr.GetEventRecorder("sandbox-controller"),
 				Tracer: metrics.NewNoOp(), ClusterDomain: "cluster.local"}).SetupWithManager(mgr, 1),
@@ -55,7 +55,7 @@ func current(t *testing.T) explore.Subject {
 
 // previous is v0.5.5.
 func previous(t *testing.T) explore.Subject {
-	return subject(t, "../copied/agentsandbox-v0.5.5/k8s/", former.PodCacheTransform, func(mgr ctrl.Manager) error {
+	return subject(t, explored.CopiedFolder("agentsandbox-v0.5.5"), former.PodCacheTransform, func(mgr ctrl.Manager) error {
 		return errors.Join(
 			(&former.SandboxReconciler{Client: mgr.GetClient(), Scheme: mgr.GetScheme(), Tracer: formermetrics.NewNoOp(), ClusterDomain: "cluster.local"}).SetupWithManager(mgr, 1),
 			ctrl.NewWebhookManagedBy(mgr, &formerv1beta1.Sandbox{}).Complete(),
@@ -63,19 +63,20 @@ func previous(t *testing.T) explore.Subject {
 	}, formerv1alpha1.AddToScheme, formerv1beta1.AddToScheme)
 }
 
-// subject is a version whose manifests are in a folder.
-func subject(t *testing.T, folder string, pods func(any) (any, error), setup func(ctrl.Manager) error, types ...func(*runtime.Scheme) error) explore.Subject {
+// subject is a version whose files are in a folder.
+func subject(t *testing.T, in func(paths ...string) []string, pods func(any) (any, error), setup func(ctrl.Manager) error, types ...func(*runtime.Scheme) error) explore.Subject {
 	scheme := runtime.NewScheme()
 	for _, add := range append(types, clientgoscheme.AddToScheme) {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
 	}
+	definition := in("k8s/crds/agents.x-k8s.io_sandboxes.yaml")
 	return explore.Subject{
-		Install: []string{folder + "crds/agents.x-k8s.io_sandboxes.yaml"},
-		Roles:   []string{folder + "rbac.generated.yaml", "roles.yaml"},
+		Install: definition,
+		Roles:   append(in("k8s/rbac.generated.yaml"), "roles.yaml"),
 		Seeds:   []string{"sandbox.yaml"},
-		Options: []fakecluster.Option{fakecluster.WithWebhookPaths(folder + "crds/agents.x-k8s.io_sandboxes.yaml")},
+		Options: []fakecluster.Option{fakecluster.WithWebhookPaths(definition...)},
 		Prepare: func(_ testing.TB, c *fakecluster.Cluster) func(context.Context, *rest.Config) error {
 			return func(ctx context.Context, cfg *rest.Config) error {
 				return controllerruntime.Start(ctx, cfg, setup, controllerruntime.WithWebhooks(c), controllerruntime.WithOptions(ctrl.Options{

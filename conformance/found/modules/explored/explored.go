@@ -88,12 +88,20 @@ func report(t *testing.T, module, version string, found explore.Found, began tim
 
 // Folder returns a function that returns the paths of files in a module that go.mod requires.
 func Folder(t *testing.T, module string) func(paths ...string) []string {
-	dir := find(t, module).Dir
-	return func(paths ...string) (all []string) {
+	return below(find(t, module).Dir)
+}
+
+// CopiedFolder does as Folder for a module that is copied to a folder, such as kuberay-v1.4.0.
+func CopiedFolder(folder string) func(paths ...string) []string {
+	return below(filepath.Join("..", "copied", folder))
+}
+
+func below(folder string) func(paths ...string) []string {
+	return func(paths ...string) (joined []string) {
 		for _, path := range paths {
-			all = append(all, filepath.Join(dir, path))
+			joined = append(joined, filepath.Join(folder, path))
 		}
-		return all
+		return joined
 	}
 }
 

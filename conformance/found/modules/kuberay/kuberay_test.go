@@ -20,26 +20,30 @@ import (
 const module = "github.com/ray-project/kuberay/ray-operator"
 
 func TestRayCluster(t *testing.T) {
-	s := subject(t)
+	s := current(t)
 	s.Trials = 300
 	explored.Run(t, module, s)
 }
 
-// subject is the version of go.mod.
-func subject(t *testing.T) explore.Subject {
+// current is the version of go.mod.
+func current(t *testing.T) explore.Subject {
+	return subject(t, explored.Folder(t, module), rayv1.AddToScheme, func(ctx context.Context, mgr ctrl.Manager) error {
+		return ray.NewReconciler(ctx, mgr, ray.RayClusterReconcilerOptions{}).SetupWithManager(mgr, 1)
+	})
+}
+
+// subject is a version whose files are in a folder.
+func subject(t *testing.T, in func(paths ...string) []string, types func(*runtime.Scheme) error, setup func(context.Context, ctrl.Manager) error) explore.Subject {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), rayv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), types(scheme)); err != nil {
 		t.Fatal(err)
 	}
-	in := explored.Folder(t, module)
 	return explore.Subject{
 		Install: in("config/crd/bases"),
 		Roles:   append(in("config/rbac/role.yaml"), "roles.yaml"),
 		Seeds:   []string{"raycluster.yaml"},
 		Run: func(ctx context.Context, cfg *rest.Config) error {
-			return controllerruntime.Start(ctx, cfg, func(mgr ctrl.Manager) error {
-				return ray.NewReconciler(ctx, mgr, ray.RayClusterReconcilerOptions{}).SetupWithManager(mgr, 1)
-			}, controllerruntime.WithScheme(scheme))
+			return controllerruntime.Start(ctx, cfg, func(mgr ctrl.Manager) error { return setup(ctx, mgr) }, controllerruntime.WithScheme(scheme))
 		},
 	}
 }

@@ -22,19 +22,18 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-const config = "../copied/nodereadiness-v0.5.0/config/"
-
 func TestNodeReadinessRule(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), readinessv1alpha1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
+	in := explored.CopiedFolder("nodereadiness-v0.5.0")
 	explored.RunCopy(t, "sigs.k8s.io/node-readiness-controller", "v0.5.0", explore.Subject{
-		Install: []string{config + "crd/bases"},
-		Roles:   []string{config + "rbac/role.yaml", config + "rbac/role_binding.yaml", config + "rbac/service_account.yaml"},
+		Install: in("config/crd/bases"),
+		Roles:   in("config/rbac/role.yaml", "config/rbac/role_binding.yaml", "config/rbac/service_account.yaml"),
 		Seeds:   []string{"rule.yaml"},
 		Trials:  300,
-		Options: []fakecluster.Option{fakecluster.WithWebhookPaths(config + "webhook/manifests.yaml")},
+		Options: []fakecluster.Option{fakecluster.WithWebhookPaths(in("config/webhook/manifests.yaml")...)},
 		Prepare: func(_ testing.TB, c *fakecluster.Cluster) func(context.Context, *rest.Config) error {
 			return func(ctx context.Context, cfg *rest.Config) error {
 				return controllerruntime.Start(ctx, cfg, func(mgr ctrl.Manager) error {

@@ -197,7 +197,7 @@ func (p *playing) refusal() (text string, times int) {
 			clear(existing)
 		}
 		exists := r.Reason == metav1.StatusReasonAlreadyExists
-		if !fromOperator(r.UserAgent) || r.Code < 400 || r.Code == 403 || r.Code == 404 || r.Code == 410 || r.Code == 429 || r.Fault != "" || r.Code == 409 && !exists {
+		if !fromOperator(r.AuditID) || r.Code < 400 || r.Code == 403 || r.Code == 404 || r.Code == 410 || r.Code == 429 || r.Fault != "" || r.Code == 409 && !exists {
 			continue
 		}
 		// Many operators create an object whenever they look at it. They are not stuck, because they do not do it again and again
@@ -316,7 +316,7 @@ func (p *playing) checkForeign(objects []state.Object) {
 	own := map[string]bool{}
 	for _, r := range p.run.cluster.Requests() {
 		name := state.Name(groupResource(r), r.Namespace, r.Name)
-		switch operators := fromOperator(r.UserAgent); {
+		switch operators := fromOperator(r.AuditID); {
 		case r.Revisions == 0 || uncounted(r.Resource):
 		case r.Verb == "create" || r.Verb == "patch" && r.Patch == "apply":
 			own[name] = own[name] || operators
@@ -383,7 +383,7 @@ func (p *playing) checkRequests() {
 	p.run.mu.Lock()
 	for _, s := range p.run.seen {
 		if s.callers != nil {
-			p.out.callers[s.userAgent] = lineOf(s.callers)
+			p.out.callers[s.auditID] = lineOf(s.callers)
 		}
 	}
 	p.run.mu.Unlock()
@@ -443,7 +443,7 @@ var digits = regexp.MustCompile(`[0-9]+`)
 // operatorRequests returns the requests of the operator.
 func (p *playing) operatorRequests() (requests []inspect.Request) {
 	for _, r := range p.run.cluster.Requests() {
-		if fromOperator(r.UserAgent) {
+		if fromOperator(r.AuditID) {
 			requests = append(requests, r)
 		}
 	}
@@ -451,14 +451,14 @@ func (p *playing) operatorRequests() (requests []inspect.Request) {
 }
 
 // line is a request of the operator on one line, with the line of code that sends it.
-func (p *playing) line(r inspect.Request) string { return requestLine(r, p.codeOf(r.UserAgent)) }
+func (p *playing) line(r inspect.Request) string { return requestLine(r, p.codeOf(r.AuditID)) }
 
-// codeOf returns the line of code that sends the request with a user agent; empty: it is not known.
-func (p *playing) codeOf(userAgent string) string {
+// codeOf returns the line of code that sends the request with an audit ID; empty: it is not known.
+func (p *playing) codeOf(auditID string) string {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
 	for _, s := range p.run.seen {
-		if s.userAgent == userAgent && s.callers != nil {
+		if s.auditID == auditID && s.callers != nil {
 			return lineOf(s.callers)
 		}
 	}

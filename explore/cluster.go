@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -68,7 +67,7 @@ type run struct {
 	controllers []*controller
 	stopping    bool
 	restarts    sync.WaitGroup
-	listed      map[string]inspect.Request // by their user agents, at the end
+	listed      map[string]inspect.Request // by their audit IDs, at the end
 }
 
 // occurrence is a request and how often it has been made until then.
@@ -80,11 +79,11 @@ type occurrence struct {
 // sentRequest is a request that a controller has sent in a run.
 type sentRequest struct {
 	occurrence
-	time      time.Time
-	userAgent string // of this request alone
-	dryRun    bool
-	lag       int       // revisions by which a stale answer differs; 0: it does not
-	callers   []uintptr // who sent it, if the run keeps that
+	time    time.Time
+	auditID string // the header Audit-ID, by which the request is known
+	dryRun  bool
+	lag     int       // revisions by which a stale answer differs; 0: it does not
+	callers []uintptr // who sent it, if the run keeps that
 	// written is the object of a write that the server warns about, or that has a status, which the server may drop.
 	written map[string]any
 }
@@ -154,13 +153,11 @@ func (r *run) deliver(released <-chan struct{}) {
 
 // deliverOne delivers the next event of one of the watches, which the order of the run selects.
 func (r *run) deliverOne() bool {
-	type watch struct{ agent, resource string }
 	var first []faults.Delivery
-	listed := map[watch]bool{}
+	listed := map[int64]bool{}
 	for _, d := range r.hold.Pending() {
-		w := watch{d.UserAgent, d.Resource.String()}
-		if !listed[w] {
-			listed[w] = true
+		if !listed[d.Watch] {
+			listed[d.Watch] = true
 			first = append(first, d)
 		}
 	}
@@ -320,8 +317,7 @@ func (r *run) end() {
 	}
 }
 
-// observe counts a request of a controller, and returns the fault of the schedule at it, if any. It completes sent: the user
-// agent gets a number, by which the request is known.
+// observe counts a request of a controller, and returns the fault of the schedule at it, if any. It completes sent.
 func (r *run) observe(sending request, sent sentRequest) (s *sentRequest, strike point, struck bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -329,7 +325,7 @@ func (r *run) observe(sending request, sent sentRequest) (s *sentRequest, strike
 	s = &sent
 	s.occurrence, s.time = occurrence{sending, r.counts[sending]}, time.Now()
 	r.seen = append(r.seen, s)
-	s.userAgent += fmt.Sprintf("explore-%d.", r.earlier+len(r.seen))
+	s.auditID = fmt.Sprintf("%s%d", auditIDs, r.earlier+len(r.seen))
 	strike, struck = r.points[s.occurrence]
 	if struck {
 		r.reached[s.occurrence] = true
@@ -337,8 +333,8 @@ func (r *run) observe(sending request, sent sentRequest) (s *sentRequest, strike
 	return s, strike, struck
 }
 
-// numbered finds the number that observe has put at the end of a user agent. Elsewhere the same may be part of the name of the test's program.
-var numbered = regexp.MustCompile(`[/ ]explore-[0-9]+\.$`)
+// auditIDs is how the audit IDs of the requests of controllers begin.
+const auditIDs = "explore-"
 
-// fromOperator reports whether a request with a user agent was sent by a controller.
-func fromOperator(userAgent string) bool { return numbered.MatchString(userAgent) }
+// fromOperator reports whether a request with an audit ID was sent by a controller.
+func fromOperator(auditID string) bool { return strings.HasPrefix(auditID, auditIDs) }

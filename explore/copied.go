@@ -63,7 +63,7 @@ func (p *playing) writtenIn(r inspect.Request) map[string]any {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
 	for _, s := range p.run.seen {
-		if s.userAgent == r.UserAgent {
+		if s.auditID == r.AuditID {
 			return s.written
 		}
 	}

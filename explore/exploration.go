@@ -151,7 +151,7 @@ func (e *exploration) inBubble(r *run) {
 func (r *run) collectRequests() {
 	r.listed = map[string]inspect.Request{}
 	for _, req := range r.cluster.Requests() {
-		r.listed[req.UserAgent] = req
+		r.listed[req.AuditID] = req
 	}
 }
 
@@ -173,7 +173,7 @@ func (e *exploration) pointsOf(base *run) (points []point, pruned int) {
 		return cmp.Or(a.time.Compare(b.time), cmp.Compare(fmt.Sprint(a.occurrence), fmt.Sprint(b.occurrence)))
 	})
 	for _, s := range seen {
-		request := base.listed[s.userAgent]
+		request := base.listed[s.auditID]
 		switch s.verb {
 		case "create", "update", "patch", "delete", "deletecollection":
 			resource, _, _ := strings.Cut(s.resource, "/")

@@ -43,7 +43,7 @@ func (p *playing) noteChildren(objects []state.Object) {
 			continue
 		}
 		history, err := p.run.cluster.History(o.Unstructured)
-		if err == nil && len(history) > 0 && fromOperator(history[0].UserAgent) {
+		if err == nil && len(history) > 0 && fromOperator(history[0].AuditID) {
 			p.out.children[o.Name()] = child{p.changed[o.Resource], o.Unstructured, p.reconciles(o.Resource)}
 		}
 	}

@@ -36,7 +36,7 @@ func (p *playing) checkQuietWrites() {
 	}
 	for _, line := range slices.Sorted(maps.Keys(again)) {
 		if r := again[line]; times[line] >= fewest {
-			p.report(problem{oracle: QuietWrites, key: p.codeOf(r.UserAgent) + " " + r.Verb + " " + r.Resource + "/" + r.Subresource, step: p.step,
+			p.report(problem{oracle: QuietWrites, key: p.codeOf(r.AuditID) + " " + r.Verb + " " + r.Resource + "/" + r.Subresource, step: p.step,
 				what:   fmt.Sprintf("the operator has sent a write %d times that changes nothing, also after a restart when nothing had changed:", times[line]),
 				detail: line})
 		}

@@ -108,7 +108,7 @@ func (e *operatorExploration) requestsOf(out *outcome) (lines []string) {
 		if uncounted(r.Resource) || r.Code < 400 && (r.Verb == "get" || r.Verb == "list" || r.Verb == "watch") {
 			continue
 		}
-		line := requestLine(r, out.callers[r.UserAgent])
+		line := requestLine(r, out.callers[r.AuditID])
 		if times[line]++; times[line] == 1 && len(lines) < shownRequests {
 			lines = append(lines, line)
 		}

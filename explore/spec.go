@@ -33,7 +33,7 @@ func (p *playing) checkSpec(u *unstructured.Unstructured) {
 		return
 	}
 	for i, revision := range history {
-		if i == 0 || !fromOperator(revision.UserAgent) || revision.Object == nil || history[i-1].Object == nil {
+		if i == 0 || !fromOperator(revision.AuditID) || revision.Object == nil || history[i-1].Object == nil {
 			continue
 		}
 		before, after := history[i-1].Object, revision.Object
@@ -44,7 +44,7 @@ func (p *playing) checkSpec(u *unstructured.Unstructured) {
 		if path == "" {
 			continue
 		}
-		code := p.codeOf(revision.UserAgent)
+		code := p.codeOf(revision.AuditID)
 		key := code
 		if key == "" {
 			key = path

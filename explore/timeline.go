@@ -34,7 +34,7 @@ func (e *operatorExploration) timelineOf(title string, tr trial, out *outcome) *
 		moments = append(moments, timed{taken, moment{Kind: "step", Text: sentence(tr.seed, tr.steps[i])}})
 	}
 	for _, r := range out.requests {
-		shown := timed{r.Time, moment{Kind: "write", Text: requestLine(r, out.callers[r.UserAgent])}}
+		shown := timed{r.Time, moment{Kind: "write", Text: requestLine(r, out.callers[r.AuditID])}}
 		switch {
 		case uncounted(r.Resource):
 			continue

@@ -53,21 +53,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			sent.written = written
 		}
 	}
-	sent.userAgent = req.Header.Get("User-Agent")
-	if strings.Contains(sent.userAgent, "/") {
-		sent.userAgent += " "
-	} else {
-		sent.userAgent += "/" // what is before the slash is the field manager
-	}
 	seen, strike, _ := run.observe(t.requestOf(info), sent)
-	req.Header.Set("User-Agent", seen.userAgent)
+	req.Header.Set("Audit-ID", seen.auditID)
 	return run.user.around(ctx, seen.occurrence, func() (*http.Response, error) { return t.send(req, info, seen, strike) })
 }
 
 // send sends a request, with the fault that strikes it.
 func (t *transport) send(req *http.Request, info *apirequest.RequestInfo, seen *sentRequest, strike point) (*http.Response, error) {
 	run := t.instance.controller.run
-	fault := faults.Fault{UserAgent: seen.userAgent, Subresource: faults.AnySubresource, Times: 1, Optional: true}
+	fault := faults.Fault{AuditID: seen.auditID, Subresource: faults.AnySubresource, Times: 1, Optional: true}
 	switch strike.effect {
 	case crashBefore:
 		t.instance.crash()
@@ -161,10 +155,10 @@ func (t *transport) probe(seen *sentRequest, req *http.Request, resp *http.Respo
 	}
 	for lag := 1; lag <= 32 && seen.lag == 0; lag *= 2 {
 		again := req.Clone(req.Context())
-		agent := seen.userAgent + "probe"
-		again.Header.Set("User-Agent", agent)
+		id := seen.auditID + "-probe"
+		again.Header.Set("Audit-ID", id)
 		fault := t.instance.controller.run.cluster.Inject(faults.Fault{
-			UserAgent: agent, Subresource: faults.AnySubresource, Times: 1, Optional: true, Effect: faults.StaleRead(lag),
+			AuditID: id, Subresource: faults.AnySubresource, Times: 1, Optional: true, Effect: faults.StaleRead(lag),
 		})
 		past, err := t.to.RoundTrip(again)
 		fault.Stop()

@@ -156,7 +156,7 @@ type outcome struct {
 	problems    []problem
 	checkpoints []checkpoint
 	requests    []inspect.Request // of the operator
-	callers     map[string]string // lines of code, by user agent
+	callers     map[string]string // lines of code, by audit ID
 	run         *run
 	last        *run // of the version that ran last, at the end; nil: the trial has not ended
 
@@ -447,10 +447,13 @@ func (p *playing) revisions() int64 {
 }
 
 // operatorRevisions is how many revisions the operator has made.
-func (p *playing) operatorRevisions() int64 {
-	return p.run.cluster.Stats().Total(func(counted inspect.Counted) bool {
-		return !uncounted(counted.Resource) && fromOperator(counted.UserAgent)
-	}).Revisions
+func (p *playing) operatorRevisions() (n int64) {
+	for _, r := range p.operatorRequests() {
+		if !uncounted(r.Resource) {
+			n += r.Revisions
+		}
+	}
+	return n
 }
 
 // report adds a problem, unless its oracle is switched off.

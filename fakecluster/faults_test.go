@@ -22,6 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/fakecluster/fakecluster/fakecluster"
 	"github.com/fakecluster/fakecluster/faults"
@@ -107,6 +108,9 @@ func TestFaultsApplyToMatchingRequestsOnly(t *testing.T) {
 		"by kubectl": func() error {
 			return patch(dynamic.NewForConfigOrDie(kubectl).Resource(cronTabs).Namespace("default"), "a")
 		},
+		"with audit ID": func() error {
+			return patch(dynamic.NewForConfigOrDie(audited(c.RESTConfig(), "run-17")).Resource(cronTabs).Namespace("default"), "a")
+		},
 		"a namespace": func() error { return patch(c.Dynamic().Resource(namespaces), "other") },
 		"get a":       func() error { _, err := inDefault(c).Get(t.Context(), "a", metav1.GetOptions{}); return err },
 		"create c":    func() error { return dryRunCreate(t, inDefault(c), cronTab("c")) },
@@ -121,13 +125,15 @@ func TestFaultsApplyToMatchingRequestsOnly(t *testing.T) {
 		struck []string
 	}{
 		"by verb":        {faults.Fault{Verb: "get"}, []string{"get a"}},
-		"by resource":    {faults.Fault{Verb: "patch", Resource: definition}, []string{"a", "b", "other a", "by jane", "by kubectl"}},
+		"by resource":    {faults.Fault{Verb: "patch", Resource: definition}, []string{"a", "b", "other a", "by jane", "by kubectl", "with audit ID"}},
 		"core group":     {faults.Fault{Resource: "namespaces"}, []string{"a namespace"}},
 		"by namespace":   {faults.Fault{Resource: definition, Namespace: "other"}, []string{"other a"}},
 		"by name":        {faults.Fault{Verb: "patch", Name: "b"}, []string{"b"}},
 		"a name in body": {faults.Fault{Verb: "create", Name: "c"}, []string{"create c"}},
 		"by user":        {faults.Fault{User: "jane"}, []string{"by jane"}},
 		"by user agent":  {faults.Fault{UserAgent: "kubectl/"}, []string{"by kubectl"}},
+		"by audit ID":    {faults.Fault{AuditID: "run-17"}, []string{"with audit ID"}},
+		"part of an ID":  {faults.Fault{AuditID: "run-1"}, nil},
 		"subresource":    {faults.Fault{Subresource: "status"}, []string{"finalize"}},
 		"with the object": {faults.Fault{Verb: "get", Subresource: faults.AnySubresource},
 			[]string{"finalize", "get a"}},
@@ -154,6 +160,18 @@ func TestFaultsApplyToMatchingRequestsOnly(t *testing.T) {
 	for name, request := range requests {
 		fails(t, name, request(), "<nil>")
 	}
+}
+
+// audited returns the configuration of a client whose requests have an audit ID.
+func audited(config *rest.Config, id string) *rest.Config {
+	config.Wrap(func(to http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(req *http.Request) (*http.Response, error) {
+			req = req.Clone(req.Context())
+			req.Header.Set("Audit-ID", id)
+			return to.RoundTrip(req)
+		})
+	})
+	return config
 }
 
 func dryRunCreate(t *testing.T, r dynamic.ResourceInterface, u *unstructured.Unstructured) error {

@@ -117,7 +117,7 @@ func asFaultsSee(w http.ResponseWriter, req *http.Request) faultinjection.Reques
 	info := infoOf(req)
 	r := faultinjection.Request{
 		Verb: info.Verb, Group: info.APIGroup, Resource: info.Resource, Subresource: info.Subresource,
-		Namespace: info.Namespace, Name: info.Name, UserAgent: req.UserAgent(),
+		Namespace: info.Namespace, Name: info.Name, UserAgent: req.UserAgent(), AuditID: req.Header.Get("Audit-ID"),
 		DryRun: strings.Contains(req.URL.RawQuery, "dryRun=") && req.URL.Query().Get("dryRun") == metav1.DryRunAll,
 	}
 	if by, ok := apirequest.UserFrom(req.Context()); ok {

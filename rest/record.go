@@ -17,7 +17,7 @@ func record(in *history.Recorder) filter {
 			q := inspect.Request{
 				Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
 				Namespace: info.Namespace, Name: info.Name, Path: req.URL.Path, Options: req.URL.RawQuery,
-				UserAgent: req.UserAgent(), Received: max(req.ContentLength, 0),
+				UserAgent: req.UserAgent(), AuditID: req.Header.Get("Audit-ID"), Received: max(req.ContentLength, 0),
 			}
 			if info.Verb == "patch" {
 				q.Patch = history.PatchWord(req.Header.Get("Content-Type"))

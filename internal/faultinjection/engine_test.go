@@ -11,7 +11,7 @@ import (
 	"github.com/fakecluster/fakecluster/faults"
 )
 
-var update = Request{Verb: "update", Group: "apps", Resource: "deployments", Namespace: "default", Name: "a", User: "jane", UserAgent: "kubectl/v1"}
+var update = Request{Verb: "update", Group: "apps", Resource: "deployments", Namespace: "default", Name: "a", User: "jane", UserAgent: "kubectl/v1", AuditID: "a-17"}
 
 // anything is what the servers of the tests serve.
 func anything(schema.GroupResource, string, string) error { return nil }
@@ -97,6 +97,7 @@ func TestAFaultThatNeverStrikesNamesTheClosestRequest(t *testing.T) {
 		"Name":        {faults.Fault{Name: "b"}, `has the Name "a"`},
 		"User":        {faults.Fault{User: "joe"}, `has the User "jane"`},
 		"UserAgent":   {faults.Fault{UserAgent: "helm"}, `has the UserAgent "kubectl/v1"`},
+		"AuditID":     {faults.Fault{AuditID: "a-1"}, `has the AuditID "a-17"`},
 	} {
 		t.Run(field, func(t *testing.T) {
 			var e Engine

@@ -48,8 +48,8 @@ func check(f *faults.Fault) error {
 		return errors.New("a fault with the verb deletecollection cannot have a Name: the request does not name an object")
 	case f.Latency > 0 && effect.strikes != requests:
 		return fmt.Errorf("a fault with %s cannot have a Latency, which delays requests", f.Effect)
-	case f.Effect.Type == faults.EffectFailConversion && (f.Verb != "" || f.Subresource != "" || f.Namespace != "" || f.Name != "" || f.User != "" || f.UserAgent != ""):
-		return errors.New("FailConversion strikes all conversions of a Resource, whichever request needs them: leave Verb, Subresource, Namespace, Name, User and UserAgent empty")
+	case f.Effect.Type == faults.EffectFailConversion && (f.Verb != "" || f.Subresource != "" || f.Namespace != "" || f.Name != "" || f.User != "" || f.UserAgent != "" || f.AuditID != ""):
+		return errors.New("FailConversion strikes all conversions of a Resource, whichever request needs them: leave Verb, Subresource, Namespace, Name, User, UserAgent and AuditID empty")
 	case effect.strikes == watches && f.Subresource != "":
 		return fmt.Errorf("a fault with %s cannot have a Subresource: subresources cannot be watched", f.Effect)
 	}
@@ -58,7 +58,7 @@ func check(f *faults.Fault) error {
 
 // Request is a request as faults see it.
 type Request struct {
-	Verb, Group, Resource, Subresource, Namespace, Name, User, UserAgent string
+	Verb, Group, Resource, Subresource, Namespace, Name, User, UserAgent, AuditID string
 	// DryRun says that nothing will be committed.
 	DryRun bool
 	// DryRunInBody returns the same of a request whose body says so, or may; nil: DryRun is right. It
@@ -99,6 +99,9 @@ func differences(f *faults.Fault, r *Request) (missed []criterion) {
 		return missed
 	}
 	if !strings.HasPrefix(r.UserAgent, f.UserAgent) && miss("UserAgent", f.UserAgent, r.UserAgent) {
+		return missed
+	}
+	if f.AuditID != "" && f.AuditID != r.AuditID && miss("AuditID", f.AuditID, r.AuditID) {
 		return missed
 	}
 	if f.Name != "" {

@@ -45,6 +45,7 @@ func (e *Entry) keep() {
 	}
 	e.request.Number, e.request.Running, e.kept, e.running = r.number, true, true, true
 	e.request.UserAgent, e.request.Verb = r.once(bounded(e.request.UserAgent)), bounded(e.request.Verb)
+	e.request.AuditID = bounded(e.request.AuditID)
 	if e.next = r.running; e.next != nil {
 		e.next.previous = e
 	}
@@ -219,7 +220,7 @@ func (e *Entry) Committed(revision int64) {
 	e.request.Revision, e.request.Repeats = revision, false
 	e.request.Revisions++
 	r.writers.note(revision, Writer{
-		Time: e.request.Time, User: e.request.User, UserAgent: e.request.UserAgent, Verb: e.request.Verb, Patch: e.request.Patch, Subresource: strings.Clone(e.request.Subresource), Request: e.request.Number,
+		Time: e.request.Time, User: e.request.User, UserAgent: e.request.UserAgent, AuditID: e.request.AuditID, Verb: e.request.Verb, Patch: e.request.Patch, Subresource: strings.Clone(e.request.Subresource), Request: e.request.Number,
 	}, r.oldest())
 }
 

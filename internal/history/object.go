@@ -41,7 +41,7 @@ func (r *Recorder) historyOf(s *store.Store, key string, text func(store.Record)
 		}
 		by, _ := r.Writer(record.Revision)
 		revision := inspect.Revision{
-			Revision: record.Revision, Event: t, Time: by.Time, User: by.User, UserAgent: by.UserAgent,
+			Revision: record.Revision, Event: t, Time: by.Time, User: by.User, UserAgent: by.UserAgent, AuditID: by.AuditID,
 			Verb: by.Verb, Patch: by.Patch, Subresource: by.Subresource, Number: by.Request,
 			Object: &unstructured.Unstructured{Object: obj},
 		}

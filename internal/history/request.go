@@ -6,7 +6,7 @@ type Hook struct{ Configuration, Webhook string }
 // texts is how many bytes of text a request holds.
 func (e *Entry) texts() int {
 	q := &e.request
-	n := max(len(q.Path)+len(q.Options), e.held) + len(q.Message) + len(q.Fault)
+	n := max(len(q.Path)+len(q.Options), e.held) + len(q.Message) + len(q.Fault) + len(q.AuditID)
 	for _, c := range q.Webhooks {
 		n += len(c.Message)
 	}

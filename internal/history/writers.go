@@ -7,8 +7,8 @@ import (
 
 // Writer is who has made a revision, and how.
 type Writer struct {
-	Time            time.Time
-	User, UserAgent string
+	Time                     time.Time
+	User, UserAgent, AuditID string
 
 	Verb, Patch, Subresource string // of the request, as in Request
 	Request                  int64  // its number; 0: it was in the cluster that this one is a fork of

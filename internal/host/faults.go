@@ -24,6 +24,7 @@ type Fault struct {
 	Name        string           `json:"name,omitempty" doc:"that of the object; default: any"`
 	User        string           `json:"user,omitempty" doc:"the user who sends the request; default: any"`
 	UserAgent   string           `json:"userAgent,omitempty" doc:"a prefix of the user agent; default: any"`
+	AuditID     string           `json:"auditID,omitempty" doc:"the header Audit-ID of the request; default: any"`
 	After       int              `json:"after,omitempty" doc:"how many requests that match are left alone first"`
 	Times       int              `json:"times,omitempty" doc:"how many requests are struck at most; default: all"`
 	Probability float64          `json:"probability,omitempty" doc:"the probability with which a request that matches is struck; default: 1"`
@@ -51,7 +52,7 @@ func (f Fault) fault() faults.Fault {
 		e.Err = &apierrors.StatusError{ErrStatus: *f.Effect.Status}
 	}
 	made := faults.Fault{
-		Verb: f.Verb, Resource: f.Resource, Subresource: f.Subresource, Namespace: f.Namespace, Name: f.Name, User: f.User, UserAgent: f.UserAgent,
+		Verb: f.Verb, Resource: f.Resource, Subresource: f.Subresource, Namespace: f.Namespace, Name: f.Name, User: f.User, UserAgent: f.UserAgent, AuditID: f.AuditID,
 		After: f.After, Times: f.Times, Probability: f.Probability, Optional: f.Optional, Effect: e,
 	}
 	if f.Latency != nil {

@@ -20,13 +20,14 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 		Name        string         `json:"name,omitempty"`
 		User        string         `json:"user,omitempty"`
 		UserAgent   string         `json:"userAgent,omitempty"`
+		AuditID     string         `json:"auditID,omitempty"`
 		After       int            `json:"after,omitempty"`
 		Times       int            `json:"times,omitempty"`
 		Probability float64        `json:"probability,omitempty"`
 		Optional    bool           `json:"optional,omitempty"`
 		Latency     string         `json:"latency,omitempty"`
 		Effect      map[string]any `json:"effect,omitempty"`
-	}{f.Verb, f.Resource, f.Subresource, f.Namespace, f.Name, f.User, f.UserAgent, f.After, f.Times, f.Probability, f.Optional, text(f.Latency), effect})
+	}{f.Verb, f.Resource, f.Subresource, f.Namespace, f.Name, f.User, f.UserAgent, f.AuditID, f.After, f.Times, f.Probability, f.Optional, text(f.Latency), effect})
 }
 
 // text returns a duration as the control API has it.

@@ -16,19 +16,20 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/kubelet"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/node/nodetest"
 )
 
 // TestANodeCountsWhatItStarts proves that attempts and failures are counted, and that a back-off is not an attempt.
 func TestANodeCountsWhatItStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, node.Config{}, []cri.Behavior{{Image: "private", PullError: "pull access denied"}, {Image: "broken", ExitCode: new(int32(1))}}...)
-		w.prepareRefusals()
-		w.create("fine", func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{{Name: "i", Image: "i:1"}} })
-		w.create("private", func(p *corev1.Pod) { p.Spec.Containers[0].Image = "private:1" })
-		w.create("broken", func(p *corev1.Pod) { p.Spec.Containers[0].Image = "broken:1" })
-		w.create("kata", runtimeClass("kata"))
+		w := nodetest.New(t, node.Config{}, []cri.Behavior{{Image: "private", PullError: "pull access denied"}, {Image: "broken", ExitCode: new(int32(1))}}...)
+		w.PrepareRefusals()
+		w.Create("fine", func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{{Name: "i", Image: "i:1"}} })
+		w.Create("private", func(p *corev1.Pod) { p.Spec.Containers[0].Image = "private:1" })
+		w.Create("broken", func(p *corev1.Pod) { p.Spec.Containers[0].Image = "broken:1" })
+		w.Create("kata", nodetest.RuntimeClass("kata"))
 		time.Sleep(5 * time.Second)
-		got := w.agent.Kubelets()[0].Counts()
+		got := w.Agent.Kubelets()[0].Counts()
 		if sizes := got.Sizes; sizes.Count != 4 || sizes.Sum != 4 {
 			t.Errorf("%d pods with %v containers", sizes.Count, sizes.Sum)
 		}
@@ -49,7 +50,7 @@ func TestANodeCountsWhatItStarts(t *testing.T) {
 // TestANodeCountsProbes proves that the runs of probes are counted by their results, those too that are left out because they pass.
 func TestANodeCountsProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, node.Config{}, []cri.Behavior{{Image: "late", ReadyDelay: 30 * time.Second}}...)
+		w := nodetest.New(t, node.Config{}, []cri.Behavior{{Image: "late", ReadyDelay: 30 * time.Second}}...)
 		probed := func(image string) func(*corev1.Pod) {
 			return func(p *corev1.Pod) {
 				p.Spec.Containers[0].Image = image
@@ -58,11 +59,11 @@ func TestANodeCountsProbes(t *testing.T) {
 				p.Spec.Containers[0].LivenessProbe = &corev1.Probe{ProbeHandler: handler, PeriodSeconds: 7}
 			}
 		}
-		w.create("web", probed("web:1"))
-		w.create("late", probed("late:1"))
+		w.Create("web", probed("web:1"))
+		w.Create("late", probed("late:1"))
 		counts := func() string {
 			var lines []string
-			for probe, runs := range w.agent.Kubelets()[0].Probes() {
+			for probe, runs := range w.Agent.Kubelets()[0].Probes() {
 				lines = append(lines, fmt.Sprintf("%s %s %d %d", probe.Pod, probe.Kind, runs.Passed.Count, runs.Failed))
 			}
 			slices.Sort(lines)
@@ -76,7 +77,7 @@ func TestANodeCountsProbes(t *testing.T) {
 		if got, want := counts(), "late Liveness 527 0, late Readiness 367 4, web Liveness 527 0, web Readiness 370 0"; got != want {
 			t.Errorf("an hour later: got %s, want %s", got, want)
 		}
-		if err := w.admin.CoreV1().Pods("default").Delete(t.Context(), "late", metav1.DeleteOptions{}); err != nil {
+		if err := w.Admin.CoreV1().Pods("default").Delete(t.Context(), "late", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

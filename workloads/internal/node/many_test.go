@@ -13,6 +13,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/internal/testing/seedtest"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/node/nodetest"
 )
 
 var (
@@ -28,14 +29,14 @@ func TestManyPods(t *testing.T) {
 	}
 	began := time.Now()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, node.Config{Nodes: node.Nodes(*manyNodes)})
+		w := nodetest.New(t, node.Config{Nodes: node.Nodes(*manyNodes)})
 		synctest.Wait()
 		for i := range *manyPods {
-			w.create(fmt.Sprintf("p%d", i), func(p *corev1.Pod) { p.Spec.NodeName = fmt.Sprintf("n%d", i%*manyNodes+1) })
+			w.Create(fmt.Sprintf("p%d", i), func(p *corev1.Pod) { p.Spec.NodeName = fmt.Sprintf("n%d", i%*manyNodes+1) })
 			time.Sleep(time.Millisecond) // the cluster takes too many writes at one moment for an endless loop
 		}
 		time.Sleep(2 * time.Second)
-		list, err := w.admin.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{FieldSelector: "status.phase=Running"})
+		list, err := w.Admin.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{FieldSelector: "status.phase=Running"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,14 +62,14 @@ func TestIdleHours(t *testing.T) {
 	idle := func(d time.Duration) time.Duration {
 		began := time.Now()
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, node.Config{Nodes: node.Nodes(*manyNodes)})
+			w := nodetest.New(t, node.Config{Nodes: node.Nodes(*manyNodes)})
 			for i := range 20 {
-				w.create(fmt.Sprintf("p%d", i), func(p *corev1.Pod) { p.Spec.NodeName = fmt.Sprintf("n%d", i%*manyNodes+1) })
+				w.Create(fmt.Sprintf("p%d", i), func(p *corev1.Pod) { p.Spec.NodeName = fmt.Sprintf("n%d", i%*manyNodes+1) })
 			}
 			time.Sleep(time.Minute)
-			before := w.pod("p0").ResourceVersion
+			before := w.Pod("p0").ResourceVersion
 			time.Sleep(d)
-			if after := w.pod("p0").ResourceVersion; after != before {
+			if after := w.Pod("p0").ResourceVersion; after != before {
 				t.Errorf("an idle pod was written: revision %s, then %s", before, after)
 			}
 		})

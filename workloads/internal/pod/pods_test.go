@@ -1,15 +1,11 @@
-package node_test
+package pod_test
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +14,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/node/nodetest"
 )
 
 // slow makes the time of each stage visible in whole seconds.
@@ -265,7 +262,7 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 			name:      "a pod waits for the Secret of its volume",
 			behaviors: []cri.Behavior{slow},
 			until:     5 * time.Second,
-			pod:       volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "keys"}}),
+			pod:       nodetest.Volume(corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "keys"}}),
 		},
 		{
 			name:      "readiness gates are left to their owners",
@@ -279,21 +276,21 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, node.Config{}, test.behaviors...)
+				w := nodetest.New(t, node.Config{}, test.behaviors...)
 				synctest.Wait()
-				lines := w.watch()
+				lines := w.Watch()
 				var change []func(*corev1.Pod)
 				if test.pod != nil {
 					change = append(change, test.pod)
 				}
-				uid := string(w.create("p", change...).UID)
+				uid := string(w.Create("p", change...).UID)
 				if test.deleted {
 					time.Sleep(test.after)
-					w.delete("p")
+					w.Delete("p")
 				}
 				time.Sleep(test.until)
-				got := append(lines("p"), w.events("p")...)
-				golden(t, strings.ReplaceAll(strings.Join(got, "\n"), uid, "UID")+"\n")
+				got := append(lines("p"), w.Events("p")...)
+				nodetest.Golden(t, strings.ReplaceAll(strings.Join(got, "\n"), uid, "UID")+"\n")
 			})
 		})
 	}
@@ -303,10 +300,10 @@ func TestPodsRunAsOnAKubelet(t *testing.T) {
 func TestContainersOfAPodThatIsDeletedByForceHaveTwoSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, node.Config{}, behave(func(b *cri.Behavior) { b.TerminationDelay = 10 * time.Second })...)
-		w.create("p")
+		w := nodetest.New(t, node.Config{}, behave(func(b *cri.Behavior) { b.TerminationDelay = 10 * time.Second })...)
+		w.Create("p")
 		time.Sleep(10 * time.Second)
-		if err := w.admin.CoreV1().Pods("default").Delete(t.Context(), "p", metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
+		if err := w.Admin.CoreV1().Pods("default").Delete(t.Context(), "p", metav1.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []struct {
@@ -315,7 +312,7 @@ func TestContainersOfAPodThatIsDeletedByForceHaveTwoSeconds(t *testing.T) {
 		}{{1500 * time.Millisecond, true}, {time.Second, false}} {
 			time.Sleep(want.after)
 			synctest.Wait()
-			if there := w.agent.Kubelets()[0].Pod("default", "p") != nil; there != want.there {
+			if there := w.Agent.Kubelets()[0].Pod("default", "p") != nil; there != want.there {
 				t.Errorf("%v later the node has the pod: %t, want %t", want.after, there, want.there)
 			}
 		}
@@ -326,17 +323,17 @@ func TestContainersOfAPodThatIsDeletedByForceHaveTwoSeconds(t *testing.T) {
 func TestAPodThatIsDeletedBeforeItsSidecarHasStartedStaysUninitialized(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, node.Config{}, behave(func(b *cri.Behavior) { b.ReadyDelay, b.TerminationDelay = 10*time.Second, 20*time.Second })...)
-		w.create("p", func(p *corev1.Pod) {
+		w := nodetest.New(t, node.Config{}, behave(func(b *cri.Behavior) { b.ReadyDelay, b.TerminationDelay = 10*time.Second, 20*time.Second })...)
+		w.Create("p", func(p *corev1.Pod) {
 			sidecar := always("s")
 			sidecar.StartupProbe = probe(4, 10, 1, 0)
 			p.Spec.InitContainers = []corev1.Container{sidecar}
 		})
 		time.Sleep(5 * time.Second)
-		w.delete("p")
+		w.Delete("p")
 		time.Sleep(13 * time.Second)
-		pod := w.pod("p")
-		if got := describe(pod); got != "Pending Ready=False s=running c=PodInitializing" || !*pod.Status.InitContainerStatuses[0].Started {
+		pod := w.Pod("p")
+		if got := nodetest.Describe(pod); got != "Pending Ready=False s=running c=PodInitializing" || !*pod.Status.InitContainerStatuses[0].Started {
 			t.Errorf("the pod is %q and its sidecar %+v", got, pod.Status.InitContainerStatuses[0])
 		}
 		_, c := podutil.GetPodCondition(&pod.Status, corev1.PodInitialized)
@@ -350,18 +347,18 @@ func TestAPodThatIsDeletedBeforeItsSidecarHasStartedStaysUninitialized(t *testin
 func TestProbesDoNotShowThatAnotherContainerHasEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, node.Config{}, []cri.Behavior{
+		w := nodetest.New(t, node.Config{}, []cri.Behavior{
 			{Container: "a", RunTime: 20 * time.Second},
 			{Container: "b", RunTime: 15 * time.Second},
 			{Container: "c", ReadyDelay: 22 * time.Second},
 		}...)
-		w.create("p", func(p *corev1.Pod) {
+		w.Create("p", func(p *corev1.Pod) {
 			hook := &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 10}}}
 			p.Spec.Containers = []corev1.Container{{Name: "a", Image: "a:1"}, {Name: "c", Image: "c:1", ReadinessProbe: probe(1, 1, 1, 0)}, {Name: "b", Image: "b:1", Lifecycle: hook}}
 		})
 		time.Sleep(24 * time.Second) // the second start of b has begun, and its hook sleeps
-		pod := w.pod("p")
-		if got := describe(pod); got != "Running Ready=False a=running b=Completed(0) c=running" || !pod.Status.ContainerStatuses[2].Ready {
+		pod := w.Pod("p")
+		if got := nodetest.Describe(pod); got != "Running Ready=False a=running b=Completed(0) c=running" || !pod.Status.ContainerStatuses[2].Ready {
 			t.Errorf("the pod is %q, c %+v", got, pod.Status.ContainerStatuses[2])
 		}
 		if a := pod.Status.ContainerStatuses[0]; !*a.Started || !a.Ready {
@@ -374,43 +371,20 @@ func TestProbesDoNotShowThatAnotherContainerHasEnded(t *testing.T) {
 func TestAnAgentTakesOverAPodWhoseStatusWasWrittenByHand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, node.Config{})
-		w.stop()
-		pod := w.create("web")
+		w := nodetest.New(t, node.Config{})
+		w.Stop()
+		pod := w.Create("web")
 		pod.Status.Phase = corev1.PodRunning
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
 			Name: "c", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
 		}}
-		if _, err := w.admin.CoreV1().Pods("default").UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+		if _, err := w.Admin.CoreV1().Pods("default").UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.start(node.Config{})
+		w.Start(node.Config{})
 		time.Sleep(5 * time.Second)
-		if got, want := describe(w.pod("web")), "Running Ready=True c=running"; got != want {
+		if got, want := nodetest.Describe(w.Pod("web")), "Running Ready=True c=running"; got != want {
 			t.Errorf("the pod is %q, want %q", got, want)
 		}
 	})
-}
-
-var update = flag.Bool("update", false, "write the golden files")
-
-// golden compares with the file of the test.
-func golden(t *testing.T, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", strings.ReplaceAll(t.Name(), "/", string(filepath.Separator))+".txt")
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
 }

@@ -1,4 +1,4 @@
-package node_test
+package pod_test
 
 import (
 	"slices"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/fakecluster/fakecluster/workloads/internal/cri"
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/node/nodetest"
 )
 
 func probe(period, failures, successes, delay int32) *corev1.Probe {
@@ -110,19 +111,19 @@ func TestProbesRunAsInAKubelet(t *testing.T) {
 				if test.behavior != nil {
 					test.behavior(&behavior)
 				}
-				w := newWorld(t, node.Config{}, behavior)
+				w := nodetest.New(t, node.Config{}, behavior)
 				synctest.Wait()
-				lines := w.watch()
-				w.create("p", func(p *corev1.Pod) { test.container(&p.Spec.Containers[0]) })
+				lines := w.Watch()
+				w.Create("p", func(p *corev1.Pod) { test.container(&p.Spec.Containers[0]) })
 				if test.deleted != 0 {
 					time.Sleep(test.deleted)
-					w.delete("p")
+					w.Delete("p")
 				}
 				time.Sleep(40*time.Second - test.deleted)
 				if diff := cmp.Diff(test.want, lines("p")); diff != "" {
 					t.Errorf("the pod (-want +got):\n%s", diff)
 				}
-				events := slices.DeleteFunc(w.events("p"), func(e string) bool { return !strings.Contains(e, "Unhealthy") })
+				events := slices.DeleteFunc(w.Events("p"), func(e string) bool { return !strings.Contains(e, "Unhealthy") })
 				if diff := cmp.Diff(test.probes, events, cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("Events (-want +got):\n%s", diff)
 				}

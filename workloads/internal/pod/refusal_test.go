@@ -1,4 +1,4 @@
-package node_test
+package pod_test
 
 import (
 	"slices"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
+	"github.com/fakecluster/fakecluster/workloads/internal/node/nodetest"
 )
 
 // TestAKubeletRefusesContainers proves that containers do not start which a kubelet refuses, in its words.
@@ -51,10 +52,10 @@ func TestAKubeletRefusesContainers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, node.Config{})
-				w.create("p", test.pod)
+				w := nodetest.New(t, node.Config{})
+				w.Create("p", test.pod)
 				time.Sleep(5 * time.Second)
-				p, err := w.admin.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{})
+				p, err := w.Admin.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -65,7 +66,7 @@ func TestAKubeletRefusesContainers(t *testing.T) {
 				if got, want := state.Reason+": "+state.Message, strings.ReplaceAll(test.want, "UID", string(p.UID)); got != want {
 					t.Errorf("got  %s\nwant %s", got, want)
 				}
-				if events := w.events("p"); !slices.ContainsFunc(events, func(e string) bool { return strings.Contains(e, "Warning "+test.event+":") }) {
+				if events := w.Events("p"); !slices.ContainsFunc(events, func(e string) bool { return strings.Contains(e, "Warning "+test.event+":") }) {
 					t.Errorf("no Event %s: %q", test.event, events)
 				}
 			})

@@ -1,4 +1,5 @@
-package node_test
+// Package nodetest has a cluster with nodes for the tests of what lives on a node.
+package nodetest
 
 import (
 	"context"
@@ -21,41 +22,41 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
-// world is a cluster with nodes, and without controllers and a scheduler.
-type world struct {
+// World is a cluster with nodes, and without controllers and a scheduler.
+type World struct {
 	*testing.T
-	cluster  *fakecluster.Cluster
-	admin    kubernetes.Interface
-	agent    *node.Agent
-	programs *cri.Programs
-	stop     func()
+	Cluster  *fakecluster.Cluster
+	Admin    kubernetes.Interface
+	Agent    *node.Agent
+	Programs *cri.Programs
+	Stop     func()
 }
 
-// newWorld starts a cluster in the bubble of the test, with one node n1 unless the configuration says otherwise.
-func newWorld(t *testing.T, config node.Config, behaviors ...cri.Behavior) *world {
+// New starts a cluster in the bubble of the test, with one node n1 unless the configuration says otherwise.
+func New(t *testing.T, config node.Config, behaviors ...cri.Behavior) *World {
 	t.Helper()
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithAPIServerFlags("--authorization-mode=Node,RBAC"))
-	w := &world{T: t, cluster: c}
+	w := &World{T: t, Cluster: c}
 	var err error
-	if w.admin, err = kubernetes.NewForConfig(c.RESTConfig()); err != nil {
+	if w.Admin, err = kubernetes.NewForConfig(c.RESTConfig()); err != nil {
 		t.Fatal(err)
 	}
-	w.start(config, behaviors...)
-	t.Cleanup(func() { w.stop() })
+	w.Start(config, behaviors...)
+	t.Cleanup(func() { w.Stop() })
 	return w
 }
 
-// start starts an agent, and stop ends it.
-func (w *world) start(config node.Config, behaviors ...cri.Behavior) {
+// Start starts an agent, and Stop ends it.
+func (w *World) Start(config node.Config, behaviors ...cri.Behavior) {
 	w.Helper()
 	if config.Nodes == nil {
 		config.Nodes = node.Nodes(1)
 	}
 	config.Client = func(user string, groups ...string) (kubernetes.Interface, error) {
-		return kubernetes.NewForConfig(w.cluster.ConfigFor(user, groups...))
+		return kubernetes.NewForConfig(w.Cluster.ConfigFor(user, groups...))
 	}
 	config.Report = func(err error) { w.Error(err) }
-	config.Informers = informers.NewSharedInformerFactory(w.admin, 0)
+	config.Informers = informers.NewSharedInformerFactory(w.Admin, 0)
 	var err error
 	config.Programs, err = cri.New(cri.Config{
 		Behaviors: behaviors, Seed: config.Seed, Services: config.Informers.Core().V1().Services().Lister(), Report: config.Report,
@@ -63,8 +64,8 @@ func (w *world) start(config node.Config, behaviors ...cri.Behavior) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.programs = config.Programs
-	attachment, err := w.cluster.Attach("nodes", func() {})
+	w.Programs = config.Programs
+	attachment, err := w.Cluster.Attach("nodes", func() {})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -77,8 +78,8 @@ func (w *world) start(config node.Config, behaviors ...cri.Behavior) {
 	}
 	attachment.BeforeReads(coordinationv1.Resource("leases"), func(r fakecluster.Read) { agent.BeforeRead(r.Watch) })
 	config.Informers.Start(ctx.Done())
-	w.agent = agent
-	w.stop = func() {
+	w.Agent = agent
+	w.Stop = func() {
 		attachment.Detach()
 		cancel()
 		agent.Wait()
@@ -86,8 +87,8 @@ func (w *world) start(config node.Config, behaviors ...cri.Behavior) {
 	}
 }
 
-// create creates a pod on n1, with the one container c of the image web unless it says otherwise.
-func (w *world) create(name string, change ...func(*corev1.Pod)) *corev1.Pod {
+// Create creates a pod on n1, with the one container c of the image web unless it says otherwise.
+func (w *World) Create(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	w.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
@@ -99,34 +100,36 @@ func (w *world) create(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	for _, f := range change {
 		f(pod)
 	}
-	created, err := w.admin.CoreV1().Pods("default").Create(w.Context(), pod, metav1.CreateOptions{})
+	created, err := w.Admin.CoreV1().Pods("default").Create(w.Context(), pod, metav1.CreateOptions{})
 	if err != nil {
 		w.Fatal(err)
 	}
 	return created
 }
 
-func (w *world) delete(name string) {
+// Delete deletes a pod.
+func (w *World) Delete(name string) {
 	w.Helper()
-	if err := w.admin.CoreV1().Pods("default").Delete(w.Context(), name, metav1.DeleteOptions{}); err != nil {
+	if err := w.Admin.CoreV1().Pods("default").Delete(w.Context(), name, metav1.DeleteOptions{}); err != nil {
 		w.Fatal(err)
 	}
 }
 
-func (w *world) pod(name string) *corev1.Pod {
+// Pod returns a pod.
+func (w *World) Pod(name string) *corev1.Pod {
 	w.Helper()
-	pod, err := w.admin.CoreV1().Pods("default").Get(w.Context(), name, metav1.GetOptions{})
+	pod, err := w.Admin.CoreV1().Pods("default").Get(w.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		w.Fatal(err)
 	}
 	return pod
 }
 
-// watch records the statuses of all pods from now on. The function that it returns gives the lines of one pod, each as
+// Watch records the statuses of all pods from now on. The function that it returns gives the lines of one pod, each as
 // "2s Running Ready=True c=running", with the restarts of a container behind it as "c=running/1".
-func (w *world) watch() func(name string) []string {
+func (w *World) Watch() func(name string) []string {
 	w.Helper()
-	watcher, err := w.admin.CoreV1().Pods("").Watch(w.Context(), metav1.ListOptions{})
+	watcher, err := w.Admin.CoreV1().Pods("").Watch(w.Context(), metav1.ListOptions{})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -139,7 +142,7 @@ func (w *world) watch() func(name string) []string {
 			if !ok {
 				continue
 			}
-			line := describe(pod)
+			line := Describe(pod)
 			if e.Type == watch.Deleted {
 				line = "deleted"
 			}
@@ -159,8 +162,8 @@ func (w *world) watch() func(name string) []string {
 	}
 }
 
-// describe returns what the tests compare of a status.
-func describe(pod *corev1.Pod) string {
+// Describe returns what the tests compare of a status.
+func Describe(pod *corev1.Pod) string {
 	s := &pod.Status
 	parts := []string{string(s.Phase)}
 	if s.Reason != "" {
@@ -193,11 +196,11 @@ func describe(pod *corev1.Pod) string {
 	return strings.Join(parts, " ")
 }
 
-// events returns the events about an object, each as "Warning Reason: message", with "(x3)" behind it if it was
+// Events returns the events about an object, each as "Warning Reason: message", with "(x3)" behind it if it was
 // counted.
-func (w *world) events(name string) []string {
+func (w *World) Events(name string) []string {
 	w.Helper()
-	list, err := w.admin.CoreV1().Events("").List(w.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
+	list, err := w.Admin.CoreV1().Events("").List(w.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -1,0 +1,9 @@
+package volumes_test
+
+import (
+	"testing"
+
+	"github.com/fakecluster/fakecluster/internal/testing/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }

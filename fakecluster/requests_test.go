@@ -88,6 +88,23 @@ func TestRequestsHaveTheirUserAndResult(t *testing.T) {
 	})
 }
 
+func TestRequestsAndRevisionsHaveTheAuditIDOfTheClient(t *testing.T) {
+	eachWay(t, func(t *testing.T, way ...fakecluster.Option) {
+		c := fakecluster.Start(t, append(way, fakecluster.WithObjects(cronTabDefinition()))...)
+		a := create(t, as(c, audited(c.RESTConfig(), "run-17"), "operator"), cronTab("a"))
+		remove(t, inDefault(c), "a")
+		var ids []string
+		for _, r := range c.Requests() {
+			ids = append(ids, r.AuditID)
+		}
+		equal(t, "the IDs of the requests", ids, []string{"run-17", ""})
+		h, err := c.Fork(t).History(a)
+		must(t, err)
+		equal(t, "the ID of the first revision", h[0].AuditID, "run-17")
+		equal(t, "the ID of the last revision", h[len(h)-1].AuditID, "")
+	})
+}
+
 func TestRequestsShowWatchesWhileTheyRun(t *testing.T) {
 	c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithObjects(cronTabDefinition()))
 	w, err := inDefault(c).Watch(t.Context(), metav1.ListOptions{})

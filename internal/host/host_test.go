@@ -442,7 +442,7 @@ func TestMistakesAreRejected(t *testing.T) {
 		want                     string
 	}{
 		{"an unknown field", "POST", "/v1/clusters/c1/settle", `{"timeOut": "1s"}`, 400, `the request of POST /v1/clusters/{cluster}/settle: unknown field "timeOut"; its fields are timeout`},
-		{"an unknown field of an effect", "POST", "/v1/clusters/c1/faults", `{"effect": {"kind": "Conflict"}}`, 400, `the request of POST /v1/clusters/{cluster}/faults: unknown field "effect.kind"; its fields are verb, resource, subresource, namespace, name, user, userAgent, after, times, probability, optional, latency, effect`},
+		{"an unknown field of an effect", "POST", "/v1/clusters/c1/faults", `{"effect": {"kind": "Conflict"}}`, 400, `the request of POST /v1/clusters/{cluster}/faults: unknown field "effect.kind"; its fields are verb, resource, subresource, namespace, name, user, userAgent, auditID, after, times, probability, optional, latency, effect`},
 		{"a field for an operation without any", "POST", "/v1/clusters/c1/compact", `{"now": true}`, 400, `the request of POST /v1/clusters/{cluster}/compact: unknown field "now"; it has no fields`},
 		{"a value of the wrong type", "POST", "/v1/clusters/c1/fork", `{"session": 1}`, 400, `the request of POST /v1/clusters/{cluster}/fork: the field session cannot be a number; its fields are session`},
 		{"a list in place of an object", "POST", "/v1/clusters/c1/fork", `[]`, 400, `the request of POST /v1/clusters/{cluster}/fork: the body has to be a JSON object, and is of the type array; its fields are session`},

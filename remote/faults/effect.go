@@ -137,7 +137,7 @@ func FailWebhook(name string) Effect { return Effect{Type: EffectFailWebhook, We
 
 // FailConversion makes the calls of the conversion webhook of a Resource fail as if nothing
 // listened at its address. It strikes the calls of all requests: Verb, Subresource, Namespace,
-// Name, User and UserAgent must be empty. An object that need not be converted is still served. The
+// Name, User, UserAgent and AuditID must be empty. An object that need not be converted is still served. The
 // history names the fault in each request that fails because of it, and in each request whose
 // admission meets the failure. A failed conversion for managedFields alone is not in the history,
 // and a real server does not report it either.

@@ -42,6 +42,8 @@ type Fault struct {
 	User string
 	// UserAgent is a prefix of the user agent of the client; empty: any.
 	UserAgent string
+	// AuditID is the header Audit-ID of the request, with which a client can name a single request; empty: any.
+	AuditID string
 
 	// After is how many requests that match are left alone first.
 	After int
@@ -75,7 +77,7 @@ func (f Fault) String() string {
 		b.WriteString("/" + f.Subresource)
 	}
 	for _, field := range []struct{ what, value string }{
-		{"in namespace", f.Namespace}, {"of", f.Name}, {"by user", f.User}, {"with user agent", f.UserAgent},
+		{"in namespace", f.Namespace}, {"of", f.Name}, {"by user", f.User}, {"with user agent", f.UserAgent}, {"with audit ID", f.AuditID},
 	} {
 		if field.value != "" {
 			fmt.Fprintf(&b, " %s %s", field.what, field.value)

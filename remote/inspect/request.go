@@ -25,6 +25,8 @@ type Request struct {
 	// the header of that name.
 	User      string `json:"user,omitempty"`
 	UserAgent string `json:"userAgent,omitempty"`
+	// AuditID is the header Audit-ID, with which a client names a request; empty: the client sent none.
+	AuditID string `json:"auditID,omitempty"`
 
 	// Verb is a verb of RBAC: get, list, watch, create, update, patch, delete or
 	// deletecollection. For a request that is not for a resource it is the method in lower case.

@@ -30,13 +30,14 @@ type Revision struct {
 	// for a state with which the history begins, because it is older.
 	Event string `json:"event,omitempty"`
 
-	// Time, User, UserAgent, Verb, Patch and Subresource are those of the [Request] that made the
+	// Time, User, UserAgent, AuditID, Verb, Patch and Subresource are those of the [Request] that made the
 	// revision. Number is its number; 0 if Cluster.Requests does not have it: the options of the
 	// cluster made it, or the cluster that this one was forked from. All are zero for what the
 	// cluster has from its start, from a snapshot or from a data file.
 	Time        time.Time `json:"time"`
 	User        string    `json:"user,omitempty"`
 	UserAgent   string    `json:"userAgent,omitempty"`
+	AuditID     string    `json:"auditID,omitempty"`
 	Verb        string    `json:"verb,omitempty"`
 	Patch       string    `json:"patch,omitempty"`
 	Subresource string    `json:"subresource,omitempty"`

@@ -4,8 +4,8 @@
 //
 // # The idea
 //
-// The present is a [buntdb] in memory, from key to record, with two small indexes for what its tree is slow at:
-// finding one key, and counting keys. The past is a log beside it: one immutable [Event] for each revision, with the
+// The present is a [buntdb] in memory, from key to record, with a small index for what its tree cannot
+// do: counting keys. The past is a log beside it: one immutable [Event] for each revision, with the
 // record that the write made and the record that it replaced. A read at a past revision takes the present and undoes
 // the later events. A watch is a [Cursor], which is only the revision up to which its owner has read the log. It has
 // no queue that could overflow, and no writer waits for it.
@@ -57,7 +57,7 @@
 //
 //  1. Store.write: one writer at a time, from the check of its preconditions until its commit. Write.Make runs
 //     under it, and under no other lock, so that readers do not wait for it.
-//  2. buntdb's own lock. It guards all of the present: the records, the indexes beside them, and which revision of
+//  2. buntdb's own lock. It guards all of the present: the records, the index beside them, and which revision of
 //     the log they are at. A transaction that reads the newest revision gets that of the records it sees.
 //  3. file.mu: the file's handle and how far it is on the disk, which a timer uses too. Writes and syncs of the file run
 //     under it.

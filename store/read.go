@@ -16,14 +16,14 @@ func (s *Store) Get(key string) (Record, error) { return s.GetAt(key, 0) }
 func (s *Store) GetAt(key string, revision int64) (Record, error) {
 	var present item
 	var newest int64
-	err := s.view(func(*buntdb.Tx) error {
+	err := s.view(func(tx *buntdb.Tx) error {
 		newest = s.log.revision.Load()
 		if revision != 0 {
 			if err := s.retained(revision); err != nil {
 				return err
 			}
 		}
-		present = s.state.get(key)
+		present = s.state.get(tx, key)
 		return nil
 	})
 	if err != nil {

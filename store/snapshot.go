@@ -85,10 +85,9 @@ func Load(snap *Snapshot, o Options) (*Store, error) {
 		bubble:  bubble.Inside(),
 		meta:    snap.meta,
 		state: state{
-			db:    db,
-			base:  snap.items,
-			byKey: make(map[string]string),
-			keys:  snap.keys.copy(),
+			db:   db,
+			base: snap.items,
+			keys: snap.keys.copy(),
 		},
 	}
 	s.log.init(o, snap.revision, snap.events, snap.bytes)

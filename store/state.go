@@ -12,22 +12,20 @@ import (
 // stores that were loaded from the same snapshot. db holds what has been written since, with a tombstone for each key
 // of base that was deleted. A store that was opened empty does not have a base.
 //
-// Two indexes stand beside db, for what its tree is slow at. The lock of db guards them too: they are read in its
-// transactions, and written in its writable transactions after db, because only db could fail.
+// An index of the keys stands beside db, whose tree cannot count. The lock of db guards the index too: it is read in db's
+// transactions, and written in the writable ones after db, because only db could fail.
 type state struct {
 	db   *buntdb.DB
 	base []item
-
-	byKey map[string]string // the items of db; a map is faster than walking down the tree
-	keys  keys              // of both layers, for counting
+	keys keys // of both layers
 }
 
 // release drops everything beside a closed db.
-func (s *state) release() { s.base, s.byKey, s.keys = nil, nil, keys{} }
+func (s *state) release() { s.base, s.keys = nil, keys{} }
 
 // get returns the item of a key; it is a tombstone if the key does not have a record.
-func (s *state) get(key string) item {
-	if encoded, ok := s.byKey[key]; ok {
+func (s *state) get(tx *buntdb.Tx, key string) item {
+	if encoded, err := tx.Get(key); err == nil {
 		return item{key: key, encoded: encoded}
 	}
 	if i := search(s.base, key); i < len(s.base) && s.base[i].key == key {
@@ -47,11 +45,8 @@ func (s *state) create(tx *buntdb.Tx, i item) error {
 
 // replace replaces the item of a key.
 func (s *state) replace(tx *buntdb.Tx, i item) error {
-	if _, _, err := tx.Set(i.key, i.encoded, nil); err != nil {
-		return err
-	}
-	s.byKey[i.key] = i.encoded
-	return nil
+	_, _, err := tx.Set(i.key, i.encoded, nil)
+	return err
 }
 
 // remove removes the item of a key.
@@ -60,11 +55,8 @@ func (s *state) remove(tx *buntdb.Tx, key string) error {
 		if err := s.replace(tx, item{key: key}); err != nil {
 			return err
 		}
-	} else {
-		if _, err := tx.Delete(key); err != nil {
-			return err
-		}
-		delete(s.byKey, key)
+	} else if _, err := tx.Delete(key); err != nil {
+		return err
 	}
 	s.keys.remove(key)
 	return nil

@@ -123,9 +123,9 @@ func (s *Store) commitLocked(t EventType, key string, w Write, check func(Record
 
 	var current Record
 	var others []change
-	look := func(updates []Update) error {
+	look := func(tx *buntdb.Tx, updates []Update) error {
 		for _, u := range updates {
-			i := s.state.get(u.Key)
+			i := s.state.get(tx, u.Key)
 			record := i.record()
 			if record.Revision != u.Revision {
 				return &PreconditionError{Key: u.Key, Current: record.Revision, Required: u.Revision}
@@ -134,19 +134,19 @@ func (s *Store) commitLocked(t EventType, key string, w Write, check func(Record
 		}
 		return nil
 	}
-	err := s.view(func(*buntdb.Tx) error {
-		i := s.state.get(key)
+	err := s.view(func(tx *buntdb.Tx) error {
+		i := s.state.get(tx, key)
 		current = i.record()
 		if err := check(current, !i.tombstone()); err != nil {
 			return err
 		}
-		if err := look(w.Before); err != nil {
+		if err := look(tx, w.Before); err != nil {
 			return err
 		}
-		if err := look(w.After); err != nil {
+		if err := look(tx, w.After); err != nil {
 			return err
 		}
-		return s.require(w.Require)
+		return s.require(tx, w.Require)
 	})
 	if err != nil {
 		return Record{}, nil, err
@@ -262,7 +262,7 @@ func (s *Store) apply(tx *buntdb.Tx, c *change) (err error) {
 	return err
 }
 
-func (s *Store) require(preconditions []Precondition) error {
+func (s *Store) require(tx *buntdb.Tx, preconditions []Precondition) error {
 	for _, p := range preconditions {
 		if p.Prefix {
 			if err := s.requireUnchanged(p); err != nil {
@@ -270,7 +270,7 @@ func (s *Store) require(preconditions []Precondition) error {
 			}
 			continue
 		}
-		i := s.state.get(p.Key)
+		i := s.state.get(tx, p.Key)
 		if r := i.record(); r.Revision != p.Revision {
 			return &PreconditionError{Key: p.Key, Current: r.Revision, Required: p.Revision}
 		}

@@ -10,10 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/cloud-provider/controllers/route"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/deployment"
@@ -144,44 +141,4 @@ func TestThePackageOfAPanicIsFoundInItsStack(t *testing.T) {
 			t.Errorf("it is %q, want %q, of %s", got, want, stack)
 		}
 	}
-}
-
-// TestTheClockOfTheQueueTicksWhilePodsWait proves that the ticks come at whole periods, and only while a Pod waits.
-func TestTheClockOfTheQueueTicksWhilePodsWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, err := newQueueClock(cache.NewSharedIndexInformer(nil, &corev1.Pod{}, 0, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		ticker := c.NewTicker(time.Second)
-		defer ticker.Stop()
-		start := time.Now()
-		ticks := func(d time.Duration) (n int) {
-			for end := time.After(d); ; {
-				select {
-				case <-ticker.C():
-					if rest := time.Since(start) % time.Second; rest != 0 {
-						t.Errorf("a tick comes %v after a whole second", rest)
-					}
-					n++
-				case <-end:
-					return n
-				}
-			}
-		}
-		if n := ticks(time.Hour + 300*time.Millisecond); n != 1 {
-			t.Errorf("there were %d ticks without Pods, want that of the beginning", n)
-		}
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "1"}}
-		c.follow(pod)
-		if n := ticks(10 * time.Second); n != 10 {
-			t.Errorf("there were %d ticks in 10 s with a Pod that waits", n)
-		}
-		bound := pod.DeepCopy()
-		bound.Spec.NodeName = "n1"
-		c.follow(bound)
-		if n := ticks(time.Hour); n != 1 {
-			t.Errorf("there were %d ticks after the Pod was bound, want the one under way", n)
-		}
-	})
 }

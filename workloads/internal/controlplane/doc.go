@@ -10,14 +10,13 @@
 //
 //   - All goroutines end when [Controllers.Wait] and [Scheduler.Wait] return, so that a control plane works in a testing/synctest bubble.
 //   - A control plane at rest costs next to nothing, also in a virtual day: the watches of informers do not end and
-//     have no bookmarks (informers.go), the scheduler's queue has a clock that stands still while no Pod
-//     waits (queueclock.go), its recorders of metrics are ended (scheduler.go), the node lifecycle
+//     have no bookmarks (informers.go), the scheduler's recorders of metrics are ended (scheduler.go), the node lifecycle
 //     controller pauses while all nodes are well (pauses.go), work queues have no metrics (package processwide).
 //   - A panic of a controller ends the goroutine that it happens on, and is reported with the controller's
 //     name and the stack (panics.go). It does not end the process.
 //
 // # Locks
 //
-// The clock of the scheduler's queue, the pauses of the node lifecycle controller, the load balancers of the cloud and the
+// The pauses of the node lifecycle controller, the load balancers of the cloud and the
 // list of running controllers have a mutex each. While one is held, nothing waits, and no other lock is taken.
 package controlplane

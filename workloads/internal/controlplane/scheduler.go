@@ -101,7 +101,6 @@ type schedulers struct {
 	own       informers.SharedInformerFactory // of its pods
 	dynamic   dynamicinformer.DynamicSharedInformerFactory
 	events    clientevents.EventBroadcaster
-	clock     *queueClock
 	construct context.CancelFunc
 }
 
@@ -122,15 +121,11 @@ func newScheduler(ctx context.Context, rest *rest.Config, shared informers.Share
 		events:  clientevents.NewBroadcaster(&clientevents.EventSinkImpl{Interface: client.EventsV1()}), // not the adapter, which logs without a context
 	}
 	pods := s.own.Core().V1().Pods()
-	if s.clock, err = newQueueClock(pods.Informer()); err != nil {
-		return nil, err
-	}
 	constructing, done := context.WithCancel(ctx)
 	s.construct = done
 	s.Scheduler, err = scheduler.New(constructing, client, withPods{shared, pods}, s.dynamic, func(name string) clientevents.EventRecorderLogger {
 		return s.events.NewRecorder(clientscheme.Scheme, name)
 	},
-		scheduler.WithClock(s.clock),
 		scheduler.WithComponentConfigVersion(c.APIVersion),
 		scheduler.WithKubeConfig(rest),
 		scheduler.WithProfiles(c.Profiles...),

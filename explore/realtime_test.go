@@ -107,6 +107,7 @@ func TestASocketIsReported(t *testing.T) {
 
 // In real time, the operator with a socket is explored as in bubbles: with faults and restarts, and with the same findings.
 func TestAnOperatorWithASocketIsExploredInRealTime(t *testing.T) {
+	t.Parallel()
 	l := serveLicenses(t)
 	s := licensed(gadgetOperator{}, l)
 	s.RealTime, s.Trials = 300*time.Millisecond, 6
@@ -131,6 +132,7 @@ func TestAnOperatorWithASocketIsExploredInRealTime(t *testing.T) {
 }
 
 func TestMistakesAreFoundInRealTime(t *testing.T) {
+	t.Parallel()
 	s := licensed(gadgetOperator{forgetsToShrink: true}, serveLicenses(t))
 	s.RealTime = 300 * time.Millisecond
 	s.Replay = "gadgets.example.com default/a: create; remove /spec/count"
@@ -143,6 +145,7 @@ func TestMistakesAreFoundInRealTime(t *testing.T) {
 
 // Endless writes are found, although time does not stand still.
 func TestAnOperatorThatIsNeverQuietInRealTime(t *testing.T) {
+	t.Parallel()
 	s := licensed(gadgetOperator{reportsAlways: true}, serveLicenses(t))
 	s.RealTime = 100 * time.Millisecond
 	s.Replay = "gadgets.example.com default/a: create"
@@ -154,6 +157,7 @@ func TestAnOperatorThatIsNeverQuietInRealTime(t *testing.T) {
 
 // An upgrade in real time replaces an operator that has a socket by another one, and is checked as in bubbles.
 func TestAnUpgradeIsExploredInRealTime(t *testing.T) {
+	t.Parallel()
 	l := serveLicenses(t)
 	version := func(image string) explore.Subject {
 		o := gadgetOperator{image: image}

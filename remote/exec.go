@@ -58,18 +58,26 @@ func (p *Container) forgetHandled() {
 // first. A nil stdin is empty, and a nil stdout or stderr is dropped. The program ends with ctx, and then the error is that of ctx. Any other error is that
 // the program does not exist, or that the host has ended. When Exec returns, nothing is written to stdout and stderr any more; a read of stdin may go on.
 func (p *Container) Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int, err error) {
-	streams := &execStreams{stdin: stdin, stdout: stdout, stderr: stderr}
-	function := &callable{lasting: true, handler: streams}
-	if err := p.cluster.register([]*callable{function}); err != nil {
-		return 0, err
-	}
-	defer p.cluster.forget(function.Function)
-	defer streams.close()
-	r, err := p.act(ctx, map[string]any{"action": "exec", "args": args, "function": function.Function, "url": function.URL})
+	var r result
+	err = p.cluster.withStreams(&execStreams{stdin: stdin, stdout: stdout, stderr: stderr}, func(streams *callable) (err error) {
+		r, err = p.act(ctx, map[string]any{"action": "exec", "args": args, "function": streams.Function, "url": streams.URL})
+		return err
+	})
 	return r.Code, err
 }
 
-// execStreams are the streams of a program that [Container.Exec] runs, which the host reads and writes.
+// withStreams calls a function with streams that the host can read and write until it returns.
+func (c *Cluster) withStreams(streams *execStreams, do func(*callable) error) error {
+	function := &callable{lasting: true, handler: streams}
+	if err := c.register([]*callable{function}); err != nil {
+		return err
+	}
+	defer c.forget(function.Function)
+	defer streams.close()
+	return do(function)
+}
+
+// execStreams are the streams of a program that [Container.Exec] or [Cluster.Exec] runs, which the host reads and writes.
 type execStreams struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer

@@ -18,6 +18,7 @@ import (
 
 // Access has the requests of a user. They show which Role the user needs.
 type Access struct {
+	// User is the name of the user.
 	User string
 	// Requests are the requests of the user, allowed or not, each once and in the order in
 	// which they first came. When all users together have made 10,000 different requests, the
@@ -71,9 +72,9 @@ func (a Access) compare(rules []authorization.RoleRule, tolerateMarkers bool) Ro
 	return RoleDiff{Missing: authorization.LeastRules(authorization.Missing(needs, rules)), Unused: authorization.Unused(needs, rules, tolerateMarkers)}
 }
 
-// CompareRoles compares the requests of the user with the Roles and ClusterRoles in manifest
-// files and folders, which are read as by CheckRole. It is an error if a path cannot be read or does
-// not contain a role.
+// CompareRoles compares the requests of the user with the Roles and ClusterRoles in manifest files and
+// folders, which are read as by CheckRole. It is an error if a path cannot be read, or if the paths together
+// do not contain a Role or ClusterRole.
 func (a Access) CompareRoles(paths ...string) (RoleDiff, error) {
 	rules, err := readRoles(paths)
 	if err != nil {
@@ -110,11 +111,11 @@ func listed(title string, rules []rbacv1.PolicyRule, format func(rbacv1.PolicyRu
 // contains the missing rules as markers for controller-gen and as YAML, to paste. Call it when the
 // operator has done everything that it does. [Cluster.CheckUnusedRules] checks the opposite.
 //
-// If the manifests have RoleBindings or ClusterRoleBindings, the roles that these refer to are
-// compared, and otherwise all. The rules of a Role allow requests in every namespace, because
-// installing often changes the namespace that the manifest names. They do not allow requests
-// outside of namespaces. A path that cannot be read, or does not contain a role, fails the test with
-// t.Fatalf.
+// If the manifests have RoleBindings or ClusterRoleBindings, the roles that these refer to are compared, and
+// otherwise all. The rules of a Role allow requests in every namespace, because installing often changes the
+// namespace that the manifest names. They do not allow requests outside of namespaces. The test fails with
+// t.Fatalf if a path cannot be read, if the paths together do not contain a role, or if the user has not sent
+// a request.
 func (c *Cluster) CheckRole(t testing.TB, user string, paths ...string) {
 	t.Helper()
 	diff := c.compareRoles(t, user, paths)

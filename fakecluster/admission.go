@@ -37,9 +37,9 @@ type AdmissionRequest struct {
 // those of k8s.io/apimachinery/pkg/api/errors do, that Status is the response. For any other error
 // the response is 403 with the message RESOURCE "NAME" is forbidden: TEXT OF THE ERROR.
 //
-// To warn the client, call k8s.io/apiserver/pkg/warning.AddWarning with the context. The
-// context ends with the request, which is answered at its deadline even if the function ignores
-// the context; nothing is stored then.
+// To warn the client, call k8s.io/apiserver/pkg/warning.AddWarning with the context. The context ends with
+// the request. A request is answered at its deadline even if the function ignores the context; then nothing
+// is stored.
 //
 // Several goroutines may call it at the same time, one for each write in progress. It
 // may use the cluster's clients, and is called for its own writes, too.
@@ -115,7 +115,7 @@ func (f functions) Validate(ctx context.Context, w *admission.Write) error {
 	})
 }
 
-// mutateBy calls one function and puts the object as the function left it into the write.
+// mutateBy calls one function, and replaces the object of the write if the function has changed it.
 func mutateBy(ctx context.Context, mutate AdmissionFunc, w *admission.Write) error {
 	r, versioned, err := newAdmissionRequest(w)
 	if err != nil {
@@ -129,7 +129,7 @@ func mutateBy(ctx context.Context, mutate AdmissionFunc, w *admission.Write) err
 		return refusal(w, err)
 	}
 	if former != nil && (r.Object == nil || r.Object.Object == nil) {
-		return apierrors.NewInternalError(errors.New("a function of WithAdmission has set the object to nil"))
+		return apierrors.NewInternalError(errors.New("a function of WithAdmission has set the object to nil; return an error to deny the write"))
 	}
 	if former == nil || equality.Semantic.DeepEqual(former.Object, r.Object.Object) {
 		return nil
@@ -150,8 +150,8 @@ func mutateBy(ctx context.Context, mutate AdmissionFunc, w *admission.Write) err
 	return w.Replace(object)
 }
 
-// asJSON replaces Go values that an object may not contain, such as an int, a map of strings
-// or a struct, by those that JSON decodes to.
+// asJSON encodes and decodes an object, because a function may set values that an unstructured object cannot
+// contain, such as an int, a map of strings or a struct.
 func asJSON(u *unstructured.Unstructured) error {
 	text, err := json.Marshal(u.Object)
 	if err != nil {

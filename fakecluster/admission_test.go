@@ -64,9 +64,9 @@ func TestAdmissionFunctionsMutateAndRefuseEveryKind(t *testing.T) {
 		_, err = inDefault(c).Create(t.Context(), cronTab("unreasonable"), metav1.CreateOptions{})
 		fails(t, "create", err, "without a reason")
 		_, err = inDefault(c).Create(t.Context(), cronTab("taken"), metav1.CreateOptions{})
-		fails(t, "create", err, "Internal error occurred: a function of WithAdmission has set the object to nil")
+		fails(t, "create", err, "Internal error occurred: a function of WithAdmission has set the object to nil; return an error to deny the write")
 		_, err = inDefault(c).Create(t.Context(), cronTab("emptied"), metav1.CreateOptions{})
-		fails(t, "create", err, "Internal error occurred: a function of WithAdmission has set the object to nil")
+		fails(t, "create", err, "Internal error occurred: a function of WithAdmission has set the object to nil; return an error to deny the write")
 		err = inDefault(c).Delete(t.Context(), "mine", metav1.DeleteOptions{})
 		fails(t, "delete", err, `crontabs.stable.example.com "mine" is forbidden: it stays as it is: map[by:kubernetes-admin]`)
 

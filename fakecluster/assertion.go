@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// ReportFailure sets the failed assertion that the page of [Cluster.WriteReport],
-// [Cluster.ReportPage] and FAKECLUSTER_REPORT shows, unchanged, above everything else. Only the
-// first call has an effect. Failures of this package itself, such as those of [Cluster.WaitFor],
-// are reported without it. For other assertions see [Cluster.TB]; a handler of Gomega may be
+// ReportFailure sets the message of the failed assertion. The page of [Cluster.WriteReport],
+// [Cluster.ReportPage] and FAKECLUSTER_REPORT shows it at the top, unchanged. Only the first call has an
+// effect. Failures of this package itself, such as those of [Cluster.WaitFor], are reported without it. For
+// other assertions see [Cluster.TB]; a handler of Gomega may be
 //
 //	RegisterFailHandler(func(message string, skip ...int) {
 //		c.ReportFailure(message)
@@ -29,7 +29,8 @@ func (c *Cluster) ReportFailure(message string) {
 //	g := gomega.NewWithT(c.TB(t))
 //	must(c.TB(t), err)                 // a function of your own
 //
-// In a testing/synctest bubble, a test outside of the bubble fails with t.Fatal.
+// If code in a testing/synctest bubble passes the t of the test outside of the bubble, TB fails that test
+// with t.Fatal.
 func (c *Cluster) TB(t testing.TB) testing.TB {
 	t.Helper()
 	checkTest(t)
@@ -66,8 +67,8 @@ func (t *reportingTB) Fatalf(format string, args ...any) {
 	t.TB.Fatalf(format, args...)
 }
 
-// assertedAt returns the file and line of the test that is running, as the log of a test has them: "a_test.go:7: ". It is empty if
-// the caller is not called by a test.
+// assertedAt returns the file and line of the innermost caller in a test file, in the format of a test's log:
+// "a_test.go:7: ". It is empty if no test file is in the stack.
 func assertedAt() string {
 	callers := make([]uintptr, 50)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])

@@ -29,12 +29,13 @@ type Attachment struct {
 	cluster *Cluster
 	name    string
 	stop    func()
-	undo    []func() // by Detach; guarded by the mutex of the cluster
+	undo    []func() // called by Detach; guarded by the mutex of the cluster
 }
 
-// Attach registers programs that live in the cluster, under a name in the plural. Close calls stop once, before it ends any
-// request, and continues when stop has returned. Attach fails if the cluster is closed, or if programs of this name are
-// attached. A fork begins without attachments.
+// Attach registers programs that live in the cluster. The name is a plural noun for messages, such as
+// "workloads". [Cluster.Close] calls stop once, before it ends any request, and continues when stop has
+// returned. Attach fails if the cluster is closed, or if programs with this name are attached already. A fork
+// begins without attachments.
 func (c *Cluster) Attach(name string, stop func()) (*Attachment, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,8 +76,10 @@ func (a *Attachment) Detach() {
 	}
 }
 
-// Serve makes a handler reachable for APIServices and webhooks that refer to a service, as [WithService] does, without a
-// socket. It ends with Detach, and with the cluster. Serve fails if the cluster is closed, or if the service has a handler.
+// Serve makes a handler reachable for APIServices and webhooks that refer to a service, as [WithService]
+// does, without a socket. It ends with Detach, and with the cluster. Serve fails if the cluster is closed, if
+// the service already has a handler, if the namespace or the name is empty, or if the port is not one from 1
+// to 65535.
 func (a *Attachment) Serve(namespace, name string, port int, h http.Handler) error {
 	a.cluster.mu.Lock()
 	defer a.cluster.mu.Unlock()
@@ -117,8 +120,9 @@ func (a *Attachment) StandIn(version schema.GroupVersion, h http.Handler, stands
 	return nil
 }
 
-// Act makes controllers act within the writes of the cluster from now on, as those of [WithControllers] do. When it
-// returns, they have synced the objects of the cluster. In forks of the cluster they act, too. An unknown controller is an error.
+// Act makes controllers act within the writes of the cluster from now on, as those of [WithControllers] do.
+// When it returns, they have synced the existing objects. They also act in forks of the cluster. An unknown
+// controller is an error.
 func (a *Attachment) Act(controllers ...Controller) error {
 	if err := (&settings{controllers: controllers}).checkControllers(); err != nil {
 		return err
@@ -126,10 +130,10 @@ func (a *Attachment) Act(controllers ...Controller) error {
 	return a.cluster.server.Act(namesOf(controllers))
 }
 
-// Replace stops a controller that acts within the writes of the cluster until Detach, because the
-// programs act in its place. After Detach it acts again, and does the work that the programs have
-// left. In forks of the cluster it acts. If the controller does not act, Replace does nothing. An
-// unknown controller is an error.
+// Replace stops a controller that acts within the writes of the cluster, because the attached programs do its
+// work. Detach starts it again, and then it syncs what the programs have left undone. Forks of the cluster
+// keep the controller. If the controller does not act, Replace does nothing. An unknown controller is an
+// error.
 func (a *Attachment) Replace(c Controller) error {
 	if err := (&settings{controllers: []Controller{c}}).checkControllers(); err != nil {
 		return err
@@ -179,9 +183,11 @@ type AdmissionCall struct {
 	Port               int32
 }
 
-// AllowAdmission has a function asked before each call of an admission webhook by a Service that [WithService] does not name. If it returns
-// true, the webhook is not called, and counts as one that allows the request without a change. It runs on the goroutine of the request.
-// Detach ends it.
+// AllowAdmission sets a function that decides whether to skip a call of an admission webhook. It is called
+// before each call of a webhook whose Service has no handler of [WithService]. If it returns true, the
+// webhook is not called, and the request continues as if the webhook had allowed it without a change. The
+// function runs on the goroutine of the request, so several goroutines may call it at the same time. Detach
+// removes it.
 func (a *Attachment) AllowAdmission(allows func(AdmissionCall) bool) {
 	a.cluster.mu.Lock()
 	defer a.cluster.mu.Unlock()
@@ -190,9 +196,9 @@ func (a *Attachment) AllowAdmission(allows func(AdmissionCall) bool) {
 	a.undo = append(a.undo, func() { to.Store(nil) })
 }
 
-// ConnectKubelets makes the server reach the kubelets of nodes, for the subresources log, exec, attach and portforward of Pods and
-// proxy of Nodes. dial returns how to connect to the kubelet of a node, which speaks HTTP without TLS there, or nil if none
-// runs. Detach ends it.
+// ConnectKubelets makes the server reach the kubelets of nodes, for the subresources log, exec, attach and
+// portforward of Pods and proxy of Nodes. dial returns a function that connects to the kubelet of a node,
+// which serves HTTP without TLS there, or nil if no kubelet of this node runs. Detach removes it.
 func (a *Attachment) ConnectKubelets(dial func(node string) func(context.Context) (net.Conn, error)) {
 	a.cluster.mu.Lock()
 	defer a.cluster.mu.Unlock()
@@ -216,7 +222,7 @@ func (a *Attachment) ServeTLS(l net.Listener) (stop func(), err error) {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: bounds.header, IdleTimeout: bounds.idle, ErrorLog: log.New(withoutHandshakes{}, "", log.LstdFlags)}
 	server.TLSConfig, _ = a.cluster.settings.flags.Serving.ConfigureTLS(own.certificate)
 	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.ServeTLS(l, "", "") }) // always that it is closed
+	serving.Go(func() { _ = server.ServeTLS(l, "", "") }) // returns http.ErrServerClosed
 	return func() {
 		_ = server.Close()
 		serving.Wait()
@@ -231,20 +237,22 @@ func (a *Attachment) Seed() uint64 {
 	return 0
 }
 
-// Signing is what kube-controller-manager reads from files: the authority that signs certificates, and the key that signs
-// the tokens of Secrets.
+// Signing has what kube-controller-manager reads from the files of its flags: the authority that signs
+// certificates, and the key that signs the tokens of Secrets.
 type Signing struct {
 	// Certificate and Key are the authority of the cluster.
 	Certificate *x509.Certificate
 	Key         crypto.Signer
-	// SerialNumber is an attribute of the subject of a client certificate. The cluster and its forks accept it by this
-	// attribute; other clusters of the process, which have the same authority, reject it.
+	// SerialNumber is an attribute that the subject of a client certificate must have. All clusters of the
+	// process have the same authority; this attribute makes a certificate valid for this cluster and its
+	// forks only.
 	SerialNumber string
 	// Tokens generates the tokens of Secrets of the type kubernetes.io/service-account-token.
 	Tokens serviceaccount.TokenGenerator
 }
 
-// Signing returns what signs the certificates and tokens that the cluster accepts.
+// Signing returns the authority and the key that sign certificates and tokens for the cluster. It fails if
+// they cannot be made.
 func (a *Attachment) Signing() (signing Signing, err error) {
 	users := a.cluster.server.Users
 	signing.SerialNumber = users.SerialNumber()
@@ -263,9 +271,9 @@ type Read struct {
 	Watch context.Context
 }
 
-// BeforeReads has a function called before each get, list and watch of a resource that is allowed, until Detach. It
-// brings the objects up to date that would otherwise have to be written all the time, such as Leases. It runs on the
-// goroutine of the request, and may send requests, except for such reads.
+// BeforeReads sets a function that is called before each authorized get, list and watch of a resource, until
+// Detach. The function updates objects that would otherwise have to be written all the time, such as Leases.
+// It runs on the goroutine of the request. It may send requests, except reads of the same resource.
 func (a *Attachment) BeforeReads(resource schema.GroupResource, call func(Read)) {
 	stop := a.cluster.server.Reads.Before(resource, func(userAgent string, watch context.Context) { call(Read{userAgent, watch}) })
 	a.cluster.mu.Lock()
@@ -276,7 +284,7 @@ func (a *Attachment) BeforeReads(resource schema.GroupResource, call func(Read))
 // Revision returns the revision of the newest write.
 func (a *Attachment) Revision() int64 { return a.cluster.store.Revision() }
 
-// Faulty reports whether a fault is in force.
+// Faulty reports whether a fault of [Cluster.Inject] is in force.
 func (a *Attachment) Faulty() bool { return a.cluster.server.Faults.Active() }
 
 // ConfigFor is as [Cluster.ConfigFor], without a socket and always with a token.

@@ -118,7 +118,7 @@ func TestAnAttachmentServesAService(t *testing.T) {
 			_, _ = io.WriteString(w, `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "example.com/v1", "resources": []}`)
 		})
 		must(t, a.Serve("default", "x", 443, handler))
-		if err := a.Serve("default", "x", 443, handler); err == nil || err.Error() != "x.default.svc:443 has a handler" {
+		if err := a.Serve("default", "x", 443, handler); err == nil || err.Error() != "x.default.svc:443 already has a handler" {
 			t.Errorf("a second handler: %v", err)
 		}
 		if c.ServiceURL("default", "x", 443) == "" || c.CABundle() == nil {

@@ -41,25 +41,26 @@ type home struct {
 	mistake  sync.Once
 	stop     func() // ends the check of the bubble
 	events   eventNames
-	requests atomic.Int64 // that show that something goes on
-	writes   atomic.Int64 // among them
-	looks    atomic.Int64 // at the work of the cluster that found that it goes on
-	held     atomic.Int64 // watch events that were held back at the last look
+	requests atomic.Int64 // requests that countWork counts
+	writes   atomic.Int64 // the writes among them
+	looks    atomic.Int64 // how often lookAtWork found that the last request is not long ago
+	held     atomic.Int64 // watch events that were held back when lookAtWork last ran
 	counts   *standstill
 
-	// Of the timer that looks: the requests that it has seen, and when there was a new one.
+	// State of lookAtWork: the number of requests when it last ran, and when that number last changed.
 	seen      int64
 	idleSince time.Time
 
-	// testEnds is the context of the test, if it is outside of bubbles. Its channel is made there: one that a request in a
-	// bubble makes would end the process when the test closes it outside.
+	// testEnds is the Done channel of the test's context; nil in a bubble. It is created early, outside of
+	// bubbles: a channel that a request in a bubble creates would end the process when the test closes it
+	// outside.
 	testEnds <-chan struct{}
-	// outer are the contexts of the tests outside whose clusters this one is forked from. A context that was created outside
-	// cannot be recognized otherwise.
+	// outer has the Done channels of the tests outside of the bubble whose clusters this one is forked from.
+	// There is no other way to recognize a context that was created outside.
 	outer []<-chan struct{}
 }
 
-// outerContexts returns the contexts outside of the bubble in which c is forked.
+// outerContexts returns the Done channels of tests for a fork of c in a bubble.
 func (c *Cluster) outerContexts() []<-chan struct{} {
 	if c.home.testEnds == nil {
 		return c.home.outer
@@ -67,8 +68,8 @@ func (c *Cluster) outerContexts() []<-chan struct{} {
 	return append(slices.Clip(c.home.outer), c.home.testEnds)
 }
 
-// checkTest ends a test that code in a bubble uses although it is one outside. Its Cleanup and its context would be outside, too, where
-// what waits in the bubble cannot be ended.
+// checkTest ends the test if code in a bubble uses the t of the test outside. The Cleanup functions of that t
+// run outside of the bubble, where they cannot end what waits inside.
 func checkTest(t testing.TB) {
 	t.Helper()
 	if bubble.IsOuter(t) {
@@ -76,8 +77,8 @@ func checkTest(t testing.TB) {
 	}
 }
 
-// checkPlace returns an error for a caller from the other side. The first one also fails the test of the cluster, because
-// controllers only log the errors of their requests.
+// checkPlace returns an error if the caller is in a bubble and the cluster is not, or the reverse. The first
+// such error also fails the test of the cluster, because controllers only log the errors of their requests.
 func (c *Cluster) checkPlace() error {
 	inside := bubble.Inside()
 	if inside == c.home.inBubble {
@@ -89,14 +90,15 @@ func (c *Cluster) checkPlace() error {
 	}
 	c.home.mistake.Do(func() {
 		if c.test != nil {
-			// Not c.TB: what the cluster keeps belongs to the other side, too.
+			// Not c.TB: the mutexes and channels of the report belong to the other side, too.
 			c.test.Errorf("fakecluster: %v", err)
 		}
 	})
 	return err
 }
 
-// checkContext returns an error for a context that is outside of the bubble of the cluster. The first one also fails the test.
+// checkContext returns an error for a context of a test outside of the cluster's bubble. The first such error
+// also fails the test.
 func (c *Cluster) checkContext(ctx context.Context) error {
 	if !slices.Contains(c.home.outer, ctx.Done()) {
 		return nil
@@ -109,7 +111,8 @@ func (c *Cluster) checkContext(ctx context.Context) error {
 	return errOuterContext
 }
 
-// atHome returns a transport that refuses requests from the other side, and keeps the names of Events in a bubble apart.
+// atHome returns a transport that rejects requests from the other side of a bubble's border, and makes the
+// names of Events in a bubble unique.
 func (c *Cluster) atHome(next http.RoundTripper) http.RoundTripper {
 	return &homeTransport{c, next, true}
 }
@@ -117,7 +120,7 @@ func (c *Cluster) atHome(next http.RoundTripper) http.RoundTripper {
 type homeTransport struct {
 	cluster *Cluster
 	next    http.RoundTripper
-	works   bool // the clients are those of the test and its controllers, and not of what lives in the cluster without end
+	counts  bool // requests count as work: the clients are those of the test, not of package workloads, whose requests never end
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -140,7 +143,7 @@ func (t *homeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, fmt.Errorf("fakecluster: %w", err)
 		}
 		req = renamed
-		if t.works {
+		if t.counts {
 			t.cluster.countWork(req)
 		}
 	}
@@ -165,8 +168,9 @@ func (c *Cluster) testName() string {
 	return "fakecluster"
 }
 
-// watchBubble has the bubble of the cluster checked from outside until it ends. If its time stands still, or passes without end, nothing in the
-// bubble can report that, so the process ends.
+// watchBubble checks the cluster's bubble from outside until the cluster ends. If the time of the bubble
+// stands still, or passes without end, no code in the bubble can report that. So watchBubble prints the
+// reason and ends the process.
 func (c *Cluster) watchBubble() {
 	stopBlocked := bubble.Watch(c.store.Revision, func(b bubble.Blocked) {
 		panic(fmt.Sprintf("%s: %s. The goroutine that waits:\n\n%s\n", c.testName(), b.Mistake(), b.Stack))
@@ -196,14 +200,16 @@ const runsWithoutPause = "a goroutine in the synctest bubble has run for 20 seco
 	"write time.Sleep(time.Millisecond) in the loop, because time stands still while it runs, and end it with its context"
 
 const (
-	// idleTime is how much time has to pass in a bubble without a request of the test or its controllers until that may be a mistake.
+	// idleTime is how long a bubble may go without a request of the test or its controllers before that is
+	// reported as a mistake.
 	idleTime = 72 * time.Hour
-	// heldTime is how much it is without a write or a delivery, while watch events are held back.
+	// heldTime is the same limit while watch events are held back; deliveries and writes start it again.
 	heldTime = time.Hour
 )
 
-// work is a number that changes while something goes on. In a cluster with nodes and controllers it does without end, unless they wait for held events.
-// Then a test may read again and again what they would change.
+// work returns a number that changes while the test makes progress. In a cluster with nodes and controllers
+// it always changes, because their work never ends. If events are held back, only writes and deliveries
+// change it: a test that waits for the effect of a held event reads again and again.
 func (c *Cluster) work() int64 {
 	switch {
 	case c.home.held.Load() > 0:
@@ -214,7 +220,8 @@ func (c *Cluster) work() int64 {
 	return c.home.looks.Load()<<32 + c.home.requests.Load()
 }
 
-// lookAtWork counts the watch events that are held back, and what goes on until nothing was requested for long. Only the bubble may look at its events and its time.
+// lookAtWork counts the watch events that are held back, and counts itself in looks until no request has come
+// for idleTime. It runs in the bubble, because only code in it may read its events and its time.
 func (c *Cluster) lookAtWork() {
 	c.mu.Lock()
 	hold := c.held
@@ -230,7 +237,7 @@ func (c *Cluster) lookAtWork() {
 	}
 }
 
-// passesWithoutEnd says what a test waits for that does not come.
+// passesWithoutEnd returns the message for a test that waits for something that never happens.
 func (c *Cluster) passesWithoutEnd(idle time.Duration, stack string) string {
 	const endless = "time in the synctest bubble passes without end: "
 	if held := int(c.home.held.Load()); held > 0 {
@@ -238,14 +245,14 @@ func (c *Cluster) passesWithoutEnd(idle time.Duration, stack string) string {
 			printable.Count(int(idle/time.Hour), "hour"), printable.Count(held, "watch event"))
 	}
 	text := fmt.Sprintf(endless+"%s have passed without a request of the test or its controllers, ", printable.Count(int((idleTime+idle)/(24*time.Hour)), "day"))
-	switch {
-	case strings.Contains(stack, "net/http.(*Client)"):
+	if strings.Contains(stack, "net/http.(*Client)") {
 		return text + "and an HTTP request of the test is not answered: give its client a Timeout"
 	}
 	return text + "and the test waits for something that does not come: give the loop an end, or write c.WaitFor in its place"
 }
 
-// countWork counts the requests that show that something goes on. Watches begin again and leases are renewed without end.
+// countWork counts a request as progress of the test. It leaves out watches, which start again forever, and
+// requests for Leases, which are renewed forever.
 func (c *Cluster) countWork(req *http.Request) {
 	if req.URL.Query().Get("watch") == "" && !strings.Contains(req.URL.Path, "/leases/") {
 		c.home.requests.Add(1)

@@ -17,7 +17,7 @@ type Budget struct {
 	// Client is the name of the program, such as website-operator, as in [inspect.Request.Client]. Empty: all
 	// clients except the cluster's own controllers.
 	Client string
-	// After is the Number of the request after which requests count; 0: all count.
+	// After is the Number of a request, as in [inspect.Request]: only later requests count. 0: all count.
 	After int64
 
 	// UpdatesPerObject is how often each object may be changed, by update, patch or apply, of the
@@ -26,16 +26,16 @@ type Budget struct {
 	// NoBareLists forbids lists without a label or field selector and without a limit, of all
 	// namespaces or of one. Watches that begin with the present objects are not lists.
 	NoBareLists bool
-	// NoRepeats forbids writes that change nothing.
+	// NoRepeats forbids writes that change nothing ([inspect.Request.Repeats]).
 	NoRepeats bool
-	// NoConflicts forbids writes that are refused because another one came first.
+	// NoConflicts forbids writes that are answered with 409 Conflict, because another write came first.
 	NoConflicts bool
 	// AtRest forbids all requests except watches and those for Leases, which a leader renews. Use it with
 	// After, for an operator that has nothing to do.
 	AtRest bool
 }
 
-// maxBroken is how many different breaches of a budget are shown.
+// maxBroken is how many different breaches of a budget a message shows.
 const maxBroken = 20
 
 // CheckBudget fails the test, with t.Errorf, if a client has exceeded a budget. The
@@ -57,10 +57,10 @@ func (c *Cluster) CheckBudget(t testing.TB, b Budget) {
 	}
 }
 
-// breaches says which requests the budget does not allow.
+// breaches returns a line for each kind of request that the budget does not allow.
 func (b Budget) breaches(requests []inspect.Request) (broken []string) {
 	updates := map[string]int{}
-	more, lines := map[string]int{}, map[string]int{} // by a breach without its revision: how often it came again, its line
+	more, lines := map[string]int{}, map[string]int{} // by breach without its revision: how often it is repeated, and its line
 	for _, r := range requests {
 		if r.Number <= b.After || b.Client == "" && r.Cause != 0 || b.Client != "" && r.Client() != b.Client {
 			continue
@@ -113,8 +113,8 @@ func isBare(options string) bool {
 	return err == nil && query.Get("labelSelector") == "" && query.Get("fieldSelector") == "" && query.Get("limit") == ""
 }
 
-// isUpdate reports whether a request has updated an object, also if the object was like that before
-// or the answer got lost.
+// isUpdate reports whether a request has updated an object. It also does for an update that changed nothing,
+// and for one whose response the client did not get.
 func isUpdate(r inspect.Request) bool {
 	if r.Verb != "update" && r.Verb != "patch" || r.Code == http.StatusCreated || strings.Contains(r.Options, "dryRun=") {
 		return false

@@ -43,8 +43,8 @@ type Cluster struct {
 
 	converted map[string]bool // the definitions of WithConversion that have been installed
 
-	goesOn     bool              // there was a cluster before, in a snapshot or a data file
-	accountKey *ecdsa.PrivateKey // that signs tokens of service accounts, and did before; nil: none
+	resumed    bool              // the store comes from a snapshot or a data file
+	accountKey *ecdsa.PrivateKey // signs tokens of service accounts; from a snapshot or data file; nil: none
 
 	// transport calls the server directly. The clients of a cluster that is in process use it.
 	transport *clientgo.Transport
@@ -56,7 +56,8 @@ type Cluster struct {
 	listeners []*httptest.Server
 	secure    *clientgo.Access // the HTTPS listener; nil until there is one
 	closed    bool
-	// stopPanics ends that panics with other contexts are recorded; nil: they are not, or the test does it.
+	// stopPanics ends the recording of panics whose context is not of this cluster; nil: there is none, or
+	// the end of the test ends it.
 	stopPanics func()
 	wrong      []error     // faults that could not be injected
 	held       faults.Hold // the last one; nil: none
@@ -66,13 +67,13 @@ type Cluster struct {
 	home home
 }
 
-// Start runs a cluster until the test and its subtests are complete. If the test fails, its log
-// shows what has happened in the cluster, in at most 60 lines: rejected requests, conflicts,
-// handlers and controllers that panicked, objects that changed without end or were deleted and still
-// exist, kinds that a controller owns and does not watch, webhooks that were never called, repeated reads
-// without a change. If the test passes, nothing of it is logged. Start fails the test with
-// t.Fatal if the cluster cannot start: for example if options contradict each other, a
-// path does not contain a CustomResourceDefinition, or the server rejects an object.
+// Start runs a cluster until the test and its subtests are complete. If the test fails, its log shows what
+// has happened in the cluster, in at most 60 lines: rejected requests, conflicts, handlers and controllers
+// that panicked, objects that are written endlessly, or were deleted and still exist, kinds that a controller
+// owns and does not watch, webhooks that were never called, repeated reads without a change. A test that
+// passes logs none of this. Start fails the test with t.Fatal if the cluster cannot start: for example if
+// options contradict each other, a path does not contain a CustomResourceDefinition, or the server rejects an
+// object.
 func Start(t testing.TB, opts ...Option) *Cluster {
 	t.Helper()
 	checkTest(t)
@@ -89,9 +90,9 @@ func Start(t testing.TB, opts ...Option) *Cluster {
 // nothing is left to close.
 func New(opts ...Option) (*Cluster, error) {
 	s := settings{limits: usualLimits}
-	for _, o := range opts {
+	for i, o := range opts {
 		if o == nil {
-			return nil, errors.New("an option is nil")
+			return nil, fmt.Errorf("option %d is nil", i+1)
 		}
 		o(&s)
 	}
@@ -148,12 +149,12 @@ func New(opts ...Option) (*Cluster, error) {
 		_ = c.Close()
 		return nil, err
 	}
-	c.server.History.Restart() // those until now have loaded what the options name
+	c.server.History.Restart() // the requests until now have created what the options name
 	c.watchBubble()
 	return c, nil
 }
 
-// open makes the handler of the server, the listener or the transport of the clients, and the clients.
+// open creates the HTTP handler, the listener or the in-process transport, and the clients.
 func (c *Cluster) open() (err error) {
 	flags := &c.settings.flags
 	c.page = &console.Report{Cluster: c.server}
@@ -186,7 +187,7 @@ type secure struct {
 	authority   []byte // that signed it, as PEM
 }
 
-// secured makes what the servers of all clusters need for TLS, once in a process.
+// secured returns what the servers of all clusters need for TLS. It is made once in a process.
 var secured = sync.OnceValues(func() (s secure, err error) {
 	authority, err := authentication.OfProcess()
 	if err != nil {
@@ -200,15 +201,15 @@ var secured = sync.OnceValues(func() (s secure, err error) {
 // drainTime is how long Close waits for computations of requests that have ended.
 const drainTime = 5 * time.Second
 
-// Close ends every request and watch and frees all that the cluster holds. When it returns,
-// no goroutine, socket or file of the cluster is left, except for one goroutine of the store
-// that ends within a second. Inside a testing/synctest bubble Close waits for that one, which
-// takes no real time. Further calls do nothing and return nil. For a cluster without a test, the
-// error also names faults that could not be injected or have never fired.
+// Close ends all requests and watches, and frees what the cluster holds. When it returns, no goroutine,
+// socket or file of the cluster is left, except for one goroutine of the store that ends within a second.
+// Inside a testing/synctest bubble Close waits for that one, which takes no real time. Further calls do
+// nothing and return nil. For a cluster without a test, the error also names faults that could not be
+// injected or have never fired.
 //
-// A computation that nothing can interrupt goes on after its request has ended, for example a strategic
-// merge patch of a list with 25,000 items, or a function of WithAdmission that ignores its context. Close waits
-// five seconds for it, and then returns an error that names the request.
+// Some computations cannot be interrupted and continue after their request has ended, for example a strategic
+// merge patch of a list with 25,000 items, or a function of WithAdmission that ignores its context. Close
+// waits five seconds for them, and then returns an error that names the request.
 func (c *Cluster) Close() error {
 	c.mu.Lock()
 	if c.closed {
@@ -294,7 +295,7 @@ func (c *Cluster) NewFork() (*Cluster, error) {
 		_ = forked.Close()
 		return nil, fmt.Errorf("forking: %w", err)
 	}
-	settings.flags.Serving.Address = "" // which the other one listens on
+	settings.flags.Serving.Address = "" // the origin listens on it
 	f := &Cluster{settings: settings, token: c.token, accountKey: c.accountKey, store: forked, server: fork, services: services, home: home{inBubble: bubble.Inside(), outer: c.outerContexts()}}
 	if err := f.open(); err != nil {
 		_ = f.Close()
@@ -309,7 +310,7 @@ func (c *Cluster) NewFork() (*Cluster, error) {
 // rate-limited (QPS is -1).
 func (c *Cluster) RESTConfig() *clientrest.Config {
 	cfg := c.access.RESTConfig()
-	if cfg.Transport == nil { // client-go makes it
+	if cfg.Transport == nil { // client-go creates the transport
 		cfg.Wrap(c.atHome)
 	}
 	return cfg
@@ -348,18 +349,18 @@ func (c *Cluster) Kubeconfig() ([]byte, error) {
 	return c.secure.Kubeconfig()
 }
 
-// Dynamic returns a client for unstructured objects of any kind.
+// Dynamic returns a client for unstructured objects of any kind, with the user of RESTConfig.
 func (c *Cluster) Dynamic() dynamic.Interface { return c.clients.Dynamic }
 
 // Clientset returns a client for the typed objects of Kubernetes' own kinds, with the user of RESTConfig.
 // It is made at the first call.
 func (c *Cluster) Clientset() kubernetes.Interface { return c.clientset() }
 
-// Discovery returns a client for the groups, versions and resources that the server serves. It does not
-// cache them.
+// Discovery returns a client for the groups, versions and resources that the server serves, with the user of
+// RESTConfig. It does not cache them.
 func (c *Cluster) Discovery() discovery.DiscoveryInterface { return c.clients.Discovery }
 
-// APIExtensions returns a client for CustomResourceDefinitions.
+// APIExtensions returns a client for CustomResourceDefinitions, with the user of RESTConfig.
 func (c *Cluster) APIExtensions() apiextensions.Interface { return c.clients.Extensions }
 
 // Audit returns a copy of the audit trail that WithAudit keeps, the oldest event first. Each
@@ -369,6 +370,6 @@ func (c *Cluster) APIExtensions() apiextensions.Interface { return c.clients.Ext
 // WithAudit it returns nil.
 func (c *Cluster) Audit() []auditv1.Event { return c.server.Audit.Events() }
 
-// RESTMapper returns a mapper from kinds to resources. It caches what the server serves, and reads it
-// again for a kind or resource that is not in the cache.
+// RESTMapper returns a mapper from kinds to resources. It caches the discovery documents of the server, and
+// reads them again for a kind or resource that is not in the cache.
 func (c *Cluster) RESTMapper() meta.RESTMapper { return c.clients.Mapper }

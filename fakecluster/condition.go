@@ -43,7 +43,8 @@ func (c Condition) Unmet(object *unstructured.Unstructured) (why string, err err
 	return unmet(object.Object), nil
 }
 
-// takes returns an error if the condition is for another type than that of the object. An unstructured object may be of any kind.
+// takes returns an error if the function of When takes another type than that of the object. It accepts any
+// unstructured object.
 func (c Condition) takes(obj runtime.Object) error {
 	typ := reflect.TypeOf(obj)
 	if _, any := obj.(runtime.Unstructured); any || obj == nil || c.object == nil || typ.AssignableTo(c.object) ||
@@ -67,16 +68,17 @@ func (c check) exists() check {
 	}
 }
 
-// Within sets how long WaitFor waits for the condition, in the time of the bubble if the test runs in
-// one. The default is a minute in a bubble, where it takes no time, and 30 seconds outside.
+// Within sets how long WaitFor waits for the condition. In a testing/synctest bubble this is the bubble's
+// time. 0 means the default: a minute in a bubble, where it takes no real time, and 30 seconds outside. A
+// negative limit is an error of WaitFor.
 func (c Condition) Within(limit time.Duration) Condition {
 	c.limit = limit
 	return c
 }
 
-// HasCondition is met when the object has a status condition of the given type, and the status of
-// this condition is True or the given one. As with kubectl wait, a condition that was set for an
-// older generation of the object does not count.
+// HasCondition is met when the object has a condition of the given type in status.conditions, with the given
+// status. Without a status it is True. As with kubectl wait, a condition that was set for an older generation
+// of the object does not count.
 func HasCondition(conditionType string, status ...metav1.ConditionStatus) Condition {
 	return Condition{prepare: func() (check, error) {
 		want := metav1.ConditionTrue
@@ -142,7 +144,7 @@ func CEL(expression string) Condition {
 			return nil, fmt.Errorf("CEL: the expression is not valid; it is one such as object.spec.replicas == 2, where object is the object: %w", issues.Err())
 		}
 		if t := compiled.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
-			return nil, fmt.Errorf("CEL: the expression %s must be true or false, and is of type %s", expression, t)
+			return nil, fmt.Errorf("CEL: the expression %s is of type %s; write one that is true or false, such as object.spec.replicas == 2", expression, t)
 		}
 		program, err := env.Program(compiled)
 		if err != nil {
@@ -161,8 +163,8 @@ func CEL(expression string) Condition {
 	})}
 }
 
-// objectExpressions is the language of CEL. It is made once in a process, because that takes a
-// millisecond.
+// objectExpressions returns the CEL environment of the condition CEL. It is made once in a process, because
+// that takes a millisecond.
 var objectExpressions = sync.OnceValues(func() (*cel.Env, error) {
 	version := environment.DefaultCompatibilityVersion()
 	set, err := environment.MustBaseEnvSet(version).Extend(environment.VersionedOptions{

@@ -17,8 +17,8 @@ import (
 type Controller string
 
 const (
-	// NamespaceController deletes the content of a namespace that is being deleted, and then
-	// lets the namespace go.
+	// NamespaceController deletes the objects in a namespace that is being deleted, and then removes the
+	// namespace.
 	NamespaceController Controller = Controller(controller.Namespaces)
 	// GarbageCollector deletes an object when all owners in its ownerReferences are gone. It
 	// also completes deletions with the propagation policies Foreground and Orphan. An object
@@ -53,7 +53,7 @@ func DefaultControllers() []Controller {
 	return []Controller{NamespaceController, StorageVersionMigrator, PolicyStatusController, ResourceQuotaController}
 }
 
-// AllControllers returns all controllers that can act within a write, in the order in which they act after it.
+// AllControllers returns all controllers that can act within a write, in the order in which they act.
 func AllControllers() []Controller {
 	var names []Controller
 	for _, name := range controller.All() {

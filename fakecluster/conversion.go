@@ -71,7 +71,7 @@ func (f ConversionFunc) convertAll(ctx context.Context, r *apiextensionsv1.Conve
 	return converted, nil
 }
 
-// conversion is what WithConversion says of one definition.
+// conversion has the arguments of one WithConversion.
 type conversion struct {
 	definition string
 	handler    http.Handler
@@ -91,7 +91,7 @@ func (c conversion) service() service {
 // anything else is an error. The option may be given more than once, for other definitions.
 // For a definition that refers to a conversion webhook by its own service, use WithService.
 //
-// Default: objects are converted as the definition says.
+// Default: objects are converted as spec.conversion of the definition specifies.
 func WithConversion(definition string, h http.Handler) Option {
 	return func(s *settings) { s.conversions = append(s.conversions, conversion{definition, h}) }
 }
@@ -103,30 +103,24 @@ func (s *settings) checkConversions() error {
 		switch {
 		case c.definition == "":
 			return errors.New("WithConversion: the name of the definition is empty; write one such as crontabs.example.com")
-		case isNil(c.handler):
-			return fmt.Errorf("WithConversion: the handler for %s is nil", c.definition)
+		case isNilHandler(c.handler):
+			return fmt.Errorf("WithConversion: the handler for %s is nil; give a ConversionFunc or an http.Handler", c.definition)
 		case seen[c.definition]:
-			return fmt.Errorf("WithConversion: %s is given twice", c.definition)
+			return fmt.Errorf("WithConversion: %s is given twice; give one handler for each definition", c.definition)
 		}
 		seen[c.definition] = true
 	}
 	return nil
 }
 
-// isNil reports whether a handler is nil, or a nil ConversionFunc.
-func isNil(h http.Handler) bool {
-	f, ok := h.(ConversionFunc)
-	return h == nil || ok && f == nil
-}
-
-// convert changes the spec.conversion of a definition that WithConversion names.
+// convert replaces the spec.conversion of a definition that WithConversion names.
 func (c *Cluster) convert(definition *unstructured.Unstructured) error {
 	for _, one := range c.settings.conversions {
 		if one.definition != definition.GetName() {
 			continue
 		}
 		if v := apiextensionsv1.SchemeGroupVersion.String(); definition.GetAPIVersion() != v {
-			return fmt.Errorf("WithConversion: the definition %s is in %s, not %s", one.definition, definition.GetAPIVersion(), v)
+			return fmt.Errorf("WithConversion: the definition %s is in %s; write it in %s", one.definition, definition.GetAPIVersion(), v)
 		}
 		c.converted[one.definition] = true
 		s := one.service()

@@ -152,17 +152,17 @@ func TestAConversionWithoutItsDefinitionIsRefused(t *testing.T) {
 	convert := fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(parts))
 	equal(t, "no definition", refused(t, convert), "WithConversion: there is no definition crontabs.example.com; give it to WithCRDPaths, WithManifests or WithObjects")
 	equal(t, "another version", refused(t, fakecluster.WithLegacyAPIs(), fakecluster.WithCRDPaths(inV1beta1), convert),
-		inV1beta1+": document 1: WithConversion: the definition crontabs.example.com is in apiextensions.k8s.io/v1beta1, not apiextensions.k8s.io/v1")
+		inV1beta1+": document 1: WithConversion: the definition crontabs.example.com is in apiextensions.k8s.io/v1beta1; write it in apiextensions.k8s.io/v1")
 	equal(t, "twice", refused(t, fakecluster.WithCRDPaths(withoutWebhook), convert, convert),
-		"WithConversion: crontabs.example.com is given twice")
+		"WithConversion: crontabs.example.com is given twice; give one handler for each definition")
 	for want, option := range map[string]fakecluster.Option{
-		"WithConversion: the name of the definition is empty; write one such as crontabs.example.com": fakecluster.WithConversion("", fakecluster.ConversionFunc(parts)),
-		"WithConversion: the handler for crontabs.example.com is nil":                                 fakecluster.WithConversion("crontabs.example.com", nil),
+		"WithConversion: the name of the definition is empty; write one such as crontabs.example.com":           fakecluster.WithConversion("", fakecluster.ConversionFunc(parts)),
+		"WithConversion: the handler for crontabs.example.com is nil; give a ConversionFunc or an http.Handler": fakecluster.WithConversion("crontabs.example.com", nil),
 	} {
 		equal(t, "error", refused(t, option), want)
 	}
 	equal(t, "a nil function", refused(t, fakecluster.WithConversion("crontabs.example.com", fakecluster.ConversionFunc(nil))),
-		"WithConversion: the handler for crontabs.example.com is nil")
+		"WithConversion: the handler for crontabs.example.com is nil; give a ConversionFunc or an http.Handler")
 }
 
 func TestAConversionFuncRefusesOtherBodiesThanReviews(t *testing.T) {

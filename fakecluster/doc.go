@@ -13,9 +13,9 @@
 //
 // # Behaviour
 //
-// The cluster answers as kube-apiserver 1.37: the same status
-// codes, messages, warnings, defaults and watch events. It refuses what it does not support,
-// in words that say so. docs/features.md in the repository lists what is supported.
+// The cluster answers as kube-apiserver 1.37 does: with the same status codes, messages, warnings, defaults
+// and watch events. A request for something that it does not support fails with an error that names it.
+// docs/features.md in the repository lists what is supported.
 //
 // The work that follows a write is done when the write returns. A definition is established
 // and served when its POST returns, and a namespace is empty and gone when its DELETE
@@ -25,12 +25,11 @@
 //
 // # Users
 //
-// [Cluster.RESTConfig] is for an administrator, who may do everything. [Cluster.ConfigFor] is for any
-// other user and [Cluster.ServiceAccountConfig] for a service account. These users may do what the
-// Roles that are bound to them allow, as on a real server with RBAC, so a test can run an operator
-// under the Role that it has in production. [WithAuthorization] turns that off. [Cluster.CheckRole]
-// fails a test if the manifests of a Role do not allow all requests of a user. A user may impersonate others if
-// a Role allows it.
+// [Cluster.RESTConfig] is for the administrator, who may do everything. [Cluster.ConfigFor] is for any other
+// user and [Cluster.ServiceAccountConfig] for a service account. These users may do what the Roles that are
+// bound to them allow, as on a real server with RBAC, so a test can run an operator under the Role that it
+// has in production. [WithAuthorization] turns that off. [Cluster.CheckRole] fails a test if the manifests of
+// a Role do not allow all requests of a user. A user may impersonate others if a Role allows it.
 //
 // # What has happened
 //
@@ -51,12 +50,12 @@
 //
 // # Faults
 //
-// [Cluster.Inject] makes requests go wrong: answers with an error, latency, connections that break
-// before or after a write is made, watches that break, lag or expire, stale reads, refusals of
-// admission, webhooks that cannot be reached. A [Fault] says which requests it strikes and how often.
-// A fault that never strikes fails the test.
+// [Cluster.Inject] makes requests go wrong: answers with an error, latency, connections that break before or
+// after a write is made, watches that break, lag or expire, stale reads, refusals of admission, webhooks that
+// cannot be reached. A [faults.Fault] selects the requests that it strikes, and how often. A fault that never
+// strikes fails the test, unless it is Optional.
 //
-// [Cluster.Hold] keeps the events of all watches back until the test delivers them.
+// [Cluster.Hold] holds back the events of all watches until the test delivers them.
 //
 // # Isolation and concurrency
 //

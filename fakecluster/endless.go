@@ -13,24 +13,26 @@ import (
 	"github.com/fakecluster/fakecluster/internal/server/console"
 )
 
-// standstillLimits are how many requests may come while the time of a bubble stands still. A controller that writes without end
-// never waits, so that the sleep of its test never ends.
+// standstillLimits bound the requests at one moment of a bubble's time. Without them, a controller that
+// writes endlessly would hang its test: it never waits, so time stands still and the sleep of the test never
+// ends.
 type standstillLimits struct {
 	objectWrites int // of one object
 	writes       int // of all objects
 	objectReads  int // of one path
 	reads        int // of all paths, without a write among them
 	requests     int // reads and writes
-	later        int // that come after the mistake was found, until the process ends
+	later        int // requests after the mistake was found, until the process ends
 }
 
 // usualStandstill allows the start of 10,000 pods, which is 90,000 writes.
 var usualStandstill = standstillLimits{objectWrites: 2_000, writes: 200_000, objectReads: 50_000, reads: 100_000, requests: 1_000_000, later: 100_000}
 
-// endlessPause is how long each later request takes, so that time passes and the test can end.
+// endlessPause is how long each request takes after the mistake was found, so that time passes and the test
+// can end.
 const endlessPause = time.Second
 
-// standstill counts the requests since the time of a bubble has last advanced.
+// standstill counts the requests since the time of a bubble last advanced.
 type standstill struct {
 	limits standstillLimits
 
@@ -45,7 +47,8 @@ type standstill struct {
 	later    int            // requests since then
 }
 
-// count counts a request, and returns the mistake once there are too many, whether it was found now, and where.
+// count counts a request. Once there are too many, it returns the mistake, and whether this request is the
+// first one that is too many.
 func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first bool) {
 	write := req.Method != http.MethodGet && req.Method != http.MethodHead
 	now := time.Now()
@@ -54,7 +57,7 @@ func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first 
 	if s.mistake != nil {
 		if s.later++; s.later > s.limits.later {
 			text := fmt.Sprintf("%s: %v", c.testName(), s.mistake)
-			go panic(text) // nothing recovers that of a goroutine
+			go panic(text) // in a goroutine of its own, where nothing recovers it
 			select {}
 		}
 		return s.mistake, false
@@ -84,7 +87,7 @@ func (s *standstill) count(c *Cluster, req *http.Request) (mistake error, first 
 	switch {
 	case object > s.limits.objectWrites:
 		endless, found := console.EndlessWrites(c.server, s.limits.objectWrites/2)
-		if !found { // they were refused, or changed nothing
+		if !found { // the writes were rejected, or changed nothing
 			endless = fmt.Sprintf("%s (%d times)", last, object)
 		}
 		s.mistake = fmt.Errorf(still+"of endless writes to %s. Write only what has changed: if !equality.Semantic.DeepEqual(before, after) { … }", endless)
@@ -107,9 +110,9 @@ func (s *standstill) found() error {
 	return s.mistake
 }
 
-// endEndless returns a handler that ends endless requests in a bubble: it fails the test, refuses all later writes, and lets a
-// second pass in each later request, so that the test goes on. A test that loops nevertheless ends with the process, because the log of a test is shown at
-// its end only.
+// endEndless returns a handler that ends endless requests in a bubble. It fails the test, rejects all later
+// writes, and lets a second pass in each later request, so that the test can end. If the test loops
+// nevertheless, it ends the process, because go test shows the log of a test only at its end.
 func (c *Cluster) endEndless(next http.Handler) http.Handler {
 	if !c.home.inBubble {
 		return next

@@ -29,8 +29,8 @@ import (
 type eventNames struct {
 	mu       sync.Mutex
 	sent     int64                // the last time at which an Event was sent
-	last     map[string]int64     // the time in the last name, by namespace and object, if it is not before sent
-	combined map[combining]string // the names that Events have got which combine others
+	last     map[string]int64     // by namespace and object: the time in the last name; only times from sent on
+	combined map[combining]string // the new names of renamed Events that combine others
 }
 
 // combining is an Event that combines others, with the name that its recorder has sent.
@@ -39,8 +39,8 @@ type combining struct{ userAgent, namespace, name string }
 // combinedPrefix begins the message of an Event that combines others: EventAggregatorByReasonMessageFunc of client-go.
 const combinedPrefix = "(combined from similar events)"
 
-// rename changes the name of the Event that a request creates, if the name was sent before at this moment, or the name in the path
-// of a request that patches a renamed Event.
+// rename changes the name of an Event in a request: in a create, if an Event with this name was sent at the
+// same moment; in the path of a patch, if that Event was renamed.
 func (n *eventNames) rename(req *http.Request) (*http.Request, error) {
 	create := req.Method == http.MethodPost && strings.HasSuffix(req.URL.Path, "/events")
 	folder, name := path.Split(req.URL.Path)
@@ -70,7 +70,7 @@ func (n *eventNames) rename(req *http.Request) (*http.Request, error) {
 	return changed, nil
 }
 
-// renamed returns the body of a request with the changed name, or as it is.
+// renamed returns the body of a create with another name for the Event, or unchanged.
 func (n *eventNames) renamed(req *http.Request, body []byte) []byte {
 	mediaType, _, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	if err != nil {

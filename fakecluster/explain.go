@@ -2,6 +2,7 @@ package fakecluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,41 +28,42 @@ import (
 type Write struct {
 	// Verb is create, update, patch, apply or delete; empty: create.
 	Verb string
-	// Object is what is created, updated or applied, typed or unstructured. For a patch and a delete
-	// it names the object, and nothing else of it matters. A namespaced object without a namespace is
-	// in the namespace default.
+	// Object is the object to create, update or apply, typed or unstructured. For a patch and a delete only
+	// its kind, namespace and name are used. A namespaced object without a namespace is in the namespace
+	// default.
 	Object runtime.Object
-	// Manifest is the same as YAML or JSON, sent as it is, so that it may have fields that no type
-	// has. A Write has an Object or a Manifest.
+	// Manifest is the object as YAML or JSON. It is sent unchanged, so it may have fields that no Go type
+	// has. Set either Object or Manifest.
 	Manifest string
-	// Subresource is what is written of the object, such as "status"; empty: the object itself.
+	// Subresource is the subresource to write, such as "status"; empty: the object itself.
 	Subresource string
 
-	// Patch is what the verb patch sends, and PatchType how it is meant; empty:
-	// types.MergePatchType.
+	// Patch is the body of the verb patch. PatchType is its media type; empty: types.MergePatchType.
 	Patch     string
 	PatchType types.PatchType
 
-	// FieldManager becomes the owner of the fields; empty: the program, as its user agent begins.
-	// The verb apply needs one. With Force it takes over what others own.
+	// FieldManager is the name that owns the written fields in managedFields; empty: the user agent up to its
+	// first slash, as on a real server. The verb apply needs one. Force lets an apply take over fields that
+	// other managers own.
 	FieldManager string
 	Force        bool
 	// FieldValidation is Ignore, Warn or Strict; empty: Warn, the default of the server. kubectl asks
 	// for Strict.
 	FieldValidation string
 
-	// As is who writes, for example ConfigFor("jane"); nil: the administrator of RESTConfig.
+	// As is the configuration of the client that sends the write, for example c.ConfigFor("jane"); nil: that
+	// of RESTConfig, the administrator.
 	As *clientrest.Config
-	// Commit makes the write. Without it, it is a dry run: it goes through all stages, admission and
-	// its webhooks too, and nothing is stored.
+	// Commit stores the result. Without it, the write is a dry run: it goes through all stages, including
+	// admission and its webhooks, and nothing is stored.
 	Commit bool
 }
 
 // Explain reports what the cluster does with a write, stage by stage: what it prunes and defaults, the result
 // of each plugin, policy, webhook, schema and CEL rule, the owner of a field for which an apply has a
-// conflict, and what changes. It is a dry run, unless the Write says Commit. It does not return an error
-// for a rejected write: the explanation has the Answer. It fails for a Write that cannot be sent, or that
-// gets no response.
+// conflict, and what changes. It is a dry run, unless Commit is set. A rejected write is not an error: the
+// response is in Answer. Explain returns an error for a Write that contradicts itself, whose kind is not
+// served, or that gets no response.
 //
 // The write is a request like any other: faults strike it, and it is in Requests. A dry run is
 // rejected if it would call a webhook whose sideEffects are not None or NoneOnDryRun.
@@ -121,7 +123,7 @@ func (c *Cluster) explain(w Write) (e inspect.Explanation, err error) {
 func (c *Cluster) written(w Write) (u *unstructured.Unstructured, body []byte, err error) {
 	switch {
 	case (w.Object == nil) == (w.Manifest == ""):
-		return nil, nil, errors.New("a Write has either an Object or a Manifest")
+		return nil, nil, errors.New("a Write needs an Object or a Manifest, and not both")
 	case w.Object != nil:
 		if u, err = c.settings.toUnstructured(w.Object); err != nil {
 			return nil, nil, err
@@ -134,7 +136,7 @@ func (c *Cluster) written(w Write) (u *unstructured.Unstructured, body []byte, e
 		return nil, nil, fmt.Errorf("the Manifest: %w", err)
 	}
 	if u.GetKind() == "" || u.GetAPIVersion() == "" {
-		return nil, nil, errors.New("the Manifest has no apiVersion or no kind")
+		return nil, nil, errors.New("the Manifest needs an apiVersion and a kind")
 	}
 	return u, []byte(w.Manifest), nil
 }
@@ -142,7 +144,7 @@ func (c *Cluster) written(w Write) (u *unstructured.Unstructured, body []byte, e
 // request makes the HTTP request.
 func (w Write) request(to string, mapping *meta.RESTMapping, u *unstructured.Unstructured, body []byte) (*http.Request, error) {
 	if w.Verb != "patch" && (w.Patch != "" || w.PatchType != "") {
-		return nil, errors.New("a Patch is for the verb patch")
+		return nil, fmt.Errorf("set Patch and PatchType for the verb patch only, not for %s", cmp.Or(w.Verb, "create"))
 	}
 	method, mediaType, named := http.MethodPost, "application/json", true
 	if w.Manifest != "" {
@@ -163,7 +165,7 @@ func (w Write) request(to string, mapping *meta.RESTMapping, u *unstructured.Uns
 	case "delete":
 		method, body = http.MethodDelete, nil
 	default:
-		return nil, fmt.Errorf("the verb %q is none of create, update, patch, apply, delete", w.Verb)
+		return nil, fmt.Errorf("there is no verb %q for a write; write create, update, patch, apply or delete", w.Verb)
 	}
 	path := []string{"apis", mapping.Resource.Group, mapping.Resource.Version}
 	if mapping.Resource.Group == "" {
@@ -179,7 +181,7 @@ func (w Write) request(to string, mapping *meta.RESTMapping, u *unstructured.Uns
 	path = append(path, mapping.Resource.Resource)
 	if named {
 		if u.GetName() == "" {
-			return nil, fmt.Errorf("the object does not have a name, which the verb %s needs", w.Verb)
+			return nil, fmt.Errorf("the object does not have a name, which the verb %s needs", cmp.Or(w.Verb, "create"))
 		}
 		path = append(path, u.GetName())
 	}

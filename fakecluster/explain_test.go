@@ -313,11 +313,11 @@ func TestExplainRefusesInvalidWrites(t *testing.T) {
 		w    fakecluster.Write
 		want string
 	}{
-		{fakecluster.Write{}, "explain: a Write has either an Object or a Manifest"},
-		{fakecluster.Write{Object: obj, Manifest: "a"}, "explain: a Write has either an Object or a Manifest"},
-		{fakecluster.Write{Manifest: "kind: A"}, "explain: the Manifest has no apiVersion or no kind"},
-		{fakecluster.Write{Verb: "get", Object: obj}, `explain: the verb "get" is none of create, update, patch, apply, delete`},
-		{fakecluster.Write{Object: obj, Patch: "{}"}, "explain: a Patch is for the verb patch"},
+		{fakecluster.Write{}, "explain: a Write needs an Object or a Manifest, and not both"},
+		{fakecluster.Write{Object: obj, Manifest: "a"}, "explain: a Write needs an Object or a Manifest, and not both"},
+		{fakecluster.Write{Manifest: "kind: A"}, "explain: the Manifest needs an apiVersion and a kind"},
+		{fakecluster.Write{Verb: "get", Object: obj}, `explain: there is no verb "get" for a write; write create, update, patch, apply or delete`},
+		{fakecluster.Write{Object: obj, Patch: "{}"}, "explain: set Patch and PatchType for the verb patch only, not for create"},
 		{fakecluster.Write{Verb: "delete", Manifest: "{apiVersion: example.com/v1, kind: Ratio}"}, "explain: the object does not have a name, which the verb delete needs"},
 		{fakecluster.Write{Manifest: "{apiVersion: example.com/v1, kind: Rattio}"}, `explain: no matches for kind "Rattio" in version "example.com/v1"`},
 		{fakecluster.Write{Object: obj, As: &clientrest.Config{Transport: c.RESTConfig().Transport}}, "explain: 401 Unauthorized: "},
@@ -376,7 +376,7 @@ func TestExplainHeader(t *testing.T) {
 		t.Error(answer.Status, text, err)
 	}
 	for _, tt := range []struct{ method, path, as, want string }{
-		{"POST", ratios, "xml", `Fakecluster-Explain: \"xml\" is none of header, json, text`},
+		{"POST", ratios, "xml", `Fakecluster-Explain: \"xml\" is not supported; write header, json or text`},
 		{"GET", ratios + "/a", "text", "Fakecluster-Explain: only a create, an update, a patch and a delete of one object are explained"},
 		{"DELETE", ratios, "text", "Fakecluster-Explain: only a create"},
 	} {

@@ -12,9 +12,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/server/console"
 )
 
-// closeWith ties the cluster to a test: it ends with the test, and fails it for faults that have never
-// fired. The test's log has the requests that fakecluster does not serve and, if the test fails, what has
-// happened in the cluster.
+// closeWith ties the cluster to a test. The end of the test closes the cluster. The test fails for faults
+// that have never fired. Its log gets the server's messages about features that fakecluster does not have
+// and, if the test fails, the findings.
 func (c *Cluster) closeWith(t testing.TB) {
 	c.server.Messages.To(func(message string) { t.Log(message) })
 	c.test = t
@@ -82,15 +82,15 @@ func (c *Cluster) Findings() inspect.Findings {
 	return console.Findings(c.server, c.services.panics.list()...)
 }
 
-// LastWrites returns the last writes of clients, at most the given number, the oldest first. Each
-// has its changes, such as
+// LastWrites returns the last writes of clients, at most this many, the oldest first. Each line has what the
+// write changed, such as
 //
 //	operator update configmaps default/a: data.n: "1" → "2"
 func (c *Cluster) LastWrites(most int) []string { return console.LastWrites(c.server, most) }
 
-// WriteReport writes the page of [Cluster.ReportPage] as one HTML file into a folder, and returns its absolute path. The folder is
-// created if it does not exist. The file is named after the program and the title, and a number follows if there is
-// such a file already. The values of Secrets are left out.
+// WriteReport writes the page of [Cluster.ReportPage] as one HTML file into a folder, and returns its
+// absolute path. The folder is created if it does not exist. The name of the file consists of the program's
+// name and the title, and of a number if there is such a file already. The values of Secrets are left out.
 func (c *Cluster) WriteReport(folder, title string) (path string, err error) {
 	program := strings.TrimSuffix(filepath.Base(os.Args[0]), ".test")
 	if path, err = c.page.Write(folder, program, title, c.services.panics.list()...); err != nil {

@@ -45,14 +45,13 @@ func (n notInjected) Err() error          { return n.err }
 func (n notInjected) Fired() int          { return 0 }
 func (n notInjected) Stop()               {}
 
-// Compact forgets the history up to now, as etcd does every five minutes on a real cluster: watches
-// and lists at older revisions get 410. Watches that are running go on. It fails if the cluster is
-// closed.
+// Compact forgets the history up to now, as etcd does every five minutes on a real cluster: watches and lists
+// at older revisions get 410. Watches that are running go on. It fails if the cluster is closed.
 func (c *Cluster) Compact() error { return c.server.Faults.Compact() }
 
-// Hold begins to keep watch events back, also those of watches that begin later. There is one Hold at
-// a time: a second one fails the test, and in a cluster of [New] it is an error of Close. A fork has no
-// Hold.
+// Hold holds back the events of all watches, including watches that begin later, until the test delivers
+// them. There is one Hold at a time: a second one fails the test, and in a cluster of [New] it is an error of
+// Close. A fork begins without a Hold.
 func (c *Cluster) Hold() faults.Hold {
 	if c.test != nil {
 		c.test.Helper()
@@ -73,7 +72,7 @@ func (c *Cluster) Hold() faults.Hold {
 	return countedHold{h, &c.home}
 }
 
-// countedHold is a Hold whose deliveries count as work of the test.
+// countedHold is a Hold whose deliveries count as progress of the test (see work in bubble.go).
 type countedHold struct {
 	faults.Hold
 	home *home
@@ -122,10 +121,10 @@ func (c *Cluster) blame(err error) {
 	c.wrong = append(c.wrong, err)
 }
 
-// unfired returns the errors of faults that should have struck and have not.
+// unfired returns an error for each fault that has never fired and is not optional.
 func (c *Cluster) unfired() []error { return console.UnfiredFaults(c.server) }
 
-// reportUnfired fails a test for each fault that should have struck and has not.
+// reportUnfired fails a test for each fault that has never fired and is not optional.
 func (c *Cluster) reportUnfired(t testing.TB) {
 	for _, err := range c.unfired() {
 		c.TB(t).Errorf("fakecluster: %v", err)

@@ -8,14 +8,15 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 )
 
-// frontProxy proves to aggregated API servers that the cluster may say who a user is, as in a cluster of kubeadm.
+// frontProxy is the identity of the cluster as a front proxy: aggregated API servers accept the user names
+// that it sends, as in a cluster of kubeadm.
 type frontProxy struct {
 	certificate *tls.Certificate
 	info        map[string]string // of the ConfigMap extension-apiserver-authentication
 }
 
-// proxyOfProcess makes the front proxy of all clusters in which pods run, when it is first needed. Its authority has signed nothing
-// else, so that no user can pass for it.
+// proxyOfProcess makes the front proxy of all clusters in which pods run, when it is first needed. Its
+// authority signs nothing else, so no user's certificate is valid as that of the proxy.
 var proxyOfProcess = sync.OnceValues(func() (*frontProxy, error) {
 	authority, err := authentication.NewAuthority("front-proxy-ca")
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/server/console"
 )
 
-// Named names an object for [Cluster.History] and its like, if the test has none at hand:
+// Named returns an object that has only a kind, a namespace and a name, for [Cluster.History] and
+// [Cluster.ObjectAt]:
 //
 //	c.History(fakecluster.Named("apps/v1", "Deployment", "default", "web"))
 func Named(apiVersion, kind, namespace, name string) runtime.Object {

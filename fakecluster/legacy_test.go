@@ -40,7 +40,7 @@ func legacyDefinition() *apiextensionsv1beta1.CustomResourceDefinition {
 
 func TestWithLegacyAPIsLoadsDefinitionsInV1beta1(t *testing.T) {
 	folder(t, map[string]string{"crd.yaml": "---\n" + legacyManifest, "crd/a.yaml": manifestOf("ones", "One") + "---\n" + legacyManifest})
-	const refusal = `CustomResourceDefinition "crontabs.stable.example.com" is in apiextensions.k8s.io/v1beta1, which only a cluster with legacy APIs serves`
+	const refusal = `CustomResourceDefinition "crontabs.stable.example.com" is in apiextensions.k8s.io/v1beta1, which only a cluster with legacy APIs serves; write it in apiextensions.k8s.io/v1`
 	legacy := fakecluster.WithLegacyAPIs()
 	for _, c := range []struct {
 		rule    string

@@ -18,22 +18,22 @@ import (
 
 // limits are the limits of a cluster's sockets.
 type limits struct {
-	// header is how long a client may take to send the header of a request. Its body has the
-	// time of the request.
+	// header is how long a client may take to send the header of a request. The deadline of the request
+	// limits its body.
 	header time.Duration
 	// idle is how long a connection may wait for its next request.
 	idle time.Duration
-	// connections is how many there may be at a time. A request over a further one is answered
-	// with status 429, and the connection ends.
+	// connections is how many connections a listener accepts at a time. A request over a further one is
+	// answered with 429, and that connection ends.
 	connections int64
-	// watches is how many there may be at a time in the cluster; 0: the server's default.
+	// watches is how many watches the cluster may have at a time; 0: the server's default.
 	watches int
 	// standstill limits the requests at one moment of a bubble.
 	standstill standstillLimits
 }
 
-// usualLimits end half-open connections after the same times as kube-apiserver does. No watch
-// ends by them: they count before a request and between two.
+// usualLimits has the timeouts of kube-apiserver for connections without a request. They do not end a watch:
+// they apply before a request and between two.
 var usualLimits = limits{header: 32 * time.Second, idle: 90 * time.Second, connections: 10_000, standstill: usualStandstill}
 
 const (
@@ -41,8 +41,8 @@ const (
 	// goroutines that send requests opens new connections.
 	idleConnections = 100
 
-	// idleTimeout is how long they keep them: less than the server does, so that a client does
-	// not send a request over a connection that the server ends at the same moment.
+	// idleTimeout is how long clients keep an idle connection. It is less than the server's, so that a client
+	// does not send a request over a connection that the server closes at the same moment.
 	idleTimeout = 60 * time.Second
 )
 
@@ -79,7 +79,7 @@ func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
 	}
 	if tls {
 		if !c.settings.flags.Serving.HTTP1 {
-			// A real server has its HTTP/2 from here, too: GODEBUG=http2server=0 does not take it away.
+			// As in a real server, HTTP/2 does not depend on GODEBUG=http2server.
 			if err := http2.ConfigureServer(listener.Config, nil); err != nil {
 				_ = listener.Listener.Close()
 				return access, err
@@ -99,20 +99,21 @@ func (c *Cluster) listen(tls bool, address string) (clientgo.Access, error) {
 	return access, nil
 }
 
-// startTLS is StartTLS of httptest without reading a certificate of httptest's own, which is not used and takes as long as the rest of a fork.
+// startTLS does what StartTLS of httptest does, except parsing httptest's own certificate. That certificate
+// is not used here, and parsing it takes as long as the rest of a fork.
 func startTLS(s *httptest.Server, config *cryptotls.Config) {
 	s.Listener = cryptotls.NewListener(s.Listener, config)
 	s.Start()
 	s.URL = "https" + strings.TrimPrefix(s.URL, "http")
 }
 
-// connections counts those of a listener.
+// connections counts the open connections of a listener.
 type connections struct {
 	most int64
 	open atomic.Int64
 }
 
-// surplusKey is the key of a context that says that there are too many connections.
+// surplusKey marks the context of a connection beyond the limit.
 type surplusKey struct{}
 
 // begin is http.Server.ConnContext.
@@ -123,8 +124,8 @@ func (c *connections) begin(ctx context.Context, _ net.Conn) context.Context {
 	return ctx
 }
 
-// changed is http.Server.ConnState. What the last request had to write by says nothing about the next
-// one, which may be a watch.
+// changed is http.Server.ConnState. It clears the write deadline of the previous request, because the next
+// request may be a watch.
 func (c *connections) changed(conn net.Conn, to http.ConnState) {
 	if to == http.StateActive {
 		_ = conn.SetWriteDeadline(time.Time{}) // fails if the connection is closed
@@ -134,8 +135,8 @@ func (c *connections) changed(conn net.Conn, to http.ConnState) {
 	}
 }
 
-// limit refuses what comes over a connection beyond the limit, in the words in which a real
-// server says that it has too much to do.
+// limit answers requests over connections beyond the limit with 429, in the words of an overloaded
+// kube-apiserver.
 func (c *connections) limit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if surplus, _ := req.Context().Value(surplusKey{}).(bool); surplus {

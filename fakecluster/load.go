@@ -70,7 +70,7 @@ func (c *Cluster) loadDefinitions(ctx context.Context, root string) error {
 		return c.install(ctx, m)
 	})
 	if err == nil && !found {
-		return fmt.Errorf("CRD path %s: no CustomResourceDefinition in it", root)
+		return fmt.Errorf("CRD path %s: no CustomResourceDefinition in it; WithManifests creates objects of other kinds", root)
 	}
 	return err
 }
@@ -91,7 +91,7 @@ func isAPIService(kind schema.GroupVersionKind) bool {
 	return kind.Group == apiregistrationv1.GroupName && kind.Kind == "APIService"
 }
 
-// prepareManifest makes the conversion webhook of a definition reach the handlers of the
+// prepareManifest changes the conversion webhook of a definition so that it reaches the handlers of the
 // options.
 func (c *Cluster) prepareManifest(m manifests.Manifest) (manifests.Manifest, error) {
 	converts := gjson.GetBytes(m.Text, "spec.conversion.strategy").Str == string(apiextensionsv1.WebhookConverter)
@@ -123,10 +123,10 @@ func (c *Cluster) install(ctx context.Context, m manifests.Manifest) error {
 	}
 	client, path := c.clients.Extensions.ApiextensionsV1().RESTClient(), []string{"/apis", kind.Group, kind.Version, "customresourcedefinitions"}
 	err := client.Post().AbsPath(path...).Body(m.Text).Do(ctx).Error()
-	if !c.goesOn || !apierrors.IsAlreadyExists(err) {
+	if !c.resumed || !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	// The one of the manifest is what counts.
+	// The manifest replaces the stored definition.
 	path = append(path, m.GetName())
 	former, err := client.Get().AbsPath(path...).Do(ctx).Raw()
 	if err != nil {
@@ -150,18 +150,18 @@ func replaced(kind schema.GroupKind) bool {
 	return isDefinition(kind.WithVersion("")) || isAPIService(kind.WithVersion("")) || kind.Group == admissionregistrationv1.GroupName
 }
 
-// servesDefinitions refuses definitions in a version that only the legacy APIs have.
+// servesDefinitions rejects definitions in v1beta1, unless the cluster serves legacy APIs.
 func (c *Cluster) servesDefinitions(kind schema.GroupVersionKind, name string) error {
 	if kind.GroupVersion() == apiextensionsv1beta1.SchemeGroupVersion && !c.settings.legacyAPIs {
-		return fmt.Errorf("%s %q is in %s, which only a cluster with legacy APIs serves", kind.Kind, name, kind.GroupVersion())
+		return fmt.Errorf("%s %q is in %s, which only a cluster with legacy APIs serves; write it in %s", kind.Kind, name, kind.GroupVersion(), apiextensionsv1.SchemeGroupVersion)
 	}
 	return nil
 }
 
 var errNilObject = errors.New("the object is nil")
 
-// toUnstructured makes a typed object a map, and gives it the kind its type has
-// in the scheme of WithScheme or in client-go's.
+// toUnstructured converts a typed object. If the object does not name its kind, it gets the kind that its
+// type has in the scheme of WithScheme or in client-go's.
 func (s *settings) toUnstructured(obj runtime.Object) (*unstructured.Unstructured, error) {
 	if v := reflect.ValueOf(obj); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, errNilObject
@@ -186,7 +186,7 @@ func (s *settings) toUnstructured(obj runtime.Object) (*unstructured.Unstructure
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the kind of %T is not in the scheme: %w; give its scheme to WithScheme", obj, err)
+			return nil, fmt.Errorf("the kind of %T is unknown: %w; set its apiVersion and kind, or give its scheme to WithScheme", obj, err)
 		}
 		kind = kinds[0]
 	}
@@ -205,8 +205,8 @@ func keepsItsStatus(kind schema.GroupKind) bool {
 		kind == schema.GroupKind{Group: apiregistrationv1.GroupName, Kind: "APIService"}
 }
 
-// create creates an object, and writes its status if it has one. The text of an error does not contain the
-// values of a Secret, because it is for the log of a test.
+// create creates an object, and writes its status if it has one. Errors do not contain values of Secrets,
+// because they go to the log of a test.
 func (c *Cluster) create(ctx context.Context, u *unstructured.Unstructured) error {
 	return redact.Object(u.Object).Error(c.send(ctx, u))
 }
@@ -229,7 +229,7 @@ func (c *Cluster) send(ctx context.Context, u *unstructured.Unstructured) error 
 		client = c.clients.Dynamic.Resource(mapping.Resource).Namespace(namespace)
 	}
 	created, err := client.Create(ctx, u, metav1.CreateOptions{})
-	if c.goesOn && apierrors.IsAlreadyExists(err) {
+	if c.resumed && apierrors.IsAlreadyExists(err) {
 		if !replaced(kind.GroupKind()) {
 			return nil
 		}

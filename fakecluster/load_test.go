@@ -95,7 +95,7 @@ func TestWithCRDPathsNamesWhatItCannotInstall(t *testing.T) {
 		"only/kustomization.yaml": "resources: []\n",
 	})
 	for path, want := range map[string]string{
-		"kind":         `CRD path kind: no CustomResourceDefinition in it`,
+		"kind":         `CRD path kind: no CustomResourceDefinition in it; WithManifests creates objects of other kinds`,
 		"nowhere.yaml": `CRD path: stat nowhere.yaml: no such file or directory`,
 		"empty":        `CRD path empty: no manifest in it`,
 		"only":         `CRD path only: no manifest in it`,
@@ -207,7 +207,7 @@ func TestWithObjectsNamesWhatItCannotCreate(t *testing.T) {
 		})
 	}
 	// The rest of this message names the place where client-go makes its scheme.
-	const noKind = `object 0: the kind of *fakecluster_test.unknown is not in the scheme: no kind is registered for the type fakecluster_test.unknown in scheme `
+	const noKind = `object 0: the kind of *fakecluster_test.unknown is unknown: no kind is registered for the type fakecluster_test.unknown in scheme `
 	if got := refused(t, fakecluster.InProcess(), fakecluster.WithObjects(&unknown{})); !strings.HasPrefix(got, noKind) {
 		t.Errorf("type without a kind: %s, want %s…", got, noKind)
 	}

@@ -20,10 +20,10 @@ import (
 // admission and aggregation (webhooks, policies, APIServices). Objects of the same step are created
 // in the order of the options and files. The objects of WithObjects are created in the same order.
 //
-// Objects are created after the definitions of WithCRDPaths, as by kubectl: an object without a
-// namespace goes to "default", and a status is ignored. It is an error if a path does not exist, if
-// a folder does not have a manifest or is a kustomization that needs resources elsewhere, or if the server refuses an object. The option may be given more than
-// once.
+// Objects are created after the definitions of WithCRDPaths, as by kubectl: an object without a namespace
+// goes to "default", and a status is ignored. It is an error if a path does not exist, if a folder does not
+// contain a manifest, if it is a kustomization that needs resources outside of the folder, or if the server
+// rejects an object. The option may be given more than once.
 //
 // Default: none.
 func WithManifests(paths ...string) Option {

@@ -133,8 +133,8 @@ func TestWithManifestsNamesWhatItCannotInstall(t *testing.T) {
 
 func TestWithPortSelectsThePort(t *testing.T) {
 	equal(t, "in process", refused(t, fakecluster.InProcess(), fakecluster.WithPort(1234)), "InProcess and WithPort exclude each other: without a socket there is no port")
-	equal(t, "no port", refused(t, fakecluster.WithPort(0)), "WithPort: 0 is not a port; ports are from 1 to 65535")
+	equal(t, "no port", refused(t, fakecluster.WithPort(0)), "WithPort: 0 is not a port; write one from 1 to 65535, or leave the option out for any free port")
 	equal(t, "twice", refused(t, fakecluster.WithPort(1), fakecluster.WithPort(2)), "WithPort is given 2 times; give it once")
 	equal(t, "a flag", refused(t, fakecluster.WithPort(1234), fakecluster.WithAPIServerFlags("--secure-port=1234")),
-		"WithPort and the flags of WithAPIServerFlags say where to listen; give one of them")
+		"WithPort and the flags --secure-port and --bind-address of WithAPIServerFlags exclude each other; give one of them")
 }

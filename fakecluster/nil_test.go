@@ -37,13 +37,13 @@ func TestNilArgumentsAreErrors(t *testing.T) {
 		err  error
 		want string
 	}{
-		"an option":                  {newWith(nil), "an option is nil"},
+		"an option":                  {newWith(nil), "option 2 is nil"},
 		"WithObjects":                {newWith(fakecluster.WithObjects(nil)), "object 0: the object is nil"},
 		"WithObjects, of a type":     {newWith(fakecluster.WithObjects(none)), "object 0: the object is nil"},
 		"WithClock":                  {newWith(fakecluster.WithClock(nil)), "WithClock: the function is nil"},
 		"WithSnapshot":               {newWith(fakecluster.WithSnapshot(nil)), "WithSnapshot: the reader is nil"},
 		"WithService":                {newWith(fakecluster.WithService("a", "b", 80, nil)), "WithService: the handler for b.a.svc:80 is nil"},
-		"WithConversion":             {newWith(fakecluster.WithConversion("a.b", nil)), "WithConversion: the handler for a.b is nil"},
+		"WithConversion":             {newWith(fakecluster.WithConversion("a.b", nil)), "WithConversion: the handler for a.b is nil; give a ConversionFunc or an http.Handler"},
 		"History":                    {history(nil), "the object is nil"},
 		"History, of a type":         {history(none), "the object is nil"},
 		"ObjectAt":                   {objectAt(nil), "the object is nil"},

@@ -22,12 +22,11 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Option configures a new cluster. Options that contradict each other are an error of New,
-// and fail the test in Start.
+// Option configures a new cluster. Options that contradict each other are an error of [New], and fail the
+// test in [Start]. An option that can be given once is an error if it is given again.
 type Option func(*settings)
 
-// settings holds what the options of a cluster say. The zero value of a field is the
-// default of its option.
+// settings has the values of a cluster's options. The zero value of a field is the default of its option.
 type settings struct {
 	crdPaths           []string
 	additions          []addition // by WithObjects and WithManifests, in the order of the options
@@ -50,7 +49,7 @@ type settings struct {
 	scheme             *runtime.Scheme
 	now                func() time.Time
 
-	given         map[string]int // how often the options that can be given once are given
+	given         map[string]int // how often each option of once is given
 	authorization Authorization
 	authenticator authenticator.Request
 	authorizer    authorizer.Authorizer
@@ -85,7 +84,7 @@ func (s *settings) check() error {
 		}
 	}
 	if s.inProcess && s.tls {
-		return errors.New("InProcess and WithTLS exclude each other: without a socket there is nothing to encrypt")
+		return errors.New("InProcess and WithTLS exclude each other: without a socket there is nothing to encrypt; leave one of them out")
 	}
 	switch s.audit {
 	case "", auditv1.LevelNone, auditv1.LevelMetadata, auditv1.LevelRequest, auditv1.LevelRequestResponse:
@@ -98,7 +97,7 @@ func (s *settings) check() error {
 		return fmt.Errorf("WithAuthorization: there is no mode %q; there are %s and %s", s.authorization, RBAC, AlwaysAllow)
 	}
 	if s.authorizer != nil && s.authorization != "" {
-		return errors.New("WithAuthorizer and a mode of authorization exclude each other: one of them decides")
+		return errors.New("WithAuthorizer and a mode of authorization exclude each other: one of them decides; leave one of them out")
 	}
 	if s.compaction < 0 {
 		return fmt.Errorf("WithCompactionInterval: %v is negative; 0 means never", s.compaction)
@@ -205,11 +204,11 @@ func WithoutAdmissionPlugins(names ...string) Option {
 
 // WithLegacyAPIs serves versions that a server of 1.37 no longer has, in addition to v1.
 //
-// CustomResourceDefinitions are served in apiextensions.k8s.io/v1beta1, as by servers of 1.16
-// to 1.21. Every answer in that version carries a deprecation warning. The definitions are
-// the same objects in both versions and are stored in v1. What a request may say depends on
-// its version: in v1beta1 a schema is optional and need not be structural, and custom objects
-// keep unknown fields unless spec.preserveUnknownFields is false.
+// CustomResourceDefinitions are served in apiextensions.k8s.io/v1beta1, as by servers of 1.16 to 1.21. Every
+// answer in that version carries a deprecation warning. The definitions are the same objects in both versions
+// and are stored in v1. What a definition may contain depends on its version: in v1beta1 a schema is optional
+// and need not be structural, and custom objects keep unknown fields unless spec.preserveUnknownFields is
+// false.
 //
 // ValidatingAdmissionPolicies and their bindings are served in
 // admissionregistration.k8s.io/v1beta1, as by servers of 1.28 to 1.33.
@@ -217,8 +216,8 @@ func WithoutAdmissionPlugins(names ...string) Option {
 // Default: a request for v1beta1 is answered with 404.
 func WithLegacyAPIs() Option { return func(s *settings) { s.legacyAPIs = true } }
 
-// WithRuntimeConfig serves versions of built-in kinds that are alpha or beta and off by
-// default, in the words of kube-apiserver's flag --runtime-config:
+// WithRuntimeConfig serves versions of built-in kinds that are alpha or beta and off by default, in the
+// syntax of kube-apiserver's flag --runtime-config:
 //
 //	fakecluster.WithRuntimeConfig("resource.k8s.io/v1beta2=true")
 //
@@ -257,7 +256,7 @@ func WithClock(now func() time.Time) Option {
 	return once("WithClock", func(s *settings) { s.now = now })
 }
 
-// checkClock returns an error for a clock that is none.
+// checkClock returns an error for a nil clock, and for one that returns a time that objects cannot have.
 func (s *settings) checkClock() error {
 	switch {
 	case s.given["WithClock"] == 0:
@@ -306,11 +305,11 @@ func WithAudit(level auditv1.Level) Option {
 	return once("WithAudit", func(s *settings) { s.audit = level })
 }
 
-// WithWatchHistory bounds the history of changes that the cluster keeps. Watches that begin at an
-// old resourceVersion, and lists at one, read this history; requests for an older one are answered
-// with 410, as after a compaction of etcd. One bound is the number of revisions, where each write
-// is a revision; the other is the number of bytes of the stored objects. The bound that is reached
-// first applies. For a bound of 0 the default applies.
+// WithWatchHistory bounds the history of changes that the cluster keeps. Watches that begin at an old
+// resourceVersion, and lists at one, read this history; requests for an older one are answered with 410, as
+// after a compaction of etcd. One bound is the number of revisions, where each write is a revision; the other
+// is the number of bytes of the stored objects. The bound that is reached first applies. A bound of 0 means
+// its default; a negative one is an error.
 //
 // Default: 100,000 revisions and 256 MiB.
 func WithWatchHistory(revisions int, bytes int64) Option {

@@ -67,14 +67,14 @@ func refused(t testing.TB, opts ...fakecluster.Option) string {
 
 func TestStartFailsTheTestWithTheReason(t *testing.T) {
 	got := fatal(t, func(t testing.TB) { fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithTLS()) })
-	equal(t, "message", got, "fakecluster: InProcess and WithTLS exclude each other: without a socket there is nothing to encrypt")
+	equal(t, "message", got, "fakecluster: InProcess and WithTLS exclude each other: without a socket there is nothing to encrypt; leave one of them out")
 	got = fatal(t, func(t testing.TB) { fakecluster.Start(t, fakecluster.WithCRDPaths("nowhere")) })
 	equal(t, "message", got, "fakecluster: CRD path: stat nowhere: no such file or directory")
 }
 
 func TestContradictoryOrInvalidOptionsAreRefused(t *testing.T) {
 	for rule, opts := range map[string][]fakecluster.Option{
-		"InProcess and WithTLS exclude each other: without a socket there is nothing to encrypt": {fakecluster.WithTLS(), fakecluster.InProcess()},
+		"InProcess and WithTLS exclude each other: without a socket there is nothing to encrypt; leave one of them out": {fakecluster.WithTLS(), fakecluster.InProcess()},
 		"opening the store: store options: the history cannot be negative: {HistoryRevisions:-1 HistoryBytes:0}": {
 			fakecluster.WithWatchHistory(-1, 0)},
 		"opening the store: store options: the history cannot be negative: {HistoryRevisions:0 HistoryBytes:-1}": {
@@ -307,7 +307,7 @@ func TestWithSchemeHasTheKindsOfTypedObjects(t *testing.T) {
 	equal(t, "replicas", replicas, int64(3))
 	equal(t, "the object of the test has no kind still", widget.Kind, "")
 
-	if got := refused(t, fakecluster.WithObjects(cronTabDefinition(), widget)); !strings.Contains(got, "object 1: the kind of *fakecluster_test.tenant is not in the scheme: no kind is registered for the type") {
+	if got := refused(t, fakecluster.WithObjects(cronTabDefinition(), widget)); !strings.Contains(got, "object 1: the kind of *fakecluster_test.tenant is unknown: no kind is registered for the type") {
 		t.Errorf("without the scheme: %s", got)
 	}
 }

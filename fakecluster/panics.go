@@ -18,8 +18,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
-// controller-runtime recovers from the panic of a Reconciler, counts it, and calls these handlers;
-// client-go calls them, too. There is no other way to notice such a panic.
+// init adds a handler of panics. controller-runtime recovers from the panic of a Reconciler, counts it, and calls
+// these handlers; client-go calls them, too. There is no other way to notice such a panic.
 func init() {
 	utilruntime.PanicHandlers = append(utilruntime.PanicHandlers, func(ctx context.Context, what any) {
 		if what == http.ErrAbortHandler {
@@ -37,11 +37,11 @@ func init() {
 // panicsKey is the key of the panics of a cluster in the context of its controller.
 type panicsKey struct{}
 
-// ControllerContext returns a context for a controller of this cluster. If a controller with this
-// context panics, and controller-runtime or client-go recovers from the panic, only the findings of
-// this cluster have it. Set it as the BaseContext of a manager: controllers get that context, not
-// the one of the manager's Start. A panic with any other context is in the findings of all clusters
-// that run at that time: those of Start, and those of New whose ControllerContext was called.
+// ControllerContext returns a context for a controller of this cluster. If a controller with this context
+// panics, and controller-runtime or client-go recovers from the panic, only the findings of this cluster
+// contain the panic. Set it as the BaseContext of a manager: controllers get that context, not the one of the
+// manager's Start. A panic with any other context is in the findings of all clusters that run at that time:
+// those of Start, and those of New whose ControllerContext was called.
 func (c *Cluster) ControllerContext(ctx context.Context) context.Context {
 	c.mu.Lock()
 	if c.test == nil && !c.closed && c.stopPanics == nil {
@@ -51,16 +51,16 @@ func (c *Cluster) ControllerContext(ctx context.Context) context.Context {
 	return context.WithValue(ctx, panicsKey{}, &c.services.panics)
 }
 
-// tested are the panics of the clusters whose tests run. A handler of panics does not get the controller, so each
-// of these clusters records the panic.
+// tested has the clusters that record panics without a context of a cluster. A handler of panics does not get
+// the controller, so each of these clusters records the panic.
 var tested watched
 
 type watched struct {
 	mu    sync.Mutex
-	since map[*panics]time.Time // since when
+	since map[*panics]time.Time // when each began to record
 }
 
-// watch has p note what is recovered from until stop is called.
+// watch adds p to the clusters that record panics, until stop is called.
 func (p *panics) watch() (stop func()) {
 	tested.mu.Lock()
 	defer tested.mu.Unlock()
@@ -75,28 +75,29 @@ func (p *panics) watch() (stop func()) {
 	}
 }
 
-// note notes a panic for each cluster whose clock it belongs to: the time in a synctest bubble is
-// another one than outside, and a controller is where its cluster is. Times are compared without
-// their monotonic reading (Round), which has nothing in common across bubbles.
+// note records a panic for each cluster on the same side of a bubble's border as the controller. It
+// distinguishes the sides by their clocks, because the time in a synctest bubble is far from the time
+// outside. Times are compared without their monotonic reading (Round), which has nothing in common across
+// bubbles.
 func (w *watched) note(what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for p, since := range w.since {
-		if passed := time.Now().Round(0).Sub(since); passed >= 0 && passed < aTest {
+		if passed := time.Now().Round(0).Sub(since); passed >= 0 && passed < maxTestTime {
 			p.note("a controller, or another goroutine of the process", what)
 		}
 	}
 }
 
-// aTest is longer than any test runs, and shorter than the time between now and the year 2000, in
-// which bubbles begin.
-const aTest = 10 * 365 * 24 * time.Hour
+// maxTestTime is longer than any test runs, and shorter than the time since the year 2000, in which bubbles
+// begin.
+const maxTestTime = 10 * 365 * 24 * time.Hour
 
-// maxPanics is how many panics of handlers are remembered.
+// maxPanics is how many panics a cluster keeps.
 const maxPanics = 20
 
-// panics are what has panicked while a cluster was there: the handlers of its services, its middleware, and what
-// client-go and controller-runtime have recovered from, such as a Reconciler. They are the last ones.
+// panics has the newest panics during the life of a cluster: those of its services' handlers, those of its
+// middleware, and those that client-go and controller-runtime have recovered from, such as a Reconciler's.
 type panics struct {
 	now func() time.Time // the clock of the cluster
 
@@ -121,11 +122,11 @@ func (p *panics) list() []inspect.Panic {
 	return append([]inspect.Panic(nil), p.found...)
 }
 
-// noting returns a handler whose panics are noted, by a name and the path of the request, before another one deals with
-// them. The reason of a panic is hidden if the handler has read of a Secret.
+// noting returns a handler that records the panics of h, by a name and the path of the request, and panics
+// again. The text of a panic is redacted if the request is about a Secret.
 func (p *panics) noting(name string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		read := &beginning{ReadCloser: req.Body}
+		read := &bodyPrefix{ReadCloser: req.Body}
 		if req.Body != http.NoBody {
 			req.Body = read
 		}
@@ -153,36 +154,37 @@ func (p *panics) noting(name string, h http.Handler) http.Handler {
 	})
 }
 
-// placedPanic is a panic in another process, which calls a handler for that process. Its text has its place.
+// placedPanic is the panic of a handler in another process. Its text contains its place.
 type placedPanic interface{ PlaceOfPanic() }
 
-// beginning is the body of a request, whose beginning is kept.
-type beginning struct {
+// bodyPrefix is the body of a request. It keeps the first bytes that are read.
+type bodyPrefix struct {
 	io.ReadCloser
 	mu   sync.Mutex
 	kept []byte
 }
 
-// maxBeginning is how much is kept. An AdmissionReview names the kind of the object before the object itself.
-const maxBeginning = 1 << 10
+// maxPrefix is how much is kept. An AdmissionReview names the kind of the object before the object itself.
+const maxPrefix = 1 << 10
 
 // Read implements io.Reader.
-func (b *beginning) Read(p []byte) (int, error) {
+func (b *bodyPrefix) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.kept = append(b.kept, p[:min(n, maxBeginning-len(b.kept))]...)
+	b.kept = append(b.kept, p[:min(n, maxPrefix-len(b.kept))]...)
 	return n, err
 }
 
 // isOfSecret reports whether the body is an AdmissionReview of a Secret.
-func (b *beginning) isOfSecret() bool {
+func (b *bodyPrefix) isOfSecret() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return bytes.Contains(b.kept, []byte(`"kind":"Secret"`))
 }
 
-// placeOfPanic says where the panic happened that a deferred function has recovered from.
+// placeOfPanic returns the function, file and line of the panic from which the calling deferred function has
+// recovered.
 func placeOfPanic() string {
 	counters := make([]uintptr, 64)
 	frames := runtime.CallersFrames(counters[:runtime.Callers(3, counters)])

@@ -8,5 +8,5 @@ import "github.com/fakecluster/fakecluster/inspect"
 // those of a fork begin with the fork. Writes of the cluster's own controllers are included and
 // name their Cause.
 //
-// Once a client has received its response, its request has a Code here.
+// A request whose client has received its response has a Code.
 func (c *Cluster) Requests() []inspect.Request { return c.server.History.Requests() }

@@ -12,9 +12,9 @@ import (
 //	fakecluster.WithAPIServerFlags("--service-cluster-ip-range=10.96.0.0/16", "--client-ca-file=ca.crt")
 //
 // A flag does what it does on a real server. Flags about etcd (except --etcd-compaction-interval), caches,
-// limits and logs are accepted and have no effect. A flag that would change what clients see, but that fakecluster
-// does not have, is an error that says what is missing, unless it has its default value. An
-// unknown flag is an error. What no flag says comes from the other options and their defaults.
+// limits and logs are accepted and have no effect. A flag that would change what clients see, but that
+// fakecluster does not have, is an error that says what is missing, unless it has its default value. An
+// unknown flag is an error. What the flags leave open comes from the other options and their defaults.
 //
 // With any of the flags --bind-address, --secure-port, --cert-dir, --client-ca-file,
 // --requestheader-client-ca-file, --tls-* and --disable-http2-serving the cluster serves HTTPS, as
@@ -35,8 +35,8 @@ func WithAPIServerFlags(flags ...string) Option {
 	return func(s *settings) { s.apiServerFlags = append(s.apiServerFlags, flags...) }
 }
 
-// readFlags reads the flags of WithAPIServerFlags and adds what they say to the other settings. After an
-// error nothing is open.
+// readFlags parses the flags of WithAPIServerFlags and merges them into the other settings. After an error no
+// file is open.
 func (s *settings) readFlags() error {
 	if len(s.apiServerFlags) == 0 {
 		return nil

@@ -31,8 +31,8 @@ type service struct {
 	handler         http.Handler
 }
 
-// check returns an error for a service that no reference can reach, and for a nil handler,
-// in whose place net/http would serve the mux of the process.
+// check returns an error for a service that no reference can name, and for a nil handler, which net/http
+// would replace by the mux of the process.
 func (s service) check() error {
 	switch {
 	case s.namespace == "" || s.name == "" || s.port < 1 || s.port > 65535:
@@ -43,11 +43,11 @@ func (s service) check() error {
 	return nil
 }
 
-// WithService makes a handler reachable for webhooks and APIServices that refer to a service: a
-// namespace, a name and a port. No Service object has to exist. The cluster serves the handler
-// over TLS with a certificate for NAME.NAMESPACE.svc. What refers to the service needs
-// Cluster.CABundle as its caBundle; in the conversion webhooks of WithCRDPaths and WithObjects,
-// and in the APIServices of WithObjects, the cluster fills it in.
+// WithService makes a handler reachable for webhooks and APIServices that refer to a service: a namespace, a
+// name and a port. No Service object has to exist. The cluster serves the handler over TLS with a certificate
+// for NAME.NAMESPACE.svc. An object that refers to the service needs [Cluster.CABundle] as its caBundle. The
+// cluster fills it in for the conversion webhooks of WithCRDPaths, WithManifests and WithObjects, for the
+// webhooks of WithWebhookPaths, and for the APIServices of WithManifests and WithObjects.
 //
 // # Aggregated API servers
 //
@@ -75,8 +75,8 @@ func WithService(namespace, name string, port int, h http.Handler) Option {
 	return func(s *settings) { s.services = append(s.services, service{namespace, name, port, h}) }
 }
 
-// services holds the handlers that a cluster reaches by reference. Each has a listener of its
-// own: a socket, or memory for a cluster that is in process. It implements server.Services.
+// services has the handlers that a cluster reaches by a reference to a service. Each has a listener of its
+// own: a socket, or memory if the cluster is in process. It implements server.Services.
 type services struct {
 	// authority signs the certificates of the services; nil without services. A fork has the
 	// same one as the cluster that it was forked from, because the objects of the fork contain
@@ -146,7 +146,8 @@ func (s *services) DialContext(ctx context.Context, network, address string) (ne
 	return d.DialContext(ctx, network, address)
 }
 
-// inCluster reports whether the network of the pods has an address: all IPs are in it, except for those of loopback.
+// inCluster reports whether an address is in the network of the pods: any IP except loopback, and names of
+// Services.
 func inCluster(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -205,8 +206,8 @@ func (s *services) trustAPIService(u *unstructured.Unstructured) {
 	}
 }
 
-// listenServices serves all of them, with certificates of the given authority or, if
-// it is nil, of a new one.
+// listenServices serves all services of the options. Their certificates are signed by the given authority or,
+// if it is nil, by a new one.
 func listenServices(o settings, by *authentication.Authority) (*services, error) {
 	s := &services{authority: by, listeners: map[string]*listener{}, panics: panics{now: o.now}, certificate: o.flags.ProxyClient}
 	if len(o.services) == 0 && len(o.webhookPaths) == 0 {
@@ -230,7 +231,7 @@ func listenServices(o settings, by *authentication.Authority) (*services, error)
 	return s, nil
 }
 
-// haveAuthority makes the authority, unless there is one.
+// haveAuthority creates the authority if there is none.
 func (s *services) haveAuthority() error {
 	if s.authority != nil {
 		return nil
@@ -254,8 +255,8 @@ func (s *services) listen(one service, inMemory bool) error {
 	return s.serve(one, ref, inMemory)
 }
 
-// serve serves a handler, in memory or at a socket. There is an authority. Nothing else uses the services at the same
-// time, or the caller holds the lock.
+// serve serves a handler, in memory or on a socket. The caller has created the authority, and holds the lock
+// if the cluster runs.
 func (s *services) serve(one service, ref string, inMemory bool) error {
 	certificate, err := s.authority.ServerCertificate(one.name + "." + one.namespace + ".svc")
 	if err != nil {
@@ -292,7 +293,7 @@ func (s *services) attach(one service) error {
 	defer s.mu.Unlock()
 	ref := reference(one.namespace, one.name, int32(one.port))
 	if s.listeners[ref] != nil {
-		return fmt.Errorf("%s has a handler", ref)
+		return fmt.Errorf("%s already has a handler", ref)
 	}
 	if err := s.haveAuthority(); err != nil {
 		return err
@@ -300,7 +301,7 @@ func (s *services) attach(one service) error {
 	return s.serve(one, ref, true)
 }
 
-// detach ends what attach has begun.
+// detach ends a service of attach.
 func (s *services) detach(reference string) {
 	s.mu.Lock()
 	l := s.listeners[reference]
@@ -311,7 +312,7 @@ func (s *services) detach(reference string) {
 	}
 }
 
-// newServer returns a server of a handler, and what ends all its requests.
+// newServer returns a server of a handler, and a function that cancels the contexts of all its requests.
 func newServer(h http.Handler) (server *http.Server, end func()) {
 	// net/http cancels the context of a request when the caller goes, but only after
 	// the handler has read the body. This context ends all handlers in any case.
@@ -322,8 +323,8 @@ func newServer(h http.Handler) (server *http.Server, end func()) {
 	}, end
 }
 
-// withoutHandshakes writes to the standard logger, except for failed TLS handshakes. The
-// caller that does not trust the certificate has an error that says it better.
+// withoutHandshakes writes to the standard logger, except for failed TLS handshakes, because the client
+// already gets a better error.
 type withoutHandshakes struct{}
 
 func (withoutHandshakes) Write(line []byte) (int, error) {
@@ -346,7 +347,7 @@ func (s *services) close() {
 		s.freePort()
 	}
 	if s.server.CertDir != "" {
-		_ = os.RemoveAll(s.server.CertDir) // what is left of it is in the system's temporary folder
+		_ = os.RemoveAll(s.server.CertDir) // after an error the rest stays in the system's temporary folder
 	}
 }
 
@@ -357,10 +358,9 @@ func (s *services) signer() *authentication.Authority {
 	return s.authority
 }
 
-// CABundle returns the PEM of the authority that signed the certificates of WithService,
-// WithConversion and WithWebhookPaths. Set it as the caBundle of webhook configurations. Without
-// these options it is nil, unless a program that serves a part of the API is attached to the
-// cluster.
+// CABundle returns the PEM of the authority that signed the certificates of WithService, WithConversion and
+// WithWebhookPaths. Set it as the caBundle of webhook configurations. Without these options it is nil, unless
+// an [Attachment] serves a handler.
 func (c *Cluster) CABundle() []byte { return c.services.bundle() }
 
 func (s *services) bundle() []byte {
@@ -370,10 +370,10 @@ func (s *services) bundle() []byte {
 	return nil
 }
 
-// ServiceURL returns the address of a handler of WithService, such as https://127.0.0.1:34567,
-// for webhook configurations with a url. The handler's certificate is valid for this address
-// too. In a cluster that is InProcess it is an address that only the cluster itself can reach,
-// such as https://hook.default.svc:443. It is empty if there is no such handler.
+// ServiceURL returns the address of a handler of WithService, such as https://127.0.0.1:34567, for webhook
+// configurations with a url. The handler's certificate is valid for this address too. In a cluster that is
+// InProcess, only the cluster itself can reach the address, such as https://hook.default.svc:443. Without
+// such a handler ServiceURL returns "".
 func (c *Cluster) ServiceURL(namespace, name string, port int) string {
 	l := c.services.listenerOf(reference(namespace, name, int32(port)))
 	if l == nil {

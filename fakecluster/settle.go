@@ -8,13 +8,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/server/console"
 )
 
-// How long no request may come until Settle returns: by the clock of a bubble, where it takes no real time, and
-// by the real clock.
+// How long Settle waits without a request before it returns: by the clock of a bubble, where it takes no real
+// time, and by the real clock.
 const (
 	quietInBubble = time.Second
 	quiet         = 100 * time.Millisecond
-	// quietOfLife is how long a living cluster has to be quiet. Within two seconds the controllers, the scheduler and the nodes do
-	// what they delay: images are pulled, the Job controller gathers changes for a second, the scheduler tries again.
+	// quietOfLife is the same for a cluster in which programs live. It covers their short delays: images are
+	// pulled, the Job controller gathers changes for a second, the scheduler tries again.
 	quietOfLife = 2 * time.Second
 )
 
@@ -23,15 +23,15 @@ const (
 // for 100 ms outside, because there is no way to see whether a client is still at work. Settle does not wait for
 // a controller whose next retry is later; in a bubble, let the time pass first.
 //
-// If something lives in the cluster, such as the controllers and nodes of package workloads, Settle waits for two seconds
-// without a request, in a bubble and outside: no request comes while an image is pulled, or while the Job controller gathers
-// changes. Heartbeats of nodes do not count. Settle does not wait for what is due later: a back-off, a schedule, the delays and run
-// times of behaviors, so that it returns while Pods with a ReadyDelay of a minute run and are not ready. Use [Cluster.WaitFor] for
-// those, or let the time pass.
+// If something lives in the cluster, such as the controllers and nodes of package workloads, Settle waits for
+// two seconds without a request, in a bubble and outside: no request comes while an image is pulled, or while
+// the Job controller gathers changes. Heartbeats of nodes do not count. Settle does not wait for what is due
+// later: a back-off, a schedule, the delays and run times of behaviors. So it returns while Pods with a
+// ReadyDelay of a minute are not yet ready. Use [Cluster.WaitFor] for those, or let the time pass.
 //
 // It fails if an object is written more than a hundred times without a pause of a second, and names the
-// object, the writer, and what the last write changed. It fails with what is left to do if ctx ends,
-// or after ten minutes. Settle waits for events; it does not poll.
+// object, the writer, and what the last write changed. If ctx ends, or after ten minutes, it fails with an
+// error that lists what is still in progress. Settle waits for events; it does not poll.
 func (c *Cluster) Settle(ctx context.Context) error {
 	if err := c.checkPlace(); err != nil {
 		return err

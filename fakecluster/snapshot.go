@@ -43,14 +43,15 @@ func WithSnapshot(r io.Reader) Option {
 	return once("WithSnapshot", func(s *settings) { s.snapshot = r })
 }
 
-// Fsync sets when a write to a data file is synced to the disk. A synced write survives a power
-// failure. Every write survives the end of the process, even by SIGKILL, in either mode.
+// Fsync sets when a write to a data file is synced to the disk. A synced write survives a power failure. In
+// either mode every write survives the end of the process, even by SIGKILL. Empty: FsyncAlways.
 type Fsync string
 
 const (
 	// FsyncAlways makes each request wait until its write is on the disk. It is the default.
 	FsyncAlways Fsync = "always"
-	// FsyncEverySecond syncs writes to the disk within a second. It is much faster.
+	// FsyncEverySecond syncs writes to the disk within a second, which is much faster. A power failure loses
+	// up to one second of writes.
 	FsyncEverySecond Fsync = "second"
 )
 
@@ -66,13 +67,13 @@ type dataFile struct {
 // created so that only its owner can read it: it contains the cluster's token and its Secrets. The
 // file may be one that Cluster.Snapshot has written.
 //
-// It is an error if another running cluster uses the file, if it is not a data file or is a symbolic
-// link, if it is empty, if a newer fakecluster has written it, or if it is damaged. A tail that was incomplete when
-// the power failed is cut off; klog says so, and where a copy of it is. A fork of the cluster is in
-// memory only. With WithSnapshot, a new file begins with the snapshot. The file grows until more than
-// half of it is history that the cluster has forgotten; then it is rewritten. If the disk is full,
-// writes are answered with 500. If the file is deleted, moved or replaced while the cluster runs, all
-// later writes are answered with 500, klog says so, and Close returns an error.
+// It is an error if another running cluster uses the file, if it is not a data file or is a symbolic link, if
+// it is empty, if a newer fakecluster has written it, or if it is damaged. An incomplete tail, from a power
+// failure, is cut off; klog logs this, and the path of a copy of the tail. A fork of the cluster is in memory
+// only. With WithSnapshot, a new file begins with the snapshot. The file grows until more than half of it is
+// history that the cluster has forgotten; then it is rewritten. If the disk is full, writes are answered with
+// 500. If the file is deleted, moved or replaced while the cluster runs, all later writes are answered with
+// 500, klog logs the reason, and Close returns an error.
 //
 // The option works on systems that can lock files: Linux, macOS, the BSDs. It can be given once.
 //
@@ -103,9 +104,9 @@ func (c *Cluster) Snapshot(w io.Writer) error {
 	return nil
 }
 
-// about is what a data file or a snapshot contains besides the objects.
+// about is the metadata of a data file or a snapshot.
 type about struct {
-	// Kubernetes is the version of Kubernetes that the objects are from, such as 1.37.
+	// Kubernetes is the version of Kubernetes whose fakecluster wrote the objects, such as 1.37.
 	Kubernetes string `json:"kubernetes"`
 	// Token is the token of the cluster; a snapshot has none.
 	Token string `json:"token,omitempty"`
@@ -123,13 +124,14 @@ func (a about) String() string {
 	return string(text)
 }
 
-// ownVersion is that of the libraries, which read the objects also if the process is of an older release.
+// ownVersion is the version of the libraries. They read the objects, also in a process that emulates an older
+// release.
 var ownVersion = version.MustParse(release.Libraries)
 
 func kubernetesVersion() string { return fmt.Sprintf("%d.%d", ownVersion.Major(), ownVersion.Minor()) }
 
-// readAbout reads the about of a file or a snapshot. It refuses those of a newer version of
-// Kubernetes, which may have stored objects in versions that this one does not have.
+// readAbout decodes the metadata of a file or a snapshot. It rejects a newer version of Kubernetes, which may
+// have stored objects in versions that this one does not have.
 func readAbout(text string) (a about, err error) {
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
 		return a, errors.New("the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot")
@@ -139,7 +141,7 @@ func readAbout(text string) (a about, err error) {
 		return a, errors.New("the data is not that of a cluster; write it with Snapshot, or fakecluster snapshot")
 	}
 	if version.MajorMinor(major, minor).GreaterThan(version.MajorMinor(ownVersion.Major(), ownVersion.Minor())) {
-		return a, fmt.Errorf("the cluster in it is of Kubernetes %s; this fakecluster is of %s", a.Kubernetes, kubernetesVersion())
+		return a, fmt.Errorf("a fakecluster of Kubernetes %s wrote it, and this one is of %s: use a fakecluster of %[1]s or newer", a.Kubernetes, kubernetesVersion())
 	}
 	return a, nil
 }
@@ -177,14 +179,14 @@ func (c *Cluster) openStore() error {
 	if err != nil {
 		return fmt.Errorf("opening the store: %w", err)
 	}
-	c.goesOn = c.store.Revision() > store.FirstRevision
+	c.resumed = c.store.Revision() > store.FirstRevision
 	if err := c.adopt(kept); err != nil {
 		return errors.Join(err, c.store.Close())
 	}
 	return nil
 }
 
-// adopt takes over the token and the key that the cluster had before, and makes a token if it had none.
+// adopt sets the token and the key of a snapshot or a data file, and makes a token if there is none.
 func (c *Cluster) adopt(kept about) (err error) {
 	if c.token = kept.Token; c.token == "" {
 		if c.token, err = newToken(); err != nil {
@@ -195,7 +197,7 @@ func (c *Cluster) adopt(kept about) (err error) {
 		key, err := x509.ParsePKCS8PrivateKey(kept.AccountKey)
 		ours, ok := key.(*ecdsa.PrivateKey)
 		if err != nil || !ok {
-			return errors.New("the key of service account tokens is damaged")
+			return errors.New("the snapshot or data file is damaged: the key of service account tokens cannot be read; write it again")
 		}
 		c.accountKey = ours
 	}
@@ -231,7 +233,8 @@ func (f *dataFile) open(history store.Options, from *store.Snapshot, kept about)
 	return s, kept, nil
 }
 
-// about returns the about of the file, with what was missing in it.
+// about returns the metadata of the file, after it has added what was missing: the version, the token and the
+// key.
 func (f *dataFile) about(s *store.Store) (described about, err error) {
 	kept := s.Meta()
 	if kept != "" || s.Revision() > store.FirstRevision {
@@ -260,8 +263,8 @@ func (f *dataFile) about(s *store.Store) (described about, err error) {
 	return described, err
 }
 
-// keptKey returns the key that a later cluster needs to accept the tokens of service accounts; nil if
-// there are no tokens, or if the key comes from the options.
+// keptKey returns the key for a snapshot, so that a cluster of the snapshot accepts the existing tokens of
+// service accounts. It is nil if there are no tokens, or if the key comes from the options.
 func (c *Cluster) keptKey() ([]byte, error) {
 	switch made := c.server.Tokens.MadeKey(); {
 	case c.settings.flags.Accounts.SigningKey != nil:

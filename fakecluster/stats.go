@@ -8,15 +8,14 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// Stats returns the counts of all requests since Start, New or Fork has returned, also of those that
-// [Cluster.Requests] does not have any more.
+// Stats returns the counts of all requests since Start, New or Fork returned, including those that
+// [Cluster.Requests] no longer has.
 func (c *Cluster) Stats() inspect.Stats { return c.server.History.Stats() }
 
 // ReportMetrics reports what one operation of a benchmark has cost, for go test -bench and benchstat:
 // requests/op, and those of them by each verb, such as update-requests/op; conflicts/op, revisions/op,
-// events/op, received-B/op and sent-B/op. It counts all requests since [Cluster.ResetStats], or since
-// the cluster began. The requests of the cluster's own controllers count as well. Call it when the
-// loop is over.
+// events/op, received-B/op and sent-B/op. It counts all requests since [Cluster.ResetStats], or since the
+// cluster began, including those of the cluster's own controllers. Call it after the loop.
 func (c *Cluster) ReportMetrics(b *testing.B) {
 	b.Helper()
 	n := float64(max(b.N, 1))

@@ -50,17 +50,17 @@ func WithAuthorizer(a authorizer.Authorizer) Option {
 	return once("WithAuthorizer", func(s *settings) { s.authorizer = a })
 }
 
-// ConfigFor returns a client-go configuration for a user of any name who is a member of the
-// groups, and of system:authenticated. The user may do what Roles and their bindings allow; at
-// first that is little more than to discover what is served. A member of system:masters may do
-// everything. Requests are not rate-limited (QPS is -1).
+// ConfigFor returns a client-go configuration for a user with any name, who is a member of the given groups
+// and of system:authenticated. The user may do what Roles and their bindings allow; at first that is little
+// more than to discover what is served. A member of system:masters may do everything. Requests are not
+// rate-limited (QPS is -1).
 //
 // The configuration has a bearer token or, with WithTLS, a client certificate. Neither
 // expires. They are also valid for forks of the cluster, and for no other cluster.
 func (c *Cluster) ConfigFor(user string, groups ...string) *clientrest.Config {
 	cfg := c.RESTConfig()
 	if c.settings.tls {
-		// A name that cannot stand in a certificate comes with a token.
+		// A name that a certificate cannot contain gets a token.
 		if certificate, key, err := c.server.Users.CertificateFor(user, groups...); err == nil {
 			cfg.BearerToken, cfg.CertData, cfg.KeyData = "", certificate, key
 			return cfg
@@ -84,7 +84,7 @@ func (c *Cluster) ServiceAccountConfig(namespace, name string) *clientrest.Confi
 	return cfg
 }
 
-// readModes says who decides what users may do, if that are not the Roles.
+// readModes sets the authorization modes from WithAuthorization.
 func (s *settings) readModes() (err error) {
 	if s.authorization != "" {
 		s.modes, err = authorization.NewModes(authorization.Options{Modes: []string{string(s.authorization)}})

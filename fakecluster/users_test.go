@@ -455,5 +455,5 @@ func TestAnAuthenticatorAndAnAuthorizerOfTheTestsOwn(t *testing.T) {
 	_, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), "a", metav1.GetOptions{})
 	equal(t, "the administrator may do everything", apierrors.IsNotFound(err), true)
 	equal(t, "error", refused(t, fakecluster.WithAuthorizer(decide), fakecluster.WithAuthorization(fakecluster.RBAC)),
-		"WithAuthorizer and a mode of authorization exclude each other: one of them decides")
+		"WithAuthorizer and a mode of authorization exclude each other: one of them decides; leave one of them out")
 }

@@ -199,7 +199,7 @@ func TestWaitForRejectsMistakes(t *testing.T) {
 		{"a function for another kind", fakecluster.When(func(*appsv1.StatefulSet) bool { return true }), "When: the function takes a *v1.StatefulSet, and the object is a *v1.Deployment"},
 		{"not CEL", fakecluster.CEL("object.spec.("), "CEL: the expression is not valid; it is one such as object.spec.replicas == 2, where object is the object: ERROR: <input>:1:13: Syntax error"},
 		{"another variable", fakecluster.CEL("self.spec.replicas == 1"), "CEL: the expression is not valid; it is one such as object.spec.replicas == 2, where object is the object: ERROR: <input>:1:1: undeclared reference to 'self'"},
-		{"not true or false", fakecluster.CEL("1 + 1"), "CEL: the expression 1 + 1 must be true or false, and is of type int"},
+		{"not true or false", fakecluster.CEL("1 + 1"), "CEL: the expression 1 + 1 is of type int; write one that is true or false, such as object.spec.replicas == 2"},
 		{"negative time", fakecluster.Gone().Within(-1), "Within: the time must not be negative, and is -1ns"},
 	} {
 		got := fatal(t, func(t testing.TB) { c.WaitFor(t, web(), test.condition) })

@@ -44,9 +44,9 @@ func WithWebhookPaths(paths ...string) Option {
 	return func(s *settings) { s.webhookPaths = append(s.webhookPaths, paths...) }
 }
 
-// WebhookServer says where the webhook server of a test has to listen, and with which
-// certificate, so that the cluster reaches it for the webhooks of WithWebhookPaths. The fields
-// have the names of controller-runtime's webhook.Options:
+// WebhookServer has the address and the certificate with which the webhook server of a test must listen, so
+// that the cluster reaches it for the webhooks of WithWebhookPaths. The fields have the names of
+// controller-runtime's webhook.Options:
 //
 //	s := cluster.WebhookServer()
 //	webhook.NewServer(webhook.Options{Host: s.Host, Port: s.Port, CertDir: s.CertDir})
@@ -57,9 +57,8 @@ type WebhookServer struct {
 	CertDir string
 }
 
-// WebhookServer returns how to run the webhook server of WithWebhookPaths. A fork has another
-// port and CertDir, and needs a server of its own. Without that option it returns the zero
-// value.
+// WebhookServer returns the address and the certificate for the webhook server of WithWebhookPaths. A fork
+// has another port and CertDir, and needs a server of its own. Without that option it returns the zero value.
 func (c *Cluster) WebhookServer() WebhookServer { return c.services.server }
 
 func (s WebhookServer) address() string { return fmt.Sprintf("%s:%d", s.Host, s.Port) }
@@ -83,10 +82,11 @@ func (c *Cluster) ServeWebhooks(h http.Handler) error {
 	return c.services.serveWebhooks(c.services.panics.noting("webhooks", h))
 }
 
-// isNilHandler reports whether a handler is nil, or a nil pointer: the mux of a manager of controller-runtime without webhooks is one.
+// isNilHandler reports whether a handler is nil, or a nil pointer or function. The mux of a
+// controller-runtime manager without webhooks is a nil pointer.
 func isNilHandler(h http.Handler) bool {
 	v := reflect.ValueOf(h)
-	return h == nil || v.Kind() == reflect.Pointer && v.IsNil()
+	return h == nil || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
 }
 
 // servedWebhooks is the handler of ServeWebhooks, with its server.
@@ -127,7 +127,7 @@ func (w *servedWebhooks) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	h.ServeHTTP(rw, req)
 }
 
-// dial returns what connects to the server, or nil if there is none.
+// dial returns a function that connects to the server, or nil if there is no handler.
 func (w *servedWebhooks) dial() func(context.Context) (net.Conn, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -158,7 +158,7 @@ func (s *settings) loadWebhooks() error {
 				return nil
 			}
 			if v := admissionregistrationv1.SchemeGroupVersion.String(); m.APIVersion != v {
-				return fmt.Errorf("%s %q is of %s, not %s", m.Kind, m.Name, m.APIVersion, v)
+				return fmt.Errorf("%s %q is in %s; write it in %s", m.Kind, m.Name, m.APIVersion, v)
 			}
 			u := &unstructured.Unstructured{}
 			if err := u.UnmarshalJSON(m.Text); err != nil {
@@ -174,8 +174,8 @@ func (s *settings) loadWebhooks() error {
 	return nil
 }
 
-// localServer is the name in the certificate of the test's webhook server, which stands for
-// services of all names.
+// localServer is the name in the certificate of the test's webhook server, because one server serves services
+// of any name.
 const localServer = "localhost"
 
 // ServerName implements server.Services.
@@ -186,8 +186,8 @@ func (s *services) ServerName(namespace, name string, port int32) string {
 	return localServer
 }
 
-// prepareServer finds a free port for the test's webhook server and writes its certificate.
-// From then on every service that WithService does not name stands for that server.
+// prepareServer finds a free port for the test's webhook server and writes its certificate. From then on
+// every service that WithService does not name resolves to that server.
 func (s *services) prepareServer() error {
 	port, free, err := reservePort()
 	if err != nil {

@@ -125,7 +125,7 @@ func TestWebhookManifestsThatCannotBeReadAreRefused(t *testing.T) {
 	path := filepath.Join(dir, "old.yaml")
 	must(t, os.WriteFile(path, []byte("apiVersion: admissionregistration.k8s.io/v1beta1\nkind: MutatingWebhookConfiguration\nmetadata: {name: old}\n"), 0o600))
 	equal(t, "an old version", refused(t, fakecluster.WithWebhookPaths(dir)),
-		path+`: document 1: MutatingWebhookConfiguration "old" is of admissionregistration.k8s.io/v1beta1, not admissionregistration.k8s.io/v1`)
+		path+`: document 1: MutatingWebhookConfiguration "old" is in admissionregistration.k8s.io/v1beta1; write it in admissionregistration.k8s.io/v1`)
 	equal(t, "nothing there", refused(t, fakecluster.WithWebhookPaths("nowhere")), "webhook path: stat nowhere: no such file or directory")
 }
 

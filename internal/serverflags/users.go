@@ -194,7 +194,7 @@ func (c *Config) readAuthorization(flags *Flags) error {
 	case c.other.Authorization != "":
 		return errors.New("WithAuthorization and --authorization-mode say the same; give one of them")
 	case c.other.Authorizer:
-		return errors.New("WithAuthorizer and a mode of authorization exclude each other: one of them decides")
+		return errors.New("WithAuthorizer and a mode of authorization exclude each other: one of them decides; leave one of them out")
 	}
 	modes, err := authorization.NewModes(authorization.Options{
 		Modes: flags.List("authorization-mode"), PolicyFile: flags.Text("authorization-policy-file"), ConfigFile: flags.Text("authorization-config"),

@@ -70,7 +70,7 @@ func TestWebhooksWithoutAProgramAreNamed(t *testing.T) {
 		}
 	}, workloads.Nodes(1), workloads.Notices(func(sentence string) { said = append(said, sentence) }))
 	want := []string{"the webhook validates.example.com calls the Service default/web, whose Pods run no program, so each call fails. " +
-		`The behavior {image: "web", admission: allow} has it allow everything (serve: --behavior); a program of this machine answers it as the image web (serve: --program)`}
+		`Let it allow everything with the behavior {image: "web", admission: allow} (serve: --behavior), or run a program of this machine as the image web (serve: --program)`}
 	if !slices.Equal(said, want) {
 		t.Errorf("said:\n%s\nwant:\n%s", strings.Join(said, "\n"), want[0])
 	}

@@ -30,8 +30,8 @@ const DefaultNodes = living.DefaultNodes
 //	controllers: ["*", "-ttl-controller"]
 //	scheduler: false             # or a KubeSchedulerConfiguration
 //
-// All fields are optional. An unknown field, or what the option of a field would reject, is an error with the file and the
-// line. A field and the option that does the same exclude each other.
+// All fields are optional. An unknown field, or a value that the option of the field would reject, is an
+// error with the file and the line. A field and the option that does the same exclude each other.
 func ConfigFile(path string) Option {
 	return once("ConfigFile", func(s *settings) {
 		data, err := manifests.ReadFile(path)
@@ -48,13 +48,13 @@ func ConfigFile(path string) Option {
 	})
 }
 
-// ConfigYAML is [ConfigFile] for the content of such a file. Paths of programs in it are absolute.
+// ConfigYAML is as [ConfigFile], with the content of such a file. Paths of programs in it must be absolute.
 func ConfigYAML(config []byte) Option {
 	return once("ConfigYAML", func(s *settings) { s.describe("workloads", config) })
 }
 
-// FromYAML makes a cluster live, as the content of a [ConfigFile] describes it, until Close.
-// Scenario files with the field workloads need it: scenarios.Run(t, path,
+// FromYAML runs workloads in a cluster until Close, as the content of a [ConfigFile] describes them. Scenario
+// files with the field workloads need it: scenarios.Run(t, path,
 // scenarios.WithWorkloads(workloads.FromYAML)).
 func FromYAML(c *fakecluster.Cluster, config []byte) (io.Closer, error) {
 	w, err := New(c, ConfigYAML(config))
@@ -64,7 +64,7 @@ func FromYAML(c *fakecluster.Cluster, config []byte) (io.Closer, error) {
 	return w, nil
 }
 
-// describe takes over what the text of a file describes. The options that are given besides are compared with it by addData.
+// describe decodes the text of a file. addData merges it into the options.
 func (s *settings) describe(name string, data []byte) {
 	c, err := living.ReadFile(name, data)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *settings) describe(name string, data []byte) {
 	s.data, s.dataName = c, name
 }
 
-// addData adds what data describes to what options say.
+// addData merges the file of ConfigFile into the options, and reports options that are given in both.
 func (s *settings) addData() {
 	c := s.data
 	if c == nil {
@@ -119,7 +119,7 @@ func (s *settings) addData() {
 	}
 }
 
-// withKind returns a KubeSchedulerConfiguration with its kind, which data may leave out.
+// withKind returns a KubeSchedulerConfiguration with its apiVersion and kind, which the file may leave out.
 func withKind(config json.RawMessage) ([]byte, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(config, &fields); err != nil {

@@ -21,7 +21,8 @@ func (s *settings) addControlPlane() {
 	}
 }
 
-// installControlPlane creates CoreDNS and kube-proxy. It comes before the controllers, which then see everything at once.
+// installControlPlane creates CoreDNS and kube-proxy. It runs before the controllers start, so that they find
+// all objects in their first list.
 func (w *Workloads) installControlPlane(ctx context.Context, c *fakecluster.Cluster, s *settings) error {
 	config := w.attachment.ConfigFor("system:workloads", "system:masters")
 	admin, err := kubernetes.NewForConfig(config)

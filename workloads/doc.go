@@ -1,5 +1,5 @@
-// Package workloads makes a cluster live: Kubernetes' own controllers and scheduler run in it, as in a real
-// cluster.
+// Package workloads runs Kubernetes' own controllers and scheduler in a cluster, and on request Nodes with
+// running Pods, as in a real cluster.
 //
 //	func TestMyOperator(t *testing.T) {
 //		c := fakecluster.Start(t, fakecluster.InProcess(), fakecluster.WithManifests("deploy/"))
@@ -7,7 +7,8 @@
 //		...
 //	}
 //
-// A Deployment has a ReplicaSet and Pods, and the scheduler binds the Pods to Nodes.
+// With it a Deployment gets a ReplicaSet and Pods, and the scheduler binds the Pods to Nodes. With [Nodes]
+// the Pods run: their containers follow a [Behavior], or are Go functions ([Image]) or programs ([Command]).
 //
 // # Controllers
 //
@@ -16,16 +17,16 @@
 // real cluster. They act later than the write that concerns them. In a testing/synctest bubble all of their time is virtual:
 // synctest.Wait returns when they wait for something, and time.Sleep lets their back-off and schedules pass.
 //
-// Some controllers act within the write instead, by fakecluster's own code, so that their work is done when the write
-// returns: garbage collection, quotas, service accounts, root certificates, the aggregation of
-// ClusterRoles, storage migration and the status of admission policies. Run has them act also if the cluster
+// Some controllers act within the write instead, by fakecluster's own code, so that their work is done when
+// the write returns: garbage collection, quotas, service accounts, root certificates, the aggregation of
+// ClusterRoles, storage migration and the status of admission policies. Run starts them, even if the cluster
 // was started without them. docs/controllers.md in the repository says why, and lists all controllers.
 //
 // # Isolation and concurrency
 //
-// Any number of clusters live side by side in a process, and in parallel. A fork begins with the state of its origin,
-// and nothing lives in it until Run is called for it.
+// Any number of clusters with workloads run side by side in a process. A fork has the objects of its origin,
+// and runs no controllers, scheduler or Nodes until Run is called for it.
 //
-// Importing the package sets what Kubernetes' libraries keep for the whole process: queues have no metrics, and
-// the errors and panics of controllers are handled as this documentation says.
+// Importing the package changes settings of Kubernetes' libraries that hold for the whole process: work
+// queues have no metrics, and a panic of a controller ends that controller only and fails the test.
 package workloads

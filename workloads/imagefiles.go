@@ -10,18 +10,20 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/files"
 )
 
-// imageFiles is an option ImageFiles.
+// imageFiles has the arguments of one ImageFiles.
 type imageFiles struct {
 	image string
 	files fs.FS
 }
 
-// ImageFiles gives an image files, such as an embed.FS, os.DirFS("testdata/site") or an fstest.MapFS. A volume of the type image has them, read-only;
-// a container of the image has a copy of them as its own files, also with a function or behaviors. name is as for [Image]; the
-// first ImageFiles that matches applies. Run reads all files, and follows symbolic links to files.
+// ImageFiles gives an image files, such as an embed.FS, os.DirFS("testdata/site") or an fstest.MapFS. A
+// volume of the type image contains them, read-only. A container of the image has a copy of them as its own
+// files, whether it runs a function or follows a behavior. name is matched as for [Image]; the first
+// ImageFiles that matches applies. Run reads all files, and follows symbolic links to files.
 //
-// A volume of an image without files is empty. Images of volumes are pulled as those of containers: a [Behavior] with the image delays the pull, or has it
-// fail, and [OnlyKnownImages] makes it fail if nothing names the image.
+// A volume of an image without files is empty. Images of volumes are pulled as those of containers: a
+// [Behavior] with the image delays the pull or makes it fail, and [OnlyKnownImages] makes it fail if no
+// option names the image.
 //
 // Files that cannot be read, and two file systems for one name, are errors of Run. So is ImageFiles without [Nodes].
 func ImageFiles(name string, files fs.FS) Option {

@@ -18,7 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
-// kubelets are the APIs of the kubelets of all nodes.
+// kubelets serves the kubelet APIs of all nodes.
 type kubelets struct {
 	w       *Workloads
 	logger  logr.Logger
@@ -34,7 +34,7 @@ func newKubelets(w *Workloads, logger logr.Logger) *kubelets {
 	return &kubelets{w: w, logger: logger, dials: map[string]func(context.Context) (net.Conn, error){}}
 }
 
-// connect has the API server reach the kubelets.
+// connect makes the API server reach the kubelets.
 func (k *kubelets) connect() {
 	k.w.attachment.ConnectKubelets(func(node string) func(context.Context) (net.Conn, error) {
 		k.mu.Lock()
@@ -43,7 +43,8 @@ func (k *kubelets) connect() {
 	})
 }
 
-// serve serves the API of the kubelet of a node to the API server, and at port 10250 of the node to all others.
+// serve serves the kubelet API of a node: to the API server in memory, and to all others at port 10250 of the
+// node.
 func (k *kubelets) serve(n kubelet.Node) {
 	l, dial, hangUp, err := k.w.network.ListenKubelet()
 	if err != nil {
@@ -119,7 +120,8 @@ func (l kubeletListener) Accept() (net.Conn, error) {
 	}
 }
 
-// certificates returns the configuration of a kubelet's TLS, whose certificate is of an authority of its own and is made with the first connection.
+// certificates returns the TLS configuration of a kubelet. Its certificate, of an authority of its own, is
+// made with the first connection.
 func certificates(node string) *tls.Config {
 	made := sync.OnceValues(func() (*tls.Certificate, error) {
 		authority, err := authentication.NewAuthority(node + "-ca")
@@ -132,7 +134,7 @@ func certificates(node string) *tls.Config {
 	return &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return made() }}
 }
 
-// reviewer returns the client by which a kubelet asks about users.
+// reviewer returns the client with which a kubelet creates TokenReviews and SubjectAccessReviews.
 func (k *kubelets) reviewer(node string) func() (kubernetes.Interface, error) {
 	return sync.OnceValues(func() (kubernetes.Interface, error) {
 		user := "system:node:" + node
@@ -140,7 +142,7 @@ func (k *kubelets) reviewer(node string) func() (kubernetes.Interface, error) {
 	})
 }
 
-// end returns when none of them is served any more.
+// end stops serving all kubelets, and waits until they have stopped.
 func (k *kubelets) end() {
 	k.mu.Lock()
 	k.ended = true

@@ -11,8 +11,9 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
 
-// serveMetrics serves metrics.k8s.io, also for Pods that are to serve it and run no program, such as those of metrics-server. An APIService
-// that another server answers for takes its place. The nodes have been made.
+// serveMetrics serves metrics.k8s.io. It does so even if an APIService names Pods for it, as metrics-server's
+// does, if these Pods run no program. Any other APIService for the group takes precedence. The nodes must
+// exist.
 func (w *Workloads) serveMetrics(shared informers.SharedInformerFactory) error {
 	core := shared.Core().V1()
 	return w.attachment.StandIn(v1beta1.SchemeGroupVersion, &metrics.Handler{

@@ -15,10 +15,10 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/network"
 )
 
-// HTTPClient returns a client of the test that reaches Pods, Services and Nodes, by their IPs and by names such as
-// web.default.svc.cluster.local, web.default or web, which is in the namespace default. Its Transport is an *http.Transport of its own:
-// set the TLSClientConfig before the first request. Each call makes another client; keep it. Its connections are closed when what lives in
-// the cluster ends. Without Nodes, all requests fail.
+// HTTPClient returns a client of the test that reaches Pods, Services and Nodes, by their IPs and by names
+// such as web.default.svc.cluster.local, web.default, or web in the namespace default. Each call returns a
+// new client with an *http.Transport of its own, so keep the client; set its TLSClientConfig before the first
+// request. Its connections are closed when the workloads end. Without Nodes, all requests fail.
 func (w *Workloads) HTTPClient() *http.Client {
 	if w.network == nil {
 		return &http.Client{Transport: &http.Transport{DialContext: w.Dial}}
@@ -35,7 +35,7 @@ func (w *Workloads) Dial(ctx context.Context, network, address string) (net.Conn
 	return w.network.Dial(ctx, network, address)
 }
 
-// podNetwork is the network of the Pods, and the cluster in it. It implements world.Part.
+// podNetwork runs the network of the Pods, and serves the API server in it. It implements world.Part.
 type podNetwork struct {
 	w         *Workloads
 	informers informers.SharedInformerFactory

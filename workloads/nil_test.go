@@ -26,7 +26,7 @@ func TestNilArgumentsAreErrors(t *testing.T) {
 	}{
 		"the cluster of New":      {newOf(nil), "the cluster is nil: give one of fakecluster.Start or fakecluster.New"},
 		"the cluster of FromYAML": {fromYAML, "the cluster is nil: give one of fakecluster.Start or fakecluster.New"},
-		"an option":               {newOf(c, nil), "an option is nil"},
+		"an option":               {newOf(c, nil), "option 1 is nil"},
 		"NodeObjects":             {newOf(c, workloads.NodeObjects(nil)), "NodeObjects: a node is nil"},
 		"Image":                   {newOf(c, workloads.Nodes(1), workloads.Image("a", nil)), `Image or Command: the function of image "a" is nil`},
 		"ImageFiles":              {newOf(c, workloads.Nodes(1), workloads.ImageFiles("a", nil)), `ImageFiles: the files of image "a" are nil`},

@@ -19,18 +19,20 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/node"
 )
 
-// Behavior is what the containers of some Pods do: how long they take to start and to become ready,
-// when they exit and how, what they use. It selects containers by image, labels, owner and names.
+// Behavior describes what some containers do: how long they take to start and to become ready, when and how
+// they exit, which resources they use. It selects the containers by image, labels, owner and names. The zero
+// value of a field is its default.
 type Behavior = cri.Behavior
 
-// Node is a handle of a Node, for what happens to Nodes in real clusters: its heartbeats stop, it reports pressure, or
-// somebody cordons, drains or deletes it.
+// Node controls a Node of the cluster, to test what happens to Nodes in real clusters: its heartbeats stop,
+// it reports pressure, or it is cordoned, drained or deleted.
 type Node = node.Node
 
-// Nodes runs n Nodes, n1, n2 and so on, in two zones, with 8 CPUs, 32 GiB of memory and 110 Pods each. Their
-// Leases are renewed, and the Pods that are bound to them run: see [Behaviors]. Claims for volumes get them from the
-// default StorageClass "standard", unless the cluster has another default. What they use is served as
-// metrics.k8s.io/v1beta1, unless the cluster has an APIService for it whose server answers.
+// Nodes runs n Nodes, named n1, n2 and so on, in two zones, with 8 CPUs, 32 GiB of memory and 110 Pods each.
+// They renew their Leases and run the Pods that are bound to them: see [Behaviors]. PersistentVolumeClaims
+// get volumes of the default StorageClass "standard", unless the cluster has another default. The usage of
+// Nodes and Pods is served as metrics.k8s.io/v1beta1, unless the cluster has an APIService for it whose
+// server answers. n < 1 is an error of Run.
 //
 // Default: there are no Nodes, and Pods stay Pending.
 func Nodes(n int) Option {
@@ -42,8 +44,8 @@ func Nodes(n int) Option {
 	})
 }
 
-// NodeObjects runs Nodes with these names, labels, taints and capacities. Fields that are not set
-// are as with [Nodes]. An impossible Node, such as one with a negative capacity, is an error.
+// NodeObjects runs Nodes with these names, labels, taints and capacities. Fields that are not set have the
+// values of [Nodes]. An invalid Node, such as one with a negative capacity, is an error of Run.
 func NodeObjects(nodes ...*corev1.Node) Option {
 	return once("NodeObjects", func(s *settings) { s.nodes = append(s.nodes, nodes...) })
 }
@@ -65,17 +67,18 @@ func ControlPlane() Option {
 // provisioner. "fakecluster.io/volume", and "rancher.io/local-path" of kind, are always
 // provisioned.
 //
-// Default: such claims stay Pending, and an Event says that they wait for the provisioner.
+// Default: such claims stay Pending, with an Event that they wait for the provisioner.
 func Provisioners(names ...string) Option {
 	return once("Provisioners", func(s *settings) { s.provisioners = names })
 }
 
-// Behaviors say what containers do; the first one that selects a container applies. A behavior that has selected none by the
-// end of the test is an error.
+// Behaviors describes what containers do; the first behavior that selects a container applies. The test fails
+// if a behavior has selected no container by its end.
 //
-// Default: an image starts within the second. A command that the built-in shell knows is run: sleep, sh -c with such commands, and
-// others. Otherwise the container becomes ready, and runs until the Pod is deleted; containers of Pods whose restartPolicy
-// is Never or OnFailure exit with 0 after a second, and [Notices] says so.
+// Default: an image starts within the second. A command that the built-in shell knows is run: sleep, sh -c
+// with such commands, and others. Otherwise the container becomes ready, and runs until the Pod is deleted;
+// containers of Pods whose restartPolicy is Never or OnFailure exit with 0 after a second, and [Notices] gets
+// a notice.
 func Behaviors(behaviors ...Behavior) Option {
 	return once("Behaviors", func(s *settings) { s.behaviors = behaviors })
 }
@@ -88,7 +91,7 @@ func (w *Workloads) Node(name string) (*Node, error) {
 	return w.agent.Node(name)
 }
 
-// beat returns when a Node has renewed its Lease: see [node.Agent.Beat].
+// beat returns when a Node last renewed its Lease, and how often: see [node.Agent.Beat].
 func (w *Workloads) beat(name string) (last time.Time, beats, found bool) {
 	if w.agent == nil {
 		return time.Time{}, false, false
@@ -112,13 +115,13 @@ func (s *settings) needNodes() error {
 	return nil
 }
 
-// nodes are the Nodes, their kubelets and the metrics of what runs on them. They implement world.Part.
+// nodes runs the Nodes, their kubelets and their metrics. It implements world.Part.
 type nodes struct {
 	w         *Workloads
 	cluster   *fakecluster.Cluster
 	settings  *settings
 	informers informers.SharedInformerFactory
-	end       []func() // what has started ends in this order
+	end       []func() // called by Wait, in this order
 }
 
 // Start implements world.Part.
@@ -166,7 +169,7 @@ func (p *nodes) Start(ctx context.Context) error {
 	p.end = append([]func(){w.agent.Wait, kubelets.end}, p.end...)
 	w.allowAdmission(notices)
 	w.attachment.BeforeReads(coordinationv1.Resource("leases"), func(r fakecluster.Read) {
-		if !controlplane.IsSharedInformer(r.UserAgent) { // for those there is Beat
+		if !controlplane.IsSharedInformer(r.UserAgent) { // the controllers call Beat instead
 			w.agent.BeforeRead(r.Watch)
 		}
 	})
@@ -187,7 +190,8 @@ func (p *nodes) Wait() {
 // ready waits until the Nodes are ready, so that the scheduler finds all of them. It implements world.Part.
 type ready struct {
 	w *Workloads
-	// untainted says that the node lifecycle controller runs, which takes taints off.
+	// untainted reports whether the Nodes will lose the taint not-ready, because the node lifecycle
+	// controller runs.
 	untainted bool
 }
 

@@ -184,7 +184,7 @@ func TestWrongNodesAreErrors(t *testing.T) {
 			`a node cannot have the name "N 1": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`},
 		{"a name twice", []workloads.Option{workloads.Nodes(1), workloads.NodeObjects(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})}, "node n1 is given twice"},
 		{"an impossible behavior", []workloads.Option{workloads.Nodes(1), workloads.Behaviors(workloads.Behavior{Image: "a", Jitter: 2})},
-			"the behavior of image a: the field Jitter is 2, which is not between 0 and 1"},
+			"the behavior of image a: the field Jitter is 2; it must be between 0 and 1"},
 		{"behaviors without Nodes", []workloads.Option{workloads.Behaviors(workloads.Behavior{})}, "Behaviors: there are no Nodes; add Nodes(3)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

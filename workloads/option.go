@@ -22,13 +22,13 @@ import (
 type Option func(*settings)
 
 type settings struct {
-	controllers   []string // nil: all
-	configFile    string   // of the scheduler
-	configured    bool
-	schedulerData json.RawMessage // its configuration in data
+	controllers   []string        // nil: all
+	configFile    string          // of SchedulerConfig
+	configured    bool            // SchedulerConfig is given
+	schedulerData json.RawMessage // the configuration of the scheduler in the file of ConfigFile
 	noScheduler   bool
 	data          *living.Config // of ConfigFile
-	dataName      string         // its file
+	dataName      string         // the name of that file
 	logger        logr.Logger
 	notices       func(string)
 	nodes         []*corev1.Node
@@ -106,11 +106,11 @@ func Logger(l logr.Logger) Option {
 	return once("Logger", func(s *settings) { s.logger = l })
 }
 
-// Notices sets the function that gets notices about what a living cluster does not do, each one
-// once. For example, a notice says that the program of an image is not run although its Pod has to
-// complete.
+// Notices sets the function that gets notices about what a cluster with Nodes does not do, each notice once.
+// For example, a Pod that should complete gets a notice, because the program of its image is not run. Several
+// goroutines may call the function at the same time.
 //
-// Default: they are in the log of the test; with New and without a test, in that of [Logger].
+// Default: notices go to the log of the test; with New, to [Logger].
 func Notices(to func(sentence string)) Option {
 	return once("Notices", func(s *settings) { s.notices = to })
 }
@@ -118,16 +118,16 @@ func Notices(to func(sentence string)) Option {
 // read returns the settings of options.
 func read(opts []Option) (*settings, error) {
 	s := &settings{logger: logr.Discard(), alreadyGiven: map[string]bool{}}
-	for _, o := range opts {
+	for i, o := range opts {
 		if o == nil {
-			return nil, errors.New("an option is nil")
+			return nil, fmt.Errorf("option %d is nil", i+1)
 		}
 		o(s)
 	}
 	s.addData()
 	s.addControlPlane()
 	if s.repeated != "" {
-		return nil, fmt.Errorf("%s is given twice", s.repeated)
+		return nil, fmt.Errorf("%s is given twice; give it once", s.repeated)
 	}
 	if s.noScheduler && s.configured {
 		return nil, fmt.Errorf("WithoutScheduler and SchedulerConfig exclude each other; leave one of them out")
@@ -135,8 +135,8 @@ func read(opts []Option) (*settings, error) {
 	return s, errors.Join(s.wrong...)
 }
 
-// acting returns the names of the controllers that act: those that run as clients, and those that act within the writes of the
-// cluster.
+// acting returns the names of the selected controllers: those that run as clients, and those that act within
+// the writes of the cluster.
 func (s *settings) acting(a *fakecluster.Attachment) (clients []string, within []fakecluster.Controller, err error) {
 	known := ControllerNames()
 	for _, name := range s.controllers {

@@ -9,7 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/provisioner"
 )
 
-// provisioners provision the volumes of claims. They implement world.Part.
+// provisioners provisions the volumes of claims. It implements world.Part.
 type provisioners struct {
 	w         *Workloads
 	names     []string // as of the option Provisioners

@@ -11,8 +11,8 @@ import (
 	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// createRoles creates the roles and bindings that Nodes need. It comes before the controllers, which then aggregate the roles
-// view, edit and admin once.
+// createRoles creates the roles and bindings that Nodes need. It runs before the controllers start, so that
+// they aggregate the roles view, edit and admin only once.
 func (w *Workloads) createRoles(ctx context.Context) error {
 	admin, err := kubernetes.NewForConfig(w.attachment.ConfigFor("system:workloads", "system:masters"))
 	if err != nil {
@@ -24,8 +24,8 @@ func (w *Workloads) createRoles(ctx context.Context) error {
 	return createRoleOfMetrics(ctx, admin)
 }
 
-// createRoleOfMetrics creates the ClusterRole of those that read metrics, which the roles view, edit and admin aggregate. Its name is not that of
-// metrics-server's manifests, which are to create their own.
+// createRoleOfMetrics creates a ClusterRole that allows reading metrics, which the roles view, edit and admin
+// aggregate. Its name differs from the one in metrics-server's manifests, so that these can be installed.
 func createRoleOfMetrics(ctx context.Context, admin kubernetes.Interface) error {
 	role := &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "workloads:metrics-reader", Labels: map[string]string{
@@ -34,12 +34,13 @@ func createRoleOfMetrics(ctx context.Context, admin kubernetes.Interface) error 
 		Rules: []rbacv1.PolicyRule{{APIGroups: []string{v1beta1.SchemeGroupVersion.Group}, Resources: []string{"pods", "nodes"}, Verbs: []string{"get", "list", "watch"}}},
 	}
 	if _, err := admin.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("creating the role of those that read metrics: %w", err)
+		return fmt.Errorf("creating the ClusterRole %s: %w", role.Name, err)
 	}
 	return nil
 }
 
-// bindRoleOfNodes gives the users of nodes the ClusterRole that kubelets have without the authorizer Node.
+// bindRoleOfNodes binds the ClusterRole system:node to the group system:nodes, because no authorizer Node
+// runs by default.
 func bindRoleOfNodes(ctx context.Context, admin kubernetes.Interface) error {
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "workloads:nodes"},
@@ -47,7 +48,7 @@ func bindRoleOfNodes(ctx context.Context, admin kubernetes.Interface) error {
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:nodes"}},
 	}
 	if _, err := admin.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("binding the role of nodes: %w", err)
+		return fmt.Errorf("creating the ClusterRoleBinding %s: %w", binding.Name, err)
 	}
 	return nil
 }

@@ -21,31 +21,33 @@ import (
 	"github.com/fakecluster/fakecluster/workloads/internal/world"
 )
 
-// Workloads is what lives in a cluster. Its methods are safe for concurrent use.
+// Workloads is the set of controllers, scheduler and Nodes that run in a cluster. Its methods are safe for
+// concurrent use.
 type Workloads struct {
 	attachment *fakecluster.Attachment
 	world      *world.World  // nil: Run has failed
 	agent      *node.Agent   // nil: there are no Nodes
 	programs   *cri.Programs // nil: there are no Nodes
 	network    *network.Network
-	dns        netip.Addr // of the cluster
+	dns        netip.Addr // the address of the DNS
 	services   string     // the range of the addresses of Services; only with a control plane
 	end        func()
-	leave      sync.Once    // the cluster, which goes on
-	fail       func(error)  // the test, if there is one
-	log        func(string) // into the log of the test; without a test into that of Logger
+	detach     sync.Once    // of Close
+	fail       func(error)  // fails the test, if there is one
+	log        func(string) // writes to the log of the test; without a test, to Logger
 
-	clusterClosed atomic.Bool // or is being closed
+	clusterClosed atomic.Bool // the cluster is closed or being closed
 
 	mu       sync.Mutex
 	problems []error
 }
 
-// Run makes a cluster live until the test and its subtests are complete. When it returns, its Nodes are ready, and all
-// controllers and the scheduler have seen what is in the cluster. Run waits up to 10 s for a Node that cannot become
-// ready, as with a fault on the requests of node-lifecycle-controller, and then logs which one and why. Run fails the test
-// with t.Fatal if an option is wrong, if the cluster is closed, or if something runs in it already. A controller that panics
-// fails the test with its name and stack; the other controllers go on.
+// Run runs controllers, the scheduler and Nodes in a cluster until the test and its subtests are complete.
+// When it returns, the Nodes are ready, and the controllers and the scheduler have synced the objects of the
+// cluster. Run waits up to 10 s for a Node that cannot become ready, as with a fault on the requests of
+// node-lifecycle-controller, and then logs which one and why. Run fails the test with t.Fatal if an option is
+// wrong, if the cluster is closed, or if workloads run in it already. A controller that panics fails the test
+// with its name and stack; the other controllers continue.
 func Run(t testing.TB, c *fakecluster.Cluster, opts ...Option) *Workloads {
 	t.Helper()
 	tb := c.TB(t)
@@ -67,8 +69,8 @@ func Run(t testing.TB, c *fakecluster.Cluster, opts ...Option) *Workloads {
 	return w
 }
 
-// New makes a cluster live until Close, or until the cluster is closed. It is for programs, examples and TestMain; tests use Run.
-// After an error nothing is left to close.
+// New runs controllers, the scheduler and Nodes in a cluster until Close, or until the cluster is closed. It
+// is for programs, examples and TestMain; tests use Run. After an error nothing is left to close.
 func New(c *fakecluster.Cluster, opts ...Option) (*Workloads, error) {
 	w := &Workloads{fail: func(error) {}}
 	if err := w.start(c, opts); err != nil {
@@ -141,7 +143,8 @@ func (w *Workloads) start(c *fakecluster.Cluster, opts []Option) (err error) {
 	return err
 }
 
-// run runs the parts of what lives in the cluster. The informers start with the controllers, so that all that needs them comes before.
+// run starts the parts of the workloads in order. The informers start with the controllers, so parts that use
+// informers come before them.
 func (w *Workloads) run(c *fakecluster.Cluster, s *settings, clients []string, scheduler *config.KubeSchedulerConfiguration) (*world.World, error) {
 	ctx := klog.NewContext(context.Background(), s.logger)
 	controllers, err := controlplane.NewControllers(ctx, controlplane.Config{
@@ -165,7 +168,7 @@ func (w *Workloads) run(c *fakecluster.Cluster, s *settings, clients []string, s
 	return world.Run(ctx, parts...)
 }
 
-// report reports a problem of what lives in the cluster, on any goroutine.
+// report fails the test with a problem, and keeps it for Close. Any goroutine may call it.
 func (w *Workloads) report(err error) {
 	w.mu.Lock()
 	w.problems = append(w.problems, err)
@@ -173,13 +176,13 @@ func (w *Workloads) report(err error) {
 	w.fail(err)
 }
 
-// Close ends what lives in the cluster. When it returns, no goroutine of it is left; the cluster
-// goes on as an API server, and Run and New may be called for it again. Close returns an error for
-// panics of controllers, failures of Nodes, and behaviors that have selected no container. Further
-// calls return the same.
+// Close ends the controllers, the scheduler and the Nodes. When it returns, none of their goroutines is left.
+// The cluster continues as an API server, and Run and New may be called for it again. Close returns an error
+// for panics of controllers, failures of Nodes, and behaviors that have selected no container. Further calls
+// return the same.
 func (w *Workloads) Close() error {
 	w.end()
-	w.leave.Do(func() {
+	w.detach.Do(func() {
 		if w.clusterClosed.Load() {
 			return
 		}

@@ -43,7 +43,7 @@ func TestWrongOptionsAreErrors(t *testing.T) {
 		{"an unknown controller that is taken away", []workloads.Option{workloads.Controllers("*", "-job")}, `there is no controller "-job"; there are`},
 		{"a controller that the cluster has", []workloads.Option{workloads.Controllers("*", "-resourcequota-controller")},
 			"Controllers: resourcequota-controller acts within the writes of the cluster, by the option WithControllers of fakecluster.Start; leave it out there"},
-		{"an option that is given twice", []workloads.Option{workloads.Controllers(), workloads.Controllers()}, "Controllers is given twice"},
+		{"an option that is given twice", []workloads.Option{workloads.Controllers(), workloads.Controllers()}, "Controllers is given twice; give it once"},
 		{"no scheduler with a configuration", []workloads.Option{workloads.WithoutScheduler(), workloads.SchedulerConfig("x")}, "WithoutScheduler and SchedulerConfig exclude each other; leave one of them out"},
 		{"a configuration that does not exist", []workloads.Option{workloads.SchedulerConfig(filepath.Join(folder, "none.yaml"))}, "SchedulerConfig: open "},
 		{"an unknown field of the configuration", []workloads.Option{workloads.SchedulerConfig(filepath.Join(folder, "unknown.yaml"))}, `unknown.yaml: strict decoding error: unknown field "profile"`},

@@ -14,11 +14,11 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Behavior is what the containers of some pods do. The first part of the fields selects containers: all of them
-// that are set have to match. Without any of them a behavior applies to every container. If several behaviors match
-// a container, the first one applies.
+// Behavior describes what some containers do. The fields from Image to Labels select the containers: all of
+// them that are set have to match, and without any of them the behavior applies to every container. If
+// several behaviors match a container, the first one applies.
 //
-// In data, durations are strings such as "1m30s".
+// In YAML and JSON, durations are strings such as "1m30s".
 type Behavior struct {
 	// Image selects by image: "nginx:1.27", without a tag "nginx" for all of its tags, or a pattern of path.Match
 	// such as "ghcr.io/acme/*".
@@ -32,13 +32,14 @@ type Behavior struct {
 	// Owner selects by the object that owns the pod, as "Kind/name", such as "StatefulSet/db" or "Job/*". Pods of a
 	// Deployment match "Deployment/NAME" although a ReplicaSet owns them, and those of a CronJob "CronJob/NAME".
 	Owner string `json:"owner,omitempty"`
-	// Service selects by a Service of the pod's namespace that selects the pod, and exists when the container starts. It may be a pattern of path.Match.
+	// Service selects by the name of a Service that selects the pod and exists when the container starts. It
+	// may be a pattern of path.Match.
 	Service string `json:"service,omitempty"`
 	// Labels selects by labels of the pod, all of which have to match.
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// PullDelay is how long the image is pulled. Default: 100 to 300 milliseconds. An image that is on the node is not
-	// pulled again, unless the pull policy is Always.
+	// PullDelay is how long the pull of the image takes. Default: 100 to 300 milliseconds. An image that is
+	// on the node is not pulled again, unless the pull policy is Always.
 	PullDelay time.Duration `json:"-"`
 	// PullError fails each pull with this text: the container waits with ErrImagePull and ImagePullBackOff.
 	PullError string `json:"pullError,omitempty"`
@@ -47,10 +48,10 @@ type Behavior struct {
 	// StartError fails each start with this text: the container ends with exit code 128 and the reason StartError, and waits with
 	// RunContainerError for its next start.
 	StartError string `json:"startError,omitempty"`
-	// ReadyDelay is the time from the start of the container until its startup and readiness probes pass. It delays
-	// readiness also if the container does not have such probes.
+	// ReadyDelay is the time from the start of the container until its startup and readiness probes pass.
+	// Without such probes it delays readiness, too.
 	ReadyDelay time.Duration `json:"-"`
-	// NeverReady has readiness probes fail. The container does not become ready, with and without a probe.
+	// NeverReady makes readiness probes fail. The container never becomes ready, even without a probe.
 	NeverReady bool `json:"neverReady,omitempty"`
 	// UnhealthyAfter is the time from the start of the container after which liveness probes fail. Default: never.
 	UnhealthyAfter time.Duration `json:"-"`
@@ -66,7 +67,7 @@ type Behavior struct {
 	ExitCode *int32 `json:"exitCode,omitempty"`
 	// OOMKilled ends the container after RunTime with exit code 137 and the reason OOMKilled.
 	OOMKilled bool `json:"oomKilled,omitempty"`
-	// Failures limits how often the container ends as ExitCode, OOMKilled or UnhealthyAfter says. After that many
+	// Failures limits how often the container fails by ExitCode, OOMKilled or UnhealthyAfter. After that many
 	// restarts it is healthy. Default: no limit.
 	Failures int `json:"failures,omitempty"`
 	// Message is the termination message.
@@ -77,9 +78,9 @@ type Behavior struct {
 	// Forever keeps the container running although its command or restart policy would end it.
 	Forever bool `json:"forever,omitempty"`
 
-	// TerminationDelay is the time from SIGTERM until the container exits. If it is longer than the grace period,
-	// the container is killed and exits with 137. Default: 10 to 50 milliseconds, so that controllers see the pod end
-	// before another one of its name exists.
+	// TerminationDelay is the time from SIGTERM until the container exits. If it is longer than the grace
+	// period, the container is killed and exits with 137. Default: 10 to 50 milliseconds, so that controllers
+	// see the end of the pod before another pod of its name exists.
 	TerminationDelay time.Duration `json:"-"`
 	// TerminationExitCode is the exit code after SIGTERM. Default: 0 for a container that runs until its pod is deleted, and 143 for one that
 	// runs to completion, which the signal ends. Known commands, such as sleep, do not handle the signal as the first process of
@@ -87,20 +88,21 @@ type Behavior struct {
 	// they are killed after the grace period, with 137.
 	TerminationExitCode *int32 `json:"terminationExitCode,omitempty"`
 
-	// Admission is "allow" for a container that is to serve admission webhooks and has no program: the webhooks whose Service leads to its
-	// pod, as soon as that is ready, allow each request without a change. A webhook of a pod that listens at the port is called. Default: a
-	// call fails with "connection refused".
+	// Admission "allow" is for a container that should serve admission webhooks and runs no program. While
+	// its pod is ready, the webhooks whose Service selects the pod allow each request without a change. A pod
+	// that listens on the port is called instead. Default: a call fails with "connection refused".
 	Admission string `json:"admission,omitempty"`
 
-	// Usage is what the container uses while it runs: cpu and memory, as metrics.k8s.io reports it. The behavior whose
-	// selection matches the pod at the time of a request applies, so a change of the pod's labels changes the usage. Default: 0.
+	// Usage is the cpu and memory that the container uses while it runs, as metrics.k8s.io reports them. The
+	// first behavior that matches the pod at the time of a request applies, so a change of the pod's labels
+	// may change its usage. Default: 0.
 	Usage corev1.ResourceList `json:"usage,omitempty"`
 }
 
 // AllowAdmission is the value of the field Admission.
 const AllowAdmission = "allow"
 
-// behaviorData is a Behavior as data. The fields of durations hide those of the embedded value.
+// behaviorData is a Behavior in JSON. Its durations, as strings, hide those of the embedded value.
 type behaviorData struct {
 	*plainBehavior
 	PullDelay        *metav1.Duration `json:"pullDelay,omitempty"`
@@ -170,7 +172,7 @@ func (b Behavior) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Validate returns what is wrong with the behavior.
+// Validate returns an error that names the first wrong field, or nil.
 func (b *Behavior) Validate() error {
 	for _, pattern := range []struct{ field, value string }{
 		{"Image", b.Image}, {"Name", b.Name}, {"Container", b.Container}, {"Owner", b.Owner}, {"Service", b.Service},
@@ -187,7 +189,7 @@ func (b *Behavior) Validate() error {
 		{"UnhealthyAfter", b.UnhealthyAfter}, {"TerminationDelay", b.TerminationDelay},
 	} {
 		if d.value < 0 {
-			return fmt.Errorf("%s %s is negative", d.field, d.value)
+			return fmt.Errorf("the field %s is %s; it must not be negative", d.field, d.value)
 		}
 	}
 	switch {
@@ -196,26 +198,27 @@ func (b *Behavior) Validate() error {
 	case b.Admission != "" && b.Admission != AllowAdmission:
 		return fmt.Errorf("the field Admission is %q; write %q, or leave it out", b.Admission, AllowAdmission)
 	case b.Jitter < 0 || b.Jitter > 1:
-		return fmt.Errorf("the field Jitter is %v, which is not between 0 and 1", b.Jitter)
+		return fmt.Errorf("the field Jitter is %v; it must be between 0 and 1", b.Jitter)
 	case b.Failures < 0:
-		return fmt.Errorf("the field Failures is %d, which is negative", b.Failures)
+		return fmt.Errorf("the field Failures is %d; it must not be negative", b.Failures)
 	case b.Failures > 0 && !b.fails():
-		return errors.New("the field Failures limits failures, but neither ExitCode, OOMKilled nor UnhealthyAfter is set")
+		return errors.New("the field Failures limits failures: set ExitCode, OOMKilled or UnhealthyAfter, too")
 	case b.Forever && (b.RunTime > 0 || b.ExitCode != nil || b.OOMKilled):
-		return errors.New("the field Forever excludes RunTime, ExitCode and OOMKilled")
+		return errors.New("the field Forever excludes RunTime, ExitCode and OOMKilled; leave one of them out")
 	case b.ExitCode != nil && (*b.ExitCode < 0 || *b.ExitCode > 255):
-		return fmt.Errorf("the field ExitCode is %d, which is not between 0 and 255", *b.ExitCode)
+		return fmt.Errorf("the field ExitCode is %d; it must be between 0 and 255", *b.ExitCode)
 	case b.TerminationExitCode != nil && (*b.TerminationExitCode < 0 || *b.TerminationExitCode > 255):
-		return fmt.Errorf("the field TerminationExitCode is %d, which is not between 0 and 255", *b.TerminationExitCode)
+		return fmt.Errorf("the field TerminationExitCode is %d; it must be between 0 and 255", *b.TerminationExitCode)
 	case b.ExitCode != nil && b.OOMKilled:
-		return errors.New("the field OOMKilled means exit code 137, and excludes ExitCode")
+		return errors.New("the field OOMKilled means exit code 137; leave ExitCode out")
 	case b.NeverReady && b.ReadyDelay > 0:
-		return errors.New("the field NeverReady excludes ReadyDelay")
+		return errors.New("the fields NeverReady and ReadyDelay exclude each other; leave one of them out")
 	}
 	return nil
 }
 
-// Decides reports whether the behavior says what a container does once it has started, so that its command does not.
+// Decides reports whether the behavior determines what a container does after its start, so that its command
+// is not run.
 func (b *Behavior) Decides() bool {
 	return b.ReadyDelay > 0 || b.NeverReady || b.UnhealthyAfter > 0 || b.RunTime > 0 || b.ExitCode != nil || b.OOMKilled || b.Message != "" || b.Log != "" ||
 		b.Forever || b.TerminationDelay > 0 || b.TerminationExitCode != nil
@@ -250,8 +253,8 @@ func matchesPattern(pattern, value string) bool {
 	return ok
 }
 
-// MatchesImage reports whether an image is that of a pattern of path.Match, which may lack the tag. The empty pattern is
-// that of every image.
+// MatchesImage reports whether an image matches a pattern of path.Match, with or without its tag. The empty
+// pattern matches every image.
 func MatchesImage(pattern, image string) bool {
 	return matchesPattern(pattern, image) || matchesPattern(pattern, Repository(image))
 }
@@ -265,8 +268,8 @@ func Repository(image string) string {
 	return image
 }
 
-// ownedBy reports whether the pod has the owner. Pods are named after their ReplicaSet and Job, and these after
-// their Deployment and CronJob.
+// ownedBy reports whether the pod has the owner, as "Kind/name". The name of a Deployment or CronJob is that
+// of the pod's ReplicaSet or Job without its suffix.
 func ownedBy(pod *corev1.Pod, owner string) bool {
 	kind, name, _ := strings.Cut(owner, "/")
 	between := map[string]string{"Deployment": "ReplicaSet", "CronJob": "Job"}[kind]

@@ -16,19 +16,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Config describes what lives in a cluster.
+// Config describes the nodes, controllers and scheduler of a cluster, and what its containers do.
 type Config struct {
 	// Nodes is a number, or a list of Node objects. Default: [DefaultNodes].
 	Nodes Nodes `json:"nodes,omitzero"`
 	// ControlPlane adds a node of the control plane with its static pods, CoreDNS and kube-proxy.
 	ControlPlane bool `json:"controlPlane,omitempty"`
-	// Behaviors are what containers do. The first one that selects a container applies.
+	// Behaviors describe what containers do. The first one that selects a container applies.
 	Behaviors []Behavior `json:"behaviors,omitempty"`
 	// Programs run the containers of images as programs of the machine, in real time.
 	Programs []Program `json:"programs,omitempty"`
-	// Provisioners are those of StorageClasses whose claims the built-in provisioner serves, besides its own; "*" is all of them.
+	// Provisioners are the provisioners of StorageClasses whose claims get volumes, in addition to
+	// fakecluster's own; "*" means all.
 	Provisioners []string `json:"provisioners,omitempty"`
-	// Controllers are those that run, as in the flag --controllers of kube-controller-manager. Default: all.
+	// Controllers are the controllers that run, in the syntax of the flag --controllers of
+	// kube-controller-manager. Default: all.
 	Controllers []string `json:"controllers,omitzero"`
 	// Scheduler is false for none, or a KubeSchedulerConfiguration. Default: one with the default profile.
 	Scheduler Scheduler `json:"scheduler,omitzero"`
@@ -138,13 +140,13 @@ func (s *strict) readNodes(n *yaml.Node, into *Nodes) {
 		return
 	}
 	if n.ShortTag() != "!!int" || n.Decode(&into.Count) != nil {
-		s.mistake(n, "this has to be a number of nodes, or a list of Node objects")
+		s.mistake(n, "this has to be a number of nodes, such as 3, or a list of Node objects")
 	} else if into.Count < 1 {
 		s.mistake(n, "there has to be at least one node")
 	}
 }
 
-// readBehaviors also finds those that are impossible.
+// readBehaviors reads behaviors, and reports invalid ones.
 func (s *strict) readBehaviors(n *yaml.Node, into *[]Behavior) {
 	if n.Kind != yaml.SequenceNode {
 		s.mistake(n, "this has to be a list of behaviors")
@@ -187,7 +189,7 @@ func ReadBehavior(text string) (Behavior, error) {
 		return Behavior{}, err
 	}
 	if document.Kind == 0 {
-		return Behavior{}, errors.New("there is no behavior")
+		return Behavior{}, errors.New("the behavior is empty; write one such as {image: web, readyDelay: 20s}")
 	}
 	var s strict
 	var read []Behavior

@@ -17,13 +17,13 @@ func TestFilesAreReadStrictly(t *testing.T) {
 		{"text that is not YAML", "nodes: 1\n- a", "f.yaml:1: not YAML: did not find expected key"},
 		{"two documents", "nodes: 1\n---\nnodes: 2", "f.yaml: this has to be one YAML document"},
 		{"no nodes", "nodes: 0", "f.yaml:1:8: there has to be at least one node"},
-		{"nodes in words", "nodes: three", "f.yaml:1:8: this has to be a number of nodes, or a list of Node objects"},
+		{"nodes in words", "nodes: three", "f.yaml:1:8: this has to be a number of nodes, such as 3, or a list of Node objects"},
 		{"an unknown field of a node", "nodes:\n- metadata: {name: a}\n  spec: {taint: []}", "f.yaml:3:10: unknown field \"taint\" (allowed: configSource, externalID, podCIDR, podCIDRs, podPreemptionPolicy, providerID, taints, unschedulable)"},
 		{"a quantity that is none", "nodes:\n- status: {capacity: {cpu: much}}", "f.yaml:2:28: quantities must match the regular expression"},
 		{"an unknown field of a behavior", "behaviors:\n- image: a\n- {image: b, crash: true}", "f.yaml:3:14: unknown field \"crash\" (allowed: admission, container, exitCode, failures, forever, image, jitter, labels, log, message, name, namespace, neverReady, oomKilled, owner, pullDelay, pullError, readyDelay, runTime, service, startDelay, startError, terminationDelay, terminationExitCode, unhealthyAfter, usage)"},
 		{"a value of another type", "behaviors: [{neverReady: 'yes'}]", "f.yaml:1:26: this has to be a boolean (true or false), and is a string"},
 		{"a duration without a unit", "behaviors: [{readyDelay: 5}]", "f.yaml:1:26: this has to be a string, and is a number"},
-		{"an impossible behavior", "behaviors: [{image: a, jitter: 2}]", "f.yaml:1:13: the behavior of image a: the field Jitter is 2, which is not between 0 and 1"},
+		{"an impossible behavior", "behaviors: [{image: a, jitter: 2}]", "f.yaml:1:13: the behavior of image a: the field Jitter is 2; it must be between 0 and 1"},
 		{"behaviors by name", "behaviors: {web: {}}", "f.yaml:1:12: this has to be a list of behaviors"},
 		{"an admission that is neither", "behaviors: [{image: a, admission: deny}]", `f.yaml:1:13: the behavior of image a: the field Admission is "deny"; write "allow", or leave it out`},
 		{"programs by name", "programs: {web: ./web}", "f.yaml:1:11: this has to be a list of programs"},
@@ -115,7 +115,7 @@ func TestABehaviorIsReadFromText(t *testing.T) {
 		t.Errorf("%+v, %v", b, err)
 	}
 	for text, want := range map[string]string{
-		"":           "there is no behavior",
+		"":           "the behavior is empty; write one such as {image: web, readyDelay: 20s}",
 		"{crash: 1}": `unknown field "crash"`,
 		"web":        "this has to be a mapping with some of",
 		"{image: a":  "yaml: ",

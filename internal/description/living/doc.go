@@ -1,4 +1,4 @@
-// Package living describes what lives in a cluster: nodes, controllers, the scheduler, and what the containers
-// of pods do. It holds what package workloads and scenario files share, and does not run anything, so that programs that
-// only read scenario files do not import Kubernetes' controllers.
+// Package living describes, as data, what runs in a cluster: nodes, controllers, the scheduler, and what the
+// containers of pods do. Package workloads and scenario files share it. It does not run anything, so programs
+// that only read scenario files do not import Kubernetes' controllers.
 package living

@@ -11,13 +11,13 @@ import (
 type Program struct {
 	// Image is an image as in [Behavior]: with a tag, without one, or a pattern of path.Match.
 	Image string `json:"image"`
-	// Path is the program. One without a slash is looked up in the PATH of the machine.
+	// Path is the path of the program. A name without a slash is looked up in the PATH of the machine.
 	Path string `json:"path"`
 	// Args precede the arguments of the container.
 	Args []string `json:"args,omitempty"`
 }
 
-// IsRelative reports whether the path depends on a folder.
+// IsRelative reports whether the path is relative to a folder.
 func (p *Program) IsRelative() bool {
 	return strings.ContainsRune(p.Path, '/') && !filepath.IsAbs(p.Path)
 }

@@ -17,7 +17,7 @@ type Mistake struct {
 	Text         string
 }
 
-// maxNodes limits the nodes of a YAML document that are read, with those that aliases repeat.
+// maxNodes limits the values of a YAML document, including those that aliases repeat.
 const maxNodes = 100_000
 
 // strict reads YAML into Go values. It continues after a mistake, so that all of them are found.
@@ -50,7 +50,7 @@ func unmarshal(value, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// value returns a node as a value of JSON, after it has compared it with the type that it is for.
+// value returns a node as a JSON value, and reports what does not fit the type t.
 func (s *strict) value(n *yaml.Node, t reflect.Type) any {
 	if s.nodes++; s.nodes > maxNodes {
 		if s.nodes == maxNodes+1 {
@@ -163,7 +163,7 @@ func names(t reflect.Type) []string {
 // BehaviorFields returns the names of the fields of behaviors, in alphabetical order.
 func BehaviorFields() []string { return names(reflect.TypeFor[behaviorData]()) }
 
-// leaf returns the value of a node for a type whose parts are not compared.
+// leaf returns the value of a node for a type that encoding/json decodes as a whole.
 func (s *strict) leaf(n *yaml.Node, t reflect.Type) any {
 	value, err := plain(n)
 	if err != nil {

@@ -17,13 +17,13 @@ func TestImpossibleBehaviorsAreRejected(t *testing.T) {
 		want     string
 	}{
 		{Behavior{Name: "["}, `the behavior of name [: Name "[" is not a pattern of path.Match: syntax error in pattern`},
-		{Behavior{RunTime: -1}, "the behavior of every container: RunTime -1ns is negative"},
+		{Behavior{RunTime: -1}, "the behavior of every container: the field RunTime is -1ns; it must not be negative"},
 		{Behavior{Owner: "web"}, `the behavior of owner web: the field Owner is "web"; write "Kind/name", such as "Deployment/web"`},
-		{Behavior{Image: "a", Jitter: 2}, "the behavior of image a: the field Jitter is 2, which is not between 0 and 1"},
-		{Behavior{Failures: 1}, "the behavior of every container: the field Failures limits failures, but neither ExitCode, OOMKilled nor UnhealthyAfter is set"},
-		{Behavior{Forever: true, RunTime: 1}, "the behavior of every container: the field Forever excludes RunTime, ExitCode and OOMKilled"},
-		{Behavior{ExitCode: ptr.To(int32(256))}, "the behavior of every container: the field ExitCode is 256, which is not between 0 and 255"},
-		{Behavior{TerminationExitCode: ptr.To(int32(-1))}, "the behavior of every container: the field TerminationExitCode is -1, which is not between 0 and 255"},
+		{Behavior{Image: "a", Jitter: 2}, "the behavior of image a: the field Jitter is 2; it must be between 0 and 1"},
+		{Behavior{Failures: 1}, "the behavior of every container: the field Failures limits failures: set ExitCode, OOMKilled or UnhealthyAfter, too"},
+		{Behavior{Forever: true, RunTime: 1}, "the behavior of every container: the field Forever excludes RunTime, ExitCode and OOMKilled; leave one of them out"},
+		{Behavior{ExitCode: ptr.To(int32(256))}, "the behavior of every container: the field ExitCode is 256; it must be between 0 and 255"},
+		{Behavior{TerminationExitCode: ptr.To(int32(-1))}, "the behavior of every container: the field TerminationExitCode is -1; it must be between 0 and 255"},
 	} {
 		if _, err := newBehaviors([]Behavior{test.behavior}, nil); err == nil || err.Error() != test.want {
 			t.Errorf("error %v, want %s", err, test.want)

@@ -1,10 +1,9 @@
-// Package faults describes what goes wrong on purpose in a cluster: requests that fail, wait or are
-// cut off, watches that break or lag, reads that are stale, refusals of admission, webhooks that
-// cannot be reached. It also has the interface of a [Hold], by which a test delivers watch events
-// one by one.
+// Package faults describes faults that a test injects into a cluster: requests that fail, wait or are cut
+// off, watches that break or lag, stale reads, writes that admission denies, webhooks that cannot be reached.
+// It also has the interface [Hold], with which a test delivers watch events one by one.
 //
-// A [Fault] says which requests it strikes, how often, and with what [Effect]. Cluster.Inject of
-// package fakecluster puts it in force, and returns an [Injection] that counts what it struck:
+// A [Fault] selects requests, sets how often it strikes them, and what its [Effect] is. Cluster.Inject of
+// package fakecluster puts it in force, and returns an [Injection] that counts the requests that it struck:
 //
 //	lost := c.Inject(faults.Fault{
 //		Verb: "update", Resource: "crontabs.stable.example.com", Subresource: "status",

@@ -27,9 +27,9 @@ const (
 	EffectFailConversion  EffectType = "FailConversion"
 )
 
-// Effect is what a [Fault] does to a request. The functions of this package make effects, and set
-// the fields that the type needs. An effect that contradicts itself, such as StaleRead(0), is an
-// error of Inject. The zero value does nothing.
+// Effect is what a [Fault] does to a request. The functions of this package create effects, with the fields
+// that each type needs. An invalid effect, such as StaleRead(0), is an error of Inject. The zero value has no
+// effect.
 type Effect struct {
 	Type     EffectType
 	Err      error         // of Fail
@@ -56,19 +56,19 @@ func (e Effect) String() string {
 	return string(e.Type)
 }
 
-// Fail answers with the Status of an error of k8s.io/apimachinery/pkg/api/errors, whose code must be
-// 400 to 599. Nothing is read or written.
+// Fail answers with the Status of an error of k8s.io/apimachinery/pkg/api/errors. Its code must be 400 to
+// 599; anything else is an error of Inject. Nothing is read or written.
 func Fail(err error) Effect { return Effect{Type: EffectFail, Err: err} }
 
 // Conflict answers a write with 409, as if another write had come first: "the object has been
 // modified; please apply your changes to the latest version and try again".
 func Conflict() Effect { return Effect{Type: EffectConflict} }
 
-// TooManyRequests answers with 429 as an overloaded server does: with a text instead of a
-// Status. The time, in whole seconds, becomes the header Retry-After; 0: no such header.
+// TooManyRequests answers with 429 as an overloaded server does: with a text instead of a Status. retryAfter,
+// a time of whole seconds, is sent in the header Retry-After; 0: no such header.
 //
-// With the header, client-go repeats the request by itself after the time, up to ten times, so that
-// its caller does not see a single such answer.
+// With the header, client-go waits and repeats the request by itself, up to ten times. So its caller does not
+// see a single such answer.
 func TooManyRequests(retryAfter time.Duration) Effect {
 	return Effect{Type: EffectTooManyRequests, Duration: retryAfter}
 }
@@ -83,13 +83,12 @@ func Unavailable() Effect { return Effect{Type: EffectUnavailable} }
 // read or written. For a write that is made but whose response is lost, use [CutAfterCommit].
 func Timeout() Effect { return Effect{Type: EffectTimeout} }
 
-// CutBeforeCommit breaks the connection of a write that has not been made. The client gets an error
-// of the network (EOF), which does not show whether the write was made. It does not strike dry runs.
+// CutBeforeCommit breaks the connection of a write before it is stored. The client gets a network error
+// (EOF), which does not show whether the write was stored. It does not strike dry runs.
 func CutBeforeCommit() Effect { return Effect{Type: EffectCutBeforeCommit} }
 
-// CutAfterCommit breaks the connection of a write that has been made: it is in the store, watches
-// get its event, and the client gets the same error as from CutBeforeCommit. It strikes writes that
-// succeed. It never strikes a dry run, however the request asks for one.
+// CutAfterCommit breaks the connection of a write after it is stored: watches get its event, and the client
+// gets the same error as from CutBeforeCommit. It strikes only writes that succeed, and never a dry run.
 func CutAfterCommit() Effect { return Effect{Type: EffectCutAfterCommit} }
 
 // StaleRead answers gets and lists from an earlier state, as a cache that lags does: the state the
@@ -104,15 +103,15 @@ func CutAfterCommit() Effect { return Effect{Type: EffectCutAfterCommit} }
 // resource.
 func StaleRead(revisions int) Effect { return Effect{Type: EffectStaleRead, Count: revisions} }
 
-// RefuseAdmission refuses a valid write as an admission plugin does, with 403:
-// RESOURCE "NAME" is forbidden: MESSAGE.
+// RefuseAdmission denies a valid write as an admission plugin does, with 403: RESOURCE "NAME" is forbidden:
+// MESSAGE.
 func RefuseAdmission(message string) Effect {
 	return Effect{Type: EffectRefuseAdmission, Message: message}
 }
 
-// DropWatch breaks the connection of a watch after it has delivered a number of further events; 0:
-// at once. It strikes watches that run when the fault is injected, in the order in which they
-// began, and then those that begin. The initial objects of a watch do not count as events.
+// DropWatch breaks the connection of a watch after it has delivered this many further events; 0: at once. It
+// strikes the watches that run when the fault is injected, in the order in which they began, and then each
+// new one. The initial objects of a watch do not count as events.
 func DropWatch(afterEvents int) Effect { return Effect{Type: EffectDropWatch, Count: afterEvents} }
 
 // DelayWatch delivers all events of a watch later, in their order. It strikes the same watches as

@@ -12,12 +12,12 @@ import (
 // AnySubresource is the Subresource of a [Fault] that strikes objects and all their subresources.
 const AnySubresource = "*"
 
-// Fault is something that goes wrong with requests of clients, on purpose: which requests, how
-// often, and what happens to them.
+// Fault makes requests of clients fail or wait, on purpose. Its fields select the requests, and set how often
+// and in which way it strikes them. Cluster.Inject returns an error for a fault that contradicts itself, such
+// as a negative count, or that names a verb, resource or subresource that the cluster does not serve.
 //
-// It strikes clients: the writes of the server's own controllers are spared, except by
-// [FailWebhook] and [FailConversion]. Requests that are not for a resource, such as discovery, are
-// spared too.
+// It strikes requests of clients. It does not strike the writes of the server's own controllers, except by
+// [FailWebhook] and [FailConversion], nor requests that are not for a resource, such as discovery.
 //
 // If several faults match a request, the first that was injected strikes it, and the others do not
 // count it. Faults that have only a Latency strike in addition.
@@ -31,24 +31,24 @@ type Fault struct {
 	// Subresource is a subresource, such as "status". As in RBAC, empty means the object itself,
 	// without its subresources; AnySubresource means both.
 	Subresource string
-	// Namespace is that of the request; empty: any.
+	// Namespace is the namespace of the request; empty: any.
 	Namespace string
-	// Name is that of the object, also of one that is being created; empty: any.
+	// Name is the name of the object, including one that is being created; empty: any.
 	Name string
-	// User is the name of the user who makes the request, "system:serviceaccount:default:operator"
-	// for a service account; empty: any user, the administrator too.
+	// User is the name of the user who makes the request, "system:serviceaccount:default:operator" for a
+	// service account; empty: any user, including the administrator.
 	User string
 	// UserAgent is a prefix of the user agent of the client; empty: any.
 	UserAgent string
 	// AuditID is the header Audit-ID of the request, with which a client can name a single request; empty: any.
 	AuditID string
 
-	// After is how many requests that match are left alone first.
+	// After is how many matching requests pass before the fault strikes.
 	After int
-	// Times is how many requests are struck at most; 0: all, until Stop.
+	// Times is how many requests the fault strikes at most; 0: all, until Stop.
 	Times int
-	// Probability is the probability with which a request that matches, and is not left alone, is
-	// struck; 0: 1. With WithSeed, the same requests in the same order are struck again.
+	// Probability is the probability, up to 1, with which the fault strikes a matching request once After
+	// requests have passed; 0 means 1. With WithSeed, the same requests in the same order are struck again.
 	Probability float64
 	// Optional allows the fault to strike nothing. Without it, a fault that has struck nothing by
 	// the end of the test fails the test.
@@ -62,7 +62,8 @@ type Fault struct {
 	Effect Effect
 }
 
-// String says in one line what the fault does.
+// String describes the fault in one line, such as "update crontabs.stable.example.com/status: CutAfterCommit
+// (at most once)".
 func (f Fault) String() string {
 	var b strings.Builder
 	if f.Effect.Type == EffectFailConversion {

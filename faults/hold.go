@@ -10,13 +10,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
-// Hold keeps the events of all watches back, so that a test decides which client gets which event, and
-// when. Cluster.Hold begins it and Release ends it.
+// Hold holds back the events of all watches, so that a test decides which client gets which event, and when.
+// Cluster.Hold begins it and Release ends it. Its methods are safe for concurrent use.
 //
-// The initial objects of a watch are not held back, and neither are lists. Bookmarks never name a
-// revision beyond what the client has seen. If a watch ends while events are held back, the
-// client's next watch gets these events, and they are held back again. A watch that ends because
-// the definition of its resource changes ends when the events from before have been delivered.
+// The initial objects of a watch are not held back, and neither are lists. Bookmarks never name a revision
+// beyond what the client has seen. If a watch ends while events are held back, the client's next watch gets
+// these events, and they are held back again. A watch whose CustomResourceDefinition changes ends after the
+// events from before the change have been delivered.
 //
 // Its methods fail the test if they are used wrongly. In a cluster of fakecluster.New, which does not
 // have a test, Close returns the error instead.
@@ -34,8 +34,8 @@ type Hold interface {
 	// number. It does not wait until the clients have read them; in a testing/synctest bubble,
 	// synctest.Wait does.
 	Deliver(n int) int
-	// DeliverThese delivers events of Pending, each together with those that come before it in its
-	// watch, because a watch keeps its order. It returns how many it has delivered.
+	// DeliverThese delivers events of Pending, each with all earlier events of its watch, because a watch
+	// keeps its order. It returns how many events it has delivered.
 	DeliverThese(events ...Delivery) int
 	// DeliverKind delivers all pending events of a resource, such as "pods" or "deployments.apps",
 	// and returns their number. A resource that the cluster does not serve fails the test.
@@ -44,20 +44,19 @@ type Hold interface {
 	// returns their number.
 	DeliverTo(userAgent string) int
 
-	// Tick waits as synctest.Wait does, delivers all events that are held back, and waits again.
-	// synctest.Wait returns when every goroutine of the bubble is blocked. Time does not pass
-	// meanwhile, so a client that sleeps does not continue. Tick returns how many events it has
-	// delivered. Outside of a bubble it fails the test.
+	// Tick calls synctest.Wait, delivers all events that are held back, calls synctest.Wait again, and
+	// returns how many events it has delivered. synctest.Wait returns when every goroutine of the bubble is
+	// blocked. Time does not pass in it, so a client that sleeps does not continue. Outside of a bubble Tick
+	// fails the test.
 	Tick() int
-	// Ticks returns how many ticks have delivered something.
+	// Ticks returns how many calls of Tick have delivered at least one event.
 	Ticks() int
-	// Drain ticks until nothing is held back, and returns how many ticks that took. If events are
-	// still held back after the given number of ticks, it fails the test: the clients answer each
-	// event with another change.
+	// Drain calls Tick until no events are held back, and returns the number of calls. If events are still
+	// held back after this many calls, Drain fails the test: the clients answer each event with another
+	// change.
 	Drain(most int) int
 
-	// Release delivers everything that is held back, and ends the Hold. Releasing again does
-	// nothing.
+	// Release delivers all events that are held back, and ends the Hold. Further calls do nothing.
 	Release()
 }
 
@@ -71,7 +70,7 @@ type Delivery struct {
 	// Type, Namespace and Name are those of the event.
 	Type            watch.EventType
 	Namespace, Name string
-	// Revision is that of the change.
+	// Revision is the revision of the change.
 	Revision int64
 }
 

@@ -4,13 +4,12 @@ package faults
 type Injection interface {
 	// Fault returns the fault.
 	Fault() Fault
-	// Err says why the fault could not be injected; nil: it was. In a cluster of
+	// Err returns the reason why the fault could not be injected, or nil if it was. In a cluster of
 	// fakecluster.Start, such an error has failed the test already.
 	Err() error
 	// Fired returns how many requests, watches or calls the fault has struck until now.
 	Fired() int
-	// Stop ends the fault. A request that is waiting for its Latency goes on waiting. A fault that
-	// has not struck until then still fails the test, unless it is Optional. Stopping again does
-	// nothing.
+	// Stop ends the fault. A request that is waiting for its Latency continues to wait. A fault that has
+	// never struck fails the test even after Stop, unless it is Optional. Further calls do nothing.
 	Stop()
 }

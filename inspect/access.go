@@ -1,8 +1,8 @@
 package inspect
 
-// AccessRequest is what one or more requests of a user were for, as RBAC sees them.
+// AccessRequest has the attributes of one or more equal requests of a user by which RBAC decides.
 type AccessRequest struct {
-	Verb string `json:"verb"` // such as get, list, watch, create, update, patch, delete, deletecollection
+	Verb string `json:"verb"` // such as get, list, watch, create, update, patch, delete or deletecollection
 	// Group, Resource and Subresource are what the verb is for. Namespace and Name are empty
 	// where the request does not have them.
 	Group       string `json:"group,omitempty"`
@@ -13,7 +13,7 @@ type AccessRequest struct {
 	// Path is the path of a request that is not for a resource, such as /metrics; empty for
 	// others.
 	Path string `json:"path,omitempty"`
-	// Allowed reports whether the request was allowed. If that has changed, there are two
-	// AccessRequests.
+	// Allowed reports whether the request was allowed. If equal requests were both allowed and forbidden,
+	// there are two AccessRequests.
 	Allowed bool `json:"allowed"`
 }

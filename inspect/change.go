@@ -29,8 +29,8 @@ type FieldChange struct {
 	// added, and Is for one that was removed.
 	Was any `json:"was,omitempty"`
 	Is  any `json:"is,omitempty"`
-	// OwnersBefore and Owners are the managers that own the field, or a field below it, before the
-	// write and after it. They are set in Explanation.Changes alone.
+	// OwnersBefore and Owners are the managers that own the field, or a field below it, before the write and
+	// after it. They are set only in [Explanation.Changes].
 	OwnersBefore []string `json:"ownersBefore,omitempty"`
 	Owners       []string `json:"owners,omitempty"`
 }
@@ -50,7 +50,7 @@ func (c FieldChange) line() string {
 	return fmt.Sprintf("%s: %s → %s", c.Path, show(c.Was), show(c.Is))
 }
 
-// shownValue is how many characters of a value are shown.
+// shownValue is how many characters of a value a text shows.
 const shownValue = 120
 
 // show prints a value as JSON, shortened.

@@ -1,4 +1,4 @@
-// Package inspect has the types by which a cluster reports what happened in it, and why.
+// Package inspect has the types with which a cluster reports what happened in it, and why.
 //
 //   - [Request] is one request: who sent it, what it was for, and what the answer was. The cluster
 //     keeps the newest 10,000.
@@ -8,7 +8,7 @@
 //   - [Explanation] follows one write through its stages: authorization, pruning and defaulting,
 //     field conflicts, each plugin, policy and webhook, the checks of the schema and its CEL rules,
 //     and the fields that changed.
-//   - [Findings] are what may be the reason why a test failed.
+//   - [Findings] are possible reasons why a test failed.
 //   - [AccessRequest] is a request of a user as RBAC sees it.
 //
 // Package fakecluster returns them: Cluster.Requests, Cluster.History, Cluster.Stats,

@@ -5,53 +5,53 @@ import (
 	"time"
 )
 
-// Explanation is how a server processed one write, stage by stage. A field is zero if its stage had
-// no effect or did not run.
+// Explanation describes how a server processed one write, stage by stage. A field is zero if its stage had no
+// effect or did not run.
 type Explanation struct {
 	Request ExplainedRequest `json:"request"`
 	// Access is the result of the authorization; nil: the request is exempt from authorization, or
 	// ended before it.
 	Access *Access `json:"access,omitempty"`
-	// Fault is what a fault on purpose has done to the request.
+	// Fault is the effect of an injected fault that struck the request; empty: none did.
 	Fault string `json:"fault,omitempty"`
-	// Attempts is how often the server tried, because other writes came in between. The following
-	// fields are those of the last attempt.
+	// Attempts is how often the server tried the write. It tries again if another write of the object came in
+	// between. The following fields are those of the last attempt.
 	Attempts int `json:"attempts,omitempty"`
 
-	// Pruned are the fields that were sent and are not in the schema, with their values. Defaulted
-	// are those that were not sent and have a default. Read are those whose value is read
-	// differently from how it was sent, for example 1000m as 1.
+	// Pruned are the fields that were sent and are not in the schema, with their values. Defaulted are the
+	// fields that were not sent and have a default. Read are the fields whose decoded value differs from the
+	// sent one, for example 1000m that is decoded as 1.
 	Pruned    []FieldValue  `json:"pruned,omitempty"`
 	Defaulted []FieldValue  `json:"defaulted,omitempty"`
 	Read      []FieldChange `json:"read,omitempty"`
 
 	// Conflicts are the fields that an apply may not change, because others own them.
 	Conflicts []FieldConflict `json:"conflicts,omitempty"`
-	// Overtaken has the writes since the client read the object; nil: the request has no
-	// resourceVersion, or the present one.
+	// Overtaken has the writes since the client read the object; nil: the request has no resourceVersion, or
+	// the current one.
 	Overtaken *Overtaken `json:"overtaken,omitempty"`
 
-	// Admission has the plugins, policies, webhooks and functions that were called, in this order,
-	// and the policies and webhooks that were not called. A plugin that is compiled into the server
-	// is listed only if it changed or refused something.
+	// Admission has the plugins, policies, webhooks and functions that were called, in this order, and the
+	// policies and webhooks that were not called. A plugin that is compiled into the server is listed only if
+	// it changed or denied something.
 	Admission []AdmissionStep `json:"admission,omitempty"`
 
-	// Prepared is what the kind itself changed before it validated the object: a status that a
-	// write of the object cannot set, a cluster IP that was allocated.
+	// Prepared are the changes by the rules of the kind before validation: a status that a write of the
+	// object cannot set is reset, a cluster IP is allocated.
 	Prepared []FieldChange `json:"prepared,omitempty"`
-	// Refused is what is wrong with the object, field by field.
+	// Refused are the errors for which the object was rejected, field by field.
 	Refused []FieldError `json:"refused,omitempty"`
-	// Ratcheted is what is wrong with the object and is accepted, because the update has not
-	// changed it. Only custom objects have it.
+	// Ratcheted are errors that were accepted, because the update does not change the invalid values. Only
+	// custom objects have it.
 	Ratcheted []FieldError `json:"ratcheted,omitempty"`
-	// Rules are the CEL rules of the schema, and what each has cost. They are not evaluated if the
-	// schema refuses the type of a value, or if something is missing.
+	// Rules are the CEL rules of the schema, and the cost of each. The server does not evaluate them if a
+	// value has the wrong type, or if a required field is missing.
 	Rules []CELRule `json:"rules,omitempty"`
 
 	// Changes are the fields that the write changes, with their owners. For a new object they are
 	// all its fields; for a refused write there are none.
 	Changes []FieldChange `json:"changes,omitempty"`
-	// Unchanged says that an update would change nothing, so that nothing is written.
+	// Unchanged is true if an update would change nothing, so that nothing is written.
 	Unchanged bool `json:"unchanged,omitempty"`
 
 	// Warnings are those of the answer, and Annotations those of the audit event.
@@ -67,15 +67,14 @@ type Explanation struct {
 type ExplainedRequest struct {
 	User      string `json:"user"`
 	UserAgent string `json:"userAgent,omitempty"`
-	// Verb is create, update, patch or delete, and Patch the type of a patch: apply, json, merge or
-	// strategic.
+	// Verb is create, update, patch or delete. Patch is the type of a patch: apply, json, merge or strategic.
 	Verb  string `json:"verb"`
 	Patch string `json:"patch,omitempty"`
-	// Object names what is written, such as websites.example.com/status default/blog, and Version
-	// the version of its group.
+	// Object names the written object, such as websites.example.com/status default/blog. Version is the
+	// version of its group.
 	Object  string `json:"object"`
 	Version string `json:"version,omitempty"`
-	// Manager becomes the owner of the fields that the write sets.
+	// Manager is the field manager, which owns the fields that the write sets.
 	Manager string `json:"manager,omitempty"`
 	DryRun  bool   `json:"dryRun,omitempty"`
 }
@@ -83,22 +82,22 @@ type ExplainedRequest struct {
 // Access reports whether the user of a request may make it.
 type Access struct {
 	Allowed bool `json:"allowed"`
-	// Reason is that of the authorizer, which names the binding and the role that allow it.
+	// Reason is the reason of the authorizer. It names the binding and the role that allow the request.
 	Reason string `json:"reason,omitempty"`
 }
 
 // FieldConflict is a field that an apply may not change without force.
 type FieldConflict struct {
 	Path string `json:"path"`
-	// Manager owns the field. Owner names it as the server does: with its operation, its version
-	// and its subresource.
+	// Manager is the field manager that owns the field. Owner names it as the server's message does: with its
+	// operation, its version and its subresource.
 	Manager string `json:"manager"`
 	Owner   string `json:"owner"`
 }
 
 // Overtaken describes an update of an object that others have written since the client read it.
 type Overtaken struct {
-	// Sent is the resourceVersion that the client has sent, and Is the present one.
+	// Sent is the resourceVersion that the client has sent. Is is the current one.
 	Sent int64 `json:"sent"`
 	Is   int64 `json:"is"`
 	// By are the writes in between, the oldest first, as far as the history has them.
@@ -141,25 +140,26 @@ type AdmissionStep struct {
 	Configuration string `json:"configuration,omitempty"`
 	Binding       string `json:"binding,omitempty"`
 	Params        string `json:"params,omitempty"`
-	// Again says that it was called a second time, because others have changed the object since.
+	// Again is true for the second call of a plugin or webhook, because another one has changed the object
+	// since (reinvocation).
 	Again bool `json:"again,omitempty"`
 
-	// Outcome is allowed, changed, refused, failed or not called. The validationActions of a
-	// binding may let a write pass that its policy refuses.
+	// Outcome is [Allowed], [Changed], [Denied], [Failed] or [Skipped]. The validationActions of a binding
+	// may let a write pass that its policy denies.
 	Outcome string `json:"outcome"`
-	// Message is why.
+	// Message is the reason of the outcome.
 	Message string        `json:"message,omitempty"`
 	Changes []FieldChange `json:"changes,omitempty"`
-	// Patch, Warnings and Annotations are those that a webhook has answered.
+	// Patch, Warnings and Annotations are those of a webhook's response.
 	Patch       json.RawMessage   `json:"patch,omitempty"`
 	Warnings    []string          `json:"warnings,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// Expressions are the validations of a policy, Cost what they have cost together, and Actions
-	// what its binding does with a refusal.
+	// Expressions are the validations of a policy. Cost is their CEL cost together. Actions are the
+	// validationActions of its binding.
 	Expressions []Expression `json:"expressions,omitempty"`
 	Cost        int64        `json:"cost,omitempty"`
 	Actions     []string     `json:"actions,omitempty"`
-	// Latency is the time that a call has taken, in nanoseconds.
+	// Latency is how long a call took; in JSON in nanoseconds.
 	Latency time.Duration `json:"latency,omitempty"`
 }
 
@@ -171,7 +171,7 @@ type Expression struct {
 	Message    string `json:"message,omitempty"` // of a refusal or of an error
 }
 
-// FieldError is what is wrong with a field.
+// FieldError is a validation error of a field.
 type FieldError struct {
 	Path    string `json:"path"`
 	Type    string `json:"type,omitempty"` // of the cause, such as FieldValueInvalid
@@ -181,7 +181,7 @@ type FieldError struct {
 	// schemas of the fields below it. Both are empty for kinds without a schema, and for metadata.
 	Node   string          `json:"node,omitempty"`
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Rule is the CEL rule that refuses the value; empty: the error is not from a rule.
+	// Rule is the CEL rule that the value violates; empty: the error is not from a rule.
 	Rule string `json:"rule,omitempty"`
 	// Cost is what the rule has cost.
 	Cost int64 `json:"cost,omitempty"`
@@ -193,7 +193,7 @@ type CELRule struct {
 	Rule string `json:"rule"`
 	// Cost is what the rule has cost for the whole object; 0: there was no value to evaluate it for.
 	Cost int64 `json:"cost"`
-	// Refuses are the fields that break the rule.
+	// Refuses are the paths of the fields that violate the rule.
 	Refuses []string `json:"refuses,omitempty"`
 }
 

@@ -65,7 +65,7 @@ type text struct{ strings.Builder }
 
 func (t *text) line(format string, args ...any) { fmt.Fprintf(t, "  "+format+"\n", args...) }
 
-// below is a line of what the last line is about.
+// below adds a line with a detail of the previous line.
 func (t *text) below(format string, args ...any) { t.line("  "+format, args...) }
 
 func (t *text) head(e Explanation) {

@@ -15,8 +15,8 @@ import (
 type Request struct {
 	// Number counts the requests of the cluster, from 1.
 	Number int64 `json:"number"`
-	// Cause is the number of the request that made one of the cluster's own controllers send
-	// this one; 0: a client sent it.
+	// Cause is the Number of the request because of which one of the cluster's own controllers sent this one;
+	// 0: a client sent it.
 	Cause int64 `json:"cause,omitempty"`
 	// Time is when the request arrived, by the clock of the cluster.
 	Time time.Time `json:"time"`
@@ -33,8 +33,8 @@ type Request struct {
 	Verb string `json:"verb"`
 	// Patch is the type of a patch: apply, json, merge or strategic; empty for other verbs.
 	Patch string `json:"patch,omitempty"`
-	// Group, Version, Resource and Subresource are what the verb is for. Namespace and Name are
-	// empty where the request does not have them.
+	// Group, Version, Resource and Subresource identify the resource; all are empty for a request that is not
+	// for a resource. Namespace and Name are empty if the request does not have them.
 	Group       string `json:"group,omitempty"`
 	Version     string `json:"version,omitempty"`
 	Resource    string `json:"resource,omitempty"`
@@ -54,17 +54,17 @@ type Request struct {
 	// Latency is the time until the answer began; for a watch, until it ended. It is measured by
 	// the clock of the process, or of the testing/synctest bubble.
 	Latency time.Duration `json:"latencyNanoseconds,omitempty"`
-	// Running is true until there is an answer, and as long as a watch goes on.
+	// Running is true until there is an answer; for a watch, until it ends.
 	Running bool `json:"running,omitempty"`
 
 	// Revision is the newest revision that the request itself made, and Revisions their
 	// number. They are 0 if it has written nothing.
 	Revision  int64 `json:"revision,omitempty"`
 	Revisions int64 `json:"revisions,omitempty"`
-	// Repeats is true if a write would have changed nothing, and so was not stored.
+	// Repeats is true for a write that would have changed nothing, and so was not stored.
 	Repeats bool `json:"repeats,omitempty"`
-	// Read and Found are of a write that was refused because another one came first: the
-	// resourceVersion that the client sent, and that of the object. 0: it was not such a write.
+	// Read and Found are set for a write that was rejected because another write came first. Read is the
+	// resourceVersion that the client sent, Found that of the object. 0: any other request.
 	Read  int64 `json:"read,omitempty"`
 	Found int64 `json:"found,omitempty"`
 	// Received and Sent are the bytes of the bodies of the request and of the answer.
@@ -72,17 +72,16 @@ type Request struct {
 	Sent     int64 `json:"sent,omitempty"`
 	// Events is how many events a watch has delivered, not counting bookmarks.
 	Events int64 `json:"events,omitempty"`
-	// Webhooks are the calls of admission webhooks for the request, in the order in which they
-	// ended.
+	// Webhooks are the calls of admission webhooks for the request, in the order in which the calls ended.
 	Webhooks []WebhookCall `json:"webhooks,omitempty"`
 	// Warnings are those of the answer, such as that a field is unknown and was dropped.
 	Warnings []string `json:"warnings,omitempty"`
-	// DropsStatus is true if the write carried a status that was not stored, because its kind takes it at the
-	// subresource status alone. It is set for creates, and for updates that change nothing otherwise.
+	// DropsStatus is true if the write contained a status that was not stored, because only the subresource
+	// status sets it. It is recorded for creates, and for updates that change nothing else.
 	DropsStatus bool `json:"dropsStatus,omitempty"`
-	// Fault is what faults on purpose did to the request; empty: nothing. Commas separate several
-	// faults, and each is named once. A failed conversion is not among them, because upstream's converter
-	// does not get the request for which it converts an object.
+	// Fault lists the effects of injected faults that struck the request, separated by commas, each once;
+	// empty: none did. It does not include FailConversion, because upstream's converter does not get
+	// the request for which it converts an object.
 	Fault string `json:"fault,omitempty"`
 }
 
@@ -100,8 +99,9 @@ type WebhookCall struct {
 // Client names the sender of the request in one word, see [ClientName].
 func (r Request) Client() string { return ClientName(r.User, r.UserAgent) }
 
-// ClientName names a client in one word: the program, as the user agent begins. A controller of
-// kube-controller-manager has the name of its service account. Without a user agent it is the user.
+// ClientName names a client in one word: the program, which is the user agent up to the first slash. A
+// controller of kube-controller-manager has the name of its service account. Without a user agent the name is
+// that of the user.
 func ClientName(user, userAgent string) string {
 	name, _, _ := strings.Cut(userAgent, "/")
 	name = strings.TrimSpace(name)
@@ -111,8 +111,8 @@ func ClientName(user, userAgent string) string {
 	return name
 }
 
-// Object names what the request is for, see [ObjectName]. For a request that is not for a resource
-// it is the path.
+// Object names the object or the resource of the request, see [ObjectName]. For a request that is not for a
+// resource it returns the path.
 func (r Request) Object() string {
 	if r.Resource == "" {
 		return r.Path
@@ -142,7 +142,7 @@ func ObjectName(group, resource, subresource, namespace, name string) string {
 	return b.String()
 }
 
-// verbOf is what a request does, in one word.
+// verbOf returns the verb of a request, and apply for a patch of that type.
 func verbOf(verb, patch string) string {
 	if patch == "apply" {
 		return patch

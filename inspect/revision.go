@@ -27,14 +27,14 @@ func (h History) String() string {
 type Revision struct {
 	// Revision is the resourceVersion of the object in this state.
 	Revision int64 `json:"revision"`
-	// Event is the type of the event that watches got: Added, Modified or Deleted. It is empty
-	// for a state with which the history begins, because it is older.
+	// Event is the type of the event that watches got: Added, Modified or Deleted. It is empty if the state
+	// is older than the history.
 	Event watch.EventType `json:"event,omitempty"`
 
 	// Time, User, UserAgent, AuditID, Verb, Patch and Subresource are those of the [Request] that made the
-	// revision. Number is its number; 0 if Cluster.Requests does not have it: the options of the
-	// cluster made it, or the cluster that this one was forked from. All are zero for what the
-	// cluster has from its start, from a snapshot or from a data file.
+	// revision. Number is its number; 0 if Cluster.Requests does not have it: the options of the cluster
+	// made it, or the cluster that this one was forked from. All are zero for objects that the cluster has
+	// from its start, from a snapshot or from a data file.
 	Time        time.Time `json:"time"`
 	User        string    `json:"user,omitempty"`
 	UserAgent   string    `json:"userAgent,omitempty"`
@@ -46,12 +46,12 @@ type Revision struct {
 
 	// Object is the object in this state.
 	Object *unstructured.Unstructured `json:"object"`
-	// Changes are the differences to the state before. There are none for a new object.
+	// Changes are the differences from the previous state. There are none for a new object.
 	Changes []FieldChange `json:"changes,omitempty"`
 }
 
-// Client names the client that made the revision, see [ClientName]. It is empty if the request is
-// not remembered.
+// Client names the client that made the revision, see [ClientName]. It is empty if the cluster does not have
+// the request.
 func (r Revision) Client() string { return ClientName(r.User, r.UserAgent) }
 
 // String shows the revision, with its changes on lines of their own:

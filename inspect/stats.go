@@ -32,7 +32,7 @@ type Counts struct {
 	Conflicts int64 `json:"conflicts,omitempty"` // answers with code 409 and the reason Conflict
 	Repeats   int64 `json:"repeats,omitempty"`   // writes that would have changed nothing, and were not stored
 	Revisions int64 `json:"revisions,omitempty"`
-	Events    int64 `json:"events,omitempty"`   // that watches have delivered
+	Events    int64 `json:"events,omitempty"`   // events that watches have delivered, without bookmarks
 	Received  int64 `json:"received,omitempty"` // bytes of the bodies of requests
 	Sent      int64 `json:"sent,omitempty"`     // bytes of the bodies of answers
 }
@@ -49,7 +49,7 @@ func (c *Counts) Add(o Counts) {
 	c.Sent += o.Sent
 }
 
-// Total adds up the counts for which keep returns true; all if keep is nil.
+// Total returns the sum of the counts for which keep returns true; of all if keep is nil.
 func (s Stats) Total(keep func(Counted) bool) (total Counts) {
 	for counted, counts := range s {
 		if keep == nil || keep(counted) {
@@ -75,7 +75,7 @@ func (s Stats) Since(former Stats) Stats {
 	return since
 }
 
-// String has a line for each client, verb and resource, in this order.
+// String returns a line for each client, verb and resource, in alphabetical order.
 func (s Stats) String() string {
 	var lines []string
 	for counted, c := range s {

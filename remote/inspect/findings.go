@@ -10,13 +10,13 @@ import (
 	"github.com/fakecluster/fakecluster/remote/internal/printable"
 )
 
-// Findings are what may be the reason why a test failed: requests that were refused, conflicts,
-// panics, objects that changed without end, and the like.
+// Findings are possible reasons why a test failed: rejected requests, conflicts, panics, objects that are
+// written endlessly, and the like.
 type Findings struct {
-	// Summary says how many requests there were. If there were no requests and no panics, the
-	// Findings are empty, and so is the Summary.
+	// Summary is a sentence with the number of requests. Without requests and panics, the Findings and their
+	// Summary are empty.
 	Summary string `json:"summary,omitempty"`
-	// Sections are the findings, one for each sort of trouble, the most informative first.
+	// Sections are the findings by category, the most informative one first.
 	Sections []Finding `json:"sections,omitempty"`
 }
 
@@ -30,8 +30,8 @@ type Finding struct {
 // maxFindingLines is how many lines Lines returns at most.
 const maxFindingLines = 60
 
-// Lines returns the findings as at most 60 lines of text, without line ends. There are none if
-// there are no findings.
+// Lines returns the findings as at most 60 lines of text, without line ends. It returns nil for empty
+// Findings.
 func (f Findings) Lines() []string {
 	if f.Summary == "" {
 		return nil

@@ -25,19 +25,18 @@ type Access struct {
 	// CAData is the PEM of the authority that signed the server's certificate. If it is
 	// empty, the system's authorities are used.
 	CAData []byte
-	// ServerName is the name that the server's certificate has to be for, and that the server
-	// is requested by. If it is empty, it is the host of URL.
+	// ServerName is the name for which the server's certificate must be valid, and that the client sends in
+	// the TLS handshake (SNI). If it is empty, it is the host of URL.
 	ServerName string
-	// Transport sends the requests. For a cluster without a URL it is one of [InProcess].
-	// If it is nil, client-go makes its own. If it is set, RESTConfig leaves out CAData
-	// and ServerName, because client-go refuses a configuration with both; such a transport does its own
-	// TLS.
+	// Transport sends the requests. For a cluster without a URL it is one of [InProcess]. If it is nil,
+	// client-go makes its own. If it is set, RESTConfig leaves out CAData and ServerName, because client-go
+	// rejects a configuration with both; the transport has its own TLS configuration.
 	Transport http.RoundTripper
 }
 
-// RESTConfig returns a new rest.Config on each call. It does not limit the rate (QPS is -1), so that
-// tests do not wait for the limiter of a client. It disables compression, which costs more
-// than it saves on the loopback device.
+// RESTConfig returns a new rest.Config on each call. It does not limit the rate (QPS is -1), so that tests do
+// not wait for client-go's rate limiter. It disables compression, which costs more than it saves on the
+// loopback device.
 func (a Access) RESTConfig() *rest.Config {
 	cfg := &rest.Config{
 		Host:               a.URL,

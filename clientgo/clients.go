@@ -25,12 +25,12 @@ type Clients struct {
 	Mapper meta.ResettableRESTMapper
 }
 
-// NewClients makes clients for a configuration. It does not change the configuration, and sends
-// no request.
+// NewClients returns clients for a configuration. It does not change the configuration, and sends no request.
+// It fails if client-go rejects the configuration.
 func NewClients(cfg *rest.Config) (*Clients, error) {
 	cfg = rest.CopyConfig(cfg)
 	if cfg.UserAgent == "" {
-		cfg.UserAgent = rest.DefaultKubernetesUserAgent() // its beginning is the name of the field manager of what the clients write
+		cfg.UserAgent = rest.DefaultKubernetesUserAgent() // up to its first slash it names the field manager of the clients' writes
 	}
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {

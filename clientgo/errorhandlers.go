@@ -11,9 +11,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
-// The last error handler of client-go waits until a millisecond has passed since the error before. It compares
-// times of all clocks of the process: after an error outside of bubbles, the first one in a bubble would wait for 26
-// years, because the clock of a bubble begins in the year 2000. So that handler does nothing in bubbles.
+// init wraps the error handler of client-go that waits until a millisecond has passed since the previous
+// error. That handler compares times of different clocks: after an error outside of bubbles, the first error
+// in a bubble would wait for 26 years, because the clock of a bubble begins in the year 2000. The wrapped
+// handler does nothing in bubbles.
 func init() {
 	for i, handler := range utilruntime.ErrorHandlers {
 		if isBackoff(handler) {

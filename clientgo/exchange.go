@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// heldBack is how many bytes a handler may write before the header of its answer
-	// leaves without a Content-Length. net/http holds back as many.
+	// heldBack is how many bytes a handler may write before the header of its answer is sent without a
+	// Content-Length. It is the same as in net/http.
 	heldBack = 2 << 10
 	// bufferLimit is how many bytes a handler may be ahead of its client.
 	bufferLimit = 64 << 10
@@ -28,8 +28,8 @@ const (
 
 var (
 	errClientGone     = errors.New("clientgo: the client has gone away")
-	errReadOnClosed   = errors.New("http: read on closed response body") // net/http's words
-	errHandlerExited  = errors.New("clientgo: the handler's goroutine exited (runtime.Goexit; t.FailNow in a handler does that)")
+	errReadOnClosed   = errors.New("http: read on closed response body") // the text of net/http
+	errHandlerExited  = errors.New("clientgo: the goroutine of the handler exited by runtime.Goexit: do not call t.FailNow or t.Fatal in a handler")
 	errAfterTheAnswer = errors.New("clientgo: write after the handler returned")
 )
 
@@ -63,16 +63,14 @@ type exchange struct {
 	// guessed.
 	untyped bool
 
-	// The part of the answer's body that has not been read: first buffered, then lent.
-	// That is the rest of a Write that is not in the buffer; the Write waits until it
-	// has been read.
+	// The part of the answer's body that has not been read: first buffered, then lent. lent is the rest of a
+	// Write that is not copied into the buffer; that Write waits until the client has read it.
 	buffered bytes.Buffer
 	lent     []byte
 	written  int64
 
-	// returned is set when the handler has returned, so that nothing more will come.
-	// failed is the error with which reads end, after what is buffered, in place of
-	// io.EOF. Both are set once.
+	// returned is set when the handler has returned. failed is the error that reads return in place of
+	// io.EOF, after the buffered bytes. Both are set once.
 	returned bool
 	failed   error
 	// bodyClosed is set when the client has closed the body of the response.
@@ -97,7 +95,7 @@ func newExchange(t *Transport, req *http.Request) *exchange {
 // serve runs the handler, on the exchange's own goroutine.
 func (x *exchange) serve() {
 	growStack()
-	pprof.SetGoroutineLabels(context.Background()) // what the handler starts is not the client's, as with a socket
+	pprof.SetGoroutineLabels(context.Background()) // goroutines of the handler do not get the labels of the client, as with a socket
 	defer x.transport.remove(x)
 	normal := false
 	defer func() {
@@ -120,9 +118,9 @@ func (x *exchange) serve() {
 	normal = true
 }
 
-// growStack grows the stack of a new goroutine to what a handler needs, while there is next to
-// nothing on it to copy. A new goroutine begins with a few KiB, and doubling that again and again in the depth of a
-// handler copies everything that is on it each time.
+// growStack grows the stack of a new goroutine to the size that a handler needs, while the stack is nearly
+// empty. Otherwise the runtime doubles it several times deep in the handler, and copies the whole stack each
+// time.
 //
 //go:noinline
 func growStack() {
@@ -130,8 +128,8 @@ func growStack() {
 	runtime.KeepAlive(&room)
 }
 
-// failure is what the client gets when the handler panicked with v, or exited if
-// v is nil. As net/http does, it logs what is not http.ErrAbortHandler.
+// failure returns the client's error for a handler that panicked with v, or that exited its goroutine if v is
+// nil. As in net/http, a panic is logged unless it is http.ErrAbortHandler.
 func (x *exchange) failure(v any) error {
 	switch v {
 	case nil:
@@ -165,8 +163,8 @@ func (x *exchange) finish(failure error) {
 	x.changed.Broadcast()
 }
 
-// abort ends the exchange, for the client or for Close. What the client has not read is
-// dropped, and the context of the handler is cancelled.
+// abort ends the exchange, for the client or for Close. It drops the bytes that the client has not read, and
+// cancels the context of the handler.
 func (x *exchange) abort(err error) {
 	x.mu.Lock()
 	if x.failed == nil {
@@ -180,7 +178,7 @@ func (x *exchange) abort(err error) {
 	x.closeRequestBody()
 }
 
-// drop drops what has not been read. x.mu is held.
+// drop drops the bytes that have not been read. x.mu is held.
 func (x *exchange) drop() {
 	x.buffered = bytes.Buffer{}
 	x.lent = nil

@@ -86,9 +86,9 @@ func (x *exchange) setBody(r *http.Request) {
 	r.Body = &requestBody{x: x, body: body, declared: r.ContentLength}
 }
 
-// requestBody reads the client's body on the handler's goroutine. The body is closed when the
-// handler closes it, when the handler has returned, and when the exchange is aborted. The last
-// ends a read in which the handler is blocked.
+// requestBody reads the client's body on the handler's goroutine. The body is closed when the handler closes
+// it, when the handler has returned, and when the exchange is aborted. An abort also ends a read in which the
+// handler is blocked.
 type requestBody struct {
 	x        *exchange
 	body     io.Reader

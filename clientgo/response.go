@@ -106,8 +106,8 @@ func (x *exchange) write(p []byte) (int, error) {
 	return x.lend(p)
 }
 
-// lend waits until the client has read all of p from where it is. x.mu is held, except while
-// it waits.
+// lend lets the client read p without a copy into the buffer, and waits until it has read all of p. x.mu is
+// held, except while it waits.
 func (x *exchange) lend(p []byte) (int, error) {
 	for len(x.lent) > 0 { // another goroutine of the handler is writing
 		x.changed.Wait()

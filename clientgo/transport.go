@@ -15,8 +15,8 @@ import (
 // ends with io.ErrUnexpectedEOF, as when a server closes the connection.
 var ErrClosed = errors.New("clientgo: the in-process transport is closed")
 
-// Transport is an http.RoundTripper that calls a handler in this process. The package
-// documentation says how it streams. It is safe for concurrent use.
+// Transport is an http.RoundTripper that calls a handler in this process. The package documentation describes
+// how it streams. It is safe for concurrent use.
 type Transport struct {
 	handler http.Handler
 
@@ -28,14 +28,16 @@ type Transport struct {
 	drained chan struct{}
 }
 
-// InProcess returns a transport whose requests h serves. Close it when it is no longer used.
+// InProcess returns a transport that calls h for each request. Several goroutines call h at the same time.
+// Close the transport when it is no longer used.
 func InProcess(h http.Handler) *Transport {
 	return &Transport{handler: h, running: make(map[*exchange]struct{})}
 }
 
-// RoundTrip calls the handler with the request, on a goroutine of its own, and returns when the
-// header of the answer has left. The host of the URL is the Host of the handler's request; the
-// scheme is ignored.
+// RoundTrip calls the handler with the request, on a goroutine of its own, and returns when the handler has
+// sent the header of the answer. The host of the URL becomes the Host of the handler's request; the scheme is
+// ignored. It fails for a request that http.Transport would not send, with [ErrClosed] after Close, with the
+// cause of the request's context if that ends, and if the handler panics.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := checkRequest(req); err != nil {
 		closeBody(req)
@@ -121,7 +123,7 @@ func checkRequest(req *http.Request) error {
 		}
 		for _, v := range values {
 			if !httpguts.ValidHeaderFieldValue(v) {
-				return fmt.Errorf("clientgo: invalid header field value for %q", name) // which may be a secret
+				return fmt.Errorf("clientgo: invalid header field value for %q", name) // without the value, which may be a secret
 			}
 		}
 	}

@@ -22,8 +22,9 @@ import (
 )
 
 // Build returns the objects of the kustomization in a folder, in kustomize's order. The objects are
-// unstructured. The library does not run plugins or helm. Without a kustomization in the folder, or with
-// mistakes in it, Build returns kustomize's error. Several goroutines may call Build at the same time.
+// unstructured. The library does not run plugins or helm. If the folder does not contain a kustomization, or
+// one with mistakes, Build returns kustomize's error with the folder. Several goroutines may call Build at
+// the same time.
 func Build(folder string) ([]runtime.Object, error) {
 	for _, name := range konfig.RecognizedKustomizationFileNames() { // the library passes over those that it cannot read
 		if err := manifests.Check(filepath.Join(folder, name)); err != nil {
@@ -49,7 +50,7 @@ func Build(folder string) ([]runtime.Object, error) {
 	return objects, nil
 }
 
-// disk refuses devices and FIFOs, and files that are too large.
+// disk rejects devices, FIFOs and files that are too large.
 type disk struct{ filesys.FileSystem }
 
 // ReadFile implements filesys.FileSystem.

@@ -116,7 +116,7 @@ func TestAnyDamageToAClosedFileIsRefused(t *testing.T) {
 			closed(t, s)
 			kept := fmt.Sprintf("%s.cut-%d", path, len(content))
 			equal(t, "reports", reported, reports{fmt.Sprintf("data file %s: the last 7 bytes are incomplete, from byte %d on, and have been cut off; "+
-				"a copy of them is in %s; the data goes on at revision %d", path, len(content), kept, revision)})
+				"a copy of them is in %s; the data continues at revision %d", path, len(content), kept, revision)})
 			equal(t, "the copy", string(contentOf(t, kept)), "garbage")
 			equal(t, "the file", string(contentOf(t, path)), string(content))
 			if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o600 {

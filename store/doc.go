@@ -1,14 +1,14 @@
-// Package store keeps objects as strings of bytes under keys, as etcd does for a real API server: one revision
-// counter for everything, compare-and-swap writes, reads of the present and of the past, and watches that miss nothing.
-// It stores values under keys, with revisions, and does not interpret the values.
+// Package store keeps objects as strings of bytes under keys, as etcd does for a real API server: one
+// revision counter for all keys, compare-and-swap writes, reads of the present and of the past, and watches
+// that miss nothing. It does not interpret the values.
 //
 // # The idea
 //
 // The present is a [buntdb] in memory, from key to record, with a small index for what its tree cannot
 // do: counting keys. The past is a log beside it: one immutable [Event] for each revision, with the
-// record that the write made and the record that it replaced. A read at a past revision takes the present and undoes
-// the later events. A watch is a [Cursor], which is only the revision up to which its owner has read the log. It has
-// no queue that could overflow, and no writer waits for it.
+// record that the write made and the record that it replaced. A read at a past revision takes the present and
+// undoes the later events. A watch is a [Cursor], which is only the revision up to which its owner has read
+// the log. It has no queue that could overflow, and no writer waits for it.
 //
 // For example, after
 //
@@ -24,33 +24,35 @@
 // that revision can still be read, and the changes after it can still be watched. A reader that needs older revisions
 // gets a [*CompactedError].
 //
-// A [Snapshot] is a frozen store. A store that is loaded from a snapshot reads the frozen records, and its own buntdb
-// holds only what has changed since. So a copy of a large store takes next to no time. [Store.Fork] makes a snapshot
-// and loads it.
+// A [Snapshot] is a frozen store. A store that is loaded from a snapshot shares the frozen records, and its
+// own buntdb has only the later changes. So a copy of a large store takes almost no time. [Store.Fork] takes
+// a snapshot and loads it.
 //
 // # In a file
 //
-// A store lives in memory. [OpenFile] returns one that also writes each commit to a file before any reader sees it, and
-// that begins with what the file has. A file and a snapshot that [Snapshot.Write] writes have one format: the state at the
-// oldest revision, and the events since, in frames with checksums. So a snapshot is a file to go on with, and
-// [ReadFile] makes a snapshot of a file. The events are in the file in the order of the log; those that the log has
-// forgotten stay in it until the file is rewritten.
+// A store lives in memory. [OpenFile] returns one that also writes each commit to a file before any reader
+// sees it, and that begins with what the file has. A file and a snapshot that [Snapshot.Write] writes have
+// one format: the state at the oldest revision, and the events since, in frames with checksums. So OpenFile
+// can continue with a written snapshot, and [ReadFile] reads a file as a snapshot. The file has the events in
+// the order of the log. Events that the log has forgotten stay in the file until it is rewritten.
 //
-// A file has a mark besides: the offset up to which it was complete at the last sync. It separates two ends of a file that
-// look alike. Behind the mark, a frame that is damaged or missing is a write that a power failure has cut short; the tail
-// is cut off, with a copy and a report. Before the mark it is damage, and the file is refused.
+// A file also has a mark: the offset up to which it was complete at the last sync. The mark tells a torn
+// write from damage. A damaged or missing frame behind the mark is a write that a power failure interrupted:
+// OpenFile cuts the tail off, with a copy and a report. Before the mark it is damage, and OpenFile rejects
+// the file.
 //
 // # What stays true
 //
-//   - Every successful write, also a delete, has the next revision, and no other write has the same. A write may have
-//     updates of other keys that commit before it, in the same instant, each with a revision of its own.
+//   - Every successful write, including a delete, gets the next revision. A write may have updates of other
+//     keys that commit together with it, each with a revision of its own.
 //   - Records and events do not change. Callers may keep and share them.
 //   - A value is in memory once, however many events, records, snapshots and stores have it.
 //   - A commit comes before its notification: a watcher that is notified of a revision can read it.
-//   - What a file has is what some reader could have seen: a commit is in it as a whole or not at all.
-//   - What was synced, or in a file when it was closed, is there when the file is opened again, or the file is refused.
-//   - A store renames a file over its own only, and writes to its file only while that is at its path.
-//   - A reader of the log holds no lock, and a writer does not wait for readers of it.
+//   - A file contains each commit as a whole or not at all.
+//   - OpenFile returns a store with all commits that were synced, or that were in the file when it was
+//     closed; otherwise it rejects the file.
+//   - A store replaces no file but its own, and writes to its file only while that file is at its path.
+//   - A reader of the log holds no lock, and no writer waits for it.
 //   - Reads of the present hold buntdb's read lock for the time it takes to collect strings, never to parse them.
 //
 // # Locks, in the order they are taken
@@ -65,11 +67,12 @@
 //
 // # Goroutines and testing/synctest
 //
-// A store runs no goroutine of its own, but buntdb does: one for each database. It would wake every second as long as
-// the database is open; here it ends when it wakes for the first time, a second after [Open]. In a
-// testing/synctest bubble, which could not end before it, [Store.Close] waits it out: a second of the bubble's time,
-// which takes no real time. With [SyncEverySecond] a timer runs for a second after a write. A store belongs where it was
-// opened, in that bubble or in none: it is to be used and closed there.
+// A store runs no goroutine of its own, but buntdb does: one for each database. It would wake every second
+// while the database is open; here it ends when it wakes for the first time, a second after [Open]. In a
+// testing/synctest bubble, which ends only after all of its goroutines, [Store.Close] waits for that
+// goroutine: a second of the bubble's time, which takes no real time. With [SyncEverySecond] a timer runs for
+// a second after a write. Use and close a store where it was opened: in the same bubble, or outside of
+// bubbles.
 //
 // [buntdb]: https://github.com/tidwall/buntdb
 package store

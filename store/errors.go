@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// ErrClosed is the error of every method of a closed store, and of its cursors.
+// ErrClosed is the error of the methods of a closed store, and of its cursors.
 var ErrClosed = errors.New("the store is closed")
 
 // ErrNotFound is matched by every [NotFoundError]: errors.Is(err, ErrNotFound).
@@ -33,8 +33,8 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("key %q: exists since revision %d", e.Key, e.Current.Created)
 }
 
-// ConflictError is the error of a write that expected another revision of the key's record. Current is the present
-// record, so that the writer can check again without reading it.
+// ConflictError is the error of a write that expected another revision of the key's record. Current is the
+// current record, so that the writer need not read it again. Expected is the revision that the writer gave.
 type ConflictError struct {
 	Key      string
 	Current  Record
@@ -45,8 +45,9 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("key %q: is at revision %d, the write expected %d", e.Key, e.Current.Revision, e.Expected)
 }
 
-// PreconditionError is the error of a write whose [Precondition] does not hold. Current is the revision of the key's
-// record, 0 without a record.
+// PreconditionError is the error of a write whose [Precondition] does not hold. Current is the revision of
+// the key's record, 0 without a record; for a prefix, it is the revision of a change. Required is the
+// revision of the Precondition.
 type PreconditionError struct {
 	Key      string
 	Current  int64
@@ -57,8 +58,8 @@ func (e *PreconditionError) Error() string {
 	return fmt.Sprintf("key %q: is at revision %d, the write requires %d", e.Key, e.Current, e.Required)
 }
 
-// CompactedError is the error for a revision that was compacted. Oldest is the oldest revision that
-// can be read.
+// CompactedError is the error for a revision before the history, because of [Store.Compact] or of the bounds
+// of the [Options]. Oldest is the oldest revision that can be read.
 type CompactedError struct {
 	Requested int64
 	Oldest    int64
@@ -68,7 +69,7 @@ func (e *CompactedError) Error() string {
 	return fmt.Sprintf("revision %d has been forgotten, history begins at %d", e.Requested, e.Oldest)
 }
 
-// FutureError is the error for a revision that has not been committed yet. Current is the newest.
+// FutureError is the error for a revision that has not been committed yet. Current is the newest revision.
 type FutureError struct {
 	Requested int64
 	Current   int64
@@ -78,13 +79,13 @@ func (e *FutureError) Error() string {
 	return fmt.Sprintf("revision %d is in the future; the newest is %d", e.Requested, e.Current)
 }
 
-// FileError is the error of a write that the data file could not take. The write has not been made: it has no revision, and no
-// reader sees it, now or when the file is opened again.
+// FileError is the error of a write that could not be written to the data file. The write did not happen: it
+// has no revision, and no reader sees it, now or when the file is opened again.
 type FileError struct {
 	Path string
 	Err  error
-	// Final is set if the file takes no more writes, because the content of the disk is unknown, or because the file is
-	// not at its path any more. Opening it again resolves that.
+	// Final is set if all later writes fail, too, because the content of the disk is unknown, or because the
+	// file is no longer at its path. Close the store and open the file again.
 	Final bool
 }
 
@@ -103,7 +104,7 @@ func (e *FileError) Full() bool {
 	return errors.Is(e.Err, syscall.ENOSPC) || errors.Is(e.Err, syscall.EDQUOT) || errors.Is(e.Err, syscall.EFBIG)
 }
 
-// causeOf returns what the system said, without the name that the file had when it was opened.
+// causeOf returns the error of the system without the path, because the caller adds the path.
 func causeOf(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		return path.Err

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// Sync selects when writes to a file are synced to the disk, so that they survive a power failure. A
-// process that ends, even by SIGKILL, loses nothing either way, because the system has what was
-// written.
+// Sync selects when writes to a file are synced to the disk, so that they survive a power failure. In either
+// mode they survive the end of the process, even by SIGKILL, because the operating system has them.
 type Sync int
 
 const (
 	// SyncAlways makes each write wait until it is on the disk.
 	SyncAlways Sync = iota
-	// SyncEverySecond syncs writes to the disk within a second, and when the store is closed.
+	// SyncEverySecond syncs writes to the disk within a second, and when the store is closed. A power failure
+	// loses up to one second of writes.
 	SyncEverySecond
 )
 
-// handle is what a data file is written through.
+// handle is the part of os.File with which a data file is written. Tests replace it.
 type handle interface {
 	io.WriterAt
 	Truncate(int64) error
@@ -31,8 +31,7 @@ type handle interface {
 	Close() error
 }
 
-// file is an open data file. The lock of writers guards it; mu guards what the timer uses as
-// well.
+// file is an open data file. Store.write guards it; mu guards the fields that the timer uses, too.
 type file struct {
 	path     string // as the caller names it
 	absolute string // the absolute path
@@ -46,8 +45,8 @@ type file struct {
 	handle handle
 	size   int64
 	synced int64       // the offset up to which it is synced
-	timer  *time.Timer // that syncs what has been written; nil: all is synced
-	broken *FileError  // why nothing can be written any more
+	timer  *time.Timer // syncs the last writes; nil: all writes are synced
+	broken *FileError  // the reason why no more writes are possible; nil: they are
 }
 
 // usualSlack is the slack of a file, and syncAfter how long SyncEverySecond waits.
@@ -63,7 +62,7 @@ func (f *file) safe() int64 {
 	return f.synced
 }
 
-// append adds a frame. When it fails, the file is as before.
+// append adds a frame. If it fails, the content of the file is unchanged.
 func (f *file) append(fr frame) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,10 +107,10 @@ func (f *file) syncAndMark(size int64) error {
 	return nil
 }
 
-// errGone is the error of a file that is not at its path any more. What would be written to it could not be found.
+// errGone is the error of a file that is no longer at its path: nobody could find what is written to it.
 var errGone = errors.New("it has been deleted, moved or replaced while it was open")
 
-// inPlace returns the reason why nothing can be written to the file, or nil.
+// inPlace returns an error if the file is broken or no longer at its path.
 func (f *file) inPlace() error {
 	if f.broken != nil {
 		return f.broken
@@ -122,7 +121,7 @@ func (f *file) inPlace() error {
 	return nil
 }
 
-// fail stores and reports the reason why nothing can be written any more, once.
+// fail stores and reports the reason why no more writes are possible, once.
 func (f *file) fail(why error) error {
 	if f.broken == nil {
 		f.broken = &FileError{Path: f.path, Err: causeOf(why), Final: true}
@@ -146,7 +145,7 @@ func (f *file) syncNow() error {
 	return f.syncAndMark(f.size)
 }
 
-// close syncs the file and its mark, and lets others open it.
+// close syncs the file and its mark, and releases its lock.
 func (f *file) close() error {
 	err := f.syncNow()
 	if err == nil {
@@ -160,7 +159,8 @@ func (f *file) close() error {
 	return errors.Join(err, f.handle.Close())
 }
 
-// cut drops what follows the size of the file, and keeps a copy of it. The store goes on at a revision.
+// cut drops the incomplete tail of the file, after it has copied it to another file. revision is the last one
+// before the tail, for the report.
 func (f *file) cut(from io.ReaderAt, revision int64) error {
 	n := f.info.Size() - f.size
 	kept, err := f.keep(io.NewSectionReader(from, f.size, n))
@@ -170,7 +170,7 @@ func (f *file) cut(from io.ReaderAt, revision int64) error {
 	if err := f.handle.Truncate(f.size); err != nil {
 		return err
 	}
-	f.report(fmt.Errorf("data file %s: the last %d bytes are incomplete, from byte %d on, and have been cut off; a copy of them is in %s; the data goes on at revision %d",
+	f.report(fmt.Errorf("data file %s: the last %d bytes are incomplete, from byte %d on, and have been cut off; a copy of them is in %s; the data continues at revision %d",
 		f.path, n, f.size, kept, revision))
 	return nil
 }

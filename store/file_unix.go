@@ -20,7 +20,7 @@ func openRegular(path string, flag int) (*os.File, error) {
 		return nil, errors.New("it is a symbolic link, which is not followed")
 	}
 	if err != nil {
-		return nil, unnamed(err)
+		return nil, causeOf(err)
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -28,22 +28,12 @@ func openRegular(path string, flag int) (*os.File, error) {
 	}
 	if err != nil {
 		_ = f.Close()
-		return nil, unnamed(err)
+		return nil, causeOf(err)
 	}
 	return f, nil
 }
 
-// unnamed returns the error without the path, because the caller adds it.
-func unnamed(err error) error {
-	var named *os.PathError
-	if errors.As(err, &named) {
-		return named.Err
-	}
-	return err
-}
-
-// lock keeps other stores from opening the file. The lock ends with the process, however
-// that ends.
+// lock keeps other stores from opening the file. The lock ends with the process, even if that is killed.
 func lock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -55,7 +45,7 @@ func lock(f *os.File) error {
 	return nil
 }
 
-// openLocked opens a file for a store, and makes it if there is none.
+// openLocked opens and locks a file for a store, and creates it if it does not exist.
 func openLocked(path string) (*os.File, error) {
 	for {
 		f, err := openRegular(path, os.O_RDWR|os.O_CREATE)
@@ -71,7 +61,7 @@ func openLocked(path string) (*os.File, error) {
 		info, err := f.Stat()
 		if err != nil {
 			_ = f.Close()
-			return nil, unnamed(err)
+			return nil, causeOf(err)
 		}
 		if there, err := os.Lstat(path); err == nil && os.SameFile(info, there) {
 			return f, nil

@@ -15,8 +15,9 @@ var errNotEmpty = errors.New("the store contains writes already")
 // after the other, the first at revision 2 and the next at 3, and the history has these creations.
 // Each record must have its revision in Revision and in Created.
 //
-// Fill copies no value, and takes much less time than creating the records would. It fails if the store has been
-// written to, or if a record is out of order; then nothing has changed.
+// Fill copies no value, and takes much less time than creating the records one by one. It fails if the store
+// has been written to, if a record is out of order, or if the file of the store cannot be written; then
+// nothing has changed.
 func (s *Store) Fill(records []Record) error {
 	s.write.Lock()
 	defer s.write.Unlock()

@@ -32,8 +32,8 @@ import (
 // A record is its key, and the text that encode makes. An event is its type and a record. So the state at the newest
 // revision is that at the oldest one with the events played on it, and the events are the history.
 //
-// "newest" is a revision that the file has in any case: it was written before anybody could read the
-// file, so a file that ends before it is incomplete. Events after it belong to the log.
+// "newest" is a revision that every complete file contains: the file got its name only after that revision
+// was written. So a file that ends before it is incomplete. Events after it belong to the log.
 //
 // "complete" is the offset up to which the file was synced last. The mark is overwritten in its place after each
 // sync, and is on the disk with the next sync, or when the file is closed. It lies within the first sector of the disk, which a power failure leaves with
@@ -119,10 +119,10 @@ func (f frame) close(offset int64) ([]byte, error) {
 	return f, nil
 }
 
-// FormatError is the error of a stream or a file that does not have the data of a store, or not all of
+// FormatError is the error of a stream or a file that does not contain the data of a store, or only a part of
 // it.
 type FormatError struct {
-	Offset int64 // where it goes wrong
+	Offset int64 // the byte at which the data is wrong
 	Reason string
 }
 

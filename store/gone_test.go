@@ -109,7 +109,7 @@ func TestTheNewFileIsLocked(t *testing.T) {
 	for range 5 {
 		put(t, s, "/a", strings.Repeat("v", 500))
 	}
-	if want := "data file " + path + ": it cannot be rewritten without its forgotten history, and grows: "; len(reported) == 0 || !strings.HasPrefix(reported[0], want) {
+	if want := "data file " + path + ": it cannot be rewritten without its forgotten history, and keeps growing: "; len(reported) == 0 || !strings.HasPrefix(reported[0], want) {
 		t.Errorf("reported %q, want %s…", reported, want)
 	}
 	before := len(reported)

@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// keys is the sorted set of the keys that have a record. It counts the keys of a range, which buntdb can only do by
-// walking through them.
+// keys is the sorted set of the keys that have a record. It counts the keys of a range without visiting all
+// of them, as buntdb would.
 //
 // The keys are in runs of at most maxRun, so that an insertion moves few of them, and a count adds up few lengths.
 // Copies share their runs until one of them changes a run.

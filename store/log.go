@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// EventType is what a write did to its key.
+// EventType is the effect of a write on its key.
 type EventType int
 
 const (

@@ -11,8 +11,9 @@ import (
 	"path/filepath"
 )
 
-// FileOptions configure how a store is kept in a file. The zero value is useful.
+// FileOptions configure how a store is kept in a file. The zero value syncs every write and reports nothing.
 type FileOptions struct {
+	// Sync is when writes are synced to the disk. The default is SyncAlways.
 	Sync Sync
 	// From is the initial content of the store if the file is new; nil: the store is empty. It is
 	// ignored if the file has data.
@@ -28,17 +29,17 @@ type FileOptions struct {
 // next OpenFile continues with it, at the same revision and with the same history. The caller closes
 // it.
 //
-// If the file does not exist, OpenFile creates it so that only its owner can read it. If a power
-// failure has left the last writes incomplete, OpenFile cuts them off and keeps a copy of what it
-// cuts in a new file beside it, whose name ends in ".cut-" and the offset. OpenFile refuses a file
-// that another store has open, that does not have the data of a store, that a newer version has
-// written, or that is damaged: everything up to the last sync, or up to the close of the file, must
-// be intact. It also refuses an empty file, because that may be a file that has lost its data. It
-// does not follow a symbolic link. The file must not be in a folder that other users can write to.
+// If the file does not exist, OpenFile creates it so that only its owner can read it. If a power failure has
+// left the last writes incomplete, OpenFile cuts them off, after it has copied them to a new file beside it,
+// whose name ends in ".cut-" and the offset. OpenFile returns an error for a file that another store has
+// open, that does not contain the data of a store ([*FormatError]), that a newer version has written, or that
+// is damaged: everything up to the last sync, or up to the close of the file, must be intact. It also rejects
+// an empty file, because that may be a file that has lost its data, and a symbolic link. The file must not be
+// in a folder that other users can write to. On systems that cannot lock files it always fails.
 //
-// The file grows with every write. When more than half of it is forgotten history, the store writes a
-// new file beside it and renames that. If the file is deleted, moved or replaced while the store has it open, writes
-// fail with a [*FileError], and so does Close.
+// The file grows with every write. When more than half of it, and more than 64 MiB, is forgotten history, the
+// store writes a new file beside it and renames that. If the file is deleted, moved or replaced while the
+// store has it open, writes fail with a [*FileError], and so does Close.
 func OpenFile(path string, o Options, f FileOptions) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -57,7 +58,7 @@ func OpenFile(path string, o Options, f FileOptions) (*Store, error) {
 	return s, nil
 }
 
-// errEmptyFile is the error of a file that was there and has nothing.
+// errEmptyFile is the error of a file that existed and is empty.
 var errEmptyFile = errors.New("it exists and is empty, as if its data had been lost: remove it to begin a new cluster")
 
 func openFile(path string, o Options, options FileOptions) (*Store, error) {
@@ -85,12 +86,12 @@ func openFile(path string, o Options, options FileOptions) (*Store, error) {
 	return s, err
 }
 
-// goOn makes the store of a locked file.
+// resume returns the store of a locked file.
 func resume(f *file, locked *os.File, o Options, from *Snapshot) (*Store, error) {
 	if from == nil {
 		from = &Snapshot{revision: FirstRevision}
 	}
-	b := &building{}
+	b := &snapshotBuilder{}
 	if f.info.Size() > 0 {
 		var err error
 		if b, err = readData(locked); err != nil {
@@ -130,8 +131,9 @@ func resume(f *file, locked *os.File, o Options, from *Snapshot) (*Store, error)
 	return s, nil
 }
 
-// ReadFile reads a file of [OpenFile], or one that [Snapshot.Write] has written. It takes no lock and
-// changes nothing. If a store has the file open, ReadFile reads what has been written so far.
+// ReadFile reads a file of [OpenFile] or of [Snapshot.Write]. It takes no lock and changes nothing. If a
+// store has the file open, ReadFile reads what has been written so far. It fails with a [*FormatError] for a
+// file with other or damaged content.
 func ReadFile(path string) (*Snapshot, error) {
 	handle, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
@@ -149,7 +151,7 @@ func ReadFile(path string) (*Snapshot, error) {
 }
 
 // readData reads a file up to its end or to an incomplete tail.
-func readData(handle *os.File) (*building, error) {
+func readData(handle *os.File) (*snapshotBuilder, error) {
 	b, err := build(&frames{from: bufio.NewReaderSize(io.NewSectionReader(handle, 0, math.MaxInt64), 1<<20)})
 	if !errors.Is(err, errFrame) {
 		return b, err

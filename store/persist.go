@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// Write writes the snapshot, with meta in place of its own text. The same snapshot and text give the
-// same bytes. [ReadSnapshot] reads them, and [OpenFile] accepts a file with them.
+// Write writes the snapshot, with meta in place of its own text. The same snapshot and text give the same
+// bytes. [ReadSnapshot] reads them, and [OpenFile] accepts a file with them. It fails if the writer fails.
 func (s *Snapshot) Write(w io.Writer, meta string) error {
 	_, err := s.write(w, streamFormat, meta)
 	return err
 }
 
-// write returns how many bytes it has written. The mark of a data file records that none of them is complete yet.
+// write writes a snapshot in a version of the format, and returns the number of bytes. In a data file the
+// mark is 0: nothing is synced yet.
 func (s *Snapshot) write(w io.Writer, version int, meta string) (int64, error) {
 	out := &output{to: bufio.NewWriterSize(w, 64<<10)}
 	out.bytes([]byte(formatLine(version)))
@@ -79,7 +80,7 @@ func (o *output) bytes(b []byte) {
 	}
 }
 
-// oldest returns the revision after which the history begins.
+// oldest returns the oldest revision at which the state can be read.
 func (s *Snapshot) oldest() int64 { return s.revision - int64(len(s.events)) }
 
 // beginning returns the records at the oldest revision, in the order of their keys.
@@ -111,8 +112,8 @@ func (s *Snapshot) beginning() []Record {
 	return records
 }
 
-// ReadSnapshot reads what [Snapshot.Write] has written. It fails with a [*FormatError] if the stream is something else,
-// has been altered, or ends too early.
+// ReadSnapshot reads a stream of [Snapshot.Write]. It fails with a [*FormatError] if the stream is something
+// else, has been altered, or ends too early.
 func ReadSnapshot(r io.Reader) (*Snapshot, error) {
 	b, err := build(&frames{from: bufio.NewReaderSize(r, 64<<10)})
 	if errors.Is(err, errFrame) {
@@ -124,13 +125,13 @@ func ReadSnapshot(r io.Reader) (*Snapshot, error) {
 	return b.snapshot(), nil
 }
 
-// building is a snapshot under construction.
-type building struct {
+// snapshotBuilder is a snapshot under construction.
+type snapshotBuilder struct {
 	frames   *frames
 	version  int   // of the format
 	complete int64 // the offset up to which the data was complete once; 0: unknown
 	meta     string
-	oldest   int64 // that the history begins after
+	oldest   int64 // the oldest revision at which the state can be read
 	newest   int64
 	promised int64           // the last revision of the data, by the first frame
 	begun    bool            // the state at the oldest revision is complete
@@ -139,8 +140,8 @@ type building struct {
 }
 
 // build reads all frames. If one of them is damaged, the error is errFrame, and what comes before it has been built.
-func build(from *frames) (*building, error) {
-	b := &building{frames: from, items: map[string]item{}}
+func build(from *frames) (*snapshotBuilder, error) {
+	b := &snapshotBuilder{frames: from, items: map[string]item{}}
 	var err error
 	if b.version, err = from.begin(); err != nil {
 		return b, err
@@ -184,37 +185,37 @@ func build(from *frames) (*building, error) {
 		return b, from.wrong("the data ends here, and was on the disk up to byte %d; nothing has been cut off", b.complete)
 	}
 	if b.newest < b.promised {
-		return b, from.wrong("the data ends at revision %d, and has to go on to %d at least", b.newest, b.promised)
+		return b, from.wrong("the data ends at revision %d, and must contain revision %d", b.newest, b.promised)
 	}
 	return b, nil
 }
 
-// kindOf is the payload of a frame, with its letter.
-type kindOf struct {
+// typedPayload is the payload of a frame, with its letter.
+type typedPayload struct {
 	payload
 	kind byte
 }
 
 // next reads a frame, which must be of the kind unless that is zero. If a kind is given, the end
 // of the stream is damage.
-func (b *building) next(kind byte) (kindOf, error) {
+func (b *snapshotBuilder) next(kind byte) (typedPayload, error) {
 	text, err := b.frames.next()
 	if err == io.EOF && kind != 0 {
 		err = errFrame
 	}
 	if err != nil {
-		return kindOf{}, err
+		return typedPayload{}, err
 	}
-	p := kindOf{payload: payload{left: text}}
+	p := typedPayload{payload: payload{left: text}}
 	p.kind = p.letter()
 	if kind != 0 && p.kind != kind {
-		return p, b.frames.wrong("a frame %q stands where %q has to", p.kind, kind)
+		return p, b.frames.wrong("there is a frame %q in place of a frame %q", p.kind, kind)
 	}
 	return p, nil
 }
 
 // readRecords reads the records at the oldest revision.
-func (b *building) readRecords(n int64) error {
+func (b *snapshotBuilder) readRecords(n int64) error {
 	last := ""
 	for n > 0 {
 		p, err := b.next(recordsFrame)
@@ -245,7 +246,7 @@ func (b *building) readRecords(n int64) error {
 }
 
 // play applies a frame of the log.
-func (b *building) play(p kindOf) error {
+func (b *snapshotBuilder) play(p typedPayload) error {
 	p.number() // up to where the file was on the disk
 	switch p.kind {
 	case eventsFrame:
@@ -277,7 +278,7 @@ func (b *building) play(p kindOf) error {
 	return nil
 }
 
-func (b *building) playEvent(t EventType, i item) error {
+func (b *snapshotBuilder) playEvent(t EventType, i item) error {
 	r := i.record()
 	former, exists := b.items[i.key]
 	var before Record
@@ -291,7 +292,7 @@ func (b *building) playEvent(t EventType, i item) error {
 		created = r.Revision
 	}
 	if r.Revision != b.newest+1 || r.Created != created || t < Created || t > Deleted || exists == (t == Created) {
-		return b.frames.wrong("event %d after revision %d, key %q %v, cannot be", r.Revision, b.newest, r.Key, t)
+		return b.frames.wrong("event %d, key %q %v, cannot follow revision %d", r.Revision, r.Key, t, b.newest)
 	}
 	b.newest = r.Revision
 	e := &Event{Type: t, Record: r, Previous: &noRecord}
@@ -307,7 +308,7 @@ func (b *building) playEvent(t EventType, i item) error {
 	return nil
 }
 
-func (b *building) snapshot() *Snapshot {
+func (b *snapshotBuilder) snapshot() *Snapshot {
 	s := &Snapshot{revision: b.newest, events: b.events, meta: b.meta, items: make([]item, 0, len(b.items))}
 	for _, i := range b.items {
 		s.items = append(s.items, i)

@@ -61,11 +61,11 @@ type ListOptions struct {
 	Revision int64
 }
 
-// List is a part of the records of a prefix.
+// List is a page of the records of a prefix.
 type List struct {
 	Records []Record // in the order of their keys
 
-	// Revision is the revision of the listed state. The next part is listed at it, and a watch continues after it.
+	// Revision is the revision of the listed state: list the next page at it, and start a watch after it.
 	Revision int64
 
 	// Remaining is how many records of the prefix follow the last one of Records.
@@ -98,7 +98,7 @@ func (s *Store) List(prefix string, o ListOptions) (List, error) {
 type Scan struct {
 	items []item
 
-	// Revision is the revision of the scanned state. The next part is scanned at it, and a watch continues after it.
+	// Revision is the revision of the scanned state: scan the next page at it, and start a watch after it.
 	Revision int64
 
 	// Remaining is how many records of the prefix follow the last one of the scan.

@@ -19,12 +19,12 @@ type Record struct {
 	// faster than searching the value. It may be empty. The store does not interpret it.
 	Index string
 
-	Revision int64 // of the write that made this record
-	Created  int64 // the revision of the Create since which the key has had a record
+	Revision int64 // the revision of the write that made this record
+	Created  int64 // the revision of the Create that made the first state of this record
 }
 
-// item is what the present has under a key: a record without its key, encoded in one string. An item of the past has
-// the record itself. An item with neither is a tombstone: it hides the item of the layer below.
+// item is the entry of a key in the present: a record without its key, encoded in one string. An item of the
+// past has the record itself. An item with neither is a tombstone: it hides the item of the layer below.
 type item struct {
 	key     string
 	encoded string
@@ -95,7 +95,8 @@ func wellFormed(encoded string) bool {
 	return numbers[0]+numbers[1] <= math.MaxInt64 && numbers[2]+numbers[3] <= uint64(len(left))
 }
 
-// errEncoding is the panic of decode for a text that encode has not made. Only encode makes such texts.
+// errEncoding is the panic of decode for a text that encode has not made. It shows a bug in this package:
+// texts from files are checked with wellFormed first.
 var errEncoding = errors.New("store: malformed record")
 
 // decode returns a record whose strings are parts of the encoded text.

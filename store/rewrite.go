@@ -10,14 +10,14 @@ import (
 // wasteful reports whether the file should be rewritten.
 func (f *file) wasteful() bool { return f.size > f.slack+2*f.whole }
 
-// rewrite replaces the file by one without forgotten history. If that fails, the file stays as it is
-// until it is much larger.
+// rewrite replaces the file by one without forgotten history. If that fails, the store keeps the file, and
+// tries again when it has doubled.
 func (s *Store) rewrite() {
 	f := s.file
 	if err := s.writeAnew(); err != nil {
 		f.whole = f.size
 		if f.broken == nil {
-			f.report(fmt.Errorf("data file %s: it cannot be rewritten without its forgotten history, and grows: %w", f.path, causeOf(err)))
+			f.report(fmt.Errorf("data file %s: it cannot be rewritten without its forgotten history, and keeps growing: %w", f.path, causeOf(err)))
 		}
 	}
 }
@@ -36,7 +36,7 @@ func (s *Store) writeAnew() error {
 	defer f.mu.Unlock()
 	folder, name := filepath.Split(f.absolute)
 	beside := filepath.Join(folder, "."+name+".fakecluster-new")
-	next, err := openLocked(beside) // which may be there: what a process has left that was killed while it wrote
+	next, err := openLocked(beside) // it may exist, if a process was killed while it wrote
 	if err != nil {
 		return fmt.Errorf("%s: %w", beside, err)
 	}
@@ -55,7 +55,7 @@ func (s *Store) writeAnew() error {
 		f.timer.Stop()
 		f.timer = nil
 	}
-	_ = f.handle.Close() // nothing of it is needed any more
+	_ = f.handle.Close() // the old file is no longer needed
 	f.handle, f.info, f.size, f.whole = next, info, size, size
 	// Until the folder is synced too, the old file would be found after a power failure.
 	if err := syncFolder(folder); err != nil {
@@ -65,7 +65,7 @@ func (s *Store) writeAnew() error {
 	return nil
 }
 
-// writeTo makes a file one of the snapshot, which is complete on the disk. It returns its size.
+// writeTo writes a snapshot to a file, syncs it with its mark, and returns its size.
 func writeTo(next *os.File, snap *Snapshot, meta string) (info os.FileInfo, size int64, err error) {
 	if err = errors.Join(next.Chmod(0o600), next.Truncate(0)); err != nil {
 		return nil, 0, err

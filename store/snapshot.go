@@ -39,7 +39,7 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 	return s.snapshot()
 }
 
-// snapshot is Snapshot for who holds the lock of writers.
+// snapshot is Snapshot for a caller that holds Store.write.
 func (s *Store) snapshot() (*Snapshot, error) {
 	if s.frozen != nil {
 		return s.frozen, nil

@@ -12,8 +12,9 @@ import (
 // stores that were loaded from the same snapshot. db holds what has been written since, with a tombstone for each key
 // of base that was deleted. A store that was opened empty does not have a base.
 //
-// An index of the keys stands beside db, whose tree cannot count. The lock of db guards the index too: it is read in db's
-// transactions, and written in the writable ones after db, because only db could fail.
+// An index of the keys stands beside db, whose tree cannot count. The lock of db guards the index, too: it is
+// read in the transactions of db, and written in its writable transactions after db, because only db could
+// fail.
 type state struct {
 	db   *buntdb.DB
 	base []item

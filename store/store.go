@@ -50,9 +50,9 @@ type Store struct {
 	changes changes
 
 	write  sync.Mutex
-	frozen *Snapshot // of the present, if one was taken; guarded by write
+	frozen *Snapshot // a snapshot of the present; nil: none was taken; guarded by write
 	meta   string    // guarded by write
-	file   *file     // that the store is kept in; nil: none; guarded by write
+	file   *file     // the data file; nil: the store is in memory only; guarded by write
 }
 
 // Open returns an empty store at revision 1. The caller closes it.
@@ -60,8 +60,9 @@ func Open(o Options) (*Store, error) {
 	return Load(&Snapshot{revision: FirstRevision}, o)
 }
 
-// Close ends every cursor and frees the records. Later calls of other methods fail with [ErrClosed]. Closing again
-// does nothing. A store in a file is on the disk when Close returns; an error means that it may not be.
+// Close ends every cursor and frees the records. Later calls of other methods fail with [ErrClosed]. Further
+// calls do nothing. When Close returns nil, all writes of a store in a file are on the disk; after an error
+// they may not be.
 //
 // In a testing/synctest bubble, Close returns after a bit more than a second of the bubble's time, when the store's
 // last goroutine has ended.
@@ -95,9 +96,10 @@ func (s *Store) Revision() int64 { return s.log.revision.Load() }
 // Oldest returns the oldest revision at which the store can be read, and after which it can be watched.
 func (s *Store) Oldest() int64 { return s.log.oldest.Load() }
 
-// Compact drops the history before a revision, as etcd does. The state at the revision and all changes after it can
-// still be read, and the revision becomes [Store.Oldest]. If it is that already, nothing happens. Compact fails with a
-// [*CompactedError] for an older revision, and with a [*FutureError] for one after [Store.Revision].
+// Compact drops the history before a revision, as etcd does. The state at the revision and all changes after
+// it can still be read, and the revision becomes [Store.Oldest]. If the history already begins there, Compact
+// does nothing. Compact fails with a [*CompactedError] for an older revision, and with a [*FutureError] for
+// one after [Store.Revision].
 func (s *Store) Compact(revision int64) error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -116,7 +118,7 @@ func (s *Store) Compact(revision int64) error {
 	})
 }
 
-// retained returns why a revision cannot be read, nil if it can. The answer holds as long as the caller keeps writers
+// retained returns an error if a revision cannot be read. The result is valid while the caller keeps writers
 // out.
 func (s *Store) retained(revision int64) error {
 	if newest := s.log.revision.Load(); revision > newest {

@@ -11,15 +11,15 @@ import (
 // buntdbTick is how long after its opening the goroutine of a buntdb wakes for the first time.
 const buntdbTick = time.Second
 
-// afterAll sorts after every key of a record, because those are text.
+// afterAll sorts after every key of a record, because keys are UTF-8.
 const afterAll = "\xff"
 
 // openInMemory returns an empty buntdb whose goroutine ends when it wakes for the first time.
 //
-// That goroutine looks every second which entries have expired. No record ever does, so it would
-// only cost: in a testing/synctest bubble, time passes as fast as its goroutines let it, and a year
-// has 31 million seconds. So there is one entry that has expired from the start, and the one that is notified
-// of it, which is that goroutine, ends. Reads never reach the entry: they stop at the last record.
+// That goroutine checks every second which entries have expired. No record ever expires, so it would only
+// cost time: a year in a testing/synctest bubble has 31 million seconds. So openInMemory adds one entry that
+// has expired from the start. The goroutine is notified of it by OnExpired, which ends the goroutine. Reads
+// never reach the entry: they stop at the last record.
 func openInMemory() (*buntdb.DB, error) {
 	db, err := buntdb.Open(":memory:")
 	if err != nil {
@@ -39,10 +39,10 @@ func openInMemory() (*buntdb.DB, error) {
 	})
 }
 
-// waitForTick returns when the goroutine of a buntdb that has been closed is gone, in a testing/synctest bubble.
+// waitForTick waits, in a testing/synctest bubble, until the goroutine of a closed buntdb has ended.
 //
-// The time of a bubble advances only when all of its goroutines wait. When it has passed the first
-// tick, the goroutine has ended. Somebody else's goroutines may be about to end, too, so it lets that
-// time pass even if the database has been open for longer. No lock is held here, so that a concurrent
-// Close waits in the same way.
+// The time of a bubble advances only when all of its goroutines wait. When it has passed the first tick, the
+// goroutine has ended. It lets that time pass even if the database has been open for longer, because
+// goroutines of others may be about to end, too. The caller holds no lock, so that a concurrent Close waits
+// in the same way.
 func waitForTick() { <-time.NewTimer(buntdbTick + time.Millisecond).C }

@@ -6,11 +6,11 @@ import (
 	"github.com/tidwall/buntdb"
 )
 
-// Write is what a create, update or delete commits.
+// Write is the content of a create, update or delete, and its conditions.
 type Write struct {
-	// Make returns the value, given the revision of the write. It is called at most once, when nothing can refuse
-	// the write any more. Other writers wait for it, so it must be quick and must not call the store. If it panics,
-	// nothing has been written.
+	// Make returns the value for the revision of the write. It is called at most once, after all conditions
+	// have been checked. Other writers wait for it, so it must be quick and must not call the store. If it
+	// panics, nothing has been written.
 	//
 	// If Make is nil, the value, the tag and the index stay as they are: empty for a create, those of the deleted
 	// record for a delete.
@@ -25,12 +25,12 @@ type Write struct {
 	// Require has conditions on other keys that must hold when the write commits.
 	Require []Precondition
 
-	// Before has updates of other keys that commit together with the write: all of them or nothing, with no other
-	// write in between. Each has a revision of its own, in their order, and the write has the one after them. The keys
-	// are different from each other and from that of the write.
+	// Before has updates of other keys that commit together with the write: all of them or none, with no
+	// other write in between. Each gets a revision of its own, in their order, and the write gets the
+	// revision after them. The keys must differ from each other and from that of the write.
 	Before []Update
 
-	// After is like Before, with revisions after that of the write. No key stands in both.
+	// After is like Before, with revisions after that of the write. No key may be in both.
 	After []Update
 }
 
@@ -166,7 +166,7 @@ func (s *Store) commitLocked(t EventType, key string, w Write, check func(Record
 	makeAll(w.After, after)
 
 	if s.file != nil {
-		// The file has it before any reader.
+		// The file has the commit before any reader sees it.
 		events := make([]*Event, 0, len(others)+1)
 		for _, c := range before {
 			events = append(events, c.event)
@@ -216,7 +216,7 @@ type change struct {
 
 // makeChange calls the Make of a write.
 func makeChange(t EventType, key string, current Record, revision int64, w Write) change {
-	key = strings.Clone(key) // which may be a part of something large
+	key = strings.Clone(key) // it may be a part of a large string
 	next := current
 	next.Key = key
 	next.Revision = revision
@@ -278,7 +278,8 @@ func (s *Store) require(tx *buntdb.Tx, preconditions []Precondition) error {
 	return nil
 }
 
-// requireUnchanged looks for a change of a prefix. If the history does not reach back, it assumes one.
+// requireUnchanged returns an error if a key with the prefix has changed. If the history does not reach back
+// to the revision, it assumes a change.
 func (s *Store) requireUnchanged(p Precondition) error {
 	for e, err := range s.log.between(p.Revision, s.log.revision.Load()) {
 		if err != nil {

@@ -26,10 +26,10 @@ type runOptions struct {
 	reader     syntax.Reader
 }
 
-// WithController runs a controller beside each scenario: a manager, with cfg as its
-// configuration, until ctx ends. It is started after the setup, and has a minute to return
-// after ctx has ended. The scenario fails if the controller returns before, or if it
-// writes without end, which means 1000 writes within a second of its time.
+// WithController runs a controller beside each scenario: a manager, with cfg as its configuration, until ctx
+// ends. It is started after the setup, and has a minute to return after ctx has ended. The scenario fails if
+// the controller returns before ctx has ended, or if it writes endlessly: 1000 times within a second of its
+// time.
 //
 // It runs in a bubble of testing/synctest: create all channels, timers and clients in the
 // function. It must not open sockets, and controller-runtime serves metrics by default. The module
@@ -39,16 +39,17 @@ type runOptions struct {
 //		return controllerruntime.Start(ctx, cfg, setup)
 //	})
 //
-// A goroutine that waits for a socket stops the time of the bubble: after three seconds the test panics with the mistake
-// and the stack of that goroutine. The controller must not use leader election, because that writes all the time.
+// A goroutine that waits for a socket stops the time of the bubble: after three seconds the test panics with
+// the reason and the stack of that goroutine. The controller must not use leader election, because that
+// writes all the time.
 //
 // Default: none.
 func WithController(run func(ctx context.Context, cfg *rest.Config) error) RunOption {
 	return func(o *runOptions) { o.controller = run }
 }
 
-// WithOptions gives the cluster of each scenario more options, such as
-// [fakecluster.WithCRDPaths]. They come after those of the scenario.
+// WithOptions adds options to the cluster of each scenario, such as [fakecluster.WithCRDPaths]. They come
+// after those of the scenario. The option may be given more than once.
 //
 // Default: none.
 func WithOptions(options ...fakecluster.Option) RunOption {
@@ -60,8 +61,8 @@ func WithOptions(options ...fakecluster.Option) RunOption {
 //
 //	scenarios.Run(t, "testdata/scenarios", scenarios.WithWorkloads(workloads.FromYAML))
 //
-// run makes a cluster live as config describes it, which is the value of the field. Close of what it returns ends that; its
-// error is a failure of the scenario.
+// run gets the value of the field workloads as config. The scenario calls Close of the result at its end; an
+// error of run or Close fails the scenario.
 //
 // Default: a scenario with workloads fails.
 func WithWorkloads(run func(c *fakecluster.Cluster, config []byte) (io.Closer, error)) RunOption {
@@ -90,19 +91,18 @@ func InRealTime() RunOption {
 }
 
 // Run plays the scenarios of a file, of a folder with everything below it, or of the files that a glob
-// pattern matches (see [filepath.Match]). Each is a
-// parallel subtest with a cluster of its own in this process. The subtests are named
-// FILE/SCENARIO, or FILE/SCENARIO/CASE, for "go test -run". A pattern without scenarios, or a
-// mistake in one of them, fails the test at once.
+// pattern matches (see [filepath.Match]). Each is a parallel subtest with a cluster of its own in this
+// process. The subtests are named FILE/SCENARIO, or FILE/SCENARIO/CASE, for "go test -run". A pattern that
+// matches no scenario, or a mistake in one of them, fails the test at once.
 //
 // The log of a failed scenario also reports what happened in its cluster, and FAKECLUSTER_REPORT=DIR writes a page about it, as for
 // a failed test of [fakecluster.Start].
 func Run(t *testing.T, pattern string, options ...RunOption) {
 	t.Helper()
 	var o runOptions
-	for _, option := range options {
+	for i, option := range options {
 		if option == nil {
-			t.Fatal("scenarios.Run: an option is nil")
+			t.Fatalf("scenarios.Run: option %d is nil", i+1)
 		}
 		option(&o)
 	}

@@ -133,6 +133,20 @@ func TestEachFieldIsAnOption(t *testing.T) {
 	}
 }
 
+// The documentation of controllers lists those that act by default.
+func TestTheDefaultControllersAreDocumented(t *testing.T) {
+	options := description.Options()
+	i := slices.IndexFunc(options, func(o description.Option) bool { return o.Name == "controllers" })
+	_, got, _ := strings.Cut(options[i].Doc, "default: ")
+	var want []string
+	for _, c := range fakecluster.DefaultControllers() {
+		want = append(want, string(c))
+	}
+	if got != strings.Join(want, ", ") {
+		t.Errorf("the default is documented as %s, and is %v", got, want)
+	}
+}
+
 // What is described has its effect.
 func TestADescribedCluster(t *testing.T) {
 	ctx := t.Context()
@@ -166,11 +180,11 @@ func TestADescribedCluster(t *testing.T) {
 func TestMistakesInADescription(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "none")
 	for want, d := range map[string]description.Cluster{
-		"snapshot and snapshotData exclude each other; give one of them": {Snapshot: "a", SnapshotData: "b"},
-		"fsync needs dataFile": {Fsync: "always"},
-		"snapshotData is not base64: encode the answer of GET /v1/clusters/CLUSTER/snapshot": {SnapshotData: "%"},
-		"open " + missing + ": no such file or directory":                                    {Snapshot: missing},
-		"the snapshot " + filepath.Dir(missing) + " is not a regular file":                   {Snapshot: filepath.Dir(missing)},
+		"snapshot and snapshotData exclude each other; give one of them":                                        {Snapshot: "a", SnapshotData: "b"},
+		"fsync needs dataFile: give the path of the file, too":                                                  {Fsync: "always"},
+		"snapshotData is not base64: encode the answer of GET /v1/clusters/CLUSTER/snapshot":                    {SnapshotData: "%"},
+		"open " + missing + ": no such file or directory":                                                       {Snapshot: missing},
+		"the snapshot " + filepath.Dir(missing) + " is not a regular file; write one with fakecluster snapshot": {Snapshot: filepath.Dir(missing)},
 	} {
 		if _, err := d.Options(nil); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

@@ -9,14 +9,15 @@ import (
 
 // Option is an option of a cluster: a field of [Cluster].
 type Option struct {
-	// Name is its name in JSON, Scenario that in scenario files, Flag the flag of serve, and Func the option of package fakecluster; empty: it has none.
+	// Name is the name of the option in JSON, Scenario in scenario files, Flag as a flag of serve, and Func
+	// in package fakecluster. A name is empty where the option does not exist.
 	Name, Scenario, Flag, Func string
-	// Doc says what it does, in lower case.
+	// Doc describes the option, beginning in lower case.
 	Doc string
 
-	commas bool // between the values of a list in a flag
-	isPath bool // or several paths
-	index  int  // of the field
+	commas bool // the values of its flag are separated by commas
+	isPath bool // its value is a path or a list of paths
+	index  int  // the index of its field in Cluster
 }
 
 // Options returns all options, in the order of the fields.

@@ -13,8 +13,10 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// Options returns the options of package fakecluster that make the cluster. It reads the snapshot, and build builds the kustomizations. The errors are about these, and
-// about fields that exclude each other. build may be nil if there are no kustomizations: scenario files do without package kustomize, which is large.
+// Options returns the options of package fakecluster for the cluster. It reads the snapshot, and calls build
+// for each kustomization. It fails if the snapshot cannot be read, if build fails, or if fields exclude each
+// other. build may be nil if there are no kustomizations, so that scenario files do not need package
+// kustomize, which is large.
 func (c Cluster) Options(build func(folder string) ([]runtime.Object, error)) ([]fakecluster.Option, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -71,7 +73,7 @@ func (c Cluster) controllers() fakecluster.Option {
 	return fakecluster.WithControllers(acting...)
 }
 
-// snapshot returns the snapshot that the cluster begins with; nil: there is none.
+// snapshot returns the snapshot with which the cluster begins, or nil.
 func (c Cluster) snapshot() ([]byte, error) {
 	switch {
 	case c.Snapshot != "":
@@ -90,7 +92,7 @@ func (c Cluster) snapshot() ([]byte, error) {
 func readSnapshot(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("the snapshot %s is not a regular file", path)
+		return nil, fmt.Errorf("the snapshot %s is not a regular file; write one with fakecluster snapshot", path)
 	}
 	return os.ReadFile(path)
 }
@@ -101,7 +103,7 @@ func (c Cluster) check() error {
 		return errors.New("snapshot and snapshotData exclude each other; give one of them")
 	}
 	if c.Fsync != "" && c.DataFile == "" {
-		return errors.New("fsync needs dataFile")
+		return errors.New("fsync needs dataFile: give the path of the file, too")
 	}
 	return nil
 }

@@ -71,9 +71,9 @@ type WaitFor struct {
 	Object       Object           `json:"object" doc:"the object, which need not exist yet"`
 	HasCondition string           `json:"hasCondition,omitempty" doc:"a condition in the status of the object, such as Available"`
 	Status       string           `json:"status,omitempty" doc:"of hasCondition; default: True"`
-	CEL          string           `json:"cel,omitempty" doc:"an expression in CEL that has to be true, such as object.spec.replicas == 3"`
+	CEL          string           `json:"cel,omitempty" doc:"an expression in CEL that must be true, such as object.spec.replicas == 3"`
 	Gone         bool             `json:"gone,omitempty" doc:"the object does not exist"`
-	Within       *metav1.Duration `json:"within,omitempty" doc:"how long to wait, such as 1m; default: 30s"`
+	Within       *metav1.Duration `json:"within,omitempty" doc:"how long to wait, such as 2m; default: 30s, in a bubble 1m"`
 }
 
 // condition returns the condition of package fakecluster.

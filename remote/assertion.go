@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TB returns a test that behaves as t, and also reports the first failed assertion to the cluster, for the page of FAKECLUSTER_REPORT.
+// TB returns a test that behaves as t, and also reports the first failed assertion to the cluster, for the
+// page of FAKECLUSTER_REPORT. Pass it to assertions: assert.New(c.TB(t)).
 func (c *Cluster) TB(t testing.TB) testing.TB { return &reportingTB{t, c} }
 
 // reportingTB is a test whose failed assertions are reported to a cluster.
@@ -17,7 +18,7 @@ type reportingTB struct {
 	c *Cluster
 }
 
-// report reports an assertion. The page is not worth another failure, so an error is ignored.
+// report reports an assertion to the host. It ignores errors, because they only affect the page.
 func (t *reportingTB) report(message string) {
 	_ = t.c.do("POST", "/failure", map[string]string{"message": assertedAt() + message}, nil)
 }
@@ -46,7 +47,7 @@ func (t *reportingTB) Fatalf(format string, args ...any) {
 	t.TB.Fatalf(format, args...)
 }
 
-// assertedAt returns the file and line of the test that is running, or nothing if the caller is not called by a test.
+// assertedAt returns the file and line of the innermost caller in a test file, or "".
 func assertedAt() string {
 	callers := make([]uintptr, 50)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])

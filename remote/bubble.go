@@ -15,15 +15,16 @@ import (
 	"time"
 )
 
-// bubble is the part of the host's process whose time is that of a testing/synctest bubble of this one. Its methods are called in
-// the bubble.
+// bubble connects a testing/synctest bubble of this process with a bubble of the host, which has the same
+// time. Its methods are called in the bubble.
 //
-// A goroutine that waits for a socket stops the time of the bubble. So a request is written and read by the goroutine that makes it, and
-// nothing reads the connection between two requests. What happens in the cluster meanwhile comes with the answer to the next
-// frame: that of a request, or of the pump, which sends one whenever some time has passed.
+// A goroutine that waits for a socket stops the time of the bubble. So the goroutine of a request writes and
+// reads the connection, and nothing reads it between two requests. Changes in the cluster arrive with the
+// answer to the next frame: that of a request, or one of the pump, which sends a frame whenever some time has
+// passed.
 type bubble struct {
-	session string // for the clusters
-	cluster string // the name of the outer cluster that is forked, for the host of its version
+	session string // the session of its clusters
+	cluster string // the name of the cluster outside of bubbles that is forked, in the host of its version
 	watched *watchedBubble
 	index   *clusterIndex
 
@@ -32,11 +33,11 @@ type bubble struct {
 	reader    *bufio.Reader
 	frame     []byte
 	exchanges map[uint64]*exchange
-	begun     uint64                  // exchanges until now
-	calls     map[uint64]*runningCall // of handlers of the test, which go on
-	err       error                   // why the host does not answer any more
+	begun     uint64                  // the number of exchanges until now
+	calls     map[uint64]*runningCall // running calls of handlers of the test
+	err       error                   // why the host no longer answers
 	clusters  []*Cluster
-	ending    int    // clusters that end, which takes a second of the store
+	ending    int    // the number of clusters that are closing, which takes a second of the bubble's time
 	closed    bool   // the last cluster has ended
 	mistaken  string // a mistake that the host has found, until the pump reports it
 
@@ -55,8 +56,8 @@ func insideBubble() bool {
 	return now == now.Round(0)
 }
 
-// isOuter reports whether a test, which code in a bubble uses, is one outside of the bubble. Package testing refuses the Deadline of the
-// test of a bubble, and of no other.
+// isOuter reports whether code in a bubble uses the t of the test outside. Deadline panics for the t of a
+// bubble only.
 func isOuter(t testing.TB) (outer bool) {
 	with, ok := t.(interface{ Deadline() (time.Time, bool) })
 	if !ok || !insideBubble() {
@@ -80,7 +81,7 @@ var (
 	errEnded        = errors.New("the cluster has ended")
 )
 
-// checkTest ends a test that code in a bubble uses although it is one outside.
+// checkTest ends the test if code in a bubble uses the t of the test outside.
 func checkTest(t testing.TB) {
 	t.Helper()
 	if isOuter(t) {
@@ -88,7 +89,7 @@ func checkTest(t testing.TB) {
 	}
 }
 
-// checkPlace returns an error for a caller that is not where the cluster is: in its bubble, or outside of bubbles.
+// checkPlace returns an error if the caller is in a bubble and the cluster is not, or the reverse.
 func (c *Cluster) checkPlace() error {
 	switch inside := insideBubble(); {
 	case inside == (c.bubble != nil):
@@ -99,7 +100,8 @@ func (c *Cluster) checkPlace() error {
 	return errUsedOutside
 }
 
-// openBubble opens a bubble of the host, for a cluster of a version, or for a fork of a cluster outside.
+// openBubble opens a bubble of the host, for a new cluster of a version, or for a fork of a cluster outside
+// of bubbles.
 func openBubble(h *connection, version, cluster string) (*bubble, error) {
 	if !hasBubbles {
 		return nil, errOldGo
@@ -148,7 +150,7 @@ func (b *bubble) add(c *Cluster) {
 	b.clusters = append(b.clusters, c)
 }
 
-// ends says that a cluster begins to end, or has ended.
+// ends adds change to the number of clusters that are closing.
 func (b *bubble) ends(change int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -197,7 +199,8 @@ func (b *bubble) fail() {
 	}
 }
 
-// begin sends a request, and returns its exchange. What has happened until then is with their readers when it returns.
+// begin sends a request, and returns its exchange. When it returns, all changes until then have been passed
+// to their readers.
 func (b *bubble) begin(cluster, method, uri, host string, header http.Header, body []byte, patient bool) (*exchange, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -213,7 +216,7 @@ func (b *bubble) begin(cluster, method, uri, host string, header http.Header, bo
 	return x, nil
 }
 
-// cancel ends an exchange whose answer nobody wants any more.
+// cancel ends an exchange whose answer nobody reads any more.
 func (b *bubble) cancel(x *exchange) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -224,8 +227,8 @@ func (b *bubble) cancel(x *exchange) {
 	delete(b.exchanges, x.id)
 }
 
-// exchange sends a frame, and gives what has happened to its readers. own is the exchange of the caller, if there is one. The
-// caller has the lock.
+// exchange sends a frame, and passes the messages of the answer to their readers. own is the exchange of the
+// caller, or nil. The caller has the lock.
 func (b *bubble) exchange(frame []byte, own *exchange) error {
 	if b.err != nil {
 		return b.err
@@ -252,7 +255,7 @@ func (b *bubble) exchange(frame []byte, own *exchange) error {
 	return nil
 }
 
-// take takes a message of the host. The caller has the lock.
+// take processes one message of the host. The caller has the lock.
 func (b *bubble) take(messages *reader, own *exchange) error {
 	kind, id, err := messages.kind()
 	if err != nil {
@@ -315,7 +318,7 @@ func (b *bubble) take(messages *reader, own *exchange) error {
 	return nil
 }
 
-// wake makes the pump begin with small steps again.
+// wake makes the pump start with small steps again.
 func (b *bubble) wake() {
 	select {
 	case b.busy <- struct{}{}:
@@ -323,12 +326,13 @@ func (b *bubble) wake() {
 	}
 }
 
-// The steps of the pump. It begins with the first one, and each is as long as the time since anything has happened, but at most
-// longestStep, or a thousandth of that time. While a request or a call of a handler waits for its answer, a step is at most a twentieth of that time.
+// The steps of the pump. The first one is firstStep. Each further one is as long as the time since the last
+// activity, but at most longestStep or a thousandth of that time, whichever is longer. While a request or a
+// call of a handler waits for its answer, a step is at most a twentieth of that time.
 const (
 	firstStep   = time.Millisecond
 	longestStep = time.Second
-	// endStep is the step while a cluster ends: nobody waits for what happens then.
+	// endStep is the step while a cluster is closing.
 	endStep = 250 * time.Millisecond
 )
 
@@ -352,7 +356,7 @@ func (b *bubble) step(idle time.Duration) time.Duration {
 	return max(firstStep, min(step, max(longestStep, idle/1000)))
 }
 
-// pump lets the time of the host pass when that of this bubble does, and collects what has happened there.
+// pump advances the time of the host's bubble with that of this one, and collects the changes there.
 func (b *bubble) pump() {
 	defer close(b.gone)
 	last := time.Now()
@@ -385,7 +389,8 @@ func (b *bubble) pump() {
 	}
 }
 
-// report fails the tests of the clusters with a mistake that they may never see. If they go on nevertheless, the process ends.
+// report fails the tests of the clusters with a mistake. If a test does not end, the check of the bubble ends
+// the process.
 func (b *bubble) report(mistake string) {
 	b.watched.mistaken(mistake)
 	b.mu.Lock()
@@ -413,7 +418,7 @@ type exchange struct {
 	header http.Header
 	data   [][]byte
 	ended  bool
-	err    error // of the end
+	err    error // the error with which it ended
 }
 
 func (x *exchange) change(f func()) {

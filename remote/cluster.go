@@ -19,26 +19,27 @@ type Cluster struct {
 	host        *connection
 	bubble      *bubble // nil: the cluster is outside of bubbles
 	version     string  // of KubernetesVersion
-	description described
-	test        testing.TB // nil: it is of New or NewFork
+	description clusterDescription
+	test        testing.TB // nil: the cluster is of New or NewFork
 	misused     sync.Once
 
 	mu        sync.Mutex
 	callables []uint64        // the handlers of this process that the cluster may call
-	wrong     []error         // misuse, for Close, if there is no test
-	outer     *http.Transport // outside of bubbles; nil: nobody has used it
+	wrong     []error         // errors of misuse that Close returns, if there is no test
+	outer     *http.Transport // the transport outside of bubbles; nil: not used yet
 	closed    bool
 }
 
-// described is how to reach a cluster.
-type described struct {
+// clusterDescription is the answer of the host to the start of a cluster: its addresses and credentials.
+type clusterDescription struct {
 	Cluster, URL, Token, Kubeconfig, CertificateAuthority, CABundle string
 	WebhookServer                                                   WebhookServer
 	Services                                                        []serviceAddress
 }
 
-// WebhookServer says where the webhook server of a test has to listen, and with which certificate, so that the cluster reaches it for
-// the webhooks of [WebhookPaths]. The fields have the names of controller-runtime's webhook.Options.
+// WebhookServer has the address and the certificate with which the webhook server of a test must listen, so
+// that the cluster reaches it for the webhooks of [WebhookPaths]. The fields have the names of
+// controller-runtime's webhook.Options.
 type WebhookServer struct {
 	Host string
 	Port int
@@ -63,7 +64,7 @@ func Start(t testing.TB, opts ...Option) *Cluster {
 		t.Fatalf("fakecluster: %v", err)
 	}
 	if isNew {
-		t.Logf("fakecluster: %s", h.said)
+		t.Logf("fakecluster: %s", h.found)
 	}
 	c, err := start(h, opts)
 	if err != nil {
@@ -84,7 +85,10 @@ func New(opts ...Option) (*Cluster, error) {
 
 func start(h *connection, opts []Option) (*Cluster, error) {
 	s := settings{"session": h.session}
-	for _, o := range opts {
+	for i, o := range opts {
+		if o == nil {
+			return nil, fmt.Errorf("option %d is nil", i+1)
+		}
 		if err := o(s); err != nil {
 			return nil, err
 		}
@@ -130,9 +134,9 @@ func (c *Cluster) startWith(s settings) error {
 	return nil
 }
 
-// Fork runs an independent copy of the cluster as it is now, until the test and its subtests are complete. An error fails the test with
-// t.Fatal. Workloads do not run in the copy. In a testing/synctest bubble, the cluster may be one that was started outside: the copy has the
-// time of the bubble.
+// Fork runs an independent copy of the cluster as it is now, until the test and its subtests are complete. An
+// error fails the test with t.Fatal. Workloads do not run in the copy; [Cluster.RunWorkloads] starts them. A
+// testing/synctest bubble may fork a cluster that was started outside: the copy has the time of the bubble.
 func (c *Cluster) Fork(t testing.TB) *Cluster {
 	t.Helper()
 	checkTest(t)
@@ -196,7 +200,7 @@ func (c *Cluster) Close() error {
 	return errors.Join(wrong...)
 }
 
-// end ends the cluster, and returns what has gone wrong in it.
+// end ends the cluster, and returns its errors, such as faults that have never fired.
 func (c *Cluster) end() []string {
 	var ended struct{ Errors []string }
 	defer c.unregister()
@@ -232,7 +236,7 @@ func (c *Cluster) closeWith(t testing.TB) {
 		var found struct{ Text string }
 		var page []byte
 		if err := c.do("GET", "/findings", nil, &found); err != nil && t.Failed() {
-			t.Logf("fakecluster: what has happened is not known: %v", err)
+			t.Logf("fakecluster: the findings cannot be read: %v", err)
 		}
 		folder := os.Getenv(reportFolder)
 		if folder != "" {
@@ -276,7 +280,7 @@ func (c *Cluster) doWith(ctx context.Context, method, path string, body, into an
 	return c.host.do(ctx, method, path, body, into)
 }
 
-// get returns the answer to a GET about the cluster, and an error as misuse.
+// get decodes the answer to a GET about the cluster. An error fails the test.
 func (c *Cluster) get(path string, into any) {
 	if c.test != nil {
 		c.test.Helper()
@@ -321,15 +325,19 @@ func (c *Cluster) CABundle() []byte {
 	return []byte(c.description.CABundle)
 }
 
-// WebhookServer returns how to run the webhook server of [WebhookPaths]. A fork has another port and certificate. Without that
-// option it returns the zero value.
+// WebhookServer returns the address and the certificate for the webhook server of [WebhookPaths]. A fork has
+// another port and certificate. Without that option it returns the zero value.
 func (c *Cluster) WebhookServer() WebhookServer { return c.description.WebhookServer }
 
-// Compact forgets the history up to now: watches and lists at older revisions get 410.
+// Compact forgets the history up to now, as etcd does every five minutes on a real cluster: watches and lists
+// at older revisions get 410. Watches that are running continue.
 func (c *Cluster) Compact() error { return c.do("POST", "/compact", nil, nil) }
 
 // Snapshot writes the present state of the cluster, with its history and all Secrets, for the option [Snapshot].
 func (c *Cluster) Snapshot(w io.Writer) error {
+	if w == nil {
+		return errors.New("Snapshot: the writer is nil")
+	}
 	var content []byte
 	if err := c.do("GET", "/snapshot", nil, &content); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
@@ -348,7 +356,8 @@ func (c *Cluster) WriteReport(folder, title string) (path string, err error) {
 	return writePage(folder, title, page)
 }
 
-// ReportFailure sets the failed assertion that the page shows above everything else. The first call counts.
+// ReportFailure sets the message of the failed assertion, which the page of [Cluster.WriteReport] and
+// FAKECLUSTER_REPORT shows at its top. Only the first call has an effect.
 func (c *Cluster) ReportFailure(message string) {
 	if err := c.do("POST", "/failure", map[string]string{"message": message}, nil); err != nil {
 		c.blame(err)

@@ -20,11 +20,13 @@ import (
 // Image runs the containers of an image as a Go function of this process, each start on a goroutine of its own, in the bubble if the cluster is in
 // one. name is an image with or without a tag, or a pattern of path.Match; the first Image that matches runs. It needs [Workloads].
 //
-// ctx is canceled by SIGTERM: when the Pod is deleted, when a liveness probe fails, and at the end of the test. The function has to return within the
-// grace period; one that does not is reported by its container and Pod, and fails the test. Returning nil is exit code 0, an error is exit code 1
-// with the error in the log, [Exit] is any other, and a panic is exit code 2 with the stack in the log. restartPolicy says what follows.
+// ctx is canceled by SIGTERM: when the Pod is deleted, when a liveness probe fails, and at the end of the
+// test. The function has to return within the grace period. One that does not fails the test, with the names
+// of its container and Pod. Returning nil is exit code 0, an error is exit code 1 with the error in the log,
+// [Exit] is any other, and a panic is exit code 2 with the stack in the log. Then the container is restarted
+// as restartPolicy says.
 //
-// RunWorkloads of a fork runs the images of its origin.
+// [Cluster.RunWorkloads] of a fork runs the functions of its origin.
 func Image(name string, run func(ctx context.Context, p *Container) error) Option {
 	return func(s settings) error {
 		if run == nil {
@@ -42,8 +44,9 @@ func Image(name string, run func(ctx context.Context, p *Container) error) Optio
 	}
 }
 
-// Program runs the containers of an image as a program of this machine, in real time, on Linux, as workloads.Command does. A path with a slash begins
-// at the working directory, which is the folder of the test. It needs [Workloads], and does not work in a bubble.
+// Program runs the containers of an image as a program of this machine, in real time, on Linux, as
+// workloads.Command does. A path with a slash is relative to the working directory, which is the folder of
+// the test. It needs [Workloads], and does not work in a bubble.
 func Program(image, path string, args ...string) Option {
 	return func(s settings) error {
 		add(s, programsField, map[string]any{"image": image, "path": path, "args": append([]string{}, args...)})
@@ -63,7 +66,7 @@ func (s settings) addPrograms() error {
 	}
 	config, ok := s["workloads"].(json.RawMessage)
 	if !ok {
-		return errors.New(`Program: no Nodes run the program: give Workloads, too, such as remote.Workloads("{\"nodes\": 1}")`)
+		return errors.New("Program: there are no Nodes; give Workloads, too, such as remote.Workloads(`{\"nodes\": 1}`)")
 	}
 	var fields map[string]any
 	if err := json.Unmarshal(config, &fields); err != nil {
@@ -91,8 +94,8 @@ func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 // Exit returns an error with which the function of an [Image], or a program of [Container.HandleExec], ends with an exit code from 0 to 255.
 func Exit(code int) error { return exitError(code) }
 
-// Container is what a function finds in its container. Its methods are safe for concurrent use, and have the names and meaning of those of
-// workloads.Container.
+// Container is the container in which the function of an [Image] runs. Its methods are safe for concurrent
+// use. They have the names and the meaning of those of workloads.Container.
 type Container struct {
 	// Name and Image are those of the container in the specification of the Pod.
 	Name, Image string
@@ -116,12 +119,12 @@ type Container struct {
 	id      string
 
 	mu      sync.Mutex
-	token   string // of the Pod, as it was read
+	token   string // the token of the Pod when it was last read
 	read    time.Time
 	handled map[string]uint64 // the functions of HandleExec, by name
 }
 
-// ExecCommand is a program that is run in a container: see [Container.HandleExec].
+// ExecCommand is a command that runs in a container: see [Container.HandleExec].
 type ExecCommand struct {
 	Args           []string // with the name of the program
 	Stdin          io.Reader
@@ -221,13 +224,13 @@ type result struct {
 	Socket, Code                      int
 }
 
-// kinds are the errors of containers that are errors here, too.
+// kinds maps the kinds of errors that the host sends to the errors of this process.
 var kinds = map[string]error{
 	"notExist": fs.ErrNotExist, "exist": fs.ErrExist, "permission": fs.ErrPermission, "readOnly": syscall.EROFS, "refused": syscall.ECONNREFUSED,
 	"closed": net.ErrClosed, "eof": io.EOF, "timeout": os.ErrDeadlineExceeded, "inUse": syscall.EADDRINUSE,
 }
 
-// containerError is an error of a container with the text that it has there.
+// containerError is an error of an action in a container, with the text of the host.
 type containerError struct {
 	text string
 	kind error
@@ -236,7 +239,7 @@ type containerError struct {
 func (e *containerError) Error() string { return e.text }
 func (e *containerError) Unwrap() error { return e.kind }
 
-// act does something in the container.
+// act carries out an action in the container, by a request to the host.
 func (p *Container) act(ctx context.Context, action map[string]any) (r result, err error) {
 	if err := p.cluster.doWith(withoutHurry(ctx), "POST", "/containers/"+p.id, action, &r); err != nil {
 		return r, err
@@ -317,25 +320,28 @@ func (p *Container) ReadFile(name string) ([]byte, error) {
 	return r.Data, err
 }
 
-// WriteFile writes a file, as os.WriteFile, and makes the directories that it lies in. In volumes that are read-only it fails with syscall.EROFS.
+// WriteFile writes a file, as os.WriteFile, and creates its directory. In read-only volumes it fails with
+// syscall.EROFS.
 func (p *Container) WriteFile(name string, data []byte, mode fs.FileMode) error {
 	_, err := p.do(map[string]any{"action": "writeFile", "path": name, "data": data, "mode": uint32(mode)})
 	return err
 }
 
-// Mkdir makes a directory, and those that it lies in.
+// Mkdir creates a directory and its parents, as os.MkdirAll.
 func (p *Container) Mkdir(name string) error {
 	_, err := p.do(map[string]any{"action": "mkdir", "path": name})
 	return err
 }
 
-// Remove removes a file, or a directory with everything in it. It does nothing if there is none.
+// Remove removes a file, or a directory with its content, as os.RemoveAll. It returns nil if the file does
+// not exist.
 func (p *Container) Remove(name string) error {
 	_, err := p.do(map[string]any{"action": "remove", "path": name})
 	return err
 }
 
-// Folder returns a folder on disk with the content of a mounted volume, for code that needs paths. name is a mount path or lies below one.
+// Folder returns the path on disk of a mounted volume, for code that needs paths. name is a mount path or a
+// path below one.
 func (p *Container) Folder(name string) (string, error) {
 	r, err := p.do(map[string]any{"action": "folder", "path": name})
 	return r.Path, err
@@ -347,8 +353,8 @@ const accountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 // ErrNotInCluster is the error of Config for a Pod without the variables that clients need.
 var ErrNotInCluster = errors.New("unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined")
 
-// Config returns how to reach the cluster as the Pod's ServiceAccount, with the token that is mounted. A client has the
-// transport of [Container.Transport], which reads the token again:
+// Config returns the address of the cluster and the mounted token of the Pod's ServiceAccount. Give clients
+// the transport of [Container.Transport], which reads the token again when it is renewed:
 //
 //	cfg, err := p.Config()
 //	…
@@ -367,7 +373,8 @@ func (p *Container) Config() (Config, error) {
 	return Config{Host: d.URL, BearerToken: string(token), CAData: pem(d.CertificateAuthority)}, nil
 }
 
-// Transport returns an http.RoundTripper for clients of the cluster with the token of the Pod, as it is mounted at the time.
+// Transport returns an http.RoundTripper for clients of the cluster. It sends the mounted token of the Pod,
+// and reads it again every minute.
 func (p *Container) Transport() http.RoundTripper {
 	return mountedToken{p, p.cluster.Transport()}
 }
@@ -378,7 +385,8 @@ type mountedToken struct {
 	next      http.RoundTripper
 }
 
-// tokenAge is how old a token may be that was read: a kubelet brings it up to date within a minute, too.
+// tokenAge is how long a token is used before it is read again. A kubelet updates mounted tokens within a
+// minute, too.
 const tokenAge = time.Minute
 
 func (m mountedToken) RoundTrip(req *http.Request) (*http.Response, error) {

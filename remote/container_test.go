@@ -292,7 +292,7 @@ func TestMistakesWithImages(t *testing.T) {
 			options []Option
 		}{
 			{"Image: the function for a is nil", []Option{Image("a", nil)}},
-			{`Program: no Nodes run the program: give Workloads, too, such as remote.Workloads("{\"nodes\": 1}")`, []Option{Program("a", "true")}},
+			{"Program: there are no Nodes; give Workloads, too, such as remote.Workloads(`{\"nodes\": 1}`)", []Option{Program("a", "true")}},
 			{"Image", []Option{Workloads(`{"nodes": 1}`), Image("a", run), Image("a", run)}},
 			{"no-such-program", []Option{Workloads(`{"nodes": 1}`), Program("a", "./no-such-program")}},
 		} {

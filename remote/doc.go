@@ -1,6 +1,6 @@
-// Package remote starts clusters of fakecluster in another process, with the names and semantics of package fakecluster. It imports the
-// standard library only, so that it does not change the versions of Kubernetes' libraries in your module, and a test links as fast
-// as one without a cluster.
+// Package remote starts clusters of fakecluster in another process, with the names and semantics of package
+// fakecluster. It imports only the standard library, so it does not change the versions of Kubernetes'
+// libraries in your module, and a test links as fast as one without a cluster.
 //
 //	func TestMyOperator(t *testing.T) {
 //		c := remote.Start(t, remote.CRDPaths("config/crd"))
@@ -8,9 +8,10 @@
 //		...
 //	}
 //
-// All clusters of a machine's user live in one process, which "fakecluster host" runs. Start finds the program through the environment
-// variable FAKECLUSTER, then on the PATH, and otherwise builds it once in your cache folder, which takes a few minutes. It starts the
-// host if none runs. Clusters end with their test, and also if the process of the test is killed.
+// All clusters of a machine's user live in one process, which "fakecluster host" runs. Start finds the
+// program through the environment variable FAKECLUSTER, then on the PATH, and otherwise builds it once in
+// your cache folder, which takes a few minutes. It starts the host if none runs. Clusters end with their
+// test, even if the process of the test is killed.
 //
 // # Virtual time
 //
@@ -24,13 +25,14 @@
 //		time.Sleep(8 * time.Hour)
 //	})
 //
-// A cluster that was started outside of the bubble is forked inside. docs/remote.md says when the test sees what the cluster does by itself.
+// A cluster that was started outside of the bubble can be forked inside: c := base.Fork(t). docs/remote.md
+// describes when the test sees changes that the cluster makes by itself.
 //
 // # Handlers of the test
 //
-// The cluster calls an http.Handler of the test as a Service, as a converter of versions or as its webhooks, in bubbles and outside:
-// [Service], [Conversion] and [Cluster.ServeWebhooks]. A webhook server that listens works as with envtest, outside of bubbles:
-// Cluster.WebhookServer says where.
+// The cluster calls an http.Handler of the test as a Service, as a conversion webhook or as admission
+// webhooks, in bubbles and outside: [Service], [Conversion] and [Cluster.ServeWebhooks]. A webhook server
+// that listens works as with envtest, outside of bubbles: [Cluster.WebhookServer] returns its address.
 //
 // # Containers of the test
 //

@@ -10,8 +10,10 @@ import (
 	"sync"
 )
 
-// HandleExec makes a program available in the container, for exec probes, hooks, kubectl exec, and the scripts of sh -c. name is the first word of the
-// command, or the last part of its path. A program of the same name is replaced. Built-in programs are those of workloads.Container.
+// HandleExec makes a program available in the container, for exec probes, hooks, kubectl exec, and the
+// scripts of sh -c. name is the first word of the command, or the last element of its path. It replaces an
+// earlier program of the same name, and a built-in one. The built-in programs are those of
+// workloads.Container. An error of the host is written to Stderr of the container.
 func (p *Container) HandleExec(name string, run func(ctx context.Context, command *ExecCommand) error) {
 	one := &callable{lasting: true, handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		serveContainer(w, req, func(ctx context.Context, _ *Container, command *ExecCommand) error {
@@ -29,7 +31,7 @@ func (p *Container) HandleExec(name string, run func(ctx context.Context, comman
 	}
 }
 
-// handles notes the function of a program, and forgets the one that it replaces.
+// handles records the function of a program, and releases the function that it replaces.
 func (p *Container) handles(name string, function uint64) {
 	p.mu.Lock()
 	former := p.handled[name]
@@ -43,7 +45,7 @@ func (p *Container) handles(name string, function uint64) {
 	}
 }
 
-// forgetHandled forgets the programs of a container that has ended.
+// forgetHandled releases the programs of a container that has ended.
 func (p *Container) forgetHandled() {
 	p.mu.Lock()
 	handled := p.handled
@@ -54,9 +56,11 @@ func (p *Container) forgetHandled() {
 	}
 }
 
-// Exec runs a program in the container, one of [Container.HandleExec] or a built-in one, and returns its exit code. args has the name of the program
-// first. A nil stdin is empty, and a nil stdout or stderr is dropped. The program ends with ctx, and then the error is that of ctx. Any other error is that
-// the program does not exist, or that the host has ended. When Exec returns, nothing is written to stdout and stderr any more; a read of stdin may go on.
+// Exec runs a program in the container, one of [Container.HandleExec] or a built-in one, and returns its exit
+// code. args has the name of the program first. A nil stdin is empty, and output to a nil stdout or stderr is
+// dropped. When ctx ends, the program ends, and Exec returns the error of ctx. Exec also fails if the program
+// does not exist, or if the host has ended. When Exec has returned, nothing is written to stdout and stderr
+// any more; a read of stdin may still be running.
 func (p *Container) Exec(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int, err error) {
 	var r result
 	err = p.cluster.withStreams(&execStreams{stdin: stdin, stdout: stdout, stderr: stderr}, func(streams *callable) (err error) {
@@ -86,7 +90,7 @@ type execStreams struct {
 	closed bool
 }
 
-// close waits for what is being written. Nothing is written after it.
+// close waits for a write that is in progress. Nothing is written after it.
 func (s *execStreams) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

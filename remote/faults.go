@@ -6,9 +6,10 @@ import (
 	"github.com/fakecluster/fakecluster/remote/faults"
 )
 
-// Inject puts a fault in force, until Stop or the end of the cluster. A fork has none of the faults of its origin. In a cluster of Start
-// or Fork, a fault that contradicts itself fails the test at once, and one that has never fired fails it at the end, unless it is
-// Optional. In a cluster of New or NewFork, Injection.Err and Close return these errors.
+// Inject puts a fault in force, until Stop or the end of the cluster. A fork has none of the faults of its
+// origin. In a cluster of Start or Fork, a fault that contradicts itself fails the test at once, and a fault
+// that has never fired fails it at the end, unless it is Optional. In a cluster of New or NewFork,
+// Injection.Err and Close return these errors.
 func (c *Cluster) Inject(f faults.Fault) faults.Injection {
 	if c.test != nil {
 		c.test.Helper()
@@ -51,8 +52,9 @@ func (i *injection) Stop() {
 	}
 }
 
-// Hold begins to keep watch events back, also those of watches that begin later. There is one Hold at a time: a second one fails the
-// test, and in a cluster of New it is an error of Close.
+// Hold holds back the events of all watches, including watches that begin later, until the test delivers
+// them. There is one Hold at a time: a second one fails the test, and in a cluster of New it is an error of
+// Close.
 func (c *Cluster) Hold() faults.Hold {
 	if c.test != nil {
 		c.test.Helper()

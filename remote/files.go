@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// FS returns the files that the container sees, with all volumes at their mount paths. Names are as in package io/fs:
-// "etc/config/key". Mounted ConfigMaps and Secrets are up to date within the minute that a kubelet takes. It implements
-// fs.StatFS, fs.ReadDirFS and fs.ReadFileFS.
+// FS returns the files that the container sees, with all volumes at their mount paths. Names are as in
+// package io/fs: "etc/config/key". Mounted ConfigMaps and Secrets change within a minute after their objects,
+// as with a kubelet. It implements fs.StatFS, fs.ReadDirFS and fs.ReadFileFS.
 func (p *Container) FS() fs.FS { return containerFS{p} }
 
 // containerFS are the files of a container.
@@ -60,7 +60,7 @@ func (f containerFS) ReadFile(name string) ([]byte, error) {
 	return r.Data, err
 }
 
-// Open implements fs.FS. A file has the content that it has now.
+// Open implements fs.FS. An open file keeps the content of the time at which it was opened.
 func (f containerFS) Open(name string) (fs.File, error) {
 	info, err := f.Stat(name)
 	if err != nil {
@@ -76,7 +76,7 @@ func (f containerFS) Open(name string) (fs.File, error) {
 	return &openFile{bytes.NewReader(data), info}, nil
 }
 
-// fileInfo is what the host says of a file.
+// fileInfo is the fs.FileInfo of a file, as the host sends it.
 type fileInfo struct {
 	Base     string      `json:"name"`
 	Bytes    int64       `json:"size"`
@@ -100,7 +100,7 @@ type openFile struct {
 func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *openFile) Close() error               { return nil }
 
-// openFolder is a folder of a container. Its entries are those of the first time that it is read.
+// openFolder is an open folder of a container. Its entries are those of the first read.
 type openFolder struct {
 	fs   containerFS
 	name string

@@ -45,15 +45,15 @@ func findProgram() (program, error) {
 	return buildProgram(moduleVersion())
 }
 
-// moduleVersion is the version of this module, which is that of the program to build.
+// moduleVersion returns the version of this module, which is the version of the program to build.
 func moduleVersion() string {
 	_, file, _, _ := runtime.Caller(0)
 	return versionOf(file)
 }
 
-// versionOf returns the version of this module by the path of one of its files, or latest if the path does not say it: a test binary does not
-// record which modules it is made of. The folder of a module in Go's cache has the version in its name, also with -trimpath, and beside
-// vendored modules there is a list.
+// versionOf returns the version of this module from the path of one of its files, because a test binary does
+// not record its modules. The folder of a module in Go's cache has the version in its name, even with
+// -trimpath. Vendored modules are listed in vendor/modules.txt. Without either it returns latest.
 func versionOf(file string) string {
 	file = filepath.ToSlash(file)
 	if _, after, ok := strings.Cut(file, thisModule+"@"); ok {
@@ -88,7 +88,7 @@ func buildProgram(version string) (program, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return program{}, err
 	}
-	// The program gets its name when it is complete, because other tests may look for it.
+	// The program is renamed to its path when it is complete, because other tests may look for it.
 	building, err := os.MkdirTemp(folder, "building-")
 	if err != nil {
 		return program{}, err
@@ -103,12 +103,12 @@ func buildProgram(version string) (program, error) {
 		return program{}, fmt.Errorf("there is no program fakecluster, and go install %s fails: %w\n%s\nbuild it, and put it on the PATH or its path into %s", target, err, strings.TrimSpace(string(out)), programVariable)
 	}
 	if err := os.Rename(filepath.Join(building, filepath.Base(path)), path); err != nil {
-		return program{}, fmt.Errorf("go install has not made the program: %w", err)
+		return program{}, fmt.Errorf("go install %s has not made the program: %w", target, err)
 	}
 	return program{path, "built now"}, nil
 }
 
-// build names an executable as the host does: by its size and the time of its last change.
+// build identifies an executable as the host does: by its size and the time of its last change.
 func (p program) build() string {
 	info, err := os.Stat(p.path)
 	if err != nil {
@@ -117,7 +117,8 @@ func (p program) build() string {
 	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
 }
 
-// startHost starts the host in the background, if none runs, and returns the words of the line by which it says where it is.
+// startHost starts the host in the background, if none runs, and returns the address that it prints after
+// "ready", in words.
 func (p program) startHost(args ...string) ([]string, error) {
 	cmd := exec.Command(p.path, append([]string{"host", "--background"}, args...)...)
 	out, err := cmd.Output()
@@ -130,7 +131,7 @@ func (p program) startHost(args ...string) ([]string, error) {
 	}
 	words := strings.Fields(string(out))
 	if len(words) < 2 || words[0] != "ready" {
-		return nil, fmt.Errorf("%s host (found by %s) prints %q, and not where it listens: it is not a fakecluster with this command", p.path, p.from, out)
+		return nil, fmt.Errorf("%s host (found by %s) prints %q in place of its address: it is not a fakecluster, or too old; set %s to the path of another one", p.path, p.from, out, programVariable)
 	}
 	return words[1:], nil
 }

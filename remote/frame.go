@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Frames carry the requests of a bubble to its host, and what has happened there back. Package internal/host of the main module
-// describes them, and has the other side.
+// Frames carry the requests of a bubble to its host, and answers and changes back. Package internal/host of
+// the main module describes them, and implements the other side.
 const (
 	beginExchange  = 1
 	cancelExchange = 2
@@ -49,7 +49,7 @@ func readFrame(r *bufio.Reader) (reader, error) {
 	if size == 0 {
 		return nil, nil
 	}
-	messages := make(reader, size) // bodies keep parts of it
+	messages := make(reader, size) // not reused: bodies refer to parts of it
 	_, err := io.ReadFull(r, messages)
 	return messages, err
 }

@@ -23,15 +23,17 @@ import (
 	"time"
 )
 
-// callable is a handler in this process that clusters call. It is a part of the request that starts a cluster.
+// callable is a handler of this process that clusters call. Its exported fields are a part of the request
+// that starts a cluster.
 type callable struct {
 	handler  http.Handler
-	lasting  bool   // calls are containers and their programs, for which nobody waits
+	lasting  bool   // calls are containers and their programs, whose end nobody waits for
 	Function uint64 `json:"function"`
 	URL      string `json:"url,omitempty"` // for clusters outside of bubbles
 }
 
-// callables are the handlers of the process. A handler is there until the last cluster that may call it has ended.
+// callables has the handlers of the process. A handler is removed when the last cluster that may call it has
+// ended.
 var callables = struct {
 	sync.Mutex
 	last     uint64
@@ -47,7 +49,8 @@ type registered struct {
 	clusters int
 }
 
-// isNilHandler reports whether a handler is nil, or a nil pointer or function: the mux of a manager of controller-runtime without webhooks is one.
+// isNilHandler reports whether a handler is nil, or a nil pointer or function. The mux of a
+// controller-runtime manager without webhooks is a nil pointer.
 func isNilHandler(h http.Handler) bool {
 	v := reflect.ValueOf(h)
 	return h == nil || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
@@ -95,7 +98,7 @@ func (c *Cluster) share(fork *Cluster) {
 	}
 }
 
-// unregister is called when the cluster has ended.
+// unregister releases all handlers of a cluster that has ended.
 func (c *Cluster) unregister() {
 	c.mu.Lock()
 	numbers := c.callables
@@ -104,7 +107,7 @@ func (c *Cluster) unregister() {
 	release(numbers)
 }
 
-// forget removes a handler that the cluster will not call.
+// forget releases a handler that the cluster will no longer call.
 func (c *Cluster) forget(number uint64) {
 	c.mu.Lock()
 	before := len(c.callables)
@@ -116,7 +119,7 @@ func (c *Cluster) forget(number uint64) {
 	}
 }
 
-// release removes handlers that no other cluster may call.
+// release removes handlers, unless other clusters may call them, and stops the server with the last handler.
 func release(numbers []uint64) {
 	callables.Lock()
 	defer callables.Unlock()
@@ -130,7 +133,7 @@ func release(numbers []uint64) {
 		}
 	}
 	if len(callables.handlers) == 0 && callables.server != nil {
-		_ = callables.server.Close() // of a listener of loopback
+		_ = callables.server.Close()
 		callables.server = nil
 	}
 }
@@ -145,7 +148,8 @@ func callableOf(number uint64) (h http.Handler, lasting bool) {
 	return nil, false
 }
 
-// serveCallables serves the handlers for clusters outside of bubbles, at an address of loopback with a secret. The caller has the lock.
+// serveCallables serves the handlers to clusters outside of bubbles, on a loopback address and below a secret
+// path. The caller has the lock.
 func serveCallables() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -186,7 +190,7 @@ func serveOutside(w http.ResponseWriter, req *http.Request, prefix string) {
 		switch {
 		case outcome == functionDone:
 		case outcome == functionPanicked:
-			w.Header().Set(panicHeader, text) // the host reads it, unless the answer has begun
+			w.Header().Set(panicHeader, text) // has no effect if the answer has begun
 			w.WriteHeader(http.StatusInternalServerError)
 			fallthrough
 		default:
@@ -199,7 +203,8 @@ func serveOutside(w http.ResponseWriter, req *http.Request, prefix string) {
 	call.run(w)
 }
 
-// withoutOurs writes to the standard logger, except that serveOutside writes the header of an answer that has begun.
+// withoutOurs writes to the standard logger, except for net/http's message that serveOutside has called
+// WriteHeader a second time.
 type withoutOurs struct{}
 
 func (withoutOurs) Write(line []byte) (int, error) {
@@ -209,19 +214,19 @@ func (withoutOurs) Write(line []byte) (int, error) {
 	return log.Writer().Write(line)
 }
 
-// panicHeader says to the host that a handler has panicked.
+// panicHeader is the header that reports the panic of a handler to the host.
 const panicHeader = "Fakecluster-Panic"
 
 // handlerCall is a call of a handler.
 type handlerCall struct {
 	handler  http.Handler
 	req      *http.Request
-	body     *beginning
+	body     *bodyPrefix
 	returned bool
 }
 
 func newCall(h http.Handler, req *http.Request) *handlerCall {
-	body := &beginning{ReadCloser: req.Body}
+	body := &bodyPrefix{ReadCloser: req.Body}
 	if req.Body != http.NoBody {
 		req.Body = body
 	}
@@ -234,8 +239,8 @@ func (c *handlerCall) run(w http.ResponseWriter) {
 	c.returned = true
 }
 
-// end returns the outcome of a call, by what a deferred function has recovered from. It logs a panic, as net/http does. The reason is hidden if
-// the call is about a Secret.
+// end returns the outcome of a call, for the value that a deferred function has recovered. It logs a panic,
+// as net/http does, without its reason if the call is about a Secret.
 func (c *handlerCall) end(what any) (outcome uint64, text string) {
 	switch {
 	case c.returned:
@@ -251,21 +256,23 @@ func (c *handlerCall) end(what any) (outcome uint64, text string) {
 	return functionPanicked, strings.ReplaceAll(text, "\n", " ") + placeOfPanic()
 }
 
-// beginning is the body of a request, whose beginning is kept: an AdmissionReview names the kind of the object before the object itself.
-type beginning struct {
+// bodyPrefix is the body of a request. It keeps the first bytes that are read: an AdmissionReview names the
+// kind of the object before the object itself.
+type bodyPrefix struct {
 	io.ReadCloser
 	kept []byte
 }
 
-const maxBeginning = 1 << 10
+const maxPrefix = 1 << 10
 
-func (b *beginning) Read(p []byte) (int, error) {
+func (b *bodyPrefix) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.kept = append(b.kept, p[:min(n, maxBeginning-len(b.kept))]...)
+	b.kept = append(b.kept, p[:min(n, maxPrefix-len(b.kept))]...)
 	return n, err
 }
 
-// placeOfPanic says where the panic happened that a deferred function has recovered from.
+// placeOfPanic returns the function, file and line of the panic from which the calling deferred function has
+// recovered.
 func placeOfPanic() string {
 	counters := make([]uintptr, 64)
 	frames := runtime.CallersFrames(counters[:runtime.Callers(2, counters)])
@@ -292,7 +299,7 @@ type runningCall struct {
 	lasting bool
 }
 
-// startCall starts a call of the host of a handler, in the bubble. The caller has the lock.
+// startCall starts a call of a handler, which the host has requested, in the bubble. The caller has the lock.
 func (b *bubble) startCall(id uint64, messages *reader) error {
 	number, err := messages.number()
 	if err != nil {
@@ -332,7 +339,7 @@ func (b *bubble) startCall(id uint64, messages *reader) error {
 	return nil
 }
 
-// serve calls a handler, and sends its answer.
+// serve calls a handler, and sends its answer to the host.
 func (b *bubble) serve(id uint64, h http.Handler, req *http.Request) {
 	w := &callAnswer{bubble: b, id: id, header: http.Header{}}
 	if h == nil {
@@ -356,21 +363,21 @@ func (b *bubble) serve(id uint64, h http.Handler, req *http.Request) {
 	call.run(w)
 }
 
-// callAnswer is the http.ResponseWriter of a handler in a bubble. What is written goes to the host in a frame when it is much, when it is
-// flushed, and at the end.
+// callAnswer is the http.ResponseWriter of a handler in a bubble. It sends the written data to the host in a
+// frame when more than 64 KiB wait, at a Flush, and at the end.
 type callAnswer struct {
 	bubble *bubble
 	id     uint64
 	header http.Header
 	begun  bool
 
-	frame []byte // nil: nothing waits
+	frame []byte // data that has not been sent; nil: none
 }
 
-// maxAnswerPart is how much of an answer is kept back until it is sent.
+// maxAnswerPart is how many bytes of an answer wait until they are sent.
 const maxAnswerPart = 64 << 10
 
-// start returns the frame of what waits.
+// start returns the frame of the waiting data, or a new one.
 func (w *callAnswer) start() []byte {
 	if w.frame == nil {
 		return make([]byte, frameHead, 1<<10)

@@ -17,14 +17,14 @@ import (
 	"sync"
 )
 
-// connection is a session of a host. Its clusters end with it.
+// connection is a session with a host. Its clusters end with it.
 type connection struct {
-	network string // of the address
+	network string // "unix" or "tcp"
 	address string
 	token   string
 	session string
 	open    net.Conn // the session lives as long as it is open
-	said    string   // which host and program were found, for the log
+	found   string   // a description of the host and the program, for the log
 }
 
 // The environment variables that change how the clusters of a host behave. Hosts inherit them.
@@ -35,7 +35,7 @@ const (
 	gatesVariable            = "FAKECLUSTER_FEATURE_GATES"
 )
 
-// ours is the connection of this process, and its error.
+// ours is the connection of this process; nil until the first successful connect.
 var ours struct {
 	sync.Mutex
 	*connection
@@ -52,7 +52,7 @@ func connect() (c *connection, isNew bool, err error) {
 	return ours.connection, true, err
 }
 
-// openHost opens a session of the user's host, which is started if it does not run.
+// openHost opens a session with the user's host, and starts the host if it does not run.
 func openHost() (*connection, error) {
 	p, err := findProgram()
 	if err != nil {
@@ -62,7 +62,7 @@ func openHost() (*connection, error) {
 		return p.join("--listen", "0")
 	}
 	if os.Getenv(versionVariable)+os.Getenv(emulatedVariable)+os.Getenv(minCompatibilityVariable)+os.Getenv(gatesVariable) != "" {
-		return p.join() // the program knows which host behaves so
+		return p.join() // the program finds or starts the host with these settings
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -100,7 +100,7 @@ func (p program) join(args ...string) (*connection, error) {
 
 // newConnection returns a connection to a host: unix:SOCKET, or a URL and a token.
 func newConnection(p program, where ...string) (*connection, error) {
-	c := &connection{said: fmt.Sprintf("the host at %s, of %s (found by %s)", where[0], p.path, p.from)}
+	c := &connection{found: fmt.Sprintf("the host at %s, of %s (found by %s)", where[0], p.path, p.from)}
 	switch {
 	case strings.HasPrefix(where[0], "unix:"):
 		c.network, c.address = "unix", strings.TrimPrefix(where[0], "unix:")
@@ -112,7 +112,7 @@ func newConnection(p program, where ...string) (*connection, error) {
 	return c, nil
 }
 
-// hostName is the Host of requests.
+// hostName returns the host of request URLs.
 func (c *connection) hostName() string {
 	if c.network == "unix" {
 		return "fakecluster"
@@ -120,13 +120,13 @@ func (c *connection) hostName() string {
 	return c.address
 }
 
-// isOf reports whether the host answers and is of this program.
+// isOf reports whether the host answers and runs this build of the program.
 func (c *connection) isOf(p program) bool {
 	var info struct{ Build string }
 	return c.do(context.Background(), "GET", "/v1/info", nil, &info) == nil && info.Build == p.build()
 }
 
-// openSession opens the session, over a connection that is never used for anything else.
+// openSession opens the session, over a connection of its own.
 func (c *connection) openSession() error {
 	conn, err := net.Dial(c.network, c.address)
 	if err != nil {
@@ -143,7 +143,7 @@ func (c *connection) openSession() error {
 	answer, err := http.ReadResponse(bufio.NewReader(conn), req)
 	var line struct{ Session, Error string }
 	if err == nil {
-		// The answer goes on; only its first value is read.
+		// The answer ends with the session; only its first value is read.
 		err = json.NewDecoder(answer.Body).Decode(&line)
 	}
 	if err == nil && line.Session == "" {
@@ -165,7 +165,8 @@ func (c *connection) request(ctx context.Context, method, path string, body []by
 	return req, err
 }
 
-// do sends a request, and reads the answer into a value, or into a []byte as it is. An answer that is an error becomes one.
+// do sends a request, and decodes the answer into a value, or copies it into a *[]byte. An answer with an
+// error code becomes an error.
 func (c *connection) do(ctx context.Context, method, path string, body, into any) error {
 	var text []byte
 	if body != nil {
@@ -209,7 +210,8 @@ func (b *bubble) do(ctx context.Context, method, path string, body, into any) er
 	return readAnswer(answer.StatusCode, text, into)
 }
 
-// send sends a request over a connection of its own, on the goroutine of the caller, so that nothing is left behind in a bubble.
+// send sends a request over a connection of its own, on the goroutine of the caller, so that no goroutine is
+// left in a bubble.
 func (c *connection) send(req *http.Request) (status int, text []byte, err error) {
 	ctx := req.Context()
 	var d net.Dialer
@@ -235,7 +237,7 @@ func (c *connection) send(req *http.Request) (status int, text []byte, err error
 	return status, text, err
 }
 
-// readAnswer reads an answer into a value. One that is an error becomes one.
+// readAnswer decodes an answer into a value. An answer with an error code becomes an error.
 func readAnswer(status int, text []byte, into any) error {
 	if status >= 300 {
 		var failure struct{ Error string }
@@ -252,7 +254,7 @@ func readAnswer(status int, text []byte, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("the host answers what this client cannot read; use the same version of both: %w", err)
+		return fmt.Errorf("the answer of the host cannot be decoded; use the same version of module remote and of the program: %w", err)
 	}
 	return nil
 }

@@ -6,18 +6,19 @@ import (
 	"sync"
 )
 
-// clusterIndex finds the cluster of a container: by its name in a bubble, and outside by its URL, because a host of another version has names of its own.
+// clusterIndex finds the cluster of a container: in a bubble by its name, and outside by its URL, because
+// names are unique in one host only.
 type clusterIndex struct {
 	mu      sync.Mutex
 	known   map[string]*Cluster
-	changed chan struct{} // closed, and replaced, when there is a further cluster
+	changed chan struct{} // closed, and replaced, when a cluster is added
 }
 
 func newClusterIndex() *clusterIndex {
 	return &clusterIndex{known: map[string]*Cluster{}, changed: make(chan struct{})}
 }
 
-// outerClusters are the clusters outside of bubbles.
+// outerClusters has the clusters outside of bubbles.
 var outerClusters = newClusterIndex()
 
 // indexed returns the index of the cluster, and its key.
@@ -49,7 +50,8 @@ func (i *clusterIndex) remove(c *Cluster) {
 	delete(i.known, c.indexKey())
 }
 
-// clusterOf returns the cluster of a container. One that has just started is known when the answer to its start has come.
+// clusterOf returns the cluster of a container. It waits for a cluster that is just starting, until its start
+// has been answered.
 func clusterOf(ctx context.Context, started startedContainer) (*Cluster, error) {
 	index, key := outerClusters, started.URL
 	if b, inside := ctx.Value(bubbleKey{}).(*bubble); inside {

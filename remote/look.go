@@ -26,7 +26,8 @@ func (r Ref) query(more ...string) string {
 
 func escaped(part string) string { return url.PathEscape(part) }
 
-// Requests returns the newest requests to the cluster, up to 10,000, in the order in which they came.
+// Requests returns the newest requests to the cluster, up to 10,000, in the order in which they came. It
+// leaves out those that created what the options name.
 func (c *Cluster) Requests() []inspect.Request {
 	if c.test != nil {
 		c.test.Helper()
@@ -36,7 +37,7 @@ func (c *Cluster) Requests() []inspect.Request {
 	return answer.Requests
 }
 
-// Stats returns the counts of all requests.
+// Stats returns the counts of all requests since the cluster started, or since [Cluster.ResetStats].
 func (c *Cluster) Stats() inspect.Stats {
 	if c.test != nil {
 		c.test.Helper()
@@ -75,8 +76,8 @@ func (c *Cluster) Findings() inspect.Findings {
 	return findings
 }
 
-// LastWrites returns the last writes of clients, at most the given number, the oldest first. Each
-// has its changes.
+// LastWrites returns the last writes of clients, at most this many, the oldest first. Each line has what the
+// write changed.
 func (c *Cluster) LastWrites(most int) []string {
 	if c.test != nil {
 		c.test.Helper()
@@ -89,8 +90,9 @@ func (c *Cluster) LastWrites(most int) []string {
 	return answer.Lines
 }
 
-// History returns the states of an object that the cluster remembers, the oldest first, each with its writer and its changes. obj is
-// as for [Cluster.WaitFor], or [Named].
+// History returns the states of an object that the cluster has in its history, the oldest first, each with
+// its writer and its changes. obj is as for [Cluster.WaitFor], or [Named]. It is an error if the cluster does
+// not serve the kind.
 func (c *Cluster) History(obj any) (inspect.History, error) {
 	ref, err := refOf(obj)
 	if err != nil {
@@ -100,7 +102,9 @@ func (c *Cluster) History(obj any) (inspect.History, error) {
 	return answer.Revisions, c.do("GET", "/history?"+ref.query(), nil, &answer)
 }
 
-// ObjectAt returns an object as it was at a revision, which may be that of a write to any object.
+// ObjectAt returns an object as it was at a revision, which may be that of a write to any object. obj is as
+// for [Cluster.History]. It fails if the object did not exist at that revision, or if the revision is older
+// than the history or in the future.
 func (c *Cluster) ObjectAt(obj any, revision int64) (map[string]any, error) {
 	ref, err := refOf(obj)
 	if err != nil {
@@ -125,27 +129,28 @@ func (c *Cluster) Audit() []json.RawMessage {
 type Write struct {
 	// Verb is create, update, patch, apply or delete; empty: create.
 	Verb string
-	// Object is what is written, as for [Objects]. A Write has an Object or a Manifest.
+	// Object is the object to write, as for [Objects]. Set either Object or Manifest.
 	Object any
-	// Manifest is the same as YAML or JSON, sent as it is.
+	// Manifest is the object as YAML or JSON. It is sent unchanged.
 	Manifest string
-	// Subresource is what is written of the object, such as "status"; empty: the object itself.
+	// Subresource is the subresource to write, such as "status"; empty: the object itself.
 	Subresource string
-	// Patch is what the verb patch sends, and PatchType its media type; empty: application/merge-patch+json.
+	// Patch is the body of the verb patch. PatchType is its media type; empty: application/merge-patch+json.
 	Patch, PatchType string
-	// FieldManager becomes the owner of the fields. With Force it takes over what others own.
+	// FieldManager is the name that owns the written fields. Force lets an apply take over fields that other
+	// managers own.
 	FieldManager string
 	Force        bool
 	// FieldValidation is Ignore, Warn or Strict; empty: Warn.
 	FieldValidation string
-	// As is who writes, for example ConfigFor("jane"); nil: the administrator.
+	// As is the user who writes, for example the result of c.ConfigFor("jane"); nil: the administrator.
 	As *Config
-	// Commit makes the write. Without it, it is a dry run.
+	// Commit stores the result. Without it, the write is a dry run.
 	Commit bool
 }
 
-// Explain reports what the cluster does with a write, stage by stage. It is a dry run, unless
-// Commit is set. It does not return an error for a rejected write: the explanation has the Answer.
+// Explain reports what the cluster does with a write, stage by stage. It is a dry run, unless Commit is set.
+// A rejected write is not an error: the response is in Answer.
 func (c *Cluster) Explain(w Write) (inspect.Explanation, error) {
 	body := map[string]any{
 		"verb": w.Verb, "manifest": w.Manifest, "subresource": w.Subresource, "patch": w.Patch, "patchType": w.PatchType,

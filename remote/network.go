@@ -75,7 +75,7 @@ func newConn(p *Container, network string, r result) *conn {
 func (c *conn) LocalAddr() net.Addr  { return c.local }
 func (c *conn) RemoteAddr() net.Addr { return c.remote }
 
-// Read implements net.Conn. What does not fit of a packet of UDP is lost.
+// Read implements net.Conn. The rest of a UDP packet that does not fit into p is lost.
 func (c *conn) Read(p []byte) (int, error) {
 	n, _, err := c.receive(p, strings.HasPrefix(c.local.Network(), "udp"))
 	return n, err

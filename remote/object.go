@@ -10,12 +10,13 @@ import (
 // Ref names an object. [Named] makes one.
 type Ref struct{ APIVersion, Kind, Namespace, Name string }
 
-// Named names an object for [Cluster.History] and its like, if the test has none at hand.
+// Named returns the name of an object, for [Cluster.History], [Cluster.ObjectAt] and [Cluster.WaitFor].
 func Named(apiVersion, kind, namespace, name string) *Ref {
 	return &Ref{apiVersion, kind, namespace, name}
 }
 
-// refOf returns what names an object. An object that does not name its kind has that of its type, which the host knows.
+// refOf returns the Ref of an object. If the object does not name its kind, Kind is the name of its Go type,
+// which the host maps to a kind.
 func refOf(obj any) (r Ref, err error) {
 	if ref, ok := obj.(*Ref); ok && ref != nil {
 		return *ref, nil
@@ -37,12 +38,13 @@ func refOf(obj any) (r Ref, err error) {
 	return Ref{head.APIVersion, head.Kind, head.Metadata.Namespace, head.Metadata.Name}, nil
 }
 
-// body is the ref as the control API has it.
+// body returns the ref in the format of the control API.
 func (r Ref) body() map[string]string {
 	return map[string]string{"apiVersion": r.APIVersion, "kind": r.Kind, "namespace": r.Namespace, "name": r.Name}
 }
 
-// encoded returns an object as JSON. Without a kind it gets the name of its type, such as k8s.io/api/apps/v1.Deployment.
+// encoded returns an object as JSON. If it does not name its kind, kind is the name of its Go type, such as
+// k8s.io/api/apps/v1.Deployment.
 func encoded(obj any) (json.RawMessage, error) {
 	if obj == nil {
 		return nil, errors.New("the object is nil")

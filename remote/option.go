@@ -2,13 +2,16 @@ package remote
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"time"
 )
 
-// Option configures a new cluster. An option has the name of one of package fakecluster without its With, and means the same.
+// Option configures a new cluster. An option has the name of an option of package fakecluster without its
+// With, and the same meaning and default. Values that contradict each other are an error of [New], and fail
+// the test in [Start].
 type Option func(settings) error
 
 // settings is the request that starts a cluster.
@@ -67,14 +70,14 @@ func KubernetesVersion(version string) Option {
 	return once("KubernetesVersion", "kubernetesVersion", version)
 }
 
-// CRDPaths installs the CustomResourceDefinitions in manifest files and folders. Objects of other
-// kinds are ignored.
+// CRDPaths installs the CustomResourceDefinitions in manifest files and folders, including their subfolders.
+// Objects of other kinds are ignored. The option may be given more than once.
 func CRDPaths(path ...string) Option { return paths("crdPaths", path) }
 
 // Manifests creates everything in manifest files and folders, in the order that installing needs.
 func Manifests(path ...string) Option { return paths("manifests", path) }
 
-// Kustomize builds the kustomizations in folders, and creates their objects.
+// Kustomize builds the kustomizations in folders, as kubectl apply -k does, and creates their objects.
 func Kustomize(folders ...string) Option { return paths("kustomize", folders) }
 
 // WebhookPaths installs the webhook configurations in manifest files and folders. Their webhook server is that of
@@ -96,8 +99,9 @@ func Objects(objs ...any) Option {
 	}
 }
 
-// Controllers selects the controllers of kube-controller-manager that act within a write, such as "garbage-collector-controller"; "*"
-// is all of them. Without any, the cluster is an API server alone.
+// Controllers selects the controllers of kube-controller-manager that act within a write, such as
+// "garbage-collector-controller"; "*" is all of them. Without a name, none acts, and the cluster is an API
+// server alone. docs/controllers.md lists them, and those that act by default.
 func Controllers(names ...string) Option {
 	return func(s settings) error {
 		add(s, "controllers", append([]string{}, names...)...)
@@ -111,9 +115,9 @@ func Controllers(names ...string) Option {
 // AllControllers turns on all controllers that can act within a write.
 func AllControllers() Option { return Controllers("*") }
 
-// Workloads runs Kubernetes' controllers and scheduler, and nodes with pods, as a JSON object describes
-// them, such as {"nodes": 5}; "{}" runs three nodes and everything else. docs/workloads.md has the fields. Relative paths of programs begin
-// at the working directory, which is the folder of the test.
+// Workloads runs Kubernetes' controllers and scheduler, and nodes with pods, as a JSON object describes them,
+// such as {"nodes": 5}; "{}" runs three nodes and everything else. docs/workloads.md has the fields. Relative
+// paths of programs are relative to the working directory, which is the folder of the test.
 func Workloads(config string) Option {
 	return func(s settings) error {
 		described, err := describedWorkloads(config)
@@ -124,7 +128,8 @@ func Workloads(config string) Option {
 	}
 }
 
-// APIServerFlags configures the cluster as flags configure kube-apiserver. Paths in them are absolute.
+// APIServerFlags configures the cluster as flags configure kube-apiserver, for example
+// "--client-ca-file=/tmp/ca.crt". Paths in them must be absolute.
 func APIServerFlags(flags ...string) Option { return list("flags", flags) }
 
 // The modes of [Authorization].
@@ -151,7 +156,7 @@ func RuntimeConfig(versions ...string) Option { return list("runtimeConfig", ver
 // LegacyAPIs also serves definitions and policies in v1beta1.
 func LegacyAPIs() Option { return enabled("legacyAPIs") }
 
-// Seed makes uids and generated names repeatable.
+// Seed makes uids and generated names repeatable. Default: they are random.
 func Seed(seed uint64) Option { return once("Seed", "seed", seed) }
 
 // Audit keeps an audit trail of a level, which [Cluster.Audit] returns: Metadata, Request or RequestResponse.
@@ -160,16 +165,17 @@ func Audit(level string) Option { return once("Audit", "audit", level) }
 // TLS serves HTTPS with HTTP/2. [Cluster.Config] trusts the certificate.
 func TLS() Option { return enabled("tls") }
 
-// Port sets the port of 127.0.0.1 on which the cluster listens.
+// Port sets the port of 127.0.0.1 on which the cluster listens. Default: a free port.
 func Port(port int) Option { return once("Port", "port", port) }
 
-// CompactionInterval compacts the history as a real server does.
+// CompactionInterval compacts the history at the end of each interval, as a real server does every five
+// minutes. Default: never.
 func CompactionInterval(interval time.Duration) Option {
 	return once("CompactionInterval", "compactionInterval", interval.String())
 }
 
-// WatchHistory bounds the history of changes by a number of revisions and a number of bytes. For a
-// bound of 0 the default applies.
+// WatchHistory bounds the history of changes by a number of revisions and a number of bytes. A bound of 0
+// means its default: 100,000 revisions and 256 MiB.
 func WatchHistory(revisions int, bytes int64) Option {
 	return func(s settings) error {
 		s["watchHistoryRevisions"], s["watchHistoryBytes"] = revisions, bytes
@@ -180,6 +186,9 @@ func WatchHistory(revisions int, bytes int64) Option {
 // Snapshot starts the cluster from a snapshot that [Cluster.Snapshot] or "fakecluster snapshot" has written.
 func Snapshot(r io.Reader) Option {
 	return func(s settings) error {
+		if r == nil {
+			return errors.New("Snapshot: the reader is nil")
+		}
 		content, err := io.ReadAll(r)
 		if err != nil {
 			return fmt.Errorf("Snapshot: %w", err)
@@ -194,7 +203,8 @@ const (
 	FsyncEverySecond = "second"
 )
 
-// DataFile keeps the cluster in a file.
+// DataFile keeps the cluster in a file, and continues with its content if the file exists. fsync is
+// [FsyncAlways], [FsyncEverySecond], or empty for FsyncAlways. A fork is in memory only.
 func DataFile(path, fsync string) Option {
 	return func(s settings) error {
 		path, err := filepath.Abs(path)

@@ -255,7 +255,7 @@ func TestTheProgramIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := (program{path, "PATH"}).startHost()
-		if want := path + ` host (found by PATH) prints "hello\n", and not where it listens: it is not a fakecluster with this command`; err == nil || err.Error() != want {
+		if want := path + ` host (found by PATH) prints "hello\n" in place of its address: it is not a fakecluster, or too old; set FAKECLUSTER to the path of another one`; err == nil || err.Error() != want {
 			t.Error(err)
 		}
 	})

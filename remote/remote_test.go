@@ -209,6 +209,11 @@ func TestMistakesFailTheTest(t *testing.T) {
 	})
 	failures(t, "fakecluster: Seed is given twice; give it once", func(t testing.TB) { Start(t, Seed(1), Seed(2)) })
 	failures(t, "nowhere", func(t testing.TB) { Start(t, CRDPaths("nowhere")) })
+	failures(t, "fakecluster: option 2 is nil", func(t testing.TB) { Start(t, Seed(1), nil) })
+	failures(t, "fakecluster: Snapshot: the reader is nil", func(t testing.TB) { Start(t, Snapshot(nil)) })
+	failures(t, "fakecluster: HasCondition: give one status, not 2", func(t testing.TB) {
+		Start(t).WaitFor(t, named("a"), HasCondition("Ready", "True", "False").Within(time.Minute))
+	})
 	failures(t, "fakecluster: WaitFor: ConfigMap default/a: not met after 1ns: ", func(t testing.TB) { Start(t).WaitFor(t, named("a"), HasCondition("Ready").Within(1)) })
 
 	c, err := New()

@@ -9,7 +9,7 @@ import (
 	"net/http"
 )
 
-// callablesField is the setting with the handlers, which is not sent.
+// callablesField is the setting with the handlers. It is not sent to the host.
 const callablesField = "handlers of the process"
 
 // call adds a handler to the settings.
@@ -19,9 +19,11 @@ func (s settings) call(h http.Handler) *callable {
 	return made
 }
 
-// Service makes a handler of this process reachable for webhooks and APIServices that refer to a service: a namespace, a name
-// and a port. No Service object has to exist. What refers to the service needs [Cluster.CABundle] as its caBundle; in the conversion webhooks of
-// CRDPaths and Objects, and in the APIServices of Objects, the cluster fills it in. The option may be given more than once.
+// Service makes a handler of this process reachable for webhooks and APIServices that refer to a service: a
+// namespace, a name and a port. No Service object has to exist. An object that refers to the service needs
+// [Cluster.CABundle] as its caBundle. The cluster fills it in for the conversion webhooks of CRDPaths,
+// Manifests and Objects, for the webhooks of WebhookPaths, and for the APIServices of Manifests and Objects.
+// The option may be given more than once.
 //
 // In a testing/synctest bubble the handler runs in the bubble: it may sleep, wait and send requests
 // to the cluster. If the timeoutSeconds of a webhook pass in virtual time meanwhile, the call
@@ -59,7 +61,7 @@ func Conversion(definition string, h http.Handler) Option {
 	}
 }
 
-// serviceAddress says where a handler of Service is.
+// serviceAddress is the address of a handler of Service.
 type serviceAddress struct {
 	Namespace, Name, Address string
 	Port                     int
@@ -76,9 +78,11 @@ func (c *Cluster) ServiceURL(namespace, name string, port int) string {
 	return ""
 }
 
-// ServeWebhooks makes a handler of this process answer the webhooks of [WebhookPaths] and the conversion webhooks of [CRDPaths], in place of
-// a server on the address of [Cluster.WebhookServer]: the handler of that server, such as the WebhookMux of controller-runtime's. It works in
-// a testing/synctest bubble, where a server cannot listen, as [Service] says. A further call replaces the handler. A fork needs a call of its own.
+// ServeWebhooks makes a handler of this process answer the webhooks of [WebhookPaths] and the conversion
+// webhooks of [CRDPaths], in place of a server on the address of [Cluster.WebhookServer]: the handler of that
+// server, such as the WebhookMux of controller-runtime's. It works in a testing/synctest bubble, where a
+// server cannot listen; [Service] describes what a handler may do there. A further call replaces the handler.
+// A fork needs a call of its own.
 func (c *Cluster) ServeWebhooks(h http.Handler) error {
 	switch {
 	case isNilHandler(h):

@@ -10,34 +10,36 @@ import (
 	"time"
 )
 
-// socket is a connection or a port of a container, with its deadlines. A goroutine reads ahead, when somebody reads: a deadline ends the waiting for it,
-// and not its request, whose answer would be lost.
+// socket is a connection or a port of a container, with its deadlines. A read starts a goroutine that
+// requests data from the host. A deadline ends the read and not that request, because the answer to a
+// canceled request would be lost.
 type socket struct {
 	container *Container
 	number    int
 	read      string // the action that reads
 
 	mu       sync.Mutex
-	got      *result // what was read, and has not been received; nil: nothing
-	err      error   // of reading
+	got      *result // data that receive has not returned yet; nil: none
+	err      error   // the error of the last request
 	fetching bool
 	closed   bool
 	readBy   time.Time
 	writeBy  time.Time
-	changed  chan struct{} // closed, and replaced, when any of these change
+	changed  chan struct{} // closed, and replaced, when one of these changes
 }
 
 func newSocket(p *Container, number int, read string) socket {
 	return socket{container: p, number: number, read: read, changed: make(chan struct{})}
 }
 
-// change wakes those who wait. The caller has the lock.
+// change wakes the waiting reads. The caller has the lock.
 func (s *socket) change() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// receive waits for data, and returns who has sent it. What does not fit into p is kept for the next call; that of a packet is lost.
+// receive waits for data, and returns it with the address of its sender. Data that does not fit into p is
+// kept for the next call; the rest of a packet is lost.
 func (s *socket) receive(p []byte, packet bool) (n int, from string, err error) {
 	for {
 		s.mu.Lock()

@@ -17,8 +17,9 @@ import (
 //
 //	cfg := &rest.Config{Host: c.URL(), BearerToken: c.Token(), Transport: c.Transport(), QPS: -1}
 //
-// Requests need the token, as with any other transport. Outside of bubbles it is a transport with connections of its own, which end with
-// the cluster; with [TLS] it trusts the certificate. A request that upgrades its connection, as exec does, is refused in a bubble.
+// Requests need the token, as with any other transport. Outside of bubbles it has connections of its own,
+// which end with the cluster; with [TLS] it trusts the certificate. In a bubble, a request that upgrades its
+// connection, as exec does, fails.
 func (c *Cluster) Transport() http.RoundTripper { return &transport{c} }
 
 // outerTransport returns the transport of a cluster outside of bubbles.
@@ -92,7 +93,8 @@ func closeBody(req *http.Request) {
 
 var errUpgrade = errors.New("a request that upgrades its connection cannot be sent in a synctest bubble: exec, attach and port-forward work with a cluster outside of bubbles")
 
-// patientKey is the key of a value in the context of a request of a container. Nobody waits for the answer: time may pass in large steps.
+// patientKey marks the context of a request of a container. Nobody waits for the answer, so the pump may take
+// large steps meanwhile.
 type patientKey struct{}
 
 func withoutHurry(ctx context.Context) context.Context {
@@ -200,7 +202,7 @@ func (r *body) Read(p []byte) (int, error) {
 	}
 }
 
-// next reads what is there, and returns 0 if there is nothing yet.
+// next reads data that has arrived. It returns 0 if there is none yet.
 func (r *body) next(p []byte) (int, error) {
 	x := r.exchange
 	x.mu.Lock()

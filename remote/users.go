@@ -12,13 +12,13 @@ type Config struct {
 	Host                      string
 	BearerToken               string
 	CAData, CertData, KeyData []byte // as PEM; nil without TLS
-	// Kubeconfig is the same as a file, over HTTPS.
+	// Kubeconfig is a kubeconfig file with the same user, over HTTPS.
 	Kubeconfig []byte
 
 	user map[string]any // nil: the administrator
 }
 
-// Config returns how to reach the cluster as its administrator, who may do everything.
+// Config returns the address of the cluster and the credentials of its administrator, who may do everything.
 func (c *Cluster) Config() Config {
 	return Config{Host: c.description.URL, BearerToken: c.description.Token, CAData: pem(c.description.CertificateAuthority), Kubeconfig: []byte(c.description.Kubeconfig)}
 }
@@ -30,8 +30,8 @@ func pem(text string) []byte {
 	return []byte(text)
 }
 
-// ConfigFor returns how to reach the cluster as a user of any name who is a member of the groups. The user may do what Roles and
-// their bindings allow.
+// ConfigFor returns the address of the cluster and credentials of a user with any name, who is a member of
+// the groups. The user may do what Roles and their bindings allow.
 func (c *Cluster) ConfigFor(user string, groups ...string) Config {
 	if c.test != nil {
 		c.test.Helper()
@@ -39,7 +39,8 @@ func (c *Cluster) ConfigFor(user string, groups ...string) Config {
 	return c.configOf(map[string]any{"user": user, "groups": groups})
 }
 
-// ServiceAccountConfig returns how to reach the cluster as a service account.
+// ServiceAccountConfig returns the address of the cluster and credentials of a service account. Until the
+// ServiceAccount exists, requests are answered with 401.
 func (c *Cluster) ServiceAccountConfig(namespace, name string) Config {
 	if c.test != nil {
 		c.test.Helper()
@@ -63,10 +64,11 @@ func (c *Cluster) configOf(user map[string]any) Config {
 
 // Access has the requests of a user.
 type Access struct {
+	// User is the name of the user.
 	User string
 	// Requests are the requests of the user, allowed or not, each once.
 	Requests []inspect.AccessRequest
-	// Rules are the fewest rules of a ClusterRole that allow them.
+	// Rules are the fewest rules of a ClusterRole that allow these requests.
 	Rules []PolicyRule
 }
 

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// Settle returns when the cluster is quiet: no request is in flight, every watch has delivered all its events, and no request has come
-// for 100 ms, or for two seconds if workloads run. It fails if an object is written without end, if ctx ends, or after ten minutes.
+// Settle returns when the cluster is quiet: no request is in flight, every watch has delivered all its
+// events, and no request has come for 100 ms (in a bubble: one second; with workloads: two seconds). It fails
+// if an object is written endlessly, if ctx ends, or after ten minutes.
 func (c *Cluster) Settle(ctx context.Context) error {
 	err := c.doWith(ctx, "POST", "/settle", struct{}{}, nil)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
@@ -20,32 +21,39 @@ func (c *Cluster) Settle(ctx context.Context) error {
 }
 
 // Condition is what [Cluster.WaitFor] waits for. Make one with [HasCondition], [CEL] or [Gone].
-type Condition struct{ fields map[string]any }
+type Condition struct {
+	fields map[string]any
+	err    error // a mistake in the condition
+}
 
-// HasCondition is met when the object has a status condition of the given type, and the status of
-// this condition is True or the given one.
+// HasCondition is met when the object has a condition of the given type in status.conditions, with the given
+// status. Without a status it is True. More than one status is an error of WaitFor.
 func HasCondition(conditionType string, status ...string) Condition {
 	fields := map[string]any{"hasCondition": conditionType}
+	if len(status) > 1 {
+		return Condition{err: fmt.Errorf("HasCondition: give one status, not %d", len(status))}
+	}
 	if len(status) > 0 {
 		fields["status"] = status[0]
 	}
-	return Condition{fields}
+	return Condition{fields: fields}
 }
 
 // CEL is met when an expression in CEL is true, such as "object.spec.replicas == 3".
-func CEL(expression string) Condition { return Condition{map[string]any{"cel": expression}} }
+func CEL(expression string) Condition { return Condition{fields: map[string]any{"cel": expression}} }
 
 // Gone is met when an object does not exist.
-func Gone() Condition { return Condition{map[string]any{"gone": true}} }
+func Gone() Condition { return Condition{fields: map[string]any{"gone": true}} }
 
-// Within sets how long WaitFor waits for the condition; the default is 30 seconds.
+// Within sets how long WaitFor waits for the condition. The default is a minute in a testing/synctest bubble,
+// where it takes no real time, and 30 seconds outside.
 func (c Condition) Within(limit time.Duration) Condition {
 	fields := map[string]any{}
 	for name, value := range c.fields {
 		fields[name] = value
 	}
 	fields["within"] = limit.String()
-	return Condition{fields}
+	return Condition{fields, c.err}
 }
 
 // WaitFor returns when an object meets a condition, and leaves in obj the state that met it, if obj is a pointer. Only its kind,
@@ -54,6 +62,9 @@ func (c Condition) Within(limit time.Duration) Condition {
 func (c *Cluster) WaitFor(t testing.TB, obj any, condition Condition) {
 	t.Helper()
 	ref, err := refOf(obj)
+	if condition.err != nil {
+		err = condition.err
+	}
 	var found struct{ Object json.RawMessage }
 	if err == nil {
 		body := map[string]any{"object": ref.body()}
@@ -72,17 +83,18 @@ func (c *Cluster) WaitFor(t testing.TB, obj any, condition Condition) {
 
 // Budget limits the requests of a client. The zero value of a field allows everything.
 type Budget struct {
-	// Client is the name of the program, as the user agent begins. Empty: all clients except the cluster's own controllers.
+	// Client is the name of the program, which is the user agent up to the first slash. Empty: all clients
+	// except the cluster's own controllers.
 	Client string `json:"client,omitempty"`
-	// After is the Number of the request after which requests count; 0: all count.
+	// After is the Number of a request: only later requests count. 0: all count.
 	After int64 `json:"after,omitempty"`
-	// UpdatesPerObject is how often each object may be changed.
+	// UpdatesPerObject is how often each object may be changed; 0: any number of times.
 	UpdatesPerObject int `json:"updatesPerObject,omitempty"`
 	// NoBareLists forbids lists without a selector and without a limit.
 	NoBareLists bool `json:"noBareLists,omitempty"`
 	// NoRepeats forbids writes that change nothing.
 	NoRepeats bool `json:"noRepeats,omitempty"`
-	// NoConflicts forbids writes that are refused because another one came first.
+	// NoConflicts forbids writes that are answered with 409 Conflict, because another write came first.
 	NoConflicts bool `json:"noConflicts,omitempty"`
 	// AtRest forbids all requests except watches and those for Leases.
 	AtRest bool `json:"atRest,omitempty"`

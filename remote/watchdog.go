@@ -13,30 +13,31 @@ import (
 	"time"
 )
 
-// In a bubble, nothing can report that its time stands still, or passes without end: all timers there are virtual, and a goroutine that a
-// bubble starts belongs to it. So a timer of the process, which was started outside of bubbles, checks every second of real time those
-// that have clusters. Package internal/bubble of the main module does the same for clusters in process.
+// In a bubble, no code can report that its time stands still, or passes without end: all timers there are
+// virtual, and a goroutine that a bubble starts belongs to it. So a timer of the process, started outside of
+// bubbles, checks every second of real time the bubbles that have clusters. Package internal/bubble of the
+// main module does the same for clusters in process.
 const (
 	checkPeriod   = time.Second
-	blockedChecks = 3              // in a row that find the same goroutine
-	mistakeChecks = 5              // after a mistake that has failed the test, which goes on
-	endlessChecks = 10             // in a row without a request
-	endlessTime   = 24 * time.Hour // of the bubble
+	blockedChecks = 3              // checks in a row that find the same blocked goroutine
+	mistakeChecks = 5              // checks after a mistake has failed the test, before the process ends
+	endlessChecks = 10             // checks in a row without a request
+	endlessTime   = 24 * time.Hour // the bubble's time without a request
 )
 
 // watchedBubble is a bubble that is checked from outside. The fields that are not atomic belong to the checks.
 type watchedBubble struct {
 	number string // of the bubble, in stacks
 	name   func() string
-	frames atomic.Int64 // until now: while time passes, the pump sends some
-	work   atomic.Int64 // requests of clients that show that something goes on
-	living atomic.Bool  // Kubernetes' controllers and nodes run, which work without end
-	idle   atomic.Int64 // how long no request has come, in the bubble's time
-	ended  atomic.Bool  // the clusters have; goroutines of the bubble may be left
+	frames atomic.Int64 // the number of frames; it grows while time passes, because the pump sends frames
+	work   atomic.Int64 // the number of requests that count as progress of the test
+	living atomic.Bool  // Kubernetes' controllers and nodes run, whose requests never end
+	idle   atomic.Int64 // the bubble's time since the last of these requests
+	ended  atomic.Bool  // the clusters have ended; goroutines of the bubble may be left
 	found  atomic.Pointer[string]
 
-	began time.Time // the last work, in the bubble's time; of the pump
-	done  int64     // work at the last look of the pump
+	began time.Time // when work last changed, in the bubble's time; only the pump uses it
+	done  int64     // work when the pump last looked
 
 	seen, worked             int64
 	blocked, mistook, noWork int
@@ -48,7 +49,7 @@ var watchedBubbles struct {
 	list []*watchedBubble
 }
 
-// blame is called with the mistake of a bubble that can go on no more. Tests replace it.
+// blame is called with the mistake of a bubble that cannot continue. Tests replace it.
 var blame = func(text string) { panic(text) }
 
 func init() {
@@ -68,7 +69,7 @@ func checkForever() {
 	})
 }
 
-// watchBubble has the bubble of the caller checked.
+// watchBubble adds the bubble of the caller to the bubbles that are checked.
 func watchBubble(b *bubble) *watchedBubble {
 	w := &watchedBubble{began: time.Now()}
 	if header := goroutineHeader.FindStringSubmatch(stacks(false)); header != nil {
@@ -90,7 +91,7 @@ func watchBubble(b *bubble) *watchedBubble {
 	return w
 }
 
-// stop says that the clusters have ended. The bubble is watched until its last goroutine has ended.
+// stop records that the clusters have ended. The bubble is checked until its last goroutine has ended.
 func (w *watchedBubble) stop() { w.ended.Store(true) }
 
 // passed is called by the pump when time has passed.
@@ -101,7 +102,7 @@ func (w *watchedBubble) passed() {
 	w.idle.Store(int64(time.Since(w.began)))
 }
 
-// mistaken says that the test has failed by a mistake that it may not see.
+// mistaken records a mistake that has failed the test. The test may not notice it.
 func (w *watchedBubble) mistaken(text string) { w.found.CompareAndSwap(nil, &text) }
 
 // checkBubbles checks all bubbles, outside of them.
@@ -126,7 +127,7 @@ func checkBubbles() {
 	watchedBubbles.list = left
 }
 
-// check returns what keeps the bubble from its end, or nothing.
+// check returns the reason why the bubble cannot end, or "".
 func (w *watchedBubble) check(text string) string {
 	if found := w.found.Load(); found != nil && !w.ended.Load() {
 		if w.mistook++; w.mistook > mistakeChecks {
@@ -148,7 +149,7 @@ func (w *watchedBubble) check(text string) string {
 	return fmt.Sprintf("%s. The goroutine that waits:\n\n%s\n", blockedMistake(stack), stack)
 }
 
-// endless returns what a test waits for that does not come, or nothing.
+// endless returns a message if the test waits for something that never happens, or "".
 func (w *watchedBubble) endless() string {
 	work, idle := w.work.Load(), time.Duration(w.idle.Load())
 	if work != w.worked || idle < endlessTime || w.living.Load() {
@@ -165,8 +166,9 @@ func (w *watchedBubble) endless() string {
 // goroutineHeader finds the number, the state and the bubble of a goroutine, in the first line of its stack.
 var goroutineHeader = regexp.MustCompile(`^goroutine (\d+) (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[([^\]]*), synctest bubble (\d+)\]:`)
 
-// blockedOutside returns the stack of a goroutine of a bubble whose waiting stops the time of the bubble, without the duration of its
-// waiting. It returns nothing if another goroutine of the bubble may go on.
+// blockedOutside returns the stack of a goroutine of a bubble that waits for something outside of it, which
+// stops the time of the bubble. The stack is without the duration of the wait. It returns "" if another
+// goroutine of the bubble can run.
 func blockedOutside(text, bubble string) (found string) {
 	for _, stack := range strings.Split(text, "\n\n") {
 		header := goroutineHeader.FindStringSubmatch(stack)
@@ -205,7 +207,7 @@ var blockedMistakes = []struct{ stack, mistake string }{
 	{"[select", "a goroutine waits for a channel that was created outside of the bubble, such as that of a context of the outer test: create it in the function of synctest.Test"},
 }
 
-// blockedMistake names in one sentence why time stands still, and what to write instead.
+// blockedMistake returns a sentence with the reason why time stands still, and what to write instead.
 func blockedMistake(stack string) string {
 	const still = "time in the synctest bubble stands still, because "
 	for _, m := range blockedMistakes {

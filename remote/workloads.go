@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// describedWorkloads returns a description of workloads in which the paths of programs are absolute, because the host runs in another folder.
+// describedWorkloads returns the configuration of workloads with absolute paths of programs, because the host
+// runs in another folder.
 func describedWorkloads(config string) (json.RawMessage, error) {
 	if !json.Valid([]byte(config)) {
-		return nil, errors.New(`the configuration has to be JSON, such as {"nodes": 3}`)
+		return nil, errors.New(`the configuration is not JSON; write it such as {"nodes": 3}`)
 	}
 	var fields map[string]json.RawMessage
 	var programs []map[string]any
 	if json.Unmarshal([]byte(config), &fields) != nil || json.Unmarshal(fields["programs"], &programs) != nil {
-		return json.RawMessage(config), nil // there are none, or the host says what is wrong
+		return json.RawMessage(config), nil // there are none, or the host reports the mistake
 	}
 	for _, p := range programs {
 		path, ok := p["path"].(string)
@@ -34,9 +35,9 @@ func describedWorkloads(config string) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// RunWorkloads runs Kubernetes' controllers and scheduler, and nodes with pods, until the end of
-// the cluster or EndWorkloads. Use it for forks; a new cluster has the option [Workloads]. The
-// configuration is the same.
+// RunWorkloads runs Kubernetes' controllers and scheduler, and nodes with pods, until the end of the cluster
+// or [Cluster.EndWorkloads]. Use it for forks; a new cluster has the option [Workloads], with the same
+// configuration. It fails if workloads run already.
 func (c *Cluster) RunWorkloads(config string) error {
 	described, err := describedWorkloads(config)
 	if err != nil {
@@ -48,7 +49,8 @@ func (c *Cluster) RunWorkloads(config string) error {
 	return c.do("POST", "/workloads", map[string]any{"workloads": described}, nil)
 }
 
-// EndWorkloads ends the workloads of the cluster, and returns what has gone wrong in them.
+// EndWorkloads ends the workloads of the cluster. It returns the errors of controllers and Nodes, and
+// behaviors that have selected no container.
 func (c *Cluster) EndWorkloads() error {
 	var ended struct{ Errors []string }
 	if err := c.do("DELETE", "/workloads", nil, &ended); err != nil {
@@ -61,13 +63,13 @@ func (c *Cluster) EndWorkloads() error {
 	return errors.Join(errs...)
 }
 
-// Node is a handle of a Node of a cluster with workloads, for what happens to Nodes in real clusters.
+// Node controls a Node of a cluster with workloads, to test what happens to Nodes in real clusters.
 type Node struct {
 	c    *Cluster
 	name string
 }
 
-// Node returns a handle of a Node. Its methods fail if there is none.
+// Node returns a handle of the Node with this name. Its methods fail if there is none.
 func (c *Cluster) Node(name string) *Node { return &Node{c, name} }
 
 // Cordon makes the Node unschedulable.
@@ -82,10 +84,10 @@ func (n *Node) Drain() error { return n.act("drain") }
 // Delete deletes the Node.
 func (n *Node) Delete() error { return n.act("delete") }
 
-// StopHeartbeats makes the Node silent, as if its machine had failed.
+// StopHeartbeats stops the heartbeats of the Node, as if its machine had failed: it becomes NotReady.
 func (n *Node) StopHeartbeats() error { return n.act("stopHeartbeats") }
 
-// ResumeHeartbeats ends StopHeartbeats.
+// ResumeHeartbeats resumes the heartbeats after StopHeartbeats.
 func (n *Node) ResumeHeartbeats() error { return n.act("resumeHeartbeats") }
 
 // SetPressure turns the condition MemoryPressure, DiskPressure or PIDPressure of the Node on or

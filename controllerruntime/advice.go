@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// advised adds to an error what to write so that it does not occur, if it is one of the usual mistakes.
+// advised adds advice to an error that comes from a usual mistake.
 func advised(err error) error {
 	switch {
 	case err == nil:
@@ -30,7 +30,7 @@ func advised(err error) error {
 	return err
 }
 
-// contains reports whether a rule holds for an error, or for one that it wraps.
+// contains reports whether a rule holds for an error, or for an error that it wraps.
 func contains(err error, rule func(error) bool) bool {
 	if err == nil || rule(err) {
 		return err != nil
@@ -44,12 +44,13 @@ func contains(err error, rule func(error) bool) bool {
 	return false
 }
 
-// advisingCache is a cache that logs why it has no informer for a kind. The errors of a source of a controller reach only the logger of the process, and its manager
-// waits for two minutes. Reads wait until the manager has started it.
+// advisingCache is a cache that logs why it has no informer for a kind, because a controller logs such errors
+// only to the logger of the process while its manager waits for two minutes. Its reads wait until the manager
+// has started the cache.
 type advisingCache struct {
 	cache.Cache
 	log     func(line string)
-	running *atomic.Bool // the manager
+	running *atomic.Bool // whether the manager runs
 }
 
 // Get implements client.Reader.
@@ -62,7 +63,7 @@ func (c advisingCache) List(ctx context.Context, list client.ObjectList, options
 	return c.whenStarted(ctx, func() error { return c.Cache.List(ctx, list, options...) })
 }
 
-// whenStarted reads again while the manager runs and has not started its cache yet: Run returns before that.
+// whenStarted repeats a read until the manager has started its cache, because Run returns before that.
 func (c advisingCache) whenStarted(ctx context.Context, read func() error) error {
 	for {
 		err := read()
@@ -99,7 +100,7 @@ func (c advisingCache) failed(kind string, err error) {
 	}
 }
 
-// advising returns a function that makes such caches.
+// advising returns a function that creates caches as newCache does, as advisingCaches.
 func advising(newCache cache.NewCacheFunc, log func(line string), running *atomic.Bool) cache.NewCacheFunc {
 	if newCache == nil {
 		newCache = cache.New

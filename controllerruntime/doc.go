@@ -20,8 +20,8 @@
 //
 // # Webhooks
 //
-// With fakecluster.WithWebhookPaths("config/webhook") the cluster calls the webhooks that the manager has.
-// They can be called when Run returns. No socket is needed, so this works in a bubble as well.
+// With fakecluster.WithWebhookPaths("config/webhook") the cluster calls the webhooks of the manager, from the
+// return of Run on. They do not need a socket, so this works in a bubble as well.
 //
 // The package is a module of its own, so that other users of fakecluster do not get controller-runtime.
 package controllerruntime

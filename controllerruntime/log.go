@@ -12,23 +12,23 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// testLog writes the errors of a manager into the log of a test, until the test ends. An error that comes again is
-// written once, with a count at the end.
+// testLog writes the errors of a manager to the log of a test, until the test ends. It writes a repeated
+// error once, and its count at the end.
 type testLog struct {
 	t        testing.TB
 	requeues requeues
 
 	mu    sync.Mutex
-	again map[string]int // by line; 0: it came once
-	order []string
-	stops bool // the manager is being stopped, which cancels the requests of its controllers
+	again map[string]int // how often each line was repeated
+	order []string       // the lines, in the order in which they came
+	stops bool           // the manager is being stopped, which cancels the requests of its controllers
 	ended bool
 }
 
-// logger returns a logger that drops all lines except for errors, and reads those about requeues.
+// logger returns a logger that drops all lines except errors, and counts the lines about requeues.
 func (l *testLog) logger() logr.Logger { return logr.New(errorsOnly{log: l}) }
 
-// write writes a line, and below it the stack of a panic, if there is one.
+// write writes a line, and below it the stack of a panic, if it is not empty.
 func (l *testLog) write(line, stack string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +65,7 @@ func (l *testLog) stopping() {
 	l.stops = true
 }
 
-// drops reports whether an error is only that the manager is being stopped.
+// drops reports whether an error comes only from the stop of the manager.
 func (l *testLog) drops(err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,8 +83,8 @@ func (l *testLog) end() {
 	}
 }
 
-// errorsOnly is a sink without information. Of the values it keeps those that say which controller and which object an
-// error is about.
+// errorsOnly is a logr.LogSink that writes errors only, with the controller and the object that they are
+// about.
 type errorsOnly struct {
 	log    *testLog
 	values []any
@@ -138,7 +138,7 @@ func (s errorsOnly) Error(err error, message string, keysAndValues ...any) {
 	s.log.write(line, stack)
 }
 
-// describe returns which controller and which object the values of a line are about, and the stack of a panic, if there is one.
+// describe returns the controller and the object in the values of a line, and the stack of a panic, or "".
 func describe(values []any) (about []string, stack string) {
 	var namespace, name any
 	for i := 0; i+1 < len(values); i += 2 {

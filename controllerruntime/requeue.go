@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// requeueLevel is the level at which controller-runtime logs what a reconciliation has returned.
+	// requeueLevel is the level at which controller-runtime logs the result of a reconciliation.
 	requeueLevel = 5
-	// requeued is what it logs then, before the duration.
+	// requeued is the text that it logs then, before the duration.
 	requeued = "Reconcile done, requeueing after "
 
-	// shortRequeue is a RequeueAfter that is too short to wait for something, if it comes manyRequeues times in a row.
+	// manyRequeues in a row with a RequeueAfter of at most shortRequeue are reported.
 	shortRequeue = 10 * time.Millisecond
 	manyRequeues = 200
-	// endlessRequeues within a second do not let a test come to its end: in a bubble, time hardly passes.
+	// endlessRequeues within a second fail the test: it would not end, because in a bubble time hardly passes.
 	endlessRequeues = 20_000
-	// endlessPause is how long each later reconciliation takes.
+	// endlessPause is how long each reconciliation takes after that, so that the test can end.
 	endlessPause = time.Second
 )
 
@@ -29,15 +29,16 @@ type requeues struct {
 	found  map[string]bool    // controllers with a finding
 }
 
-// series are requeues of an object in a row.
+// series counts the requeues of an object in a row.
 type series struct {
 	count  int
-	second time.Time // when the present second began
-	within int       // requeues in it
-	failed bool
+	second time.Time // when the current second began
+	within int       // requeues in that second
+	failed bool      // the test has failed for them
 }
 
-// reconciled counts a reconciliation. It returns the first finding of a controller, whether it fails the test, and whether the object has to wait.
+// reconciled counts a reconciliation. It returns a finding, or ""; whether the finding fails the test; and
+// whether the reconciliation must pause.
 func (r *requeues) reconciled(controller, about, message string) (finding string, fails, waits bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

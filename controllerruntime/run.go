@@ -23,11 +23,11 @@ import (
 // Option configures the manager of Run or Start.
 type Option func(*settings)
 
-// settings are what the options set.
+// settings has the values of the options.
 type settings struct {
 	manager ctrl.Options
 	config  *rest.Config         // nil: that of the cluster
-	calls   *fakecluster.Cluster // calls the webhooks of Start; nil: nobody does
+	calls   *fakecluster.Cluster // the cluster that calls the webhooks of Start; nil: none
 }
 
 // WithConfig makes the manager's clients use a configuration, such as that of the operator's service
@@ -37,41 +37,45 @@ type settings struct {
 // Default: the cluster's RESTConfig, whose user may do everything.
 func WithConfig(cfg *rest.Config) Option { return func(s *settings) { s.config = cfg } }
 
-// WithWebhooks makes a cluster call the webhooks of the manager of [Start]. The cluster needs fakecluster.WithWebhookPaths. It is for the
-// Prepare of explore.Operator, which gets the cluster of each trial. Run does the same by itself.
+// WithWebhooks makes a cluster call the webhooks of the manager of [Start]. The cluster must have been
+// started with fakecluster.WithWebhookPaths; otherwise Start fails. Use it in Prepare of explore.Operator,
+// which gets the cluster of each trial. Run calls the webhooks without it.
 //
 // Default: the webhooks of Start are not called.
 func WithWebhooks(c *fakecluster.Cluster) Option { return func(s *settings) { s.calls = c } }
 
-// WithScheme sets the kinds of the manager. It is short for WithOptions with the field Scheme, and is
-// given after WithOptions.
+// WithScheme sets the scheme of the manager. It is short for WithOptions with the field Scheme. Give it after
+// WithOptions, which replaces it.
 //
-// Default: the kinds of client-go.
+// Default: the scheme of client-go.
 func WithScheme(scheme *runtime.Scheme) Option {
 	return func(s *settings) { s.manager.Scheme = scheme }
 }
 
-// WithOptions sets the options of the manager. Options that tests need take effect where these leave them
-// out: Metrics.BindAddress and HealthProbeBindAddress are "0", Controller.SkipNameValidation is true, the
-// Logger writes errors into the log of the test, and the WebhookServer is one that the cluster calls.
+// WithOptions sets the options of the manager. Fields that are not set get the values that tests need:
+// Metrics.BindAddress and HealthProbeBindAddress are "0", Controller.SkipNameValidation is true, and the
+// WebhookServer is one that the cluster calls. In Run the Logger writes errors to the log of the test.
 //
-// Default: the options that tests need.
+// Default: the zero ctrl.Options with these values.
 func WithOptions(options ctrl.Options) Option { return func(s *settings) { s.manager = options } }
 
-// Run starts a manager, to which setup adds controllers and webhooks, and stops it with the test. It
-// returns the manager, whose webhooks can be called. The manager's caches may not have synced yet, which
-// its client waits for. An error of setup fails the test with t.Fatal, and one of the running manager
-// with t.Error.
+// Run creates a manager, calls setup to add controllers and webhooks, starts the manager, and stops it with
+// the test. When it returns, the cluster can call the webhooks. The manager's caches may not have synced yet;
+// reads of its client wait for that. An error of setup fails the test with t.Fatal, and an error of the
+// running manager with t.Error.
 func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, options ...Option) ctrl.Manager {
 	t.Helper()
 	tb := c.TB(t)
 	log := &testLog{t: t}
-	s := apply(options)
+	s, err := apply(options)
+	if err != nil {
+		tb.Fatalf("controllerruntime: %v", err)
+	}
 	if s.config == nil {
 		s.config = c.RESTConfig()
 	}
 	if s.calls != nil {
-		tb.Fatalf("controllerruntime: WithWebhooks is for Start; Run does this by itself")
+		tb.Fatalf("controllerruntime: WithWebhooks is for Start; leave it out, because Run calls the webhooks without it")
 	}
 	if s.manager.Logger.GetSink() == nil {
 		s.manager.Logger = log.logger()
@@ -122,11 +126,14 @@ func Run(t testing.TB, c *fakecluster.Cluster, setup func(ctrl.Manager) error, o
 	return mgr
 }
 
-// Start runs a manager, to which setup adds controllers, until ctx ends. It is for
-// scenarios.WithController, package explore, and programs. Its webhooks are called with [WithWebhooks] only.
-// An error is that of setup or of the manager.
+// Start creates a manager, calls setup to add controllers, and runs the manager until ctx ends. It is for
+// scenarios.WithController, package explore, and programs. The webhooks of the manager are called only with
+// [WithWebhooks]. Start returns the error of setup or of the manager.
 func Start(ctx context.Context, cfg *rest.Config, setup func(ctrl.Manager) error, options ...Option) error {
-	s := apply(options)
+	s, err := apply(options)
+	if err != nil {
+		return fmt.Errorf("controllerruntime: %w", err)
+	}
 	if s.config != nil {
 		return errors.New("controllerruntime: WithConfig is for Run; Start takes the configuration as an argument")
 	}
@@ -135,7 +142,7 @@ func Start(ctx context.Context, cfg *rest.Config, setup func(ctrl.Manager) error
 		hooks = newWebhooks()
 		s.manager.WebhookServer = hooks
 	}
-	if s.manager.BaseContext == nil { // the values of ctx name the cluster for panics
+	if s.manager.BaseContext == nil { // panics of controllers are recorded by the cluster in the values of ctx
 		s.manager.BaseContext = func() context.Context { return context.WithoutCancel(ctx) }
 	}
 	mgr, err := s.newManager(cfg, setup)
@@ -153,8 +160,8 @@ func Start(ctx context.Context, cfg *rest.Config, setup func(ctrl.Manager) error
 	return mgr.Start(ctx)
 }
 
-// NewClient returns a typed client of the test, who is an administrator. It reads from the server and not
-// from a cache. A nil scheme is that of client-go.
+// NewClient returns a client of the cluster's administrator. It reads from the server and not from a cache. A
+// nil scheme means that of client-go. An error fails the test with t.Fatal.
 func NewClient(t testing.TB, c *fakecluster.Cluster, scheme *runtime.Scheme) client.WithWatch {
 	t.Helper()
 	cl, err := client.NewWithWatch(c.RESTConfig(), client.Options{Scheme: scheme})
@@ -164,14 +171,17 @@ func NewClient(t testing.TB, c *fakecluster.Cluster, scheme *runtime.Scheme) cli
 	return cl
 }
 
-func apply(options []Option) (s settings) {
-	for _, o := range options {
+func apply(options []Option) (s settings, err error) {
+	for i, o := range options {
+		if o == nil {
+			return s, fmt.Errorf("option %d is nil", i+1)
+		}
 		o(&s)
 	}
-	return s
+	return s, nil
 }
 
-// newManager makes a manager with the options that tests need.
+// newManager creates a manager with the options that tests need, and calls setup.
 func (s *settings) newManager(cfg *rest.Config, setup func(ctrl.Manager) error) (ctrl.Manager, error) {
 	if setup == nil {
 		return nil, errors.New("setup is nil: it has to add the controllers to the manager")
@@ -196,13 +206,13 @@ func (s *settings) newManager(cfg *rest.Config, setup func(ctrl.Manager) error) 
 	return mgr, nil
 }
 
-// conversionPath is where controller-runtime's builder registers the webhook of all conversions.
+// conversionPath is the path at which controller-runtime's builder registers its conversion webhook.
 const conversionPath = "/convert"
 
 // webhooks is a webhook server that does not listen: the cluster calls its mux.
 type webhooks struct {
 	webhook.Server
-	paths []string // of the webhooks that are registered
+	paths []string // the paths of the registered webhooks
 }
 
 func newWebhooks() *webhooks { return &webhooks{Server: webhook.NewServer(webhook.Options{})} }
@@ -213,9 +223,10 @@ func (w *webhooks) Register(path string, hook http.Handler) {
 	w.Server.Register(path, hook)
 }
 
-// handler answers calls of webhooks. A call of a path that the manager does not serve is logged: the error of its client does not name the path.
+// handler returns the handler of the webhooks. It logs a call of a path that the manager does not serve,
+// because the error that clients get does not name the path.
 func (w *webhooks) handler(log func(string)) http.Handler {
-	mux, served := w.WebhookMux(), "no webhooks: let setup register them, with ctrl.NewWebhookManagedBy(mgr, &Kind{}).Complete()"
+	mux, served := w.WebhookMux(), "no webhooks: register them in setup, with ctrl.NewWebhookManagedBy(mgr, &Kind{}).Complete()"
 	if len(w.paths) > 0 {
 		served = strings.Join(w.paths, ", ")
 	}

@@ -131,7 +131,7 @@ func TestTheClientWaitsForTheCache(t *testing.T) {
 func TestWebhooksAtAnotherPathAreNamed(t *testing.T) {
 	folder := webhookManifests(t)
 	for want, setup := range map[string]func(ctrl.Manager) error{
-		"controllerruntime: a webhook is called at /mutate--v1-configmap, and the manager serves no webhooks: let setup register them": func(ctrl.Manager) error { return nil },
+		"controllerruntime: a webhook is called at /mutate--v1-configmap, and the manager serves no webhooks: register them in setup": func(ctrl.Manager) error { return nil },
 		"controllerruntime: a webhook is called at /mutate--v1-configmap, and the manager serves /mutate--v1-secret": func(mgr ctrl.Manager) error {
 			return ctrl.NewWebhookManagedBy(mgr, &corev1.Secret{}).WithDefaulter(secrets{}).Complete()
 		},
@@ -384,4 +384,12 @@ func TestRunTakesTheTestOfTheBubble(t *testing.T) {
 		}()
 		controllerruntime.Run(outer{r}, c, setup)
 	})
+}
+
+func TestANilOptionIsAMistake(t *testing.T) {
+	c := fakecluster.Start(t)
+	err := controllerruntime.Start(t.Context(), c.RESTConfig(), func(ctrl.Manager) error { return nil }, controllerruntime.WithScheme(scheme.Scheme), nil)
+	if want := "controllerruntime: option 2 is nil"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
 }

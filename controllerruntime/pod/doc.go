@@ -1,5 +1,5 @@
-// Package pod runs the manager of an operator in a Pod of a living cluster: in a container of package workloads, whose program is a
-// Go function.
+// Package pod runs the manager of an operator in a Pod: in a container of package workloads, whose program is
+// a Go function.
 //
 //	workloads.Image("ghcr.io/acme/operator", func(ctx context.Context, c *workloads.Container) error {
 //		return operator.Run(ctx, c.Args, func(options ctrl.Options) (ctrl.Manager, error) {
@@ -7,6 +7,6 @@
 //		})
 //	})
 //
-// A manager that ctrl.NewManager returns opens sockets of the machine, reads its files, and has its host name. [NewManager]
-// takes the same options, and uses what the container has.
+// A manager of ctrl.NewManager uses the sockets, the files and the host name of the machine. [NewManager]
+// takes the same options, and uses those of the container.
 package pod

@@ -14,11 +14,12 @@ import (
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
-// defaultRenewDeadline is that of a manager.
+// defaultRenewDeadline is the default RenewDeadline of a controller-runtime manager.
 const defaultRenewDeadline = 10 * time.Second
 
-// newLock sets the lock of leader election in the options, as a manager makes it: except that the identity has the name of the
-// Pod and not that of the machine. It returns nil if there is no election, or the options have a lock.
+// newLock sets the lock of leader election in the options. It is the lock that a manager creates, except that
+// its identity contains the name of the Pod and not that of the machine. newLock returns nil without leader
+// election, or if the options have a lock.
 func newLock(c *workloads.Container, config *rest.Config, o *ctrl.Options) (*resourcelock.LeaseLock, error) {
 	if !o.LeaderElection || o.LeaderElectionResourceLockInterface != nil || o.LeaderElectionID == "" {
 		return nil, nil

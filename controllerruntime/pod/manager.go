@@ -17,16 +17,20 @@ import (
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
-// NewManager returns a manager as ctrl.NewManager does, for a container. Its options mean what they mean in a container of a real cluster:
+// NewManager returns a manager for a container, as ctrl.NewManager does. Its options have the meaning that
+// they have in a container of a real cluster:
 //
 //   - The configuration is that of the Pod's ServiceAccount, as [workloads.Container.RESTConfig] returns it.
-//   - The webhook server, metrics and health probes listen on the Pod's network, at the ports of the options. A
-//     WebhookServer has to be one of webhook.NewServer. Certificates are read from the container's files, anew for each connection.
+//   - The webhook server, metrics and health probes listen on the Pod's network, at the ports of the options.
+//     A WebhookServer has to be one of webhook.NewServer. Certificates are read from the container's files
+//     for each connection.
 //   - Leader election has the Pod's namespace, unless LeaderElectionNamespace is set, and the Pod's name in its identity.
-//   - The log goes to the standard error stream of the container, unless Logger is set, also that of watches which fail.
+//   - The log, including errors of watches, goes to the standard error stream of the container, unless Logger
+//     is set.
 //   - Controller.SkipNameValidation is true, unless it is set, because all Pods of a test are in one process.
 //
-// PprofBindAddress is an error: a profile would be that of the test. A port that is in use is an error of the manager's Start.
+// It fails if the Pod has no token, or if PprofBindAddress is set, because the profile would be that of the
+// whole test. A port that is in use is an error of the manager's Start.
 func NewManager(c *workloads.Container, options ctrl.Options) (ctrl.Manager, error) {
 	config, err := c.RESTConfig()
 	if err != nil {
@@ -74,7 +78,7 @@ type inPod struct {
 	mu            sync.Mutex
 	started       bool
 	health, ready map[string]healthz.Checker
-	extra         map[string]http.Handler // of the metrics server
+	extra         map[string]http.Handler // extra handlers of the metrics server
 }
 
 // AddHealthzCheck implements ctrl.Manager.

@@ -21,7 +21,8 @@ import (
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
-// newServer returns a server as a manager makes it. When it stops, requests have a minute to end.
+// newServer returns a server with the limits of a manager's servers. When it stops, requests have a minute to
+// end.
 func newServer(name string, l net.Listener, handler http.Handler) *manager.Server {
 	minute := time.Minute
 	return &manager.Server{
@@ -114,7 +115,7 @@ func (m *inPod) listenForMetrics() (net.Listener, error) {
 	return tls.NewListener(l, config), nil
 }
 
-// selfSigned returns a certificate that nobody trusts, as the one of a manager that has no other.
+// selfSigned returns a self-signed certificate, which a manager uses for metrics if it has no other.
 func selfSigned() (tls.Certificate, error) {
 	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{{127, 0, 0, 1}}, nil)
 	if err != nil {
@@ -129,7 +130,7 @@ type certificate struct {
 	dir, cert, key string // names of the files; empty: tls.crt and tls.key
 }
 
-// get returns the certificate as it is now: a mounted Secret follows its object.
+// get reads the certificate from its files, because a mounted Secret may have changed.
 func (c certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	cert, err := c.container.ReadFile(path.Join(c.dir, cmp.Or(c.cert, "tls.crt")))
 	if err != nil {

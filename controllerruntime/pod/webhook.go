@@ -21,13 +21,13 @@ import (
 
 // webhookServer is a webhook.Server that listens on the network of a container.
 type webhookServer struct {
-	webhook.Server // has the webhooks, and is not started
+	webhook.Server // has the registered webhooks; it is never started
 	container      *workloads.Container
 	options        webhook.Options
 	listens        atomic.Bool
 }
 
-// newWebhookServer returns a server with the options of another one. nil is one with the default options.
+// newWebhookServer returns a server with the options of the given one; nil: with the default options.
 func newWebhookServer(c *workloads.Container, given webhook.Server) (webhook.Server, error) {
 	if given == nil {
 		given = webhook.NewServer(webhook.Options{})

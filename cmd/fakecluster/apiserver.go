@@ -41,7 +41,7 @@ func kubeAPIServer(ctx context.Context, program string, args []string, stdout, s
 		fmt.Fprintf(stderr, "Error: %v\n", err)
 		return 1
 	}
-	// What a real server does without these flags.
+	// The defaults of a real server, except that fakecluster listens on a loopback address.
 	for _, usual := range [][2]string{{"secure-port", "6443"}, {"bind-address", "127.0.0.1"}, {"authorization-mode", "AlwaysAllow"}, {"anonymous-auth", "true"}, {"etcd-compaction-interval", "5m"}} {
 		if !flags.Given(usual[0]) {
 			args = append([]string{"--" + usual[0] + "=" + usual[1]}, args...)
@@ -65,7 +65,7 @@ func kubeAPIServer(ctx context.Context, program string, args []string, stdout, s
 }
 
 // missing returns the errors of a real server for missing flags, in its words. fakecluster does not need
-// these flags, but a suite that lacks one has to fail here, too.
+// these flags, but a suite that fails on a real server without one must fail here, too.
 func missing(flags *serverflags.Flags) error {
 	var errs []error
 	if len(flags.List("etcd-servers")) == 0 {
@@ -91,10 +91,11 @@ const apiServerHelp = `kube-apiserver is fakecluster under another name, for tes
 control plane: the API server alone, without controllers. Its objects are lost when
 the process ends. It serves HTTPS on a loopback address until SIGINT or
 SIGTERM, and ends with the process that started it in a process group of its own, as
-envtest does. Without --secure-port, --bind-address, --authorization-mode,
---anonymous-auth and --etcd-compaction-interval it is as with 6443, 127.0.0.1,
-AlwaysAllow, true and 5m. As a real server, it does not start without --etcd-servers, --service-account-issuer,
---service-account-key-file and --service-account-signing-key-file.
+envtest does. The defaults are --secure-port=6443, --bind-address=127.0.0.1,
+--authorization-mode=AlwaysAllow, --anonymous-auth=true and
+--etcd-compaction-interval=5m. Like a real server, it does not start without
+--etcd-servers, --service-account-issuer, --service-account-key-file and
+--service-account-signing-key-file.
 
 Usage:
   kube-apiserver [flags]

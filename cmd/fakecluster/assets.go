@@ -17,8 +17,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/release"
 )
 
-// Names under which the command is a part of a control plane. They are the files that envtest
-// looks for in KUBEBUILDER_ASSETS.
+// Names under which the command acts as a part of a control plane: the files that envtest looks for in
+// KUBEBUILDER_ASSETS.
 const (
 	kubeAPIServerName = "kube-apiserver"
 	etcdName          = "etcd"
@@ -80,10 +80,10 @@ func cachedAssets(cache, executable, suffix string, now time.Time) (string, erro
 	return assets(filepath.Join(ours, "envtest"), executable, suffix, now)
 }
 
-// assets returns the folder below the cache that has copies of an executable under the names of a
-// control plane. It makes the folder if it does not exist. The folder is named after the content of
-// the executable, which may be a temporary file of the go command, and ends with the suffix, which the executable reads
-// in its name.
+// assets returns the folder below the cache with copies of an executable under the names of a control plane.
+// It makes the folder if it does not exist. The name of the folder is a hash of the executable, which may be
+// a temporary file of the go command, and the suffix. The executable reads the version of Kubernetes from
+// that suffix.
 func assets(cache, executable, suffix string, now time.Time) (string, error) {
 	source, err := os.Open(executable)
 	if err != nil {
@@ -111,15 +111,14 @@ func assets(cache, executable, suffix string, now time.Time) (string, error) {
 	} else if err != nil {
 		return "", err
 	}
-	// The time of the folder is that of its last use. Errors here do not matter to this
-	// call.
+	// The modification time of the folder records its last use. Errors do not matter to this call.
 	_ = os.Chtimes(folder, now, now)
 	removeOld(cache, now.Add(-keptFor))
 	return folder, nil
 }
 
-// makeAssets makes the folder under another name, and then renames it. If two processes do so at
-// once, the first wins, and no process sees an incomplete folder.
+// makeAssets makes the folder under another name, and then renames it, so that no process sees an incomplete
+// folder. If two processes do so at once, the first one wins.
 func makeAssets(cache, folder string, source io.Reader) error {
 	unfinished, err := os.MkdirTemp(cache, "unfinished-") // with mode 0700
 	if err != nil {

@@ -323,7 +323,7 @@ func TestProgramsAnswerVersionAndHelp(t *testing.T) {
 		{"kube-apiserver", with("--client-ca-file=" + missing), 1, "", "Error: --client-ca-file: open " + missing + ": no such file or directory\n"},
 		{"kube-apiserver", with("--tls-cert-file="+missing, "--tls-private-key-file="+missing), 1, "", "Error: the certificate of the server: open " + missing + ": no such file or directory\n"},
 		{"kube-apiserver", with("--authorization-mode=Webhook"), 1, "", "Error: authorization-mode Webhook's authorization config file not passed\n"},
-		{"etcd", []string{"--listen-client-urls=ftp://127.0.0.1"}, 1, "", "etcd: --listen-client-urls: \"ftp://127.0.0.1\" is neither a http nor a https URL\n"},
+		{"etcd", []string{"--listen-client-urls=ftp://127.0.0.1"}, 1, "", "etcd: --listen-client-urls: \"ftp://127.0.0.1\" is not a URL of http or https; write one such as http://localhost:2379\n"},
 		{"etcd", []string{"--listen-client-urls=http://192.0.2.1:1"}, 1, "", "etcd: --listen-client-urls: 192.0.2.1 is not a loopback address; fakecluster listens on loopback addresses only\n"},
 		{"etcd", []string{"--listen-client-urls=https://127.0.0.1:0", "--cert-file", missing}, 1, "", "etcd: --cert-file and --key-file: open " + missing + ": no such file or directory\n"},
 		{"etcd", []string{"start"}, 1, "", "etcd: \"start\" is not a valid flag\n"},
@@ -485,7 +485,7 @@ func TestEnvtestRefusesAFolderOfAnotherUser(t *testing.T) {
 			if err := os.Chmod(path, mode); err != nil {
 				t.Fatal(err)
 			}
-			refused("writable", fmt.Sprintf("%s has mode %#o, so that other users could change what is in it", path, mode))
+			refused("writable", fmt.Sprintf("%s has mode %#o, so other users could change its content", path, mode))
 		}
 		if err := os.Chmod(path, 0o700); err != nil {
 			t.Fatal(err)
@@ -494,7 +494,7 @@ func TestEnvtestRefusesAFolderOfAnotherUser(t *testing.T) {
 			if err := os.Chown(path, 65534, -1); err != nil {
 				t.Fatal(err)
 			}
-			refused("owned", path+" belongs to another user (uid 65534; yours is 0), who could change what is in it")
+			refused("owned", path+" belongs to another user (uid 65534; yours is 0), who could change its content")
 			if err := os.Chown(path, 0, -1); err != nil {
 				t.Fatal(err)
 			}

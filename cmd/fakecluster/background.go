@@ -14,9 +14,10 @@ import (
 	"strings"
 )
 
-// startInBackground starts the host as a process that outlives this one, and prints its first line. What it prints on stderr is in
-// the file host.log of its folder. If the context ends before that line, so does the process.
-func (f *hosting) startInBackground(ctx context.Context, stdout io.Writer) error {
+// startInBackground starts the host as a process that outlives this one, and prints its first line. The
+// stderr of the host goes to the file host.log in its folder. If the context ends before that line, the host
+// is killed.
+func (f *hostFlags) startInBackground(ctx context.Context, stdout io.Writer) error {
 	folder, err := hostFolder()
 	if err != nil {
 		return err
@@ -55,18 +56,18 @@ func (f *hosting) startInBackground(ctx context.Context, stdout io.Writer) error
 		return fmt.Errorf("interrupted before the host in the background was ready: %w", ctx.Err())
 	}
 	if err == nil {
-		_ = os.Rename(log.Name(), filepath.Join(folder, "host.log")) // only for those who look for it
+		_ = os.Rename(log.Name(), filepath.Join(folder, "host.log")) // an error does not matter: the log is for people
 		_, err = io.WriteString(stdout, line)
 		return err
 	}
-	_ = cmd.Wait() // the log says why
+	_ = cmd.Wait() // the log has the reason
 	defer os.Remove(log.Name())
 	said, _ := os.ReadFile(log.Name())
 	return fmt.Errorf("in the background: %s", strings.TrimPrefix(strings.TrimSpace(string(said)), "fakecluster: host: "))
 }
 
-// otherHost starts the host that behaves as another version of Kubernetes in the background, if it does not run, and returns the words of
-// its line that say where it is.
+// otherHost starts the host of another version of Kubernetes in the background, if it does not run, and
+// returns the address that it prints after "ready", in words.
 func otherHost(version string) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -85,7 +86,7 @@ func otherHost(version string) ([]string, error) {
 	}
 	words := strings.Fields(string(out))
 	if len(words) < 2 {
-		return nil, fmt.Errorf("it prints %q, and not where it listens", out)
+		return nil, fmt.Errorf("%s %s prints %q in place of its address", self, strings.Join(args, " "), out)
 	}
 	return words[1:], nil
 }

@@ -9,16 +9,14 @@ import (
 	"testing/synctest"
 )
 
-// Only package testing can make a bubble of testing/synctest, in which time is virtual, and it
-// makes one in a test only. So the process of "fakecluster run", and that of "fakecluster host", is a test of one function, as
-// programs are that "go test" builds.
+// testing/synctest makes bubbles, in which time is virtual, only in a test. So the processes of "fakecluster
+// run" and "fakecluster host" run as a test with one function, as the programs of "go test" do.
 
-// inTest calls f with a context in which bubbles can be made, and ends the process with what it
-// returns.
+// inTest calls f in a test, with a context for bubbles, and ends the process with the status that f returns.
 func inTest(ctx context.Context, f func(context.Context) int) {
 	testing.Init()
-	if err := flag.CommandLine.Parse(nil); err != nil { // those of the process are not of package testing
-		panic(err) // no arguments cannot be wrong
+	if err := flag.CommandLine.Parse(nil); err != nil { // the arguments of the process are not for package testing
+		panic(err) // cannot happen without arguments
 	}
 	testing.Main(
 		func(string, string) (bool, error) { return true, nil },
@@ -33,7 +31,7 @@ func withBubbles(ctx context.Context, t *testing.T) context.Context {
 	return context.WithValue(ctx, testKey{}, t)
 }
 
-// bubbles returns how to call a function in a bubble, or nil if the context is of no test.
+// bubbles returns a function that calls another one in a bubble, or nil if the context is not one of inTest.
 func bubbles(ctx context.Context) func(func()) error {
 	t, ok := ctx.Value(testKey{}).(*testing.T)
 	if !ok {

@@ -378,11 +378,11 @@ func TestSnapshotCommand(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"snapshot", pathOf("precious")}, 1, "snapshot: " + pathOf("precious") + " exists and is not a snapshot of fakecluster: not overwriting it"},
+		{[]string{"snapshot", pathOf("precious")}, 1, "snapshot: " + pathOf("precious") + " exists, is not a snapshot of fakecluster, and is not overwritten: remove it, or name another file"},
 		{[]string{"serve", "--snapshot", pathOf("precious")}, 1, "serve: data file " + pathOf("precious") + ": this is not data of fakecluster (at byte 0)"},
 		{[]string{"serve", "--data", pathOf("precious")}, 1, "serve: WithDataFile: data file " + pathOf("precious") + ": this is not data of fakecluster (at byte 0)"},
-		{[]string{"serve", "--fsync", "always"}, 2, "serve: --fsync: needs --data"},
-		{[]string{"serve", "--data", data, "--fsync", "never"}, 2, `serve: --fsync: "never" is neither always nor second`},
+		{[]string{"serve", "--fsync", "always"}, 2, "serve: --fsync: needs --data FILE"},
+		{[]string{"serve", "--data", data, "--fsync", "never"}, 2, `serve: --fsync: there is no mode "never"; write always or second`},
 	} {
 		if _, stderr := play(c.status, c.args...); stderr != "fakecluster: "+c.want+"\n" {
 			t.Errorf("%q: stderr %q, want %q", c.args, stderr, c.want)

@@ -14,10 +14,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/serverflags"
 )
 
-// kubernetesVersion is the name of the flag with the version to behave as.
+// kubernetesVersion is the name of the flag with the version of Kubernetes to behave as.
 const kubernetesVersion = "kubernetes-version"
 
-// addKubernetesVersion gives a command the flag, which emulate reads.
+// addKubernetesVersion adds the flag to a command. emulateFlag reads it.
 func addKubernetesVersion(cmd *cobra.Command) {
 	cmd.Flags().String(kubernetesVersion, "", fmt.Sprintf("the `version` of Kubernetes to behave as: %s\n(default: $%s, or the newest)", release.Choices(), release.Variable))
 }
@@ -38,11 +38,12 @@ func emulateFlag(cmd *cobra.Command) error {
 	return emulate(version.String())
 }
 
-// emulate makes the program behave as a version. The version of a process is fixed at its start by its environment, so emulate starts
-// the program again, unless it has the version already.
+// emulate makes the program behave as a version of Kubernetes. Environment variables fix the version of a
+// process at its start, so emulate executes the program again, unless it has the version already.
 func emulate(text string) error { return emulateBy(release.Variable, text) }
 
-// emulateBy is emulate with the variable that says whether the server has the version or emulates it.
+// emulateBy is emulate with an environment variable: release.Variable for a server of the version, or
+// release.EmulatedVariable for a newer server that emulates it.
 func emulateBy(variable, text string) error {
 	version, err := release.Parse(text)
 	if err != nil || version.EqualTo(release.Version()) {
@@ -53,7 +54,7 @@ func emulateBy(variable, text string) error {
 			return err
 		}
 	}
-	return startAnewWith(variable, version.String())
+	return reexecWith(variable, version.String())
 }
 
 // emulateAsDropIn makes kube-apiserver behave as the version of its folder, or as the newest kube-apiserver that emulates the version
@@ -67,9 +68,10 @@ func emulateAsDropIn(program, flag string) error {
 	return emulateBy(release.EmulatedVariable, flag)
 }
 
-// follow gives the program the oldest compatible version and the feature gates of flags, as emulate does it with the version.
+// follow sets the oldest compatible version and the feature gates of flags. As emulate does, it executes the
+// program again if they differ from those of the process.
 func follow(flags *serverflags.Flags) error {
-	if err := release.Check(); err != nil { // starting again would not end
+	if err := release.Check(); err != nil { // executing the program again would fail in the same way, without end
 		return err
 	}
 	oldest, err := release.ParseMinCompatibility(flags.MinCompatibilityVersion())
@@ -77,7 +79,7 @@ func follow(flags *serverflags.Flags) error {
 		return fmt.Errorf("--min-compatibility-version: %w", err)
 	}
 	if !oldest.EqualTo(release.MinCompatibility()) {
-		return startAnewWith(release.MinCompatibilityVariable, oldest.String())
+		return reexecWith(release.MinCompatibilityVariable, oldest.String())
 	}
 	gates, err := release.ParseGates(flags.List("feature-gates")...)
 	if err == nil {
@@ -94,11 +96,11 @@ func follow(flags *serverflags.Flags) error {
 		return err
 	}
 	maps.Copy(parsed, gates)
-	return startAnewWith(release.GatesVariable, release.FormatGates(parsed))
+	return reexecWith(release.GatesVariable, release.FormatGates(parsed))
 }
 
-// startAnewWith starts the program again with a variable. It returns only if that fails.
-func startAnewWith(variable, value string) error {
+// reexecWith executes the program again with an environment variable. It returns only if that fails.
+func reexecWith(variable, value string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -106,11 +108,11 @@ func startAnewWith(variable, value string) error {
 	if err := os.Setenv(variable, value); err != nil {
 		return err
 	}
-	return startAnew(self, os.Environ())
+	return reexec(self, os.Environ())
 }
 
-// versionOfFolder returns the version at the end of the name of the program's folder, which "fakecluster envtest" has made. It is empty
-// for the newest.
+// versionOfFolder returns the version at the end of the name of the program's folder, as "fakecluster
+// envtest" makes it. It is empty for the newest version.
 func versionOfFolder(program string) string {
 	_, version, _ := strings.Cut(filepath.Base(filepath.Dir(program)), "-")
 	if v, err := release.Parse(version); err == nil && version != "" {

@@ -37,8 +37,8 @@ func etcd(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 var errHelp = errors.New("help requested")
 
-// readEtcdFlags reads flags by their names: -x, --x, each with =value, a value that follows, or
-// none.
+// readEtcdFlags parses flags in the forms -x and --x, with =VALUE, with VALUE as the next argument, or
+// without a value.
 func readEtcdFlags(args []string) (map[string]string, error) {
 	flags := map[string]string{}
 	for i := 0; i < len(args); i++ {
@@ -100,14 +100,14 @@ func serveEtcd(ctx context.Context, flags map[string]string, stderr io.Writer) e
 	}
 }
 
-// listenAt listens at a URL, which is http or https.
+// listenAt listens at a URL of http or https.
 func listenAt(address, certificate, key string) (net.Listener, error) {
 	location, err := url.Parse(strings.TrimSpace(address))
 	if err != nil {
 		return nil, err
 	}
 	if location.Scheme != "http" && location.Scheme != "https" {
-		return nil, fmt.Errorf("--listen-client-urls: %q is neither a http nor a https URL", address)
+		return nil, fmt.Errorf("--listen-client-urls: %q is not a URL of http or https; write one such as http://localhost:2379", address)
 	}
 	if host := location.Hostname(); host != "localhost" && !net.ParseIP(host).IsLoopback() {
 		return nil, fmt.Errorf("--listen-client-urls: %s is not a loopback address; fakecluster listens on loopback addresses only", host)
@@ -118,8 +118,7 @@ func listenAt(address, certificate, key string) (net.Listener, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--cert-file and --key-file: %w", err)
 		}
-		// HTTP/1.1 is enough for health checks, and GODEBUG=http2server=0 does not
-		// change it.
+		// HTTP/1.1 is enough for health checks.
 		config = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"http/1.1"}}
 	}
 	listener, err := net.Listen("tcp", location.Host)

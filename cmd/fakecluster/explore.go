@@ -28,7 +28,7 @@ func exploreCommand() *cobra.Command {
 		Use: "explore", Short: "Merge the results of explorations",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return usageError{errors.New("explore: name what to do, such as fakecluster explore merge DIR")}
+			return usageError{errors.New("explore: give a subcommand, such as fakecluster explore merge DIR")}
 		},
 	}
 	cmd.AddCommand(mergeCommand())
@@ -40,23 +40,22 @@ func mergeCommand() *cobra.Command {
 	var known []string
 	cmd := &cobra.Command{
 		Use:   "merge [flags] DIR...",
-		Short: "Merge what the shards of an exploration have found",
-		Long: `Merge what the shards of an exploration have found, each a run of go test with
--explore.shard. The folders have the files that -explore.junit writes, and the pages of
-findings that FAKECLUSTER_REPORT asks for; subfolders count. Written are
+		Short: "Merge the findings of the shards of an exploration",
+		Long: `Merge the findings of the shards of an exploration, each a run of go test with
+-explore.shard. The folders, with their subfolders, contain the files of -explore.junit
+and the pages that FAKECLUSTER_REPORT=DIR writes. The command writes
 
   junit.xml    a test for each oracle, with the findings of all shards
   index.html   the findings on one page, with links to their own pages
   summary.md   the findings as a comment for a pull request, the new ones first
 
 A finding is new if no file in the folders of --known has it: name the folder
-testdata/explore of the main branch. The results of a shard that are missing are an
-error.`,
+testdata/explore of the main branch. Missing results of a shard are an error.`,
 		Example: `  fakecluster explore merge --to merged --known testdata/explore results/
   gh pr comment --body-file merged/summary.md`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("explore merge: name the folders with the results of the shards")
+				return errors.New("explore merge: give the folders with the results of the shards")
 			}
 			return nil
 		},
@@ -67,27 +66,27 @@ error.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&to, "to", ".", "the `folder` for what is written")
+	cmd.Flags().StringVar(&to, "to", ".", "the `folder` to write the merged files to")
 	cmd.Flags().StringArrayVar(&known, "known", nil, "a `folder` with known findings, such as testdata/explore of the main branch; may be repeated")
 	return cmd
 }
 
-// explored is what several shards have found.
-type explored struct {
+// mergedResults has the results of several shards.
+type mergedResults struct {
 	suites []junit.Suite
-	pages  []string // paths
-	known  map[string]bool
+	pages  []string        // paths of the pages of findings
+	known  map[string]bool // by test and finding
 }
 
-// explorationFinding is one of the findings.
+// explorationFinding is a finding of an exploration.
 type explorationFinding struct {
 	Test, Oracle string
 	junit.Text
-	Page  string // name of a file; empty: there is none
+	Page  string // the name of the file with its page; empty: none
 	Known bool
 }
 
-// Label says that a finding is known.
+// Label returns a text that marks known findings.
 func (f explorationFinding) Label() string {
 	if f.Known {
 		return ", known"
@@ -97,7 +96,7 @@ func (f explorationFinding) Label() string {
 
 // mergeExplorations merges the results in folders.
 func mergeExplorations(stdout io.Writer, to string, known, folders []string) error {
-	found := explored{known: map[string]bool{}}
+	found := mergedResults{known: map[string]bool{}}
 	var suites []junit.Suite
 	for _, folder := range folders {
 		read, err := found.read(folder)
@@ -122,8 +121,8 @@ func mergeExplorations(stdout io.Writer, to string, known, folders []string) err
 	return errors.Join(err, found.complete())
 }
 
-// read reads the files of a folder. What an earlier merge has written is left out.
-func (found *explored) read(folder string) (suites []junit.Suite, err error) {
+// read reads the files of a folder, except the results of an earlier merge.
+func (found *mergedResults) read(folder string) (suites []junit.Suite, err error) {
 	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || entry.Name() == "junit.xml" {
 			return err
@@ -147,8 +146,9 @@ func (found *explored) read(folder string) (suites []junit.Suite, err error) {
 	return suites, err
 }
 
-// readKnown reads a corpus of findings: the name of a file is the type of a failure, and its first line the message.
-func (found *explored) readKnown(folder string) error {
+// readKnown reads a folder of known findings: the name of a file is the type of the JUnit failure, and its
+// first line is the message.
+func (found *mergedResults) readKnown(folder string) error {
 	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -169,7 +169,7 @@ func (found *explored) readKnown(folder string) error {
 }
 
 // findings returns the findings, the new ones first.
-func (found *explored) findings() (findings []explorationFinding) {
+func (found *mergedResults) findings() (findings []explorationFinding) {
 	for _, s := range found.suites {
 		for _, c := range s.Cases {
 			for _, f := range c.Failures {
@@ -189,13 +189,13 @@ func (found *explored) findings() (findings []explorationFinding) {
 	return findings
 }
 
-// page returns the index of the page of a finding; negative: there is none.
-func (found *explored) page(id string) int {
+// page returns the index of the page of a finding, or a negative number.
+func (found *mergedResults) page(id string) int {
 	return slices.IndexFunc(found.pages, func(path string) bool { return id != "" && strings.HasSuffix(path, "-"+id+".html") })
 }
 
-// shards returns the shards whose results are there, and how many there are of each number.
-func (found *explored) shards(s junit.Suite) map[int][]int {
+// shards returns the indexes of the shards with results, by the number of shards.
+func (found *mergedResults) shards(s junit.Suite) map[int][]int {
 	there := map[int][]int{}
 	for _, p := range s.Properties {
 		var index, count int
@@ -206,8 +206,9 @@ func (found *explored) shards(s junit.Suite) map[int][]int {
 	return there
 }
 
-// similar returns what the shards have only listed, because it is like several of their findings.
-func (found *explored) similar() (similar []string) {
+// similar returns the failures that the shards have only listed, because they are like several of their
+// findings.
+func (found *mergedResults) similar() (similar []string) {
 	for _, s := range found.suites {
 		for _, p := range s.Properties {
 			if p.Name == "explore.similar" {
@@ -219,7 +220,7 @@ func (found *explored) similar() (similar []string) {
 }
 
 // complete returns an error if results of a shard are missing.
-func (found *explored) complete() error {
+func (found *mergedResults) complete() error {
 	var errs []error
 	for _, s := range found.suites {
 		there := found.shards(s)
@@ -231,15 +232,15 @@ func (found *explored) complete() error {
 				}
 			}
 			if len(missing) > 0 {
-				errs = append(errs, fmt.Errorf("the results of %s are missing of these shards: %s; look into their logs", s.Name, strings.Join(missing, ", ")))
+				errs = append(errs, fmt.Errorf("%s: there are no results of the shards %s; look into the logs of these shards", s.Name, strings.Join(missing, ", ")))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// title is the result in a few words.
-func (found *explored) title() string {
+// title summarizes the result, such as "3 findings, 1 of them new".
+func (found *mergedResults) title() string {
 	findings := found.findings()
 	fresh := 0
 	for _, f := range findings {
@@ -254,7 +255,7 @@ func (found *explored) title() string {
 }
 
 // write writes the three files, and copies the pages of findings.
-func (found *explored) write(folder string) error {
+func (found *mergedResults) write(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
@@ -288,7 +289,7 @@ func (found *explored) write(folder string) error {
 }
 
 // markdown returns the comment for a pull request.
-func (found *explored) markdown(findings []explorationFinding) string {
+func (found *mergedResults) markdown(findings []explorationFinding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### Exploration: %s\n", found.title())
 	if err := found.complete(); err != nil {
@@ -307,7 +308,7 @@ func (found *explored) markdown(findings []explorationFinding) string {
 	return b.String()
 }
 
-// longestRun returns how often a byte stands in a row at most.
+// longestRun returns the length of the longest run of a byte.
 func longestRun(text string, b byte) (longest int) {
 	n := 0
 	for i := range len(text) {

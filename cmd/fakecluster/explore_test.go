@@ -112,7 +112,7 @@ c &lt; d in 1/2
 
 	write("results/1/TestOperator.xml", shardResult("1/4", ""))
 	if status, out := run("explore", "merge", "--to", "merged", "results"); status != failed || out != "1 finding\nfakecluster: explore merge: "+
-		"the results of TestOperator/a,b are missing of these shards: 1/2; look into their logs\nthe results of TestOperator/a,b are missing of these shards: 0/4, 2/4, 3/4; look into their logs\n" {
+		"TestOperator/a,b: there are no results of the shards 1/2; look into the logs of these shards\nTestOperator/a,b: there are no results of the shards 0/4, 2/4, 3/4; look into the logs of these shards\n" {
 		t.Errorf("%d: %s", status, out)
 	}
 	if status, out := run("explore", "merge", "known"); status != failed || out != "fakecluster: explore merge: there are no results in "+filepath.Join(folder, "known")+": run the shards with -explore.junit=DIR\n" {
@@ -122,7 +122,7 @@ c &lt; d in 1/2
 	if status, out := run("explore", "merge", "broken"); status != failed || out != "fakecluster: explore merge: "+filepath.Join(folder, "broken", "a.xml")+": no JUnit of test suites: expected element type <testsuites> but have <html>\n" {
 		t.Errorf("%d: %s", status, out)
 	}
-	if status, out := run("explore", "merge"); status != wrongUsage || out != "fakecluster: explore merge: name the folders with the results of the shards\n" {
+	if status, out := run("explore", "merge"); status != wrongUsage || out != "fakecluster: explore merge: give the folders with the results of the shards\n" {
 		t.Errorf("%d: %s", status, out)
 	}
 }

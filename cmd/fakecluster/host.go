@@ -21,8 +21,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/release"
 )
 
-// hosting are the flags of host.
-type hosting struct {
+// hostFlags has the flags of host.
+type hostFlags struct {
 	listen           int // -1: the Unix socket
 	stay, background bool
 }
@@ -31,17 +31,18 @@ type hosting struct {
 const idleTime = time.Minute
 
 func hostCommand() *cobra.Command {
-	var f hosting
+	var f hostFlags
 	cmd := &cobra.Command{
 		Use:   "host [flags]",
 		Short: "Hold many clusters for programs in any language",
 		Long: `Hold clusters for clients, behind a control API over HTTP and JSON, until SIGINT or
-SIGTERM, or until there has been no client for a minute. The clusters of a client end
-with its connection. docs/remote.md describes the API.
+SIGTERM, or until no client has been connected for a minute. The clusters of a client
+end with its connection. docs/remote.md describes the API.
 
-The host listens on a Unix socket in your cache folder, which you alone can use. There is
+The host listens on a Unix socket in your cache folder, which only you can use. There is
 one such host for each version of Kubernetes: if it runs already, the command prints its
-address and ends. As soon as the host answers, the one line "ready unix:SOCKET" is printed on stdout.`,
+address and ends. As soon as the host answers, the command prints the line "ready
+unix:SOCKET" on stdout.`,
 		Example: `  fakecluster host --background
   fakecluster host --stay
   fakecluster host --listen 0`,
@@ -51,7 +52,7 @@ address and ends. As soon as the host answers, the one line "ready unix:SOCKET" 
 			if !cmd.Flags().Changed("listen") {
 				f.listen = -1
 			} else if f.listen < 0 || f.listen > 65535 {
-				return usageError{fmt.Errorf("host: --listen: %d is not a port; ports are from 1 to 65535, and 0 is a free one", f.listen)}
+				return usageError{fmt.Errorf("host: --listen: %d is not a port; write one from 1 to 65535, or 0 for a free one", f.listen)}
 			}
 			if err := f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()); err != nil {
 				return fmt.Errorf("host: %w", err)
@@ -60,14 +61,14 @@ address and ends. As soon as the host answers, the one line "ready unix:SOCKET" 
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.listen, "listen", 0, `listen on this port of 127.0.0.1 in place of the Unix socket, and 0 for a free one; the line
+	flags.IntVar(&f.listen, "listen", 0, `listen on this port of 127.0.0.1 in place of the Unix socket; 0 means a free port. The line
 is then "ready URL TOKEN", and requests need the header Authorization: Bearer TOKEN`)
-	flags.BoolVar(&f.stay, "stay", false, "go on without clients")
-	flags.BoolVar(&f.background, "background", false, "start the host in the background, and end when it is ready")
+	flags.BoolVar(&f.stay, "stay", false, "keep running without clients")
+	flags.BoolVar(&f.background, "background", false, "start the host in the background, and return when it is ready")
 	return cmd
 }
 
-func (f *hosting) run(ctx context.Context, stdout, stderr io.Writer) error {
+func (f *hostFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := release.Check(); err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func ready(stdout io.Writer, words ...string) error {
 	return err
 }
 
-// serveHostOnPort serves a host of its own, which needs a token.
+// serveHostOnPort serves a host on a port of its own. Its clients need a token.
 func serveHostOnPort(ctx context.Context, port int, options host.Options, stdout io.Writer) error {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
@@ -118,10 +119,10 @@ func serveHostOnPort(ctx context.Context, port int, options host.Options, stdout
 	return serveHost(ctx, l, options, func() error { return ready(stdout, "http://"+l.Addr().String(), options.Token) })
 }
 
-// lastAnswers is how long a host that ends waits for the answers that it is writing.
+// lastAnswers is how long a host waits at its end until running requests have been answered.
 const lastAnswers = time.Second
 
-// serveHost serves a host until it is done or the context ends. listening is called when it can be reached.
+// serveHost serves a host until it is done or the context ends. It calls listening when clients can connect.
 func serveHost(ctx context.Context, l net.Listener, options host.Options, listening func() error) error {
 	h := host.New(options)
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
@@ -134,7 +135,7 @@ func serveHost(ctx context.Context, l net.Listener, options host.Options, listen
 		case <-h.Done():
 		}
 	}
-	_ = l.Close() // which removes the socket: nobody connects any more
+	_ = l.Close() // removes the socket, so that no client connects any more
 	err = errors.Join(err, h.Close())
 	answered, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
 	defer cancel()
@@ -146,7 +147,8 @@ func serveHost(ctx context.Context, l net.Listener, options host.Options, listen
 	return err
 }
 
-// ownBuild names this executable by its size and the time of its last change. Module remote computes the same.
+// ownBuild identifies this executable by its size and the time of its last change. Module remote computes the
+// same text.
 func ownBuild() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -159,7 +161,8 @@ func ownBuild() (string, error) {
 	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano()), nil
 }
 
-// hostFolder returns the folder with the socket of hosts that behave as this process, which only its owner can use.
+// hostFolder returns the folder with the socket of the host for the version and feature gates of this
+// process. Only the user can access it.
 func hostFolder() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -182,26 +185,27 @@ func hostFolder() (string, error) {
 	return folder, os.Chmod(folder, 0o700)
 }
 
-// maxSocket is how long the path of a socket may be on all systems.
+// maxSocket is the longest path of a socket, in bytes, that all systems allow.
 const maxSocket = 103
 
 func socketIn(folder string) string { return filepath.Join(folder, "host.sock") }
 
-// place is the right to be the host of the socket.
+// place is the right of this process to be the host of the socket.
 type place struct {
 	listener net.Listener
-	started  func() // ends the start, so that others connect
-	leave    func()
+	started  func() // releases the lock of the start, so that other processes connect
+	leave    func() // releases the lock of the running host
 }
 
 // endTime is how long a host waits for another one that is about to end, or to start. It is more than a cluster takes to close.
 const endTime = 20 * time.Second
 
-// takePlace returns the place of the host, or nil if one of this version runs already. It waits for the end of one that cannot be reached for some
-// patience, or until the context ends.
+// takePlace returns the place of the host, or nil if a host of this version runs already. It waits, up to
+// patience or until the context ends, for another host that is about to start or to end.
 //
-// Two files are locked. The first is locked while a host starts, so that only one does. The second is locked as long as a host
-// runs, and contains the number of its process: the socket of one that was killed is removed, and that of one that runs is not.
+// It uses two lock files. starting.lock is locked while a host starts, so that only one starts at a time.
+// running.lock is locked as long as a host runs, and contains its process ID. So the socket of a killed host
+// is removed, and that of a running host is not.
 func takePlace(ctx context.Context, folder string, options host.Options, patience time.Duration) (*place, error) {
 	starting, err := awaitLock(ctx, filepath.Join(folder, "starting.lock"), patience)
 	if err != nil {
@@ -238,7 +242,8 @@ func takePlace(ctx context.Context, folder string, options host.Options, patienc
 	return &place{listener: l, started: func() { unlock(starting) }, leave: func() { unlock(running) }}, nil
 }
 
-// awaitLock locks a file, and waits for some patience, or until the context ends, if another process has locked it.
+// awaitLock locks a file. If another process has locked it, it waits up to patience, or until the context
+// ends.
 func awaitLock(ctx context.Context, path string, patience time.Duration) (*os.File, error) {
 	type result struct {
 		file *os.File
@@ -260,7 +265,7 @@ func awaitLock(ctx context.Context, path string, patience time.Duration) (*os.Fi
 	case <-timer.C:
 		err = errLocked
 	}
-	go func() { // nothing interrupts the lock: its file is closed if it comes after all
+	go func() { // lockFile cannot be interrupted: release the lock if it succeeds later
 		if r := <-locked; r.err == nil {
 			unlock(r.file)
 		}
@@ -268,7 +273,7 @@ func awaitLock(ctx context.Context, path string, patience time.Duration) (*os.Fi
 	return nil, err
 }
 
-// writeProcess writes the number of this process into a file.
+// writeProcess writes the ID of this process to a file.
 func writeProcess(file *os.File) error {
 	if err := file.Truncate(0); err != nil {
 		return err
@@ -277,7 +282,7 @@ func writeProcess(file *os.File) error {
 	return err
 }
 
-// unreachable returns the error about a host that runs, and that nobody can connect to.
+// unreachable returns the error for a running host to which no client can connect.
 func unreachable(folder string) error {
 	process, _ := os.ReadFile(filepath.Join(folder, "running.lock"))
 	why := "does not answer"
@@ -308,7 +313,7 @@ func listenUnix(socket string) (net.Listener, error) {
 	return l, os.Chmod(socket, 0o600)
 }
 
-// checkSocket returns an error for what is in the place of a socket, and cannot be used.
+// checkSocket returns an error for a file that is not a socket of this user.
 func checkSocket(socket string, info os.FileInfo) error {
 	switch {
 	case info.Mode()&os.ModeSymlink != 0:
@@ -319,8 +324,8 @@ func checkSocket(socket string, info os.FileInfo) error {
 	return checkOwner(socket, info)
 }
 
-// joinHost looks at the host that runs. It reports whether it can be used; if it is about to end, it cannot. A host of another
-// version is asked to end, which it does if nobody uses it.
+// joinHost reports whether the running host can be used. A host that is about to end cannot. joinHost asks a
+// host of another build to end, which it does if it has no clients.
 func joinHost(folder string, options host.Options) (there bool, err error) {
 	socket := socketIn(folder)
 	if info, err := os.Lstat(socket); err == nil {
@@ -340,7 +345,7 @@ func joinHost(folder string, options host.Options) (there bool, err error) {
 	defer answer.Body.Close()
 	var info host.Info
 	if err := json.NewDecoder(answer.Body).Decode(&info); err != nil || answer.StatusCode != http.StatusOK {
-		return false, fmt.Errorf("what listens at %s is not a host of fakecluster (%s): end it, and remove the socket", socket, answer.Status)
+		return false, fmt.Errorf("the process that listens at %s is not a host of fakecluster (%s): end it, and remove the socket", socket, answer.Status)
 	}
 	if info.Build == options.Build || info.Version == options.Version && info.Version != unreleased {
 		return true, nil

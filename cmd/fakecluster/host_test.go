@@ -239,7 +239,7 @@ func TestASocketThatCannotBeUsedIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := takePlace(t.Context(), folder, host.Options{}, endTime)
-	if want := socket + " belongs to another user (uid 65534; yours is 0), who could change what is in it: remove it, or " + elsewhere; err == nil || err.Error() != want {
+	if want := socket + " belongs to another user (uid 65534; yours is 0), who could change its content: remove it, or " + elsewhere; err == nil || err.Error() != want {
 		t.Errorf("the socket of a host that runs: %v\nwant %s", err, want)
 	}
 	running.stop()
@@ -247,7 +247,7 @@ func TestASocketThatCannotBeUsedIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = hostFolder()
-	if want := folder + " belongs to another user (uid 65534; yours is 0), who could change what is in it: remove it, or " + elsewhere; err == nil || err.Error() != want {
+	if want := folder + " belongs to another user (uid 65534; yours is 0), who could change its content: remove it, or " + elsewhere; err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 }

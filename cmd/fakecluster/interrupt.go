@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// interruptible calls f, which may take long or block and does not take a context, and returns its result. If ctx ends first, or while f runs, it returns an error
-// that says what was not reached; f goes on, and drop gets its result.
+// interruptible calls f, which may block and does not take a context, and returns its result. If ctx ends
+// before f has returned, interruptible returns an error that names the goal. f then continues, and drop gets
+// its result.
 func interruptible[T any](ctx context.Context, goal string, f func() (T, error), drop func(T)) (T, error) {
 	type result struct {
 		value T

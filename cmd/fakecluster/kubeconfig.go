@@ -16,9 +16,9 @@ import (
 // the content: another cluster may have written its own since.
 //
 // It does not overwrite a file that is not a kubeconfig of fakecluster. Otherwise a user who types
-// --kubeconfig ~/.kube/config would lose the access to all other clusters. It does not follow
-// links, and writes to regular files only. It writes a temporary file beside the file and renames
-// it, so that no program reads an incomplete file.
+// --kubeconfig ~/.kube/config would lose access to all other clusters. It does not follow links, and writes
+// to regular files only. It writes a temporary file beside the file and renames it, so that no program reads
+// an incomplete file.
 func writeKubeconfig(path string, content []byte) (remove func(), err error) {
 	isNew, err := writeOwn(path, content, "a kubeconfig of fakecluster", ours)
 	if err != nil || !isNew {
@@ -27,8 +27,8 @@ func writeKubeconfig(path string, content []byte) (remove func(), err error) {
 	return func() { removeKubeconfig(path, content) }, nil
 }
 
-// writeOwn writes content to a file, and reports whether the file is new. An existing file is replaced
-// if it is empty or what ours accepts. It looks at the file last, right before it takes its place.
+// writeOwn writes content to a file, and reports whether the file is new. It replaces an existing file only
+// if the file is empty or ours accepts its content. It checks that right before it replaces the file.
 func writeOwn(path string, content []byte, what string, ours func([]byte) bool) (isNew bool, err error) {
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
 		return false, err
@@ -62,11 +62,11 @@ func replaceable(path, what string, ours func([]byte) bool) (isNew bool, err err
 	case err != nil:
 		return false, err
 	case !info.Mode().IsRegular():
-		return false, fmt.Errorf("%s exists and is not a regular file: not overwriting it", path)
+		return false, fmt.Errorf("%s exists, is not a regular file, and is not overwritten: name another file", path)
 	}
 	before, err := os.ReadFile(path)
 	if err == nil && len(before) > 0 && !ours(before) {
-		err = fmt.Errorf("%s exists and is not %s: not overwriting it", path, what)
+		err = fmt.Errorf("%s exists, is not %s, and is not overwritten: remove it, or name another file", path, what)
 	}
 	return false, err
 }

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// kubectl is the command under the name kubectl. It runs the kubectl that is installed, because
-// envtest looks for one beside its kube-apiserver. It returns the exit status.
+// kubectl is the command under the name kubectl. It runs the installed kubectl, because envtest looks for one
+// beside its kube-apiserver. It returns the exit status.
 func kubectl(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	path, err := installedKubectl()
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errLocked says that another process has locked a file.
+// errLocked is the error of a file that another process has locked.
 var errLocked = errors.New("the file is locked")
 
-// lockFile opens a file, which is made if it does not exist, and locks it until unlock or the end of the process. If another
-// process has locked it, lockFile waits or returns errLocked.
+// lockFile opens a file, or creates it, and locks it until unlock or the end of the process. If another
+// process has locked it, lockFile waits or, if wait is false, returns errLocked.
 func lockFile(path string, wait bool) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {

@@ -10,14 +10,15 @@ import (
 	"k8s.io/klog/v2/textlogger"
 )
 
-// logOwn makes klog write what the packages of fakecluster log, and drop the rest: Kubernetes' libraries log what a user of a cluster does not
-// see either, such as a connection that its client has closed and conflicts that a controller tries again. Their errors are in answers, statuses and Events.
+// logOwn makes klog write the messages of fakecluster's packages and drop all others. Kubernetes' libraries
+// log what users of a real cluster do not see either, such as closed connections, and conflicts that a
+// controller retries. Users get their errors in responses, statuses and Events.
 func logOwn(to io.Writer) {
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(to)))
 	klog.SetLogger(logr.New(ownSink{logger.GetSink()}).WithCallDepth(1))
 }
 
-// ownSink drops what other packages log.
+// ownSink drops the messages of other packages.
 type ownSink struct{ logr.LogSink }
 
 // Info implements logr.LogSink.

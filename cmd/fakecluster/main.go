@@ -13,8 +13,8 @@
 // Under the names kube-apiserver, etcd and kubectl it is a part of the control plane that envtest
 // starts.
 //
-// All exit with status 0 on success, 1 on failure, and 2 if they are called wrongly, and print the
-// reason to stderr.
+// All exit with status 0 on success, 1 on failure, and 2 for a wrong command line, and print the reason to
+// stderr.
 package main
 
 import (
@@ -39,14 +39,14 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	name, args := os.Args[0], os.Args[1:]
 	if len(args) > 0 && (args[0] == "run" || args[0] == "host") {
-		inTest(ctx, func(ctx context.Context) int { return as(ctx, name, args, os.Stdout, os.Stderr) })
+		inTest(ctx, func(ctx context.Context) int { return runAs(ctx, name, args, os.Stdout, os.Stderr) })
 	}
-	os.Exit(as(ctx, name, args, os.Stdout, os.Stderr))
+	os.Exit(runAs(ctx, name, args, os.Stdout, os.Stderr))
 }
 
-// as runs the command of a name, that of the process, and returns the exit status. The names
+// runAs runs the command that belongs to the name of the program, and returns the exit status. The names
 // kube-apiserver, etcd and kubectl are commands of their own; any other name is fakecluster.
-func as(ctx context.Context, name string, args []string, stdout, stderr io.Writer) int {
+func runAs(ctx context.Context, name string, args []string, stdout, stderr io.Writer) int {
 	switch strings.TrimSuffix(filepath.Base(name), ".exe") {
 	case kubeAPIServerName:
 		return kubeAPIServer(withParent(ctx), name, args, stdout, stderr)
@@ -95,7 +95,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(withReports(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	refuseUnknownTopics(root) // after SetOut: completion keeps the writer of this moment
+	refuseUnknownTopics(root) // after SetOut: completion keeps the current writer
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return succeeded
@@ -109,8 +109,8 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return failed
 }
 
-// refuseUnknownTopics makes help and completion fail for unknown topics. The library prints
-// something and succeeds.
+// refuseUnknownTopics makes help and completion fail for unknown topics. Without it, cobra prints the usage
+// and succeeds.
 func refuseUnknownTopics(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -125,7 +125,7 @@ func refuseUnknownTopics(root *cobra.Command) {
 			}
 		case "completion":
 			cmd.RunE = func(*cobra.Command, []string) error {
-				return usageError{errors.New("completion: name a shell: fakecluster completion bash|fish|powershell|zsh")}
+				return usageError{errors.New("completion: give a shell: fakecluster completion bash|fish|powershell|zsh")}
 			}
 		}
 	}

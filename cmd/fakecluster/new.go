@@ -12,19 +12,19 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// firstScenario is what "new scenario" writes, below the line that names the schema for editors. It
-// passes as it is.
+// firstScenario is the file that "new scenario" writes, below the line that names the schema for editors. It
+// passes unchanged.
 const firstScenario = `# Play it:         fakecluster run %[1]s
 # In a Go test:    scenarios.Run(t, %[1]q)
 # The manual:      go doc github.com/fakecluster/fakecluster/scenarios
 scenario: A ConfigMap keeps its data, and its name is unique
 
-# What is there before the first step: manifests, which are created in this order.
-# {file: ../config/crd/widgets.yaml} takes those in a file, such as your definition.
+# Manifests that are created before the first step, in this order.
+# {file: ../config/crd/widgets.yaml} creates those in a file, such as your definition.
 setup:
 - {apiVersion: v1, kind: Namespace, metadata: {name: team}}
 
-# Requests, and what their answers have to be. expect names some of the fields.
+# Requests, and their expected answers. expect has some of the fields.
 steps:
 - create: &settings
     apiVersion: v1
@@ -55,19 +55,19 @@ func newCommand() *cobra.Command {
 		Use: "new", Short: "Write a first file",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return usageError{errors.New("new: name what to write: fakecluster new scenario FILE")}
+			return usageError{errors.New("new: give a subcommand: fakecluster new scenario FILE")}
 		},
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "scenario FILE",
-		Short: "Write a first scenario file, to be changed",
-		Long: `Write a scenario file that passes and shows the language, to be changed into your
-own. Its first line names the JSON schema, by which editors with a YAML language
-server check and complete the fields. An existing file is not changed.`,
+		Short: "Write a first scenario file",
+		Long: `Write a scenario file that passes and shows the language; change it into your own. Its
+first line names the JSON schema, with which editors that have a YAML language server
+check and complete the fields. An existing file is not changed.`,
 		Example: "  fakecluster new scenario testdata/scenarios/first.yaml\n  fakecluster run testdata/scenarios",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return errors.New("new scenario: name one file to write")
+				return errors.New("new scenario: give one file to write")
 			}
 			return nil
 		},

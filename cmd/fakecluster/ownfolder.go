@@ -7,8 +7,9 @@ import (
 	"os"
 )
 
-// ownFolder makes a folder that only its owner can use, unless it exists. It refuses a folder that another user could
-// have made, or could put programs into: its name is predictable, and the cache folder may be shared.
+// ownFolder makes a folder that only its owner can use, if it does not exist. It returns an error for a
+// folder that another user could have made, or could put programs into, because the name is predictable and
+// the cache folder may be shared.
 func ownFolder(path string) error {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -16,7 +17,7 @@ func ownFolder(path string) error {
 	return checkOwn(path)
 }
 
-// checkOwn returns an error if a folder cannot be used.
+// checkOwn returns an error for a path that is not a folder of this user alone.
 func checkOwn(path string) error {
 	info, err := os.Lstat(path)
 	switch {

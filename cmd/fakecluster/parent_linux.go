@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// withParent returns a context that ends with the parent process, if that has started this
-// process in a process group of its own, as envtest does. The signal of Ctrl-C does not reach
-// such a process, so that a suite which is interrupted or killed would leave it running. A
-// command of a shell script is in the group of the script and may outlive it.
+// withParent returns a context that ends with the parent process, if that has started this process in a
+// process group of its own, as envtest does. The signal of Ctrl-C does not reach such a process, so an
+// interrupted or killed suite would leave it running. A command of a shell script is in the process group of
+// the script, and may outlive it.
 func withParent(ctx context.Context) context.Context {
 	if unix.Getpgrp() != os.Getpid() {
 		return ctx

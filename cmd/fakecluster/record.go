@@ -20,19 +20,19 @@ import (
 	"github.com/fakecluster/fakecluster/kustomize"
 )
 
-// session is what serve --record writes.
+// session records the requests of clients for serve --record.
 type session struct {
 	record.Recorder
 	from record.InitialState
-	// built are the files that the scenario takes the objects of kustomizations from.
+	// built are the files with the objects of kustomizations that the scenario refers to.
 	built []builtFile
 }
 
 // begin checks the flags that the scenario of the session must reproduce.
-func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller) (*session, error) {
+func (f *serveFlags) begin(cmd *cobra.Command, controllers []fakecluster.Controller) (*session, error) {
 	for _, flag := range []string{"data", "snapshot", "objects"} {
 		if cmd.Flags().Changed(flag) {
-			return nil, usageError{fmt.Errorf("--record and --%s exclude each other: a scenario cannot begin with the content of that file; use --manifests, which can be recorded", flag)}
+			return nil, usageError{fmt.Errorf("--record and --%s exclude each other, because a scenario cannot begin with the content of that file; use --manifests, which can be recorded", flag)}
 		}
 	}
 	if _, err := os.Lstat(f.record); err == nil {
@@ -70,8 +70,9 @@ func (f *serving) begin(cmd *cobra.Command, controllers []fakecluster.Controller
 	return s, nil
 }
 
-// files returns the paths of the manifests that the scenario begins with. Those of kustomizations are written at the end of the session.
-func (s *session) files(f *serving) (paths []string, err error) {
+// files returns the paths of the manifests with which the scenario begins. The files of kustomizations are
+// written at the end of the session.
+func (s *session) files(f *serveFlags) (paths []string, err error) {
 	for _, path := range f.cluster.CRDPaths {
 		files, err := definitionsIn(path)
 		if err != nil {
@@ -79,7 +80,7 @@ func (s *session) files(f *serving) (paths []string, err error) {
 		}
 		paths = append(paths, files...)
 	}
-	paths = append(paths, f.cluster.Manifests...) // of a folder, a scenario creates the manifests in the same order
+	paths = append(paths, f.cluster.Manifests...) // a scenario creates the manifests of a folder in the same order
 	for i, folder := range f.cluster.Kustomize {
 		objects, err := kustomize.Build(folder)
 		if err != nil {
@@ -121,7 +122,8 @@ func inYAML(objects []runtime.Object) ([]byte, error) {
 	return text, nil
 }
 
-// definitionsIn returns the manifest files at a path that have a definition: --crds ignores all others.
+// definitionsIn returns the manifest files at a path that contain a CustomResourceDefinition, because --crds
+// ignores all others.
 func definitionsIn(path string) (files []string, err error) {
 	paths, err := manifests.Find(path)
 	if err != nil {
@@ -152,13 +154,13 @@ func (s *session) end(path string, stderr io.Writer) error {
 	}
 	fmt.Fprintf(stderr, "%s: %d steps\n", path, steps)
 	if left := s.Omitted(); left > 0 {
-		fmt.Fprintf(stderr, "%s: the session was too long: the last %d requests are left out\n", path, left)
+		fmt.Fprintf(stderr, "%s: the session was too long: the last %d requests are not recorded\n", path, left)
 	}
 	for _, failure := range failures {
 		fmt.Fprintln(stderr, failure)
 	}
 	if failures != nil {
-		return errors.New("--record: the scenario does not pass: a step has another result when it is played again")
+		return errors.New("--record: the scenario does not pass, because a step has another result when it is played again: edit the expectation of that step")
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func TestDevicesAndFIFOsAreRefused(t *testing.T) {
 		{"run /dev/zero", "/dev/zero" + refused},
 		{"run folder", "folder/a.yaml" + refused},
 		{"run --kustomize uses-fifo .", "fifo.yaml" + refused},
-		{"run --report junit=fifo passes.yaml", "run: --report: fifo is a FIFO that nobody reads: start its reader before, or name a file"},
+		{"run --report junit=fifo passes.yaml", "run: --report: fifo is a FIFO that no process reads: start its reader first, or name a file"},
 		{"explore merge results --to out", "results/a.xml" + refused},
 		{"explore merge complete --known known --to out", "known/test/finding" + refused},
 	} {

@@ -8,10 +8,10 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// The environment variables that ask for what has happened in a cluster, when it ends.
+// Environment variables for a report about a cluster when it ends.
 const (
-	reportFolder   = "FAKECLUSTER_REPORT"   // a folder, into which the page is written
-	printsFindings = "FAKECLUSTER_FINDINGS" // if it is not empty, the findings are printed
+	reportFolder   = "FAKECLUSTER_REPORT"   // the folder to which the page is written
+	printsFindings = "FAKECLUSTER_FINDINGS" // not empty: the findings are printed
 )
 
 // reportEnd writes the page of a cluster and prints its findings, if environment variables ask for them.
@@ -27,7 +27,7 @@ func reportEnd(c *fakecluster.Cluster, title string, stderr io.Writer) {
 	}
 	path, err := c.WriteReport(folder, title)
 	if err != nil {
-		fmt.Fprintf(stderr, "fakecluster: %s=%s: the page is not written: %v\n", reportFolder, folder, err)
+		fmt.Fprintf(stderr, "fakecluster: %s=%s: the page cannot be written: %v\n", reportFolder, folder, err)
 		return
 	}
 	fmt.Fprintf(stderr, "fakecluster: the report is in %s\n", path)

@@ -31,12 +31,12 @@ import (
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
-// errFailed is returned if scenarios were played and failed. It is not printed: the log shows the
-// failures, and its last line is the summary.
+// errFailed is the error of run if scenarios failed. It is not printed, because the log already shows the
+// failures and a summary.
 var errFailed = errors.New("scenarios failed")
 
-// playing are the flags of run.
-type playing struct {
+// runFlags has the flags of run.
+type runFlags struct {
 	run             string
 	reports         []string
 	quiet, verbose  bool
@@ -49,12 +49,12 @@ type playing struct {
 	changesAll      bool
 }
 
-// gcPercent is by how much the heap of run may grow before it is collected. The process is short
-// and its clusters are garbage soon, so that collecting them often is time lost.
+// gcPercent is the garbage collection target of run. The process is short, and its clusters soon become
+// garbage, so frequent collections would waste time.
 const gcPercent = 400
 
 func runCommand() *cobra.Command {
-	var f playing
+	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] PATH...",
 		Short: "Play scenario files",
@@ -65,7 +65,7 @@ func runCommand() *cobra.Command {
   fakecluster run -q --report junit results.xml scenarios/`,
 		Args: func(_ *cobra.Command, paths []string) error {
 			if len(paths) == 0 {
-				return errors.New("run: no scenarios given; name a file, a folder or a glob")
+				return errors.New("run: no scenarios given; give a file, a folder or a glob")
 			}
 			return nil
 		},
@@ -74,36 +74,37 @@ func runCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.run, "run", "", "play only scenarios whose FILE/NAME or FILE/NAME/CASE matches this regular expression")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show only failures and the last line")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show every scenario, and what it has written to its log")
-	flags.IntVar(&f.parallel, "parallel", 0, "how many scenarios are played at the same time (default: as many as there are processors)")
-	flags.StringArrayVar(&f.crds, "crds", nil, `a file or folder of CustomResourceDefinitions that each cluster begins with; other kinds in it
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show every scenario, with its log")
+	flags.IntVar(&f.parallel, "parallel", 0, "how many scenarios are played at the same time (default: the number of processors)")
+	flags.StringArrayVar(&f.crds, "crds", nil, `a file or folder of CustomResourceDefinitions to install in each cluster; other kinds in it
 are ignored; may be repeated`)
-	flags.StringArrayVar(&f.manifests, "manifests", nil, `a file or folder of manifests that each cluster begins with, which are created in the order
-that installing needs; may be repeated`)
-	flags.StringArrayVar(&f.kustomize, "kustomize", nil, `a folder with a kustomization that each cluster begins with, which is built and installed as by
-kubectl apply -k; may be repeated`)
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", `play them on the cluster of this kubeconfig, in namespaces and groups of their own that are
-deleted afterwards; what that cluster cannot do is skipped, and a write that may change anything else fails`)
-	flags.BoolVar(&f.changesAll, "allow-cluster-changes", false, `with --kubeconfig: let scenarios change what is not their own, such as ClusterRoles or objects
-in kube-system; for a cluster that you can throw away afterwards`)
-	flags.DurationVar(&f.grace, "grace", 0, `with --kubeconfig: how long a step may take until its answer is the expected one, because a real
+	flags.StringArrayVar(&f.manifests, "manifests", nil, `a file or folder of manifests to create in each cluster, in the order that installing needs;
+may be repeated`)
+	flags.StringArrayVar(&f.kustomize, "kustomize", nil, `a folder with a kustomization to build and install in each cluster, as by kubectl apply -k;
+may be repeated`)
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", `play the scenarios on the cluster of this kubeconfig, in namespaces and API groups of their own that
+are deleted afterwards; scenarios that this cluster cannot play are skipped, and a write that may
+change other objects fails`)
+	flags.BoolVar(&f.changesAll, "allow-cluster-changes", false, `with --kubeconfig: let scenarios change objects that are not their own, such as ClusterRoles or
+objects in kube-system; for a cluster that you can throw away afterwards`)
+	flags.DurationVar(&f.grace, "grace", 0, `with --kubeconfig: how long a step is repeated until its answer is the expected one, because a real
 cluster finishes much of its work after the write (default 10s)`)
-	flags.BoolVar(&f.update, "update", false, `rewrite the expectations of scenarios that fail, in their files, to what the cluster
-answers; comments, order and layout stay. Look at the difference before you keep it`)
-	flags.StringArrayVar(&f.reports, "report", nil, "write the results to a file, too (`junit FILE`, json FILE; also junit=FILE); may be repeated")
+	flags.BoolVar(&f.update, "update", false, `rewrite the expectations of scenarios that fail, in their files, to the answers of the
+cluster; comments, order and layout stay. Review the difference before you keep it`)
+	flags.StringArrayVar(&f.reports, "report", nil, "also write the results to a file (`junit FILE` or json FILE, or junit=FILE); may be repeated")
 	return cmd
 }
 
-// formats are those of --report.
+// formats are the formats of --report.
 var formats = map[string]func(io.Writer, []player.Result) error{"junit": player.WriteJUnit, "json": player.WriteJSON}
 
-// check returns the mistakes in the flags.
-func (f *playing) check() error {
+// check returns an error for flags that contradict each other and for wrong values.
+func (f *runFlags) check() error {
 	if f.quiet && f.verbose {
-		return usageError{errors.New("run: --quiet and --verbose exclude each other")}
+		return usageError{errors.New("run: --quiet and --verbose exclude each other; leave one of them out")}
 	}
 	if f.parallel < 0 {
-		return usageError{fmt.Errorf("run: --parallel: must not be negative, and is %d", f.parallel)}
+		return usageError{fmt.Errorf("run: --parallel: %d is negative; write a number of scenarios, or leave the flag out", f.parallel)}
 	}
 	if f.kubeconfig != "" && len(f.crds)+len(f.manifests)+len(f.kustomize) > 0 {
 		return usageError{errors.New("run: --crds, --manifests and --kustomize are for clusters in this process; install them in the cluster of --kubeconfig before")}
@@ -126,8 +127,8 @@ func (f *playing) check() error {
 	return nil
 }
 
-// player returns what plays the scenarios: in this process, or on the cluster of --kubeconfig.
-func (f *playing) player(ctx context.Context) (player.Player, error) {
+// player returns the player of the scenarios: on clusters in this process, or on the cluster of --kubeconfig.
+func (f *runFlags) player(ctx context.Context) (player.Player, error) {
 	options := []fakecluster.Option{fakecluster.WithCRDPaths(f.crds...), fakecluster.WithManifests(f.manifests...)}
 	for _, folder := range f.kustomize {
 		objects, err := kustomize.Build(folder)
@@ -155,7 +156,7 @@ func (f *playing) player(ctx context.Context) (player.Player, error) {
 	return p, nil
 }
 
-func (f *playing) play(cmd *cobra.Command, paths []string) error {
+func (f *runFlags) play(cmd *cobra.Command, paths []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -167,8 +168,7 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	if loaded, err = f.chosen(loaded); err != nil {
 		return err
 	}
-	// Libraries log refused requests. A scenario has the refusals that it expects, so the
-	// log is dropped.
+	// Libraries log rejected requests. Scenarios expect rejections, so the log is dropped.
 	klog.SetLogger(logr.Discard())
 	utilruntime.ErrorHandlers = nil
 	debug.SetGCPercent(gcPercent)
@@ -209,7 +209,8 @@ func (f *playing) play(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// writeReport writes results in the format and to the file of FORMAT=FILE. The file may be a FIFO, as >(command) of bash is one, which a process has to read.
+// writeReport writes results in the format and to the file of FORMAT=FILE. The file may be a FIFO that
+// another process reads, such as >(command) of bash.
 func writeReport(ctx context.Context, report string, results []player.Result) error {
 	format, path, _ := strings.Cut(report, "=")
 	var text bytes.Buffer
@@ -218,17 +219,17 @@ func writeReport(ctx context.Context, report string, results []player.Result) er
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, 0o644)
 	if errors.Is(err, syscall.ENXIO) {
-		return fmt.Errorf("%s is a FIFO that nobody reads: start its reader before, or name a file", path)
+		return fmt.Errorf("%s is a FIFO that no process reads: start its reader first, or name a file", path)
 	} else if err != nil {
 		return err
 	}
-	// A reader that does not read does not keep the process from ending.
+	// After an interruption, a reader that does not read must not keep the process from ending.
 	defer context.AfterFunc(ctx, func() { _ = file.SetWriteDeadline(time.Now().Add(lastWrite)) })()
 	_, err = text.WriteTo(file)
 	return errors.Join(err, file.Close())
 }
 
-// lastWrite is how long a report may take to be written after the command was interrupted.
+// lastWrite is how long the write of a report may take after an interruption.
 const lastWrite = 2 * time.Second
 
 // withReports returns the arguments of run with "--report FORMAT FILE" as "--report FORMAT=FILE",
@@ -257,7 +258,7 @@ func withReports(args []string) []string {
 }
 
 // chosen returns the scenarios that --run selects.
-func (f *playing) chosen(loaded []*syntax.Scenario) ([]*syntax.Scenario, error) {
+func (f *runFlags) chosen(loaded []*syntax.Scenario) ([]*syntax.Scenario, error) {
 	if f.run == "" {
 		return loaded, nil
 	}
@@ -286,18 +287,19 @@ func isTerminal(w io.Writer) bool {
 
 func runManual() string {
 	var b strings.Builder
-	b.WriteString(`Play the scenarios in files, in folders with all that is below them, and in what
-globs match, each on a cluster of its own in this process.
+	b.WriteString(`Play the scenarios in files, in folders with their subfolders, and in files that
+match globs, each on a cluster of its own in this process.
 
-Each scenario that passes is a line (on a terminal only with -v, where one line
-shows the progress), one that fails shows the step's file and line, the object
-and the difference in YAML (-want +got). The last line is "N passed, N failed".
-The exit status is 0 if all passed. If a path or a scenario has a mistake in it,
-nothing is played. Scenarios that wait are played in virtual time.
+A scenario that passes is one line of output (on a terminal only with -v; without
+it, one line shows the progress). A scenario that fails shows the step's file and
+line, the object and the difference in YAML (-want +got). The last line is
+"N passed, N failed". The exit status is 0 if all scenarios passed. If a path is
+wrong or a scenario contains a mistake, nothing is played. Scenarios that wait are
+played in virtual time.
 
-A scenario has a name (scenario:), maybe a setup (manifests to create), and
-steps. A step is one request, with expect: (what the answer has, as a subset)
-or error: (the expected error):
+A scenario has a name (scenario:), optionally a setup (manifests to create), and
+steps. A step is one request, with expect: (fields that the answer must have) or
+error: (the expected error):
 
 `)
 	for _, s := range syntax.StepDocs() {

@@ -25,9 +25,9 @@ import (
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
-// serving are the flags of serve.
-type serving struct {
-	cluster              description.Cluster // what of it is data
+// serveFlags has the flags of serve.
+type serveFlags struct {
+	cluster              description.Cluster // the options that package description has
 	kubeconfig, data     string
 	fsync                string
 	snapshot, record     string
@@ -37,26 +37,26 @@ type serving struct {
 	session              *session               // nil: nothing is recorded
 	apiServer            *serverflags.Arguments // flags of kube-apiserver; nil: the command does not have them
 	living               livingFlags
-	workloads            []workloads.Option // nil: nothing lives in the cluster
+	workloads            []workloads.Option // nil: no workloads run
 }
 
 func serveCommand() *cobra.Command {
-	var f serving
+	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve [flags]",
 		Short: "Serve a cluster until SIGINT or SIGTERM",
 		Long: `Serve a cluster on a loopback port until SIGINT or SIGTERM, and then exit with
-status 0. The cluster is kept in the file of --data, and otherwise nowhere.
+status 0. Without --data, the cluster is lost at the end.
 
-As soon as it answers, the one line "ready URL" is printed on stdout. Clients authenticate
-with the kubeconfig, which has the URL and the cluster's token. Without --kubeconfig
-one is written to a temporary folder, and the line that makes a shell use it is
-printed on stderr.
+As soon as the server answers, the command prints the line "ready URL" on stdout. Clients
+authenticate with the kubeconfig, which has the URL and the cluster's token. Without
+--kubeconfig, the command writes one to a temporary folder, and prints the line for your
+shell, export KUBECONFIG=FILE, on stderr.
 
 Serve also takes the flags of kube-apiserver, such as --client-ca-file;
-"$(fakecluster envtest)/kube-apiserver --help" lists them all. As on a real server,
-lists expire some five minutes after they were made; --etcd-compaction-interval
-changes that.`,
+"$(fakecluster envtest)/kube-apiserver --help" lists them. As on a real server, the
+history is compacted every five minutes, so that old continue tokens expire;
+--etcd-compaction-interval changes that.`,
 		Example: `  fakecluster serve --kubeconfig cluster.kubeconfig --crds config/crd &
   kubectl --kubeconfig cluster.kubeconfig get namespaces
 
@@ -71,7 +71,7 @@ changes that.`,
 			logOwn(cmd.ErrOrStderr())
 			lives, err := f.living.options(cmd)
 			if err == nil && lives != nil && f.record != "" {
-				err = usageError{errors.New("--record and --workloads exclude each other: a scenario has the requests of clients only")}
+				err = usageError{errors.New("--record and --workloads exclude each other, because a scenario has the requests of clients only; leave one of them out")}
 			}
 			f.workloads = lives
 			if err == nil {
@@ -85,17 +85,17 @@ changes that.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", `write a kubeconfig to this file, readable by you alone, before "ready";
-it is removed at the end, unless the file was there before or has changed
+it is removed at the end, unless the file existed before or has changed
 (only an empty file or an earlier kubeconfig of fakecluster is overwritten)`)
 	flags.IntVar(&f.port, "port", 0, "listen on this port of 127.0.0.1 (default: a free one)")
-	flags.BoolVar(&f.ui, "ui", false, `serve a page of what happens in the cluster (requests, objects with their revisions,
-findings) on a loopback port, and print "ui URL" on stderr; the URL has a secret in it`)
+	flags.BoolVar(&f.ui, "ui", false, `serve a page about the cluster (requests, objects with their revisions, findings) on a
+loopback port, and print "ui URL" on stderr; the URL contains a secret`)
 	flags.StringVar(&f.data, "data", "", `keep the cluster in this file, readable by you alone, and continue with its content:
-each write is in the file before it is answered; the file is made if it does not exist`)
-	flags.StringVar(&f.fsync, "fsync", "", `when writes to the file of --data survive a power failure: always, before
-each answer, or second, a second later (default: always)`)
-	flags.StringVar(&f.record, "record", "", `write what clients do until the end to this new file, as a scenario that "fakecluster
-run" passes: requests to resources and their answers, without watches and discovery`)
+each write is in the file before it is answered; the file is created if it does not exist`)
+	flags.StringVar(&f.fsync, "fsync", "", `when writes to the file of --data are synced to the disk, so that they survive a power
+failure: always (before each answer) or second (within a second) (default: always)`)
+	flags.StringVar(&f.record, "record", "", `record the requests of clients in this new file, as a scenario for "fakecluster run":
+requests for resources and their answers, without watches and discovery`)
 	f.living.describe(flags)
 	f.describe(flags)
 	flags.SetNormalizeFunc(cliflag.WordSepNormalizeFunc) // as kube-apiserver does
@@ -104,11 +104,11 @@ run" passes: requests to resources and their answers, without watches and discov
 }
 
 // describe adds the flags that configure the cluster.
-func (f *serving) describe(flags *pflag.FlagSet) {
+func (f *serveFlags) describe(flags *pflag.FlagSet) {
 	description.AddFlags(flags, &f.cluster)
-	flags.StringVar(&f.snapshot, "snapshot", "", "begin with the cluster in this file, which fakecluster snapshot has written;\nan existing file of --data takes precedence")
-	flags.StringArrayVar(&f.objects, "objects", nil, "a file of manifests to begin with, which are created in the order that installing needs, with their status; may be repeated")
-	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act within a write, separated by commas: '*' for all of these, 'none' for none, or names.\nIf namespace-controller is not named, it acts later, as in a real cluster: a namespace ends five seconds after its deletion at the earliest.\nAll others, such as those of Deployments, Jobs and Endpoints, run with --workloads\n"+controllerNames())
+	flags.StringVar(&f.snapshot, "snapshot", "", "begin with the cluster in this file of fakecluster snapshot;\nan existing file of --data takes precedence")
+	flags.StringArrayVar(&f.objects, "objects", nil, "a file of manifests to create, with their status, in the order that installing needs; may be repeated")
+	flags.StringSliceVar(&f.controllers, "controllers", nil, "the controllers that act within a write, separated by commas: '*' for all of these, 'none' for none, or names.\nnamespace-controller acts within a write only if it is named; otherwise a namespace ends five seconds after its deletion\nat the earliest, as in a real cluster. Other controllers, such as those of Deployments, Jobs and Endpoints, run with --workloads.\n"+controllerNames())
 	flags.BoolVar(&f.garbage, "garbage-collection", false, "delete dependents with their owners, as the controller garbage-collector-controller does")
 }
 
@@ -121,14 +121,14 @@ func controllerNames() string {
 }
 
 // options returns the options of the cluster for the flags.
-func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
+func (f *serveFlags) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 	options, err := f.cluster.Options(kustomize.Build)
 	if err != nil {
 		return nil, err
 	}
 	if cmd.Flags().Changed("port") {
 		if f.port < 1 || f.port > 65535 {
-			return nil, usageError{fmt.Errorf("--port: %d is not a port; ports are from 1 to 65535", f.port)}
+			return nil, usageError{fmt.Errorf("--port: %d is not a port; write one from 1 to 65535, or leave the flag out for a free one", f.port)}
 		}
 		options = append(options, fakecluster.WithPort(f.port))
 	}
@@ -172,14 +172,14 @@ func (f *serving) options(cmd *cobra.Command) ([]fakecluster.Option, error) {
 const compactionInterval = "--etcd-compaction-interval=5m"
 
 // checkAPIServer checks the flags of kube-apiserver.
-func (f *serving) checkAPIServer() error {
+func (f *serveFlags) checkAPIServer() error {
 	flags, err := serverflags.Parse(*f.apiServer)
 	if err != nil {
 		return usageError{err}
 	}
 	for _, flag := range serverflags.Table {
 		if f.record != "" && flag.Applied != "" && flag.Name != "etcd-compaction-interval" && flags.Given(flag.Name) {
-			return usageError{fmt.Errorf("--record and --%s exclude each other: the cluster of a scenario does not take flags of kube-apiserver", flag.Name)}
+			return usageError{fmt.Errorf("--record and --%s exclude each other, because the cluster of a scenario does not take flags of kube-apiserver; leave one of them out", flag.Name)}
 		}
 	}
 	if err := follow(flags); err != nil {
@@ -189,14 +189,14 @@ func (f *serving) checkAPIServer() error {
 }
 
 // kept returns the options for the initial content of the cluster and for its file.
-func (f *serving) kept(cmd *cobra.Command) (options []fakecluster.Option, err error) {
+func (f *serveFlags) kept(cmd *cobra.Command) (options []fakecluster.Option, err error) {
 	switch fsync := fakecluster.Fsync(f.fsync); {
 	case fsync != "" && fsync != fakecluster.FsyncAlways && fsync != fakecluster.FsyncEverySecond:
-		return nil, usageError{fmt.Errorf("--fsync: %q is neither %s nor %s", fsync, fakecluster.FsyncAlways, fakecluster.FsyncEverySecond)}
+		return nil, usageError{fmt.Errorf("--fsync: there is no mode %q; write %s or %s", fsync, fakecluster.FsyncAlways, fakecluster.FsyncEverySecond)}
 	case cmd.Flags().Changed("data"):
 		options = append(options, fakecluster.WithDataFile(f.data, fsync))
 	case fsync != "":
-		return nil, usageError{errors.New("--fsync: needs --data")}
+		return nil, usageError{errors.New("--fsync: needs --data FILE")}
 	}
 	if cmd.Flags().Changed("snapshot") {
 		content, err := readSnapshot(f.snapshot)
@@ -208,8 +208,8 @@ func (f *serving) kept(cmd *cobra.Command) (options []fakecluster.Option, err er
 	return options, nil
 }
 
-// acting returns the controllers that act.
-func (f *serving) acting(given bool) ([]fakecluster.Controller, error) {
+// acting returns the controllers that act within a write.
+func (f *serveFlags) acting(given bool) ([]fakecluster.Controller, error) {
 	acting := fakecluster.DefaultControllers()
 	if given {
 		acting = nil
@@ -220,7 +220,7 @@ func (f *serving) acting(given bool) ([]fakecluster.Controller, error) {
 			acting = append(acting, fakecluster.AllControllers()...)
 		case "none":
 			if len(f.controllers) > 1 {
-				return nil, usageError{errors.New("--controllers: none and others exclude each other")}
+				return nil, usageError{errors.New("--controllers: none excludes other names; write none alone, or only the others")}
 			}
 		default:
 			if !slices.Contains(fakecluster.AllControllers(), fakecluster.Controller(name)) {
@@ -235,10 +235,11 @@ func (f *serving) acting(given bool) ([]fakecluster.Controller, error) {
 	return acting, nil
 }
 
-// endNamespacesLater has upstream's namespace-controller run in place of the one that acts within a write, and returns the other controllers.
-// The one within a write does not act at the start and at the end of the command either, so that a namespace that is ending
-// when a server with --data is stopped keeps its content, and ends after the next start.
-func (f *serving) endNamespacesLater(acting []fakecluster.Controller) []fakecluster.Controller {
+// endNamespacesLater runs upstream's namespace-controller in place of the one that acts within a write, and
+// returns the other controllers. The one within a write never acts, not even at the start and at the end of
+// the command. So a namespace that is ending when a server with --data stops keeps its content, and ends
+// after the next start.
+func (f *serveFlags) endNamespacesLater(acting []fakecluster.Controller) []fakecluster.Controller {
 	others := slices.DeleteFunc(acting, func(c fakecluster.Controller) bool { return c == fakecluster.NamespaceController })
 	if len(others) < len(acting) && f.workloads == nil {
 		f.workloads = []workloads.Option{workloads.Controllers(string(fakecluster.NamespaceController)), workloads.WithoutScheduler()}
@@ -268,7 +269,7 @@ func readObjects(path string) ([]runtime.Object, error) {
 	}
 }
 
-// unwrapped returns an error about flags without the option that they were given by.
+// unwrapped returns an error without the prefix "WithAPIServerFlags: ".
 func unwrapped(err error) error {
 	if text, ok := strings.CutPrefix(err.Error(), "WithAPIServerFlags: "); ok {
 		return errors.New(text)
@@ -276,10 +277,10 @@ func unwrapped(err error) error {
 	return err
 }
 
-// started is a cluster with what lives in it.
+// started is a running cluster with its workloads.
 type started struct {
 	cluster *fakecluster.Cluster
-	end     func() // what lives in it
+	end     func() // ends the workloads
 }
 
 func (s started) close() error {
@@ -287,8 +288,9 @@ func (s started) close() error {
 	return s.cluster.Close()
 }
 
-// start starts the cluster. It may take long: definitions have many rules, a data file is large, and webhooks do not answer.
-func (f *serving) start(cmd *cobra.Command) (started, error) {
+// start starts the cluster. It may take long, for example for a large data file, or if a webhook does not
+// answer.
+func (f *serveFlags) start(cmd *cobra.Command) (started, error) {
 	options, err := f.options(cmd)
 	if err != nil {
 		return started{}, err
@@ -306,7 +308,7 @@ func (f *serving) start(cmd *cobra.Command) (started, error) {
 }
 
 // serve serves a cluster until the context of the command ends.
-func (f *serving) serve(cmd *cobra.Command) (err error) {
+func (f *serveFlags) serve(cmd *cobra.Command) (err error) {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	running, err := interruptible(ctx, "the cluster was ready", func() (started, error) { return f.start(cmd) }, func(s started) { _ = s.close() })
 	if err != nil {

@@ -210,7 +210,7 @@ func TestServeRemovesOnlyItsOwnKubeconfig(t *testing.T) {
 	for _, path := range []string{link, dangling, pipe} {
 		var stdout, stderr bytes.Buffer
 		status := execute(t.Context(), []string{"serve", "--kubeconfig", path}, &stdout, &stderr)
-		want := "fakecluster: serve: kubeconfig: " + path + " exists and is not a regular file: not overwriting it\n"
+		want := "fakecluster: serve: kubeconfig: " + path + " exists, is not a regular file, and is not overwritten: name another file\n"
 		if _, err := os.Lstat(path); status != 1 || stdout.Len() > 0 || stderr.String() != want || err != nil {
 			t.Errorf("status %d, stdout %q, stderr %q, want %q; %v", status, &stdout, &stderr, want, err)
 		}
@@ -245,7 +245,7 @@ func TestServeLegacyAPIs(t *testing.T) {
 	if status := execute(t.Context(), []string{"serve", "--crds", crds}, io.Discard, &stderr); status == 0 {
 		t.Error("without --legacy-apis a definition in v1beta1 is taken")
 	}
-	if got, want := stderr.String(), "is in apiextensions.k8s.io/v1beta1, which only a cluster with legacy APIs serves\n"; !strings.HasSuffix(got, want) {
+	if got, want := stderr.String(), "is in apiextensions.k8s.io/v1beta1, which only a cluster with legacy APIs serves; write it in apiextensions.k8s.io/v1\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("stderr %q, want …%q", got, want)
 	}
 
@@ -357,7 +357,7 @@ func TestServeOverwritesOnlyItsOwnKubeconfig(t *testing.T) {
 			}
 			var stdout, stderr bytes.Buffer
 			status := execute(t.Context(), []string{"serve", "--kubeconfig", path}, &stdout, &stderr)
-			want := "fakecluster: serve: kubeconfig: " + path + " exists and is not a kubeconfig of fakecluster: not overwriting it\n"
+			want := "fakecluster: serve: kubeconfig: " + path + " exists, is not a kubeconfig of fakecluster, and is not overwritten: remove it, or name another file\n"
 			if status != 1 || stdout.Len() > 0 || stderr.String() != want {
 				t.Errorf("status %d, stdout %q, stderr %q, want %q", status, &stdout, &stderr, want)
 			}
@@ -410,7 +410,7 @@ func TestSignalsEndCommandsThatStart(t *testing.T) {
 			"Error: interrupted before the server was ready: context canceled\n"},
 	} {
 		var stdout, stderr bytes.Buffer
-		if status := as(interrupted, test.name, strings.Fields(test.command), &stdout, &stderr); status != failed || stdout.Len() > 0 || stderr.String() != test.want {
+		if status := runAs(interrupted, test.name, strings.Fields(test.command), &stdout, &stderr); status != failed || stdout.Len() > 0 || stderr.String() != test.want {
 			t.Errorf("%s: status %d, stdout %q, stderr %q, want %q", test.command, status, &stdout, &stderr, test.want)
 		}
 	}

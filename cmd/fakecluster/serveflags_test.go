@@ -163,9 +163,9 @@ func TestFlagsOfKubeAPIServerThatServeRefuses(t *testing.T) {
 		{"a file that is not there", []string{"--client-ca-file=none"}, failed, "serve: --client-ca-file: open none: no such file or directory"},
 		{"an impossible interval", []string{"--etcd-compaction-interval=-1s"}, failed, "serve: --etcd-compaction-interval=-1s is negative; 0 means never"},
 		{"what a scenario cannot say", []string{"--record=a.yaml", "--client-ca-file=none"}, wrongUsage,
-			"serve: --record and --client-ca-file exclude each other: the cluster of a scenario does not take flags of kube-apiserver"},
+			"serve: --record and --client-ca-file exclude each other, because the cluster of a scenario does not take flags of kube-apiserver; leave one of them out"},
 		{"two ports", []string{"--port=1", "--secure-port=2"}, failed,
-			"serve: WithPort and the flags of WithAPIServerFlags say where to listen; give one of them"},
+			"serve: WithPort and the flags --secure-port and --bind-address of WithAPIServerFlags exclude each other; give one of them"},
 	} {
 		var stdout, stderr bytes.Buffer
 		status := execute(t.Context(), append([]string{"serve"}, c.args...), &stdout, &stderr)

@@ -12,17 +12,17 @@ import (
 )
 
 func snapshotCommand() *cobra.Command {
-	var f serving
+	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "snapshot [flags] FILE",
-		Short: "Write a cluster to a file, for tests and serve to begin with",
-		Long: `Write the cluster that the flags make to a file, readable by you alone, or to stdout
-for the file "-". Tests begin with it by WithSnapshot, and serve by --snapshot. It has
-the cluster's objects, definitions and history, with all Secrets, and no credentials
-of the cluster itself.
+		Short: "Write a cluster to a file, as the start of tests and of serve",
+		Long: `Create the cluster that the flags describe, and write it to a file, readable by you
+alone, or to stdout for the file "-". Tests start with it by WithSnapshot, and serve by
+--snapshot. It contains the cluster's objects, definitions and history, including all
+Secrets, and no credentials of the cluster itself.
 
---snapshot may name the file that serve --data keeps a cluster in, also while it runs:
-its content so far is copied.`,
+--snapshot may name the file of serve --data, even while serve runs: its content so far
+is copied.`,
 		Example: `  fakecluster snapshot --manifests deploy/ testdata/deployed.snapshot
   fakecluster snapshot --snapshot cluster.data testdata/found.snapshot
   fakecluster serve --snapshot testdata/deployed.snapshot`,
@@ -38,8 +38,8 @@ its content so far is copied.`,
 	return cmd
 }
 
-// take makes the cluster and writes it.
-func (f *serving) take(cmd *cobra.Command, path string) error {
+// take creates the cluster and writes it to a file.
+func (f *serveFlags) take(cmd *cobra.Command, path string) error {
 	cluster, err := interruptible(cmd.Context(), "the cluster was made", func() (*fakecluster.Cluster, error) {
 		options, err := f.options(cmd)
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 )
 
 // serveUI serves the page of a cluster on a loopback port, and returns its address. The page needs no
-// credentials. Instead its path is a secret: other users of the machine cannot guess it, nor can a page of
-// another site in a browser, which the check of the Host stops as well.
+// credentials. Instead its path is a secret, which neither other users of the machine nor pages of other
+// sites in a browser can guess. The check of the Host rejects such pages, too.
 func serveUI(c *fakecluster.Cluster) (url string, end func() error, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -39,9 +39,8 @@ func serveUI(c *fakecluster.Cluster) (url string, end func() error, err error) {
 	}, nil
 }
 
-// onlyLoopback rejects requests whose Host is not this machine by a loopback address or the name localhost,
-// with the port. The page of another site whose own name has been pointed to this machine (DNS rebinding) sends
-// that name.
+// onlyLoopback rejects requests whose Host is not a loopback address or localhost with the port. The page of
+// another site whose name has been pointed to this machine (DNS rebinding) sends that name.
 func onlyLoopback(port int, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		name, given, err := net.SplitHostPort(req.Host)

@@ -19,15 +19,15 @@ const unreleased = "(devel)"
 // build describes this program.
 type build struct {
 	Version    string   `json:"version"`
-	Commit     string   `json:"commit,omitempty"`   // empty: Go does not record it, as for "go install …@VERSION"
+	Commit     string   `json:"commit,omitempty"`   // empty: Go has not recorded it, as after "go install …@VERSION"
 	Modified   bool     `json:"modified,omitempty"` // the clone had changes that were not committed
 	Go         string   `json:"go"`
 	Platform   string   `json:"platform"`
 	Kubernetes string   `json:"kubernetes"`         // the version that is served without --kubernetes-version
-	BehavesAs  []string `json:"kubernetesVersions"` // what --kubernetes-version takes
+	BehavesAs  []string `json:"kubernetesVersions"` // the values of --kubernetes-version
 }
 
-// thisBuild describes this program by what Go has recorded in it.
+// thisBuild describes this program by the build information that Go has recorded in it.
 func thisBuild() build {
 	b := build{
 		Version: unreleased, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
@@ -70,9 +70,9 @@ func versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version [flags]",
 		Short: "Print the versions of fakecluster and of the Kubernetes that it serves",
-		Long: `Print the version of fakecluster, the commit and the Go that it was built with, and the
-versions of Kubernetes that it serves. The commit is not recorded in a program that was
-built by "go install".`,
+		Long: `Print the version of fakecluster, the commit and the Go release that it was built with,
+and the versions of Kubernetes that it serves. A program that was built by "go install"
+does not record the commit.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch output {

@@ -17,7 +17,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
-// livingFlags are the flags of serve about what lives in the cluster.
+// livingFlags has the flags of serve about workloads.
 type livingFlags struct {
 	workloads bool
 	nodes     int
@@ -34,19 +34,19 @@ func (l *livingFlags) describe(flags *pflag.FlagSet) {
 	flags.BoolVar(&l.workloads, "workloads", false, `run Kubernetes' controllers and scheduler, and nodes whose pods start, become ready
 and complete, without images (docs/workloads.md)`)
 	flags.IntVar(&l.nodes, "nodes", 0, "with --workloads: the number of nodes, which are in two zones (default 3)")
-	flags.BoolVar(&l.controlPlane, "control-plane", false, `with --workloads: add what kind has: a node "control-plane" with its taint and static pods, kube-dns, CoreDNS
-and kube-proxy, which run no program`)
-	flags.StringArrayVar(&l.programs, "program", nil, `with --workloads, as IMAGE=PATH: run the containers of an image as this program of the machine, on Linux, with the container's
-arguments, environment, volumes and Services (docs/containers.md); may be repeated`)
-	flags.StringArrayVar(&l.behaviors, "behavior", nil, `with --workloads, as YAML: what containers do, such as '{image: gatekeeper, admission: allow}' or '{owner: Job/broken, exitCode: 3}'
+	flags.BoolVar(&l.controlPlane, "control-plane", false, `with --workloads: add the control plane of a kind cluster: a node "control-plane" with its taint and static pods,
+kube-dns, CoreDNS and kube-proxy; their pods run no program`)
+	flags.StringArrayVar(&l.programs, "program", nil, `with --workloads, on Linux: IMAGE=PATH runs the containers of an image as this program of the machine, with the
+container's arguments, environment, volumes and Services (docs/containers.md); may be repeated`)
+	flags.StringArrayVar(&l.behaviors, "behavior", nil, `with --workloads: what containers do, as YAML such as '{image: gatekeeper, admission: allow}' or '{owner: Job/broken, exitCode: 3}'
 (docs/workloads.md has the fields); the first one that selects a container applies; may be repeated`)
-	flags.StringArrayVar(&l.provisioners, "provisioner", nil, `with --workloads: have claims of StorageClasses with this provisioner, such as ebs.csi.aws.com, get volumes;
-'*' is all of them; may be repeated`)
+	flags.StringArrayVar(&l.provisioners, "provisioner", nil, `with --workloads: provision volumes for claims of StorageClasses with this provisioner, such as ebs.csi.aws.com;
+'*' means every provisioner; may be repeated`)
 	flags.StringVar(&l.config, "workloads-config", "", `with --workloads: a YAML file with any of nodes, controlPlane, behaviors (what containers do), programs,
 provisioners, controllers and scheduler, as the field workloads of scenario files has them`)
 }
 
-// options returns the options of package workloads, and nil if nothing lives in the cluster.
+// options returns the options of package workloads, or nil without --workloads.
 func (l *livingFlags) options(cmd *cobra.Command) ([]workloads.Option, error) {
 	nodes, config := cmd.Flags().Changed("nodes"), cmd.Flags().Changed("workloads-config")
 	var options []workloads.Option
@@ -66,7 +66,7 @@ func (l *livingFlags) options(cmd *cobra.Command) ([]workloads.Option, error) {
 	case !l.workloads:
 		return nil, nil
 	case nodes && l.nodes < 1:
-		return nil, usageError{fmt.Errorf("--nodes: there has to be at least one, and not %d", l.nodes)}
+		return nil, usageError{fmt.Errorf("--nodes: %d is too few; write at least 1", l.nodes)}
 	case nodes:
 		options = append(options, workloads.Nodes(l.nodes))
 	case !config:
@@ -102,7 +102,8 @@ func (l *livingFlags) options(cmd *cobra.Command) ([]workloads.Option, error) {
 	return options, nil
 }
 
-// endsNamespaces reports whether upstream's namespace-controller runs: unless a configuration leaves it out.
+// endsNamespaces reports whether upstream's namespace-controller runs. It does, unless the file of
+// --workloads-config leaves it out.
 func (l *livingFlags) endsNamespaces() bool {
 	if l.config == "" {
 		return true
@@ -119,7 +120,7 @@ func (l *livingFlags) endsNamespaces() bool {
 	return !slices.Contains(config.Controllers, "-"+name) && (slices.Contains(config.Controllers, "*") || slices.Contains(config.Controllers, name))
 }
 
-// live makes a cluster live. end ends that, and prints what has gone wrong.
+// live runs workloads in a cluster. end ends them, and prints their errors.
 func live(c *fakecluster.Cluster, options []workloads.Option, stderr io.Writer) (end func(), err error) {
 	notices := workloads.Notices(func(sentence string) { fmt.Fprintln(stderr, "fakecluster: serve:", printable.Text(sentence)) })
 	w, err := workloads.New(c, append(slices.Clone(options), notices)...)

@@ -8,8 +8,9 @@ import (
 	"os/exec"
 )
 
-// startAnew runs a program with the arguments of this one, and exits as it does. It returns only if that fails.
-func startAnew(program string, environment []string) error {
+// reexec runs a program with the arguments of this one, and exits with its status. It returns only if the
+// program cannot be started.
+func reexec(program string, environment []string) error {
 	child := exec.Command(program)
 	child.Args, child.Env = os.Args, environment
 	child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -15,10 +15,10 @@ import (
 // errInBubble is the error of an exploration in a bubble.
 var errInBubble = errors.New("each run is a bubble of its own, and bubbles cannot be nested: call it outside of synctest.Test")
 
-// inBubble runs a trial in a testing/synctest bubble, in which the hours that it takes pass at once.
+// inBubble runs a trial in a testing/synctest bubble, in which its hours take no real time.
 func (e *operatorExploration) inBubble(out *outcome, run func(testing.TB)) {
 	defer func() {
-		// The runtime ends a bubble so if goroutines that are left in it wait forever.
+		// synctest.Test panics so if goroutines are left in the bubble that wait forever.
 		if p := recover(); p != nil {
 			if !strings.Contains(fmt.Sprint(p), "deadlock") {
 				panic(p)
@@ -31,28 +31,29 @@ func (e *operatorExploration) inBubble(out *outcome, run func(testing.TB)) {
 	}()
 	synctest.Test(e.t, func(t *testing.T) {
 		out.run.setBubble(bubbleOf())
-		// Watch before the cluster starts: its own watch would report the subject as if it were a test. The watch lasts until the cluster is closed,
-		// which otherwise reads the stacks of all goroutines to find what is left; leftOver finds it.
+		// Watch before the cluster starts, because its own watch would report the subject as if it were a
+		// test. The watch lasts until the cluster is closed; otherwise the cluster would read the stacks of
+		// all goroutines to find those that are left, which leftOver does.
 		t.Cleanup(bubble.Watch(out.run.work, out.run.standsStill))
 		defer bubble.WatchPassing(idleTime, func() {}, out.run.work, out.run.passesWithoutEnd)()
 		run(t)
-		time.Sleep(time.Hour) // what ends by itself has ended then
+		time.Sleep(time.Hour) // lets goroutines that end by themselves end
 	})
 }
 
-// idleTime is how much time of a bubble has to pass without a request of the operator until that may be a loop without end.
+// idleTime is how long a bubble may go without a request of the operator before that may be an endless loop.
 const idleTime = 48 * time.Hour
 
-// standstill says what is wrong with an operator that waits for something outside of the bubble.
+// standstill returns the message for an operator that waits for something outside of the bubble.
 func standstill(b bubble.Blocked) string {
 	return inSubject.Replace(b.Mistake()) + ". If the operator needs it, explore it in real time: write RealTime: time.Second in the explore.Subject. The goroutine that waits:"
 }
 
-// inSubject replaces what to write in a test by what to write in a subject.
+// inSubject replaces advice for a test by advice for a subject.
 var inSubject = strings.NewReplacer("in the function of synctest.Test", "in Subject.Run or Subject.Prepare", "before synctest.Test", "before explore.Operator",
 	"write fakecluster.Start(t, fakecluster.InProcess()) in the bubble, and use its RESTConfig()", "use the config that Subject.Run gets")
 
-// work is a number that changes when the operator does something.
+// work returns a number that changes when the operator sends a request.
 func (r *run) work() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,11 +71,13 @@ func bubbleOf() string {
 	return "synctest bubble " + name + "]"
 }
 
-// leftByLibraries is the function of goroutines that Kubernetes' libraries leave behind, so that the operator cannot end them: a filtered
-// watch, which controller-runtime has for metadata, that is stopped with an event under way (kubernetes/kubernetes#113254).
+// leftByLibraries is a function whose goroutines Kubernetes' libraries leave behind, so that the operator
+// cannot end them: a filtered watch, which controller-runtime uses for metadata, leaks if it is stopped while
+// it delivers an event (kubernetes/kubernetes#113254).
 const leftByLibraries = "k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop("
 
-// leftOver returns the first goroutine of the operator that is left in a bubble; empty: there is none.
+// leftOver describes the goroutines of the operator that are left in a bubble, with the first stack, or
+// returns "".
 func leftOver(bubble string) string {
 	n := 0
 	first := ""

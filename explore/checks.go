@@ -18,8 +18,8 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// check looks at the cluster after a step, and adds a checkpoint.
-func (p *playing) check(quiet bool) {
+// check runs the oracles on the cluster after a step, and adds a checkpoint.
+func (p *player) check(quiet bool) {
 	objects := p.objects()
 	c := checkpoint{step: p.step, request: p.sent, quiet: quiet, owned: owned(objects, p.seed.name)}
 	if p.exists {
@@ -83,13 +83,13 @@ func (p *playing) check(quiet bool) {
 	}
 }
 
-// stateOf returns the state of objects, without what the subject ignores.
-func (p *playing) stateOf(objects []state.Object) state.State {
+// stateOf returns the state of objects, without the fields and objects that the subject ignores.
+func (p *player) stateOf(objects []state.Object) state.State {
 	return state.Of(p.withoutLingering(withoutMarks(p.unignored(objects))))
 }
 
-// unignored returns objects without what the subject ignores.
-func (p *playing) unignored(objects []state.Object) []state.Object {
+// unignored returns objects without the fields and objects that the subject ignores.
+func (p *player) unignored(objects []state.Object) []state.Object {
 	kept := make([]state.Object, 0, len(objects))
 	for _, o := range objects {
 		if slices.Contains(p.subject.Ignore, o.Resource) {
@@ -131,17 +131,17 @@ func without(value any, path []string) any {
 var escapeKey = strings.NewReplacer("~", "~0", "/", "~1")
 
 // gone reports whether the custom resource was deleted.
-func (p *playing) gone() bool {
+func (p *player) gone() bool {
 	return slices.ContainsFunc(p.steps[:p.step+1], func(s generate.Step) bool { return s.Verb == generate.Delete })
 }
 
-// checkGeneration checks that the status is about the present generation.
-func (p *playing) checkGeneration(u *unstructured.Unstructured) {
+// checkGeneration checks that the status is about the current generation.
+func (p *player) checkGeneration(u *unstructured.Unstructured) {
 	if !p.seed.status {
 		return // each write of the status makes a new generation
 	}
 	p.noteGeneration(u)
-	var former, others []string // the first, and the others in short
+	var former, others []string // sentences, and the same in short
 	about := func(path string, object any) {
 		if n, ok := object.(int64); ok && n != 0 && n != u.GetGeneration() {
 			former = append(former, fmt.Sprintf("%s of %s is %d, although the operator is done with generation %d", path, p.seed.name, n, u.GetGeneration()))
@@ -162,11 +162,12 @@ func (p *playing) checkGeneration(u *unstructured.Unstructured) {
 	}
 }
 
-// troubled are words in a status that say that something is wrong.
+// troubled matches words in a status that report a problem.
 var troubled = regexp.MustCompile(`(?i)fail|error|invalid|degraded|reject|forbidden|cannot|unable|denied|not allowed|missing|not ?found|not exist`)
 
-// saysFailed reports whether the status of an object says in words that something is wrong: in a condition that is not True, in the reason or the
-// message, as the type of one that is False is often such a word.
+// saysFailed reports whether the status of an object contains words that report a problem. Of a condition it
+// reads the reason and the message. It reads the type only if the condition is True, because the type of a
+// condition that is False is often such a word.
 func saysFailed(u *unstructured.Unstructured) bool {
 	status, _, _ := unstructured.NestedMap(u.Object, "status")
 	conditions, _ := status["conditions"].([]any)
@@ -183,8 +184,9 @@ func saysFailed(u *unstructured.Unstructured) bool {
 	return troubled.MatchString(fmt.Sprint(texts...))
 }
 
-// refusal returns a request that the server refuses again and again, and how often; 0: there is none. The operator is stuck then.
-func (p *playing) refusal() (text string, times int) {
+// refusal returns a request that the server rejects again and again, and how often, or 0. Then the operator
+// is stuck.
+func (p *player) refusal() (text string, times int) {
 	refused, last, before := map[string]int{}, map[string]time.Time{}, map[string]time.Time{}
 	existing := map[string]bool{}
 	var lastWrite time.Time
@@ -200,8 +202,9 @@ func (p *playing) refusal() (text string, times int) {
 		if !fromOperator(r.AuditID) || r.Code < 400 || r.Code == 403 || r.Code == 404 || r.Code == 410 || r.Code == 429 || r.Fault != "" || r.Code == 409 && !exists {
 			continue
 		}
-		// Many operators create an object whenever they look at it. They are not stuck, because they do not do it again and again
-		// when all else is at rest. Right after a write, they have looked because of that.
+		// Many operators try to create an object in every reconciliation. AlreadyExists does not mean that
+		// they are stuck, unless they repeat it when nothing else happens. Right after a write, they
+		// reconcile because of that write.
 		if exists && (r.Time.Before(p.out.times[len(p.out.times)-1]) || !r.Time.After(lastWrite)) {
 			continue
 		}
@@ -220,17 +223,17 @@ func (p *playing) refusal() (text string, times int) {
 	return text, times
 }
 
-// longestBackoff is the longest pause of workqueues between two attempts.
+// longestBackoff is the longest pause of client-go's work queues between two attempts.
 const longestBackoff = 1000 * time.Second
 
-// goesOn reports whether a request that was sent twice will come again, if nothing has been written for a while: workqueues double the pause between two
-// attempts.
+// goesOn reports whether a request that was sent at two times is likely to come again: work queues double the
+// pause between two attempts.
 func goesOn(before, last, now time.Time, quiet time.Duration) bool {
 	return now.Sub(last) <= max(quiet, min(2*last.Sub(before), longestBackoff)+time.Second)
 }
 
 // checkReported checks that the status, or an Event, reports that the operator is stuck.
-func (p *playing) checkReported(u *unstructured.Unstructured, refusal string, times int) {
+func (p *player) checkReported(u *unstructured.Unstructured, refusal string, times int) {
 	if !p.reportsTrouble(u) {
 		p.report(problem{oracle: TruthfulStatus, key: "silent " + kindOfRequest(refusal), step: p.step,
 			what:   fmt.Sprintf("the server has refused a request %d times, and neither the status of %s nor an Event reports that", times, p.seed.name),
@@ -238,8 +241,8 @@ func (p *playing) checkReported(u *unstructured.Unstructured, refusal string, ti
 	}
 }
 
-// reportsTrouble reports whether the status of an object, or a warning among the Events, says that something is wrong.
-func (p *playing) reportsTrouble(u *unstructured.Unstructured) bool {
+// reportsTrouble reports whether the status of an object, or a warning among the Events, reports a problem.
+func (p *player) reportsTrouble(u *unstructured.Unstructured) bool {
 	status, _, _ := unstructured.NestedMap(u.Object, "status")
 	if troubled.MatchString(fmt.Sprint(status)) {
 		return true
@@ -266,13 +269,13 @@ func (p *playing) reportsTrouble(u *unstructured.Unstructured) bool {
 	return false
 }
 
-// kept reports whether objects of a resource may stay when the custom resource is deleted.
+// kept reports whether objects of a resource may remain when the custom resource is deleted.
 func kept(resource string) bool {
 	return resource == "persistentvolumeclaims" || resource == "persistentvolumes"
 }
 
-// checkCleanedUp checks that nothing of the operator is left.
-func (p *playing) checkCleanedUp(objects []state.Object) {
+// checkCleanedUp checks that no objects of the operator are left.
+func (p *player) checkCleanedUp(objects []state.Object) {
 	for _, o := range objects {
 		if o.Name() == p.seed.name {
 			p.report(problem{oracle: CleansUp, key: "finalizer", step: p.step,
@@ -281,11 +284,11 @@ func (p *playing) checkCleanedUp(objects []state.Object) {
 		}
 	}
 	if p.beside != nil {
-		return // what is left may belong to it
+		return // the remaining objects may belong to it
 	}
 	var left []string
 	resource := ""
-	rebuilt := map[string]bool{} // what belongs to other objects that the custom resource needs, and that have changed since the operator had started
+	rebuilt := map[string]bool{} // objects owned by others that the custom resource needs, and that steps have changed
 	for _, s := range p.steps[:p.step+1] {
 		if s.Verb == generate.Withdraw || s.Verb == generate.Provide || s.Verb == generate.EditNeed {
 			for _, o := range owned(objects, s.Object) {
@@ -307,8 +310,8 @@ func (p *playing) checkCleanedUp(objects []state.Object) {
 	}
 }
 
-// checkForeign checks that the operator has deleted nothing that is not its own.
-func (p *playing) checkForeign(objects []state.Object) {
+// checkForeign checks that the operator has deleted only its own objects.
+func (p *player) checkForeign(objects []state.Object) {
 	there := map[string]bool{}
 	for _, o := range objects {
 		there[o.Name()] = true
@@ -334,12 +337,12 @@ func (p *playing) checkForeign(objects []state.Object) {
 	}
 }
 
-func (p *playing) needed(name string) bool {
+func (p *player) needed(name string) bool {
 	return slices.ContainsFunc(p.seed.needs, func(n need) bool { return n.name == name && !p.withdrawn[name] })
 }
 
-// checkNeighbor checks that the delete of the custom resource has left the objects of its neighbor alone.
-func (p *playing) checkNeighbor(objects []state.Object) {
+// checkNeighbor checks that the delete of the custom resource has not changed the objects of its neighbor.
+func (p *player) checkNeighbor(objects []state.Object) {
 	now := map[string]types.UID{}
 	for _, o := range owned(objects, p.beside.name) {
 		now[o.Name()] = o.GetUID()
@@ -353,8 +356,8 @@ func (p *playing) checkNeighbor(objects []state.Object) {
 	}
 }
 
-// checkStart checks that the operator has written nothing since it was started again.
-func (p *playing) checkStart(before int64) {
+// checkStart checks that the operator has not written since it was started again.
+func (p *player) checkStart(before int64) {
 	n := p.operatorRevisions() - before
 	if n == 0 || len(p.fault) > 0 {
 		return
@@ -374,7 +377,7 @@ func (p *playing) checkStart(before int64) {
 }
 
 // checkRequests checks all requests of the operator.
-func (p *playing) checkRequests() {
+func (p *player) checkRequests() {
 	requests := p.operatorRequests()
 	p.out.requests = append(p.out.requests, requests...)
 	if p.out.callers == nil {
@@ -411,8 +414,8 @@ func (p *playing) checkRequests() {
 	}
 }
 
-// checkLog turns what the cluster and the operator have reported into problems.
-func (p *playing) checkLog() {
+// checkLog turns messages of the cluster and the operator into problems.
+func (p *player) checkLog() {
 	text := p.run.t.text()
 	for line := range strings.SplitSeq(text, "\n") {
 		oracle := NoPanic
@@ -441,7 +444,7 @@ var placeOfPanic = regexp.MustCompile(`[^ (]+\.go:[0-9]+`)
 var digits = regexp.MustCompile(`[0-9]+`)
 
 // operatorRequests returns the requests of the operator.
-func (p *playing) operatorRequests() (requests []inspect.Request) {
+func (p *player) operatorRequests() (requests []inspect.Request) {
 	for _, r := range p.run.cluster.Requests() {
 		if fromOperator(r.AuditID) {
 			requests = append(requests, r)
@@ -450,11 +453,11 @@ func (p *playing) operatorRequests() (requests []inspect.Request) {
 	return requests
 }
 
-// line is a request of the operator on one line, with the line of code that sends it.
-func (p *playing) line(r inspect.Request) string { return requestLine(r, p.codeOf(r.AuditID)) }
+// line returns a request of the operator as one line, with the line of code that sends it.
+func (p *player) line(r inspect.Request) string { return requestLine(r, p.codeOf(r.AuditID)) }
 
-// codeOf returns the line of code that sends the request with an audit ID; empty: it is not known.
-func (p *playing) codeOf(auditID string) string {
+// codeOf returns the line of code that sends the request with this audit ID, or "".
+func (p *player) codeOf(auditID string) string {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
 	for _, s := range p.run.seen {

@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// restartAfter is how long a controller that has been stopped is away.
+	// restartAfter is the time from the crash of a controller until it is started again.
 	restartAfter = time.Second
 	// stopWithin is how long a controller may take to stop.
 	stopWithin = 10 * time.Minute
-	// lateBy is how late the events of a watch come.
+	// lateBy is how much later the events of a late watch come.
 	lateBy = 30 * time.Second
 )
 
@@ -40,23 +40,23 @@ type Cluster struct {
 type run struct {
 	cluster *fakecluster.Cluster
 	t       *recorder
-	points  map[occurrence]point // what goes wrong
-	order   *rand.Rand           // of the events; nil: as they come
-	hold    faults.Hold          // nil: events come as they are
+	points  map[occurrence]point // the faults
+	order   *rand.Rand           // orders the events; nil: events keep their order
+	hold    faults.Hold          // nil: events are not held back
 	// delivering ends when released is closed; nil: without a hold.
 	released   chan struct{}
 	delivering sync.WaitGroup
-	probes     bool       // reads are repeated, as of the past
+	probes     bool       // reads are repeated, with answers from the past
 	anyRead    bool       // reads without a resourceVersion may be stale
-	stacks     bool       // the line of code that sends each write is kept
-	pace       *pace      // of the requests; nil: no limit
-	user       *meanwhile // nil: the user does nothing while the operator works
-	realTime   bool       // it is not in a bubble
+	stacks     bool       // the callers of each write are recorded
+	pace       *pace      // limits the rate of requests; nil: no limit
+	user       *meanwhile // steps of the user while the operator works; nil: none
+	realTime   bool       // the run is not in a bubble
 
-	earlier int // requests of controllers in the clusters that this one goes on from
+	earlier int // requests of controllers in the clusters from which this one continues
 
 	still chan bubble.Blocked // a goroutine that waits for something outside of the bubble
-	// endless gets why the trial of an operator does not end; nil: the run is that of a test.
+	// endless gets the reason why the trial of an operator does not end; nil: the run is not a trial.
 	endless chan problem
 
 	mu          sync.Mutex
@@ -70,7 +70,7 @@ type run struct {
 	listed      map[string]inspect.Request // by their audit IDs, at the end
 }
 
-// occurrence is a request and how often it has been made until then.
+// occurrence is a request and its number among equal requests, from 1.
 type occurrence struct {
 	request
 	nth int
@@ -80,22 +80,24 @@ type occurrence struct {
 type sentRequest struct {
 	occurrence
 	time    time.Time
-	auditID string // the header Audit-ID, by which the request is known
+	auditID string // the header Audit-ID, which identifies this request in the history of the cluster
 	dryRun  bool
-	lag     int       // revisions by which a stale answer differs; 0: it does not
-	callers []uintptr // who sent it, if the run keeps that
-	// written is the object of a write that the server warns about, or that has a status, which the server may drop.
+	lag     int       // the number of revisions after which a stale answer differs; 0: none does
+	callers []uintptr // the callers of the request, if the run records them
+	// written is the object of a write about which the server warns, or that has a status, which the server
+	// may drop.
 	written map[string]any
 }
 
-// Control runs a controller until the end of the body. It calls start with the configuration that
-// the controller's clients have to use, and start runs the controller until the context ends. start
-// may return earlier, if everything that it has started ends with the context. It is called again
-// each time that the controller was stopped, and has to begin from nothing, as a new process does.
-// If start returns an error before its context ends, or panics, the run fails.
+// Control runs a controller until the end of the body. It calls start on a goroutine of its own, with the
+// configuration that the controller's clients must use, and start runs the controller until the context ends.
+// start may return earlier, if everything that it has started ends with the context. Control calls it again
+// after each crash of the schedule, so it must begin from nothing, as a new process does. If start returns an
+// error before its context ends, or panics, the run fails.
 //
-// The configuration is that of the cluster for a user, such as c.RESTConfig() or
-// c.ServiceAccountConfig(namespace, name). Its clients get the user agent name, which has no spaces.
+// config is a configuration of the cluster for a user, such as c.RESTConfig() or
+// c.ServiceAccountConfig(namespace, name). name becomes the user agent of its clients: one word without
+// spaces and slashes, which no other controller of the body has. A wrong argument fails the run with t.Fatal.
 func (c *Cluster) Control(name string, config *rest.Config, start func(ctx context.Context, config *rest.Config) error) {
 	if name == "" || strings.ContainsAny(name, " ;/\t\n") {
 		c.t.Fatalf("explore: %q cannot be the name of a controller: use one word without a slash", name)
@@ -111,7 +113,7 @@ func (c *Cluster) Control(name string, config *rest.Config, start func(ctx conte
 	for _, other := range c.run.controllers {
 		if other.name == name {
 			c.run.mu.Unlock()
-			c.t.Fatalf("explore: there are two controllers called %s", name)
+			c.t.Fatalf("explore: there are two controllers called %s: give each a name of its own", name)
 		}
 	}
 	c.run.controllers = append(c.run.controllers, ctl)
@@ -119,9 +121,9 @@ func (c *Cluster) Control(name string, config *rest.Config, start func(ctx conte
 	ctl.begin()
 }
 
-// Wait lets virtual time pass, in which the controllers do their work. Then it waits until every
-// goroutine of the bubble is blocked, and every watch has delivered all its events. A minute is
-// enough for a controller that retries with exponential back-off, and for late events.
+// Wait lets virtual time pass, so that the controllers do their work. Then it waits until every goroutine of
+// the bubble is blocked, and every watch has delivered all its events. A minute is enough for a controller
+// that retries with exponential back-off, and for late events.
 //
 // A body may also wait by Settle, a watch or a poll of its own. With synctest.Wait alone no time
 // passes, and in the runs that reorder events none is delivered. In these runs the body cannot use
@@ -133,11 +135,11 @@ func (c *Cluster) Wait(d time.Duration) {
 	}
 }
 
-// oneDelivery is the time in which one event is delivered. In a bubble, it passes when nothing moves.
+// oneDelivery is the pause between two deliveries. In a bubble, it passes when all goroutines are blocked.
 const oneDelivery = time.Nanosecond
 
-// deliver delivers events in the order of the run, until the hold is released: one at a time, each when
-// the consequences of the last one have come to an end.
+// deliver delivers events in the order of the run, until the hold is released. It delivers one at a time,
+// when all goroutines are blocked after the last one.
 func (r *run) deliver(released <-chan struct{}) {
 	for {
 		select {
@@ -168,7 +170,7 @@ func (r *run) deliverOne() bool {
 	return true
 }
 
-// controller is a controller that a body has handed over.
+// controller is a controller that the body runs by Control.
 type controller struct {
 	run    *run
 	name   string
@@ -217,8 +219,8 @@ func (c *controller) begin() {
 	}()
 }
 
-// crash ends the instance at once: none of its requests reaches the server any more. Then the controller
-// is started again.
+// crash ends the instance at once: none of its later requests reaches the server. Then it starts the
+// controller again.
 func (l *instance) crash() {
 	if !l.dead.CompareAndSwap(false, true) {
 		return
@@ -239,7 +241,7 @@ func (l *instance) death() error {
 	return errDead
 }
 
-// startsWithin is how long a controller may take until its caches have synced. In a bubble that takes no time.
+// startsWithin is how long a controller may take until its caches have synced.
 const startsWithin = time.Second
 
 // starting reports whether the caches of the controller may still be syncing. A manager of controller-runtime whose context ends then
@@ -273,11 +275,12 @@ func (l *instance) stop() {
 	}
 }
 
-// ignoredFor is how long a controller may go on after its context has ended until that can only be without end.
+// ignoredFor is how long a controller may continue after its context has ended, before it counts as endless.
 const ignoredFor = 24 * time.Hour
 
-// awaitEnd waits for a controller that is late. One that does not end keeps its bubble for ever: an exploration of an operator leaves that trial alone, and a
-// test can only be ended with its process.
+// awaitEnd waits for a controller that has not stopped in time. A controller that never ends keeps its bubble
+// forever. Then an exploration of an operator abandons the trial, and Run ends the process, because nothing
+// else ends its test.
 func (l *instance) awaitEnd() {
 	timer := time.NewTimer(ignoredFor)
 	defer timer.Stop()
@@ -317,7 +320,8 @@ func (r *run) end() {
 	}
 }
 
-// observe counts a request of a controller, and returns the fault of the schedule at it, if any. It completes sent.
+// observe counts a request of a controller, and returns the fault of the schedule that strikes it, if any. It
+// completes sent, which gets an audit ID that identifies the request.
 func (r *run) observe(sending request, sent sentRequest) (s *sentRequest, strike point, struck bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -333,7 +337,7 @@ func (r *run) observe(sending request, sent sentRequest) (s *sentRequest, strike
 	return s, strike, struck
 }
 
-// auditIDs is how the audit IDs of the requests of controllers begin.
+// auditIDs is the prefix of the audit IDs of requests of controllers.
 const auditIDs = "explore-"
 
 // fromOperator reports whether a request with an audit ID was sent by a controller.

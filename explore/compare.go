@@ -15,14 +15,14 @@ import (
 	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
-// problems returns the problems of an outcome, with those of the comparison with what is reached at once.
+// problems returns the problems of an outcome, and the differences from the states that are reached directly.
 func (e *operatorExploration) problems(tr trial, out *outcome) []problem {
 	found := slices.Clone(out.problems)
 	slices.SortStableFunc(found, func(a, b problem) int { return cmp.Compare(restOrder(a), restOrder(b)) })
 	over := false // before the step
 	for _, c := range out.checkpoints {
 		if slices.ContainsFunc(found, func(p problem) bool { return p.oracle == KeepsSpec && p.step <= c.step }) {
-			break // what differs now may come from that
+			break // that may be the cause of further differences
 		}
 		differences, compared := e.compare(tr, c, over)
 		if len(differences) > 0 {
@@ -33,9 +33,10 @@ func (e *operatorExploration) problems(tr trial, out *outcome) []problem {
 	return found
 }
 
-// compare compares the state at a checkpoint with the one that is reached at once. Each difference is a problem, because some may be noise. over says that the custom
-// resource had run to its end before the step: what the user changes then has no effect, and what is lost need not be made good. compared is false if there is nothing
-// to compare the state with.
+// compare compares the state at a checkpoint with the state that is reached directly, by the steps desired.
+// It returns each difference as a problem of its own, because some may be noise. over is true if the custom
+// resource had run to its end before the step, as a Job does: then a change of the user has no effect, and a
+// lost object need not come back. compared is false if there is no state to compare with.
 func (e *operatorExploration) compare(tr trial, c checkpoint, over bool) (found []problem, compared bool) {
 	switch {
 	case c.neighbor != nil:
@@ -94,14 +95,15 @@ func kindOfRequest(line string) string {
 	return strings.TrimSuffix(strings.Join(words[:min(2, len(words))], " "), ":")
 }
 
-// isPaused reports whether the user has told the operator to do nothing: then all stays as it was.
+// isPaused reports whether spec.paused is true, so that the operator must change nothing.
 func isPaused(object map[string]any) bool {
 	paused, _, _ := unstructured.NestedBool(object, "spec", "paused")
 	return paused
 }
 
-// isFailed reports whether what a custom resource needs cannot be had, by its status when it is created so: it refers to a Secret that does not exist, or a
-// value makes no sense. An operator that says so may leave what there was before: what runs should go on.
+// isFailed reports whether the custom resource of a checkpoint cannot work, judged by its status when it is
+// created like that: it refers to a Secret that does not exist, or has a value that makes no sense. An
+// operator that reports so may keep the former objects running.
 func (e *operatorExploration) isFailed(tr trial, c checkpoint) bool {
 	possible := slices.DeleteFunc(slices.Clone(c.desired), func(s generate.Step) bool {
 		return s.Verb == generate.Withdraw || s.Verb == generate.EditNeed || s.Verb == generate.Set || s.Verb == generate.Remove
@@ -109,8 +111,9 @@ func (e *operatorExploration) isFailed(tr trial, c checkpoint) bool {
 	return e.reference(tr, c).failed() && !e.reference(tr, checkpoint{desired: possible}).failed()
 }
 
-// meaningful returns a state without what means the same as nothing: fields with a zero value in the spec of the custom resource, which a client that writes
-// an object with the types of Go often leaves out, and conditions that are False in its status. Lists of the custom resource whose order means nothing have one order.
+// meaningful returns a state without values that mean the same as no value: zero values in the spec of the
+// custom resource, which clients with Go types often leave out, and conditions that are False in its status.
+// It sorts lists of the custom resource whose order has no meaning.
 func meaningful(s state.State, seed *seed) state.State {
 	object := maps.Clone(s[seed.name])
 	if object == nil {
@@ -140,13 +143,14 @@ func keyOf(d state.Difference) string {
 	return resource + d.Path
 }
 
-// harms reports whether a step loses or changes what belongs to a workload, or lets its pods fail. After a restart, the operator has what it needs.
+// harms reports whether a step deletes or changes an object of the operator, or makes its pods fail or
+// recover.
 func harms(s generate.Step) bool {
 	return slices.Contains([]string{generate.Fail, generate.Heal, generate.DeleteOwned, generate.EditOwned}, s.Verb)
 }
 
-// hasEnded reports whether a state has Jobs that are complete, and no other workload. What has done its work need not be made good: whether a Job
-// completes before its pods fail depends on the order, and nobody misses what belonged to it.
+// hasEnded reports whether all workloads in a state are completed Jobs. Then the operator need not recover
+// anything: whether a Job completes before its pods fail depends on the order.
 func hasEnded(s state.State) bool {
 	ended := false
 	for name, object := range s {
@@ -168,7 +172,8 @@ func isOfJob(object map[string]any) bool {
 	return owner != nil && owner.Kind == "Job"
 }
 
-// outlives reports whether an object is a claim that a StatefulSet made from a template, and keeps when the Pod is gone: data-db-2 of the StatefulSet db.
+// outlives reports whether an object is a claim from a template of a StatefulSet, such as data-db-2 of the
+// StatefulSet db. Such a claim remains when its Pod is gone.
 func outlives(object string, states ...state.State) bool {
 	claim, isClaim := strings.CutPrefix(object, "persistentvolumeclaims ")
 	namespace, name, _ := strings.Cut(claim, "/")
@@ -183,7 +188,7 @@ func outlives(object string, states ...state.State) bool {
 	return false
 }
 
-// endFields are the fields of a status that say that something has run to its end, and mostly when.
+// endFields are fields of a status that are set when something has run to its end.
 var endFields = []string{"completionTime", "completionTimestamp", "finishedAt", "terminalState"}
 
 // isOver reports whether the custom resource has run to its end, as a Job does.
@@ -196,7 +201,7 @@ func (s *seed) isOver(reached state.State) bool {
 	if !slices.ContainsFunc(endFields, func(field string) bool { _, has := s.schema.Properties["status"].Properties[field]; return has }) {
 		return false
 	}
-	conditions, _ := status["conditions"].([]any) // one that has failed may have no such time
+	conditions, _ := status["conditions"].([]any) // a failed custom resource may not have such a field
 	return slices.ContainsFunc(conditions, func(c any) bool {
 		condition, ok := c.(map[string]any)
 		return ok && condition["type"] == "Failed" && condition["status"] == "True"
@@ -240,7 +245,7 @@ func describe(d state.Difference, more int) string {
 	return text
 }
 
-// disturbs reports whether a step is something that goes wrong, and that the operator has to make good.
+// disturbs reports whether a step is a disturbance from which the operator must recover.
 func disturbs(s generate.Step) bool {
 	switch s.Verb {
 	case generate.Restart, generate.Fail, generate.Heal, generate.DeleteOwned, generate.EditOwned, generate.Withdraw, generate.Provide:

@@ -7,8 +7,8 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
-// add confirms the problems of an outcome that are new, and reports the first that shows again. Differences that come with it have the same
-// cause, and are not reported.
+// add confirms the new problems of an outcome, and reports the first one that occurs again. It does not
+// report differences that come with it, because they have the same cause.
 func (e *operatorExploration) add(tr trial, out *outcome) {
 	fresh := slices.DeleteFunc(e.freshWithoutNoise(tr, out), func(p problem) bool { return e.isSimilar(tr, p) })
 	if len(fresh) == 0 || len(e.results.found.Findings) >= e.subject.MaxFindings {
@@ -26,10 +26,11 @@ func (e *operatorExploration) add(tr trial, out *outcome) {
 	}
 }
 
-// final reports whether a problem is reported without another trial, which would leave more goroutines.
+// final reports whether a problem is reported without a confirming trial, which would leave more goroutines.
 func (p problem) final() bool { return p.oracle == NoLeak || p.stuck }
 
-// confirm plays a trial again, and returns the first of its problems that shows again, with the trial that shows it best; nil: none does.
+// confirm plays a trial again, and returns the first of its problems that occurs again, with the trial that
+// shows it best; nil: none does.
 func (e *operatorExploration) confirm(tr trial, fresh []problem) (shown trial, out *outcome, p *problem) {
 	if shown, out, p = e.again(tr, fresh); p == nil {
 		e.unconfirmed(tr, fresh[0])
@@ -46,7 +47,7 @@ func (e *operatorExploration) fresh(tr trial, out *outcome) []problem {
 	return slices.DeleteFunc(e.problems(tr, out), func(p problem) bool { return e.results.keys[p.id()] })
 }
 
-// freshWithoutNoise is fresh without differences that two runs of what leads to the same state have, too.
+// freshWithoutNoise is fresh without differences that two direct runs to the same state have, too.
 func (e *operatorExploration) freshWithoutNoise(tr trial, out *outcome) []problem {
 	fresh := e.fresh(tr, out)
 	if !slices.ContainsFunc(fresh, func(p problem) bool { return p.compared }) {
@@ -78,7 +79,7 @@ func (e *operatorExploration) addFinding(f Finding) {
 	}
 }
 
-// unconfirmed notes a problem that did not show again.
+// unconfirmed records a problem that did not occur again.
 func (e *operatorExploration) unconfirmed(tr trial, p problem) {
 	if e.results.doubtful[p.id()] {
 		return
@@ -87,7 +88,8 @@ func (e *operatorExploration) unconfirmed(tr trial, p problem) {
 	e.results.found.Unconfirmed = append(e.results.found.Unconfirmed, fmt.Sprintf("%s: %s; the trial was '%s'", p.oracle, p.what, tr))
 }
 
-// again plays a trial once more, with more time after each step, and returns the first of the problems that it shows; nil: it shows none.
+// again plays a trial once more, with more time after each step, and returns the first of the problems that
+// occurs; nil: none does.
 func (e *operatorExploration) again(tr trial, problems []problem) (shown trial, out *outcome, p *problem) {
 	// A fault strikes at a certain request, which may come later in a patient trial.
 	tr.patient = len(tr.fault) == 0 && problems[0].oracle != Converges
@@ -104,8 +106,8 @@ func (e *operatorExploration) again(tr trial, problems []problem) (shown trial, 
 	return tr, out, nil
 }
 
-// replay plays the trial of a finding, and reports what it shows: at once and again, or with more time after each step. It returns why the
-// trial is not possible, or nothing.
+// replay plays the trial of a finding, and reports its first problem that can be confirmed, or that occurs
+// with more time after each step. It returns the reason why the trial is not possible, or "".
 func (e *operatorExploration) replay(tr trial) (rejected string) {
 	out := e.play(tr)
 	if !e.count(tr, out) {
@@ -132,8 +134,8 @@ func (e *operatorExploration) replay(tr trial) (rejected string) {
 	return ""
 }
 
-// calm returns the trial without what goes wrong in it, if it shows the same difference nevertheless: then the operator depends on the
-// past, and it is not that it does not recover.
+// calm returns the trial without its faults and disturbances, if it shows the same difference. Then the
+// operator depends on the past, and the fault is not the cause.
 func (e *operatorExploration) calm(tr trial, out *outcome, p problem) (trial, *outcome, problem) {
 	without := tr
 	without.fault, without.steps = nil, slices.DeleteFunc(slices.Clone(tr.steps), disturbs)
@@ -156,7 +158,7 @@ func (e *operatorExploration) calm(tr trial, out *outcome, p problem) (trial, *o
 // id identifies equal problems.
 func (p problem) id() string { return string(p.oracle) + " " + p.key }
 
-// learnNoise masks what differs between two runs of what leads to a state at once.
+// learnNoise masks the differences between two direct runs to the same state.
 func (e *operatorExploration) learnNoise(tr trial, out *outcome) {
 	for _, c := range out.checkpoints {
 		if !c.quiet {

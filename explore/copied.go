@@ -43,9 +43,9 @@ func writtenBy(req *http.Request) map[string]any {
 	return written
 }
 
-// warnings returns the warnings about a write, without those about values that the operator has copied from the custom resource as they are:
-// those are for the user.
-func (p *playing) warnings(r inspect.Request) (own []string) {
+// warnings returns the warnings about a write, without those about values that the operator has copied
+// unchanged from the custom resource: those are the user's mistakes.
+func (p *player) warnings(r inspect.Request) (own []string) {
 	if len(r.Warnings) == 0 {
 		return nil
 	}
@@ -58,8 +58,8 @@ func (p *playing) warnings(r inspect.Request) (own []string) {
 	return own
 }
 
-// writtenIn returns the object in a request; nil: the run does not keep it.
-func (p *playing) writtenIn(r inspect.Request) map[string]any {
+// writtenIn returns the object in a request; nil: the run has not recorded it.
+func (p *player) writtenIn(r inspect.Request) map[string]any {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
 	for _, s := range p.run.seen {
@@ -71,7 +71,7 @@ func (p *playing) writtenIn(r inspect.Request) map[string]any {
 }
 
 // copied reports whether the value that a warning is about is one of the custom resource, as it is or was.
-func (p *playing) copied(written map[string]any, warning string) bool {
+func (p *player) copied(written map[string]any, warning string) bool {
 	path, _, ok := strings.Cut(warning, ": ")
 	if !ok {
 		return false
@@ -93,9 +93,9 @@ func (p *playing) copied(written map[string]any, warning string) bool {
 	return slices.ContainsFunc(found.values, func(v any) bool { return holds(value, v) })
 }
 
-// copiesStatus reports whether the status in a write of another object is one that the user has given in the spec of the custom resource: a template may have
-// one, and the operator writes it as it is.
-func (p *playing) copiesStatus(r inspect.Request) bool {
+// copiesStatus reports whether the status in a write of another object comes from the spec of the custom
+// resource: a template may contain a status, which the operator copies.
+func (p *player) copiesStatus(r inspect.Request) bool {
 	status, isMap := p.writtenIn(r)["status"].(map[string]any)
 	if !isMap || groupResource(r) == p.seed.resource.GroupResource().String() {
 		return false
@@ -124,7 +124,8 @@ func hasStatus(value any, written map[string]any) bool {
 	return false
 }
 
-// holds reports whether a value has everything that another one has. Defaults may have been added to a copy, such as the protocol of a port.
+// holds reports whether a value contains all fields of another one. A copy may have additional defaults, such
+// as the protocol of a port.
 func holds(value, other any) bool {
 	fields, isMap := withoutEmpty(value).(map[string]any)
 	wanted, both := withoutEmpty(other).(map[string]any)
@@ -139,8 +140,8 @@ func holds(value, other any) bool {
 	return true
 }
 
-// lookUp follows the path of a warning, such as spec.containers[0].image, as far as there are values, and returns the last of them, with
-// the names of the fields that lead to it; none: there is no value.
+// lookUp follows the path of a warning, such as spec.containers[0].image, as far as there are values. It
+// returns the last value, and the names of the fields on its path; no names: there is no value.
 func lookUp(root any, path string) (names []string, value any) {
 	here := root
 	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
@@ -148,7 +149,7 @@ func lookUp(root any, path string) (names []string, value any) {
 		case map[string]any:
 			next, ok := in[step]
 			if spec, isMap := in["spec"].(map[string]any); !ok && isMap {
-				// Upstream's strategy of StatefulSets leaves it out: spec.volumeClaimTemplates[0].resources.
+				// Warnings of upstream's strategy of StatefulSets leave out spec, as in volumeClaimTemplates[0].resources.
 				if next, ok = spec[step]; ok {
 					names = append(names, "spec")
 				}
@@ -171,12 +172,12 @@ func lookUp(root any, path string) (names []string, value any) {
 	return names, value
 }
 
-// counterparts are the values of a custom resource from which the value at a path may come: those whose paths have the same end, and as
-// much of it as there is. Beside spec.containers[0].image, the image of another field does not count for one of
-// spec.template.spec.containers[1].image.
+// counterparts are the values of a custom resource from which the value at a path may be copied: those whose
+// paths share the longest end with it. For example, spec.containers[0].image is a counterpart of
+// spec.template.spec.containers[1].image, and the image of another field is not.
 type counterparts struct {
-	names  []string // of the fields of the path
-	end    int      // how many of the last names are the same
+	names  []string // the names of the fields on the path
+	end    int      // how many of the last names are equal
 	values []any
 }
 

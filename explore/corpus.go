@@ -32,18 +32,19 @@ func remember(test string, f Finding) error {
 	return nil
 }
 
-// file is the name of the finding's file in a corpus. Findings of other explorations with the same trial have the same.
+// file returns the name of the finding's file in a corpus. It is the same for each exploration that finds it.
 func (f Finding) file() string {
 	return fmt.Sprintf("%s-%.6x", f.Oracle, sha256.Sum256([]byte(f.Trial)))
 }
 
-// corpus returns the trials of former findings. One that cannot be run, because its seed is gone for example, is left out, and the log says so.
+// corpus returns the trials of former findings. It leaves out and logs those that cannot be run, for example
+// because their seed is gone.
 func (e *operatorExploration) corpus() (kept []trial) {
 	files, _ := filepath.Glob(filepath.Join(corpusOf(e.t.Name()), "*"))
 	for _, file := range files {
 		text, err := manifests.ReadFile(file)
 		if err != nil {
-			e.t.Logf("explore: the former finding is left out: %v", err)
+			e.t.Logf("explore: the former finding %s is left out: %v", file, err)
 			continue
 		}
 		for line := range strings.SplitSeq(string(text), "\n") {
@@ -61,7 +62,7 @@ func (e *operatorExploration) corpus() (kept []trial) {
 	return kept
 }
 
-// replayCorpus plays the trials of former findings, unless the exploration publishes none.
+// replayCorpus plays the trials of former findings, if the exploration publishes its findings.
 func (e *operatorExploration) replayCorpus() {
 	if e.publish == nil {
 		return

@@ -1,5 +1,5 @@
-// Package explore runs a test again and again, each time with something going wrong at another place,
-// and finds the place at which the test fails:
+// Package explore runs a test again and again, each time with a fault at another place, and finds the place
+// at which the test fails:
 //
 //	func TestMyOperator(t *testing.T) {
 //		explore.Run(t, func(t testing.TB, c *explore.Cluster) {
@@ -12,43 +12,42 @@
 //		}, explore.With(fakecluster.WithCRDPaths("config/crd")))
 //	}
 //
-// The body is the test. It gets a cluster of its own in each run, hands over the controllers that are to
-// be tried with [Cluster.Control], and checks in the end what has to be true. A run is in a
-// testing/synctest bubble, so that the pauses of a controller take no real time. The requests of the
-// body itself never go wrong.
+// The body is the test. It gets a cluster of its own in each run, starts the controllers under test with
+// [Cluster.Control], and checks the result at the end. A run is in a testing/synctest bubble, so that the
+// pauses of a controller take no real time. Faults never strike the requests of the body itself.
 //
 // # What goes wrong
 //
 // The first run is without faults. It shows at which points one can strike, and each of the following
 // runs has one of them:
 //
-//   - crash-after, crash-before: the controller stops at a write, after the write has been made or
-//     before, and is started again a second later
-//   - cut-after, cut-before: the connection of a write breaks, and the controller goes on
+//   - crash-after, crash-before: the controller stops right after or right before a write, and is started
+//     again a second later
+//   - cut-after, cut-before: the connection breaks after a write was stored, or before, and the controller
+//     continues
 //   - late: the events of a watch come half a minute late, as in a cache that lags
 //   - drop: the connection of a watch breaks after a number of events
 //   - stale: a read is answered from the past
-//   - order: the events of all watches come in another order between kinds and watchers, though in
-//     order in each watch
+//   - order: the events of different watches come in another order; each watch keeps its order
 //
-// A point is a request with its number among the controller's requests of the same kind, such as the
-// second create of configmaps in the namespace default. Points that cannot make a difference are left
-// out: writes that the server has refused anyway, dry runs, writes of Events, watches without
-// events, reads whose answer from the past would be the same. A read without a resourceVersion is never
-// stale on a real server, so that it goes wrong only with [StaleReads]. [Faults] tries two at a time.
+// A point is a request with its number among the controller's requests of the same kind, such as the second
+// create of configmaps in the namespace default. Points at which a fault makes no difference are left out:
+// writes that the server rejects, dry runs, writes of Events, watches without events, reads whose answer from
+// the past would be the same. A read without a resourceVersion is never stale on a real server, so it is
+// struck only with [StaleReads]. [Faults] tries two faults at a time.
 //
 // # What it finds
 //
-// The runs are in a fixed order, with fewer faults first, so that the first schedule that fails is a
-// shortest one. Its report has what the test said, and a line with which [Replay] runs it again.
-// Uids, generated names and time are the same in each run. What stays open is the order in which
-// goroutines of the controller run at the same moment.
+// The runs are in a fixed order, with fewer faults first, so that the first schedule that fails is a shortest
+// one. Its report has the log of the test, and a line with which [Replay] runs it again. Uids, generated
+// names and time are the same in each run. Only the order in which goroutines of the controller run at the
+// same moment may differ.
 //
 // # Without a test
 //
-// [Operator] needs no body. It generates custom resources and changes of them from the definitions and samples of an
-// operator, plays each sequence in a fork of one cluster, with crashes, late events and disturbances, and checks the
-// result by [Oracles]. Subject says what to explore. A trial has the same means as a run: a bubble, and the
-// transport that faults strike in. [Upgrade] explores in the same way what happens to the objects of one version of an
-// operator when the next one is installed.
+// [Operator] needs no body. It generates custom resources and changes of them from the definitions and
+// samples of an operator, plays each sequence in a fork of one cluster, with crashes, late events and
+// disturbances, and checks the result by [Oracles]. [Subject] describes the operator. A trial is like a run:
+// it is in a bubble, and faults strike the requests of the operator. [Upgrade] explores in the same way what
+// happens to the objects of one version of an operator when the next version is installed.
 package explore

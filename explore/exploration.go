@@ -69,7 +69,7 @@ func (e *exploration) explore() {
 	}
 }
 
-// after returns what a run has seen after a point.
+// after returns a run with only the requests after a point.
 func (r *run) after(p point) *run {
 	if p.effect == order {
 		return r
@@ -78,7 +78,7 @@ func (r *run) after(p point) *run {
 	return &run{seen: r.seen[first+1:], listed: r.listed}
 }
 
-// over reports whether to stop: a run has failed, or there have been enough.
+// over reports whether to stop: a run has failed, or the bound of runs is reached.
 func (e *exploration) over() bool {
 	e.result.More = e.result.Failure == nil && e.result.Runs >= e.runs
 	return e.result.Failure != nil || e.result.More
@@ -112,7 +112,7 @@ func (e *exploration) once(what schedule, probes bool) *run {
 func (e *exploration) inBubble(r *run) {
 	bubbleID := ""
 	defer func() {
-		// The runtime ends a bubble so if goroutines that are left in it wait forever.
+		// synctest.Test panics so if goroutines are left in the bubble that wait forever.
 		if p := recover(); p != nil {
 			left := leftOver(bubbleID)
 			if !strings.Contains(fmt.Sprint(p), "deadlock") || left == "" {
@@ -124,7 +124,7 @@ func (e *exploration) inBubble(r *run) {
 	synctest.Test(e.t, func(t *testing.T) {
 		bubbleID, r.t = bubbleOf(), &recorder{TB: t}
 		done := make(chan struct{})
-		go func() { // which the body may end
+		go func() { // a goroutine of its own, because t.Fatal in the body ends it
 			defer close(done)
 			r.cluster = fakecluster.Start(r.t, append(slices.Clone(e.options), fakecluster.InProcess(), fakecluster.WithSeed(e.seed))...)
 			r.t.callOnError(r.cluster.ReportFailure)
@@ -155,8 +155,8 @@ func (r *run) collectRequests() {
 	}
 }
 
-// pointsOf returns the points at which something can go wrong and make a difference, and how many
-// others are left out.
+// pointsOf returns the points at which a fault makes a difference, and the number of points that are left
+// out.
 func (e *exploration) pointsOf(base *run) (points []point, pruned int) {
 	byStrike := map[string][]point{}
 	add := func(strike string, s *sentRequest, amount int, matters bool) {
@@ -167,7 +167,7 @@ func (e *exploration) pointsOf(base *run) (points []point, pruned int) {
 		byStrike[strike] = append(byStrike[strike], point{strike, s.request, s.nth, amount})
 	}
 	watching := 0 // watches with events
-	// At the same moment, goroutines of a controller come in any order.
+	// The order of requests at the same moment is random.
 	seen := slices.Clone(base.seen)
 	slices.SortStableFunc(seen, func(a, b *sentRequest) int {
 		return cmp.Or(a.time.Compare(b.time), cmp.Compare(fmt.Sprint(a.occurrence), fmt.Sprint(b.occurrence)))

@@ -137,7 +137,7 @@ func TestSchedulesThatCannotBeReplayedAreRefused(t *testing.T) {
 		"Runs(0): must be at least 1":      explore.Runs(0),
 		"Faults(3): must be 1 or 2":        explore.Faults(3),
 		"Orders(-1): must not be negative": explore.Orders(-1),
-		"an option is nil":                 nil,
+		"option 1 is nil":                  nil,
 	} {
 		if _, err := explore.Find(t, body, option); err == nil || err.Error() != text {
 			t.Errorf("got %v, want %s", err, text)

@@ -47,7 +47,7 @@ func FindWithin(t *testing.T, s Subject, idle time.Duration) Found {
 		t.Fatal(err)
 	}
 	defer e.close()
-	e.parallel, e.limits = 1, limits{idle: idle, whole: time.Hour, period: idle / 4}
+	e.parallel, e.limits = 1, limits{idle: idle, total: time.Hour, period: idle / 4}
 	found, err := e.explore()
 	if err != nil {
 		t.Fatal(err)

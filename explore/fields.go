@@ -11,32 +11,34 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
-// field is what the trials show about a field of the spec.
+// field has the results of the trials about a field of the spec.
 type field struct {
-	effect bool     // a trial that sets it differs from one that does not
-	unseen *witness // a trial that does not differ; nil: there is none
-	plain  bool     // it is one of plainFields, and the operator makes pods
-	// values are the numbers that were tried, by what they lead to, and equal is a trial with a number that leads to the same as another one; nil: there is none.
+	effect bool     // a trial that sets the field differs from one that does not
+	unseen *witness // a trial that does not differ; nil: none
+	plain  bool     // the field is one of plainFields, and the operator makes pods
+	// values are the numbers that were tried, by the state to which they lead. equal is a trial with a number
+	// that leads to the same state as another number; nil: none.
 	values map[string]any
 	equal  *witness
-	// numbers are those that were tried, and where they come in other objects.
+	// numbers has the numbers that were tried, and their places in other objects.
 	numbers numbers
 }
 
-// plainFields are fields of a spec that everybody takes for those of the pods and workloads that an operator makes. Other fields may be for what
-// happens later, or outside of the cluster.
+// plainFields are fields of a spec whose meaning for the pods and workloads of an operator is clear from
+// their names. Other fields may have effects later, or outside of the cluster.
 var plainFields = []string{"replicas", "image", "imagePullSecrets", "env", "args", "command", "nodeSelector", "tolerations", "serviceAccountName",
 	"priorityClassName", "schedulerName", "runtimeClassName", "hostNetwork", "terminationGracePeriodSeconds"}
 
 var (
-	// labelFields matches the names of fields with labels or annotations that everybody expects on an object.
+	// labelFields matches the names of fields with labels or annotations for an object.
 	labelFields = regexp.MustCompile(`(?i)(^|[a-z])(labels|annotations)$`)
-	// choices matches the names of fields that choose among objects, or among their labels.
+	// choices matches the names of fields that select objects or labels.
 	choices = regexp.MustCompile(`(?i)^match|select|ignore|exclude|drop`)
 )
 
-// isPlain reports whether the name of a field says what it is for: it is one of plainFields, or the labels or annotations of an object. The fields around it
-// must not choose among objects, nor switch it off in the custom resource as it is stored, with its defaults.
+// isPlain reports whether the purpose of a field is clear from its name: it is one of plainFields, or has the
+// labels or annotations of an object. The fields around it must not select objects, and must not disable it
+// in the stored custom resource, which includes defaults.
 func isPlain(path string, stored map[string]any) bool {
 	elements := strings.Split(strings.TrimPrefix(path, "/spec/"), "/")
 	name := elements[len(elements)-1]
@@ -57,8 +59,8 @@ func isPlain(path string, stored map[string]any) bool {
 	return slices.Contains(plainFields, name) || name == "suspend" || labelFields.MatchString(name)
 }
 
-// noteField notes whether a trial that sets a field of the spec, and changes nothing else, has an effect. What leads at once to its states is compared,
-// because an operator that does not notice a change is another problem.
+// noteField records whether a trial that only sets a field of the spec has an effect. It compares the states
+// that are reached directly, because an operator that does not notice a change is another problem.
 func (e *operatorExploration) noteField(tr trial, out *outcome) {
 	if !e.subject.checks(FieldsMatter) || len(tr.fault) > 0 || len(tr.steps) < 2 || tr.steps[0].Verb != generate.Create || len(out.checkpoints) < 2 ||
 		len(tr.steps) > 2 && tr.steps[2].Rush {
@@ -88,16 +90,16 @@ func (e *operatorExploration) noteField(tr trial, out *outcome) {
 	}
 }
 
-// fieldOf returns what the trials show about a field.
+// fieldOf returns the results about a field.
 func (e *operatorExploration) fieldOf(tr trial, before checkpoint, path string) *field {
-	fields := e.results.wholeOf(tr.seed).fields
+	fields := e.results.summaryOf(tr.seed).fields
 	if fields[path] == nil {
 		fields[path] = &field{plain: isPlain(path, before.state[tr.seed.name]) && slices.ContainsFunc(before.owned, func(o state.Object) bool { return makesPods(o.Resource) })}
 	}
 	return fields[path]
 }
 
-// noteReplicas notes what the numbers of replicas lead to in a trial that changes them.
+// noteReplicas records the states to which numbers of replicas lead in a trial that changes them.
 func (e *operatorExploration) noteReplicas(tr trial, out *outcome) {
 	const path = "/spec/replicas"
 	if !e.subject.checks(FieldsMatter) || len(tr.fault) > 0 || len(tr.steps) < 2 || tr.steps[1].Path != path || len(out.checkpoints) < 2 {
@@ -114,8 +116,8 @@ func (e *operatorExploration) noteReplicas(tr trial, out *outcome) {
 	}
 }
 
-// noteNumber notes what a number in the spec leads to. Two numbers of replicas that lead to the same are a mistake: zero is taken for the default, or a
-// larger one is capped, and nobody hears of it.
+// noteNumber records the state to which a number in the spec leads. Two numbers of replicas that lead to the
+// same state show a mistake: the operator takes zero for the default, or caps a number, without reporting it.
 func (f *field) noteNumber(tr trial, out *outcome, path string, reached state.State) {
 	value, set := generate.Get(reached[tr.seed.name], path)
 	if !set {
@@ -142,8 +144,8 @@ func makesPods(resource string) bool {
 	return slices.Contains([]string{"deployments.apps", "statefulsets.apps", "daemonsets.apps", "replicasets.apps", "jobs.batch", "cronjobs.batch", "pods"}, resource)
 }
 
-// fieldsWithoutEffect returns the trials of fields that have no effect in any trial, in the order of the fields.
-func (w *whole) fieldsWithoutEffect(resource string, each bool) (found []*witness) {
+// fieldsWithoutEffect returns the trials of fields that have no effect in any trial, sorted by field.
+func (w *seedSummary) fieldsWithoutEffect(resource string, each bool) (found []*witness) {
 	for _, path := range slices.Sorted(maps.Keys(w.fields)) {
 		f := w.fields[path]
 		if f.unseen != nil && !f.effect && (each || f.plain) {

@@ -7,8 +7,8 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// Invariant is a condition on the objects of a resource that has to hold in every trial. Make one
-// with [Always], [Never] or [Eventually].
+// Invariant is a condition on the objects of a resource that must hold in every trial. Make one with
+// [Always], [Never] or [Eventually]. Objects that are being deleted are not checked.
 type Invariant struct {
 	name, resource string
 	condition      fakecluster.Condition
@@ -37,14 +37,14 @@ func Never(name, resource string, condition fakecluster.Condition) Invariant {
 	return Invariant{name, resource, condition, never}
 }
 
-// Eventually requires that each object of a resource meets the condition whenever the operator is
-// quiet.
+// Eventually requires that each object of a resource meets the condition after each step, once the operator
+// is quiet.
 func Eventually(name, resource string, condition fakecluster.Condition) Invariant {
 	return Invariant{name, resource, condition, eventually}
 }
 
 // checkInvariants checks the objects of the trial after a step.
-func (p *playing) checkInvariants(objects []state.Object) {
+func (p *player) checkInvariants(objects []state.Object) {
 	for _, v := range p.subject.Invariants {
 		for _, o := range objects {
 			if o.Resource != v.resource || o.GetDeletionTimestamp() != nil {
@@ -58,8 +58,8 @@ func (p *playing) checkInvariants(objects []state.Object) {
 	}
 }
 
-// breaks returns how an object breaks an invariant, or nothing.
-func (p *playing) breaks(v Invariant, o state.Object) string {
+// breaks returns how an object breaks an invariant, or "".
+func (p *player) breaks(v Invariant, o state.Object) string {
 	if v.when == eventually {
 		unmet, err := v.condition.Unmet(o.Unstructured)
 		if err != nil {

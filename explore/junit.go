@@ -8,11 +8,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/junit"
 )
 
-// WriteJUnit writes what was found as the XML of JUnit, which systems for continuous integration read: a suite with the name of the
-// test, and in it a test for each oracle, which fails with the reports of its findings. The type of a failure is the name of the
-// finding's file in testdata/explore, and the property explore.shard is the flag of that name. Each property explore.similar is one of Found.Similar. An oracle that did not
-// apply is skipped.
-// [Operator] and [Upgrade] write it into the folder of the flag -explore.junit.
+// WriteJUnit writes the result as the XML of JUnit, which CI systems read: a suite with the name of the test,
+// and in it a test for each oracle, which fails with the reports of its findings. The type of a failure is
+// the name of the finding's file in testdata/explore, and the property explore.shard is the flag of that
+// name. Each property explore.similar is one of Found.Similar. An oracle that did not apply is skipped. It
+// fails if the writer fails. [Operator] and [Upgrade] write it to the folder of the flag -explore.junit.
 func (found Found) WriteJUnit(w io.Writer, test string) error {
 	s := junit.Suite{Name: test}
 	if found.Shard != "" {

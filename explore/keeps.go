@@ -12,10 +12,10 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
-// pods are the pod templates of workloads, and the pods that belong to no workload, by the names of their objects.
+// pods has the pod templates of workloads, and pods without a workload, by the names of their objects.
 type pods map[string]map[string]any
 
-// podTemplates returns the pods of objects.
+// podTemplates returns the pod templates and pods among objects.
 func podTemplates(objects []state.Object) pods {
 	templates := pods{}
 	for _, o := range objects {
@@ -36,7 +36,7 @@ func podTemplates(objects []state.Object) pods {
 }
 
 // checkPods checks that an upgrade has not restarted pods.
-func (p *playing) checkPods(objects []state.Object) {
+func (p *player) checkPods(objects []state.Object) {
 	if p.pods == nil {
 		return
 	}
@@ -62,8 +62,9 @@ func (p *playing) checkPods(objects []state.Object) {
 	}
 }
 
-// checkKept checks that the custom resource still has what it had before the version was replaced. New fields are defaults.
-func (p *playing) checkKept(u *unstructured.Unstructured) {
+// checkKept checks that the custom resource still has all fields that it had before the version was replaced.
+// It may have new defaults.
+func (p *player) checkKept(u *unstructured.Unstructured) {
 	if p.wanted == nil || p.resource != p.seed.resource {
 		return
 	}

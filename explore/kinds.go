@@ -23,7 +23,7 @@ type kind struct {
 	resource   string // plural
 	namespaced bool
 	status     bool // it has the subresource status
-	defined    bool // by a CustomResourceDefinition
+	defined    bool // the kind is defined by a CustomResourceDefinition
 	stored     bool
 	schema     *apiextensionsv1.JSONSchemaProps
 }
@@ -103,7 +103,7 @@ func (e *operatorExploration) builtinKinds(resource schema.GroupResource) (kinds
 	return kinds, nil
 }
 
-// kindOf returns the kind of an object; nil: it is none of the subject's.
+// kindOf returns the kind of an object; nil: it is not a kind of the subject.
 func kindOf(kinds []kind, u *unstructured.Unstructured) *kind {
 	gvk := u.GroupVersionKind()
 	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.GroupVersionKind == gvk }); i >= 0 {

@@ -10,12 +10,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// deposed is the effect of a point at which the operator loses its lease in the middle of its work: its node is cut off right before a write. Another
-// instance takes over, and then the write arrives, which was under way all the time. A lease does not prevent that: it only says who leads. The effect is
-// for trials of operators that elect a leader.
+// deposed is the effect that the operator loses its lease in the middle of its work: its node loses the
+// connection right before a write, another instance takes over, and then the delayed write arrives. A lease
+// does not prevent that, because the server does not check it. The effect is for trials of operators that
+// elect a leader.
 const deposed = "deposed"
 
-// arrivesAfter is how long after the end of the lease the write arrives. Until then, another instance has tried to get the lease, and has taken over.
+// arrivesAfter is how long after the end of the lease the write arrives. By then another instance has taken
+// over.
 const arrivesAfter = 30 * time.Second
 
 // leaseDuration is the longest time for which a leader may hold its lease without renewing it. An error of the list fails the trial.
@@ -33,7 +35,7 @@ func (r *run) leaseDuration() (longest time.Duration) {
 	return longest
 }
 
-// arriveLate sends a request when another instance has taken over.
+// arriveLate sends a request later, after another instance has taken over.
 func (r *run) arriveLate(to http.RoundTripper, req *http.Request) error {
 	var body []byte
 	if req.Body != nil {
@@ -54,7 +56,7 @@ func (r *run) arriveLate(to http.RoundTripper, req *http.Request) error {
 	return nil
 }
 
-// electsLeader reports whether the operator has written a Lease in a trial before there was something to do.
+// electsLeader reports whether the operator has written a Lease before the first step of a trial.
 func (o *outcome) electsLeader() bool {
 	if len(o.times) == 0 {
 		return false

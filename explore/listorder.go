@@ -9,8 +9,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// inOneOrder returns a value of a custom resource in which lists whose order means nothing have one order. Those are the sets and the maps of the schema,
-// by x-kubernetes-list-type: an operator may write them in the order in which its goroutines came.
+// inOneOrder returns a value of a custom resource in which lists whose order has no meaning are sorted: those
+// of x-kubernetes-list-type set and map. An operator may write them in a random order.
 func inOneOrder(value any, schema *apiextensionsv1.JSONSchemaProps) any {
 	if schema == nil {
 		return value
@@ -41,7 +41,7 @@ func inOneOrder(value any, schema *apiextensionsv1.JSONSchemaProps) any {
 	return value
 }
 
-// keysOf returns the keys of an item of a map, or the item of a set, which has no keys.
+// keysOf returns the keys of an item of a map list, or the whole item of a set.
 func keysOf(item any, keys []string) string {
 	fields, isMap := item.(map[string]any)
 	if !isMap || len(keys) == 0 {

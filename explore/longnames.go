@@ -6,11 +6,12 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
 )
 
-// longName is how long the names of some custom resources are: as long as a label and the name of a Service may be. What an operator derives from such a
-// name may be too long. Names may have 253 characters, but then an operator that adds a suffix to them has no name for its children at all.
+// longName is the length of long names of custom resources: the longest value of a label, and the longest
+// name of a Service. A name that an operator derives from it may be too long. Names may have 253 characters,
+// but then no operator could derive names with a suffix.
 const longName = 63
 
-// withLongName returns a seed whose custom resource has a long name; nil: it has one of its own that is as long.
+// withLongName returns a seed whose custom resource has a long name; nil: its own name is as long.
 func (s *seed) withLongName() *seed {
 	name := s.object.GetName()
 	if len(name) >= longName {
@@ -18,11 +19,11 @@ func (s *seed) withLongName() *seed {
 	}
 	name += "-" + strings.Repeat("x", longName-len(name)-1)
 	long := s.withNeighbor(name)
-	long.neighbor = s.withNeighbor(name[:longName-1] + "y") // which is the same if it is cut off
+	long.neighbor = s.withNeighbor(name[:longName-1] + "y") // equal to the name if both are truncated
 	return long
 }
 
-// longNames runs what happens to custom resources with long names.
+// longNames runs the trials with long names.
 func (e *operatorExploration) longNames() {
 	var made []trial
 	for _, s := range e.longSeeds {

@@ -12,22 +12,23 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
 )
 
-// userBefore is the effect of a point at which the user takes steps of the trial: those that follow the first step without a pause. It is for trials of
-// operators alone.
+// userBefore is the effect that the user takes steps of the trial right before a write of the operator: the
+// steps that are marked as "at once". It is for trials of operators only.
 const userBefore = "user-before"
 
-// meanwhile is what the user does right before a write of the operator. The write waits until that is done. Its answer waits until the operator's watches
-// have what the user and the write have changed, so that what the operator reads next does not depend on chance.
+// meanwhile coordinates steps of the user with a write of the operator. The write waits until the steps are
+// done. Its answer waits until the operator's watches have delivered the changes of both, so that the next
+// read of the operator does not depend on chance.
 type meanwhile struct {
 	write   occurrence
-	reached gate // the operator is about to send the write
-	done    gate // the steps of the user are taken
-	sent    gate // the write is sent, and answered
-	seen    gate // the operator may have the answer
+	reached gate // opens when the operator is about to send the write
+	done    gate // opens when the user has taken the steps
+	sent    gate // opens when the write has been answered
+	seen    gate // opens when the operator may get the answer
 	awaited bool
 }
 
-// gate is something that happens once.
+// gate is an event that happens once.
 type gate struct {
 	opened chan struct{}
 	once   *sync.Once
@@ -37,7 +38,7 @@ func newGate() gate { return gate{make(chan struct{}), &sync.Once{}} }
 
 func (g gate) open() { g.once.Do(func() { close(g.opened) }) }
 
-// pass returns when the gate is open, or with the error of ctx.
+// pass waits until the gate is open. It returns the error of ctx if that ends first.
 func (g gate) pass(ctx context.Context) error {
 	select {
 	case <-g.opened:
@@ -47,9 +48,10 @@ func (g gate) pass(ctx context.Context) error {
 	}
 }
 
-// expectUser prepares what the user does in the trial while the operator works, if that is in this run. Upgrades before make it a later one, which begins
-// to count the writes anew. In a bubble, it must be called there.
-func (p *playing) expectUser() {
+// expectUser prepares the steps that the user takes while the operator works, if they belong to this run.
+// Each upgrade or downgrade begins a new run, which counts the writes from 1. In a bubble, expectUser must be
+// called there.
+func (p *player) expectUser() {
 	i := slices.IndexFunc(p.fault, func(f point) bool { return f.effect == userBefore })
 	first := slices.IndexFunc(p.steps, func(s generate.Step) bool { return s.Rush })
 	if i < 0 || first < 0 {
@@ -66,7 +68,7 @@ func (p *playing) expectUser() {
 	}
 }
 
-// around sends a request with a function. If it is the write, the user acts before.
+// around sends a request. If it is the write, it waits for the steps of the user before.
 func (m *meanwhile) around(ctx context.Context, request occurrence, send func() (*http.Response, error)) (*http.Response, error) {
 	if m == nil || request != m.write {
 		return send()
@@ -81,7 +83,7 @@ func (m *meanwhile) around(ctx context.Context, request occurrence, send func() 
 	return resp, err
 }
 
-// end lets the operator go on.
+// end lets the operator continue.
 func (m *meanwhile) end() {
 	if m == nil {
 		return
@@ -90,8 +92,9 @@ func (m *meanwhile) end() {
 	m.seen.open()
 }
 
-// awaitWrite returns when the operator is about to send the write before which the user takes the next steps, or has come to rest without it.
-func (p *playing) awaitWrite(step int) {
+// awaitWrite waits until the operator is about to send the write before which the user takes the next steps,
+// or is quiet without it.
+func (p *player) awaitWrite(step int) {
 	m := p.run.user
 	if m == nil || m.awaited {
 		return
@@ -111,8 +114,8 @@ func (p *playing) awaitWrite(step int) {
 	}
 }
 
-// resume lets the operator send the write, and go on when it has been told of all changes.
-func (p *playing) resume() {
+// resume lets the operator send the write, and continue when its watches have delivered all changes.
+func (p *player) resume() {
 	m := p.run.user
 	if m == nil {
 		return
@@ -121,7 +124,7 @@ func (p *playing) resume() {
 	select {
 	case <-m.reached.opened:
 	default:
-		return // the operator came to rest without the write
+		return // the operator is quiet without the write
 	}
 	m.done.open()
 	if p.subject.RealTime == 0 && m.sent.pass(p.run.t.Context()) == nil {
@@ -132,9 +135,10 @@ func (p *playing) resume() {
 // usersChanges is how many changes a user makes at each write.
 const usersChanges = 2
 
-// users runs what a user does while the operator works: at each write of the operator, the user deletes the custom resource, or changes it. The
-// operator may also crash at the same write, or lose its lease there.
-func (e *operatorExploration) users(a *around) {
+// users runs the trials in which a user acts while the operator works: at each write of the operator, the
+// user deletes or changes the custom resource. In some of them the operator crashes at the same write, or
+// loses its lease there.
+func (e *operatorExploration) users(a *seedPlan) {
 	var changes []generate.Change
 	paths := map[string]bool{}
 	for _, c := range slices.Concat(a.effective, a.changes) {
@@ -164,7 +168,7 @@ func (e *operatorExploration) users(a *around) {
 			loss := write
 			loss.effect = deposed
 			elects := elects && e.subject.RealTime == 0
-			if elects { // not with a delete: what arrives after it has nobody who deletes it
+			if elects { // not with a delete: nobody would delete the object of a late write
 				removed = append(removed, trial{seed: a.seed, steps: steps, fault: schedule{loss}})
 			}
 			for _, c := range changes[i:] {
@@ -188,8 +192,8 @@ func rushed(steps []generate.Step) []generate.Step {
 	return steps
 }
 
-// writesOf returns the writes of the operator after the last step of a trial, as points before which the user does something, and whether the operator
-// elects a leader.
+// writesOf returns the writes of the operator after the last step of a trial, as points with the effect
+// userBefore, and whether the operator elects a leader.
 func (e *operatorExploration) writesOf(tr trial) (writes schedule, elects bool) {
 	out := e.runAll([]trial{tr})[0]
 	if out.rejected != "" || out.last == nil || len(out.times) != len(tr.steps) {

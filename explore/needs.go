@@ -14,9 +14,10 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
 )
 
-// createNeeds creates what the custom resource needs: before the operator starts what others have made, and after that the custom resources of the operator
-// itself, whose webhooks it serves. It reports whether the trial can go on.
-func (p *playing) createNeeds(own bool) bool {
+// createNeeds creates the objects that the custom resource needs. Objects of other kinds (own is false) are
+// created before the operator starts, and custom resources of the operator (own is true) after that, because
+// it serves their webhooks. It reports whether the trial can continue.
+func (p *player) createNeeds(own bool) bool {
 	created := false
 	for _, n := range p.seed.needs {
 		if p.isSubject(n.resource.GroupResource().String()) != own {
@@ -31,8 +32,8 @@ func (p *playing) createNeeds(own bool) bool {
 	return !own || !created || p.settle(-1)
 }
 
-// supply takes away or creates an object that the custom resource needs.
-func (p *playing) supply(s generate.Step) error {
+// supply deletes or creates an object that the custom resource needs.
+func (p *player) supply(s generate.Step) error {
 	for _, n := range p.seed.needs {
 		if n.name != s.Object {
 			continue
@@ -50,7 +51,7 @@ func (p *playing) supply(s generate.Step) error {
 }
 
 // editNeed changes an object that the custom resource needs.
-func (p *playing) editNeed(s generate.Step) error {
+func (p *player) editNeed(s generate.Step) error {
 	for _, n := range p.seed.needs {
 		if n.name != s.Object {
 			continue
@@ -68,8 +69,8 @@ func (p *playing) editNeed(s generate.Step) error {
 // mostNeedEdits is how many changes of an object that a custom resource needs are tried.
 const mostNeedEdits = 6
 
-// edits returns changes of an object that a custom resource needs, of fields that the operator probably reads: the values of a Secret or a ConfigMap, and the
-// spec of a custom resource of the operator.
+// edits returns changes of an object that a custom resource needs, in fields that the operator probably
+// reads: the values of a Secret or a ConfigMap, and the spec of a custom resource of the operator.
 func (n need) edits() (found []generate.Step) {
 	edit := func(path string, value any) {
 		if len(found) < mostNeedEdits {
@@ -94,7 +95,7 @@ func (n need) edits() (found []generate.Step) {
 			if decoded, err := base64.StdEncoding.DecodeString(text); encoded && field == "data" && err == nil {
 				text = string(decoded)
 			}
-			isDocument := strings.Contains(text, "\n") // or a certificate, which would not be valid any more
+			isDocument := strings.Contains(text, "\n") // such as a certificate, which a change would make invalid
 			if text += "2"; encoded {
 				text = base64.StdEncoding.EncodeToString([]byte(text))
 			}
@@ -107,7 +108,8 @@ func (n need) edits() (found []generate.Step) {
 	return found
 }
 
-// dependsOn reports whether an object refers to another one by its name, directly or by further samples. Its own name says nothing.
+// dependsOn reports whether an object refers to another one by its name, directly or through other samples.
+// Objects with its own name do not count.
 func dependsOn(from, to *unstructured.Unstructured, samples []*unstructured.Unstructured) bool {
 	reached := []*unstructured.Unstructured{from}
 	for i := 0; i < len(reached); i++ {

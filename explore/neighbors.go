@@ -15,7 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// withNeighbor returns a seed whose custom resource is equal but for its name.
+// withNeighbor returns a seed whose custom resource differs only in its name.
 func (s *seed) withNeighbor(name string) *seed {
 	other := *s
 	other.neighbor, other.namesake = nil, nil
@@ -25,10 +25,12 @@ func (s *seed) withNeighbor(name string) *seed {
 	return &other
 }
 
-// otherNamespace is where the namesakes are. All trials have it, because an operator may look at each Namespace.
+// otherNamespace is the namespace of the namesakes. It exists in all trials, because an operator may
+// reconcile each Namespace.
 const otherNamespace = "explored"
 
-// withNamesake returns a seed whose custom resource is in another namespace, with what it needs there; nil: it is in none.
+// withNamesake returns a seed whose custom resource is in another namespace, with the objects that it needs
+// there; nil: the custom resource has no namespace.
 func (s *seed) withNamesake() *seed {
 	if s.object.GetNamespace() == "" || s.object.GetNamespace() == otherNamespace {
 		return nil
@@ -48,7 +50,8 @@ func (s *seed) withNamesake() *seed {
 	return other
 }
 
-// isServedEverywhere reports whether the operator has asked for the custom resources of all namespaces in a trial.
+// isServedEverywhere reports whether the operator has listed or watched the custom resources of all
+// namespaces in a trial.
 func (s *seed) isServedEverywhere(out *outcome) bool {
 	return slices.ContainsFunc(out.requests, func(r inspect.Request) bool {
 		return (r.Verb == "list" || r.Verb == "watch") && r.Namespace == "" && r.Resource == s.resource.Resource && r.Group == s.resource.Group
@@ -67,8 +70,9 @@ func (e *operatorExploration) besides() (found []*seed) {
 	return found
 }
 
-// createBeside creates another custom resource, after the operator has worked on what that needs and is not there.
-func (p *playing) createBeside(other *seed) error {
+// createBeside creates another custom resource. Before that it creates missing objects that the custom
+// resource needs, and waits until the operator is quiet.
+func (p *player) createBeside(other *seed) error {
 	created := false
 	for _, n := range other.needs {
 		if p.withdrawn[n.name] {
@@ -88,13 +92,13 @@ func (p *playing) createBeside(other *seed) error {
 	return err
 }
 
-// expectation is what a custom resource leads to when there is no other.
+// expectation is the state to which a custom resource leads when there is no other.
 type expectation struct {
 	name      string // of the custom resource
 	reference *reference
 }
 
-// apart returns what each of the custom resources at a checkpoint leads to when there is no other.
+// apart returns the state to which each of the custom resources at a checkpoint leads when there is no other.
 func (e *operatorExploration) apart(tr trial, c checkpoint) (each []expectation) {
 	if c.desired != nil {
 		each = append(each, expectation{tr.seed.name, e.reference(tr, c)})
@@ -106,7 +110,8 @@ func (e *operatorExploration) apart(tr trial, c checkpoint) (each []expectation)
 	return each
 }
 
-// compareNeighbors compares what two custom resources have led to with what each of them leads to when there is no other.
+// compareNeighbors compares the state of two custom resources with the states to which each of them leads
+// when there is no other.
 func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []problem) {
 	if !c.quiet || c.occupied != "" || isPaused(c.object) || !e.subject.checks(LeavesOthersAlone) {
 		return nil
@@ -118,7 +123,7 @@ func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []
 		}
 	}
 	want := state.State{}
-	by := map[string]expectation{} // whose an object is
+	by := map[string]expectation{} // by object: the custom resource that leads to it
 	conflict := map[string]bool{}  // of custom resources, by name
 	others := map[string]*seed{tr.seed.name: c.beside, c.beside.name: tr.seed}
 	for _, a := range e.apart(tr, c) {
@@ -169,8 +174,9 @@ func (e *operatorExploration) compareNeighbors(tr trial, c checkpoint) (found []
 	return found
 }
 
-// contested returns the problem of an object that two custom resources lead to, with another content each, if it has the content of one of them:
-// then the other one does not have what it needs. An object that has something of both may be meant for both.
+// contested returns the problem of an object to which two custom resources lead with different content, if it
+// has the content of one of them: then the other one lacks what it needs. An object with content of both may
+// be meant for both, and is not a problem.
 func (e *operatorExploration) contested(c checkpoint, name string, one, other expectation) *problem {
 	wanted, otherWanted, got := one.reference.state()[name], other.reference.state()[name], c.state[name]
 	equal := func(a, b map[string]any) bool {
@@ -190,12 +196,14 @@ func (e *operatorExploration) contested(c checkpoint, name string, one, other ex
 		detail: state.Diff(other.reference.state()[name], got)}
 }
 
-// refersTo reports whether the spec of the sample has the name of an object, as it is in a state: then the user wants the same one twice.
+// refersTo reports whether the spec of the sample contains the name of an object. Then the user wants both
+// custom resources to use it.
 func (s *seed) refersTo(name string) bool {
 	return refersTo(s.object.Object["spec"], name[strings.LastIndexAny(name, " /")+1:])
 }
 
-// cannotShare returns the problem of an object that two custom resources lead to, and that each of them wants to control.
+// cannotShare returns the problem of an object to which two custom resources lead, if each of them wants to
+// be its controller.
 func cannotShare(c checkpoint, name string, one, other expectation) *problem {
 	first, second := controllerIn(one.reference.state()[name]), controllerIn(other.reference.state()[name])
 	if strings.Contains(name, "*") || first == "" || second == "" || first == second {
@@ -217,8 +225,8 @@ func controllerIn(object map[string]any) string {
 	return ""
 }
 
-// reporting returns the names of those whose status may say that another custom resource is in the way: the custom resource itself, and those that it needs, if
-// the other one needs others.
+// reporting returns the names of the custom resources whose status may report a conflict with another custom
+// resource: the custom resource itself, and those that it needs and the other one does not.
 func (s *seed) reporting(other *seed) []string {
 	names := []string{s.name}
 	for _, n := range s.needs {
@@ -229,8 +237,9 @@ func (s *seed) reporting(other *seed) []string {
 	return names
 }
 
-// conflicts reports whether the status of a custom resource says that it cannot be what it is when there is no other: two of them may
-// well be in each other's way, and then nothing is demanded of that one.
+// conflicts reports whether the status of a custom resource reports a problem that it does not have when
+// there is no other. Two custom resources may conflict, and then nothing is required of the one that reports
+// it.
 func conflicts(want, got map[string]any) bool {
 	before, _ := want["status"].(map[string]any)
 	now, _ := got["status"].(map[string]any)

@@ -12,20 +12,21 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
-// numbers is what the numbers that were tried in a field of the spec have led to. An operator that writes two of them into another object as they are, and not
-// a third, caps it, or takes zero for the default, and nobody hears of it.
+// numbers has the effects of the numbers that were tried in a field of the spec. An operator that copies two
+// of them into another object, and not a third, caps that number, or takes zero for the default, without
+// reporting it.
 type numbers struct {
 	tried map[int64]*effect
 }
 
-// effect is what one number has led to.
+// effect is the effect of one number.
 type effect struct {
 	numbers map[string]int64 // in other objects, by their places
 	trial   trial
 	outcome *outcome
 }
 
-// noteNumbers notes what a number leads to in a trial that changes it.
+// noteNumbers records the effect of a number in a trial that changes it.
 func (e *operatorExploration) noteNumbers(tr trial, out *outcome) {
 	if !e.subject.checks(FieldsMatter) || len(tr.fault) > 0 || len(tr.steps) < 2 || tr.steps[0].Verb != generate.Create || tr.steps[1].Verb != generate.Set || len(out.checkpoints) < 2 ||
 		len(tr.steps) > 2 && tr.steps[2].Rush {
@@ -63,7 +64,8 @@ func (e *operatorExploration) noteNumbers(tr trial, out *outcome) {
 	}
 }
 
-// withNumbers returns checkpoints with one more for each number that an exploration tries in the field, if this is a replay, which has no other trials.
+// withNumbers adds checkpoints for the other numbers that an exploration tries in the field, if this is a
+// replay, which has no other trials.
 func (e *operatorExploration) withNumbers(tr trial, checkpoints []checkpoint) []checkpoint {
 	if e.subject.Replay == "" {
 		return checkpoints
@@ -77,8 +79,9 @@ func (e *operatorExploration) withNumbers(tr trial, checkpoints []checkpoint) []
 	return checkpoints
 }
 
-// collectNumbers collects the whole numbers in the fields of a value. The place of an item of a list has its name, or the length of the list: if a number adds
-// or removes an item, others take its index.
+// collectNumbers collects the whole numbers in the fields of a value, by their places. The place of a list
+// item contains its name, or its index and the length of the list, because indexes change if a number adds or
+// removes items.
 func collectNumbers(place string, value any, found map[string]int64) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -100,7 +103,8 @@ func collectNumbers(place string, value any, found map[string]int64) {
 	}
 }
 
-// unfollowed returns the trial of a number that does not come where two others do; nil: there is none. A single one may be chance.
+// unfollowed returns the trial of a number that is missing at a place to which two others were copied; nil:
+// none. One copied number may be chance.
 func (n numbers) unfollowed(resource, path string) *witness {
 	var tried []int64
 	places := map[string][]int64{} // where numbers come as they are
@@ -128,7 +132,8 @@ func (n numbers) unfollowed(resource, path string) *witness {
 	return nil
 }
 
-// allowsZero reports whether a schema says that zero is a number like others: it is the minimum, or another one is the default.
+// allowsZero reports whether zero is a value like others in a schema: it is the minimum, or the default is
+// another number.
 func allowsZero(s *apiextensionsv1.JSONSchemaProps, path string) bool {
 	for element := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
 		switch property, ok := s.Properties[element]; {
@@ -145,12 +150,12 @@ func allowsZero(s *apiextensionsv1.JSONSchemaProps, path string) bool {
 	return s.Minimum != nil && *s.Minimum == 0 || s.Default != nil && string(s.Default.Raw) != "0"
 }
 
-// inTemplate reports whether a field belongs to a template, much of which the operator itself may want to set.
+// inTemplate reports whether a field belongs to a template, whose fields the operator may set itself.
 func inTemplate(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(element string) bool { return strings.HasSuffix(strings.ToLower(element), "template") })
 }
 
-// notePause notes whether the operator has followed a change of a custom resource that is paused.
+// notePause records whether the operator has followed a change of a paused custom resource.
 func (e *operatorExploration) notePause(tr trial, out *outcome) {
 	if !e.subject.checks(FieldsMatter) || len(tr.fault) > 0 || len(tr.steps) != 3 || len(out.checkpoints) != 3 || tr.steps[0].Verb != generate.Create ||
 		tr.steps[1].Path != pausedPath || tr.steps[1].Value != true || !isPaused(out.checkpoints[2].object) {
@@ -160,7 +165,7 @@ func (e *operatorExploration) notePause(tr trial, out *outcome) {
 	if !before.quiet || !after.quiet || shardFlag.count > 1 {
 		return // another shard may have the changes that have no effect
 	}
-	w := e.results.wholeOf(tr.seed)
+	w := e.results.summaryOf(tr.seed)
 	differences := slices.DeleteFunc(state.Differences(before.state, after.state, e.results.mask), func(d state.Difference) bool { return d.Object == tr.seed.name })
 	if len(differences) == 0 {
 		w.pauses = true
@@ -170,7 +175,7 @@ func (e *operatorExploration) notePause(tr trial, out *outcome) {
 	}
 }
 
-// pausedPath is the field by which users tell operators to do nothing.
+// pausedPath is the field with which users pause an operator.
 const pausedPath = "/spec/paused"
 
 // topField returns the path of the field of the spec that a path leads through.
@@ -182,9 +187,10 @@ func topField(path string) string {
 // pausedChanges is how many fields are changed in a custom resource that is paused.
 const pausedChanges = 4
 
-// pauses returns trials that change a custom resource that is paused, in ways of which the operator does something otherwise. Each changes another field of
-// the spec: an operator may follow one of them on purpose, as a Deployment that is paused is still scaled.
-func (a *around) pauses() (sequences [][]generate.Step) {
+// pauses returns trials that change a paused custom resource, in ways that have an effect otherwise. Each
+// changes another field of the spec, because an operator may follow some fields on purpose: a paused
+// Deployment is still scaled.
+func (a *seedPlan) pauses() (sequences [][]generate.Step) {
 	if a.seed.schema.Properties["spec"].Properties["paused"].Type != "boolean" {
 		return nil
 	}

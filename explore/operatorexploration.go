@@ -19,7 +19,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
-// chunk is how many trials are started before their results are looked at.
+// chunk is how many trials run before their results are checked.
 const chunk = 16
 
 // operatorExploration explores an operator.
@@ -28,16 +28,17 @@ type operatorExploration struct {
 	*installation
 	next  *installation // the version of an upgrade; nil: there is none
 	seeds []*seed
-	// longSeeds are those with long names, of which only the life is tried.
+	// longSeeds are the seeds with long names, which only a few trials use.
 	longSeeds []*seed
 
-	// publish is called for each finding as it comes, and the trials of former findings are played first; nil: neither.
+	// publish is called for each finding when it is found. If it is not nil, the trials of former findings
+	// are played first.
 	publish  func(Finding)
 	parallel int            // how many trials run at the same time
 	noted    func(tr trial) // called for each trial in order; nil: nothing is called
 	limits   limits
-	stuck    atomic.Int64 // trials
-	atRest   bool         // the first trial is played, in which there is nothing to do
+	stuck    atomic.Int64 // the number of trials that are stuck
+	atRest   bool         // the first trial is running, which has no steps
 
 	references references
 	results    results
@@ -68,7 +69,7 @@ func (e *operatorExploration) close() {
 	}
 }
 
-// references are the states that are reached at once, by the steps that lead there.
+// references has the trials that reach a state directly, by their steps.
 type references struct {
 	mu         sync.Mutex
 	references map[string]*reference
@@ -78,10 +79,11 @@ type reference struct {
 	once  sync.Once
 	trial trial
 	out   *outcome
-	noted bool // it is among the trials of what was found
+	noted bool // it counts among the trials of the result
 }
 
-// state returns the state; nil: it was not reached, for example because the operator is stuck there, too.
+// state returns the state that the trial reaches; nil: it does not reach one, for example because the
+// operator is stuck.
 func (r *reference) state() state.State {
 	if r.out.rejected != "" || r.out.err != nil || len(r.out.checkpoints) == 0 {
 		return nil
@@ -93,44 +95,44 @@ func (r *reference) state() state.State {
 	return last.state
 }
 
-// failed reports whether the status of the custom resource says in the end that something is wrong.
+// failed reports whether the status of the custom resource reports a problem at the end.
 func (r *reference) failed() bool {
 	n := len(r.out.checkpoints)
 	return n > 0 && r.out.checkpoints[n-1].failed
 }
 
-// results are what an exploration has found until now.
+// results has the results of an exploration until now.
 type results struct {
-	found    Found
-	keys     map[string]bool // of findings, and of the differences that come with them
-	similar  map[string]int  // findings that probably have the same cause
-	doubtful map[string]bool // keys of problems that did not show again
-	mask     state.Mask
-	wholes   map[*seed]*whole
-	began    time.Time
-	reported time.Time // when the progress was reported last
-	over     bool
+	found     Found
+	keys      map[string]bool // keys of findings, and of the differences that come with them
+	similar   map[string]int  // by similarity: the number of findings that probably have the same cause
+	doubtful  map[string]bool // keys of problems that did not occur again
+	mask      state.Mask
+	summaries map[*seed]*seedSummary
+	began     time.Time
+	reported  time.Time // when the progress was reported last
+	over      bool
 
 	mu     sync.Mutex
-	access map[inspect.AccessRequest]bool // what the operator has requested in all trials
+	access map[inspect.AccessRequest]bool // the requests of the operator in all trials
 }
 
-// know notes that a problem is among the findings, or comes with one.
+// know records that a problem is among the findings, or comes with one.
 func (r *results) know(p problem) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.keys[p.id()] = true
 }
 
-// knows reports whether a problem is among the findings. Unlike the exploration itself, a trial has to ask for it, because it may still run when it is
-// stuck.
+// knows reports whether a problem is among the findings. Trials must call it instead of reading keys, because
+// a stuck trial may run concurrently with the exploration.
 func (r *results) knows(p problem) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.keys[p.id()]
 }
 
-// needed notes requests of the operator.
+// needed records requests of the operator.
 func (r *results) needed(requests []inspect.AccessRequest) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +147,7 @@ func (e *operatorExploration) explore() (Found, error) {
 	e.results.access = map[inspect.AccessRequest]bool{}
 	e.results.keys, e.results.similar, e.results.doubtful = map[string]bool{}, map[string]int{}, map[string]bool{}
 	e.results.mask, e.results.began = state.Mask{}, time.Now()
-	e.results.wholes = map[*seed]*whole{}
+	e.results.summaries = map[*seed]*seedSummary{}
 	e.results.reported, e.results.found.Left = e.results.began, e.left
 	defer collectLess()()
 	if err := e.rest(); err != nil {
@@ -181,7 +183,7 @@ func (e *operatorExploration) explore() (Found, error) {
 			return e.results.found, fmt.Errorf("the trial cannot be replayed: %s", rejected)
 		}
 		if e.next == nil {
-			e.checkWhole()
+			e.checkSummaries()
 		}
 		return e.results.found, nil
 	}
@@ -194,11 +196,11 @@ func (e *operatorExploration) explore() (Found, error) {
 		return e.results.found, err
 	}
 	e.noteStuck()
-	e.checkWhole()
+	e.checkSummaries()
 	return e.results.found, e.checkRules()
 }
 
-// noteStuck notes that the exploration ended because of trials that are stuck.
+// noteStuck records that the exploration ended because of stuck trials.
 func (e *operatorExploration) noteStuck() {
 	if n := e.stuck.Load(); n >= mostStuck {
 		e.results.found.Unchecked = append(e.results.found.Unchecked, fmt.Sprintf("all that further trials would have shown, because %d trials are stuck", n))
@@ -223,7 +225,7 @@ func (e *operatorExploration) checkRules() error {
 	return nil
 }
 
-// rest runs the operator when there is nothing to do. What is wrong then is wrong with the subject.
+// rest runs the operator without any steps. A problem then is an error of the subject.
 func (e *operatorExploration) rest() error {
 	e.atRest = true
 	out := e.play(trial{seed: e.seeds[0]})
@@ -239,7 +241,7 @@ func (e *operatorExploration) rest() error {
 	return nil
 }
 
-// restError is the error of an operator that does something wrong although there is nothing to do.
+// restError returns the error for an operator with problems although there is nothing to do.
 func restError(problems []problem) error {
 	p := slices.MinFunc(problems, func(a, b problem) int { return cmp.Compare(restOrder(a), restOrder(b)) })
 	text := p.what
@@ -257,7 +259,8 @@ func restError(problems []problem) error {
 	return errors.New(printable.Text("the operator does not start: " + text))
 }
 
-// restOrder is the order in which problems explain others: an operator that may not list what it watches does not come to rest.
+// restOrder sorts causes before their consequences: an operator that may not list what it watches never
+// becomes quiet.
 func restOrder(p problem) int {
 	order := []Oracle{NoPanic, Permitted, Converges, NoLeak}
 	if i := slices.Index(order, p.oracle); i >= 0 {
@@ -266,8 +269,8 @@ func restOrder(p problem) int {
 	return len(order)
 }
 
-// runAll runs trials, in parallel, and looks at the outcomes in their order. It stops when the exploration is over: the outcomes of
-// trials that were not run are rejected.
+// runAll runs trials in parallel, and checks the outcomes in their order. It stops when the exploration is
+// over: the outcomes of trials that were not run are rejected.
 func (e *operatorExploration) runAll(trials []trial) []*outcome {
 	outcomes := make([]*outcome, len(trials))
 	for begin, end := 0, 0; begin < len(trials); begin = end {
@@ -313,7 +316,7 @@ func (e *operatorExploration) runChunk(trials []trial, outcomes []*outcome) {
 	workers.Wait()
 }
 
-// reference returns what leads at once to the state that is wanted at a checkpoint of a trial.
+// reference returns the trial that leads directly to the state that is wanted at a checkpoint of a trial.
 func (e *operatorExploration) reference(compared trial, c checkpoint) *reference {
 	tr := trial{seed: compared.seed, steps: c.desired, patient: compared.patient}
 	key := fmt.Sprint(tr.patient, tr)
@@ -347,7 +350,8 @@ func (e *operatorExploration) over() bool {
 	return e.results.over || e.stuck.Load() >= mostStuck || len(e.results.found.Findings) >= e.subject.MaxFindings || e.late() || e.remaining() == 0
 }
 
-// progress writes how far a long exploration is, because go test shows the log of a test at its end.
+// progress prints the progress of a long exploration to stderr, because go test shows the log of a test only
+// at its end.
 func (e *operatorExploration) progress() {
 	if *timeFlag < 2*progressPeriod || time.Since(e.results.reported) < progressPeriod {
 		return
@@ -359,7 +363,7 @@ func (e *operatorExploration) progress() {
 		float64(trials)/passed.Seconds(), printable.Count(len(e.results.found.Findings), "finding"), (*timeFlag - passed).Round(time.Second))
 }
 
-// note looks at an outcome, and adds what is new to the findings.
+// note checks an outcome, and adds new problems to the findings.
 func (e *operatorExploration) note(tr trial, out *outcome) {
 	if e.noted != nil {
 		e.noted(tr)
@@ -369,7 +373,8 @@ func (e *operatorExploration) note(tr trial, out *outcome) {
 	}
 }
 
-// count counts a trial, and looks at what leads to its states at once. It reports whether the trial could be run.
+// count counts a trial, and checks the trials that lead directly to its states. It reports whether the trial
+// could be run.
 func (e *operatorExploration) count(tr trial, out *outcome) bool {
 	if out.err != nil {
 		e.t.Errorf("explore: %s: %v", tr, out.err)
@@ -381,7 +386,7 @@ func (e *operatorExploration) count(tr trial, out *outcome) bool {
 		return false
 	}
 	e.results.found.Trials++
-	e.results.wholeOf(tr.seed).addTrial(tr, out)
+	e.results.summaryOf(tr.seed).addTrial(tr, out)
 	for _, c := range out.checkpoints {
 		if !c.quiet {
 			continue

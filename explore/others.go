@@ -19,24 +19,26 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// mark is the key of the label and the annotation that somebody sets on an object of the operator, and the finalizer of a custom resource.
+// mark is the key of the label and the annotation that a trial sets on an object as somebody else, and the
+// finalizer that it sets on a custom resource.
 const mark = "explore.example.com/set-by-somebody"
 
-// child is an object that the operator makes for a custom resource, under a name that is known before.
+// child is an object that the operator creates for a custom resource, under a predictable name.
 type child struct {
 	resource schema.GroupVersionResource
 	object   *unstructured.Unstructured
-	// reconciled is set if the operator writes the status of objects of the resource: then it reconciles them, whosever they are, and may set a finalizer, too.
+	// reconciled is true if the operator writes the status of objects of the resource. Then it reconciles all
+	// of them, and may set a finalizer.
 	reconciled bool
 }
 
-// childrenOf returns what the operator makes for a custom resource, by name.
+// childrenOf returns the objects that the operator creates for a custom resource, by name.
 func (e *operatorExploration) childrenOf(s *seed) map[string]child {
 	return e.reference(trial{seed: s}, checkpoint{desired: []generate.Step{create}}).out.children
 }
 
-// noteChildren notes what the operator itself has made of those objects.
-func (p *playing) noteChildren(objects []state.Object) {
+// noteChildren records those of the objects that the operator has created.
+func (p *player) noteChildren(objects []state.Object) {
 	p.out.children = map[string]child{}
 	for _, o := range objects {
 		if o.Name() == p.seed.name || o.Prefix() != "" || state.Ignored(o.Resource) {
@@ -49,13 +51,14 @@ func (p *playing) noteChildren(objects []state.Object) {
 	}
 }
 
-// occupies reports whether somebody else has a name that the operator wants in the trial.
+// occupies reports whether somebody else creates an object under a name of the operator in the trial.
 func (t trial) occupies() bool {
 	return slices.ContainsFunc(t.steps, func(s generate.Step) bool { return s.Verb == generate.Occupy })
 }
 
-// occupy creates an object of somebody else under the name of one that the operator makes. It has another controller, and none of the operator's labels.
-func (p *playing) occupy(name string) error {
+// occupy creates an object of somebody else under the name of one that the operator creates. It has another
+// controller, and none of the operator's labels.
+func (p *player) occupy(name string) error {
 	c, ok := p.children[name]
 	if !ok {
 		return fmt.Errorf("the operator does not make %s", name)
@@ -88,8 +91,9 @@ func (p *playing) occupy(name string) error {
 	return err
 }
 
-// checkOccupied checks that the operator has not written or deleted what somebody else controls. Nobody else deletes it.
-func (p *playing) checkOccupied(objects []state.Object) {
+// checkOccupied checks that the operator has not written or deleted an object that somebody else controls. In
+// a trial only the operator could delete it.
+func (p *player) checkOccupied(objects []state.Object) {
 	for _, name := range slices.Sorted(maps.Keys(p.occupied)) {
 		resource, _, _ := strings.Cut(name, " ")
 		found := problem{oracle: LeavesOthersAlone, key: "occupied " + resource, step: p.step}
@@ -121,7 +125,7 @@ func (p *playing) checkOccupied(objects []state.Object) {
 	}
 }
 
-// written is an object without what the server notes of each write.
+// written returns an object without the fields that change with each write.
 func written(u *unstructured.Unstructured) map[string]any {
 	u = u.DeepCopy()
 	u.SetManagedFields(nil)
@@ -132,10 +136,12 @@ func written(u *unstructured.Unstructured) map[string]any {
 	return u.Object
 }
 
-// claims are the resources whose objects an operator needs for itself. It may well go on with a ServiceAccount, a Secret or a claim that is there already.
+// claims are the resources whose objects an operator needs for itself. It may use an existing ServiceAccount,
+// Secret or claim of somebody else.
 var claims = []string{"deployments.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch", "services", "configmaps", "ingresses.networking.k8s.io"}
 
-// compareOccupied compares the status of a custom resource whose child belongs to somebody else with the one when all is well.
+// compareOccupied compares the status of a custom resource whose child belongs to somebody else with the
+// status in the normal case.
 func (e *operatorExploration) compareOccupied(tr trial, c checkpoint) []problem {
 	if !c.quiet || c.stuck != "" || c.reported || c.desired == nil || !e.subject.checks(TruthfulStatus) {
 		return nil
@@ -152,7 +158,7 @@ func (e *operatorExploration) compareOccupied(tr trial, c checkpoint) []problem 
 }
 
 // mark sets a label and an annotation on an object of the operator, or on the custom resource, which gets a finalizer, too.
-func (p *playing) mark(name string) error {
+func (p *player) mark(name string) error {
 	for _, o := range p.objects() {
 		if o.Name() != name {
 			continue
@@ -175,7 +181,7 @@ func (p *playing) mark(name string) error {
 }
 
 // checkMarks checks that the operator has left the labels and annotations of others.
-func (p *playing) checkMarks(objects []state.Object) {
+func (p *player) checkMarks(objects []state.Object) {
 	for _, o := range objects {
 		if p.marked[o.Name()] != o.GetUID() {
 			continue
@@ -207,8 +213,9 @@ func (p *playing) checkMarks(objects []state.Object) {
 	}
 }
 
-// releaseMark takes the finalizer of somebody else off a custom resource that was deleted. It reports whether it was there.
-func (p *playing) releaseMark() bool {
+// releaseMark removes the finalizer of somebody else from a custom resource that was deleted. It reports
+// whether it has done so.
+func (p *player) releaseMark() bool {
 	if p.exists || p.marked[p.seed.name] == "" {
 		return false
 	}
@@ -224,7 +231,8 @@ func (p *playing) releaseMark() bool {
 	return err == nil
 }
 
-// withoutMarks removes the label, the annotation and the finalizer of somebody else. An object may have the label or the annotation from another one.
+// withoutMarks removes the label, the annotation and the finalizer of somebody else, also from objects to
+// which the operator has copied them.
 func withoutMarks(objects []state.Object) []state.Object {
 	unmarked := make([]state.Object, 0, len(objects))
 	for _, o := range objects {
@@ -242,12 +250,12 @@ func withoutMarks(objects []state.Object) []state.Object {
 }
 
 // reconciles reports whether the operator has written the status of objects of a resource.
-func (p *playing) reconciles(resource string) bool {
+func (p *player) reconciles(resource string) bool {
 	return slices.ContainsFunc(p.operatorRequests(), func(r inspect.Request) bool { return r.Subresource == "status" && groupResource(r) == resource })
 }
 
-// others runs what others do with the objects of the operator, or under their names.
-func (e *operatorExploration) others(a *around) {
+// others runs the trials in which others mark the objects of the operator, or occupy their names.
+func (e *operatorExploration) others(a *seedPlan) {
 	if e.over() {
 		return
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
-// leavesField reports whether the operator applies an object and leaves a field of it to others: then it is not what the operator wants. What it updates
-// beside that is its own, too: managers are the names by which it does. Of what is only created and updated, the writer owns the defaults as well, so that
-// nothing can be said.
+// leavesField reports whether the operator applies an object without a field, so that the field belongs to
+// others. Fields that the operator updates besides count as its own; managers are its names as a field
+// manager. It returns false for an object that is never applied, because an update owns all defaults, too.
 func leavesField(o state.Object, path string, managers []string) bool {
 	applied := map[string]bool{} // by these managers
 	for _, entry := range o.GetManagedFields() {
@@ -33,7 +33,7 @@ func leavesField(o state.Object, path string, managers []string) bool {
 	return len(applied) > 0
 }
 
-// ownsField reports whether a set of fields, as in managedFields, has the field at a path of a value.
+// ownsField reports whether a set of fields, as in managedFields, contains the field at a path of a value.
 func ownsField(fields map[string]any, value any, path []string) bool {
 	if len(path) == 0 || len(fields) == 0 {
 		return true // it has the field as a whole

@@ -9,19 +9,20 @@ import (
 const (
 	// burst is how many requests an operator may send at the same moment.
 	burst = 500
-	// perSecond is how many it may send later. It is few, because each takes real time. An operator that sends more, and changes nothing,
-	// is in a loop.
+	// perSecond is how many requests it may send in each second after that. It is low, because each request
+	// takes real time. An operator that sends more, and changes nothing, is in a loop.
 	perSecond = 6
 )
 
-// pace lets time pass if an operator sends very many requests. Otherwise two that undo each other's work at once would stop the time
-// of the bubble: an operator that does not know yet that an object is deleted creates what it owned, and the garbage collector
-// deletes it. In a cluster that ends when the operator hears of the delete.
+// pace lets time pass if an operator sends very many requests. Otherwise two programs that undo each other's
+// work would stop the time of the bubble. For example, an operator whose cache still has a deleted owner
+// creates its dependents, and the garbage collector deletes them. In a real cluster that ends when the
+// operator receives the delete.
 type pace struct {
 	mu      sync.Mutex
 	sent    int
 	since   time.Time
-	delayed int // requests
+	delayed int // the number of requests that had to wait
 }
 
 // delayedRequests returns how many requests had to wait.
@@ -34,7 +35,7 @@ func (p *pace) delayedRequests() int {
 	return p.delayed
 }
 
-// wait returns when the next request may be sent, or with the error of ctx.
+// wait waits until the next request may be sent. It returns the error of ctx if that ends first.
 func (p *pace) wait(ctx context.Context) error {
 	for first := true; ; first = false {
 		p.mu.Lock()

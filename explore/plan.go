@@ -31,24 +31,25 @@ func rush(s generate.Step) generate.Step {
 	return s
 }
 
-// around is what trials of a seed are made of.
-type around struct {
+// seedPlan has the objects and changes from which the trials of a seed are made.
+type seedPlan struct {
 	seed  *seed
-	owned []string        // objects of the operator
-	edits []generate.Step // of these objects, to values that the operator itself gives them
-	// needEdits are of objects that the custom resource needs.
+	owned []string        // names of objects of the operator
+	edits []generate.Step // edits of these objects, to values that the operator itself sets
+	// needEdits are edits of objects that the custom resource needs.
 	needEdits []generate.Step
-	changes   []generate.Change // that the server accepts
-	// effective are the changes of which the operator has done something, and writes those of the operator after a create.
+	changes   []generate.Change // changes that the server accepts
+	// effective are the changes that have an effect on other objects. writes are the writes of the operator after a create.
 	effective []generate.Change
 	writes    schedule
 }
 
-// plan runs all trials, in a fixed order: the corpus, the life of each seed, each change, each fault, and then random sequences until
-// the exploration is over. A shard runs its part of them, and random sequences of its own.
+// plan runs all trials in a fixed order: the corpus, the life cycle of each seed, each change, each fault,
+// and then random sequences until the exploration is over. A shard runs its part of them, and random
+// sequences of its own.
 func (e *operatorExploration) plan() error {
 	e.replayCorpus()
-	var seeds []*around
+	var seeds []*seedPlan
 	for _, s := range e.seeds {
 		a, err := e.life(s)
 		if err != nil {
@@ -79,14 +80,14 @@ func (e *operatorExploration) plan() error {
 	return nil
 }
 
-// life runs what happens to each custom resource.
-func (e *operatorExploration) life(s *seed) (*around, error) {
+// life runs the trials of a custom resource without changes: create, delete, restarts, failures and the like.
+func (e *operatorExploration) life(s *seed) (*seedPlan, error) {
 	first := trial{seed: s, steps: []generate.Step{create, remove}}
 	out := e.runAll([]trial{first})[0]
 	if out.rejected != "" && out.rejected != notRun {
 		return nil, fmt.Errorf("the seed %s cannot be created: %s: correct the sample in Subject.Seeds, or give one if there is none", s.name, out.rejected)
 	}
-	a := &around{seed: s}
+	a := &seedPlan{seed: s}
 	if len(out.checkpoints) > 0 {
 		for _, o := range out.checkpoints[0].owned {
 			if !state.Ignored(o.Resource) {
@@ -137,9 +138,9 @@ func trials(s *seed, sequences [][]generate.Step) (made []trial) {
 	return made
 }
 
-// changes runs each change of a property, and its undoing. A change that the server rejects, or does not let undo, is made before the object
-// is created, or is not undone.
-func (e *operatorExploration) changes(a *around) {
+// changes runs each change of a property, and its undoing. A change that the server rejects is made before
+// the object is created. A change that cannot be undone is not undone.
+func (e *operatorExploration) changes(a *seedPlan) {
 	changes, elsewhere := shardFlag.changes(generate.Changes(a.seed.schema, a.seed.object.Object))
 	var steps [][]generate.Step
 	for _, c := range changes {
@@ -160,10 +161,10 @@ func (e *operatorExploration) changes(a *around) {
 			if a.hasEffect(out) {
 				a.effective = append(a.effective, c)
 			}
-			if c.Steps[0].Value == true { // it may switch off what a delete needs
+			if c.Steps[0].Value == true { // it may disable something that a delete needs
 				others = append(others, slices.Concat([]generate.Step{create}, c.Steps, []generate.Step{remove}))
 			}
-			if c.Steps[0].Verb == generate.Remove { // the operator may make up what the user does not give
+			if c.Steps[0].Verb == generate.Remove { // the operator may generate the value
 				others = append(others, slices.Concat(c.Steps, []generate.Step{create, restart, remove}))
 			}
 		case len(out.checkpoints) > 1:
@@ -178,13 +179,13 @@ func (e *operatorExploration) changes(a *around) {
 }
 
 // makesJobs reports whether the operator makes Jobs.
-func (a *around) makesJobs() bool {
+func (a *seedPlan) makesJobs() bool {
 	return slices.ContainsFunc(a.owned, func(name string) bool { return strings.HasPrefix(name, "jobs.batch ") })
 }
 
-// learnEdits learns from the effect of a change which fields of its objects the operator changes, and to which values. If somebody else
-// changes these, the operator has to change them back.
-func (a *around) learnEdits(out *outcome) {
+// learnEdits derives edits from the effect of a change: the fields that the operator changes in its objects,
+// and their values. If somebody else sets these, the operator must set them back.
+func (a *seedPlan) learnEdits(out *outcome) {
 	if len(out.checkpoints) < 2 {
 		return
 	}
@@ -205,14 +206,14 @@ func (a *around) learnEdits(out *outcome) {
 }
 
 // hasEffect reports whether other objects than the custom resource have changed after the second step.
-func (a *around) hasEffect(out *outcome) bool {
+func (a *seedPlan) hasEffect(out *outcome) bool {
 	return len(out.checkpoints) > 1 && slices.ContainsFunc(state.Differences(out.checkpoints[0].state, out.checkpoints[1].state, nil),
 		func(d state.Difference) bool { return d.Object != a.seed.name })
 }
 
-// effect returns a change of which the operator does something, one that sets a field if there is one: what is removed may leave no object to look
-// at. nil: there is no such change.
-func (a *around) effect() []generate.Step {
+// effect returns a change that has an effect on other objects; nil: there is none. It prefers a change that
+// sets a field, because a removed field may leave no object to compare.
+func (a *seedPlan) effect() []generate.Step {
 	for _, c := range a.effective {
 		if c.Steps[0].Verb == generate.Set {
 			return c.Steps
@@ -224,8 +225,8 @@ func (a *around) effect() []generate.Step {
 	return nil
 }
 
-// disturbances runs the edits of the operator's objects, and what others do beside it.
-func (e *operatorExploration) disturbances(a *around) {
+// disturbances runs the trials in which somebody edits the operator's objects, or creates a neighbor.
+func (e *operatorExploration) disturbances(a *seedPlan) {
 	var sequences [][]generate.Step
 	if change := a.effect(); change != nil {
 		sequences = append(sequences, slices.Concat([]generate.Step{create}, change, []generate.Step{neighbor, restart, remove}))
@@ -239,8 +240,8 @@ func (e *operatorExploration) disturbances(a *around) {
 // changesWithFaults is how many changes are tried with each fault.
 const changesWithFaults = 3
 
-// faults runs the life of a seed, and some changes, with each fault at each point.
-func (e *operatorExploration) faults(a *around) {
+// faults runs the life cycle of a seed, and some changes, with each fault at each point.
+func (e *operatorExploration) faults(a *seedPlan) {
 	bases := [][]generate.Step{{create, remove}}
 	for _, c := range a.changes[:min(len(a.changes), changesWithFaults)] {
 		bases = append(bases, slices.Concat([]generate.Step{create}, c.Steps))
@@ -271,7 +272,7 @@ func (e *operatorExploration) faults(a *around) {
 }
 
 // sequence returns a random trial.
-func (a *around) sequence(random *rand.Rand) trial {
+func (a *seedPlan) sequence(random *rand.Rand) trial {
 	t := trial{seed: a.seed, steps: []generate.Step{create}}
 	if random.IntN(8) == 0 && len(a.writes) > 0 && len(a.changes) > 0 {
 		t.fault = schedule{a.writes[random.IntN(len(a.writes))]}

@@ -26,7 +26,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
-// seed is a custom resource that trials begin with.
+// seed is a custom resource with which trials begin.
 type seed struct {
 	name     string // such as websites.example.com default/home
 	resource schema.GroupVersionResource
@@ -34,10 +34,10 @@ type seed struct {
 	schema   *apiextensionsv1.JSONSchemaProps
 	status   bool // it has the subresource status
 	observes bool // its schema has status.observedGeneration
-	defined  bool // by a CustomResourceDefinition
+	defined  bool // its kind is defined by a CustomResourceDefinition
 	needs    []need
-	neighbor *seed // with an equal custom resource under another name; nil: the seed is a neighbor or a namesake itself
-	namesake *seed // with an equal custom resource in another namespace; nil: it is in none, or the seed is a neighbor or a namesake itself
+	neighbor *seed // an equal custom resource under another name; nil: the seed is a neighbor or a namesake itself
+	namesake *seed // an equal custom resource in another namespace; nil: it has no namespace, or is a neighbor or a namesake itself
 }
 
 // need is an object of another kind that the custom resource may refer to.
@@ -45,21 +45,21 @@ type need struct {
 	name     string
 	resource schema.GroupVersionResource
 	object   *unstructured.Unstructured
-	schema   *apiextensionsv1.JSONSchemaProps // of a custom resource of the operator; nil: it is none
+	schema   *apiextensionsv1.JSONSchemaProps // the schema, if it is a custom resource of the operator; else nil
 }
 
 // installation is a version of an operator, and a cluster in which it is installed.
 type installation struct {
 	subject   Subject
-	manifests []*unstructured.Unstructured // of the subject
+	manifests []*unstructured.Unstructured // the objects of Install and Roles
 	base      *fakecluster.Cluster
 	present   map[string]string // resourceVersions of the objects of the base cluster, by name
 	config    func(*fakecluster.Cluster) *rest.Config
-	user      string   // the operator's; empty: it may do everything
-	left      []string // objects of the dump that are not in the base cluster
+	user      string   // the user of the operator; empty: the administrator
+	left      []string // objects of the dump that could not be loaded
 }
 
-// newInstallation installs an operator in a new cluster. It does not run yet.
+// newInstallation installs an operator in a new cluster, and does not start it.
 func newInstallation(s Subject) (i *installation, err error) {
 	i = &installation{subject: s}
 	if i.manifests, err = readObjects(slices.Concat(s.Install, s.Roles)); err != nil {
@@ -92,7 +92,7 @@ func (i *installation) loadDump() error {
 	return nil
 }
 
-// options are those of a cluster in which the operator is installed.
+// options returns the options of a cluster in which the operator is installed.
 func (i *installation) options(seed uint64) []fakecluster.Option {
 	s := &i.subject
 	options := []fakecluster.Option{
@@ -149,7 +149,8 @@ func readObjects(paths []string) (objects []*unstructured.Unstructured, err erro
 	return objects, nil
 }
 
-// missingNamespaces returns the namespaces that objects are in and that no manifest creates, because kustomize or Helm often does, and that of the namesakes.
+// missingNamespaces returns the namespaces of objects that no manifest creates, because kustomize or Helm
+// often creates them, and the namespace of the namesakes.
 func missingNamespaces(manifests []*unstructured.Unstructured) (missing []runtime.Object) {
 	named, there := map[string]bool{otherNamespace: true}, map[string]bool{"default": true, "kube-system": true, "kube-public": true, "kube-node-lease": true}
 	for _, m := range manifests {
@@ -258,7 +259,9 @@ func (e *operatorExploration) findSeeds() error {
 	return nil
 }
 
-// findNeeds gives a seed the samples of other kinds, without custom resources that need the seed themselves. Two that need each other may only have the same name.
+// findNeeds adds the samples of other kinds to the needs of a seed, except custom resources that need the
+// seed themselves. Two samples that seem to need each other are kept, because they may only have the same
+// name.
 func (e *operatorExploration) findNeeds(s *seed, kinds []kind, samples []*unstructured.Unstructured) error {
 	for _, sample := range samples {
 		k := kindOf(kinds, sample)

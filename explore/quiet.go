@@ -9,13 +9,14 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// fewestRepeats is how often an operator has to send a write without effect until that is not chance. How many passes it makes differs a little from run to
-// run, so that one time less is enough for a trial that has shown it before.
+// fewestRepeats is how often an operator must send a write without effect before it is reported. The number
+// of reconciliations differs a little from run to run, so one time less is enough for a trial that is
+// repeated.
 const fewestRepeats = 3
 
-// checkQuietWrites checks that the operator, which was started again when nothing had changed, does not write what is there already. Its caches are
-// new, so that it knows what is there.
-func (p *playing) checkQuietWrites() {
+// checkQuietWrites checks that the operator, which was restarted when nothing had changed, does not repeat
+// writes without effect. Its caches are new, so it knows the current objects.
+func (p *player) checkQuietWrites() {
 	if !p.subject.checks(QuietWrites) || len(p.fault) > 0 {
 		return
 	}
@@ -43,8 +44,8 @@ func (p *playing) checkQuietWrites() {
 	}
 }
 
-// hasNoEffect reports whether a request is an update or a patch after which the object is as before. An apply is left out, because an operator may
-// apply what it wants without a look at what is there, and so is what the server has warned about.
+// hasNoEffect reports whether a request is an update or a patch that does not change the object. It leaves
+// out an apply, because an operator may apply without reading the object first, and writes with warnings.
 func hasNoEffect(r inspect.Request) bool {
 	return r.Repeats && r.Code == http.StatusOK && (r.Verb == "update" || r.Verb == "patch" && r.Patch != "apply") && !uncounted(r.Resource) &&
 		len(r.Warnings) == 0 && !r.DropsStatus

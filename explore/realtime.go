@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// shortestRealTime is the shortest Subject.RealTime. Settle waits as long.
+	// shortestRealTime is the shortest Subject.RealTime, which is how long Settle waits.
 	shortestRealTime = 100 * time.Millisecond
 	// patienceInRealTime is how many times as long trials that confirm a problem wait in real time.
 	patienceInRealTime = 4
@@ -25,23 +25,24 @@ func (e *operatorExploration) inRealTime(_ *outcome, run func(testing.TB)) {
 	run(t)
 }
 
-// waitForWork returns when the operator has nothing to do at the moment, or when the time is over: an operator that reads all the
-// time may be at rest, too.
-func (p *playing) waitForWork(most time.Duration) {
+// waitForWork waits until the cluster is quiet, but at most this long, because an operator that always reads
+// may be quiet, too.
+func (p *player) waitForWork(most time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
 	_ = p.run.cluster.Settle(ctx)
 }
 
-// passInRealTime returns after a time in which the operator may begin something again. What it does outside of the cluster cannot be seen.
-func (p *playing) passInRealTime(d time.Duration) {
+// passInRealTime waits, because the operator may start to write again. Its work outside of the cluster cannot
+// be observed.
+func (p *player) passInRealTime(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	<-timer.C
 }
 
-// delayByFaults is how much later the operator may write because of the fault of the trial.
-func (p *playing) delayByFaults() (d time.Duration) {
+// delayByFaults returns how much later the operator may write because of the faults of the trial.
+func (p *player) delayByFaults() (d time.Duration) {
 	for _, f := range p.fault {
 		switch f.effect {
 		case crashBefore, crashAfter:
@@ -53,12 +54,13 @@ func (p *playing) delayByFaults() (d time.Duration) {
 	return d
 }
 
-// hotRequestsInRealTime is how many requests without a write are a loop.
+// hotRequestsInRealTime returns the number of requests without a write that count as a loop.
 func hotRequestsInRealTime(during time.Duration) int {
 	return int(during.Seconds()*requestsInRealTime) + requestsInRealTime
 }
 
-// trialTest is the test of a trial in real time. What the trial cleans up ends with it, and not with the test that explores.
+// trialTest is the test of a trial in real time. Its cleanups run at the end of the trial, and not at the end
+// of the exploring test.
 type trialTest struct {
 	testing.TB
 	ctx    context.Context

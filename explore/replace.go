@@ -17,9 +17,9 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// replaceVersion ends the operator, and goes on with another version of it, in a cluster that begins from a snapshot of the present one.
-// If it is at work still, its pods may change.
-func (p *playing) replaceVersion(to *installation, atWork bool) error {
+// replaceVersion ends the operator, and starts another version of it in a cluster from a snapshot of the
+// current one. If the operator may still be at work (atWork), its pods may change.
+func (p *player) replaceVersion(to *installation, atWork bool) error {
 	if to == nil {
 		return errors.New("there is no other version: the steps upgrade and downgrade are for explore.Upgrade")
 	}
@@ -62,18 +62,18 @@ func (p *playing) replaceVersion(to *installation, atWork bool) error {
 }
 
 // endWith reports a problem that ends the trial.
-func (p *playing) endWith(found problem) {
+func (p *player) endWith(found problem) {
 	p.report(found)
 	p.run.t.Fail()
 }
 
-// startFrom starts a cluster for a version of the operator with all that is in the present cluster.
-func (p *playing) startFrom(to *installation) (c *fakecluster.Cluster, err error) {
+// startFrom starts a cluster for a version of the operator with all objects of the current cluster.
+func (p *player) startFrom(to *installation) (c *fakecluster.Cluster, err error) {
 	var snapshot bytes.Buffer
 	if err := p.run.cluster.Snapshot(&snapshot); err != nil {
 		return nil, err
 	}
-	p.replaced++ // the seed is another one, so that no uid comes twice
+	p.replaced++ // gives another seed, so that no uid comes twice
 	tb := &recorder{TB: p.run.t.TB}
 	started := make(chan struct{})
 	go func() { // Start ends its goroutine if it fails
@@ -88,8 +88,8 @@ func (p *playing) startFrom(to *installation) (c *fakecluster.Cluster, err error
 	return c, nil
 }
 
-// findResources finds the versions in which what the trial has changed is served.
-func (p *playing) findResources() error {
+// findResources finds the versions in which the changed resources are served.
+func (p *player) findResources() error {
 	for _, resource := range slices.Sorted(maps.Keys(p.changed)) {
 		if served, err := p.served(p.changed[resource]); err == nil {
 			p.changed[resource] = served
@@ -101,7 +101,7 @@ func (p *playing) findResources() error {
 }
 
 // served returns a resource in its version, or in the preferred one if that is not served.
-func (p *playing) served(resource schema.GroupVersionResource) (schema.GroupVersionResource, error) {
+func (p *player) served(resource schema.GroupVersionResource) (schema.GroupVersionResource, error) {
 	mapper := p.run.cluster.RESTMapper()
 	if exact, err := mapper.ResourceFor(resource); err == nil && exact == resource {
 		return resource, nil
@@ -109,8 +109,8 @@ func (p *playing) served(resource schema.GroupVersionResource) (schema.GroupVers
 	return mapper.ResourceFor(resource.GroupResource().WithVersion(""))
 }
 
-// notePresent notes the objects of the cluster that the trial has not made.
-func (p *playing) notePresent(made []state.Object) error {
+// notePresent records the objects of the cluster that the trial has not created.
+func (p *player) notePresent(made []state.Object) error {
 	present, err := objectsIn(p.run.cluster)
 	for _, o := range made {
 		delete(present, o.Name())
@@ -120,7 +120,7 @@ func (p *playing) notePresent(made []state.Object) error {
 }
 
 // replaceManifests replaces the objects of the manifests. The cluster itself has replaced definitions and configurations of webhooks.
-func (p *playing) replaceManifests() error {
+func (p *player) replaceManifests() error {
 	for _, m := range p.manifests {
 		kind := m.GroupVersionKind()
 		mapping, err := p.run.cluster.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)

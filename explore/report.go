@@ -15,7 +15,7 @@ const shownRequests = 12
 // shownLines is how many lines of a difference a report shows.
 const shownLines = 60
 
-// finding makes a finding of a problem.
+// finding returns the finding for a problem.
 func (e *operatorExploration) finding(tr trial, out *outcome, p problem) Finding {
 	var b strings.Builder
 	fmt.Fprintf(&b, "explore: the operator %s (oracle %s).\n", p.oracle.claim(), p.oracle)
@@ -56,7 +56,7 @@ func (e *operatorExploration) finding(tr trial, out *outcome, p problem) Finding
 	return Finding{Oracle: p.oracle, Trial: tr.String(), What: p.what, Report: printable.Text(b.String()), timelines: e.timelines(tr, out, p)}
 }
 
-// sentence is a step in words.
+// sentence returns a step in words.
 func sentence(s *seed, step generate.Step) string {
 	switch step.Verb {
 	case generate.Create, generate.Delete:
@@ -101,7 +101,8 @@ func sentence(s *seed, step generate.Step) string {
 	return step.String()
 }
 
-// requestsOf returns the last writes of the operator, and reads that were refused. Equal ones are one line, with their number.
+// requestsOf returns lines for the last writes and rejected reads of the operator. Equal requests share a
+// line, with their number.
 func (e *operatorExploration) requestsOf(out *outcome) (lines []string) {
 	times := map[string]int{}
 	for _, r := range slices.Backward(out.requests) {

@@ -14,8 +14,9 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
-// rewriteAll reads each custom resource in each version, changes a label without effect, and writes it as it is.
-func (p *playing) rewriteAll() {
+// rewriteAll reads each custom resource in each version, changes a label in a dry run, and writes the object
+// unchanged.
+func (p *player) rewriteAll() {
 	definitions, err := p.run.cluster.APIExtensions().ApiextensionsV1().CustomResourceDefinitions().List(context.Background(), listOptions)
 	if err != nil {
 		p.out.err = err
@@ -30,7 +31,7 @@ func (p *playing) rewriteAll() {
 }
 
 // rewrite writes the custom resources of a definition.
-func (p *playing) rewrite(d *apiextensionsv1.CustomResourceDefinition) *problem {
+func (p *player) rewrite(d *apiextensionsv1.CustomResourceDefinition) *problem {
 	resource := schema.GroupVersionResource{Group: d.Spec.Group, Resource: d.Spec.Names.Plural}
 	var stored string
 	for _, v := range d.Spec.Versions {
@@ -64,7 +65,7 @@ func (p *playing) rewrite(d *apiextensionsv1.CustomResourceDefinition) *problem 
 }
 
 // rewriteOne writes a custom resource.
-func (p *playing) rewriteOne(resource schema.GroupVersionResource, u *unstructured.Unstructured) *problem {
+func (p *player) rewriteOne(resource schema.GroupVersionResource, u *unstructured.Unstructured) *problem {
 	name := state.Name(resource.GroupResource().String(), u.GetNamespace(), u.GetName())
 	objects := p.client.Resource(resource).Namespace(u.GetNamespace())
 	label := []byte(`{"metadata":{"labels":{"explored":"yes"}}}`)
@@ -77,7 +78,7 @@ func (p *playing) rewriteOne(resource schema.GroupVersionResource, u *unstructur
 	return nil
 }
 
-// refused is a problem with what the server refuses after an upgrade.
-func (p *playing) refused(key, what string, err error) *problem {
+// refused returns the problem that the server rejects a request after an upgrade.
+func (p *player) refused(key, what string, err error) *problem {
 	return &problem{oracle: Upgrades, key: key, step: p.step, what: what, detail: err.Error()}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
-// Body is a test that is run again and again. It reports to t, and ends as a test does. The package
-// comment says what it has to contain.
+// Body is a test that [Run] repeats. It reports to t, and ends as a test does: t.Fatal ends the run. The
+// package comment describes what it must contain.
 type Body func(t testing.TB, c *Cluster)
 
 // Option configures an exploration.
@@ -64,8 +64,8 @@ func Orders(n int) Option { return func(s *settings) { s.orders = n } }
 // Default: only reads with resourceVersion=0 are stale, as on a real server.
 func StaleReads() Option { return func(s *settings) { s.stale = true } }
 
-// Replay runs one schedule, as a report shows it, and nothing else. The test fails if the schedule
-// is of another test, or if its points are not reached.
+// Replay runs only one schedule, as a report shows it. The test fails if the schedule belongs to another
+// test, or if its points are not reached.
 func Replay(schedule string) Option { return func(s *settings) { s.replay = &schedule } }
 
 // Result is what an exploration has found.
@@ -74,9 +74,9 @@ type Result struct {
 	// Pruned the number of further points that were left out because a fault there makes no
 	// difference.
 	Runs, Points, Pruned int
-	// More is set if there would have been more runs than the bound allows.
+	// More is true if the bound of runs was reached before all schedules were tried.
 	More bool
-	// Failure is the first run that failed; nil: none did.
+	// Failure is the first run that failed, or nil.
 	Failure *Failure
 }
 
@@ -128,9 +128,9 @@ func (f *Failure) report() string {
 func Find(t *testing.T, body Body, options ...Option) (Result, error) {
 	t.Helper()
 	s := settings{runs: 1000, faults: 1, seed: 1, orders: 8}
-	for _, o := range options {
+	for i, o := range options {
 		if o == nil {
-			return Result{}, errors.New("an option is nil")
+			return Result{}, fmt.Errorf("option %d is nil", i+1)
 		}
 		o(&s)
 	}

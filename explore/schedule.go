@@ -32,13 +32,13 @@ type request struct {
 type point struct {
 	effect  string
 	request request
-	nth     int // of the equal requests, from 1
+	nth     int // the number of the request among equal requests, from 1
 	// amount is how many events come before a drop, by how many revisions a read is stale, or the
 	// seed of an order.
 	amount int
 }
 
-// String is one part of a schedule.
+// String returns the point as a part of a schedule.
 func (p point) String() string {
 	if p.effect == order {
 		return fmt.Sprint(order, " ", p.amount)
@@ -50,7 +50,7 @@ func (p point) String() string {
 	return text
 }
 
-// explain returns the same as a sentence.
+// explain returns the point as a sentence.
 func (p point) explain() string {
 	request := p.request
 	what := fmt.Sprintf("%s of %s", request.verb, request.resource)
@@ -83,7 +83,7 @@ func (p point) explain() string {
 	return fmt.Sprintf("the events of the watches come in the order %d", p.amount)
 }
 
-// schedule is what goes wrong in one run.
+// schedule has the faults of one run.
 type schedule []point
 
 // text returns the schedule of a test in the form that Replay takes.

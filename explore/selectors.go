@@ -13,7 +13,7 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
-// selectorOf returns which Pods an object is for; nil: it has no selector, or an empty one.
+// selectorOf returns the selector of an object for Pods; nil: it has none, or an empty one.
 func selectorOf(o state.Object) labels.Selector {
 	field := "selector"
 	switch o.Resource {
@@ -41,7 +41,7 @@ func selectorOf(o state.Object) labels.Selector {
 	return selector
 }
 
-// podLabels returns the labels of the Pods that a workload makes; nil: it makes none.
+// podLabels returns the labels of the Pods that a workload creates; nil: it creates none.
 func podLabels(o state.Object) labels.Set {
 	if !makesPods(o.Resource) || o.Resource == "pods" || o.Resource == "cronjobs.batch" || o.Resource == "jobs.batch" {
 		return nil
@@ -53,8 +53,8 @@ func podLabels(o state.Object) labels.Set {
 	return found
 }
 
-// checkSelectors checks that what belongs to one of two custom resources does not select the Pods of the other one.
-func (p *playing) checkSelectors(objects []state.Object) {
+// checkSelectors checks that no object of one of two custom resources selects the Pods of the other one.
+func (p *player) checkSelectors(objects []state.Object) {
 	own, others := owned(objects, p.seed.name), owned(objects, p.beside.name)
 	common := map[string]bool{} // what belongs to both
 	for _, o := range own {

@@ -10,8 +10,8 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
 )
 
-// shard is a part of the trials, for one of several processes that explore the same operator: index is from 0 to count−1. The zero value is all
-// trials.
+// shard is a part of the trials, for one of several processes that explore the same operator. index is from 0
+// to count−1. The zero value means all trials.
 type shard struct{ index, count int }
 
 // Set implements flag.Value, for a text such as 3/8.
@@ -21,7 +21,7 @@ func (s *shard) Set(text string) error {
 	n, countErr := strconv.Atoi(count)
 	switch {
 	case err != nil || countErr != nil || n < 1:
-		return fmt.Errorf("must be a shard and the number of shards, such as 3/8")
+		return fmt.Errorf("write a shard and the number of shards, such as 3/8")
 	case i < 0 || i >= n:
 		return fmt.Errorf("the shards of %d are 0/%d to %d/%d", n, n, n-1, n)
 	}
@@ -37,7 +37,7 @@ func (s *shard) String() string {
 	return fmt.Sprintf("%d/%d", s.index, s.count)
 }
 
-// has reports whether what a key stands for belongs to the shard. It depends on the key alone, so that each key belongs to one of the shards.
+// has reports whether a key belongs to the shard. Each key belongs to exactly one of the shards.
 func (s shard) has(key string) bool {
 	if s.count < 2 {
 		return true
@@ -47,8 +47,9 @@ func (s shard) has(key string) bool {
 	return int(hash.Sum32()%uint32(s.count)) == s.index
 }
 
-// changes returns the changes that this shard tries, and those that others try, which random sequences contain as well. All values of a property are
-// tried in the same shard, because it can tell then whether one of them has an effect.
+// changes returns the changes that this shard tries, and those of other shards, which its random sequences
+// contain, too. All values of a property are tried in the same shard, so that it can find out whether one of
+// them has an effect.
 func (s shard) changes(changes []generate.Change) (here, elsewhere []generate.Change) {
 	var paths []string
 	for _, c := range changes {

@@ -69,9 +69,9 @@ func TestWrongShardsAreRefused(t *testing.T) {
 	for shard, want := range map[string]string{
 		"8/8":  "the shards of 8 are 0/8 to 7/8",
 		"-1/2": "the shards of 2 are 0/2 to 1/2",
-		"3":    "must be a shard and the number of shards, such as 3/8",
-		"a/b":  "must be a shard and the number of shards, such as 3/8",
-		"0/0":  "must be a shard and the number of shards, such as 3/8",
+		"3":    "write a shard and the number of shards, such as 3/8",
+		"a/b":  "write a shard and the number of shards, such as 3/8",
+		"0/0":  "write a shard and the number of shards, such as 3/8",
 	} {
 		if err := explore.CheckShard(shard); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", shard, err, want)

@@ -7,12 +7,13 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
 )
 
-// mostSimilar is how many similar differences become findings of their own. An operator that does not change the Pods that it has made shows that at each
-// field of a template of Pods.
+// mostSimilar is how many similar differences become findings of their own. For example, an operator that
+// never changes its Pods shows a difference for each field of the Pod template.
 const mostSimilar = 3
 
-// similarity is equal for differences that probably have the same cause: Pods that stay as they were made, fields of one template that do not reach the same
-// objects, or fields of the same objects that stay as somebody has changed them; empty: the problem is none of these.
+// similarity returns a text that is equal for differences with probably the same cause: Pods that are never
+// changed, fields of one template that do not reach the same objects, or edited fields of the same objects
+// that are not restored. It returns "" for any other problem.
 func similarity(tr trial, p problem) string {
 	resource, path, isField := strings.Cut(p.key, "/")
 	if !p.compared || !isField || len(tr.fault) > 0 || p.step < 0 || p.step >= len(tr.steps) {
@@ -39,7 +40,7 @@ func similarity(tr trial, p problem) string {
 	return ""
 }
 
-// elements returns the elements of a path, in which an index of a list is an asterisk.
+// elements returns the elements of a path, with an asterisk for each list index.
 func elements(path string) []string {
 	found := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i, element := range found {
@@ -50,7 +51,8 @@ func elements(path string) []string {
 	return found
 }
 
-// isSimilar reports whether a problem is like several findings of this run. It is only listed then, and known.
+// isSimilar reports whether a problem is like several findings of this run. Such a problem is only listed,
+// and counts as known.
 func (e *operatorExploration) isSimilar(tr trial, p problem) bool {
 	like := similarity(tr, p)
 	if like == "" || e.results.similar[like] < mostSimilar {
@@ -68,7 +70,7 @@ func (e *operatorExploration) noteSimilar(tr trial, p problem) {
 	}
 }
 
-// logSimilar returns what is only listed in a few lines: a sentence, and the first trials.
+// logSimilar returns a text with the number of similar differences and the first of them.
 func (found Found) logSimilar() string {
 	const shown = 10
 	if len(found.Similar) == 0 {

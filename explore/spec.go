@@ -14,8 +14,9 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/generate"
 )
 
-// checkSpec checks that the operator has not changed what the user has set in the custom resource: its spec, and its labels and annotations.
-func (p *playing) checkSpec(u *unstructured.Unstructured) {
+// checkSpec checks that the operator has not changed the spec, labels and annotations that the user has set
+// in the custom resource.
+func (p *player) checkSpec(u *unstructured.Unstructured) {
 	wanted, err := p.desired()
 	if err != nil || !p.subject.checks(KeepsSpec) {
 		return
@@ -56,8 +57,7 @@ func (p *playing) checkSpec(u *unstructured.Unstructured) {
 	}
 }
 
-// changedOf returns the path of a field that the user wants, and that an object has before a write and does not have, or has with another value, after it;
-// empty: there is none.
+// changedOf returns the path of a field that the user has set and that a write has removed or changed, or "".
 func changedOf(wanted, before, after map[string]any) string {
 	if path := changedIn("/spec", wanted["spec"], before["spec"], after["spec"]); path != "" {
 		return path
@@ -70,7 +70,7 @@ func changedOf(wanted, before, after map[string]any) string {
 		former, has := texts(before), texts(after)
 		for _, key := range slices.Sorted(maps.Keys(texts(wanted))) {
 			value, exists := has[key]
-			// An operator may remove what asks it to do something once it is done.
+			// An operator may remove a label or annotation that requests an action, when the action is done.
 			if _, existed := former[key]; existed && (exists && value != former[key] || !exists && strings.HasPrefix(key, "explore.example.com/")) {
 				return "/metadata/" + name + "/" + escapeKey.Replace(key)
 			}
@@ -79,7 +79,7 @@ func changedOf(wanted, before, after map[string]any) string {
 	return ""
 }
 
-// changedIn is changedOf for the values at a path.
+// changedIn does the same for the values at a path.
 func changedIn(path string, wanted, before, after any) string {
 	switch wanted := wanted.(type) {
 	case map[string]any:
@@ -147,7 +147,8 @@ func isZero(value any) bool {
 	return reflect.ValueOf(value).IsZero()
 }
 
-// means reports whether two values mean the same. A typed client writes quantities, durations and times in its own way.
+// means reports whether two values have the same meaning. A typed client formats quantities, durations and
+// times in its own way.
 func means(a, b any) bool {
 	if reflect.DeepEqual(a, b) || fmt.Sprint(a) == fmt.Sprint(b) {
 		return true

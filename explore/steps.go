@@ -37,13 +37,13 @@ func groupResource(r inspect.Request) string {
 	return schema.GroupResource{Group: r.Group, Resource: r.Resource}.String()
 }
 
-// desired returns the seed with all changes until now.
-func (p *playing) desired() (map[string]any, error) {
+// desired returns the object of the seed with all changes until now.
+func (p *player) desired() (map[string]any, error) {
 	return generate.Edit(p.seed.object.Object, p.edits...)
 }
 
-// take takes a step. It returns why that is not possible, or nothing.
-func (p *playing) take(s generate.Step) (why string) {
+// take takes a step. It returns the reason why that is not possible, or "".
+func (p *player) take(s generate.Step) (why string) {
 	ctx := context.Background()
 	objects := p.customResources()
 	var err error
@@ -103,8 +103,8 @@ func (p *playing) take(s generate.Step) (why string) {
 	return ""
 }
 
-// change changes a field of an object, as a client that reads it before and tries again after a conflict.
-func (p *playing) change(resource schema.GroupVersionResource, namespace, name string, s generate.Step) error {
+// change changes a field of an object by a get and an update, and tries again after a conflict.
+func (p *player) change(resource schema.GroupVersionResource, namespace, name string, s generate.Step) error {
 	objects := p.client.Resource(resource).Namespace(namespace)
 	for tries := 0; ; tries++ {
 		u, err := objects.Get(context.Background(), name, getOptions)
@@ -123,7 +123,7 @@ func (p *playing) change(resource schema.GroupVersionResource, namespace, name s
 }
 
 // restart stops the operator and starts it again.
-func (p *playing) restart() {
+func (p *player) restart() {
 	c := p.run.controllers[0]
 	p.run.mu.Lock()
 	i := c.instance
@@ -133,7 +133,7 @@ func (p *playing) restart() {
 }
 
 // disturb deletes or changes an object of the operator.
-func (p *playing) disturb(s generate.Step) error {
+func (p *player) disturb(s generate.Step) error {
 	resource, object, _ := strings.Cut(s.Object, " ")
 	namespace, name, ok := strings.Cut(object, "/")
 	if !ok {
@@ -163,8 +163,9 @@ func (p *playing) disturb(s generate.Step) error {
 	return fmt.Errorf("the operator has not made %s", s.Object)
 }
 
-// managers returns the field managers of the operator's requests that name none: what is before the slash of their user agents.
-func (p *playing) managers() (names []string) {
+// managers returns the field managers of the operator's requests without an explicit one: their user agents
+// up to the slash.
+func (p *player) managers() (names []string) {
 	for _, r := range p.operatorRequests() {
 		name, _, _ := strings.Cut(r.UserAgent, "/")
 		names = append(names, name)
@@ -172,13 +173,15 @@ func (p *playing) managers() (names []string) {
 	return names
 }
 
-// direct returns the steps that lead at once to what is wanted now: the custom resource as it is, in the same surroundings.
-func (p *playing) direct() []generate.Step {
+// direct returns the steps that lead directly to the wanted state: the current custom resource, in the same
+// surroundings.
+func (p *player) direct() []generate.Step {
 	return append(append(p.surroundings(), p.shortened()...), create)
 }
 
-// surroundings returns the steps that lead at once to what is around the custom resource.
-func (p *playing) surroundings() (steps []generate.Step) {
+// surroundings returns the steps that lead directly to the current surroundings of the custom resource:
+// missing or changed needs, failing workloads, the version of the operator.
+func (p *player) surroundings() (steps []generate.Step) {
 	for _, name := range slices.Sorted(maps.Keys(p.withdrawn)) {
 		if p.withdrawn[name] {
 			steps = append(steps, generate.Step{Verb: generate.Withdraw, Object: name})
@@ -194,8 +197,8 @@ func (p *playing) surroundings() (steps []generate.Step) {
 	return steps
 }
 
-// shortened returns the edits without those that make no difference.
-func (p *playing) shortened() []generate.Step {
+// shortened returns the edits without those that have no effect on the result.
+func (p *player) shortened() []generate.Step {
 	want, err := p.desired()
 	if err != nil {
 		return p.edits

@@ -14,13 +14,14 @@ const mostStuck = 3
 // limits are the real times after which a trial in a bubble counts as stuck.
 type limits struct {
 	idle   time.Duration // without a request of the operator
-	whole  time.Duration // in all
-	period time.Duration // between two looks at a trial
+	total  time.Duration // in total
+	period time.Duration // between two checks of a trial
 }
 
-var usualLimits = limits{idle: 2 * time.Minute, whole: 10 * time.Minute, period: 5 * time.Second}
+var usualLimits = limits{idle: 2 * time.Minute, total: 10 * time.Minute, period: 5 * time.Second}
 
-// play runs a trial, as long as something happens in it. Nothing can end a bubble from outside, so a trial that is stuck is left alone.
+// play runs a trial until it ends or is stuck. Nothing can end a bubble from outside, so a stuck trial is
+// abandoned.
 func (e *operatorExploration) play(tr trial) *outcome {
 	out := &outcome{run: e.newRun()}
 	done := make(chan struct{})
@@ -59,19 +60,19 @@ func (e *operatorExploration) play(tr trial) *outcome {
 		if work := out.run.work(); work != last {
 			worked, last = now, work
 		}
-		if e.subject.RealTime == 0 && (now.Sub(worked) >= e.limits.idle || now.Sub(began) >= e.limits.whole) {
+		if e.subject.RealTime == 0 && (now.Sub(worked) >= e.limits.idle || now.Sub(began) >= e.limits.total) {
 			return e.stuckIn(out.run, now.Sub(began))
 		}
 	}
 }
 
-// forget drops what a run that has ended no longer needs. It keeps the requests, by which later trials are planned. An exploration keeps the outcomes of
-// thousands of trials, to compare with them.
+// forget frees the parts of an ended run that are no longer needed, because an exploration keeps the outcomes
+// of thousands of trials. It keeps the requests, from which later trials are planned.
 func (r *run) forget() {
 	r.cluster, r.t, r.controllers, r.user, r.pace = nil, nil, nil, nil, nil
 }
 
-// stuckIn returns the outcome of a trial that is stuck in a run.
+// stuckIn returns the outcome of a stuck trial.
 func (e *operatorExploration) stuckIn(r *run, passed time.Duration) *outcome {
 	e.stuck.Add(1)
 	busy := busyIn(r.bubbleName())
@@ -85,21 +86,21 @@ func (e *operatorExploration) stuckIn(r *run, passed time.Duration) *outcome {
 	return &outcome{run: e.newRun(), problems: []problem{p}}
 }
 
-// standsStill notes that a goroutine of the bubble waits for something outside of it.
+// standsStill records that a goroutine of the bubble waits for something outside of it.
 func (r *run) standsStill(b bubble.Blocked) {
 	select {
 	case r.still <- b:
-	default: // one is noted
+	default: // one is recorded already
 	}
 }
 
-// passesWithoutEnd notes that nothing ends a trial, although its time passes.
+// passesWithoutEnd records that a trial does not end, although its time passes.
 func (r *run) passesWithoutEnd(idle time.Duration, stack string) {
 	r.noteEndless(problem{oracle: Converges, key: "endless", step: -1, stuck: true, detail: stack,
 		what: fmt.Sprintf("the trial does not end: %d days have passed in it without a request of the operator, which has a loop that does not end with the context of Subject.Run", idle/(24*time.Hour))})
 }
 
-// noteEndless notes a problem because of which a trial does not end.
+// noteEndless records a problem because of which a trial does not end.
 func (r *run) noteEndless(p problem) {
 	select {
 	case r.endless <- p:

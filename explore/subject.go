@@ -25,11 +25,13 @@ type Subject struct {
 	// starts: definitions, roles, service accounts. They are read as by fakecluster.WithManifests.
 	// A namespace that the manifests refer to but do not contain is created.
 	Install []string
-	// Resources are the resources that the operator reconciles, as plural and group, such as "jobs.batch", if they are not those of its definitions.
-	// Seeds must have an object of each. Default: the resources of all definitions.
+	// Resources are the resources that the operator reconciles, as plural and group, such as "jobs.batch".
+	// Set it if they are not the resources of its definitions. Seeds must contain an object of each. Default:
+	// the resources of all definitions.
 	Resources []string
 	// Run runs the operator until ctx ends, with clients of config. It is called for each trial, and again
-	// after each restart, so it must begin from nothing, as a new process does.
+	// after each restart, so it must begin from nothing, as a new process does. Several trials run at the
+	// same time, so Run must not use shared state.
 	Run func(ctx context.Context, config *rest.Config) error
 	// Seeds are manifest files and folders with custom resources, such as config/samples. The
 	// trials begin with these and change them. They may also contain objects that the custom
@@ -52,10 +54,12 @@ type Subject struct {
 	// something outside of the cluster, such as a fake cloud, that has to be new for each trial. It
 	// returns the function that runs the operator in this trial; Run must be nil then.
 	Prepare func(t testing.TB, c *fakecluster.Cluster) (run func(ctx context.Context, config *rest.Config) error)
-	// Workloads starts controllers and nodes in the cluster of a trial, by workloads.Run(t, c, workloads.Nodes(1)). Default: none run, and the exploration sets the status of Deployments,
-	// Jobs, claims and the like as if their pods were running.
+	// Workloads starts controllers and nodes in the cluster of a trial, for example with workloads.Run(t, c,
+	// workloads.Nodes(1)). Default: none run, and the exploration sets the status of Deployments, Jobs,
+	// claims and similar objects as if their pods were running.
 	Workloads func(t testing.TB, c *fakecluster.Cluster)
-	// Options are further options of the clusters. They are always InProcess, and the garbage collector acts.
+	// Options are further options of the clusters, which are always InProcess, with the default controllers
+	// and the garbage collector.
 	Options []fakecluster.Option
 
 	// RealTime is for an operator that cannot run in a testing/synctest bubble, because it needs a
@@ -72,7 +76,7 @@ type Subject struct {
 	MaxFindings int
 	// Seed is the seed of random sequences, names and uids. The flag -explore.seed replaces it. Default: 1.
 	Seed uint64
-	// With and Without switch oracles on and off. Default: those of [Oracles] that are not marked as off.
+	// With and Without switch oracles on and off. Default: the [Oracles] whose Off is false are on.
 	With, Without []Oracle
 	// Ignore are fields that the oracles do not compare, such as counters. Each is a resource and a
 	// JSON pointer, with * for each list index: "websites.example.com /status/restarts". Fields
@@ -80,17 +84,18 @@ type Subject struct {
 	Ignore []string
 	// Invariants are conditions on objects that have to hold in every trial.
 	Invariants []Invariant
-	// Replay is one trial, as a report shows it, that is run alone. The flag -explore.replay replaces it.
+	// Replay is a trial, as a report shows it, to run alone. The flag -explore.replay replaces it.
 	Replay string
 }
 
-// Operator explores an operator: it makes custom resources and changes of them from their definitions and
-// samples, lets the operator work on each in a cluster of its own, and checks the results by [Oracles]. No
-// test has to be written. Each finding fails t with the shortest steps that show it, the difference between what
-// was expected and what is, the operator's requests, and the line that replays it.
+// Operator explores an operator. It generates custom resources and changes of them from definitions and
+// samples, runs the operator on each in a cluster of its own, and checks the results by [Oracles]. You do not
+// have to write a test. Each finding fails t with the shortest steps that show it, the difference between the
+// expected and the actual objects, the operator's requests, and the line that replays it.
 //
-// A trial runs in a testing/synctest bubble, so the hours that it takes pass at once, unless Subject.RealTime is set. The same seed gives
-// the same findings. Findings are written to testdata/explore, and are tried first the next time.
+// A trial runs in a testing/synctest bubble, so its hours take no real time, unless Subject.RealTime is set.
+// The same seed gives the same findings. Findings are written to testdata/explore, and their trials run first
+// the next time. A mistake in the Subject fails t with t.Fatal.
 //
 // docs/explore-operator.md describes the trials, the oracles, and what to do with a finding.
 func Operator(t *testing.T, s Subject) {
@@ -100,8 +105,9 @@ func Operator(t *testing.T, s Subject) {
 	found.log(t, err, began)
 }
 
-// publisher returns a function that fails a test with a finding as it comes, and writes it to the corpus if it is new. It also writes a line
-// to the standard error, because go test keeps the log of a test until its end, and what ends the process takes the log with it.
+// publisher returns a function that fails a test with a finding as soon as it is found, and writes it to the
+// corpus if it is new. It also prints a line to stderr, because go test shows the log of a test only at its
+// end, and loses it if the process ends before.
 func publisher(t *testing.T, isNew bool) func(Finding) {
 	return func(f Finding) {
 		t.Helper()
@@ -116,7 +122,7 @@ func publisher(t *testing.T, isNew bool) func(Finding) {
 	}
 }
 
-// log ends an exploration, whose findings are published.
+// log logs the summary of an exploration and writes its files. The findings have been published before.
 func (found Found) log(t *testing.T, err error, began time.Time) {
 	t.Helper()
 	if err != nil {
@@ -134,7 +140,7 @@ func (found Found) log(t *testing.T, err error, began time.Time) {
 	t.Logf("explore: %s; %.3g trials a second", found, float64(found.Trials+found.Rejected)/time.Since(began).Seconds())
 }
 
-// writeFiles writes the files that the flag -explore.junit and the environment variable FAKECLUSTER_REPORT ask for.
+// writeFiles writes the files of the flag -explore.junit and the environment variable FAKECLUSTER_REPORT.
 func (found Found) writeFiles(test string) error {
 	name := junit.FileName(test)
 	if *junitFlag != "" {
@@ -167,13 +173,13 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
-// Found is what an exploration of an operator has found.
+// Found is the result of an exploration of an operator.
 type Found struct {
 	// RealTime is Subject.RealTime; 0: the trials ran in bubbles.
 	RealTime time.Duration
-	// Trials is the number of trials. It includes trials that begin in the state that another trial
-	// reaches in several steps. Rejected is the number of further trials that were not possible,
-	// because the API server rejects their writes.
+	// Trials is the number of trials. It includes trials that reach directly the state that another trial
+	// reaches in several steps. Rejected is the number of further trials that were not possible, because the
+	// API server rejects their writes.
 	Trials, Rejected int
 	// Findings are the findings, each once.
 	Findings []Finding
@@ -192,15 +198,15 @@ type Found struct {
 	// Left are the objects of Subject.Dump that were left out, each with the reason.
 	Left []string
 
-	oracles []Oracle // that are switched on
+	oracles []Oracle // the oracles that are on
 }
 
-// Finding is something that the operator does wrong.
+// Finding is a mistake of the operator.
 type Finding struct {
 	Oracle Oracle
 	// Trial is the value of Subject.Replay that repeats the trial.
 	Trial string
-	// What is the finding in one sentence. Report is the whole text for the log of a test.
+	// What describes the finding in one sentence. Report is the whole text for the log of a test.
 	What, Report string
 
 	timelines []*timeline
@@ -226,7 +232,7 @@ func findOperator(t *testing.T, s Subject, publish func(Finding)) (Found, error)
 	return e.explore()
 }
 
-// check returns the mistakes of a subject that can be seen in it alone, and sets defaults.
+// check returns an error for a wrong subject, and sets defaults.
 func (s *Subject) check() error {
 	switch {
 	case bubble.Inside():
@@ -246,7 +252,7 @@ func (s *Subject) check() error {
 	}
 	for _, o := range slices.Concat(s.With, s.Without) {
 		if !slices.ContainsFunc(Oracles(), func(d OracleDoc) bool { return d.Oracle == o }) {
-			return fmt.Errorf("Subject: unknown oracle %q", o)
+			return fmt.Errorf("Subject: unknown oracle %q; explore.Oracles() lists them", o)
 		}
 	}
 	if s.Trials == 0 {

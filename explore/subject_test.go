@@ -251,7 +251,7 @@ func TestMistakesInTheSubject(t *testing.T) {
 			`^Subject\.Install is empty: give the folder with the operator's definitions, such as config/crd, or set Subject\.Resources, such as jobs\.batch$`},
 		"no such folder":    {func(s *explore.Subject) { s.Install = []string{"testdata/none"} }, `^manifest path: .*testdata/none: no such file or directory$`},
 		"no definitions":    {func(s *explore.Subject) { s.Install = []string{"testdata/gadget/rbac.yaml"} }, `^there is no CustomResourceDefinition in Subject\.Install: `},
-		"an unknown oracle": {func(s *explore.Subject) { s.Without = []explore.Oracle{"truth"} }, `^Subject: unknown oracle "truth"$`},
+		"an unknown oracle": {func(s *explore.Subject) { s.Without = []explore.Oracle{"truth"} }, `^Subject: unknown oracle "truth"; explore\.Oracles\(\) lists them$`},
 		"a short time": {func(s *explore.Subject) { s.RealTime = time.Millisecond },
 			`^Subject\.RealTime is 1ms: it must be at least 100ms, because the cluster cannot be seen to be quiet sooner$`},
 		"no seed": {func(s *explore.Subject) { s.Seeds = []string{"testdata/gadget/rbac.yaml"} },

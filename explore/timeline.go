@@ -10,7 +10,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/printable"
 )
 
-// timeline is what has happened in a trial: its steps, and the requests of the operator that changed something or were refused.
+// timeline has the steps of a trial, and the requests of the operator that changed something or were
+// rejected.
 type timeline struct {
 	Title   string
 	Moments []moment
@@ -55,7 +56,8 @@ func (e *operatorExploration) timelineOf(title string, tr trial, out *outcome) *
 	return t
 }
 
-// timelines returns the timelines of a finding: that of what it is compared with, if any, and that of its trial.
+// timelines returns the timelines of a finding: that of the trial with which it is compared, if any, and that
+// of its own trial.
 func (e *operatorExploration) timelines(tr trial, out *outcome, p problem) (shown []*timeline) {
 	for _, c := range out.checkpoints {
 		if p.compared && c.step == p.step {
@@ -66,9 +68,9 @@ func (e *operatorExploration) timelines(tr trial, out *outcome, p problem) (show
 	return append(shown, e.timelineOf("Actual", tr, out))
 }
 
-// WritePage writes an HTML page about the finding: its report, and side by side the timelines of
-// the expected and of the failed run, with times since the start of the operator. The page needs no
-// other file. [Operator] and [Upgrade] write it into the folder of the environment variable
+// WritePage writes an HTML page about the finding: its report, and side by side the timelines of the expected
+// and of the failed run, with times since the start of the operator. The page needs no other file. It fails
+// if the writer fails. [Operator] and [Upgrade] write it to the folder of the environment variable
 // FAKECLUSTER_REPORT.
 func (f Finding) WritePage(w io.Writer) error {
 	if err := findingPage.Execute(w, map[string]any{

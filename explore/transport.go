@@ -16,7 +16,7 @@ import (
 	"github.com/fakecluster/fakecluster/faults"
 )
 
-// errDead is returned for requests of a controller that has been stopped.
+// errDead is the error of requests of a controller that has been stopped.
 var errDead = errors.New("explore: the controller has been stopped")
 
 // wrap returns the transport of the clients of a controller.
@@ -29,12 +29,12 @@ type transport struct {
 
 // RoundTrip applies the fault of the schedule to a request, if there is one.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	// What has crashed at its start may still read, so that its caches sync and it can end.
+	// An instance that has crashed while it starts may still read, so that its caches sync and it can end.
 	if t.instance.dead.Load() && !(req.Method == http.MethodGet && t.instance.starting()) {
 		return abort(req, t.instance.death())
 	}
 	ctx, cancel := context.WithCancel(req.Context())
-	context.AfterFunc(t.instance.ctx, cancel) // a process that ends takes its connections with it
+	context.AfterFunc(t.instance.ctx, cancel) // the end of a process closes its connections
 	req = req.Clone(ctx)
 	info, err := infoOf(req)
 	if err != nil || !info.IsResourceRequest {
@@ -145,7 +145,7 @@ func mayBeStale(req *http.Request, anyRead bool) bool {
 	return false
 }
 
-// probe finds out by how many revisions a read must lag for its answer to differ.
+// probe finds the number of revisions after which an answer from the past differs.
 func (t *transport) probe(seen *sentRequest, req *http.Request, resp *http.Response) error {
 	body, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()

@@ -25,32 +25,34 @@ import (
 )
 
 const (
-	// quietFor is how long nothing may be written until a step counts as done, and patience the same for trials that confirm a
-	// problem: an operator may look again later.
+	// quietFor is how long the operator must not write before a step counts as done. patience is the same for
+	// trials that confirm a problem, because an operator may reconcile again later.
 	quietFor = 75 * time.Second
 	patience = 11 * time.Minute
 	// startFor is how long an operator gets to start.
 	startFor = 10 * time.Second
-	// quietRounds is how often this time may pass with writes of the operator until the operator counts as never quiet, and knownRounds if that is a finding already:
-	// such trials take the longest.
+	// quietRounds is how often this time may pass with writes before the operator counts as never quiet.
+	// knownRounds is the same if that is a finding already, because such trials take the longest.
 	quietRounds, knownRounds = 12, 2
-	// allRounds is how often it may pass in all, if the operator comes to rest now and then, and goes on because what it has made has become ready.
+	// allRounds is how often it may pass in total, if the operator is quiet now and then, and continues
+	// because its objects have become ready.
 	allRounds = 4 * quietRounds
 	// operatorName is the name of the operator's client.
 	operatorName = "operator"
 )
 
-// trial is what happens to one seed in a cluster of its own.
+// trial is a sequence of steps and faults for one seed, in a cluster of its own.
 type trial struct {
 	seed  *seed
 	steps []generate.Step
 	fault schedule
-	// patient is set for trials that confirm a problem: they begin at another time, and wait longer after each step.
+	// patient is true for trials that confirm a problem: they begin at another time, and wait longer after
+	// each step.
 	patient bool
 }
 
-// quiet is how long nothing may be written after a step.
-func (p *playing) quiet() time.Duration {
+// quiet returns how long the operator must not write before a step counts as done.
+func (p *player) quiet() time.Duration {
 	switch {
 	case p.subject.RealTime > 0 && p.patient:
 		return patienceInRealTime * p.subject.RealTime
@@ -65,7 +67,7 @@ func (p *playing) quiet() time.Duration {
 // lateBegin is how much later a patient trial begins.
 const lateBegin = 37 * time.Hour
 
-// String is the trial as Subject.Replay takes it.
+// String returns the trial in the format of Subject.Replay.
 func (t trial) String() string {
 	text := t.seed.name + ": " + generate.Text(t.steps)
 	if len(t.fault) > 0 {
@@ -121,65 +123,66 @@ type checkpoint struct {
 	step    int             // index of the step
 	state   state.State     // of all objects that the trial has made or changed
 	request int             // how many requests the operator had sent before the step
-	desired []generate.Step // what leads to this state at once; nil: there is no custom resource
-	// beside is another custom resource, and neighbor what leads to its state at once; nil: there is none.
+	desired []generate.Step // the steps that lead directly to this state; nil: there is no custom resource
+	// beside is another custom resource; nil: none. neighbor has the steps that lead directly to its state.
 	beside   *seed
 	neighbor []generate.Step
-	occupied string         // an object of somebody else that has the name of one that the operator makes; empty: there is none
-	reported bool           // the status of the custom resource or an Event says that it is in the way
-	failed   bool           // the status of the custom resource says that something is wrong
-	object   map[string]any // what the user wants; nil: no custom resource
+	occupied string         // an object of somebody else under a name of the operator; empty: none
+	reported bool           // the status of the custom resource or an Event reports the occupied name
+	failed   bool           // the status of the custom resource reports a problem
+	object   map[string]any // the custom resource that the user wants; nil: none
 	written  bool           // the operator has written the custom resource, not only its status
-	quiet    bool           // the operator came to rest
-	stuck    string         // a request that the server refuses again and again; empty: none
-	owned    []state.Object // by the custom resource, directly or not
+	quiet    bool           // the operator is quiet
+	stuck    string         // a request that the server rejects again and again; empty: none
+	owned    []state.Object // the objects owned by the custom resource, directly or not
 }
 
-// problem is what an oracle has found in a trial.
+// problem is a violation that an oracle has found in a trial.
 type problem struct {
 	oracle Oracle
 	key    string // equal for equal problems
 	what   string // in one sentence
 	detail string // lines below it
 	step   int    // index of the step after which it was found; -1: none
-	// compared is set if it is a difference to what is reached at once, by the steps expected.
+	// compared is true for a difference from the state that is reached directly, by the steps expected.
 	compared bool
 	expected []generate.Step
 	// stuck is set if the trial has not ended.
 	stuck bool
 }
 
-// outcome is what was seen of a trial.
+// outcome has the results of a trial.
 type outcome struct {
-	rejected    string // why the trial is not possible; empty: it is
-	err         error  // why it could not be run
+	rejected    string // the reason why the trial is not possible; empty: it is possible
+	err         error  // the reason why it could not be run
 	problems    []problem
 	checkpoints []checkpoint
 	requests    []inspect.Request // of the operator
 	callers     map[string]string // lines of code, by audit ID
 	run         *run
-	last        *run // of the version that ran last, at the end; nil: the trial has not ended
+	last        *run // the run of the last version of the operator; nil: the trial has not ended
 
-	// children are the objects that the operator has made for a custom resource that is created as it is, by name; nil: it is another trial.
+	// children are the objects that the operator has created, by name, in a trial that only creates the seed;
+	// nil: it is another trial.
 	children map[string]child
 
 	generation bool     // status.observedGeneration was set
-	without    *problem // that it was not; nil: it was, or the operator has not written the status
+	without    *problem // the problem that it was not set; nil: it was, or the operator has not written the status
 
 	began time.Time   // when the operator was started
-	times []time.Time // of the steps that were taken
+	times []time.Time // when each step was taken
 }
 
-// playing is a trial that is being run, in its bubble.
-type playing struct {
+// player plays a trial, in its bubble.
+type player struct {
 	*operatorExploration
-	*installation // the one that runs
+	*installation // the version of the operator that runs
 	trial
 	out     *outcome
 	run     *run
 	client  dynamic.Interface
-	present map[string]string // resourceVersions of objects that the trial has not made, by name
-	// resource is that of the custom resource, in the version of the seed if it is served.
+	present map[string]string // by name: resourceVersions of objects that the trial has not created
+	// resource is the resource of the seed, in the version of the seed if that is served.
 	resource schema.GroupVersionResource
 	changed  map[string]schema.GroupVersionResource // resources with objects that the trial has made or changed, by name
 
@@ -205,7 +208,7 @@ type playing struct {
 	wanted   map[string]any // the spec of the custom resource before that; nil: it has changed since
 }
 
-// playToEnd runs a trial in a bubble of its own, or in real time.
+// playToEnd runs a trial to its end, in a bubble of its own or in real time.
 func (e *operatorExploration) playToEnd(tr trial, out *outcome) {
 	for _, p := range tr.fault {
 		if p.effect != userBefore {
@@ -232,7 +235,7 @@ func (e *operatorExploration) playToEnd(tr trial, out *outcome) {
 				}
 			}()
 			r.cluster = e.base.Fork(r.t)
-			p := &playing{operatorExploration: e, installation: e.installation, trial: tr, out: out, run: r, client: r.cluster.Dynamic(),
+			p := &player{operatorExploration: e, installation: e.installation, trial: tr, out: out, run: r, client: r.cluster.Dynamic(),
 				present: e.present, resource: tr.seed.resource, changed: map[string]schema.GroupVersionResource{}, withdrawn: map[string]bool{},
 				children: children, occupied: map[string]*unstructured.Unstructured{}, marked: map[string]types.UID{}, deletedClaims: map[types.UID]bool{}}
 			defer p.finish()
@@ -245,7 +248,7 @@ func (e *operatorExploration) playToEnd(tr trial, out *outcome) {
 	})
 }
 
-// newRun returns a run without faults, whose cluster and test are still to be set.
+// newRun returns a run without faults. The caller sets its cluster and test.
 func (e *operatorExploration) newRun() *run {
 	r := &run{stacks: true, still: make(chan bubble.Blocked, 1), endless: make(chan problem, 1), counts: map[request]int{}, reached: map[occurrence]bool{}, points: map[occurrence]point{}}
 	if r.realTime = e.subject.RealTime > 0; !r.realTime {
@@ -255,7 +258,7 @@ func (e *operatorExploration) newRun() *run {
 }
 
 // play starts the operator and takes the steps.
-func (p *playing) play() {
+func (p *player) play() {
 	if !p.createNeeds(false) {
 		return
 	}
@@ -304,8 +307,8 @@ func (p *playing) play() {
 	}
 }
 
-// startOperator starts the operator, and what lives beside it.
-func (p *playing) startOperator() {
+// startOperator starts the workloads of the subject, and the operator.
+func (p *player) startOperator() {
 	if p.subject.Workloads != nil {
 		p.subject.Workloads(p.run.t, p.run.cluster)
 	}
@@ -318,8 +321,8 @@ func (p *playing) startOperator() {
 	operator.begin()
 }
 
-// finish ends the operator and collects what was seen.
-func (p *playing) finish() {
+// finish ends the operator, and collects and checks its requests.
+func (p *player) finish() {
 	if p.ended {
 		return
 	}
@@ -334,9 +337,10 @@ func (p *playing) finish() {
 	p.checkLog()
 }
 
-// settle waits until nothing has been written for a while. It reports whether that came. What the exploration itself writes, as when Pods become ready,
-// lets an operator go on that makes one Pod after the other.
-func (p *playing) settle(step int) bool {
+// settle waits until the operator has not written for a while, and reports whether that happened. In between
+// the exploration sets the status of workloads, which lets an operator continue that creates one Pod after
+// the other.
+func (p *player) settle(step int) bool {
 	pause := p.pause(step)
 	waited := time.Duration(0)
 	for busy, round := 0, 0; busy < quietRounds && round < allRounds; round++ {
@@ -377,19 +381,20 @@ func (p *playing) settle(step int) bool {
 	return false
 }
 
-// restless is the problem of an operator that has not come to rest, without its text.
-func (p *playing) restless(step int) problem {
+// restless returns the problem of an operator that is never quiet, without its text.
+func (p *player) restless(step int) problem {
 	return problem{oracle: Converges, key: "writes " + p.lastWritten(), step: step}
 }
 
-// pause is how long nothing may be written until settle returns.
-func (p *playing) pause(step int) time.Duration {
+// pause returns how long the operator must not write before settle returns.
+func (p *player) pause(step int) time.Duration {
 	pause := p.quiet()
 	if p.subject.RealTime > 0 {
 		return pause + p.delayByFaults()
 	}
 	if len(p.fault) > 0 {
-		// Until late events have come, and what waited for them, and until an instance that is started after a crash has got the lease of the former one.
+		// Wait for late events and their effects, and until an instance that is started after a crash has got
+		// the lease of the former one.
 		pause += 2*lateBy + p.run.leaseDuration()
 	}
 	if step < 0 && !p.patient {
@@ -398,8 +403,8 @@ func (p *playing) pause(step int) time.Duration {
 	return pause
 }
 
-// pass lets time pass, and what is due until then happen.
-func (p *playing) pass(d time.Duration) {
+// pass lets time pass, and waits for the work that is due until then.
+func (p *player) pass(d time.Duration) {
 	if p.subject.RealTime > 0 {
 		p.passInRealTime(d)
 		return
@@ -408,8 +413,8 @@ func (p *playing) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// mostSent names the request that was sent most often after the first ones.
-func (p *playing) mostSent(first int) string {
+// mostSent names the most frequent request after the first ones.
+func (p *player) mostSent(first int) string {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
 	counts := map[string]int{}
@@ -419,14 +424,14 @@ func (p *playing) mostSent(first int) string {
 	return slices.MaxFunc(slices.Sorted(maps.Keys(counts)), func(a, b string) int { return cmp.Compare(counts[a], counts[b]) })
 }
 
-func (p *playing) sentRequests() int {
+func (p *player) sentRequests() int {
 	p.run.mu.Lock()
 	defer p.run.mu.Unlock()
 	return len(p.run.seen)
 }
 
 // lastWritten names the resource of the last write.
-func (p *playing) lastWritten() string {
+func (p *player) lastWritten() string {
 	requests := p.run.cluster.Requests()
 	for _, r := range slices.Backward(requests) {
 		if r.Revisions > 0 && !uncounted(r.Resource) {
@@ -436,18 +441,18 @@ func (p *playing) lastWritten() string {
 	return ""
 }
 
-// uncounted reports whether writes of a resource do not mean that anything goes on: heartbeats and reports.
+// uncounted reports whether writes of a resource do not count as work: heartbeats and Events.
 func uncounted(resource string) bool {
 	return resource == "leases" || resource == "events" || resource == "nodes"
 }
 
-// revisions is how many revisions there were in the trial, without heartbeats.
-func (p *playing) revisions() int64 {
+// revisions returns the number of revisions in the trial, without heartbeats and Events.
+func (p *player) revisions() int64 {
 	return p.run.cluster.Stats().Total(func(counted inspect.Counted) bool { return !uncounted(counted.Resource) }).Revisions
 }
 
-// operatorRevisions is how many revisions the operator has made.
-func (p *playing) operatorRevisions() (n int64) {
+// operatorRevisions returns the number of revisions that the operator has made.
+func (p *player) operatorRevisions() (n int64) {
 	for _, r := range p.operatorRequests() {
 		if !uncounted(r.Resource) {
 			n += r.Revisions
@@ -457,7 +462,7 @@ func (p *playing) operatorRevisions() (n int64) {
 }
 
 // report adds a problem, unless its oracle is switched off.
-func (p *playing) report(found problem) {
+func (p *player) report(found problem) {
 	if p.subject.checks(found.oracle) {
 		p.out.problems = append(p.out.problems, found)
 	}
@@ -486,12 +491,12 @@ func owned(objects []state.Object, uid string) (below []state.Object) {
 }
 
 // objects returns the objects that the trial has made or changed.
-func (p *playing) objects() []state.Object {
+func (p *player) objects() []state.Object {
 	return p.objectsOf(func(string) bool { return true })
 }
 
-// objectsOf returns those of some resources.
-func (p *playing) objectsOf(wanted func(resource string) bool) (found []state.Object) {
+// objectsOf returns those of the resources for which wanted returns true.
+func (p *player) objectsOf(wanted func(resource string) bool) (found []state.Object) {
 	p.noteChanged()
 	for _, resource := range slices.Sorted(maps.Keys(p.changed)) {
 		if !wanted(resource) {
@@ -511,8 +516,8 @@ func (p *playing) objectsOf(wanted func(resource string) bool) (found []state.Ob
 	return found
 }
 
-// noteChanged notes the resources of the writes until now.
-func (p *playing) noteChanged() {
+// noteChanged records the resources of all writes until now.
+func (p *player) noteChanged() {
 	for _, r := range p.run.cluster.Requests() {
 		resource := groupResource(r)
 		if _, noted := p.changed[resource]; noted || r.Revisions == 0 || r.Resource == "" || state.Ignored(resource) {
@@ -523,7 +528,7 @@ func (p *playing) noteChanged() {
 }
 
 // current returns the custom resource; nil: it does not exist.
-func (p *playing) current() *unstructured.Unstructured {
+func (p *player) current() *unstructured.Unstructured {
 	u, err := p.customResources().Get(context.Background(), p.seed.object.GetName(), getOptions)
 	if err != nil {
 		return nil
@@ -531,7 +536,7 @@ func (p *playing) current() *unstructured.Unstructured {
 	return u
 }
 
-// customResources is the client of the custom resource.
-func (p *playing) customResources() dynamic.ResourceInterface {
+// customResources returns a client for the custom resource.
+func (p *player) customResources() dynamic.ResourceInterface {
 	return p.client.Resource(p.resource).Namespace(p.seed.object.GetNamespace())
 }

@@ -15,12 +15,12 @@ import (
 // version. Then the oracles Upgrades, KeepsPods and Downgrades check the result, in addition to
 // those that [Operator] checks for the new version. Each finding fails t as one of Operator does.
 //
-// The custom resources are the Seeds of from, and each of their fields is changed once, too.
-// Trials, MaxFindings, Seed, With, Without, Ignore, Replay and RealTime are those of to. Findings
-// are, for example, a definition without a conversion that the new version needs, a lost field, an
-// object that can no longer be updated, and a changed pod template.
+// The custom resources are the Seeds of from; further trials change each of their fields once. Trials,
+// MaxFindings, Seed, With, Without, Ignore, Replay and RealTime are those of to. Findings are, for example, a
+// definition without a conversion that the new version needs, a lost field, an object that can no longer be
+// updated, and a changed pod template.
 //
-// docs/explore-operator.md says how to get two versions of an operator into one test.
+// docs/explore-operator.md describes how to get two versions of an operator into one test.
 func Upgrade(t *testing.T, from, to Subject) {
 	t.Helper()
 	began := time.Now()
@@ -65,7 +65,7 @@ func newUpgradeExploration(t *testing.T, from, to Subject) (*operatorExploration
 	return e, nil
 }
 
-// restUpgraded runs the new version when there is nothing to do.
+// restUpgraded runs the new version without further steps.
 func (e *operatorExploration) restUpgraded() error {
 	out := e.play(trial{seed: e.seeds[0], steps: []generate.Step{upgrade}})
 	own := slices.DeleteFunc(slices.Clone(out.problems), func(p problem) bool { return p.oracle == Upgrades })
@@ -104,8 +104,8 @@ func (e *operatorExploration) planUpgrades() error {
 	return nil
 }
 
-// usersOfUpgrades runs what a user does during an upgrade and after it: changes the custom resource while the old version works, or deletes or changes it
-// at each write of the new version.
+// usersOfUpgrades runs the trials in which a user acts during an upgrade: changes the custom resource while
+// the old version works, or deletes or changes it at each write of the new version.
 func (e *operatorExploration) usersOfUpgrades(s *seed) {
 	steps := []generate.Step{create, upgrade}
 	writes, _ := e.writesOf(trial{seed: s, steps: steps})

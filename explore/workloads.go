@@ -15,9 +15,10 @@ import (
 	"github.com/fakecluster/fakecluster/explore/internal/state"
 )
 
-// runWorkloads sets the status of the workloads of the trial as if their pods were running, or failing, and of claims as if they were bound. It
-// reports whether it has changed anything. It stands in for the controllers and the kubelets that nothing lives without.
-func (p *playing) runWorkloads() (changed bool) {
+// runWorkloads sets the status of the workloads of the trial as if their pods were running, or failing, and
+// of claims as if they were bound. It takes the place of controllers and kubelets. It reports whether it has
+// changed anything.
+func (p *player) runWorkloads() (changed bool) {
 	changed = p.releaseClaims()
 	for _, o := range p.objectsOf(isWorkload) {
 		if p.isSubject(o.Resource) {
@@ -55,8 +56,8 @@ func isWorkload(resource string) bool {
 	return false
 }
 
-// withoutZeros returns a value without zeros, empty texts and nulls. Of a status the server stores some and returns others: lastProbeTime of the conditions of a
-// Pod is null.
+// withoutZeros returns a value without zeros, empty texts and nulls, because the server stores or returns
+// some of them: lastProbeTime of a Pod's condition is null.
 func withoutZeros(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -80,9 +81,10 @@ func withoutZeros(value any) any {
 // protection is the finalizer of claims that upstream's pvc-protection-controller removes.
 const protection = "kubernetes.io/pvc-protection"
 
-// releaseClaims lets the claims end that are being deleted and that no Pod uses, as upstream's controller. It reports whether there was one. A Pod that waits
-// does not use its claim yet: the scheduler does not start a Pod whose claim is being deleted.
-func (p *playing) releaseClaims() (changed bool) {
+// releaseClaims removes the finalizer of claims that are being deleted and that no Pod uses, as upstream's
+// pvc-protection-controller does. It reports whether there was one. A pending Pod does not use its claim yet,
+// because the scheduler does not bind a Pod whose claim is being deleted.
+func (p *player) releaseClaims() (changed bool) {
 	claims := p.objectsOf(func(resource string) bool { return resource == "persistentvolumeclaims" })
 	if !slices.ContainsFunc(claims, func(o state.Object) bool { return o.GetDeletionTimestamp() != nil }) {
 		return false
@@ -114,9 +116,9 @@ func (p *playing) releaseClaims() (changed bool) {
 	return changed
 }
 
-// withoutLingering returns objects in which claims that a step has deleted look as if they were not: each stays until the Pod that uses it ends, and nobody
-// can take that back.
-func (p *playing) withoutLingering(objects []state.Object) []state.Object {
+// withoutLingering returns objects in which claims that a step has deleted look undeleted: such a claim
+// remains until its Pod ends, and nobody can undo the delete.
+func (p *player) withoutLingering(objects []state.Object) []state.Object {
 	kept := make([]state.Object, 0, len(objects))
 	for _, o := range objects {
 		if p.deletedClaims[o.GetUID()] {
@@ -130,7 +132,7 @@ func (p *playing) withoutLingering(objects []state.Object) []state.Object {
 }
 
 // workloadStatus returns the status that a workload has when its pods run, or fail; nil: it is not a workload.
-func (p *playing) workloadStatus(o state.Object) (version string, status map[string]any) {
+func (p *player) workloadStatus(o state.Object) (version string, status map[string]any) {
 	if o.GetDeletionTimestamp() != nil {
 		return "", nil
 	}
@@ -179,8 +181,9 @@ func (p *playing) workloadStatus(o state.Object) (version string, status map[str
 	return "", nil
 }
 
-// podStatus returns the status of a Pod that runs, or that has run to its end if it is not always started again; nil: it has ended.
-func (p *playing) podStatus(o state.Object, ready []any) (version string, status map[string]any) {
+// podStatus returns the status of a Pod that runs or, if its restartPolicy is not Always, of one that has
+// completed; nil: it has ended.
+func (p *player) podStatus(o state.Object, ready []any) (version string, status map[string]any) {
 	switch phase, _, _ := unstructured.NestedString(o.Object, "status", "phase"); phase {
 	case "Succeeded", "Failed":
 		return "", nil
@@ -198,7 +201,7 @@ func (p *playing) podStatus(o state.Object, ready []any) (version string, status
 }
 
 // jobStatus returns the status of a Job whose pods have succeeded; nil: they are failing, or the Job has ended.
-func (p *playing) jobStatus(o state.Object) (version string, status map[string]any) {
+func (p *player) jobStatus(o state.Object) (version string, status map[string]any) {
 	suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
 	ended, _, _ := unstructured.NestedString(o.Object, "status", "completionTime")
 	if suspended || ended != "" {

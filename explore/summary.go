@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// whole is what all trials of a seed show together: that something happens in none of them.
-type whole struct {
+// seedSummary has the results of all trials of a seed together, to find what happens in none of them.
+type seedSummary struct {
 	generation bool     // status.observedGeneration was set
-	without    *witness // the first trial at whose end it was not, although the operator has written a status; nil: there is none
+	without    *witness // the first trial in which it was not, although the operator has written a status; nil: none
 	fields     map[string]*field
-	pauses     bool                // a change of a custom resource that is paused had no effect
-	unpaused   map[string]*witness // the first that had one, by the field of the spec
+	pauses     bool                // a change of a paused custom resource had no effect
+	unpaused   map[string]*witness // by field of the spec: the first change of a paused custom resource that had an effect
 }
 
 // witness is a trial that shows a problem.
@@ -25,31 +25,31 @@ type witness struct {
 	problem problem
 }
 
-// wholeOf returns what the trials of a seed show together.
-func (r *results) wholeOf(s *seed) *whole {
-	if r.wholes[s] == nil {
-		r.wholes[s] = &whole{fields: map[string]*field{}, unpaused: map[string]*witness{}}
+// summaryOf returns the summary of a seed.
+func (r *results) summaryOf(s *seed) *seedSummary {
+	if r.summaries[s] == nil {
+		r.summaries[s] = &seedSummary{fields: map[string]*field{}, unpaused: map[string]*witness{}}
 	}
-	return r.wholes[s]
+	return r.summaries[s]
 }
 
 // addTrial adds a trial.
-func (w *whole) addTrial(tr trial, out *outcome) {
+func (w *seedSummary) addTrial(tr trial, out *outcome) {
 	w.generation = w.generation || out.generation
 	if out.without != nil && w.without == nil {
 		w.without = &witness{tr, out, *out.without}
 	}
 }
 
-// checkWhole reports what no trial has shown.
-func (e *operatorExploration) checkWhole() {
+// checkSummaries reports what no trial has shown, such as an effect of a field.
+func (e *operatorExploration) checkSummaries() {
 	for _, s := range e.seeds {
-		w := e.results.wholeOf(s)
+		w := e.results.summaryOf(s)
 		var found []*witness
 		if w.without != nil && !w.generation {
 			found = append(found, w.without)
 		}
-		// What the subject ignores may be the effect.
+		// The effect of a field may be in an ignored object.
 		each := slices.Contains(e.subject.With, FieldsMatter)
 		if each || len(e.subject.Ignore) == 0 {
 			if paths := slices.Sorted(maps.Keys(w.unpaused)); !w.pauses && (len(paths) > 1 || len(paths) > 0 && e.subject.Replay != "") {
@@ -71,8 +71,8 @@ func observes(schema *apiextensionsv1.JSONSchemaProps) bool {
 	return has
 }
 
-// noteGeneration notes whether the operator, which is done, has set status.observedGeneration.
-func (p *playing) noteGeneration(u *unstructured.Unstructured) {
+// noteGeneration records whether the operator has set status.observedGeneration when it is quiet.
+func (p *player) noteGeneration(u *unstructured.Unstructured) {
 	if !p.seed.observes || !p.subject.checks(TruthfulStatus) {
 		return
 	}

@@ -21,9 +21,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
-// recordEvent adds an event of each request to the audit trail; nil: there is none. It sends the end of the response after the event is
-// recorded, so that a client that has read a response finds its event. For a watch, which does not end, it
-// records the first event before it sends the header of the response.
+// recordEvent adds an audit event for each request to the trail, if trail is not nil. It sends the end of the
+// response after the event is recorded, so that a client that has read a response finds its event. For a
+// watch, which does not end, it records the event of the stage ResponseStarted before it sends the header of
+// the response.
 func recordEvent(trail *audittrail.Trail, now func() time.Time) filter {
 	return func(next http.Handler) http.Handler {
 		if trail == nil {
@@ -56,7 +57,7 @@ type auditedAnswer struct {
 	http.ResponseWriter
 	ctx   context.Context
 	event *audit.AuditContext
-	// streams says that the answer goes out as it is written. Any other is held until finish.
+	// streams says that the answer is sent as it is written. Any other answer is held back until finish.
 	streams bool
 	code    int // 0: nothing has been answered yet
 	body    bytes.Buffer
@@ -80,8 +81,8 @@ func (a *auditedAnswer) hasObject() bool {
 	return a != nil && a.event.GetEventLevel().GreaterOrEqual(auditinternal.LevelRequestResponse)
 }
 
-// setAuditObject records an object of the API's own machinery in an answer: a Status in the history, and
-// any in the event if the request has one.
+// setAuditObject records an answer that is not a stored object: a Status in the history, and any object in
+// the audit event of the request if it has one.
 func setAuditObject(ctx context.Context, obj runtime.Object) {
 	status, _ := obj.(*metav1.Status)
 	observe.From(ctx).Failed(status)

@@ -25,7 +25,7 @@ import (
 // maxBodyBytes is the limit of a request's body, upstream's default.
 const maxBodyBytes = 3 * 1024 * 1024
 
-// announcedBytes is the most that is allocated for the announced length of a body.
+// announcedBytes limits how many bytes are allocated because of a Content-Length.
 const announcedBytes = 256 * 1024
 
 // readBody reads the body, once.
@@ -78,7 +78,7 @@ func (r *request) failsByKind(body []byte) bool {
 	return err != nil && json.Valid(body)
 }
 
-// receive reads the body of a request that has an object in it, if its media type is one that is served.
+// receive reads a body that contains an object. It fails if the media type is not served.
 func (r *request) receive(fieldValidation string) (*write.Sent, error) {
 	info, err := negotiation.NegotiateInputSerializer(r.http, false, r.viewed().Serializer)
 	if err != nil {

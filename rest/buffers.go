@@ -13,7 +13,7 @@ const (
 	smallChunk = 8 * 1024
 )
 
-// buffers has the buffers in which a server joins the pieces of answers.
+// buffers are pools of the buffers that join the pieces of answers.
 type buffers struct{ small, large sync.Pool }
 
 // writer returns a buffered writer for an answer of the given size. The caller writes the

@@ -10,7 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/server"
 )
 
-// checkClock refuses all requests while the clock of the cluster says a time that no object can have.
+// checkClock rejects all requests while the clock of the cluster has a time that no object can have.
 func checkClock(now func() time.Time) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -34,8 +34,8 @@ const largeBytes = 16 << 10
 // a goroutine of its own. YAML is the slowest.
 const largeAnswer = 128 << 10
 
-// computations are what the requests to a server compute without looking at their contexts, because the code
-// is upstream's or the user's.
+// computations are the calls of upstream's and of the user's code by requests, which do not check the
+// contexts of the requests.
 type computations struct {
 	closing context.Context // ends with the server
 
@@ -45,7 +45,7 @@ type computations struct {
 	idle chan struct{}
 }
 
-// computation is one of them.
+// computation is the call for one request.
 type computation struct {
 	request string         // the request, in words
 	shown   redact.Request // what decides what may be shown of the panic
@@ -115,8 +115,8 @@ func computeIf[T any](r *request, mayTakeLong bool, f func() (T, error)) (T, err
 	return f()
 }
 
-// leave reports whether a computation goes on although its request is about to be answered. Its warnings
-// come too late then.
+// leave reports whether a computation has not ended although its request is about to be answered. It then
+// drops later warnings, and records the computation as late.
 func (r *request) leave(c *computation) bool {
 	running := &r.handler.computations
 	running.mu.Lock()
@@ -136,7 +136,7 @@ func (r *request) leave(c *computation) bool {
 	return true
 }
 
-// end says that a computation has ended.
+// end records that a computation has ended.
 func (running *computations) end(c *computation) {
 	running.mu.Lock()
 	defer running.mu.Unlock()
@@ -154,7 +154,8 @@ func (running *computations) end(c *computation) {
 	}
 }
 
-// wait waits until no computation is late, for the given time at most, and returns those that are.
+// wait waits until no computation is late, for the given time at most, and returns those that are still late,
+// the oldest first.
 func (running *computations) wait(longest time.Duration) []*computation {
 	running.mu.Lock()
 	if len(running.late) == 0 {
@@ -177,10 +178,10 @@ func (running *computations) wait(longest time.Duration) []*computation {
 	return slices.SortedFunc(maps.Keys(running.late), func(a, b *computation) int { return a.began.Compare(b.began) })
 }
 
-// Drain waits until nothing computes for requests that have been answered already, because their
-// time was over or the server was closed meanwhile. It waits for the given time at most, and then
-// returns an error that names the computations that still run. These no longer change anything.
-// Call Drain after the Close of the cluster.
+// Drain waits for computations of requests that were answered before these ended, because the time of the
+// request was over or the server was closed. It waits for the time longest at most, and then returns an error
+// that names the computations that still run. These no longer change anything. Call Drain after the cluster
+// is closed.
 func (h *Handler) Drain(longest time.Duration) error {
 	var errs []error
 	for _, c := range h.computations.wait(longest) {
@@ -212,7 +213,8 @@ func (r *request) String() string {
 // hasLargeBody reports whether the body, which has been read, is large.
 func (r *request) hasLargeBody() bool { return len(r.sent.Body) > largeBytes }
 
-// isLarge reports whether an answer takes long to compute: objects of a size are not shown as they are stored.
+// isLarge reports whether an answer takes long to compute, because it shows stored objects of this size in
+// another form.
 func (r *request) isLarge(size int) bool { return !r.form.Plain && size > largeAnswer }
 
 // callsHooks reports whether webhooks or functions are called for writes. The calls for the write of a client end

@@ -56,11 +56,12 @@ func connect(r *request) error {
 	if upgrade {
 		hijacker, _ := aggregation.Hijackable(r.w).(http.Hijacker)
 		if hijacker == nil {
-			return apierrors.NewInternalError(errors.New("unable to upgrade: the client does not have a connection, because its cluster is in process"))
+			return apierrors.NewInternalError(errors.New("unable to upgrade: the client does not have a connection, because its cluster is in process; for exec and attach, call NewSPDYExecutor of package workloads"))
 		}
 		w = upgraded{r.w, hijacker, &contextOf(r.http).observe}
 	}
-	// What the libraries of streams log is that a client or a kubelet has closed its connection. Errors are in the answer.
+	// The libraries of streams log only that a client or a kubelet has closed its connection. Errors are in
+	// the answer.
 	handler.ServeHTTP(w, r.http.WithContext(klog.NewContext(r.ctx, logr.Discard())))
 	return nil
 }
@@ -76,7 +77,7 @@ func (c connectResponder) Object(int, runtime.Object) {
 // Error implements rest.Responder.
 func (c connectResponder) Error(err error) { writeError(c.r.w, c.r.http, err) }
 
-// upgraded is the response to a request that may become a stream, over the connection of the client.
+// upgraded is the response to a request whose connection may be upgraded to a stream.
 type upgraded struct {
 	http.ResponseWriter
 	connection http.Hijacker
@@ -92,7 +93,8 @@ func (u upgraded) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return c, buffered, err
 }
 
-// pathBehind returns the path behind the subresource. It is empty or begins with a slash.
+// pathBehind returns the path after the subresource, such as /metrics in services/web/proxy/metrics. It is
+// empty or begins with a slash.
 func (r *request) pathBehind() string {
 	path := ""
 	if len(r.info.Parts) > 3 {

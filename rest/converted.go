@@ -17,9 +17,9 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// This file answers reads when a conversion webhook fails, as a real server does from its watch cache: what was
-// converted before is still there, the cache stays behind at the first change that cannot be converted, and after
-// some time, or if it never began, there is no cache.
+// This file answers reads while a conversion webhook fails, as a real server does from its watch cache.
+// Objects that were converted before can still be read. The cache stops at the first change that cannot be
+// converted. After some time, or if the first list of the cache failed, there is no cache.
 
 // cachedTexts answers a list of which some objects cannot be converted.
 func (r *request) cachedTexts(o *internalversion.ListOptions, sel view.Selector, unreadable *view.UnreadableError) (view.Page, []string, error) {
@@ -55,7 +55,8 @@ func (r *request) cachedTexts(o *internalversion.ListOptions, sel view.Selector,
 	return page, texts, err
 }
 
-// notReady is the error of a read from a cache that has not begun. Some lists are read without a cache then.
+// notReady is the error of a read from a cache that is not initialized. If uncached is true, a real server
+// reads without the cache, and the error is that of the webhook.
 func (r *request) notReady(uncached bool, down time.Duration, unreadable *view.UnreadableError) error {
 	if uncached {
 		return unreadable
@@ -92,8 +93,8 @@ func (r *request) cachedText(record store.Record, resourceVersion string, becaus
 	return view.Text(r.version, former)
 }
 
-// beginCached returns the revision that a watch begins with if the cache is behind; 0: it is not. It fails if there
-// is no cache.
+// beginCached returns the revision at which a watch begins if the cache is behind, and 0 otherwise. It fails
+// if there is no cache.
 func (w watches) beginCached(r *request, o *internalversion.ListOptions, initial bool) (int64, error) {
 	conversions := r.version.Conversions
 	if conversions == nil || !initial && conversions.Began() {

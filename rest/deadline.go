@@ -28,9 +28,9 @@ const answerGrace = 2 * time.Second
 // limitTime ends the context of a request after the timeout in its query, and at the latest after longest, unless
 // the request is long-running. It rejects a timeout that cannot be parsed.
 //
-// A handler is not interrupted. Webhooks, CEL, loops over objects and the stages of a write check the
-// context. Code that does not and may take long runs on another goroutine (see compute).
-// Everything else is bounded by largeBytes and by schema.MaxDefaults.
+// No handler is interrupted. Webhooks, CEL, loops over objects and the stages of a write check the context.
+// Other code that may take long runs on another goroutine (see compute). The rest is quick, because
+// largeBytes and schema.MaxDefaults limit its input.
 func limitTime(longest time.Duration) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -45,8 +45,8 @@ func limitTime(longest time.Duration) filter {
 				return
 			}
 			now := time.Now()
-			// A client that does not read its answer does not hold the connection for ever. In
-			// process there is no connection that could be held.
+			// A client that does not read its answer does not keep the connection for ever. In process there
+			// is no connection.
 			_ = http.NewResponseController(w).SetWriteDeadline(now.Add(timeout + answerGrace))
 			contextOf(req).limit.set(now.Add(timeout), late)
 			next.ServeHTTP(w, req)
@@ -54,7 +54,7 @@ func limitTime(longest time.Duration) filter {
 	}
 }
 
-// limitOf returns the time that a request may take, and the error if it takes longer.
+// limitOf returns the time that a request may take, and late, the error if it takes longer.
 func limitOf(req *http.Request) (timeout time.Duration, late error, err error) {
 	wanted, err := timeoutOf(req)
 	if err != nil {
@@ -110,12 +110,14 @@ func orTimeout(ctx context.Context, err error) error {
 	return errLate
 }
 
-// freshWait is how long a read waits for a resourceVersion that is yet to come, as in the cache of a real server.
+// freshWait is how long a read waits for a resourceVersion that does not exist yet, as the cache of a real
+// server does.
 const freshWait = 3 * time.Second
 
-// awaitRevision is called with the error of a read. If that is of a resourceVersion that does not exist yet, it waits until the revision
-// exists, for freshWait, or until the request ends, and reports whether to read again. Kinds without a cache do not wait
-// on a real server, and their error does not have a retryAfterSeconds.
+// awaitRevision is called with the error of a read. If the read failed because its resourceVersion does not
+// exist yet, awaitRevision waits until the revision exists, for freshWait at most and until the request ends,
+// and reports whether to read again. Kinds without a cache do not wait on a real server, and their error does
+// not have a retryAfterSeconds.
 func (r *request) awaitRevision(err error) bool {
 	if !storage.IsTooLargeResourceVersion(err) {
 		return false

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apiserver/pkg/server/routes"
 )
 
-// profiles serves the profiles of Go's pprof. They are about the process, which is that of the test and of all its
-// clusters.
+// profiles serves the profiles of Go's pprof. They are those of the process, which the test and all its
+// clusters share.
 var profiles = sync.OnceValue(func() http.Handler {
 	m := mux.NewPathRecorderMux("profiles")
 	routes.Profiling{}.Install(m)

@@ -17,11 +17,12 @@ import (
 
 // deletes serves the verb delete.
 type deletes struct {
-	// mayIgnoreReadErrors refuses a user who may delete objects, but not those that cannot be read.
+	// mayIgnoreReadErrors returns an error if the user may delete objects, but not objects that cannot be
+	// read.
 	mayIgnoreReadErrors func(r *request, options *metav1.DeleteOptions) error
 }
 
-// deleteOne removes an object, or begins to, if something holds it back.
+// deleteOne deletes an object. If it has finalizers or a grace period, deleteOne only begins the deletion.
 func (d deletes) deleteOne(r *request) error {
 	options, err := r.deleteOptions()
 	if err != nil {
@@ -61,7 +62,7 @@ func (r *request) remove(options *metav1.DeleteOptions) write.Request {
 	return r.write(write.Delete{Options: options}, write.Options{DryRun: options.DryRun})
 }
 
-// deleteOptions come in the body or, without one, in the query.
+// deleteOptions returns the options of a delete: those in the body or, without one, those in the query.
 func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 	options := &metav1.DeleteOptions{}
 	body, err := r.readBody()

@@ -12,8 +12,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/view"
 )
 
-// deleteCollectionPage is the limit of the list of a request that has none. A real server sets it before it reads the other parameters,
-// so that a resourceVersion alone means the objects of just this revision, as it does for a list with a limit.
+// deleteCollectionPage is the limit of the list of a request without limit. A real server sets it before it
+// reads the other parameters, so that a resourceVersion alone selects the objects at exactly this revision,
+// as in a list with a limit.
 const deleteCollectionPage = 10_000
 
 // deletecollection deletes the objects that a list with the same options would

@@ -15,17 +15,17 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 )
 
-// ignoreReadErrors is the verb that a user needs who deletes an object that cannot be read.
+// ignoreReadErrors is the verb that roles must allow to a user who deletes an object that cannot be read.
 const ignoreReadErrors = "unsafe-delete-ignore-read-errors"
 
-// ignoresReadErrors reports whether a delete is of an object that cannot be read.
+// ignoresReadErrors reports whether the options of a delete ask to ignore errors in reading the object.
 func ignoresReadErrors(options *metav1.DeleteOptions) bool {
 	ignore := options.IgnoreStoreReadErrorWithClusterBreakingPotential
 	return ignore != nil && *ignore
 }
 
-// deleteUnreadable removes an object that cannot be read, for a client that requests to ignore errors in reading
-// it, whatever that breaks.
+// deleteUnreadable deletes an object for a client that asks to ignore errors in reading it. The response is a
+// Status without the object.
 func (d deletes) deleteUnreadable(r *request, options *metav1.DeleteOptions) error {
 	if audit.AuditContextFrom(r.ctx) != nil {
 		audit.AddAuditAnnotation(r.ctx, "apiserver.k8s.io/unsafe-delete-ignore-read-error", "")
@@ -47,7 +47,7 @@ func (d deletes) deleteUnreadable(r *request, options *metav1.DeleteOptions) err
 	return nil
 }
 
-// mayIgnoreReadErrors refuses a user who may delete objects, but not those that cannot be read.
+// mayIgnoreReadErrors returns an error if the user may delete objects, but not objects that cannot be read.
 func (h *Handler) mayIgnoreReadErrors(r *request, options *metav1.DeleteOptions) error {
 	by, ok := apirequest.UserFrom(r.ctx)
 	if !ok || by == authentication.Admin {

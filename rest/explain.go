@@ -18,18 +18,24 @@ import (
 	"github.com/fakecluster/fakecluster/internal/server/console"
 )
 
-// ExplainHeader is the header by which a client requests the explanation of a write. With the value
-// text or json, the explanation is the body of the answer, in place of the object or the Status; the
-// code of the answer stays. With the value header, the answer is as always, and has the explanation
-// as JSON in its header ExplanationHeader. The write is made as without it; ?dryRun=All makes it a
-// dry run.
+// ExplainHeader is the header with which a client requests the explanation of a create, update, patch or
+// delete of one object. The header has no effect on the write: it is committed unless the query has
+// dryRun=All.
+//
+//   - With the value text or json, the explanation is the body of the answer, in place of the object or the
+//     Status. The status code is the same as without the header.
+//   - With the value header, the answer is the same as without the header, and has the explanation as JSON, an
+//     [inspect.Explanation], in the header ExplanationHeader. If it is longer than 64 KiB, its field Omitted
+//     says so.
+//
+// Any other value, and any other request, is answered with 400.
 const (
 	ExplainHeader     = "Fakecluster-Explain"
 	ExplanationHeader = "Fakecluster-Explanation"
 )
 
-// maxExplanationHeader is the most bytes of an explanation in a header. Clients limit the headers that they
-// read: curl to 100 KiB.
+// maxExplanationHeader limits an explanation in a header, in bytes. Clients limit the headers that they read,
+// curl to 100 KiB.
 const maxExplanationHeader = 64 << 10
 
 // explainWrites explains the writes whose clients request it.
@@ -71,7 +77,7 @@ func (h *Handler) explain(next http.Handler, w http.ResponseWriter, req *http.Re
 		w.WriteHeader(kept.code)
 		_, _ = w.Write(text) // the client may have gone
 	default:
-		writeError(w, req, apierrors.NewBadRequest(fmt.Sprintf("%s: %q is none of header, json, text", ExplainHeader, as)))
+		writeError(w, req, apierrors.NewBadRequest(fmt.Sprintf("%s: %q is not supported; write header, json or text", ExplainHeader, as)))
 	}
 }
 
@@ -143,7 +149,7 @@ func (a *inHeader) Write(p []byte) (int, error) {
 	return a.ResponseWriter.Write(p)
 }
 
-// ascii writes a JSON text in characters that a header can carry.
+// ascii escapes the characters of a JSON text that are not ASCII, because a header cannot have them.
 func ascii(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -27,7 +27,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/faultinjection"
 )
 
-// injectFaults makes requests for resources go wrong as the faults in force say.
+// injectFaults applies the faults in force to requests for resources.
 func (h *Handler) injectFaults(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if !h.cluster.Faults.Active() || !infoOf(req).IsResourceRequest {
@@ -92,7 +92,7 @@ func (h *Handler) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// keptAnswer is a response that is held back until it is decided whether the client gets it.
+// keptAnswer is a response that is held back until it is known whether the client gets it.
 type keptAnswer struct {
 	header http.Header
 	code   int
@@ -112,7 +112,7 @@ func (a *keptAnswer) Write(p []byte) (int, error) {
 	return a.body.Write(p)
 }
 
-// asFaultsSee returns what faults match a request by.
+// asFaultsSee returns the properties of a request by which faults select it.
 func asFaultsSee(w http.ResponseWriter, req *http.Request) faultinjection.Request {
 	info := infoOf(req)
 	r := faultinjection.Request{
@@ -212,9 +212,8 @@ func (f failing) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// asOf returns the revision as of which a read with a resourceVersion is answered; 0: the
-// newest. A read with a minimum revision gets no older one. A read that would be
-// answered from the present anyway has not been struck.
+// asOf returns the revision at which a read with a resourceVersion is answered; 0: the newest. That revision
+// is not older than the resourceVersion. If it is the newest one, the fault does not count as fired.
 func (r *request) asOf(resourceVersion string) int64 {
 	lag := r.struck.Lag()
 	if lag == 0 {
@@ -233,8 +232,8 @@ func (r *request) asOf(resourceVersion string) int64 {
 	return revision
 }
 
-// listAsOf makes the options of a list those of a list of the past, if the read is stale. A list
-// of exactly one state is never stale.
+// listAsOf changes the options of a list so that it reads a past revision, if a fault makes it stale. A list
+// of an exact revision is never stale.
 func (r *request) listAsOf(o *internalversion.ListOptions) {
 	if o.Continue != "" || o.ResourceVersionMatch == metav1.ResourceVersionMatchExact {
 		return
@@ -249,7 +248,7 @@ func (r *request) listAsOf(o *internalversion.ListOptions) {
 	o.ResourceVersion, o.ResourceVersionMatch = strconv.FormatInt(revision, 10), metav1.ResourceVersionMatchExact
 }
 
-// refusal returns what refuses a write in the place of an admission plugin; nil: nothing does.
+// refusal returns the function that rejects a write as an admission plugin would, or nil if no fault does so.
 func (r *request) refusal() func(upstream.Attributes) error {
 	message, refused := r.struck.Refusal()
 	if message == "" {

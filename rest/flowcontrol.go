@@ -15,8 +15,8 @@ import (
 // defaultSeats is the sum of --max-requests-inflight and --max-mutating-requests-inflight.
 const defaultSeats = 400 + 200
 
-// matchFlow matches requests with FlowSchemas, as the filter of priority and fairness does: all but those
-// long-running ones that are not watches.
+// matchFlow matches requests with FlowSchemas, as upstream's filter of priority and fairness does. It leaves
+// out long-running requests other than watches.
 func (h *Handler) matchFlow(next http.Handler) http.Handler {
 	if h.options.FlowControl.Off {
 		return next
@@ -29,7 +29,8 @@ func (h *Handler) matchFlow(next http.Handler) http.Handler {
 	})
 }
 
-// beginFlow begins the execution of a request of a user, and says in the headers what it matches.
+// beginFlow begins the execution of a request of a user, and sets the headers that name its FlowSchema and
+// priority level.
 func (h *Handler) beginFlow(w http.ResponseWriter, req *http.Request, by user.Info) *flowcontrol.Request {
 	c, info := contextOf(req), infoOf(req)
 	isWatch := info.Verb == "watch"

@@ -70,8 +70,7 @@ func (r *request) checkGet() (resourceVersion string, err error) {
 	return options.ResourceVersion, err
 }
 
-// refuseExport refuses a parameter that was removed from servers, so that no client thinks that it has an
-// effect.
+// refuseExport rejects the parameter export, which servers no longer have.
 func (r *request) refuseExport() error {
 	if !strings.Contains(r.http.URL.RawQuery, "export") {
 		return nil
@@ -90,7 +89,7 @@ func (r *request) refuseExport() error {
 	return nil
 }
 
-// readError puts a failed read into the words of the API.
+// readError returns the API's error for a failed read.
 func (r *request) readError(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return apierrors.NewNotFound(r.version.Resource.GroupResource(), r.info.Name)

@@ -8,8 +8,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/view"
 )
 
-// Handler is an http.Handler that serves the Kubernetes API of a cluster. It is
-// safe for concurrent use. It ends with the cluster, except for what Drain waits for.
+// Handler is an http.Handler that serves the Kubernetes API of a cluster. It is safe for concurrent use. Once
+// the cluster is closed it answers with 503; computations of earlier requests may still run, which
+// [Handler.Drain] waits for.
 type Handler struct {
 	options      Options
 	cluster      *server.Cluster
@@ -20,7 +21,7 @@ type Handler struct {
 	served       http.Handler // the filters, and what is behind them
 }
 
-// New makes the handler of a cluster.
+// New returns the handler of a cluster. It starts no goroutines, and the cluster closes it.
 func New(c *server.Cluster, o Options) *Handler {
 	h := &Handler{options: o, cluster: c, computations: computations{closing: c.Closing}}
 	counts := &requestCounts{flow: h.flowMetrics()}

@@ -15,9 +15,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 )
 
-// healthChecks are the checks of a real server, in its order, without those that only one of the
-// paths has. All of them pass as long as the server answers: what they stand for is ready before a
-// cluster takes requests, or does not exist apart from it.
+// healthChecks are the checks of a real server that all paths have, in its order. All of them pass as long as
+// the server answers: what they check is ready before a cluster takes requests, or does not exist here.
 var healthChecks = slices.DeleteFunc([]string{
 	"ping", "log", "etcd",
 	"poststarthook/start-apiserver-admission-initializer",
@@ -69,7 +68,7 @@ func checksAt(path string) []string {
 	return slices.Insert(slices.Clone(healthChecks), 2, "loopback-serving-certificate")
 }
 
-// healthPaths are those of the health checks, and of the single checks below them.
+// healthPaths are the paths of the health checks, and of the single checks below them.
 var healthPaths = sync.OnceValue(func() []string {
 	var checks []string
 	for _, path := range []string{"/healthz", "/livez", "/readyz"} {

@@ -14,19 +14,20 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// maxImpersonators is how many users are remembered who impersonate by the verb impersonate.
+// maxImpersonators limits the users whose impersonation by the verb impersonate is remembered.
 const maxImpersonators = 1000
 
 // impersonate makes the user in the header Impersonate-User the user of the request, if the authenticated user
 // may impersonate that user.
 //
-// Roles can allow that by the verb impersonate, or by verbs for one purpose each. Upstream's filter tries
-// the latter first, unless the user was last allowed to by the former. The message of a rejection and the groups of
-// a node depend on that. So users who were last allowed to by the verb impersonate keep their filter.
-// Each other request gets a new one, because a filter caches for ten seconds that the other verbs
-// were allowed.
+// Roles allow this with the verb impersonate, or with the verbs of constrained impersonation, such as
+// impersonate:user-info. Upstream's filter tries the constrained verbs first, unless the last impersonation
+// of the user was allowed by the verb impersonate. The message of a rejection and the groups of a node depend
+// on that. So a user whose last impersonation was allowed by the verb impersonate keeps its filter. Every
+// other request gets a new filter, because a filter caches for ten seconds that the constrained verbs were
+// allowed.
 //
-// Versions without the feature gate know the verb impersonate alone.
+// Versions without the feature gate have the verb impersonate only.
 func impersonate(a authorizer.UnconditionalAuthorizer) filter {
 	if !utilfeature.DefaultFeatureGate.Enabled(features.ConstrainedImpersonation) {
 		return func(next http.Handler) http.Handler { return impersonation.WithImpersonation(next, a, scheme.Codecs) }

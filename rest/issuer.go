@@ -10,8 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/auth/authentication"
 )
 
-// The paths of the documents with which other programs verify the tokens of service
-// accounts.
+// The paths of the documents with which OpenID Connect clients verify the tokens of service accounts.
 const (
 	issuerPath = "/.well-known/openid-configuration"
 	keysPath   = "/openid/v1/jwks"

@@ -22,8 +22,9 @@ const (
 	longestPause  = time.Second
 )
 
-// errCacheBegins ends a watch without a word: the cache of a real server begins anew.
-var errCacheBegins = errors.New("the cache begins anew")
+// errCacheBegins ends a watch without an error event, as when the cache of a real server is initialized
+// again.
+var errCacheBegins = errors.New("the watch cache is initialized again")
 
 // isCorrupt reports whether an object could not be converted.
 func isCorrupt(err error) bool {
@@ -31,7 +32,7 @@ func isCorrupt(err error) bool {
 	return errors.As(err, &corrupt)
 }
 
-// wait makes changes wait. It fails with errCacheBegins if they have waited for too long.
+// wait keeps changes for a later try. It fails with errCacheBegins if they have waited for too long.
 func (l *lateChanges) wait(c *resource.Conversions, changes []*store.Event) error {
 	if ready, _ := c.Behind(changes[0].Record.Revision); !ready {
 		return errCacheBegins
@@ -41,7 +42,7 @@ func (l *lateChanges) wait(c *resource.Conversions, changes []*store.Event) erro
 	return nil
 }
 
-// take returns the changes, which no longer wait.
+// take removes and returns the changes that wait.
 func (l *lateChanges) take() []*store.Event {
 	changes := l.changes
 	l.changes = nil

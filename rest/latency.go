@@ -8,11 +8,11 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// slow is how long a request takes if its audit event says what took the time.
+// slow is the latency above which the audit event of a request says what took the time, as on a real server.
 const slow = 500 * time.Millisecond
 
-// logLatency says in the event of a slow request how long it and the parts of it took that are
-// measured: authentication, impersonation and authorization.
+// logLatency adds annotations to the audit event of a slow request: how long the request took, and its
+// authentication, impersonation and authorization.
 func logLatency(ctx context.Context, took time.Duration) {
 	if took <= slow {
 		return

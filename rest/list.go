@@ -9,7 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// list answers with the objects of a namespace, or of all.
+// list answers with the objects of one namespace, or of all namespaces.
 func list(r *request) error {
 	options, sel, err := r.selection()
 	if err != nil {
@@ -28,7 +28,8 @@ func list(r *request) error {
 	return r.answerList(page, texts)
 }
 
-// readTexts reads the page of a list, and the texts of its records, without what was converted before if fresh is true.
+// readTexts reads the page of a list, and the texts of its records. If fresh is true, it converts all of them
+// again.
 func (r *request) readTexts(options *internalversion.ListOptions, sel view.Selector, fresh bool) (view.Page, []string, error) {
 	found := view.NewTexts(r.version)
 	if fresh {
@@ -51,7 +52,8 @@ func (r *request) readPage(options *internalversion.ListOptions, sel view.Select
 	return page, err
 }
 
-// readPresentPage reads the records of a list of the states that there are. A selector may need objects that a webhook converts.
+// readPresentPage reads the records of a list, without waiting for its revision. A selector may need objects
+// that a webhook converts.
 func (r *request) readPresentPage(options *internalversion.ListOptions, sel view.Selector, into view.Receiver) (view.Page, error) {
 	if r.version.Resource.ConvertedByWebhook {
 		return compute(r, func() (view.Page, error) {

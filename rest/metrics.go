@@ -25,10 +25,10 @@ import (
 // requestTotal is the metric that counts the requests for resources.
 const requestTotal = "apiserver_request_total"
 
-// maxCounted is how many kinds of requests are counted. Further ones are not.
+// maxCounted limits how many different label sets are counted. Requests with further ones are not.
 const maxCounted = 10_000
 
-// requestDuration is the metric of how long they take.
+// requestDuration is the metric of the durations of requests for resources, in seconds.
 const requestDuration = "apiserver_request_duration_seconds"
 
 // requestCounts counts the requests to a server. It is safe for concurrent use.
@@ -160,7 +160,7 @@ func labelsOf(r *request, code int) requestLabels {
 	return labels
 }
 
-// metricVerb is the verb of a request in the words of the metric.
+// metricVerb is the verb of a request as the metric names it.
 func metricVerb(req *http.Request, info *apirequest.RequestInfo) string {
 	switch info.Verb {
 	case "get":
@@ -222,8 +222,8 @@ func (c *counted) Flush() {
 	_ = http.NewResponseController(c.ResponseWriter).Flush() // the client may have gone
 }
 
-// serveMetrics answers with what upstream's code has measured in the process, which all its clusters
-// share, and the requests to this server. A DELETE sets them to zero.
+// serveMetrics answers with the metrics of upstream's code, which all clusters of the process share, and of
+// the requests to this server. A DELETE sets all of them to zero.
 func (c *requestCounts) serveMetrics(w http.ResponseWriter, req *http.Request) {
 	envelopemetrics.RegisterMetrics() // one of them has a value before it is used
 	if req.Method == http.MethodDelete {

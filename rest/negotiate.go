@@ -29,7 +29,7 @@ func (r *request) negotiate() (view.Form, error) {
 	return f, nil
 }
 
-// restrictions say what the answer may be shown as.
+// restrictions returns in which forms the answer can be sent.
 func (r *request) restrictions() negotiation.EndpointRestrictions {
 	if s := r.version.Subresource[r.info.Subresource]; s != nil && s.NoTable {
 		return withoutTable{r.viewed()}
@@ -37,7 +37,7 @@ func (r *request) restrictions() negotiation.EndpointRestrictions {
 	return r.viewed()
 }
 
-// withoutTable are the restrictions of what is not shown as a Table.
+// withoutTable are the restrictions of a subresource that is not served as a Table.
 type withoutTable struct{ *resource.Version }
 
 // AllowsMediaTypeTransform implements negotiation.EndpointRestrictions.
@@ -45,8 +45,8 @@ func (w withoutTable) AllowsMediaTypeTransform(mimeType, mimeSubType string, tar
 	return (target == nil || target.Kind != "Table") && w.Version.AllowsMediaTypeTransform(mimeType, mimeSubType, target)
 }
 
-// asksForPretty reports whether the answer might have to be pretty: by its query
-// or by a client that a person looks at.
+// asksForPretty reports whether the answer may have to be indented: because of the query, or because the
+// client is a browser, curl or wget.
 func asksForPretty(req *http.Request) bool {
 	if strings.Contains(req.URL.RawQuery, "pretty") {
 		return true

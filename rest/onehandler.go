@@ -20,7 +20,8 @@ func (oneHandler) inScope(r *request, res *resource.Resource) bool {
 	return r.info.Namespace != "" || r.info.Verb == "list" || r.info.Verb == "watch"
 }
 
-// find implements router. The handler has seen the request, whether it serves the verb or not.
+// find implements router. The one handler of a real server gets the request whether it serves the verb or
+// not, so the client is warned of a deprecated version.
 func (oneHandler) find(s resources, r *request) (verb, error) {
 	r.deprecated()
 	name := r.info.Verb
@@ -44,7 +45,7 @@ func (oneHandler) find(s resources, r *request) (verb, error) {
 	return serve, nil
 }
 
-// The handler itself refuses what it does not take.
+// The one handler rejects what it does not take.
 func (oneHandler) checkPatch(*request) error                    { return nil }
 func (oneHandler) found(*request)                               {}
 func (oneHandler) unknownPath() error                           { return errUnknownPath }

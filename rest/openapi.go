@@ -17,7 +17,7 @@ type openAPI struct {
 	last atomic.Pointer[documents]
 }
 
-// documents are those of one registry.
+// documents are the OpenAPI documents of one registry.
 type documents struct {
 	*openapi.Documents
 	built sync.Map // openAPIForm: true
@@ -46,8 +46,9 @@ func (o *openAPI) documentsOf(c *resource.Registry) *documents {
 	}
 }
 
-// serveOpenAPI answers with a document. With a thousand definitions it takes minutes to build, by upstream's code, which nothing can interrupt. So the
-// document is built, once for all who wait, on a goroutine of its own, and sent afterwards.
+// serveOpenAPI answers with a document. With a thousand definitions, upstream's code takes minutes to build
+// it, and cannot be interrupted. So a goroutine of its own builds the document, once for all requests that
+// wait for it, and the document is sent afterwards.
 func (p paths) serveOpenAPI(w http.ResponseWriter, req *http.Request, c *resource.Registry) {
 	d := p.openAPI.documentsOf(c)
 	form := openAPIForm{

@@ -33,9 +33,9 @@ func parsePath(next http.Handler) http.Handler {
 // longQuery is the length from which a query that cannot be parsed is not logged.
 const longQuery = 2048
 
-// quiet shortens the query of a request for upstream, which logs the whole query if it cannot
-// parse the list options in it, and a selector may have a megabyte. Apart from such options,
-// upstream takes from the query only whether it is a watch.
+// quiet removes a long query that upstream cannot parse as list options, because upstream would log the whole
+// query, and a selector may have a megabyte. It keeps the parameter watch, which is all that upstream reads
+// besides list options.
 func quiet(req *http.Request) *http.Request {
 	if len(req.URL.RawQuery) < longQuery {
 		return req
@@ -54,7 +54,7 @@ func quiet(req *http.Request) *http.Request {
 	return &brief
 }
 
-// infoOf returns what parsePath has put into the context.
+// infoOf returns the RequestInfo that parsePath has put into the context.
 func infoOf(req *http.Request) *apirequest.RequestInfo { return contextOf(req).info }
 
 // isLongRunning reports whether a request does not have a time limit: watches, and connections to what

@@ -13,8 +13,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/server"
 )
 
-// paths serves all paths behind the filters. It serves those of no resource itself: the
-// version, the index, OpenAPI and discovery.
+// paths serves all requests that have passed the filters. It passes requests for resources on, and serves
+// other paths itself: the version, the index, OpenAPI, discovery and so on.
 type paths struct {
 	resources http.Handler
 	handler   *Handler
@@ -80,7 +80,7 @@ func (p paths) serve(w http.ResponseWriter, req *http.Request, c *resource.Regis
 	}
 }
 
-// serveIndex serves what names the paths that answer.
+// serveIndex serves the documents that list all paths: / and /statusz.
 func (p paths) serveIndex(w http.ResponseWriter, req *http.Request, c *resource.Registry) {
 	registered, err := p.cluster.Aggregate.Registered()
 	switch {

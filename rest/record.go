@@ -9,7 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
-// record records requests in their history, from the beginning to the end.
+// record records each request in the history.
 func record(in *history.Recorder) filter {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -44,7 +44,7 @@ type recorded struct {
 // Unwrap is for http.ResponseController.
 func (r *recorded) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// begin reports the code of the response before the client can know it.
+// begin reports the code of the response before the client gets it.
 func (r *recorded) begin(code int) {
 	if r.code == 0 && code >= http.StatusOK {
 		r.code = code
@@ -52,7 +52,7 @@ func (r *recorded) begin(code int) {
 	}
 }
 
-// end reports that nothing follows, or that the handler has panicked.
+// end reports that the response is complete, or that the handler has panicked.
 func (r *recorded) end() {
 	p := recover()
 	if p != nil && p != http.ErrAbortHandler {

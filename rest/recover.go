@@ -7,8 +7,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// RecoverPanics returns a handler that answers a request for which next panics, as a real server does, and logs
-// the panic. The process of the test survives it and can report it. [http.ErrAbortHandler] is passed on.
+// RecoverPanics returns a handler that calls next. If next panics, it answers with status 500 as a real
+// server does, and logs the panic and its stack with klog. So the process of the test goes on, and can report
+// the panic. It does not recover [http.ErrAbortHandler].
 func RecoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		defer func() {

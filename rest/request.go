@@ -13,7 +13,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// request is a request for a resource, as verbs get it.
+// request is a request for a resource: the argument of every verb.
 type request struct {
 	http *http.Request
 	w    http.ResponseWriter // counts the answer; &counted
@@ -47,6 +47,6 @@ func (r *request) namespace() string {
 // key returns the store key of the object that the path names.
 func (r *request) key() string { return r.version.Resource.Key(r.namespace(), r.info.Name) }
 
-// verb serves one verb of the API. The error that it returns is the answer; then it has not
-// written anything yet.
+// verb serves one verb of the API. If it returns an error, it has not written anything, and the caller
+// answers with the error.
 type verb func(*request) error

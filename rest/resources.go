@@ -14,7 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/write"
 )
 
-// verbs are those of objects and collections, in the words of upstream's RequestInfo.
+// verbs are the verbs of objects and collections, under the names of upstream's RequestInfo.
 func (h *Handler) verbs() map[string]verb {
 	return map[string]verb{
 		"get":              get,
@@ -28,7 +28,7 @@ func (h *Handler) verbs() map[string]verb {
 	}
 }
 
-// subresourceVerbs are those of subresources.
+// subresourceVerbs are the verbs of subresources.
 func (h *Handler) subresourceVerbs() map[string]verb {
 	return map[string]verb{
 		"create": act,

@@ -14,7 +14,8 @@ import (
 // methods maps HTTP methods to the verbs that they stand for at a path.
 type methods map[string]string
 
-// The methods of kinds with routes. At a path without a namespace, a namespaced kind has only allNamespaces.
+// The methods of resources with a route for each verb. At a path without a namespace, a namespaced resource
+// has only allNamespaces.
 var (
 	collection    = methods{http.MethodGet: "list", http.MethodPost: "create", http.MethodDelete: "deletecollection"}
 	allNamespaces = methods{http.MethodGet: "list"}
@@ -136,7 +137,8 @@ func (routePerVerb) checkPatch(r *request) error {
 	return nil
 }
 
-// found implements router: no handler of a real server has seen a request that has no route.
+// found implements router. Here the client is warned of a deprecated version: without a route, no handler of
+// a real server would get the request.
 func (routePerVerb) found(r *request) { r.deprecated() }
 
 // unknownPath implements router.

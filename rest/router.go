@@ -2,8 +2,8 @@ package rest
 
 import "github.com/fakecluster/fakecluster/internal/resource"
 
-// router is how requests find a resource and a verb of it, and how those that find none are refused. There is one for
-// each resource.Routing.
+// router finds the verb of a request, and makes the error if there is none. There is one for each
+// resource.Routing.
 type router interface {
 	// inScope reports whether the path may be one of the resource.
 	inScope(r *request, res *resource.Resource) bool

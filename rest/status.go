@@ -55,8 +55,7 @@ func writeError(w http.ResponseWriter, req *http.Request, err error) {
 	writeObject(w, req, code, status)
 }
 
-// writeObject answers with an object of the API's own machinery, such as a
-// Status or a discovery document.
+// writeObject answers with an object that is not stored, such as a Status or a discovery document.
 func writeObject(w http.ResponseWriter, req *http.Request, code int, obj runtime.Object) {
 	setAuditObject(req.Context(), obj)
 	_, info, err := negotiation.NegotiateOutputMediaType(req, scheme.Codecs, negotiation.DefaultEndpointRestrictions)
@@ -97,8 +96,8 @@ func encode(w http.ResponseWriter, code int, obj runtime.Object, info runtime.Se
 	_, _ = w.Write(body) // the client may have gone
 }
 
-// errAllotted is the error of a request that took longer than its client wanted to wait, or
-// than any request may take.
+// errAllotted is the error of a request that took longer than the timeout in its query, or than any request
+// may take.
 var errAllotted = apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
 
 // writeAllotted answers a request with errAllotted. On a real server, a filter in front of
@@ -117,7 +116,7 @@ func writeAllotted(w http.ResponseWriter, req *http.Request) {
 // errTooManyWatches is the answer to a watch beyond the limit.
 var errTooManyWatches = errors.New("too many watches")
 
-// writeTooMany answers a request beyond a limit, as a real server does when it has too much to do.
+// writeTooMany answers with 429, as a real server that is overloaded does.
 func writeTooMany(w http.ResponseWriter, retryAfter time.Duration) {
 	if retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter/time.Second)))

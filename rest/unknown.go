@@ -14,11 +14,11 @@ import (
 // errUnknownPath is the answer to a path that nothing serves, as text.
 var errUnknownPath = errors.New("404 page not found")
 
-// unknownMethod is the answer to a method that a path does not have.
+// unknownMethod is the answer to a method that is not allowed at a path.
 func unknownMethod() error { return refusal(http.StatusMethodNotAllowed, "405: Method Not Allowed") }
 
-// accepts reports whether a route of the given media types answers the client. A client that names
-// none takes any.
+// accepts reports whether the client accepts one of the media types. A client without the header Accept
+// accepts all.
 func accepts(req *http.Request, types ...string) bool {
 	accept := req.Header.Get("Accept")
 	for accepted := range strings.SplitSeq(accept, ",") {
@@ -35,8 +35,8 @@ func notAvailable(types ...string) error {
 	return refusal(http.StatusNotAcceptable, "406: Not Acceptable\n\nAvailable representations: "+strings.Join(types, ", "))
 }
 
-// notServed is the answer for what a real server serves and this one does not; missing says
-// why.
+// notServed is the answer to a request for something that a real server serves and this one does not; missing
+// is the reason.
 func notServed(what, missing string) error {
 	return &unsupportedError{fmt.Sprintf("fakecluster does not serve %s: %s", what, missing)}
 }

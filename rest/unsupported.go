@@ -9,7 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/server"
 )
 
-// unsupportedError says that a real server would serve what this one does not.
+// unsupportedError is the error of a request that a real server would serve and this one does not.
 type unsupportedError struct{ message string }
 
 func (e *unsupportedError) Error() string { return e.message }

@@ -10,8 +10,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
-// The limits on the warnings of one answer, in runes: on all together, and on each one if
-// all together exceed the first.
+// The limits on the warnings of one answer, in runes: on all together and, if they exceed that, on each. They
+// are a real server's.
 const (
 	maxWarnings = 4 * 1024
 	maxWarning  = 256
@@ -57,7 +57,7 @@ func (w *warnings) AddWarning(agent, text string) {
 	}
 }
 
-// end drops all further warnings, because the header is about to leave.
+// end drops all further warnings, because the header is about to be sent.
 func (w *warnings) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

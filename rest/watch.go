@@ -33,9 +33,8 @@ type watches struct {
 	faults  *faultinjection.Engine
 }
 
-// maxWatches is the largest number of watches at a time, unless the options of a server say
-// otherwise. A watch holds a connection and a goroutine; a test with more than that leaks
-// them.
+// maxWatches is the default of Options.MaxWatches. A watch keeps a connection and a goroutine; a test with
+// more watches probably leaks them.
 const maxWatches = 10_000
 
 // begin counts a watch until end is called. It fails if there are too many.
@@ -47,9 +46,8 @@ func (w watches) begin() (end func(), err error) {
 	return func() { w.running.Add(-1) }, nil
 }
 
-// watch streams the changes to the objects of a namespace, of all, or to one
-// object, until the client goes, the time is up, or the resource is defined
-// anew.
+// watch streams the changes to the objects of one namespace, of all namespaces, or to one object, until the
+// client disconnects, the time is over, or the definition of the resource changes.
 func (w watches) watch(r *request) error {
 	options, err := r.listOptions()
 	if err != nil {
@@ -109,8 +107,8 @@ func (w watches) watch(r *request) error {
 	return nil
 }
 
-// watchTimeout returns after which time a watch ends that says nothing of it, or 0. Not all of them
-// end at the same time, so that their clients do not come back at the same time.
+// watchTimeout returns the timeout of a watch without timeoutSeconds; 0: it does not end. Timeouts are
+// random, so that not all clients watch again at the same time.
 func (h *Handler) watchTimeout() time.Duration {
 	least := h.options.MinWatchTimeout
 	if least <= 0 {

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 )
 
-// isWatchList reports whether a watch begins with the present objects and says where they end.
-// A real server compresses such a watch, and no other, for clients that accept it.
+// isWatchList reports whether a watch begins with the present objects and a bookmark after them. A real
+// server compresses such a watch, and no other, for clients that accept it.
 func isWatchList(o *internalversion.ListOptions) bool {
 	return o.SendInitialEvents != nil && *o.SendInitialEvents && o.AllowWatchBookmarks
 }

@@ -44,10 +44,10 @@ type watchStream struct {
 	dropped bool // a fault has ended the watch by breaking the connection
 }
 
-// run streams until the context ends or the watch has to.
+// run sends events until the context or the watch ends.
 func (s *watchStream) run(ctx context.Context, from uint64) {
-	// The watch begins before the client hears of it: what follows the answer's
-	// first bytes is a change.
+	// The cursor is positioned before the header is sent, so that the client gets every change after it has
+	// read the header.
 	initial, err := s.start(from)
 	if s.changes != nil {
 		defer s.changes.End()
@@ -141,10 +141,10 @@ func (s *watchStream) remembers(revision int64) error {
 	return s.r.version.Resource.Remembers(revision)
 }
 
-// watchError puts a watch that cannot start or go on into the words of the API.
+// watchError returns the API's error for a watch that cannot start or go on.
 func (s *watchStream) watchError(err error) error { return view.Expired(s.r.version.Resource, err) }
 
-// sendInitial sends the present objects, and the bookmark that says that these were all.
+// sendInitial sends the present objects, and then the bookmark with the annotation k8s.io/initial-events-end.
 func (s *watchStream) sendInitial(ctx context.Context, initial *store.Scan) error {
 	if initial == nil {
 		return nil
@@ -273,7 +273,7 @@ func redefinedSince(before, after string) bool {
 	return false
 }
 
-// sendEvent sends one change as the selector shows it, and reports whether it shows it.
+// sendEvent sends the event of one change, and reports whether there is one.
 func (s *watchStream) sendEvent(ctx context.Context, e *store.Event) (sent bool, err error) {
 	kind, record, err := s.show(e)
 	if err != nil || kind == "" {
@@ -282,8 +282,8 @@ func (s *watchStream) sendEvent(ctx context.Context, e *store.Event) (sent bool,
 	return true, s.send(ctx, kind, *record, e.Record.Revision)
 }
 
-// show returns a change as the selector shows it: an object that begins to match is added. The kind
-// is empty if the client does not hear of the change.
+// show returns the event that the client gets for a change: an object that begins to match the selector is
+// added, for example. The kind is empty if there is no event.
 func (s *watchStream) show(e *store.Event) (kind watch.EventType, record *store.Record, err error) {
 	if e.Record.Revision <= s.after {
 		return "", nil, nil
@@ -315,8 +315,8 @@ func (s *watchStream) show(e *store.Event) (kind watch.EventType, record *store.
 	return "", nil, nil
 }
 
-// removed returns the record of an object that was removed. If that was before the watch began, and a webhook has
-// converted the record before, it is that one.
+// removed returns the record that the event of a removed object has. If the removal came before the watch
+// began, and a webhook has converted the record before it, that is the previous record.
 func (s *watchStream) removed(e *store.Event) *store.Record {
 	if _, ok := s.r.version.Conversions.Text(*e.Previous); ok && e.Record.Revision <= s.began && !s.r.version.Shows(e.Record) {
 		return e.Previous
@@ -324,7 +324,7 @@ func (s *watchStream) removed(e *store.Event) *store.Record {
 	return &e.Record
 }
 
-// shown is show in the words of package faults.
+// shown is show as package faultinjection needs it.
 func (s *watchStream) shown(e *store.Event) (faultinjection.Shown, error) {
 	kind, record, err := s.show(e)
 	if err != nil || kind == "" {
@@ -354,7 +354,7 @@ func (d *delayed) stop() {
 	}
 }
 
-// errGone ends a watch whose client does not read any more.
+// errGone ends a watch whose client no longer reads.
 var errGone = errors.New("the client has gone")
 
 // sendPresent sends an object that was there when the watch began.
@@ -378,7 +378,7 @@ func (s *watchStream) deliver(frame []byte, err error) error {
 	return s.write(frame, err)
 }
 
-// sendBookmark sends the revision up to which the client has seen all changes.
+// sendBookmark sends the revision up to which the client has got all changes.
 func (s *watchStream) sendBookmark(ctx context.Context, revision int64, initialEventsEnd bool) error {
 	frame, err := s.events.AppendBookmark(ctx, s.buffer[:0], revision, initialEventsEnd)
 	return s.write(frame, err)

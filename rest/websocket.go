@@ -14,9 +14,9 @@ import (
 	"github.com/fakecluster/fakecluster/internal/observe"
 )
 
-// overWebSocket runs a watch whose client requests a WebSocket, as a browser does. Each event is
-// a message: text if the media type is text, and binary otherwise. What the client sends is
-// ignored, and the watch ends when the client closes the connection.
+// overWebSocket runs a watch whose client requests a WebSocket, as a browser does. Each event is a message:
+// text if the media type is text, and binary otherwise. Messages of the client are ignored. The watch ends
+// when the client closes the connection.
 func overWebSocket(ctx context.Context, r *request, info runtime.SerializerInfo, run func(context.Context, frames)) error {
 	w := aggregation.Hijackable(r.w)
 	if w == nil {

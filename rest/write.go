@@ -20,7 +20,7 @@ func (r *request) write(change write.Change, options write.Options) write.Reques
 	}
 }
 
-// carryOut carries out a write, and answers with its result.
+// carryOut runs a write, and answers with its result.
 func (r *request) carryOut(w write.Request) error {
 	result, err := r.run(w)
 	if err != nil {
@@ -33,8 +33,7 @@ func (r *request) carryOut(w write.Request) error {
 	return r.answerWrite(code, result)
 }
 
-// run carries out a write, of which write.Pipeline.Run has the stages. The answer is in the
-// version that the result is in.
+// run runs a write by [write.Pipeline.Run]. It sets the version of the request to that of the result.
 func (r *request) run(w write.Request) (result write.Result, err error) {
 	if r.mayTakeLong(&w) {
 		long := w // so that w itself stays on the stack
@@ -48,7 +47,7 @@ func (r *request) run(w write.Request) (result write.Result, err error) {
 	return result, err
 }
 
-// answerWrite answers with what a write made of the object.
+// answerWrite answers with the object that a write returned.
 func (r *request) answerWrite(code int, result write.Result) error {
 	text, err := r.projectWritten(result.Text)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/release"
 )
 
-// commandLine are the flags that /flagz shows.
+// commandLine returns the flags that /flagz shows, by name.
 type commandLine func() map[string]string
 
 // GetFlagz implements upstream's flagz.Reader.
@@ -48,7 +48,7 @@ func serveFlagz(w http.ResponseWriter, req *http.Request, line commandLine) {
 	}}, req)
 }
 
-// zpages returns the paths of the pages for people that the version of the process has.
+// zpages returns the paths of those z-pages that the version of the process has.
 func zpages() (paths []string) {
 	for path, gate := range map[string]featuregate.Feature{"/flagz": features.ComponentFlagz, "/statusz": features.ComponentStatusz} {
 		if utilfeature.DefaultFeatureGate.Enabled(gate) {

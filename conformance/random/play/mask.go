@@ -27,7 +27,7 @@ var masks = []struct {
 	{"NodePort", regexp.MustCompile(`(\\"NodePort\\":)3\d{4}\b`), `${1}PORT`},
 	// A precondition with something around the revision.
 	{"in the precondition", regexp.MustCompile(`(ResourceVersion in the precondition \()[^)]*`), "${1}RV"},
-	{"match the ResourceVersion in", regexp.MustCompile(`(match the ResourceVersion in\s+record \()\d+`), "${1}RV"}, // YAML breaks the line
+	{"match the ResourceVersion in", regexp.MustCompile(`(match the ResourceVersion in\s+record\s+\()\d+`), "${1}RV"}, // YAML breaks the line
 	// The age of an object from 2017, which a recording is not of the same day as.
 	{`"cells"`, regexp.MustCompile(`"(\d+y(\d+d)?|\\u003cinvalid\\u003e)"`), `"AGE"`},
 	// The audience of tokens: envtest gives a real server its address.

@@ -12,12 +12,12 @@ import (
 
 // action is what a step does: a row of the table actions.
 type action struct {
-	// do sends the request of the step, or does what the step is about. It returns the object or collection, for messages, and the
-	// answer. The request is resolved; !absent may still stand in it.
+	// do performs the step, usually by sending its request. It returns the answer, and the target for messages.
+	// References in the request are resolved; values marked !absent remain.
 	do func(ctx context.Context, c *Client, r syntax.Request) (target, Answer, error)
 	// reads: the step only reads, so it can be repeated on a cluster that answers late.
 	reads bool
-	// collection: without a name the step concerns all objects of a kind.
+	// collection: a step without a name applies to all objects of a kind.
 	collection bool
 	// virtual: the step needs virtual time.
 	virtual bool
@@ -55,7 +55,7 @@ var actions = map[string]action{
 // actionOf returns the action of a step.
 func actionOf(s syntax.Step) action { return actions[s.Verb.Name] }
 
-// done is the answer to a step that has none.
+// done returns the answer of a step that sends no request.
 func done() Answer { return Answer{Code: http.StatusOK, Warnings: []any{}} }
 
 func create(ctx context.Context, c *Client, r syntax.Request) (target, Answer, error) {

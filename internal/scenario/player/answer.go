@@ -21,6 +21,7 @@ type Answer struct {
 	redaction redact.Request
 }
 
+// IsError reports whether the server rejected the request.
 func (a Answer) IsError() bool { return a.Code >= 400 }
 
 func (a Answer) metadata() map[string]any {
@@ -29,8 +30,8 @@ func (a Answer) metadata() map[string]any {
 	return metadata
 }
 
-// ErrorFields is the answer as an "error:" describes it: the Status, or the code and
-// the text of an answer that has none.
+// ErrorFields returns the fields that an expectation "error:" is compared with: those of the Status, or code and body if
+// the body is not a Status.
 func (a Answer) ErrorFields() map[string]any {
 	if status, ok := a.Body.(map[string]any); ok {
 		return status
@@ -38,8 +39,7 @@ func (a Answer) ErrorFields() map[string]any {
 	return map[string]any{"code": int64(a.Code), "body": a.Body}
 }
 
-// WarningsOf are the texts of the warnings that a client sees. It ignores malformed
-// warnings.
+// WarningsOf returns the texts of the Warning headers. It ignores malformed ones.
 func WarningsOf(header http.Header) []any {
 	texts := []any{}
 	warnings, _ := utilnet.ParseWarningHeaders(header["Warning"])
@@ -59,7 +59,7 @@ func (a Answer) items() []any {
 	return items
 }
 
-// String is the answer in a line.
+// String returns the answer in one line, without values of Secrets.
 func (a Answer) String() string {
 	status, ok := a.Body.(map[string]any)
 	if !ok {
@@ -70,6 +70,7 @@ func (a Answer) String() string {
 	return fmt.Sprintf("%d %s: %s", a.Code, a.redactedText(reason), a.redactedText(message))
 }
 
+// CodeText returns a status code with its text, such as 404 Not Found.
 func CodeText(code int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
 }

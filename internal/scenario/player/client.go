@@ -37,7 +37,7 @@ type Client struct {
 	webhooks webhooks
 	// controller runs beside the scenario, or is nil.
 	controller *controllerRun
-	// stats are those of a living cluster; nil: nothing lives in it.
+	// stats returns the statistics of a living cluster; nil: nothing lives in it.
 	stats func() inspect.Stats
 	// log has the lines that the scenario has written.
 	log []string
@@ -58,7 +58,7 @@ func newClient(cluster Backend) (*Client, error) {
 	return &Client{cluster: cluster, Base: base, HTTP: admin, kinds: map[kind]metav1.APIResource{}}, nil
 }
 
-// NewHTTPClient is a client with the configuration, under the name of the scenarios.
+// NewHTTPClient returns an HTTP client for cfg with the User-Agent of scenarios.
 func NewHTTPClient(cfg *rest.Config) (*http.Client, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.UserAgent = userAgent
@@ -148,8 +148,7 @@ func (to Call) read(response *http.Response) (Answer, error) {
 	return a, nil
 }
 
-// toObject makes the request to the object, or the subresource of it, that the
-// argument of r refers to.
+// toObject sends a request to the object, or to its subresource, that the argument of r refers to.
 func (c *Client) toObject(ctx context.Context, r syntax.Request, method string, body any) (target, Answer, error) {
 	t := targetOfReference(r.Argument)
 	path, err := c.object(ctx, &t, r.Subresource)
@@ -160,8 +159,7 @@ func (c *Client) toObject(ctx context.Context, r syntax.Request, method string, 
 	return t, a, err
 }
 
-// toCollection makes the request to the collection, in one namespace or in all, that
-// the argument of r refers to.
+// toCollection sends a request to the collection that the argument of r refers to, in one namespace or in all.
 func (c *Client) toCollection(ctx context.Context, r syntax.Request, method string, body any) (target, Answer, error) {
 	t := targetOfReference(r.Argument)
 	t.everywhere = true
@@ -173,7 +171,7 @@ func (c *Client) toCollection(ctx context.Context, r syntax.Request, method stri
 	return t, a, err
 }
 
-// collection returns the path of the collection that t is in, and completes t.
+// collection returns the path of the collection of t, and completes t.
 func (c *Client) collection(ctx context.Context, t *target) (string, error) {
 	if t.invalid != "" {
 		return "", fmt.Errorf("%s", t.invalid)
@@ -189,7 +187,7 @@ func (c *Client) collection(ctx context.Context, t *target) (string, error) {
 	group := GroupVersionPath(t.apiVersion)
 	switch {
 	case !resource.Namespaced && t.namespace != "" && !t.ofManifest:
-		return "", fmt.Errorf("a %s is cluster-scoped, but the reference has a namespace", t.kind)
+		return "", fmt.Errorf("a %s is cluster-scoped: remove the namespace from the reference", t.kind)
 	case !resource.Namespaced:
 		t.namespace = ""
 	case t.namespace == "" && !t.everywhere:
@@ -201,15 +199,14 @@ func (c *Client) collection(ctx context.Context, t *target) (string, error) {
 	return group + "/namespaces/" + url.PathEscape(t.namespace) + "/" + t.resource, nil
 }
 
-// object returns the path of the object that t is, or of a subresource of it, and
-// completes t.
+// object returns the path of the object t, or of its subresource, and completes t.
 func (c *Client) object(ctx context.Context, t *target, subresource string) (string, error) {
 	path, err := c.collection(ctx, t)
 	if err != nil || t.path != "" {
 		return path, err
 	}
 	if t.name == "" {
-		return "", fmt.Errorf("the object does not have a name")
+		return "", fmt.Errorf("the object needs a name: add metadata.name to the manifest, or name to the reference")
 	}
 	path += "/" + url.PathEscape(t.name)
 	if t.subresource = subresource; subresource != "" {
@@ -228,7 +225,7 @@ func (c *Client) resource(ctx context.Context, k kind) (metav1.APIResource, erro
 	if err != nil {
 		return metav1.APIResource{}, err
 	}
-	var kinds []string // that are served
+	var kinds []string // served kinds
 	if !a.IsError() {
 		var served metav1.APIResourceList
 		data, err := json.Marshal(a.Body)
@@ -252,7 +249,7 @@ func (c *Client) resource(ctx context.Context, k kind) (metav1.APIResource, erro
 	return metav1.APIResource{}, notServed{k, syntax.Suggestion(k.kind, kinds)}
 }
 
-// notServed: no request could be sent, because the server does not serve the kind.
+// notServed is the error of a step whose kind the server does not serve: no request was sent.
 type notServed struct {
 	kind
 	suggestion string
@@ -262,8 +259,8 @@ func (e notServed) Error() string {
 	return fmt.Sprintf("the cluster does not serve the kind %s in %s, and never did in this scenario%s", e.kind.kind, e.apiVersion, e.suggestion)
 }
 
-// isConstant reports whether what a group and version serves is the same as long as a server runs. The
-// groups of definitions have dots in their names.
+// isConstant reports whether the kinds of a group and version never change while a server runs. Groups of
+// CustomResourceDefinitions have dots in their names.
 func isConstant(apiVersion string) bool {
 	group, _, has := strings.Cut(apiVersion, "/")
 	switch group {
@@ -273,6 +270,7 @@ func isConstant(apiVersion string) bool {
 	return !has
 }
 
+// GroupVersionPath returns the path of a group and version: /api/v1 or /apis/GROUP/VERSION.
 func GroupVersionPath(apiVersion string) string {
 	if strings.Contains(apiVersion, "/") {
 		return "/apis/" + apiVersion
@@ -280,4 +278,5 @@ func GroupVersionPath(apiVersion string) string {
 	return "/api/" + apiVersion
 }
 
+// RequestInfo parses the paths of requests as kube-apiserver does.
 var RequestInfo = &requestinfo.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}

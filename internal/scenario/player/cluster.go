@@ -13,11 +13,10 @@ import (
 // Inject injects a fault.
 func (c inProcess) Inject(f faults.Fault) error { return c.Cluster.Inject(f).Err() }
 
-// seed is the seed of every cluster, so that a scenario sees the same uids and generated names
-// each time.
+// seed is the seed of every cluster, so that uids and generated names are the same in each run.
 const seed = 1
 
-// InProcess is the Starter of clusters in this process, without sockets.
+// InProcess is a Starter of clusters in this process, without sockets.
 func InProcess(options ClusterOptions) (Backend, error) { return inThisProcess(options, nil) }
 
 // InProcessWith is InProcess, with more options for each cluster, such as fakecluster.WithCRDPaths. They come
@@ -45,10 +44,10 @@ func inThisProcess(options ClusterOptions, more []fakecluster.Option) (Backend, 
 // inProcess is a cluster in this process.
 type inProcess struct{ *fakecluster.Cluster }
 
-// living returns the cluster that is to live.
+// living returns the cluster for Player.Live.
 func (c inProcess) living() *fakecluster.Cluster { return c.Cluster }
 
-// Fork makes an independent copy of the cluster.
+// Fork returns an independent copy of the cluster.
 func (c inProcess) Fork() (Backend, error) {
 	fork, err := c.NewFork()
 	if err != nil {
@@ -68,7 +67,7 @@ type Backend interface {
 	// services, and ServiceURL returns the address of one of them.
 	CABundle() []byte
 	ServiceURL(namespace, name string, port int) string
-	// Fork makes an independent copy of the cluster, on which a case is played. Play closes it.
+	// Fork returns an independent copy of the cluster, on which a case is played. Play closes it.
 	Fork() (Backend, error)
 	// Inject injects a fault until Close, and Compact discards the history.
 	Inject(faults.Fault) error
@@ -82,7 +81,7 @@ type ClusterOptions struct {
 	syntax.ClusterOptions
 	// Groups are the groups of the definitions and APIServices that the scenario creates.
 	Groups []string
-	// Services are the services that the webhooks of the scenario are behind.
+	// Services are the services of the webhooks of the scenario.
 	Services []Service
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// EvaluateCondition returns why the condition is not true of an answer, or nothing if it is true. A value that is too
-// long for the line has lines of its own.
+// EvaluateCondition returns why the condition is false for an answer; empty: it is true. Values that are too long for
+// the line follow on lines of their own.
 func EvaluateCondition(c syntax.Condition, a Answer, answers map[string]Answer) string {
 	named := map[string]Answer{syntax.AnswerName: a}
 	maps.Copy(named, answers)
@@ -45,8 +45,8 @@ func EvaluateCondition(c syntax.Condition, a Answer, answers map[string]Answer) 
 	return message
 }
 
-// maxShown is how long a value may be that a message shows, and maxLong how long one may be that it
-// shows on lines of its own.
+// A message shows values of up to maxShown bytes in its line, and the first maxLong bytes of longer ones on lines of
+// their own.
 const (
 	maxShown = 200
 	maxLong  = 2000
@@ -94,7 +94,7 @@ func where(c syntax.Condition, state interpreter.EvalState) (short, long []strin
 	return short, long
 }
 
-// appendNew appends a text that is not there yet.
+// appendNew appends text unless texts contains it.
 func appendNew(texts []string, text string) []string {
 	if slices.Contains(texts, text) {
 		return texts
@@ -111,7 +111,7 @@ func inYAML(value any) string {
 	return strings.TrimSuffix(shortened(string(data), maxLong), "\n")
 }
 
-// shortened returns a text, or the beginning of one that has more bytes than the limit, without half a character.
+// shortened returns text, cut between two characters if it has more than limit bytes.
 func shortened(text string, limit int) string {
 	if len(text) <= limit {
 		return text

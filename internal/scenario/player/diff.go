@@ -14,9 +14,9 @@ import (
 // contextLines is how many lines that match are shown before and after a line that differs.
 const contextLines = 2
 
-// Diff returns the difference of got from want as lines of YAML: "- " marks what is expected, "+ " what the
-// server returned. Of the lines that match, those near a difference are shown, and those that say in which field it is. It is
-// empty if got matches. want is a resolved tree, got a JSON value.
+// Diff returns the difference of got from want as lines of YAML: "- " marks what is expected, "+ " what the server
+// returned. Of the lines that match, it has those near a difference and the names of the enclosing fields. It is empty
+// if got matches. want is a resolved tree, got a JSON value.
 func Diff(want, got any) string {
 	w, g := renderedSides(want, got)
 	if reflect.DeepEqual(w, g) {
@@ -46,7 +46,7 @@ func (l diffLine) depth() int {
 	return 2 * l.indent
 }
 
-// place is where the next line of a value begins. dashes are those of the items that begin with this line.
+// place is where the next line of a value begins. dashes has "- " for each list item that begins on this line.
 type place struct {
 	indent int
 	dashes string
@@ -62,7 +62,7 @@ func (d *yamlDiff) line(mark byte, p place, text string) {
 	d.lines = append(d.lines, diffLine{mark, p.indent, p.dashes + text})
 }
 
-// both writes two values at the same place, which may be equal.
+// both writes two values, which may be equal, at the same place.
 func (d *yamlDiff) both(p place, want, got any) {
 	if reflect.DeepEqual(want, got) {
 		d.one(' ', p, want)

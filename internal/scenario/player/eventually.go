@@ -18,7 +18,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// errTimeUp ends a waiting step when its time is over.
+// errTimeUp is the cause that ends the context of a waiting step.
 var errTimeUp = errors.New("the time is over")
 
 // await plays a step whose expectation must become true or stay true. It checks the expectation
@@ -89,14 +89,14 @@ func (p *playback) await(ctx context.Context, s syntax.Step, answers map[string]
 	}
 }
 
-// longestPauseOfWatches is how long a step waits at most until it watches again.
+// longestPauseOfWatches is the longest pause before a step watches again.
 const longestPauseOfWatches = 30 * time.Second
 
 // retriableError is an error of a list or a watch that may succeed at the next try: the connection broke, the
 // server was overloaded, or its history was compacted.
 type retriableError struct{ error }
 
-// failedWith is the error of a GET that was refused with a code.
+// failedWith returns the error of a GET that was rejected with a code. It is retriable for 410, 429 and 5xx.
 func failedWith(code int, err error) error {
 	if code >= http.StatusInternalServerError || code == http.StatusTooManyRequests || code == http.StatusGone {
 		return retriableError{err}
@@ -104,8 +104,8 @@ func failedWith(code int, err error) error {
 	return err
 }
 
-// check compares the present answer to the step, or the object of an event if the step reads a
-// single object. So it does not miss an expectation that is true only for a moment.
+// check compares the current answer to the step. If the step reads a single object, it compares the object of the event,
+// so that it does not miss an expectation that is true only for a moment.
 func check(ctx context.Context, s syntax.Step, c *Client, answers map[string]Answer, event *watchEvent) (Answer, *Failure) {
 	plainGet := s.Verb.Name == "get" && !s.AsTable && s.Subresource == "" && s.By == nil && s.Headers == nil && s.Options == nil
 	if event == nil || event.kind == "DELETED" || !plainGet {
@@ -190,7 +190,7 @@ func (c *Client) follow(ctx context.Context, s syntax.Step, answers map[string]A
 	}
 }
 
-// causeOr returns the cause of the end of ctx if it has ended, or else err.
+// causeOr returns the cause of ctx if ctx has ended, and err otherwise.
 func causeOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -226,7 +226,7 @@ func (c *Client) watchTarget(ctx context.Context, s syntax.Step, answers map[str
 	return t, path, selectors, nil
 }
 
-// changeLog has the changes while a step waited.
+// changeLog has the changes of objects while a step waited.
 type changeLog struct {
 	began time.Time
 	last  map[string]any // objects by name
@@ -235,7 +235,7 @@ type changeLog struct {
 	watchError error
 	// events is how many changes there were.
 	events int
-	// redaction is the list request; it determines what may be shown of the objects.
+	// redaction is the list request; it determines which values of the objects are hidden.
 	redaction redact.Request
 	omitted   int // how many of the first lines have been left out
 }

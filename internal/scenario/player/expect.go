@@ -7,8 +7,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/statuscondition"
 )
 
-// evaluate returns how an answer differs from the expectation: a message, and a diff if there is one. Both are
-// empty if the answer is as expected.
+// evaluate returns how an answer differs from the expectation, as a message and, for values, a diff. Both are empty if
+// the answer is as expected.
 func evaluate(e syntax.Expectation, a Answer, answers map[string]Answer) (message, difference string) {
 	parts, err := ResolveItems([]any{e.Want, e.Error, e.Code}, answers)
 	if err != nil {

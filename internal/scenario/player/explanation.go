@@ -7,18 +7,18 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// Explanation is what the result of a failed scenario contains besides the failure. The zero value is nothing. A cluster
-// outside of this process explains nothing.
+// Explanation selects what the result of a failed scenario contains besides the failure; the zero value selects nothing.
+// It has no effect for clusters outside of this process.
 type Explanation struct {
 	// Findings: what happened in the cluster, as the log of a failed test of fakecluster.Start shows it.
 	Findings bool
-	// Folder is where a page about the cluster is written; empty: no page is.
+	// Folder is where the HTML page of the cluster is written; empty: no page is written.
 	Folder string
 	// Title returns the title of the page of a scenario; nil: its file and its title.
 	Title func(*syntax.Scenario) string
 }
 
-// textsOf returns the explanation of a failure, a text for each part.
+// textsOf returns the parts of the explanation of a failure.
 func (e Explanation) textsOf(cluster Backend, result *Result) (texts []string) {
 	c, ok := cluster.(interface {
 		Findings() inspect.Findings

@@ -10,14 +10,14 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// Live makes a cluster live as config describes it, which is the JSON of a living.Config. Close of the result ends that,
-// and returns what has gone wrong.
+// Live starts what lives in a cluster. config is the JSON of a living.Config. Close of the result stops it and returns
+// what has gone wrong.
 type Live func(c *fakecluster.Cluster, config []byte) (io.Closer, error)
 
 // notLinked is the failure of a scenario with workloads if the program has no code for them.
 const notLinked = "the scenario has workloads: give scenarios.Run the option scenarios.WithWorkloads(workloads.FromYAML), with package github.com/fakecluster/fakecluster/workloads"
 
-// live makes the cluster of the scenario live.
+// live starts the workloads of the scenario.
 func (p *playback) live(run Live, s *syntax.Scenario) *Failure {
 	fail := func(message string) *Failure { return &Failure{Position: s.Position, Message: message} }
 	cluster, ok := p.cluster.(interface {
@@ -38,7 +38,7 @@ func (p *playback) live(run Live, s *syntax.Scenario) *Failure {
 	return nil
 }
 
-// endLife ends what lives in the cluster.
+// endLife stops the workloads.
 func (p *playback) endLife() error {
 	if p.living == nil {
 		return nil

@@ -7,24 +7,24 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// Matches reports whether got is as want asks. want is a resolved tree, got a JSON value.
+// Matches reports whether got matches the expectation want. want is a resolved tree, got a JSON value.
 func Matches(want, got any) bool {
 	w, g := renderedSides(want, got)
 	return reflect.DeepEqual(w, g)
 }
 
-// renderedSides returns what compared returns, with what is shown in the place of hidden values.
+// renderedSides returns the values of compared, in which each hidden value is replaced by the text that is shown for it.
 func renderedSides(want, got any) (w, g any) {
 	w, g = compared(want, got)
 	return renderRedacted(w), renderRedacted(g)
 }
 
-// compared returns two JSON values, equal if and only if got is as want asks. They
-// have only the fields in want, so that their difference shows nothing else:
+// compared returns two JSON values that are equal if and only if got matches want. They have only the fields in want, so
+// that their difference shows nothing else:
 //
 //   - of a mapping, the fields that want names; of one marked !only, all;
 //   - of a list, every item, each compared to the item in its place, or for one marked
-//     !unordered to an item that it is like. If the lists differ, both sides have the same length, and missing{} is in the place
+//     !unordered to an item that it matches. If the lists differ, both sides have the same length, and missing{} is in the place
 //     of an item that one side does not have;
 //   - a field marked !absent only if got has it, so that it shows as a surplus;
 //   - a field marked !present as got has it, or as the mark if it is missing.
@@ -206,8 +206,8 @@ func pairUnordered(want, got []any) (pairs [][2]int) {
 	return pairs
 }
 
-// Arranged returns got in an order in which as many items as possible stand where
-// want has an item that they are as; the others fill the places left.
+// Arranged returns the items of got in the order of want: as many items as possible have the index of an item of want
+// that they match, and the others fill the remaining places.
 func Arranged(want, got []any) []any {
 	arranged := make([]any, 0, len(got))
 	for _, pair := range pairUnordered(want, got) {
@@ -218,7 +218,8 @@ func Arranged(want, got []any) []any {
 	return arranged
 }
 
-// partners returns, for each item of got, the item of want that it matches, or -1. As many as possible have one.
+// partners returns, for each item of got, the index of the item of want that it matches, or -1. As many items as
+// possible have a partner.
 func partners(want, got []any) []int {
 	partner := make([]int, len(got))
 	for i := range partner {
@@ -245,7 +246,7 @@ func partners(want, got []any) []int {
 	return partner
 }
 
-// number makes one number of 1 and 1.0, which in JSON are the same.
+// number converts numbers so that 1 and 1.0, which are equal in JSON, compare as equal.
 func number(value any) any {
 	if f, ok := value.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return int64(f)

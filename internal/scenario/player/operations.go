@@ -35,8 +35,8 @@ func patchStatus(ctx context.Context, c *Client, r syntax.Request) (target, Answ
 	return t, a, err
 }
 
-// theNamespaces is the finalizer that the server puts on namespaces, in their spec.
-const theNamespaces = "kubernetes"
+// namespaceFinalizer is the finalizer that the server puts on namespaces, in their spec.
+const namespaceFinalizer = "kubernetes"
 
 func finalize(ctx context.Context, c *Client, r syntax.Request) (target, Answer, error) {
 	t, object, err := c.toObject(ctx, r, http.MethodGet, nil)
@@ -51,7 +51,7 @@ func finalize(ctx context.Context, c *Client, r syntax.Request) (target, Answer,
 	body, _ := object.Body.(map[string]any)
 	isNamespace := t.apiVersion == "v1" && t.kind == "Namespace"
 	spec, _ := body["spec"].(map[string]any)
-	if isNamespace && (which == theNamespaces || !named && spec["finalizers"] != nil) {
+	if isNamespace && (which == namespaceFinalizer || !named && spec["finalizers"] != nil) {
 		spec["finalizers"] = []any{}
 		a, err := c.Send(ctx, newCall(r, http.MethodPut, path+"/finalize", body))
 		if err != nil || a.IsError() || named {
@@ -90,7 +90,7 @@ func evict(ctx context.Context, c *Client, r syntax.Request) (target, Answer, er
 	return t, a, err
 }
 
-// presentError: an object exists that should not.
+// presentError is the error of an absent step whose objects exist.
 type presentError struct{ what string }
 
 func (e presentError) Error() string { return e.what }
@@ -144,7 +144,7 @@ func listEvents(ctx context.Context, c *Client, r syntax.Request) (target, Answe
 	}
 	events := a.items()
 	slices.SortStableFunc(events, func(a, b any) int {
-		return cmp.Or(cmp.Compare(made(a), made(b)), cmp.Compare(revision(a), revision(b)))
+		return cmp.Or(cmp.Compare(creationTimestamp(a), creationTimestamp(b)), cmp.Compare(revision(a), revision(b)))
 	})
 	a.Body = events
 	return t, a, nil
@@ -162,20 +162,21 @@ func selectorOfEvents(t target) string {
 	return "involvedObject.kind=" + t.kind + ",involvedObject.name=" + t.name
 }
 
+// MetadataOf returns the metadata of an object; nil if it has none.
 func MetadataOf(object any) map[string]any {
 	fields, _ := object.(map[string]any)
 	metadata, _ := fields["metadata"].(map[string]any)
 	return metadata
 }
 
-func made(object any) string {
+func creationTimestamp(object any) string {
 	text, _ := MetadataOf(object)["creationTimestamp"].(string)
 	return text
 }
 
 func revision(object any) uint64 {
 	text, _ := MetadataOf(object)["resourceVersion"].(string)
-	n, _ := strconv.ParseUint(text, 10, 64) // what is not a number sorts first
+	n, _ := strconv.ParseUint(text, 10, 64) // 0, which sorts first, if it is not a number
 	return n
 }
 

@@ -49,7 +49,7 @@ type Player struct {
 	virtual bool
 }
 
-// Play plays a scenario, on a fork of what its cases share if of is not nil.
+// Play plays a scenario. If shared is not nil, it plays on a fork of the cluster that the cases share.
 func (with Player) Play(ctx context.Context, s *syntax.Scenario, shared *sharedCluster) Result {
 	if with.Start == nil {
 		with.Start = InProcess
@@ -142,8 +142,8 @@ func (p *playback) playAll(ctx context.Context, s *syntax.Scenario, from int, wi
 	return failed
 }
 
-// end ends what lives in the cluster, explains a failure, and closes the cluster. What does not end as it should is a
-// failure of a scenario that has none.
+// end stops the workloads, explains a failure, and closes the cluster. An error of these is the failure of a scenario
+// that has none.
 func (p *playback) end(result *Result, explanation Explanation) {
 	check := func(prefix string, err error) {
 		if err != nil && result.Failure == nil {
@@ -160,7 +160,7 @@ func (p *playback) end(result *Result, explanation Explanation) {
 	check("closing the cluster: ", p.close())
 }
 
-// controllerError is why the controller has ended a scenario.
+// controllerError is the error with which the controller ended a scenario.
 type controllerError struct{ error }
 
 // ended returns why ctx has ended, for a message.
@@ -179,7 +179,7 @@ type playback struct {
 	frames  frames
 	// living is what lives in the cluster; nil: nothing does.
 	living io.Closer
-	// virtual: time is that of a bubble.
+	// virtual: the scenario is played in a bubble, in virtual time.
 	virtual bool
 	// remote: the cluster is outside of this process and may react late to a write.
 	remote bool
@@ -268,7 +268,7 @@ func (p *playback) step(ctx context.Context, s syntax.Step) *Failure {
 	return nil
 }
 
-// playStep does what the step is about and compares the answer with the expectation.
+// playStep performs the step and compares the answer with the expectation.
 func playStep(ctx context.Context, s syntax.Step, c *Client, answers map[string]Answer) (Answer, *Failure) {
 	failure := &Failure{Position: s.Pos, Verb: s.Verb.Name}
 	fail := func(format string, args ...any) (Answer, *Failure) {
@@ -301,13 +301,13 @@ func playStep(ctx context.Context, s syntax.Step, c *Client, answers map[string]
 // Result is the result of playing a scenario.
 type Result struct {
 	Scenario *syntax.Scenario
-	// Elapsed is the time for everything: starting the cluster, setup, steps and closing.
+	// Elapsed is the time for all of it: starting the cluster, setup, steps and closing.
 	Elapsed time.Duration
 	// Failure is nil if the scenario passed, or was skipped.
 	Failure *Failure
 	// Skipped is why the scenario was not played; empty: it was played.
 	Skipped string
-	// Explained is what Player.Explanation asks for, if the scenario failed.
+	// Explained has what Player.Explanation selects, if the scenario failed.
 	Explained []string
 	// Log has the lines that the scenario wrote to its log.
 	Log []string

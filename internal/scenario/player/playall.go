@@ -51,7 +51,7 @@ func (with Player) PlayAll(ctx context.Context, scenarios []*syntax.Scenario, re
 // for it most of the time.
 const remoteParallelism = 12
 
-// players is how many scenarios are played at the same time.
+// players returns how many scenarios are played concurrently.
 func (with Player) players() int {
 	switch {
 	case with.Parallel > 0:
@@ -62,7 +62,7 @@ func (with Player) players() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// each calls do with each of the numbers, in order, some of them concurrently.
+// each calls do with each of the numbers, in order, and runs up to the given number of calls concurrently.
 func each(numbers []int, concurrently int, do func(int)) {
 	var next atomic.Int64
 	var running sync.WaitGroup
@@ -80,20 +80,19 @@ func each(numbers []int, concurrently int, do func(int)) {
 	running.Wait()
 }
 
-// sharedCluster is the cluster after the part of a setup that is the same for all cases. The first case
-// that is played makes it, and each is played on a fork. A nil *base is that of a scenario
-// without cases.
+// sharedCluster is a cluster after the part of the setup that is the same for all cases of a scenario. The first case
+// that is played starts it, and each case is played on a fork. It is nil for a scenario without cases.
 type sharedCluster struct {
 	once    sync.Once
 	playing *playback
 	failed  *Failure
-	// cases is how many have not been played yet.
+	// cases is the number of cases that have not been played yet.
 	cases atomic.Int32
 }
 
-// SharedClusters returns a base for each table of which several cases are to be played. Scenarios with
-// webhooks have none, because a fork would call those of another case, and neither have those with workloads, because nothing
-// lives in a fork.
+// SharedClusters returns a sharedCluster for each table with several cases among the scenarios. Scenarios with webhooks
+// have none, because a fork would call the webhooks of another case, and scenarios with workloads have none, because
+// nothing lives in a fork.
 func SharedClusters(scenarios []*syntax.Scenario) map[*syntax.Cases]*sharedCluster {
 	bases := map[*syntax.Cases]*sharedCluster{}
 	for _, s := range scenarios {
@@ -108,7 +107,7 @@ func SharedClusters(scenarios []*syntax.Scenario) map[*syntax.Cases]*sharedClust
 	return bases
 }
 
-// fork returns the playing of a case on a cluster of its own.
+// fork returns a playback of a case on a cluster of its own.
 func (b *sharedCluster) fork(ctx context.Context, s *syntax.Scenario, start Starter) (*playback, *Failure) {
 	b.once.Do(func() {
 		if b.playing, b.failed = begin(ctx, s, start); b.failed == nil {
@@ -134,7 +133,7 @@ func (b *sharedCluster) fork(ctx context.Context, s *syntax.Scenario, start Star
 	return p, nil
 }
 
-// release closes the base after the last of its cases.
+// release closes the cluster after the last of its cases.
 func (b *sharedCluster) release() error {
 	if b == nil || b.cases.Add(-1) > 0 {
 		return nil

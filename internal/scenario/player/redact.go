@@ -25,10 +25,10 @@ type redacted struct {
 
 func (h redacted) String() string { return h.show(h.value) }
 
-// equals reports whether it is the given value.
+// equals reports whether the hidden value equals value.
 func (h redacted) equals(value any) bool { return reflect.DeepEqual(number(value), number(h.value)) }
 
-// sides returns what a difference shows of a value that is wanted, and of the hidden one in its place.
+// sides returns what a difference shows for an expected value and for the hidden value in its place.
 func (h redacted) sides(want any) (w, g any) {
 	shown := h.String()
 	if h.equals(want) {
@@ -49,7 +49,7 @@ func redactValue(_ []string, value any) any {
 	return redacted{value, func(any) string { return redact.Hidden }}
 }
 
-// redaction is the request of a call, as far as it matters to what may be shown.
+// redaction returns the properties of the call that determine what is hidden in messages.
 func (to Call) redaction() redact.Request {
 	var r redact.Request
 	location, err := url.Parse(to.Path)
@@ -70,10 +70,10 @@ func (to Call) redaction() redact.Request {
 	return r.With(plain(to.Body))
 }
 
-// redactedBody is the body of an answer, whose hidden values are compared and not shown.
+// redactedBody returns the body of an answer. Its hidden values can be compared, but are not shown.
 func (a Answer) redactedBody() any { return a.redaction.ReplaceAnswer(a.Body, redactValue) }
 
-// redactedError is the refusal in the same way: its texts are shown as far as they may.
+// redactedError returns the fields of an error in the same way. Texts that may quote a hidden value are hidden.
 func (a Answer) redactedError() map[string]any {
 	shown := map[string]any{}
 	for name, value := range a.ErrorFields() {
@@ -90,7 +90,7 @@ func (a Answer) redactedError() map[string]any {
 	return shown
 }
 
-// redactedWarnings are the warnings in the same way.
+// redactedWarnings returns the warnings in the same way.
 func (a Answer) redactedWarnings() []any {
 	warnings := make([]any, len(a.Warnings))
 	for i, warning := range a.Warnings {
@@ -136,7 +136,7 @@ func (a Answer) textOrRedacted(text string) any {
 	return redacted{text, func(value any) string { return a.redactedText(fmt.Sprint(value)) }}
 }
 
-// redactedText returns what may be shown of a text about the request. Of the message of a Status, it is derived from the
+// redactedText returns a text about the request without hidden values. The message of a Status is rebuilt from its
 // causes.
 func (a Answer) redactedText(text string) string {
 	if redact.IsReason(text) {
@@ -159,7 +159,8 @@ func (a Answer) redactedText(text string) string {
 	return shown
 }
 
-// redactedVariables returns the variables of expressions without hidden values, and whether there are some.
+// redactedVariables returns the variables of expressions without hidden values. hides reports whether a value was
+// hidden.
 func redactedVariables(answers map[string]Answer) (variables map[string]any, hides bool) {
 	variables = map[string]any{}
 	for name, a := range answers {
@@ -173,7 +174,7 @@ func redactedVariables(answers map[string]Answer) (variables map[string]any, hid
 	return variables, hides
 }
 
-// renderRedacted returns a tree with what is shown in the place of the hidden values.
+// renderRedacted returns a tree in which each hidden value is replaced by the text that is shown for it.
 func renderRedacted(tree any) any {
 	return mapLeaves(tree, func(leaf any) any {
 		if hidden, ok := leaf.(redacted); ok {
@@ -199,7 +200,7 @@ func hasRedacted(tree any) bool {
 // errRedacted is the error of an expression that reads a Secret.
 var errRedacted = errors.New("it cannot be evaluated, and the reason may contain a secret")
 
-// redactEvaluationError returns the error of an expression, as far as it may be shown.
+// redactEvaluationError returns the error of an expression, or errRedacted if it may quote a hidden value.
 func redactEvaluationError(program cel.Program, answers map[string]Answer, err error) error {
 	shown, hides := redactedVariables(answers)
 	if !hides {

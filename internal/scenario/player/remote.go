@@ -8,7 +8,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// unsupportedRemotely returns why a scenario cannot be played on a cluster that already runs, or nothing.
+// unsupportedRemotely returns why a scenario cannot be played on a cluster that already runs; empty: it can.
 func unsupportedRemotely(s *syntax.Scenario) string {
 	o := s.Cluster
 	switch {
@@ -41,7 +41,7 @@ func impersonates(s *syntax.Scenario) bool {
 	})
 }
 
-// countsConversions reports whether a scenario reads the calls of a conversion webhook.
+// countsConversions reports whether a scenario checks the calls of a conversion webhook.
 func countsConversions(s *syntax.Scenario) bool {
 	looks := slices.ContainsFunc(s.All(), func(s syntax.Step) bool { return s.Verb.Name == "calls" })
 	return looks && slices.ContainsFunc(s.All(), func(s syntax.Step) bool {

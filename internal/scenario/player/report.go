@@ -81,8 +81,8 @@ type Reporter struct {
 	Quiet bool
 	// Verbose shows what scenarios that passed have written to their log.
 	Verbose bool
-	// Progress is how many scenarios there are, for a terminal: one line shows the progress,
-	// in place of the lines that Quiet leaves out. 0: no such line.
+	// Progress is the number of scenarios. If it is not 0, a line for terminals shows the progress in place of the lines
+	// that Quiet leaves out.
 	Progress int
 
 	w                       io.Writer
@@ -125,7 +125,7 @@ func (r *Reporter) Report(result Result) {
 	}
 }
 
-// clear takes the line of the progress away, and progress writes it again.
+// clear erases the progress line, and progress writes it again.
 func (r *Reporter) clear() {
 	if r.Progress > 0 {
 		fmt.Fprint(r.w, "\r\x1b[K")
@@ -138,8 +138,8 @@ func (r *Reporter) progress() {
 	}
 }
 
-// Summary writes a line "N passed, M failed", which programs may read, with ", K skipped" if there
-// are such, and returns whether no scenario failed. Each case counts as a scenario.
+// Summary writes a line "N passed, M failed", with ", K skipped" if K is not 0, and reports whether no scenario failed.
+// Programs may parse the line. Each case counts as a scenario.
 func (r *Reporter) Summary() bool {
 	fmt.Fprintf(r.w, "%d passed, %d failed", r.passed, r.failed)
 	if r.skipped > 0 {

@@ -18,7 +18,7 @@ type Call struct {
 	by *syntax.User
 }
 
-// newCall is the request of r to a path.
+// newCall returns the call of r to a path.
 func newCall(r syntax.Request, method, path string, body any) Call {
 	headers := r.Headers
 	if r.AsTable {
@@ -55,8 +55,7 @@ func manifestTarget(r syntax.Request) target {
 	return targetOfManifest(r.Argument)
 }
 
-// content returns the body of a request with a manifest: the manifest, or the text in place
-// of it.
+// content returns the body of a request with a manifest: the manifest, or the value of the field body in its place.
 func content(r syntax.Request) any {
 	if r.Body != nil {
 		return r.Body
@@ -64,7 +63,7 @@ func content(r syntax.Request) any {
 	return r.Argument
 }
 
-// query makes the options a query. Those marked !absent are not sent.
+// query returns the options as query parameters, without those marked !absent.
 func query(options map[string]any) url.Values {
 	values := url.Values{}
 	for name, option := range options {

@@ -96,6 +96,7 @@ func resolveFields(fields map[string]any, answers map[string]Answer) (map[string
 	return resolved, nil
 }
 
+// ResolveItems is Resolve for the items of a list.
 func ResolveItems(items []any, answers map[string]Answer) ([]any, error) {
 	resolved := make([]any, len(items))
 	for i, item := range items {
@@ -127,9 +128,8 @@ func lookup(f syntax.From, value any) (any, error) {
 	return value, nil
 }
 
-// plain returns a copy of a resolved tree without marks: fields marked !absent are
-// left out, !only is its mapping, !unordered its list, and !present, which only an expectation can have,
-// is something that equals no value and shows in a difference as what it is.
+// plain returns a copy of a resolved tree without marks: fields marked !absent are left out, !only becomes its mapping,
+// !unordered its list, and !present, which only an expectation can have, a placeholder that equals no value.
 func plain(tree any) any {
 	switch t := tree.(type) {
 	case map[string]any:

@@ -34,7 +34,7 @@ func Retry(ctx context.Context, limit time.Duration, try func() bool) {
 	}
 }
 
-// playWithRetries plays a step until its answer is the expected one, as long as that changes nothing.
+// playWithRetries repeats a step until its answer is as expected, while it has changed nothing.
 func (p *playback) playWithRetries(ctx context.Context, s syntax.Step, answers map[string]Answer) (a Answer, failure *Failure) {
 	if rehearsal, ok := asDryRun(s, answers); ok {
 		forget := p.client.webhooks.checkpoint()
@@ -57,7 +57,7 @@ func (p *playback) playWithRetries(ctx context.Context, s syntax.Step, answers m
 	return a, failure
 }
 
-// asDryRun returns a step that is expected to be refused as a dry run of itself, if there is one.
+// asDryRun returns the dry run of a step that expects to be rejected. It reports false for other steps.
 func asDryRun(s syntax.Step, answers map[string]Answer) (syntax.Step, bool) {
 	refusal, err := Resolve(s.Error, answers)
 	if _, none := refusal.(syntax.Absent); !s.HasError || none || err != nil || actionOf(s).reads {

@@ -7,8 +7,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// Supervised returns a player whose bubble is checked from outside. stuck is called with a message if the time of the bubble of a
-// scenario does not advance, because nothing in the bubble can find that.
+// Supervised returns a player whose bubble is checked from outside, because code in a bubble cannot find out that its
+// time stands still. stuck is called with a message if that happens.
 func Supervised(with Player, s *syntax.Scenario, stuck func(message string)) Player {
 	if with.Bubble == nil {
 		return with

@@ -13,7 +13,7 @@ type target struct {
 	path string
 
 	apiVersion, kind, namespace, name string
-	// all: an empty namespace means all namespaces, not the default one.
+	// everywhere: an empty namespace means all namespaces, not the default one.
 	everywhere bool
 	// ofManifest: a manifest describes the object.
 	ofManifest bool

@@ -30,7 +30,7 @@ func waits(s *syntax.Scenario) bool {
 // longestWatch is how long an expectation may have to stay true in real time.
 const longestWatch = 5 * time.Minute
 
-// needsVirtualTime returns why a scenario can be played only in virtual time, or nothing.
+// needsVirtualTime returns why a scenario can be played only in virtual time; empty: it can be played in real time.
 func needsVirtualTime(s *syntax.Scenario) string {
 	for _, step := range slices.Concat(s.Setup, s.Steps) {
 		switch {

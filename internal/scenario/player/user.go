@@ -22,7 +22,7 @@ func resolveUser(u *syntax.User, answers map[string]Answer) (*syntax.User, error
 	return &syntax.User{Name: resolved[0], Groups: groups, Account: resolved[1], Token: resolved[2]}, nil
 }
 
-// configOf is the configuration of a client of the user.
+// configOf returns the configuration of a client of the user.
 func configOf(u *syntax.User, cluster Backend) *rest.Config {
 	switch {
 	case u.Account != nil:

@@ -20,11 +20,11 @@ type webhook struct {
 	syntax.Webhook
 
 	mu sync.Mutex
-	// reply is the present answer.
+	// reply is the current answer.
 	reply syntax.WebhookReply
 	// calls are the calls that no step has read yet.
 	calls []any
-	// failed is why the webhook could not give the answer of the scenario.
+	// failed is the error that kept the webhook from its answer.
 	failed error
 }
 
@@ -53,7 +53,7 @@ func (ws webhooks) services() []Service {
 	return services
 }
 
-// byPath are the webhooks of one service.
+// byPath has the webhooks of one service by the paths of their URLs.
 type byPath map[string]*webhook
 
 func (b byPath) ServeHTTP(to http.ResponseWriter, r *http.Request) {
@@ -87,7 +87,7 @@ func (ws webhooks) webhookOf(argument map[string]any) *webhook {
 	return ws[slices.IndexFunc(ws, func(w *webhook) bool { return w.Name == argument["name"] })]
 }
 
-// failure returns why one of them could not give the answer of the scenario.
+// failure returns the error of the first webhook that could not answer as the scenario says.
 func (ws webhooks) failure() error {
 	for _, w := range ws {
 		w.mu.Lock()
@@ -100,7 +100,7 @@ func (ws webhooks) failure() error {
 	return nil
 }
 
-// setReply changes the answer of w.
+// setReply changes the answer of the webhook.
 func (w *webhook) setReply(to syntax.WebhookReply) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,7 +124,7 @@ func (ws webhooks) checkpoint() (forget func()) {
 	}
 }
 
-// undoRead returns a function that brings back the calls that have been read after it.
+// undoRead returns a function that restores the calls that are read after it.
 func (w *webhook) undoRead() (unread func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -191,7 +191,7 @@ func (w *webhook) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	_, _ = to.Write(body) // a caller that has gone misses nothing
 }
 
-// replyTo makes the answer to a review: its body and media type.
+// replyTo returns the answer to a review, with its media type.
 func replyTo(r syntax.WebhookReply, review any) (media string, body []byte, err error) {
 	fields, _ := review.(map[string]any)
 	request := fields["request"]

@@ -22,19 +22,19 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/player"
 )
 
-// A Recorder writes down the requests of clients and what a cluster answers, as a scenario: use its
-// Wrap with fakecluster.WithMiddleware. Watches, discovery and what is not a resource are left out, and so
-// is what client programs ask again without a change. What it keeps in memory is bounded: see Left.
+// A Recorder records the requests of clients and the answers of a cluster as a scenario: pass its Wrap to
+// fakecluster.WithMiddleware. It leaves out watches, discovery, requests to paths that are not resources, and repeated
+// reads with the same answer. It uses bounded memory: see Omitted.
 type Recorder struct {
 	mu        sync.Mutex
 	client    *player.Client            // nil: the session has not begun
 	anonymous *player.Client            // without credentials
 	kinds     map[string]string         // by GROUPVERSION/RESOURCE
 	users     map[string]map[string]any // by the header Authorization
-	pending   []*exchange               // whose answers have begun, and which are not steps yet
+	pending   []*exchange               // answers have begun, but are not steps yet
 	recording recording
 	agents    []string
-	maxSize   int // bytes of the text; 0: maxSession
+	maxSize   int // in bytes of the text; 0: maxSession
 }
 
 // Begin starts the session. cfg is for an administrator of the cluster.
@@ -64,19 +64,19 @@ type exchange struct {
 	kind        string // of the resource; empty: not found
 	request     *http.Request
 	by          map[string]any // the user, if it is not the administrator
-	requestBody any            // the body as a tree, or a text if it is none
-	mediaType   string         // the type of the body
+	requestBody any            // a tree, or a text if it is not JSON or YAML
+	mediaType   string         // of the request body
 	code        int
 	// responseBody is the body of the answer as a tree, or a text.
 	responseBody any
 	warnings     []any
 	secret       bool // the server says that texts about it may contain a secret
 
-	// done: the exchange is complete. written: it becomes a step.
+	// done: the exchange is complete. recordable: it becomes a step.
 	done, recordable bool
 }
 
-// groupVersion is what the path says.
+// groupVersion returns the group and version in the path.
 func (e *exchange) groupVersion() string {
 	if e.info.APIGroup == "" {
 		return e.info.APIVersion
@@ -84,18 +84,18 @@ func (e *exchange) groupVersion() string {
 	return e.info.APIGroup + "/" + e.info.APIVersion
 }
 
-// maxRecorded bounds the body of an answer that is written down.
+// maxRecorded bounds the body of an answer that is recorded, in bytes.
 const maxRecorded = 4 << 20
 
-// The bounds of a session: the bytes of its text, and the number of values in it that the server has
-// made. A longer scenario would be of no use to its readers.
+// The bounds of a session: the bytes of its text, and the number of values in it that the server has generated. Nobody
+// would read a longer scenario.
 const (
 	maxSession = 16 << 20
 	maxValues  = 1_000_000
 	maxPending = 100 // exchanges that wait for one that began before them
 )
 
-// Wrap returns a handler that calls next and writes down what passes.
+// Wrap returns a handler that calls next and records the requests and answers.
 func (r *Recorder) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		r.mu.Lock()
@@ -114,7 +114,7 @@ func (r *Recorder) Wrap(next http.Handler) http.Handler {
 		}
 		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxRecorded))
 		req.Body = io.NopCloser(bytes.NewReader(body))
-		if err != nil { // too long, which the server will say
+		if err != nil { // too long: the server rejects it
 			req.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), errReader{err}))
 			next.ServeHTTP(w, req)
 			return
@@ -123,7 +123,7 @@ func (r *Recorder) Wrap(next http.Handler) http.Handler {
 		e := &exchange{info: info, request: req}
 		kept := &responseCopy{ResponseWriter: w, code: http.StatusOK, begins: sync.OnceFunc(func() { r.begins(e) })}
 		defer r.end(e)
-		by, authorization := impersonatedUser(req), req.Header.Get("Authorization") // which filters take away
+		by, authorization := impersonatedUser(req), req.Header.Get("Authorization") // before filters remove them
 		if by == nil {
 			by = certificateUser(req)
 		}
@@ -142,16 +142,16 @@ func (r *Recorder) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// begins puts an exchange in its place: the answers of a session are in the order in which they begin.
-// The commit has come before, and what the client asks next comes after.
+// begins gives an exchange its place in the session, at the first byte of its answer: after its commit, and before the
+// next request of the client.
 func (r *Recorder) begins(e *exchange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pending = append(r.pending, e)
 }
 
-// end says that nothing more comes of an exchange, and makes steps of those that are complete. The
-// others wait for those that began before, up to a number: an answer may take as long as it likes.
+// end marks an exchange as done, and turns the exchanges that are complete into steps. An exchange waits for those that
+// began before it, unless more than maxPending wait: an answer may take any time.
 func (r *Recorder) end(e *exchange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,7 +165,7 @@ func (r *Recorder) end(e *exchange) {
 	}
 }
 
-// flush makes steps of all exchanges that are complete. The caller holds the lock.
+// flush turns all complete exchanges into steps. The caller holds the lock.
 func (r *Recorder) flush() {
 	var running []*exchange
 	for _, e := range r.pending {
@@ -178,7 +178,7 @@ func (r *Recorder) flush() {
 	r.pending = running
 }
 
-// write makes a step of an exchange. The caller holds the lock.
+// write turns an exchange into a step. The caller holds the lock.
 func (r *Recorder) write(e *exchange) {
 	switch {
 	case !e.recordable:
@@ -240,12 +240,12 @@ func (r *Recorder) complete(e *exchange, body []byte, kept *responseCopy) {
 	e.requestBody = treeOf(body, e.mediaType)
 	answered, _, _ := mime.ParseMediaType(kept.Header().Get("Content-Type"))
 	e.responseBody = treeOf(kept.body.Bytes(), answered)
-	// The client may be gone, and its session is written down all the same.
+	// The exchange is recorded even if the client has disconnected.
 	e.kind = r.kindOf(context.WithoutCancel(e.request.Context()), e.groupVersion(), e.info.Resource)
 	e.recordable = true
 }
 
-// full reports whether nothing more is written down. The caller holds the lock.
+// full reports whether the session has reached its bounds. The caller holds the lock.
 func (r *Recorder) full() bool {
 	most := r.maxSize
 	if most == 0 {
@@ -254,9 +254,8 @@ func (r *Recorder) full() bool {
 	return r.recording.size >= most || len(r.recording.values) >= maxValues
 }
 
-// Omitted returns how many requests are not in the scenario, because they came when the session had become
-// too long: its text has 16 MiB, or it has a million values that the server has made. A Recorder keeps
-// less than that in memory.
+// Omitted returns how many requests are not in the scenario because the session had become too long: 16 MiB of text, or
+// a million values that the server generated. A Recorder keeps less than that in memory.
 func (r *Recorder) Omitted() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -272,7 +271,7 @@ func treeOf(body []byte, media string) any {
 	case "application/vnd.kubernetes.protobuf":
 		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 		if err != nil {
-			return nil // of a kind that only servers know
+			return nil // a kind that only servers have
 		}
 		if body, err = json.Marshal(object); err != nil {
 			return nil
@@ -290,10 +289,10 @@ func treeOf(body []byte, media string) any {
 	case map[string]any, []any:
 		return tree
 	}
-	return string(body) // "text" and null are what a scenario sends as they are
+	return string(body) // a scenario sends a text and null unchanged
 }
 
-// impersonatedUser is the user who makes a request for somebody else, as a step has it.
+// impersonatedUser returns the user that a request impersonates, as a step has it; nil: none.
 func impersonatedUser(req *http.Request) map[string]any {
 	user := req.Header.Get("Impersonate-User")
 	if user == "" {
@@ -302,7 +301,7 @@ func impersonatedUser(req *http.Request) map[string]any {
 	return stepUser(user, req.Header.Values("Impersonate-Group"))
 }
 
-// certificateUser is the user of a client certificate; nil for the administrator, and without one.
+// certificateUser returns the user of the client certificate; nil for the administrator, or without a certificate.
 func certificateUser(req *http.Request) map[string]any {
 	if req.TLS == nil || len(req.TLS.PeerCertificates) == 0 {
 		return nil
@@ -314,7 +313,7 @@ func certificateUser(req *http.Request) map[string]any {
 	return stepUser(subject.CommonName, subject.Organization)
 }
 
-// stepUser is a user as a step has it.
+// stepUser returns a user as a step has it.
 func stepUser(user string, groups []string) map[string]any {
 	account, ok := strings.CutPrefix(user, "system:serviceaccount:")
 	if namespace, name, _ := strings.Cut(account, ":"); ok && name != "" && len(groups) == 0 {
@@ -333,7 +332,7 @@ func stepUser(user string, groups []string) map[string]any {
 	return by
 }
 
-// userOf asks the cluster which user the credentials in a header belong to. The administrator is nil.
+// userOf asks the cluster for the user of the credentials in a header. It returns nil for the administrator.
 func (r *Recorder) userOf(ctx context.Context, authorization string) map[string]any {
 	r.mu.Lock()
 	by, ok := r.users[authorization]
@@ -374,7 +373,7 @@ func (r *Recorder) userOf(ctx context.Context, authorization string) map[string]
 // recorderAgent is the user agent of the requests that a Recorder makes itself.
 const recorderAgent = "scenario-recorder"
 
-// kindOf looks up the kind of a resource in discovery; empty: it is not found.
+// kindOf looks up the kind of a resource in discovery. It returns "" if there is none.
 func (r *Recorder) kindOf(ctx context.Context, groupVersion, resource string) string {
 	key := groupVersion + "/" + resource
 	r.mu.Lock()

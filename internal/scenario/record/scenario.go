@@ -17,12 +17,12 @@ import (
 // InitialState describes the cluster at the start of a session, for the scenario that is written.
 type InitialState struct {
 	Cluster syntax.ClusterOptions
-	// Files are the manifests that were there, by paths that are relative to the scenario's file.
+	// Files are the manifests of the initial objects, as paths relative to the scenario's file.
 	Files []string
 }
 
-// Scenario returns the text of the scenario that the session is, and how many steps it has. What
-// the server makes each time is left out of the expectations, or referred to.
+// Scenario returns the session as the text of a scenario, and the number of its steps. Expectations leave out values
+// that the server generates, or refer to the answer that had them first.
 func (r *Recorder) Scenario(from InitialState) (text []byte, steps int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +35,7 @@ func (r *Recorder) Scenario(from InitialState) (text []byte, steps int) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=%s\n", syntax.SchemaURL)
 	if w.omitted > 0 {
-		fmt.Fprintf(&b, "# The session was too long: %d further requests are not in it.\n", w.omitted)
+		fmt.Fprintf(&b, "# The session was too long: it lacks %d further requests.\n", w.omitted)
 	}
 	b.WriteString(inLines([]entry{{"scenario", name}}, 0))
 	if options := written(from.Cluster); len(options) > 0 {
@@ -55,7 +55,8 @@ func (r *Recorder) Scenario(from InitialState) (text []byte, steps int) {
 	return b.Bytes(), len(w.steps)
 }
 
-// written are the options that differ from a usual cluster, as a scenario says them. An empty list says something only for controllers: none acts.
+// written returns the options that are not the defaults, as the fields of a scenario. An empty list is written only for
+// controllers, where it means that none acts.
 func written(c syntax.ClusterOptions) map[string]any {
 	options := map[string]any{}
 	for _, o := range description.Options() {
@@ -105,9 +106,9 @@ func inLines(entries []entry, indent int) string {
 	return b.String()
 }
 
-// Write writes the session to a new file as a scenario, and plays it once: what the cluster answers
-// otherwise then becomes !present. It returns what does not go as in the session all the same, for
-// example because a controller of another process took part in it.
+// Write writes the session to a new file as a scenario, and plays it once: values that differ then become !present. It
+// returns the number of steps, and the failures that remain, for example because a controller of another process took
+// part in the session.
 func (r *Recorder) Write(ctx context.Context, path string, from InitialState) (steps int, failures []*player.Failure, err error) {
 	text, steps := r.Scenario(from)
 	if steps == 0 {

@@ -11,13 +11,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/redact"
 )
 
-// secrets are the values of Secrets and tokens of a session. A scenario has other values in their place, so that
-// it can be played and be shown to others.
+// secrets replaces the values of Secrets and tokens in a session by placeholders, so that the scenario can be shared and
+// still be played.
 type secrets struct {
-	placeholders map[string]string // by the value, which is not encoded
+	placeholders map[string]string // by the decoded value
 }
 
-// hide replaces such values in an exchange. What an error or a warning may quote is not expected.
+// hide replaces such values in an exchange, and drops texts of errors and warnings that may quote one.
 func (s *secrets) hide(e *exchange) {
 	request := redact.Request{
 		Group: e.info.APIGroup, Resource: e.info.Resource, Subresource: e.info.Subresource, Namespace: e.info.Namespace, Name: e.info.Name,
@@ -37,7 +37,7 @@ func (s *secrets) hide(e *exchange) {
 	}
 }
 
-// withoutSecrets returns what of an error is expected: its code and its reason, and its message if that cannot
+// withoutSecrets returns the fields of an error that are expected: its code and reason, and its message if it cannot
 // quote a secret.
 func withoutSecrets(request redact.Request, code int, failure any) any {
 	status, ok := failure.(map[string]any)
@@ -94,7 +94,7 @@ func (s *secrets) replace(path []string, text string, standIn func(plain string)
 	case len(path) > 0 && path[0] == "data":
 		plain, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
-			return redact.Hidden // which is not base64 either
+			return redact.Hidden // is not base64 either
 		}
 		return base64.StdEncoding.EncodeToString([]byte(standIn(string(plain))))
 	case len(path) == 3 && path[2] == lastApplied:
@@ -109,8 +109,8 @@ func (s *secrets) replace(path []string, text string, standIn func(plain string)
 	return standIn(text)
 }
 
-// placeholder returns the text that stands for a value, the same each time. That of JSON is JSON, which some types
-// of Secrets demand.
+// placeholder returns the text that stands for a value, the same each time. For JSON it is JSON, because some types of
+// Secrets require that.
 func (s *secrets) placeholder(plain string) string {
 	if plain == "" {
 		return ""

@@ -35,28 +35,28 @@ func (s *recordedStep) entries() []entry {
 	return append(entries, s.expects...)
 }
 
-// valueSource says in which answer, and where in it, a value of the server's first stood.
+// valueSource is the step in whose answer a generated value occurred first, and its path there.
 type valueSource struct {
 	step *recordedStep
 	kind string
 	path []string
 }
 
-// recording makes steps of exchanges. It keeps the steps and not the exchanges.
+// recording turns exchanges into steps. It does not keep the exchanges.
 type recording struct {
 	steps   []*recordedStep
 	size    int // of the text of the steps, in bytes
-	omitted int // requests that have become no step, because there are too many
+	omitted int // requests that are not steps, because the session is full
 	names   map[string]int
-	// values are values that the server has made: uids, resourceVersions and generated names.
+	// values are values that the server has generated: uids, resourceVersions and generated names.
 	values map[string]valueSource
-	// sent are the texts that clients have sent, which are the same the next time.
+	// sent has the texts that clients have sent; they are the same in each run.
 	sent map[string]bool
-	// secrets have other values in the scenario.
+	// secrets replaces the values of Secrets.
 	secrets secrets
 }
 
-// step writes an exchange down as a step.
+// step appends an exchange as a step.
 func (w *recording) step(e *exchange) {
 	if w.values == nil {
 		w.names, w.values, w.sent = map[string]int{}, map[string]valueSource{}, map[string]bool{}
@@ -98,7 +98,7 @@ func (w *recording) step(e *exchange) {
 			}
 		}
 		if len(s.more) == 0 {
-			return // the server has no such patch
+			return // the server does not support this patch
 		}
 		if e.info.Name == "" {
 			s.argument = map[string]any{"path": e.info.Path} // a reference to an object needs a name
@@ -138,8 +138,9 @@ func (w *recording) step(e *exchange) {
 	w.noteValues(s, e)
 }
 
-// write adds the object of a create, an update or an apply to its step, and returns its body if that is not the manifest.
-// reference is where the request went. A reference to an object needs a name, so a manifest names the path of a create.
+// write adds the object of a create, an update or an apply to its step, and returns its body if that is not the
+// manifest. reference is the target of the request. A reference to an object needs a name, so a manifest names the path
+// of a create.
 func (w *recording) write(s *recordedStep, e *exchange, reference map[string]any, byPath bool) any {
 	sent, _ := e.requestBody.(map[string]any)
 	version, _ := sent["apiVersion"].(string)
@@ -188,7 +189,7 @@ func (w *recording) pathMatches(e *exchange, manifest map[string]any) bool {
 	return manifest["kind"] == e.kind && manifest["apiVersion"] == e.groupVersion() && (name == e.info.Name || e.info.Name == "") && (namespace == e.info.Namespace || isNamespace)
 }
 
-// noteSent keeps the texts that a client sends.
+// noteSent stores the texts that a client sends.
 func (w *recording) noteSent(tree any) {
 	switch t := tree.(type) {
 	case string:
@@ -223,7 +224,7 @@ func (w *recording) manifest(sent map[string]any) any {
 	return copied
 }
 
-// withReferences returns what a client has sent. Values that the server made before become references.
+// withReferences returns a tree that a client has sent, in which values that the server generated before are references.
 func (w *recording) withReferences(tree any) any {
 	switch t := tree.(type) {
 	case string:
@@ -251,7 +252,7 @@ func (w *recording) withReferences(tree any) any {
 	return tree
 }
 
-// reference returns a text, or a reference to the answer in which the server has made it.
+// reference returns a text, or a reference to the answer in which the server generated it.
 func (w *recording) reference(text string) any { return w.referTo("text "+text, text) }
 
 func (w *recording) referTo(key, text string) any {
@@ -266,7 +267,7 @@ func (w *recording) referTo(key, text string) any {
 	return syntax.From{Answer: source.step.as, Path: source.path}
 }
 
-// options are those of the query that a scenario knows.
+// options returns the query parameters of the request that a scenario can have.
 func (w *recording) options(e *exchange) map[string]any {
 	options := map[string]any{}
 	for name, values := range e.request.URL.Query() {
@@ -290,7 +291,7 @@ func (w *recording) options(e *exchange) map[string]any {
 		}
 	}
 	if e.request.URL.Query().Get("continue") != "" || options["limit"] != nil && e.request.URL.Query().Get("limit") == "500" {
-		delete(options, "limit") // as kubectl reads everything
+		delete(options, "limit") // kubectl pages through lists like this
 	}
 	return options
 }
@@ -298,7 +299,7 @@ func (w *recording) options(e *exchange) map[string]any {
 // maxItems is how many items of a list a scenario shows.
 const maxItems = 20
 
-// expect writes down what the server has answered.
+// expect adds the expectations of the answer to the step.
 func (w *recording) expect(s *recordedStep, e *exchange) {
 	body, _ := e.responseBody.(map[string]any)
 	if e.code >= http.StatusBadRequest {
@@ -344,7 +345,7 @@ func (w *recording) expect(s *recordedStep, e *exchange) {
 	}
 }
 
-// stable returns the part of an object that is the same in each run, without what the request says.
+// stable returns the fields of an object that are the same in each run and not in the request.
 func (w *recording) stable(r *rewrite.Rewriter, object any, named bool) any {
 	fields, ok := r.WithoutVolatile(object).(map[string]any)
 	if !ok {
@@ -379,7 +380,7 @@ func (w *recording) stable(r *rewrite.Rewriter, object any, named bool) any {
 	return fields
 }
 
-// fieldsBeyond returns the fields of a value that another one lacks, or has with another value.
+// fieldsBeyond returns the fields of value that than lacks or has with another value.
 func fieldsBeyond(value, than map[string]any) any {
 	more := map[string]any{}
 	for name, field := range value {
@@ -398,7 +399,7 @@ func fieldsBeyond(value, than map[string]any) any {
 	return more
 }
 
-// lastApplied is the annotation in which kubectl keeps what it has applied last.
+// lastApplied is the annotation in which kubectl apply stores the manifest.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // mentionsValue reports whether a message contains a value that differs from run to run.
@@ -411,7 +412,7 @@ func (w *recording) mentionsValue(message string) bool {
 	return false
 }
 
-// noteValues notes the values that the server has made, because later requests may contain them.
+// noteValues stores the values that the server has generated, because later requests may contain them.
 func (w *recording) noteValues(s *recordedStep, e *exchange) {
 	body, _ := e.responseBody.(map[string]any)
 	if e.code >= http.StatusBadRequest || body == nil || body["kind"] == "Table" {

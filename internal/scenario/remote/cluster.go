@@ -22,26 +22,24 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/player"
 )
 
-// NewStarter is a Starter of scenarios on a cluster that runs already, such as a real one. cfg is
-// for an administrator of it, who may impersonate others. Use it with [player.Player.Remote].
+// NewStarter returns a Starter for scenarios on a cluster that runs already, such as a real one. cfg is for an
+// administrator, who may impersonate others. Use it with [player.Player.Remote].
 //
-// Each scenario sees namespaces of its own and groups of definitions of its own: the requests have
-// a unique word before the names, and the answers are without it. The namespaces of Kubernetes,
-// kube-system and the like, are those of the cluster, as are all other objects without a namespace.
-// A group that the cluster serves is the cluster's, too, unless the scenario makes a definition in it:
-// so scenarios meet the kinds of an operator that is installed there.
-// What a scenario creates is deleted when it ends.
+// Each scenario has its own namespaces and its own groups of definitions: requests get a unique prefix before these
+// names, and answers lose it. Namespaces of Kubernetes, such as kube-system, and objects without a namespace are those
+// of the cluster. So are the groups that the cluster serves, unless the scenario creates a definition in one: scenarios
+// can use the kinds of an installed operator. What a scenario creates is deleted when it ends.
 //
-// A write that may change something else fails and is not sent, unless [AllowClusterChanges] is given: a
-// deletecollection across the cluster, for example, an object without a namespace, or anything in kube-system.
+// A write that may change anything else, such as a deletecollection across all namespaces, an object without a
+// namespace, or an object in kube-system, fails and is not sent, unless [AllowClusterChanges] is given.
 //
-// Webhooks of a scenario are served on this machine, at 127.0.0.1. A cluster whose API server cannot
-// call them there does not play such scenarios.
+// Webhooks of a scenario are served at 127.0.0.1. Scenarios with webhooks are skipped if the API server cannot call this
+// address.
 func NewStarter(cfg *rest.Config, may ...Option) player.Starter {
 	var webhooks reachability
 	return func(options player.ClusterOptions) (player.Backend, error) {
 		c := &remoteCluster{cfg: rest.CopyConfig(cfg), prefix: "fc-" + strings.ToLower(rand.Text()[:6])}
-		c.cfg.NextProtos = []string{"http/1.1"} // a scenario may ask for an upgrade, which HTTP/2 has not
+		c.cfg.NextProtos = []string{"http/1.1"} // HTTP/2 has no upgrades
 		for _, option := range may {
 			option(c)
 		}
@@ -61,7 +59,7 @@ func NewStarter(cfg *rest.Config, may ...Option) player.Starter {
 		}
 		namespace := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": c.prefix + "-default"}}
 		if err := c.do("POST", "/api/v1/namespaces", namespace); err != nil {
-			return nil, fmt.Errorf("making a namespace for the scenario: %w", err)
+			return nil, fmt.Errorf("creating a namespace for the scenario: %w", err)
 		}
 		c.created = append(c.created, "/api/v1/namespaces/"+c.prefix+"-default")
 		if len(options.Services) > 0 {
@@ -103,17 +101,17 @@ type remoteCluster struct {
 	cfg  *rest.Config
 	base *url.URL
 	http *http.Client
-	// prefix stands before the names that are the scenario's own.
+	// prefix precedes the names of the scenario's namespaces and groups.
 	prefix   string
 	allowAll bool // see AllowClusterChanges
 	// webhooks are the webhooks of the scenario; nil: it has none.
 	webhooks *webhookServers
 
 	mu            sync.Mutex
-	groups        []string // those of definitions that requests have named, the longest first
-	clusterGroups []string // groups that the cluster has, as of an operator that is installed
+	groups        []string // of definitions in requests, the longest first
+	clusterGroups []string // served by the cluster, for example of an installed operator
 	created       []string // paths of objects, in order
-	// markers are those that know when policies are in force, by what their resources begin with.
+	// markers detect when policies are in force. The key is the prefix of the policies' resource names.
 	markers map[string]*marker
 }
 
@@ -154,7 +152,7 @@ func (c *remoteCluster) Fork() (player.Backend, error) {
 	return nil, fmt.Errorf("a cluster outside of this process cannot be forked: %w", errors.ErrUnsupported)
 }
 
-// isAdmissionPath reports whether a path is that of a policy, of its binding, or of a webhook configuration.
+// isAdmissionPath reports whether a path is that of an admission policy, a binding, or a webhook configuration.
 func isAdmissionPath(path string) bool {
 	return strings.HasPrefix(path, "/apis/admissionregistration.k8s.io/")
 }
@@ -162,8 +160,8 @@ func isAdmissionPath(path string) bool {
 // cleanupPeriod bounds each request of the clean-up.
 const cleanupPeriod = 30 * time.Second
 
-// Close deletes what the scenario has created, the last first. It returns when policies no longer have
-// a say, and definitions are gone.
+// Close deletes what the scenario has created, the last first. It returns when policies are no longer in force, and
+// definitions are gone.
 func (c *remoteCluster) Close() error {
 	defer c.http.CloseIdleConnections()
 	created := c.created
@@ -186,15 +184,16 @@ func (c *remoteCluster) Close() error {
 	return errors.Join(append(failed, c.webhooks.close())...)
 }
 
-// remove deletes objects, the last first, as often as one goes that may have kept another.
+// remove deletes objects, the last first. It repeats that while at least one is deleted, because that one may have
+// blocked another.
 func (c *remoteCluster) remove(paths []string) error {
 	for {
 		var left []string
 		var failed []error
 		for _, path := range slices.Backward(paths) {
-			// A finalizer would keep it. Nobody else is there to take it off.
+			// Remove finalizers, because nobody else does.
 			patch := c.do("PATCH", path, map[string]any{"metadata": map[string]any{"finalizers": nil}})
-			// By default a Job waits until somebody has freed its Pods of it, and a Pod for its kubelet.
+			// By default a Job waits until the finalizers of its Pods are removed, and a Pod for its kubelet.
 			options := map[string]any{"propagationPolicy": "Background", "gracePeriodSeconds": 0}
 			if err := c.do("DELETE", path, options); err != nil {
 				left, failed = append(left, path), append(failed, err, patch)
@@ -203,13 +202,13 @@ func (c *remoteCluster) remove(paths []string) error {
 		if len(left) == 0 || len(left) == len(paths) {
 			return errors.Join(failed...)
 		}
-		// What kept it may be gone now.
+		// What blocked it may be gone now.
 		slices.Reverse(left)
 		paths = left
 	}
 }
 
-// do makes a request of the runner itself. What is not there need not be deleted.
+// do sends a request of the runner itself. A delete of an object that does not exist succeeds.
 func (c *remoteCluster) do(method, path string, body any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupPeriod)
 	defer cancel()
@@ -220,8 +219,7 @@ func (c *remoteCluster) do(method, path string, body any) error {
 	return err
 }
 
-// request makes a request of the runner itself and returns the answer. A patch with a fieldManager is an
-// apply.
+// request sends a request of the runner itself and returns the answer. A patch with a fieldManager is an apply.
 func (c *remoteCluster) request(ctx context.Context, method, path string, body any) (code int, text []byte, err error) {
 	var content io.Reader
 	if body != nil {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// What a scenario calls its own is called otherwise in a cluster that others use, too. Here names are
-// translated, outward and back.
+// In a shared cluster, the namespaces and API groups of a scenario have a prefix. This file translates names in both
+// directions.
 
-// namespace is what the cluster calls a namespace of the scenario.
+// namespace returns the name that a namespace of the scenario has in the cluster.
 func (c *remoteCluster) namespace(name string) string {
 	if name == "" || strings.HasPrefix(name, "kube-") {
 		return name
@@ -19,9 +19,8 @@ func (c *remoteCluster) namespace(name string) string {
 	return c.prefix + "-" + name
 }
 
-// noteGroup notes the group of a definition. A request that names one that the scenario did not say
-// (ClusterOptions.Groups) is for an object of it. The groups of Kubernetes are the same for all, and
-// a group without definitions, in a role for example, can be. Those that the cluster serves are its own.
+// noteGroup stores the group of a definition, so that it gets the prefix. It may be missing in ClusterOptions.Groups if
+// a request computes it. Groups of Kubernetes, groups without a dot, and groups that the cluster serves have no prefix.
 func (c *remoteCluster) noteGroup(group string) {
 	group, _, _ = strings.Cut(group, "/")
 	if !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") || strings.ContainsAny(group, " *") {
@@ -35,7 +34,7 @@ func (c *remoteCluster) noteGroup(group string) {
 	}
 }
 
-// prefixGroups puts the word before the groups that a text names.
+// prefixGroups adds the prefix to the stored groups in a text.
 func (c *remoteCluster) prefixGroups(text string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +48,7 @@ func (c *remoteCluster) prefixGroups(text string) string {
 	return regexp.MustCompile(strings.Join(quoted, "|")).ReplaceAllString(text, c.prefix+".$0")
 }
 
-// toCluster is a value as the cluster gets it: with its namespaces, but not yet with its groups.
+// toCluster changes a body for the cluster and returns it: namespaces get the prefix, but groups do not get it yet.
 func (c *remoteCluster) toCluster(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -80,8 +79,8 @@ func (c *remoteCluster) toCluster(value any) any {
 	return value
 }
 
-// bodyToCluster is the text of a body as the cluster gets it. A text that its author wrote, maybe with
-// fields that are there twice, stays the text that it is.
+// bodyToCluster returns a body for the cluster. In a text that is not canonical JSON, for example with duplicate fields,
+// it replaces only the names.
 func (c *remoteCluster) bodyToCluster(data []byte) []byte {
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -92,7 +91,7 @@ func (c *remoteCluster) bodyToCluster(data []byte) []byte {
 				return changed
 			}
 		}
-		c.toCluster(value) // which notes the groups
+		c.toCluster(value) // stores the groups
 	}
 	for _, version := range apiVersionField.FindAllSubmatch(data, -1) {
 		c.noteGroup(string(version[1]))
@@ -103,13 +102,13 @@ func (c *remoteCluster) bodyToCluster(data []byte) []byte {
 	})
 }
 
-// What says a namespace or a group in a text, be it JSON or YAML.
+// The fields with a namespace or a group in a text of JSON or YAML.
 var (
 	namespaceField  = regexp.MustCompile(`(\bnamespace"?\s*:\s*"?)([a-z0-9][-a-z0-9]*)`)
 	apiVersionField = regexp.MustCompile(`\bapiVersion"?\s*:\s*"?([-.a-z0-9]+/)`)
 )
 
-// path is where the cluster has what the scenario calls path.
+// path returns the path in the cluster for a path of the scenario.
 func (c *remoteCluster) path(path string) string {
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
@@ -123,7 +122,7 @@ func (c *remoteCluster) path(path string) string {
 	return c.prefixGroups(strings.Join(segments, "/"))
 }
 
-// toScenario is an answer as the scenario sees it.
+// toScenario returns an answer for the scenario, without prefixes.
 func (c *remoteCluster) toScenario(text []byte) []byte {
 	for _, before := range []string{c.prefix + "-", c.prefix + "."} {
 		text = bytes.ReplaceAll(text, []byte(before), nil)

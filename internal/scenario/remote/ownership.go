@@ -15,14 +15,14 @@ import (
 // Option changes what scenarios may do on a cluster that runs already. See [NewStarter].
 type Option func(*remoteCluster)
 
-// AllowClusterChanges lets scenarios change what is not their own: objects without a namespace, objects in
-// the namespaces of Kubernetes, and whole collections. It is for a cluster that nobody needs afterwards.
-// Without it, such a write fails and is not sent.
+// AllowClusterChanges lets scenarios change what they do not own: objects without a namespace, objects in the namespaces
+// of Kubernetes, and whole collections. Use it for a cluster that is thrown away afterwards. Without it, such a write
+// fails and is not sent.
 func AllowClusterChanges() Option { return func(c *remoteCluster) { c.allowAll = true } }
 
-// checkOwn returns an error for a write that may change what is not the scenario's own. The request is as the
-// cluster gets it. A scenario owns its namespaces, the groups of its definitions, what it has created, and
-// what has a label with its word.
+// checkOwn returns an error for a write that may change what the scenario does not own. The request has the names of the
+// cluster. A scenario owns its namespaces, the groups of its definitions, the objects that it has created, and objects
+// with its prefix in a label.
 func (c *remoteCluster) checkOwn(request *http.Request, body []byte) error {
 	if c.allowAll || isRead(request) || c.owns(request, body) {
 		return nil
@@ -41,10 +41,10 @@ func isRead(request *http.Request) bool {
 	return slices.Equal(request.URL.Query()["dryRun"], []string{metav1.DryRunAll})
 }
 
-// resources whose objects are never stored.
+// reviews are the resources whose objects are never stored.
 var reviews = []string{"tokenreviews", "selfsubjectreviews", "subjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"}
 
-// owns reports whether a write is about the scenario's own objects alone.
+// owns reports whether a write concerns only objects of the scenario.
 func (c *remoteCluster) owns(request *http.Request, body []byte) bool {
 	path := strings.TrimSuffix(request.URL.Path, "/")
 	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
@@ -79,8 +79,8 @@ func (c *remoteCluster) owns(request *http.Request, body []byte) bool {
 	return slices.Contains(reviews, rest[0])
 }
 
-// selectsOwn reports whether a request deletes what has a label of the scenario. Only the delete of a collection has a
-// selector: other writes ignore it.
+// selectsOwn reports whether a request deletes only objects that have a label of the scenario. The server ignores the
+// selector of any other write.
 func (c *remoteCluster) selectsOwn(request *http.Request) bool {
 	selector, err := labels.Parse(request.URL.Query().Get("labelSelector"))
 	if err != nil || request.Method != http.MethodDelete {
@@ -92,16 +92,15 @@ func (c *remoteCluster) selectsOwn(request *http.Request) bool {
 	})
 }
 
-// isEquality reports whether an operator of a selector matches the values that it is given, and no others.
+// isEquality reports whether an operator of a selector matches only the listed values.
 func isEquality(o selection.Operator) bool {
 	return o == selection.Equals || o == selection.DoubleEquals || o == selection.In
 }
 
-// hasPrefix reports whether a name begins with the word of the scenario.
+// hasPrefix reports whether a name begins with the prefix of the scenario.
 func (c *remoteCluster) hasPrefix(name string) bool { return strings.HasPrefix(name, c.prefix+"-") }
 
-// hasCreated reports whether the scenario has created the object at a path, or the one whose subresource is
-// there.
+// hasCreated reports whether the scenario has created the object at a path, or the object of a subresource at a path.
 func (c *remoteCluster) hasCreated(path string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/player"
 )
 
-// transport is the way of a scenario's requests to the cluster.
+// transport sends the requests of a scenario to the cluster.
 type transport struct {
 	cluster *remoteCluster
 	next    http.RoundTripper
@@ -75,8 +75,7 @@ func (v *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// waitForPolicies waits until the policies that have been written are in force, if they may have a say
-// in a request.
+// waitForPolicies waits until the policies that have been written are in force, if they may apply to a request.
 func (v *transport) waitForPolicies(request *http.Request) error {
 	path := request.URL.Path
 	if policyPath.MatchString(path) || request.Method == http.MethodGet && !connection.MatchString(path) {
@@ -85,7 +84,7 @@ func (v *transport) waitForPolicies(request *http.Request) error {
 	return v.cluster.waitForPolicies(request.Context())
 }
 
-// connection matches the paths of connections, which go through admission whatever the method.
+// connection matches the paths of connections, which go through admission with any method.
 var connection = regexp.MustCompile(`/(exec|attach|portforward|proxy)(/|$)`)
 
 // isWrite reports whether a request may change something.
@@ -96,7 +95,7 @@ func isWrite(request *http.Request) bool {
 // metadataNamespace finds a namespace in a field selector.
 var metadataNamespace = regexp.MustCompile(`metadata\.namespace==?[^,=!]+`)
 
-// noteCreated notes what was created, and waits until a definition is established and a quota counts.
+// noteCreated stores the path of a created object, and waits until a definition is established and a quota is counted.
 func (v *transport) noteCreated(request *http.Request, response *http.Response) error {
 	data, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -111,7 +110,7 @@ func (v *transport) noteCreated(request *http.Request, response *http.Response) 
 	name, _ := player.MetadataOf(object)["name"].(string)
 	path := request.URL.Path
 	if uid := player.MetadataOf(object)["uid"]; name == "" || uid == nil || request.Method == http.MethodPost && !isCollection(path) {
-		return nil // a review, or an action such as an eviction or the making of a token
+		return nil // a review, or an action such as an eviction or a token request
 	}
 	if request.Method == http.MethodPost {
 		path += "/" + url.PathEscape(name)
@@ -163,7 +162,7 @@ func (v *transport) waitEstablished(created *http.Request, name string) error {
 		}
 		if err := stream.Decode(&event); err != nil {
 			if ctx.Err() != nil && created.Context().Err() == nil {
-				return nil // it is for the scenario to see
+				return nil // the scenario gets the error
 			}
 			return fmt.Errorf("waiting until %s is established: %w", v.cluster.toScenario([]byte(name)), err)
 		}
@@ -175,8 +174,7 @@ func (v *transport) waitEstablished(created *http.Request, name string) error {
 	}
 }
 
-// scenarioReader reads an answer line by line, as the scenario sees it. The events of a watch are
-// lines.
+// scenarioReader reads an answer line by line and removes the prefixes. Each event of a watch is a line.
 type scenarioReader struct {
 	c      *remoteCluster
 	closer io.Closer

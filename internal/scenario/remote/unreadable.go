@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// deleteUnreadable deletes the objects of a definition that the server cannot read, because a version was taken
-// away or the webhook that converts is gone. They would keep the definition from its end, and with it every
-// namespace of the cluster that is deleted later.
+// deleteUnreadable deletes the objects of a definition that the server cannot read, because a version was removed or the
+// conversion webhook is gone. They would block the deletion of the definition, and of every namespace that is deleted
+// later.
 func (c *remoteCluster) deleteUnreadable(ctx context.Context, definition string) {
 	code, text, err := c.request(ctx, http.MethodGet, definition, nil)
 	var it struct {
@@ -38,7 +38,7 @@ func (c *remoteCluster) deleteUnreadable(ctx context.Context, definition string)
 		}
 		kind := "/apis/" + it.Spec.Group + "/" + version.Name
 		waitUntil(ctx, func() bool {
-			// A list with a limit is not answered by a cache, which would not be ready.
+			// The server answers a list with a limit without its cache, which is not ready.
 			code, text, err := c.request(ctx, http.MethodGet, kind+"/"+it.Spec.Names.Plural+"?limit=500", nil)
 			if err != nil || code != http.StatusInternalServerError {
 				return true

@@ -15,11 +15,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/player"
 )
 
-// A real server does much of what follows a write a little later: it serves a definition, it asks a
-// policy, and it removes a definition. Here the view of a cluster waits for that, so that the requests
-// of a scenario find what they would find in a cluster of their own.
+// A real server reacts to many writes a little later: it serves a definition, enforces a policy, removes a definition.
+// The code in this file waits for that, so that the next request gets the same answer as in a cluster in this process.
 
-// waitLimit bounds each of these waits. What has not happened then is for the scenario to see.
+// waitLimit bounds each of these waits. After that the scenario continues, and fails if it depends on the reaction.
 const waitLimit = 10 * time.Second
 
 // waitUntil waits until try returns true, or the time is over.
@@ -61,8 +60,8 @@ func (c *remoteCluster) waitServed(ctx context.Context, definition map[string]an
 	})
 }
 
-// waitForQuotaStatus waits until the controller of quotas has said what there is of all that a quota limits. What is
-// created before is not charged.
+// waitForQuotaStatus waits until the quota controller has set status.used for each resource in spec.hard. Objects that
+// are created before are not charged.
 func (c *remoteCluster) waitForQuotaStatus(ctx context.Context, path string) {
 	waitUntil(ctx, func() bool {
 		_, text, err := c.request(ctx, http.MethodGet, path, nil)
@@ -90,20 +89,20 @@ func (c *remoteCluster) waitGone(ctx context.Context, path string) {
 	})
 }
 
-// policyPath finds the paths of policies, of their bindings, and of configurations of webhooks.
+// policyPath matches the paths of admission policies, their bindings, and webhook configurations.
 var policyPath = regexp.MustCompile(`^/apis/admissionregistration\.k8s\.io/[^/]+/((validating|mutating)(admissionpolic|webhookconfiguration))(ies|ybindings|s)(/|$)`)
 
-// marker is a policy with a binding that has a say in nothing but a dry run of the runner's. A server
-// learns of policies in the order in which they are written, and of bindings in theirs. So when it
-// follows what was written to the marker last, it follows all that was written before.
+// marker is a policy with a binding, or a webhook configuration, that applies only to a dry run of the runner. A server
+// observes policies in the order in which they are written, and bindings too. So when it enforces the last write of the
+// marker, it enforces all earlier writes.
 type marker struct {
-	kind string // a policy or a configuration of webhooks
+	kind string // of the policy or the webhook configuration
 	// behind: policies were written after the marker.
 	behind bool
 	count  int
 }
 
-// notePolicyWrite notes that policies or bindings were written, whose resources begin with prefix.
+// notePolicyWrite records a write of policies or bindings whose resource names begin with prefix.
 func (c *remoteCluster) notePolicyWrite(prefix string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +119,7 @@ func (c *remoteCluster) notePolicyWrite(prefix string) {
 	c.markers[prefix].behind = true
 }
 
-// waitForPolicies waits until all policies that have been written are in force, and what was deleted is not.
+// waitForPolicies waits until all written policies are in force, and no deleted policy is.
 func (c *remoteCluster) waitForPolicies(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,7 +161,7 @@ func (c *remoteCluster) writeMarker(ctx context.Context, m *marker) error {
 	return nil
 }
 
-// resourceOfPolicies is the plural of a kind of policies or bindings.
+// resourceOfPolicies returns the resource name of a kind of policies or bindings.
 func resourceOfPolicies(kind string) string {
 	kind = strings.ToLower(kind)
 	if policies, isPolicy := strings.CutSuffix(kind, "policy"); isPolicy {
@@ -171,13 +170,13 @@ func resourceOfPolicies(kind string) string {
 	return kind + "s"
 }
 
-// markerKinds are the kinds of markers, by what their resources begin with.
+// markerKinds has the kinds of markers by the prefixes of their resource names.
 var markerKinds = map[string]string{
 	"validatingadmissionpolic": "ValidatingAdmissionPolicy", "mutatingadmissionpolic": "MutatingAdmissionPolicy",
 	"validatingwebhookconfiguration": "ValidatingWebhookConfiguration", "mutatingwebhookconfiguration": "MutatingWebhookConfiguration",
 }
 
-// fields are those of the objects of a marker, by their kinds.
+// fields returns the fields of the objects of a marker, by kind.
 func (m *marker) fields(mark string, c *remoteCluster) map[string]map[string]any {
 	selector := map[string]any{"matchLabels": map[string]any{"marker": mark}}
 	rules := []any{map[string]any{
@@ -217,7 +216,7 @@ func (c *remoteCluster) deleteMarkers() error {
 	return errors.Join(failed...)
 }
 
-// definitions are the paths of definitions among those of created objects.
+// definitions returns the paths of CustomResourceDefinitions among the paths of created objects.
 func definitions(paths []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
 		return !strings.HasPrefix(path, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/")

@@ -21,11 +21,11 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// A cluster outside of this process has no services for the webhooks of a scenario. If its API server
-// runs on this machine, it can call them at an address of the machine. So here they are served, and a
-// configuration that refers to one of their services gets that address in its place.
+// A cluster outside of this process has no services for the webhooks of a scenario. If its API server runs on this
+// machine, it can call them at a local address. So this file serves the webhooks, and replaces references to their
+// services in configurations by that address.
 
-// webhookServers are the webhooks of a scenario as an API server outside of this process reaches them.
+// webhookServers serves the webhooks of a scenario to an API server outside of this process.
 type webhookServers struct {
 	authority *authentication.Authority
 	servers   []*http.Server
@@ -35,18 +35,17 @@ type webhookServers struct {
 	addresses []*serviceAddress
 }
 
-// serviceAddress is where a service is: in the words of the scenario and of the server's messages, and
-// outside.
+// serviceAddress has the addresses of a service: inside is the one in the scenario and in messages of the server,
+// outside the one that is served.
 type serviceAddress struct {
 	player.Service
 	inside, outside string
-	// field finds the address in an answer, and referred says that a configuration has referred to the
-	// service.
+	// field matches the address in an answer. referred: a configuration has referred to the service.
 	field    *regexp.Regexp
 	referred atomic.Bool
 }
 
-// markerPath is where the webhooks of markers are.
+// markerPath is the path of the webhooks of markers.
 const markerPath = "/fakecluster-marker/"
 
 // serveWebhooks serves the services of a scenario.
@@ -66,10 +65,10 @@ func (c *remoteCluster) serveWebhooks(services []player.Service) (err error) {
 		}
 		server := &http.Server{
 			Handler: c.webhookHandler(s.Handler), ErrorLog: log.New(io.Discard, "", 0), TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
-			TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){}, // without HTTP/2, in which a connection is not closed
+			TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){}, // no HTTP/2, so that a webhook can close its connection
 		}
 		c.webhooks.servers = append(c.webhooks.servers, server)
-		c.webhooks.serving.Go(func() { _ = server.ServeTLS(listener, "", "") }) // until it is closed
+		c.webhooks.serving.Go(func() { _ = server.ServeTLS(listener, "", "") }) // until close
 		inside := fmt.Sprintf("https://%s.%s.svc:%d", s.Name, s.Namespace, s.Port)
 		c.webhooks.addresses = append(c.webhooks.addresses, &serviceAddress{
 			Service: s, inside: inside, outside: "https://" + listener.Addr().String(), field: regexp.MustCompile(`"url":"` + regexp.QuoteMeta(inside) + `(/[^"]*)?"`),
@@ -78,7 +77,7 @@ func (c *remoteCluster) serveWebhooks(services []player.Service) (err error) {
 	return nil
 }
 
-// close ends the servers, and returns when they have ended.
+// close closes the servers and waits for them.
 func (h *webhookServers) close() error {
 	if h == nil {
 		return nil
@@ -114,7 +113,7 @@ func (h *webhookServers) toScenario(text []byte) []byte {
 	return text
 }
 
-// reference is the reference to a service that a configuration had, in place of its address.
+// reference returns the reference to the service that a configuration had in place of its address.
 func (a *serviceAddress) reference(found []byte) []byte {
 	service := map[string]any{"namespace": a.Namespace, "name": a.Name, "port": a.Port}
 	if path := string(a.field.FindSubmatch(found)[1]); path != "" {
@@ -127,8 +126,7 @@ func (a *serviceAddress) reference(found []byte) []byte {
 	return data[1 : len(data)-1] // the field alone
 }
 
-// rewriteClientConfig is a clientConfig as the cluster gets it: with an address if it refers to a service of
-// the scenario.
+// rewriteClientConfig replaces a reference to a service of the scenario by its address.
 func (h *webhookServers) rewriteClientConfig(config any) {
 	fields, _ := config.(map[string]any)
 	reference, _ := fields["service"].(map[string]any)
@@ -149,8 +147,7 @@ func (h *webhookServers) rewriteClientConfig(config any) {
 	}
 }
 
-// webhookHandler shows a webhook the calls as the scenario sees them, and the API server the answers as it knows
-// them. What the runner sends to learn what is in force is not for the webhook.
+// webhookHandler translates names in the calls and answers of a webhook. It answers requests for markers itself.
 func (c *remoteCluster) webhookHandler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.webhooks.called.Store(true)
@@ -171,7 +168,7 @@ func (c *remoteCluster) webhookHandler(next http.Handler) http.Handler {
 	})
 }
 
-// answerMarker allows a probe of the runner's, except where the webhook of a marker is called.
+// answerMarker allows a dry run of the runner, but denies it if the webhook of the marker is called.
 func (c *remoteCluster) answerMarker(w http.ResponseWriter, r *http.Request, data []byte) {
 	var review struct {
 		APIVersion string `json:"apiVersion"`

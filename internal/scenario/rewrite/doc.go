@@ -1,3 +1,3 @@
-// Package rewrite changes scenario files so that they expect what the cluster answers. It edits the text: comments, order and layout stay, and
-// only what was not as expected changes. A file that has changed since it was read is left alone.
+// Package rewrite changes expectations in scenario files to the answers of a cluster. It edits the text: comments, order
+// and layout stay, and only values that differ change. It does not write a file that has changed since it was read.
 package rewrite

@@ -12,20 +12,19 @@ import (
 	"github.com/fakecluster/fakecluster/internal/statuscondition"
 )
 
-// Rewriter makes the expectations of a step say what the cluster has answered. It changes only
-// what is not as expected.
+// Rewriter rewrites the expectations of a step to the answer of the cluster. It changes only what differs.
 type Rewriter struct {
 	*source
 	scenario *syntax.Scenario
 	step     syntax.Step
 	answers  map[string]player.Answer
-	// usePresent puts !present where a value differs, because another one would differ again.
+	// usePresent replaces a value that differs by !present, because the next answer would differ again.
 	usePresent bool
 
 	// InTable: the cells of a table are rewritten.
 	InTable bool
 	changes []change
-	// inCase says of each change whether it is in the case, which no other case shares.
+	// inCase reports for each change whether it is in the row of the case, which no other case shares.
 	inCase []bool
 	// rejections are the reasons why expectations are not rewritten.
 	rejections []string
@@ -39,14 +38,14 @@ func (r *Rewriter) change(from, to int, text string, own bool) {
 	r.changes, r.inCase = append(r.changes, change{from, to, text}), append(r.inCase, own)
 }
 
-// place is where a value stands: after a field name or as an item, in braces or not.
+// place is the position of a value: after a field name or as an item, in braces or not.
 type place struct {
 	name, n *yaml.Node
 	flow    bool
-	own     bool // in the case
+	own     bool // in the row of the case
 }
 
-// rewrite goes through what the step expects.
+// rewrite compares the answer with each expectation of the step.
 func (r *Rewriter) rewrite(a player.Answer) {
 	e := r.step.Expectation
 	n := r.step.Node
@@ -122,7 +121,7 @@ func (r *Rewriter) rewrite(a player.Answer) {
 	}
 }
 
-// ErrorSummary returns what matters of the error in a refusal.
+// ErrorSummary returns the fields of an error that an expectation should have: code, reason, message and body.
 func ErrorSummary(a player.Answer) map[string]any {
 	brief := map[string]any{}
 	for name, value := range a.ErrorFields() {
@@ -135,7 +134,7 @@ func ErrorSummary(a player.Answer) map[string]any {
 
 func isFlow(n *yaml.Node) bool { return syntax.ResolveAlias(n).Style&yaml.FlowStyle != 0 }
 
-// fieldOf is the place of a field of a mapping.
+// fieldOf returns the place of a field of a mapping.
 func (r *Rewriter) fieldOf(parent place, name string) place {
 	n := parent.n
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
@@ -152,7 +151,7 @@ func (r *Rewriter) differs(tree, got any) bool {
 	return err != nil || !player.Matches(want, got)
 }
 
-// value rewrites the tree at a place so that it expects got; absent{}: no value.
+// value rewrites the tree at a place so that it expects got; an Absent means no value.
 func (r *Rewriter) value(here place, tree, got any) {
 	n := here.n
 	_, gone := got.(syntax.Absent)
@@ -206,7 +205,7 @@ func (r *Rewriter) value(here place, tree, got any) {
 	r.replace(here, got)
 }
 
-// parameter rewrites the value of a case.
+// parameter rewrites a parameter of the case.
 func (r *Rewriter) parameter(here place, f syntax.From, got any) {
 	if slices.ContainsFunc(r.scenario.All(), func(s syntax.Step) bool { return sends(s, f.Path) }) {
 		r.reject(here.n, "requests use %s, too", strings.Join(append([]string{syntax.CaseName}, f.Path...), "."))
@@ -377,7 +376,7 @@ func (r *Rewriter) cut(here place, flow bool, from, to int) {
 	}
 }
 
-// remove takes a field out of a mapping.
+// remove removes a field from a mapping.
 func (r *Rewriter) remove(parent place, name string) {
 	n := parent.n
 	i := 0
@@ -428,7 +427,7 @@ func (r *Rewriter) replace(here place, value any) {
 	}
 	if here.flow {
 		if r.text[start:end] != "" && r.text[start] == '!' && strings.HasPrefix(r.text[end:], " ") && strings.ContainsRune(",]}", rune((r.text + "}")[end+1])) {
-			end++ // the space that a mark needs behind it
+			end++ // a mark is followed by a space
 		}
 		text := InFlow(value, style)
 		if start == end {
@@ -478,7 +477,7 @@ func (r *Rewriter) written(value any, indent, column int, item bool, style yaml.
 	return InBlock(value, indent, style, item)
 }
 
-// spaced returns a text with the space that YAML needs between a mark and a comma or the end of braces.
+// spaced returns a text, with the space that YAML needs between a mark and a comma or a closing brace.
 func (r *Rewriter) spaced(text string, end int) string {
 	if tag := tagged.FindString(text[strings.LastIndexByte(text, ' ')+1:]); tag != "" && end < len(r.text) && strings.ContainsRune(",]}", rune(r.text[end])) {
 		return text + " "

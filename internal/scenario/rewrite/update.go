@@ -15,18 +15,19 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// Update plays scenarios as [player.Player.PlayAll] does, and rewrites the expectations of those that fail
-// to what the cluster has answered, in their files: comments, order and layout stay, and only what
-// was not as expected changes. What is new each time, such as a uid, becomes !present. It then plays
-// them again, until they pass or what is left cannot be rewritten, which their failures say. An
-// expectation in a step that several cases share is rewritten if all of them have the same answer.
+// Update plays scenarios as [player.Player.PlayAll] does, and rewrites the expectations of those that fail to the
+// answers of the cluster. In their files comments, order and layout stay, and only values that differ change. A value
+// that is new in each run, such as a uid, becomes !present. Update plays these scenarios again until they pass or cannot
+// be rewritten further; their failures say why. An expectation that several cases share is rewritten if all of them have
+// the same answer.
 //
-// reader is what has read the scenarios. Update returns which steps it has rewritten: FILE: SCENARIO: STEP.
+// reader is the Reader that has read the scenarios. Update returns the steps that it has rewritten as FILE: SCENARIO:
+// STEP.
 func Update(ctx context.Context, reader syntax.Reader, with player.Player, scenarios []*syntax.Scenario, report func(player.Result)) ([]string, error) {
 	return Rewrite(ctx, reader, with, scenarios, false, report)
 }
 
-// Rewrite is Update; loosely, !present stands for all values that differ.
+// Rewrite is Update. If loosely is true, all values that differ become !present.
 func Rewrite(ctx context.Context, reader syntax.Reader, with player.Player, scenarios []*syntax.Scenario, loosely bool, report func(player.Result)) ([]string, error) {
 	u := &updater{reader: reader, with: with, ctx: ctx, usePresent: loosely, files: map[string]*fileState{}, results: map[scenarioKey]player.Result{}, tries: map[stepKey]int{}, rewritten: map[scenarioKey][]string{}}
 	pending, err := u.read(scenarios)
@@ -71,7 +72,7 @@ type fileState struct {
 	scenarios    map[scenarioKey]*syntax.Scenario
 }
 
-// parse reads what the file has become.
+// parse reads the new text of the file.
 func (f *fileState) parse(reader syntax.Reader, path string, text []byte) error {
 	parsed := reader.Parse(path, text)
 	if err := parsed.Err(); err != nil {
@@ -92,12 +93,12 @@ type updater struct {
 	usePresent bool
 	files      map[string]*fileState
 	results    map[scenarioKey]player.Result
-	// tries is how often each step has been rewritten.
+	// tries counts how often each step has been rewritten.
 	tries     map[stepKey]int
 	rewritten map[scenarioKey][]string
 }
 
-// read reads the files of the scenarios, and returns the scenarios as they stand there now.
+// read reads the files of the scenarios, and returns the scenarios in their current text.
 func (u *updater) read(scenarios []*syntax.Scenario) ([]*syntax.Scenario, error) {
 	var loaded []*syntax.Scenario
 	for _, s := range scenarios {
@@ -120,12 +121,11 @@ func (u *updater) read(scenarios []*syntax.Scenario) ([]*syntax.Scenario, error)
 	return loaded, nil
 }
 
-// maxTries is how often a step is rewritten: to what the cluster has answered, and if it answers
-// otherwise the next time, with !present in place of what differs.
+// maxTries limits how often a step is rewritten: first to the answer, later with !present in place of values that differ
+// again.
 const maxTries = 4
 
-// round plays scenarios and rewrites the first step that fails of each. It returns those that are
-// to be played again.
+// round plays scenarios and rewrites the first failed step of each. It returns the scenarios to play again.
 func (u *updater) round(scenarios []*syntax.Scenario) []*syntax.Scenario {
 	failed := map[scenarioKey][]player.Result{} // by scenario, of all cases
 	playedOf := map[scenarioKey]int{}
@@ -153,7 +153,7 @@ func (u *updater) round(scenarios []*syntax.Scenario) []*syntax.Scenario {
 	for path, made := range changes {
 		f := u.files[path]
 		if err := f.parse(u.reader, path, newSource(f.text).with(made)); err != nil {
-			u.giveUp(path, again, fmt.Sprintf("the file would have a mistake: %v", err))
+			u.giveUp(path, again, fmt.Sprintf("the rewritten file would be invalid: %v", err))
 		}
 	}
 	var next []*syntax.Scenario
@@ -167,7 +167,7 @@ func (u *updater) round(scenarios []*syntax.Scenario) []*syntax.Scenario {
 	return next
 }
 
-// giveUp gives the scenarios of a file up.
+// giveUp stops rewriting the scenarios of a file.
 func (u *updater) giveUp(path string, again map[scenarioKey]bool, why string) {
 	for key, result := range u.results {
 		whole := key
@@ -183,8 +183,8 @@ func (u *updater) giveUp(path string, again map[scenarioKey]bool, why string) {
 	}
 }
 
-// rewrite rewrites the first step that fails of a scenario. results are those of the cases that
-// fail, of which played were played.
+// rewrite rewrites the first failed step of a scenario. results are those of the failed cases; played is the number of
+// cases that were played.
 func (u *updater) rewrite(results []player.Result, played int) []change {
 	first := slices.MinFunc(results, func(a, b player.Result) int { return after(a.Failure.Mismatch.Step, b.Failure.Mismatch.Step) })
 	step := first.Failure.Mismatch.Step
@@ -227,7 +227,7 @@ func (u *updater) rewrite(results []player.Result, played int) []change {
 		}
 	}
 	if len(changes) == 0 {
-		return refuse("the step does not contain it")
+		return refuse("the step does not contain the value that differs")
 	}
 	u.tries[tried]++
 	if u.tries[tried] == 1 {
@@ -252,7 +252,7 @@ func rejectOthers(results []player.Result, but player.Result) []change {
 	return nil
 }
 
-// after orders the steps of a scenario.
+// after compares two steps by their position in the file.
 func after(s syntax.Step, other syntax.Step) int {
 	if s.Pos.Line != other.Pos.Line {
 		return s.Pos.Line - other.Pos.Line
@@ -272,7 +272,7 @@ func (u *updater) write() (left map[string]bool, err error) {
 		now, err := manifests.ReadFile(path)
 		switch {
 		case err != nil || !bytes.Equal(now, f.before):
-			err = fmt.Errorf("%s has changed meanwhile, and is left alone", path)
+			err = fmt.Errorf("%s has changed since it was read, so it is not written", path)
 		default:
 			err = os.WriteFile(path, f.text, 0o644)
 		}

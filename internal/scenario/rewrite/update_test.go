@@ -154,7 +154,7 @@ func TestUpdateLeavesAFileThatHasChangedMeanwhile(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err == nil || err.Error() != first+" has changed meanwhile, and is left alone" {
+	if err == nil || err.Error() != first+" has changed since it was read, so it is not written" {
 		t.Errorf("the error: %v", err)
 	}
 	if len(rewritten) != 1 || !strings.HasPrefix(rewritten[0], second+": s: ") {

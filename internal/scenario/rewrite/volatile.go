@@ -8,7 +8,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// volatileFields are the fields that the server makes, with another value in each run.
+// volatileFields are the fields for which the server generates a new value in each run.
 var volatileFields = []string{"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "managedFields", "selfLink", "continue"}
 
 // stable returns the part of a value that is the same in each run.
@@ -19,7 +19,7 @@ func (r *Rewriter) stable(name string, value any) any {
 	return r.WithoutVolatile(value)
 }
 
-// isVolatile reports whether a field has another value in each run.
+// isVolatile reports whether a field has a new value in each run.
 func (r *Rewriter) isVolatile(name string, value any) bool {
 	switch v := value.(type) {
 	case syntax.Absent:
@@ -37,12 +37,13 @@ func (r *Rewriter) isVolatile(name string, value any) bool {
 	return slices.Contains(volatileFields, name)
 }
 
-// age matches how long ago something was, as a Table shows it.
+// age matches an age as a Table shows it, such as 3h5m.
 var age = regexp.MustCompile(`^(\d+(y|d|h|m|s))+( ago)?$|^<unknown>$`)
 
 // bubbleStart is when the time of a bubble begins.
 var bubbleStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// WithoutVolatile returns a copy of value in which values that are new in each run are !present.
 func (r *Rewriter) WithoutVolatile(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -13,9 +13,8 @@ import (
 	"github.com/fakecluster/fakecluster/internal/scenario/syntax"
 )
 
-// source is the text of a YAML file, in which places are changed and everything else stays as its
-// author wrote it: comments, order, quotes, line breaks. The YAML library says where a node begins;
-// where it ends is found in the text.
+// source is the text of a YAML file. Changes replace parts of it, and everything else stays as its author wrote it:
+// comments, order, quotes, line breaks. The YAML library reports where a node begins; this file finds where it ends.
 type source struct {
 	text  string
 	lines []int // where each line begins
@@ -31,7 +30,7 @@ func newSource(text []byte) *source {
 	return s
 }
 
-// change is what stands in place of a part of a text.
+// change replaces a part of a text.
 type change struct {
 	from, to int
 	text     string
@@ -54,10 +53,10 @@ func (s *source) with(changes []change) []byte {
 	return b.Bytes()
 }
 
-// errUnclear: the end of a node could not be found.
+// errUnclear is the error for a node whose end could not be found.
 var errUnclear = errors.New("the end of this value in the text cannot be found")
 
-// start is where a node begins, with its tag.
+// start returns where a node begins, including its tag.
 func (s *source) start(n *yaml.Node) (int, error) {
 	if n.Line < 1 || n.Line > len(s.lines) {
 		return 0, errUnclear
@@ -72,7 +71,7 @@ func (s *source) start(n *yaml.Node) (int, error) {
 	return offset, nil
 }
 
-// lineEnd is where the line of a place ends, without its break.
+// lineEnd returns the end of the line of an offset, without the line break.
 func (s *source) lineEnd(offset int) int {
 	if i := strings.IndexByte(s.text[offset:], '\n'); i >= 0 {
 		return offset + i
@@ -80,13 +79,13 @@ func (s *source) lineEnd(offset int) int {
 	return len(s.text)
 }
 
-// lineStart is where the line of a place begins.
+// lineStart returns the start of the line of an offset.
 func (s *source) lineStart(offset int) int { return strings.LastIndexByte(s.text[:offset], '\n') + 1 }
 
-// tagged finds the tag that a node begins with.
+// tagged matches the tag at the beginning of a node.
 var tagged = regexp.MustCompile(`^![^\s,\[\]{}]*`)
 
-// end is where a node ends.
+// end returns where a node ends.
 func (s *source) end(n *yaml.Node) (int, error) {
 	offset, err := s.start(n)
 	if err != nil || n.Anchor != "" || n.Kind == yaml.AliasNode {
@@ -132,7 +131,7 @@ func (s *source) end(n *yaml.Node) (int, error) {
 	return 0, errUnclear
 }
 
-// endOfPlain is where a scalar without quotes ends. It may go over several lines.
+// endOfPlain returns where a scalar without quotes ends. It may have several lines.
 func (s *source) endOfPlain(n *yaml.Node, offset int) (int, error) {
 	for i, word := range strings.Fields(n.Value) {
 		if i > 0 {
@@ -146,8 +145,8 @@ func (s *source) endOfPlain(n *yaml.Node, offset int) (int, error) {
 	return offset, nil
 }
 
-// endOfBlock is where a literal or folded scalar ends whose header is at a place: at the end of
-// its last line that is not empty.
+// endOfBlock returns where the literal or folded scalar with its header at an offset ends: after its last line that is
+// not empty.
 func (s *source) endOfBlock(offset int) int {
 	end := s.lineEnd(offset)
 	least := 0
@@ -169,7 +168,7 @@ func (s *source) endOfBlock(offset int) int {
 	return end
 }
 
-// endOfCollection is where a mapping or a list ends, which begins at a place after its tag.
+// endOfCollection returns where a mapping or a list ends. offset is its beginning after the tag.
 func (s *source) endOfCollection(n *yaml.Node, offset int) (int, error) {
 	// A single pair may stand in a list without braces: [a: b].
 	flow := n.Style&yaml.FlowStyle != 0 && offset < len(s.text) && strings.ContainsRune("{[", rune(s.text[offset]))
@@ -199,16 +198,15 @@ func (s *source) endOfCollection(n *yaml.Node, offset int) (int, error) {
 	return 0, errUnclear
 }
 
-// column is how far a place is from the beginning of its line.
+// column returns the distance of an offset from the beginning of its line.
 func (s *source) column(offset int) int {
 	return utf8.RuneCountInString(s.text[s.lineStart(offset):offset])
 }
 
-// MaxFlow is how wide a line may become by a mapping or a list in braces. Wider ones are written
-// in lines of their own.
+// MaxFlow is the maximum width of a line with a mapping or a list in braces. Longer ones are written without braces.
 const MaxFlow = 110
 
-// InFlow is a value as it stands within braces, in one line.
+// InFlow returns a value as YAML in one line, as it is written within braces.
 func InFlow(value any, style yaml.Style) string {
 	item := nodeOf(value, yaml.FlowStyle)
 	if item.Kind == yaml.ScalarNode && item.Tag == "!!str" && style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
@@ -216,18 +214,18 @@ func InFlow(value any, style yaml.Style) string {
 	}
 	text := marshalled(&yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle, Content: []*yaml.Node{item}})
 	text = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "["), "]")
-	// Behind a mark the library writes a quoted nothing. Braces need a space there.
+	// The library writes an empty quoted text after a mark. Within braces a space is needed there.
 	return strings.TrimSuffix(bareTag.ReplaceAllString(text, "$1 "), " ")
 }
 
-// trailing finds spaces at the end of lines.
+// trailing matches spaces at the end of lines.
 var trailing = regexp.MustCompile(`(?m) +$`)
 
-// bareTag finds the mark that the library has written with a text that is empty.
+// bareTag matches a mark with the empty text that the library writes after it.
 var bareTag = regexp.MustCompile(`(!(?:absent|present)) (?:""|'')`)
 
-// InBlock is a value as it stands outside of braces, after a field name or the dash of an item. The
-// lines below its first have the indentation.
+// InBlock returns a value as YAML outside of braces, after a field name or the dash of an item. Lines after the first
+// are indented.
 func InBlock(value any, indent int, style yaml.Style, item bool) string {
 	node := nodeOf(value, 0)
 	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" && strings.Contains(node.Value, "\n") == (style == yaml.LiteralStyle) {
@@ -245,10 +243,10 @@ func InBlock(value any, indent int, style yaml.Style, item bool) string {
 	return strings.TrimPrefix(strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", indent)), " ")
 }
 
-// short is how long a mapping or a list may be that stands in braces among lines.
+// short is the maximum length of a mapping or a list that is written in braces.
 const short = 70
 
-// compact puts the short mappings and lists in a node into braces.
+// compact writes the short mappings and lists in a node in braces.
 func compact(n *yaml.Node) {
 	for i, child := range n.Content {
 		if child.Kind == yaml.ScalarNode {
@@ -265,7 +263,7 @@ func compact(n *yaml.Node) {
 	}
 }
 
-// flow puts a node, and what is in it, into braces. Other nodes share nothing with it.
+// flow writes a node, with all nodes in it, in braces. It changes the node, which must not be shared.
 func flow(n *yaml.Node) {
 	n.Style = n.Style&^yaml.LiteralStyle | yaml.FlowStyle
 	if n.Kind == yaml.ScalarNode {
@@ -285,15 +283,15 @@ func marshalled(n *yaml.Node) string {
 	encoder.SetIndent(2)
 	encoder.CompactSeqIndent()
 	if err := encoder.Encode(n); err != nil {
-		panic(err) // it is made of what YAML has
+		panic(err) // nodeOf makes only valid nodes
 	}
 	return b.String()
 }
 
-// first are the fields that stand first in a mapping, as people write them.
+// first are the fields that are written first in a mapping, as people do.
 var first = []string{"apiVersion", "kind", "code", "reason", "message", "metadata", "namespace", "name", "type", "object"}
 
-// nodeOf makes a node of a value, in which marks may stand.
+// nodeOf returns the node of a value, which may contain marks.
 func nodeOf(value any, style yaml.Style) *yaml.Node {
 	switch v := value.(type) {
 	case syntax.Absent:
@@ -319,7 +317,7 @@ func nodeOf(value any, style yaml.Style) *yaml.Node {
 	}
 	n := &yaml.Node{}
 	if err := n.Encode(value); err != nil {
-		panic(err) // it is a scalar of JSON
+		panic(err) // a scalar of JSON is always valid
 	}
 	return n
 }

@@ -35,7 +35,7 @@ var settlePeriods = argument{"{quiet, within}", func(p *parser, n *yaml.Node) ma
 	return periods
 }}
 
-// These steps do in one line what operators and their users do with several requests, or with a long one.
+// The arguments of steps that replace several requests, or a long one, by one line.
 
 var (
 	objectReferenceByKind = referenceWith("{apiVersion, kind, namespace, name}", map[string]func(*parser, *yaml.Node) any{}, "apiVersion", "kind", "name")
@@ -53,7 +53,7 @@ var (
 	}, "apiVersion", "kind", "name")
 )
 
-// referenceNeeding returns a reference that must have one more field.
+// referenceNeeding returns a reference for which one more field is required.
 func referenceNeeding(field, notation string, more map[string]func(*parser, *yaml.Node) any, needed ...string) argument {
 	reference := referenceWith(notation, more, needed...)
 	return argument{notation, func(p *parser, n *yaml.Node) map[string]any {

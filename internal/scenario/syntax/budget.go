@@ -13,27 +13,26 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// Every evaluation of an expression has a budget, so that a loop within a loop over a long list ends with an
-// error after a few seconds. CEL's own limit (cel.CostLimit) is not used: its tracker searches all steps
-// since a loop began at each step, so that one pass over 100,000 items takes 20 seconds.
+// Every evaluation of an expression has a budget, so that nested loops over a long list end with an error after a few
+// seconds. CEL's own limit (cel.CostLimit) is not used: in a loop its tracker searches all earlier steps at each step,
+// so that one pass over 100,000 items takes 20 seconds.
 
 const (
 	// maxIterations bounds the iterations of all, exists, filter, map and the like.
 	maxIterations = 1_000_000
-	// maxTraversed bounds what functions go through: items, fields, and bytes of texts, of which 16 count as one.
+	// maxTraversed bounds what functions process: items, fields, and bytes of texts, of which 16 count as one.
 	maxTraversed = 10_000_000
 
 	bytesPerUnit = 16
-	// comparisonsPerUnit is how many comparisons within a sort or a search for equal items count as one, and
-	// unitsPerCopy for how many a value counts that a merge copies.
+	// comparisonsPerUnit is how many comparisons of a sort or of distinct count as one. Each value that a merge copies
+	// counts as unitsPerCopy.
 	comparisonsPerUnit, unitsPerCopy = 32, 16
 )
 
-// spent is the variable of an evaluation that counts what functions have gone through. No expression can
-// name it.
+// spent is the variable that counts what functions have processed in an evaluation. No expression can name it.
 const spent = "@spent"
 
-// budget are the options of a program that bound its evaluations.
+// budget has the options of a program that bound its evaluations.
 var budget = []cel.ProgramOption{cel.InterruptCheckFrequency(maxIterations), cel.CustomDecoratorV2(charged)}
 
 // Evaluate evaluates an expression within its budget. Some variables may be unknown.
@@ -43,12 +42,12 @@ func Evaluate(program cel.Program, variables map[string]any, unknown ...*cel.Att
 	if err != nil {
 		return nil, nil, err
 	}
-	// The interrupt is there from the start, and is looked for after maxIterations.
+	// The interrupt is set from the start, but checked only after maxIterations.
 	interrupted, interrupt := context.WithCancel(context.Background())
 	interrupt()
 	value, details, err := program.ContextEval(interrupted, activation)
 	if errors.As(err, new(interpreter.EvalCancelledError)) || errors.Is(err, interpreter.InterruptError{}) {
-		err = fmt.Errorf("the expression exceeds its budget of %d iterations and %d processed items; avoid a loop within a loop over a long list", maxIterations, maxTraversed)
+		err = fmt.Errorf("the expression exceeds its budget of %d iterations and %d processed items; avoid nested loops over a long list", maxIterations, maxTraversed)
 	}
 	return value, details, err
 }
@@ -77,8 +76,8 @@ func (c chargedCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	return c.InterpretableCall.Exec(frame)
 }
 
-// cost is what the call goes through in its arguments. Those that are calls or loops have paid for what they
-// return, and are not evaluated twice, except for a function that takes the square of their size.
+// cost returns what the call processes in its arguments. Arguments that are calls or loops are already charged and are
+// not evaluated twice, except for a function whose cost is the square of their size.
 func (c chargedCall) cost(frame *interpreter.ExecutionFrame) int64 {
 	var cost int64
 	for _, arg := range c.Args() {
@@ -95,7 +94,7 @@ func (c chargedCall) comparesAll() bool {
 	return c.Function() == "distinct" || c.Function() == "sort" || c.Function() == "@sortByAssociatedKeys"
 }
 
-// costOf is what the call goes through in an argument.
+// costOf returns what the call processes in an argument.
 func (c chargedCall) costOf(value ref.Val) int64 {
 	sizer, ok := value.(traits.Sizer)
 	if !ok {
@@ -121,7 +120,7 @@ func (c chargedCall) costOf(value ref.Val) int64 {
 	return n
 }
 
-// values is how many values there are in a tree.
+// values returns the number of values in a tree.
 func values(tree any) int {
 	n := 1
 	switch t := tree.(type) {

@@ -22,8 +22,8 @@ type parameters struct {
 	owner  string
 	values map[string]any
 	used   map[string]bool
-	// nodes are mappings with the parameters; the first that has one counts. from reads them, if
-	// that is not the parser itself.
+	// nodes are mappings with the parameters; the first that has one applies. parser has read them; nil: the parser
+	// itself.
 	nodes  []*yaml.Node
 	parser *parser
 }
@@ -116,8 +116,7 @@ func (p *parser) checkReference(n *yaml.Node, to string, path []string, check fu
 	}
 }
 
-// lookUp returns the value at a key of a value, or the value itself if it is a mark that is resolved
-// when the scenario is played.
+// lookUp returns the value at a key, or value itself if it is a mark that is resolved when the scenario is played.
 func lookUp(value any, key string) (any, bool) {
 	switch v := value.(type) {
 	case From, Computed:

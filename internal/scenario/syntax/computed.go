@@ -18,7 +18,7 @@ const RequestName = "request"
 // computed reads an expression over variables.
 func (p *parser) computed(n *yaml.Node, variables []string) any {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
-		p.mistake(n, "%s takes an expression", tagCEL)
+		p.mistake(n, `%s takes an expression, such as %[1]s "size(pods.items) + 1"`, tagCEL)
 		return nil
 	}
 	_, program := p.compile(n, n.Value, variables)

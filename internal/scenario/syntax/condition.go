@@ -13,7 +13,7 @@ import (
 // AnswerName is the variable of a condition for the answer to its own step.
 const AnswerName = "answer"
 
-// Condition is a CEL expression that has to be true of an answer.
+// Condition is a CEL expression that must be true for an answer.
 type Condition struct {
 	Pos     Position
 	Text    string
@@ -58,7 +58,7 @@ func (p *parser) condition(n *yaml.Node, text string) (Condition, bool) {
 	return Condition{p.position(n), text, checked.NativeRep(), program}, true
 }
 
-// PathOf returns the source of e, if e is a field or an item of an answer.
+// PathOf returns e as text if e is a field or an item of an answer.
 func PathOf(e ast.Expr) (string, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:

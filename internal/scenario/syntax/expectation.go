@@ -130,7 +130,7 @@ func (p *parser) list(n *yaml.Node, what, element string) any {
 // an answer that is not a Status.
 var errorFields = []string{"body", "code", "details", "message", "reason", "status"}
 
-// errorExpectation reads the value of "error:" and reports fields that an error cannot have.
+// errorExpectation reads the value of "error:". It reports fields that an error cannot have.
 func (p *parser) errorExpectation(n *yaml.Node) any {
 	before := len(p.mistakes)
 	tree := p.tree(n, expectationMarks)
@@ -163,7 +163,7 @@ func (p *parser) errorExpectation(n *yaml.Node) any {
 	return want
 }
 
-// checkErrorField returns why a field of an error cannot have a value, or nothing.
+// checkErrorField returns why a field of an error cannot have a value; empty: it can.
 func checkErrorField(name string, value any) string {
 	switch value.(type) {
 	case nil, bool, int64, float64, string, []any, map[string]any:
@@ -183,7 +183,7 @@ func checkErrorField(name string, value any) string {
 	return ""
 }
 
-// checkErrorParameter returns why the parameter of a case is not a valid error, or nothing.
+// checkErrorParameter returns why the parameter of a case is not a valid error; empty: it is.
 func checkErrorParameter(value any) string {
 	fields, ok := value.(map[string]any)
 	if _, gone := value.(Absent); gone || IsMark(value) {

@@ -20,7 +20,7 @@ var expressions = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(cel.OptionalTypes(), ext.Strings(), ext.Lists(), ext.Sets(), ext.Math(), ext.Encoders(), ext.Bindings(), merge)
 })
 
-// environment returns the language with variables.
+// environment returns the language with the given variables.
 func (p *parser) environment(variables []string) (*cel.Env, error) {
 	key := strings.Join(variables, ",")
 	if env := p.environments[key]; env != nil {
@@ -55,8 +55,7 @@ func (p *parser) visible() []string {
 // undeclared matches CEL's error about an unknown name.
 var undeclared = regexp.MustCompile(`^undeclared reference to '([^']+)'`)
 
-// compile reads an expression over variables. If there is a mistake in it, compile reports that
-// and returns nil.
+// compile compiles an expression over variables. It reports a mistake in the expression and then returns nil.
 func (p *parser) compile(n *yaml.Node, text string, variables []string, options ...cel.ProgramOption) (*cel.Ast, cel.Program) {
 	env, err := p.environment(variables)
 	if err != nil {
@@ -98,7 +97,7 @@ func (p *parser) compile(n *yaml.Node, text string, variables []string, options 
 	return checked, program
 }
 
-// functions returns the names of all functions and macros of a language that are called by name.
+// functions returns the names of the functions and macros of a language, without operators.
 func functions(env *cel.Env) []string {
 	names := slices.Collect(maps.Keys(env.Functions()))
 	for _, macro := range env.Macros() {

@@ -9,8 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/faults"
 )
 
-// plainEffects are the effects of a fault that are a word, and the others have a value, such as
-// {staleRead: 3}.
+// plainEffects are the effects of a fault that are written as a word. Others have a value, such as {staleRead: 3}.
 var plainEffects = map[string]faults.Effect{
 	"conflict": faults.Conflict(), "unavailable": faults.Unavailable(), "timeout": faults.Timeout(),
 	"cutBeforeCommit": faults.CutBeforeCommit(), "cutAfterCommit": faults.CutAfterCommit(),
@@ -64,14 +63,14 @@ func (p *parser) probability(n *yaml.Node) float64 {
 	case float64:
 		number = v
 	}
-	// The first of the comparisons is false for what is not a number.
+	// The first comparison is false for NaN.
 	if !(number > 0 && number <= 1) && len(p.mistakes) == before {
 		p.mistake(n, "probability takes a number above 0, up to 1")
 	}
 	return number
 }
 
-// effect reads what happens to a request.
+// effect reads the effect of a fault.
 func (p *parser) effect(n *yaml.Node) (e faults.Effect) {
 	names := make(map[string]string, len(plainEffects))
 	for name := range plainEffects {

@@ -10,7 +10,7 @@ import (
 	"github.com/fakecluster/fakecluster/internal/manifests"
 )
 
-// notBuilt is the mistake of a kustomization in a program that does not have kustomize's library.
+// notBuilt is the mistake for a kustomization if the Reader cannot build one.
 const notBuilt = "the setup has a kustomization: give scenarios.Run the option scenarios.WithKustomize(kustomize.Build), with package github.com/fakecluster/fakecluster/kustomize"
 
 // kustomization reads the objects of a kustomization, in the order that installing needs.

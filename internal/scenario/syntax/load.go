@@ -22,9 +22,8 @@ type Reader struct {
 // Load is Load of a Reader without Kustomize.
 func Load(patterns ...string) ([]*Scenario, error) { return Reader{}.Load(patterns...) }
 
-// Load reads the scenarios of files, of folders with everything below them, and of glob patterns
-// as in [filepath.Match]. Of a folder it reads the files that end in .yaml or .yml, in lexical
-// order. It reads each file once.
+// Load reads the scenarios of files, of folders with everything below them, and of glob patterns as in [filepath.Match].
+// In a folder it reads the files with the extension .yaml or .yml, in lexical order. It reads each file once.
 //
 // Load checks the scenarios. Its error lists all mistakes that can be found without a cluster, one
 // on each line, with file and line. A pattern without scenarios is a mistake, and so is a YAML
@@ -84,7 +83,7 @@ type File struct {
 // Err returns the mistakes in the file as one error, one on each line; nil: there is none.
 func (f *File) Err() error { return errors.Join(withoutRepetition(f.mistakes)...) }
 
-// isRelevant reports whether a file has scenarios or mistakes. Other files have manifests.
+// isRelevant reports whether a file has scenarios or mistakes. Other files contain manifests.
 func (f *File) isRelevant() bool { return len(f.Scenarios)+len(f.mistakes) > 0 }
 
 func (r Reader) load(path string) *File {
@@ -95,8 +94,8 @@ func (r Reader) load(path string) *File {
 	return r.Parse(path, data)
 }
 
-// reportUnusedFiles reports the files that have no scenario and are used by none. If a file has mistakes, it
-// does not, because that file may be the one that uses the others.
+// reportUnusedFiles reports the files that contain no scenario and are used by none. It reports nothing if a file has
+// mistakes, because that file may use the others.
 func reportUnusedFiles(files []*File) {
 	if slices.ContainsFunc(files, func(f *File) bool { return len(f.mistakes) > 0 }) {
 		return

@@ -110,9 +110,8 @@ func (p *parser) set(n *yaml.Node, object map[string]any) {
 	})
 }
 
-// setAt puts value at a path below tree, and makes the mappings on the way that are
-// not there. It reports whether it could: a path cannot lead through a value that
-// is neither a mapping nor a list, or past the end of a list.
+// setAt sets the value at a path in tree and creates missing mappings on the way. It returns false if the path leads
+// through a scalar or past the end of a list.
 func setAt(tree any, path []string, value any) bool {
 	last := len(path) == 1
 	switch inside := tree.(type) {
@@ -161,7 +160,7 @@ func (p *parser) manifest(n *yaml.Node) manifest {
 	return manifest{p.position(n), object}
 }
 
-// meantField returns a hint about a misspelt field among those that identify a manifest.
+// meantField returns a hint if a field that identifies a manifest is misspelt.
 func meantField(manifest map[string]any) string {
 	fields := []string{"apiVersion", "kind", "file", "kustomize", "use"}
 	for _, name := range slices.Sorted(maps.Keys(manifest)) {

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fields calls the reader of each field of n. A field without a reader is a mistake.
+// fields calls the reader of each field of n. It reports a field without a reader as a mistake.
 func (p *parser) fields(n *yaml.Node, what string, readers map[string]func(*yaml.Node)) {
 	before := len(p.mistakes)
 	n = p.resolveNode(n)
@@ -35,7 +35,7 @@ func (p *parser) fields(n *yaml.Node, what string, readers map[string]func(*yaml
 	})
 }
 
-// withFields names the fields of a mapping, if there are not too many.
+// withFields returns a hint with the fields of a mapping, if there are not too many.
 func withFields(readers map[string]func(*yaml.Node)) string {
 	switch n := len(readers); {
 	case n == 0:
@@ -46,13 +46,13 @@ func withFields(readers map[string]func(*yaml.Node)) string {
 	return " (allowed: " + strings.Join(slices.Sorted(maps.Keys(readers)), ", ") + ")"
 }
 
-// fieldOf is a field of a mapping.
-type fieldOf struct {
+// fieldNode is a field of a mapping with its value.
+type fieldNode struct {
 	name  string
 	value *yaml.Node
 }
 
-// subject is what a message about a value calls it: its field, or an item of that.
+// subject returns how a message refers to the current value: by its field, or as an item of it.
 func (p *parser) subject() string {
 	switch {
 	case p.field.value == nil:

@@ -29,31 +29,32 @@ type parser struct {
 
 	// manifests are the files that the scenarios take manifests and shared setups from.
 	manifests []string
-	// field is the field that is being read.
-	field fieldOf
+	// field is the field being read.
+	field fieldNode
 
-	// answers are the names of the answers so far, in the scenario being read; later are the lines
-	// of the steps that name those to come.
+	// answers are the names of the answers so far, in the scenario being read. laterNames has the lines of the steps
+	// that name later answers.
 	answers    []string
 	laterNames map[string]int
 	// parameters are the values of "case", for each case, and of "with".
 	parameters map[string][]*parameters
 	// caseUses counts the references to a case.
 	caseUses int
-	// row is the case that is being read. dependsOnCase: what was read depends on it.
+	// row is the index of the case being read. dependsOnCase: a value that was read depends on it.
 	row           int
 	dependsOnCase bool
-	// declaredWebhooks are the webhooks of that scenario.
+	// declaredWebhooks are the webhooks of the scenario.
 	declaredWebhooks []Webhook
-	// scope is that of the shared setup being read, and using are the files of those around it.
+	// scope is the scope of the shared setup being read; enclosing are the files of the setups that use it.
 	scope     *Scope
 	enclosing []string
 
 	environments map[string]*cel.Env // by the names of their variables
 	nodes        int
-	aliases      []*yaml.Node // being expanded
+	aliases      []*yaml.Node // that are being expanded
 }
 
+// NewParser returns a parser of the file at path, which messages name.
 func NewParser(path string) *parser {
 	return &parser{file: path, parameters: map[string][]*parameters{}, environments: map[string]*cel.Env{}}
 }
@@ -74,7 +75,7 @@ var yamlMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 // tagTooClose is the error of the YAML library for {status: !absent}, a common mistake.
 const tagTooClose = "did not find expected whitespace or line break"
 
-// Documents returns the root nodes of the documents in data that hold anything.
+// Documents returns the root nodes of the documents in data that are not empty.
 func (p *parser) Documents(data []byte) []*yaml.Node {
 	var roots []*yaml.Node
 	for decoder := yaml.NewDecoder(bytes.NewReader(data)); ; {
@@ -129,7 +130,7 @@ func clarifyYAMLError(position Position, message, text string) (Position, string
 	return position, message
 }
 
-// Parse reads the text of a file. It reports mistakes by the method Err of the result.
+// Parse reads the text of a file. Err of the result returns the mistakes.
 func (r Reader) Parse(path string, data []byte) *File {
 	p := NewParser(path)
 	p.reader = r
@@ -153,7 +154,7 @@ func (r Reader) Parse(path string, data []byte) *File {
 // Parse is Parse of a Reader without Kustomize.
 func Parse(path string, data []byte) *File { return Reader{}.Parse(path, data) }
 
-// isScenario reports whether a document is a scenario, which may have mistakes.
+// isScenario reports whether a document is meant to be a scenario. It may have mistakes.
 func isScenario(root *yaml.Node) bool {
 	for i := 0; root.Kind == yaml.MappingNode && i < len(root.Content); i += 2 {
 		if key := root.Content[i].Value; key == "scenario" || key == "steps" {
@@ -210,7 +211,7 @@ func (p *parser) scenario(root *yaml.Node) []*Scenario {
 	return cases
 }
 
-// readCase reads a document for one of its cases, or for all.
+// readCase reads a document for one of its cases, or for all of them.
 func (p *parser) readCase(root *yaml.Node, s *Scenario) {
 	answers := slices.Clone(p.answers) // of webhooks
 	defer func() { p.answers = answers }()
@@ -235,7 +236,7 @@ func (p *parser) readCase(root *yaml.Node, s *Scenario) {
 	})
 }
 
-// dedupeMistakes removes repeated mistakes, which were found in several cases, from an index on.
+// dedupeMistakes removes mistakes, from an index on, that were found in several cases.
 func (p *parser) dedupeMistakes(from int) {
 	p.mistakes = append(p.mistakes[:from:from], withoutRepetition(p.mistakes[from:])...)
 }
@@ -274,7 +275,7 @@ func (p *parser) option(n *yaml.Node, o description.Option, c *description.Clust
 	}
 }
 
-// workloads reads what lives in a cluster.
+// workloads reads the configuration of a living cluster.
 func (p *parser) workloads(n *yaml.Node) *living.Config {
 	c, mistakes := living.Read(n)
 	if err := c.Resolve(p.file); err != nil {
@@ -311,8 +312,8 @@ func (p *parser) plugins(n *yaml.Node, what string) []string {
 	return p.namesOf(n, what, "admission plugin", plugins.Names(), nil)
 }
 
-// namesOf reads a list of names, all of which must be allowed ones. otherwise returns what the mistake says about a name that
-// resembles none of them; nil: nothing.
+// namesOf reads a list of names, all of which must be allowed. otherwise returns a hint for a name that resembles none
+// of them; nil: no hint.
 func (p *parser) namesOf(n *yaml.Node, what, element string, allowed []string, otherwise func(name string) string) []string {
 	names := p.names(n, what)
 	for i, name := range names {
@@ -328,8 +329,8 @@ func (p *parser) namesOf(n *yaml.Node, what, element string, allowed []string, o
 	return names
 }
 
-// setup reads the items of a setup: manifests, which are created, shared setups, and steps. It
-// counts those that are the same for all cases of the table.
+// setup reads the items of a setup: manifests, which become create steps, shared setups, and steps. It counts the steps
+// that are the same for all cases of the table.
 func (p *parser) setup(n *yaml.Node, t *Cases) []Step {
 	var steps []Step
 	before := p.caseUses
@@ -370,7 +371,7 @@ func isStep(n *yaml.Node) bool {
 	return field(n, "kind") == nil && field(n, "file") == nil && slices.ContainsFunc(verbNames(), func(name string) bool { return field(n, name) != nil })
 }
 
-// noteLaterNames notes the names of the answers of later steps.
+// noteLaterNames stores the names of the answers of later steps.
 func (p *parser) noteLaterNames(steps []*yaml.Node) {
 	if p.laterNames == nil {
 		p.laterNames = map[string]int{}
@@ -431,14 +432,14 @@ func (p *parser) step(n *yaml.Node) Step {
 	if len(p.mistakes) == before {
 		p.checkCombinations(n, &s, given)
 	}
-	// Named only now: a step cannot refer to its own answer.
+	// Added after the step was read, because a step cannot refer to its own answer.
 	if s.As != "" {
 		p.nameAnswer(n, s.As)
 	}
 	return s
 }
 
-// nameAnswer gives an answer the name that later steps refer to it by.
+// nameAnswer adds the name under which later steps refer to an answer.
 func (p *parser) nameAnswer(n *yaml.Node, name string) {
 	switch {
 	case name == CaseName || name == WithName || name == RequestName:

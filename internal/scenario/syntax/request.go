@@ -37,6 +37,7 @@ type RequestField struct {
 	parse          func(*parser, *yaml.Node, *Request)
 }
 
+// RequestFields are all request fields, in the order of the manual.
 var RequestFields = []*RequestField{
 	{"subresource", "NAME",
 		"sends the request to this subresource of the object.",

@@ -17,7 +17,7 @@ type Scenario struct {
 	Name string
 	// Case is the name of the case that this is, if the scenario has a table of cases.
 	Case string
-	// Position is where the document begins, or the case.
+	// Position is where the document, or the case, begins.
 	Position
 	// Cluster is the "cluster:" part: the options of the cluster that the scenario needs.
 	Cluster ClusterOptions
@@ -70,7 +70,7 @@ type Cases struct {
 // ClusterOptions is the "cluster:" part of a scenario. The zero value is a cluster as
 // [fakecluster.New] makes it without options.
 type ClusterOptions struct {
-	// Cluster has those that every cluster can have.
+	// Cluster has the options of any cluster.
 	description.Cluster
 	// Alone: the scenario concerns everything in a cluster, such as its initial objects.
 	Alone bool
@@ -78,7 +78,7 @@ type ClusterOptions struct {
 	Fakecluster bool
 }
 
-// Service is the service that a webhook is behind.
+// Service is the service of a webhook.
 type Service struct {
 	Namespace, Name string
 	Port            int
@@ -113,13 +113,13 @@ type manifest struct {
 // Step is one request and the expectations of its answer.
 type Step struct {
 	Pos Position
-	// Node is where it is written, in the file of pos.
+	// Node is the step in the file of Pos.
 	Node *yaml.Node
 	Name string
 	Verb *Verb
 	// As is the name under which later steps refer to the answer.
 	As string
-	// Scope is where its names are those of a shared setup; nil: they are the scenario's.
+	// Scope is the scope of its shared setup; nil: the scenario itself has the step.
 	Scope *Scope
 	Request
 	Expectation

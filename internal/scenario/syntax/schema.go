@@ -95,7 +95,7 @@ func Schema() []byte {
 		step = append(step, fieldDoc{v.Name, v.argument.notation, v.doc})
 	}
 	for _, b := range RequestFields {
-		if b != asUser { // which may be a name as well
+		if b != asUser { // "as" is a name or a user
 			step = append(step, fieldDoc{b.Name, b.Notation, b.Doc})
 		}
 	}
@@ -141,13 +141,13 @@ func Schema() []byte {
 		},
 	}, "", "  ")
 	if err != nil {
-		panic(err) // it is made of maps, lists and texts
+		panic(err) // maps, lists and texts can always be encoded
 	}
 	return append(data, '\n')
 }
 
-// orParameter allows a parameter of the case in place of a mapping or a list. An editor that does not support
-// its tag sees a string.
+// orParameter allows a parameter of the case in place of a mapping or a list. An editor without support for its tag sees
+// a string.
 func orParameter(schema jsonSchema) {
 	if t, ok := schema["type"].(string); ok && (t == "object" || t == "array") {
 		schema["type"] = []string{t, "string"}
@@ -182,11 +182,11 @@ func value(notation, doc string) jsonSchema {
 	return schema
 }
 
-// braces finds the mappings in a notation.
+// braces matches a mapping in a notation.
 var braces = regexp.MustCompile(`\{([^}]*)\}`)
 
-// schemaOfNotation is the schema of what a notation stands for. An editor that does not support
-// the tag of a value sees a string.
+// schemaOfNotation returns the schema for a notation. It also allows a string where a mark can stand, because that is
+// what an editor without support for the tag sees.
 func schemaOfNotation(notation string) jsonSchema {
 	list := func(definition string) jsonSchema {
 		return jsonSchema{"type": "array", "items": jsonSchema{"$ref": "#/definitions/" + definition}}

@@ -20,7 +20,7 @@ type Scope struct {
 	Outer *Scope
 }
 
-// use reads a shared setup, which is in a file of its own.
+// use reads a shared setup from its file.
 func (p *parser) use(n *yaml.Node) []Step {
 	var name string
 	with := map[string]any{}

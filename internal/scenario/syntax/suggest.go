@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Suggestion returns the question whether one of the valid words was meant by an invalid
-// word. It is empty if none of them is similar.
+// Suggestion returns "; did you mean X?" with the valid word that is most similar to an invalid one. It is empty if none
+// is similar.
 func Suggestion(word string, valid []string) string {
-	const longest = 64 // of a word that somebody has typed
+	const longest = 64 // words that are longer are not compared
 	if len(word) > longest {
 		return ""
 	}
-	best, distance := "", len(word)/3+1 // more slips than that make another word
+	best, distance := "", len(word)/3+1 // with more edits it is another word
 	for _, k := range slices.Sorted(slices.Values(valid)) {
 		if d := editDistance(word, k); d < distance {
 			best, distance = k, d
@@ -24,8 +24,7 @@ func Suggestion(word string, valid []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// editDistance returns the edit distance of two words: how many letters have to be added, removed,
-// replaced, or swapped with a neighbour to turn a into b.
+// editDistance returns how many letters must be added, removed, replaced, or swapped with a neighbour to turn a into b.
 func editDistance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

@@ -102,7 +102,7 @@ func (p *parser) eachField(n *yaml.Node, f func(key, value *yaml.Node)) {
 		}
 		seen[key.Value] = key.Line
 		around := p.field
-		p.field = fieldOf{key.Value, value}
+		p.field = fieldNode{key.Value, value}
 		f(key, value)
 		p.field = around
 	}
@@ -123,7 +123,7 @@ func (p *parser) scalar(n *yaml.Node) any {
 		if n.Decode(&i) == nil {
 			return i
 		}
-		// Beyond 64 bits JSON has only the other kind of number.
+		// JSON decodes integers of more than 64 bits as floats.
 		var f float64
 		p.decode(n, &f)
 		return f

@@ -16,8 +16,8 @@ import (
 // matchesEverything is the mistake of an expectation that every answer matches.
 const matchesEverything = "this expectation can never fail: every answer matches it; remove it, or add fields"
 
-// checkExpectation returns why the parameter of a case is not a valid expectation, or nothing. !absent, which
-// means no expectation, is valid in some of the cases.
+// checkExpectation returns why the parameter of a case is not a valid expectation; empty: it is. !absent, which means no
+// expectation, is valid in some of the cases.
 func checkExpectation(value any) string {
 	if fields, ok := value.(map[string]any); ok && len(fields) == 0 || value == (Present{}) {
 		return matchesEverything
@@ -91,7 +91,7 @@ func (p *parser) alwaysTrue(checked *cel.Ast, variables []string) string {
 	choices := ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.FunctionMatcher(operators.LogicalOr))
 	choices = append(choices, ast.MatchDescendants(ast.NavigateAST(checked.NativeRep()), ast.FunctionMatcher(operators.Conditional))...)
 	if len(choices) == 0 {
-		return "" // without a choice the result depends on the variables
+		return "" // without || or ?: the result depends on the variables
 	}
 	env, err := p.environment(variables)
 	if err != nil {
@@ -111,11 +111,11 @@ func (p *parser) alwaysTrue(checked *cel.Ast, variables []string) string {
 	return ""
 }
 
-// unparsed is a part of an expression as text.
+// unparsed returns a part of an expression as text.
 func unparsed(whole *cel.Ast, e ast.Expr) string {
 	text, err := cel.ExprToString(e, whole.NativeRep().SourceInfo())
 	if err != nil {
-		return fmt.Sprint(e.ID()) // like nothing else
+		return fmt.Sprint(e.ID()) // unique
 	}
 	return text
 }

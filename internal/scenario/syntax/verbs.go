@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Verb is a kind of step: a row of the table verbs. The parser, the manual and the schema read the table. What the step does
-// is in the table of actions of the player; a test there compares the names of both.
+// Verb is a kind of step: a row of the table verbs, which the parser, the manual and the schema read. Package player has
+// the code of the steps in its table actions; a test there compares both tables.
 type Verb struct {
 	Name     string
 	argument argument
@@ -93,7 +93,7 @@ var verbs = []*Verb{
 		doc: "changes the answers of a webhook from now on."},
 }
 
-// verbNamed returns the verb of a name, or nil.
+// verbNamed returns the verb with a name, or nil.
 func verbNamed(name string) *Verb {
 	if i := slices.IndexFunc(verbs, func(v *Verb) bool { return v.Name == name }); i >= 0 {
 		return verbs[i]
@@ -137,7 +137,7 @@ func verbNames() []string {
 	return names
 }
 
-// PatchTypes are the media types of the types of patches.
+// PatchTypes maps the values of the field type to media types.
 var PatchTypes = map[string]string{
 	"json":      string(types.JSONPatchType),
 	"merge":     string(types.MergePatchType),
@@ -146,4 +146,5 @@ var PatchTypes = map[string]string{
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
+// SortedFields returns the field names of a mapping, sorted.
 func SortedFields(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

@@ -24,11 +24,11 @@ type WebhookReply struct {
 	// Code is the HTTP status, or 0 for the usual one.
 	Code    int
 	Headers map[string]any
-	// Silent is how the webhook fails to answer; empty: it answers.
+	// Silent is SilentClose or SilentHang for a webhook that does not answer; empty: it answers.
 	Silent string
 }
 
-// The ways to fail to answer.
+// The ways in which a webhook does not answer.
 const (
 	SilentClose = "close"
 	SilentHang  = "hang"

@@ -35,7 +35,7 @@ func TestEndlessWritersEndTheExploration(t *testing.T) {
 				n.Annotations = map[string]string{"at": time.Now().UTC().Format(time.RFC3339Nano)}
 			},
 			`after 1m0s operator writes the time into metadata\.annotations\.at of namespaces default whenever it is called, ` +
-				`and its own write calls it again, which never ends when time does not stand still: write the time only if something else changes`,
+				`and its own write calls it again, without end in real time: write the time only if something else changes`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

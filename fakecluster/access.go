@@ -34,7 +34,7 @@ type Access struct {
 //
 // The access of a fork begins empty.
 func (c *Cluster) Access(user string) Access {
-	return Access{User: user, Requests: c.server.Access.Requested.Of(user)}
+	return Access{User: user, Requests: c.server.Access.Requested.ByUser(user)}
 }
 
 // needs returns the requests for which the user needs a Role.

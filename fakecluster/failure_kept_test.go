@@ -99,7 +99,7 @@ func TestAFailedTestLogsADroppedStatus(t *testing.T) {
 		_, err = deployments.Update(t.Context(), deployment, metav1.UpdateOptions{})
 		must(t, err)
 	})
-	const crons = "its status, which crontabs take at the subresource alone: at /status, in Go with UpdateStatus or Status().Update"
+	const crons = "its status: crontabs take it only at the subresource /status, in Go with UpdateStatus or Status().Update"
 	equal(t, "section", section(log, "sent, but not kept:"), "+0s fakecluster.test update deployments.apps default/web: "+strings.Replace(crons, "crontabs", "deployments", 1)+"\n"+
 		"+0s operator patch crontabs.stable.example.com default/zero: "+crons+"\n"+
 		"+0s operator update crontabs.stable.example.com default/updated (2 times): "+crons+"\n"+
@@ -131,7 +131,7 @@ func TestAFailedTestDoesNotLogADefaultedStatus(t *testing.T) {
 		must(t, err)
 	})
 	equal(t, "a status that was set", section(log, "sent, but not kept:"), "+0s fakecluster.test create persistentvolumeclaims in default: "+
-		"its status, which persistentvolumeclaims take at the subresource alone: at /status, in Go with UpdateStatus or Status().Update")
+		"its status: persistentvolumeclaims take it only at the subresource /status, in Go with UpdateStatus or Status().Update")
 }
 
 func TestAFailedTestLogsWarnings(t *testing.T) {
@@ -200,7 +200,7 @@ func TestAFailedTestLogsOwnedObjectsThatWereNotCreatedAgain(t *testing.T) {
 		must(t, crons.Delete(t.Context(), "gone", metav1.DeleteOptions{}))
 	})
 	equal(t, "section", section(log, "owned, deleted, and not created again:"),
-		"+1s configmaps default/lost of the CronTab kept: operator had created it, fakecluster.test has deleted it; if a change of it does not call the controller, write .Owns(&corev1.ConfigMap{})")
+		"+1s configmaps default/lost of the CronTab kept: created by operator, deleted by fakecluster.test; if its changes should call the controller, check that its builder has .Owns(&corev1.ConfigMap{})")
 }
 
 // An Event says in the words of a controller why it does not go on. Equal ones are counted.

@@ -21,7 +21,7 @@ import (
 )
 
 // owns is what a line about a change without a reaction says: the log does not know how the controller is built.
-const owns = "if such a change has to call the controller, check that it is built with .Owns(&appsv1.StatefulSet{}); if it is, the controller has found nothing to do"
+const owns = "if such changes should call the controller, check that its builder has .Owns(&appsv1.StatefulSet{}); if it has, the controller found nothing to do"
 
 // A cache watches what a controller reads, also with CreateOrUpdate. Only Owns calls the controller for its events.
 func TestAFailedTestLogsOwnedObjectsWhoseChangesAreIgnored(t *testing.T) {
@@ -30,19 +30,19 @@ func TestAFailedTestLogsOwnedObjectsWhoseChangesAreIgnored(t *testing.T) {
 		// change is what happens to the StatefulSet, and the reaction of the operator.
 		change func(t *testing.T, c *fakecluster.Cluster, operator, admin kubernetes.Interface)
 	}{
-		{"the test sets its status, with the client name of the operator", "+1s operator has created statefulsets.apps for a CronTab, and got 1 change of them by others, the last to default/web by operator, and sent no request within 5s: " + owns,
+		{"the test sets its status, with the client name of the operator", "+1s operator has created statefulsets.apps for a CronTab, but did not react to 1 change of them by others (the last: default/web by operator) within 5s: " + owns,
 			func(t *testing.T, c *fakecluster.Cluster, operator, _ kubernetes.Interface) {
 				_, err := operator.AppsV1().StatefulSets("default").Patch(t.Context(), "web", types.MergePatchType, []byte(`{"status":{"replicas":1}}`), metav1.PatchOptions{}, "status")
 				must(t, err)
 				_, err = operator.AppsV1().StatefulSets("default").Get(t.Context(), "web", metav1.GetOptions{})
 				must(t, err)
 			}},
-		{"another client scales it", "+1s operator has created statefulsets.apps for a CronTab, and got 1 change of them by others, the last to default/web by jane, and sent no request within 5s: " + owns,
+		{"another client scales it", "+1s operator has created statefulsets.apps for a CronTab, but did not react to 1 change of them by others (the last: default/web by jane) within 5s: " + owns,
 			func(t *testing.T, _ *fakecluster.Cluster, _, admin kubernetes.Interface) {
 				_, err := admin.AppsV1().StatefulSets("default").Patch(t.Context(), "web", types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{})
 				must(t, err)
 			}},
-		{"the operator works later, for another reason", "+1s operator has created statefulsets.apps for a CronTab, and got 1 change of them by others, the last to default/web by jane, and sent no request within 5s: " + owns,
+		{"the operator works later, for another reason", "+1s operator has created statefulsets.apps for a CronTab, but did not react to 1 change of them by others (the last: default/web by jane) within 5s: " + owns,
 			func(t *testing.T, _ *fakecluster.Cluster, operator, admin kubernetes.Interface) {
 				_, err := admin.AppsV1().StatefulSets("default").Patch(t.Context(), "web", types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{})
 				must(t, err)

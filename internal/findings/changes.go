@@ -24,10 +24,10 @@ const (
 	pause      = time.Second
 )
 
-// changes is what the history of the store shows.
+// changes has what the findings need from the history of the store.
 type changes struct {
-	busy map[string]*run // the longest, by the key of the object
-	// owned has who has created objects with a controller as their owner.
+	busy map[string]*run // the longest run of each object, by its key
+	// owned counts the objects that programs have created for an owner that is their controller.
 	owned map[ownership]int
 	// deleted has the objects that are being deleted, by their keys.
 	deleted map[string]deletion
@@ -39,18 +39,18 @@ type changes struct {
 	warned map[string]warned
 }
 
-// deletion is an object that is deleted and has to wait for something.
+// deletion is an object that has a deletionTimestamp and still exists.
 type deletion struct {
 	time time.Time // when its deletion began; zero: unknown
 	now  *store.Event
 }
 
-// run is a series of writes to one object with hardly a pause.
+// run is a series of writes to one object with pauses of at most pause.
 type run struct {
 	count int
-	by    map[string]int // writes, by who and how
-	time  time.Time      // of the last
-	last  *store.Event   // that changed it; nil: none did
+	by    map[string]int // number of writes by client and verb
+	time  time.Time      // of the last write
+	last  *store.Event   // the last change; nil: none
 }
 
 // ownership is a program that creates objects of one kind for an owner of another.
@@ -60,8 +60,8 @@ type ownership struct {
 	owner       string             // the kind of the owner
 }
 
-// Loop returns the object that was written most often without a pause since a revision, if that was
-// at least so often, in words: by whom, and what the last write changed.
+// Loop describes the object with the longest run of writes since c.Since, if that has at least atLeast writes: the
+// clients, and what the last write changed.
 func Loop(c Source, atLeast int) (string, bool) {
 	c.began, c.shared = c.History.Began(), sharedNames(c.History.Stats())
 	found := c.changes()
@@ -82,7 +82,7 @@ func (c Source) changes() changes {
 	found := changes{map[string]*run{}, map[ownership]int{}, map[string]deletion{}, map[string]*child{}, map[string]written{}, map[string]warned{}}
 	events, err := c.Store.Watch("", max(c.Store.Oldest(), c.Since))
 	if err != nil {
-		return found // the store is closed, or has just compacted more
+		return found // the store is closed, or has compacted these revisions
 	}
 	now := map[string]*run{}
 	for {
@@ -96,7 +96,7 @@ func (c Source) changes() changes {
 			found.trackDeletion(e, by)
 			found.trackChild(e, by, ok)
 			if !ok || by.Request == 0 || strings.Contains(e.Record.Key, "/leases/") {
-				continue // a leader renews its Lease without end
+				continue // a leader renews its Lease again and again
 			}
 			found.trackWarning(c, e, by)
 			found.trackWrites(now, e, by, c.clientOf(by.User, by.UserAgent))
@@ -107,7 +107,7 @@ func (c Source) changes() changes {
 	}
 }
 
-// trackWrites adds a write to the series of its object.
+// trackWrites adds a write to the run of its object.
 func (f changes) trackWrites(now map[string]*run, e *store.Event, by history.Writer, client string) {
 	key := e.Record.Key
 	r := now[key]
@@ -120,14 +120,14 @@ func (f changes) trackWrites(now map[string]*run, e *store.Event, by history.Wri
 	r.by[who]++
 	r.time = by.Time
 	if _, deleted := f.deleted[key]; e.Type == store.Updated && !deleted {
-		r.last = e // a delete is not what went on without end
+		r.last = e // deletes do not repeat
 	}
 	if best := f.busy[key]; best == nil || r.count >= best.count {
 		f.busy[key] = r
 	}
 }
 
-// wordsOf is what a writer has done, such as update status.
+// wordsOf returns the verb and the subresource of a write, such as update status.
 func wordsOf(by history.Writer) string {
 	if by.Subresource == "" {
 		return verbOf(by.Verb, by.Patch)
@@ -210,7 +210,7 @@ func (f changes) loops(c Source) (lines []string) {
 	return lines
 }
 
-// loop describes who has written an object so often.
+// loop describes the run of an object.
 func (f changes) loop(c Source, key string) string {
 	r := f.busy[key]
 	name := key
@@ -248,8 +248,8 @@ func lastChange(res *resource.Resource, e *store.Event) string {
 	return strings.Join(changed, ", ")
 }
 
-// unwatched lists the kinds that a controller creates for an owner and never watches: it gets no event
-// when another client changes such an object. A program without watches is not a controller.
+// unwatched lists the kinds that a controller creates for an owner and never watches: it gets no event when another
+// client changes such an object. Only a program with watches counts as a controller.
 func (f changes) unwatched(c Source, stats inspect.Stats) (lines []string) {
 	watched := watchedBy(stats)
 	for o, count := range f.owned {
@@ -258,7 +258,7 @@ func (f changes) unwatched(c Source, stats inspect.Stats) (lines []string) {
 		if seen == nil || seen[o.created.Group+"/"+o.created.Names.Plural] {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s has created %s for a %s, and no watch of %s came from it: if a change of one has to call the controller, write %s when you build it",
+		lines = append(lines, fmt.Sprintf("%s has created %s for a %s, but does not watch %s: if their changes should call the controller, add %s to its builder",
 			name, printable.Count(count, o.created.Names.Kind), o.owner, inspect.ObjectName(o.created.Group, o.created.Names.Plural, "", "", ""), owns(o.created)))
 	}
 	slices.Sort(lines)

@@ -22,7 +22,7 @@ import (
 type child struct {
 	creator history.Writer
 	owner   gjson.Result // its ownerReference
-	deleted *store.Event // nil: it is there
+	deleted *store.Event // nil: it exists
 	by      history.Writer
 	changed []history.Writer // other programs that have changed it, the oldest first
 }
@@ -39,15 +39,16 @@ func (f changes) trackChild(e *store.Event, by history.Writer, hasWriter bool) {
 	case e.Type == store.Deleted && f.children[key] != nil:
 		f.children[key].deleted, f.children[key].by = e, by
 	}
-	// A test often has the same client name as its controller. But controllers do not write the status of what they own.
+	// A test often has the client name of its controller. But controllers do not write the status of objects that they
+	// own.
 	if known := f.children[key]; known != nil && e.Type != store.Created && by.Request != 0 && !isOfServer(by) &&
 		(by.Subresource == "status" || programOf(by.User, by.UserAgent) != programOf(known.creator.User, known.creator.UserAgent)) {
 		known.changed = append(known.changed, by)
 	}
 }
 
-// ignoredChildren lists the kinds that a controller creates for an owner and watches, but whose events do not lead to any request: the
-// watch is that of a cache, and does not enqueue the owner. requests are the newest first.
+// ignoredChildren lists the kinds that a controller creates for an owner and watches, but whose events do not cause any
+// request: the watch only fills a cache and does not enqueue the owner. requests are the newest first.
 func (f changes) ignoredChildren(c Source, stats inspect.Stats, requests []inspect.Request) (lines []string) {
 	type kind struct {
 		res   *resource.Resource
@@ -89,19 +90,20 @@ func (f changes) ignoredChildren(c Source, stats inspect.Stats, requests []inspe
 		if handled[k] {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s %s has created %s for a %s, and got %s of them by others, the last to %s by %s, and sent no request within %v: "+
-			"if such a change has to call the controller, check that it is built with %s; if it is, the controller has found nothing to do",
+		lines = append(lines, fmt.Sprintf("%s %s has created %s for a %s, but did not react to %s of them by others (the last: %s by %s) within %v: "+
+			"if such changes should call the controller, check that its builder has %s; if it has, the controller found nothing to do",
 			c.after(i.last.Time), c.clientOf(k.who.user, k.who.name), inspect.ObjectName(k.res.Group, k.res.Names.Plural, "", "", ""), k.owner, printable.Count(i.changes, "change"),
 			strings.TrimSpace(i.name), c.clientOf(i.last.User, i.last.UserAgent), reactionTime, owns(k.res)))
 	}
 	return lines
 }
 
-// reactionTime is how long after a change a request may be a reaction to it. A controller is called at once; what comes later has another reason.
+// reactionTime is how long after a change a request may be a reaction to it. A controller is called at once; a later
+// request has another reason.
 const reactionTime = 5 * time.Second
 
-// reacts reports whether a program has sent a request after a change that may be its reaction: a write, or a read that cannot be that of
-// the test that made the change.
+// reacts reports whether a program has sent a request that may be its reaction to a change: a write, or a read if
+// another program made the change.
 func (c Source) reacts(requests []inspect.Request, who program, to history.Writer) bool {
 	for i := range requests {
 		q := &requests[i]
@@ -124,7 +126,7 @@ var packages = map[string]string{
 	"coordination.k8s.io": "coordination", "storage.k8s.io": "storage", "scheduling.k8s.io": "scheduling",
 }
 
-// owns is the call of controller-runtime's builder that enqueues the owner for each event of a kind, such as
+// owns returns the call of controller-runtime's builder that enqueues the owner for each event of a kind, such as
 // .Owns(&appsv1.StatefulSet{}).
 func owns(res *resource.Resource) string {
 	name, ok := packages[res.Group]
@@ -138,9 +140,8 @@ func owns(res *resource.Resource) string {
 	return fmt.Sprintf(".Owns(&%s%s.%s{})", strings.ReplaceAll(name, "-", ""), version, res.Names.Kind)
 }
 
-// deletedChildren lists the objects that were created for an owner and deleted, and that the program which
-// watches the owner has not created again. A watch alone, such as that of a cache, does not enqueue the
-// owner. Objects that the server's own controllers delete are left out.
+// deletedChildren lists the objects that a controller created for an owner, that another client deleted, and that the
+// controller has not created again. It leaves out objects that the server's own controllers deleted.
 func (f changes) deletedChildren(c Source, stats inspect.Stats) (lines []string) {
 	watched := watchedBy(stats)
 	keys := slices.SortedFunc(maps.Keys(f.children), func(a, b string) int {
@@ -153,7 +154,7 @@ func (f changes) deletedChildren(c Source, stats inspect.Stats) (lines []string)
 			watched[programOf(child.creator.User, child.creator.UserAgent)] == nil || !f.lives(c, res.NamespaceOf(key), child.owner) {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s %s of the %s %s: %s had created it, %s has deleted it; if a change of it does not call the controller, write %s",
+		lines = append(lines, fmt.Sprintf("%s %s of the %s %s: created by %s, deleted by %s; if its changes should call the controller, check that its builder has %s",
 			c.after(child.by.Time), inspect.ObjectName(res.Group, res.Names.Plural, "", res.NamespaceOf(key), res.NameOf(key)),
 			child.owner.Get("kind").Str, child.owner.Get("name").Str,
 			c.clientOf(child.creator.User, child.creator.UserAgent), c.clientOf(child.by.User, child.by.UserAgent), owns(res)))

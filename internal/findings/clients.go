@@ -13,8 +13,8 @@ import (
 // shownKinds is how many resources a line about a client names.
 const shownKinds = 8
 
-// clients lists the requests of each client, the busiest first. Fakecluster's components are left out: in a living cluster they send most
-// requests, and what they are refused is said elsewhere if it explains something.
+// clients lists the requests of each client, the busiest first. It leaves out fakecluster's components, which send most
+// requests in a living cluster; refused lists their rejected requests if they matter.
 func clients(stats inspect.Stats, requests []inspect.Request) (lines []string) {
 	type client struct {
 		name    string
@@ -70,7 +70,7 @@ func clients(stats inspect.Stats, requests []inspect.Request) (lines []string) {
 	return lines
 }
 
-// shownClient is the name of a client, and that of its user if it is another one.
+// shownClient returns the name of a client, with its user if that has another name.
 func shownClient(user, agent string) string {
 	name := inspect.ClientName(user, agent)
 	if user != "" && user != name && !strings.HasSuffix(user, ":"+name) {

@@ -12,8 +12,8 @@ import (
 // shownWriters is how many writes a line about a conflict names.
 const shownWriters = 3
 
-// conflict describes which write came before a refused one, by whom, and whether the client has sent the
-// same revision each time, as from a copy that it keeps.
+// conflict describes the writes that came before a rejected one, with their clients. sameEachTime: the client has sent
+// the same revision each time, as from a copy that it keeps.
 func (c Source) conflict(q *inspect.Request, sameEachTime bool) string {
 	if q.Read == 0 {
 		return ""
@@ -33,8 +33,8 @@ func (c Source) conflict(q *inspect.Request, sameEachTime bool) string {
 	return line
 }
 
-// writesBetween returns who has written an object since the client read it and until it was refused, as
-// far as the history reaches.
+// writesBetween returns the writes to an object between the client's read and its rejected write, as far as the history
+// reaches.
 func (c Source) writesBetween(q *inspect.Request) (who []string) {
 	res := c.Registry.Resource(q.Group, q.Resource)
 	if res == nil || q.Name == "" {

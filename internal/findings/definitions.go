@@ -7,10 +7,11 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// define says what to do about a kind without a definition.
+// define is the advice for a kind without a definition.
 const define = "give the definition to fakecluster.WithCRDPaths, or to remote.CRDPaths"
 
-// undefined says what to do about a path of a group or version that the cluster does not serve. It is empty for other paths.
+// undefined returns advice for a path of a group or version that the cluster does not serve. It is empty for other
+// paths.
 func (c Source) undefined(path string) string {
 	parts := strings.Split(path, "/") // "", "apis", group, version, …
 	if len(parts) < 3 || parts[1] != "apis" {
@@ -26,7 +27,7 @@ func (c Source) undefined(path string) string {
 	return ""
 }
 
-// onlyDiscovers reports whether a client has read which kinds there are: one that has found its kind goes on with it.
+// onlyDiscovers reports whether a client has sent discovery requests only: a client that finds its kind sends others.
 func onlyDiscovers(requests []inspect.Request, client string) bool {
 	return slices.ContainsFunc(requests, func(q inspect.Request) bool { return q.Path == "/apis" && shownClient(q.User, q.UserAgent) == client })
 }

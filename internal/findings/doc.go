@@ -1,10 +1,8 @@
-// Package findings describes what has happened in a cluster that may be the reason why a test failed:
-// requests that were refused, conflicts, handlers and controllers that panicked, objects that changed
-// without end or were deleted and are still there, a status or fields that were not kept, kinds that a
-// controller owns and does not watch, owned objects that nobody has created again, webhooks that nobody
-// called, reads that were repeated although nothing changed, faults that struck.
+// Package findings describes events in a cluster that may explain why a test failed: rejected requests, conflicts,
+// panics of handlers and controllers, objects that changed without end or were deleted but still exist, a status or
+// fields that were not stored, kinds that a controller owns and does not watch, owned objects that were not created
+// again, webhooks that were never called, reads that were repeated although nothing changed, faults that struck.
 //
-// It reads what the cluster remembers anyway, when the findings are requested, and costs nothing before. It is
-// written for a person who reads the log of a test: at most [MaxLines] lines, the newest first, in
-// the words of requests.
+// It reads the history of the cluster when the findings are requested, and costs nothing before. Findings are for a
+// person who reads the log of a test: each section is short, with the newest line first.
 package findings

@@ -7,13 +7,13 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// dropped lists the writes whose status was not kept, equal ones together.
+// dropped lists the writes whose status the server did not store, equal ones together.
 func (c Source) dropped(requests []inspect.Request) []string {
 	return c.grouped(requests, func(q *inspect.Request) []string {
 		if !q.DropsStatus {
 			return nil
 		}
-		return []string{fmt.Sprintf("its status, which %s take at the subresource alone: at /status, in Go with UpdateStatus or Status().Update", q.Resource)}
+		return []string{fmt.Sprintf("its status: %s take it only at the subresource /status, in Go with UpdateStatus or Status().Update", q.Resource)}
 	})
 }
 
@@ -27,8 +27,8 @@ func (c Source) warnings(requests []inspect.Request) []string {
 	})
 }
 
-// faulted lists the requests that a fault applied to and that were answered as without it. Those
-// that a fault has refused are listed with the refused ones.
+// faulted lists the requests that a fault struck without changing their answer. refused lists those that a fault
+// rejected.
 func (c Source) faulted(requests []inspect.Request) []string {
 	return c.grouped(requests, func(q *inspect.Request) []string {
 		if q.Fault == "" || isRefused(q) {
@@ -38,7 +38,7 @@ func (c Source) faulted(requests []inspect.Request) []string {
 	})
 }
 
-// grouped lists texts about requests, those about the same client, verb and object together.
+// grouped lists texts about requests. Equal texts about the same client, verb and object are one line.
 func (c Source) grouped(requests []inspect.Request, paths func(*inspect.Request) []string) (lines []string) {
 	type group struct{ what, text string }
 	counts, newest := map[group]int{}, map[group]*inspect.Request{}

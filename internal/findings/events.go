@@ -17,14 +17,14 @@ import (
 
 // Event is an Event object, of either group.
 type Event struct {
-	Of              string // the involved object, as inspect.ObjectName names it
-	Name            string // its own, as NAMESPACE/NAME
+	Object          string // the involved object, as inspect.ObjectName formats it
+	Name            string // of the Event, as NAMESPACE/NAME
 	Type            string
 	Reason, Message string
-	Count           int64 // 0: it does not count
+	Count           int64 // 0: the Event has no count
 }
 
-// EventOf returns the Event after a change; ok is false if the change is of another kind, or removes the Event.
+// EventOf returns the Event after a change. ok is false if the object is of another kind, or was deleted.
 func EventOf(registry *resource.Registry, res *resource.Resource, e *store.Event) (found Event, ok bool) {
 	if res == nil || res.Names.Plural != "events" || res.Group != "" && res.Group != "events.k8s.io" || e.Type == store.Deleted {
 		return found, false
@@ -33,7 +33,7 @@ func EventOf(registry *resource.Registry, res *resource.Resource, e *store.Event
 	if err != nil {
 		return found, false
 	}
-	first := func(paths ...string) (value gjson.Result) { // the two groups call the same fields differently
+	first := func(paths ...string) (value gjson.Result) { // the two groups have different names for the fields
 		for _, path := range paths {
 			if value = gjson.Get(text, path); value.Exists() {
 				break
@@ -45,9 +45,9 @@ func EventOf(registry *resource.Registry, res *resource.Resource, e *store.Event
 	kind := schema.FromAPIVersionAndKind(about.Get("apiVersion").String(), about.Get("kind").String())
 	namespace, name := about.Get("namespace").String(), about.Get("name").String()
 	if resource := registry.Kind(kind); resource != nil {
-		found.Of = inspect.ObjectName(resource.Group, resource.Names.Plural, "", namespace, name)
+		found.Object = inspect.ObjectName(resource.Group, resource.Names.Plural, "", namespace, name)
 	} else {
-		found.Of = inspect.ObjectName(kind.Group, kind.Kind, "", namespace, name)
+		found.Object = inspect.ObjectName(kind.Group, kind.Kind, "", namespace, name)
 	}
 	found.Name = res.NamespaceOf(e.Record.Key) + "/" + res.NameOf(e.Record.Key)
 	found.Type, found.Reason, found.Message = first("type").String(), first("reason").String(), first("message", "note").String()
@@ -68,12 +68,12 @@ func (f changes) trackWarning(c Source, e *store.Event, by history.Writer) {
 	}
 }
 
-// warningEvents lists the Warning Events, those about the same together.
+// warningEvents lists the Warning Events. Equal ones about an object are one line.
 func (f changes) warningEvents(c Source) (lines []string) {
 	type text struct{ client, object, reason, message string }
 	counts, last := map[text]int64{}, map[text]history.Writer{}
 	for _, w := range f.warned {
-		t := text{c.clientOf(w.by.User, w.by.UserAgent), w.event.Of, w.event.Reason, w.event.Message}
+		t := text{c.clientOf(w.by.User, w.by.UserAgent), w.event.Object, w.event.Reason, w.event.Message}
 		counts[t] += max(w.event.Count, 1)
 		if last[t].Request <= w.by.Request {
 			last[t] = w.by

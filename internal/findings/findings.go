@@ -15,15 +15,15 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// maxLine is how many characters a line has at most.
+// maxLine is the maximum length of a line, in bytes.
 const maxLine = 400
 
-// Source is what the findings are read from: the store, the history and the registry of a cluster.
+// Source has what findings are made from: the store, the history and the registry of a cluster.
 type Source struct {
 	Store    *store.Store
 	History  *history.Recorder
 	Registry *resource.Registry
-	// Panics are those of handlers and controllers, the oldest first.
+	// Panics are the panics of handlers and controllers, the oldest first.
 	Panics []inspect.Panic
 	// Needs returns the rules that a user lacks, in the form of a Role; nil: RBAC is off.
 	Needs func(user string) []string
@@ -32,7 +32,7 @@ type Source struct {
 	// Since is the revision after which writes count; 0: all writes of the history.
 	Since int64
 
-	began time.Time // of what counts
+	began time.Time // times of findings are relative to it
 	// shared are the names of programs that several users run, such as a test with its operator.
 	shared map[string]bool
 }
@@ -41,11 +41,11 @@ type Source struct {
 type section struct {
 	title string
 	lines []string
-	most  int // of the lines are shown
+	most  int // the maximum number of lines
 }
 
-// Of returns the findings. There are none if the cluster got no requests and nothing panicked.
-func Of(c Source) inspect.Findings {
+// Collect returns the findings. There are none if the cluster got no requests and nothing panicked.
+func Collect(c Source) inspect.Findings {
 	stats := c.History.Stats()
 	c.began, c.shared = c.History.Began(), sharedNames(stats)
 	requests := c.History.Requests()
@@ -101,7 +101,7 @@ func Of(c Source) inspect.Findings {
 	return out
 }
 
-// shortened makes a text fit on a line of the log.
+// shortened returns text as one line of the log, cut unless Whole is set.
 func (c Source) shortened(text string) string {
 	if c.Whole {
 		return strings.Join(strings.Fields(text), " ")
@@ -109,7 +109,7 @@ func (c Source) shortened(text string) string {
 	return oneLine(text)
 }
 
-// oneLine makes a text fit on a line.
+// oneLine returns text as one line, cut after maxLine bytes.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if shown := []rune(text); len(shown) > maxLine {
@@ -118,7 +118,7 @@ func oneLine(text string) string {
 	return text
 }
 
-// round rounds a duration to what a reader needs.
+// round rounds a duration for display.
 func round(d time.Duration) time.Duration {
 	if d < 10*time.Second {
 		return d.Round(time.Millisecond)
@@ -126,10 +126,10 @@ func round(d time.Duration) time.Duration {
 	return d.Round(time.Second)
 }
 
-// after is when something happened.
+// after returns when something happened, relative to began.
 func (c Source) after(t time.Time) string { return "+" + round(t.Sub(c.began)).String() }
 
-// verbOf is what a request does, in one word.
+// verbOf returns the verb of a request; for a patch, its type.
 func verbOf(verb, patch string) string {
 	if patch == "apply" {
 		return patch
@@ -137,7 +137,7 @@ func verbOf(verb, patch string) string {
 	return verb
 }
 
-// panics are those of handlers and controllers, and those that the server itself met.
+// panics lists the panics of handlers and controllers, and those of the server while it served a request.
 func (c Source) panics(requests []inspect.Request) (lines []string) {
 	panics := slices.Clone(c.Panics)
 	for i := range requests {
@@ -168,8 +168,8 @@ func (c Source) panics(requests []inspect.Request) (lines []string) {
 	return lines
 }
 
-// isRefused reports whether a request was refused in a way that its sender may not have expected. A
-// missing object, and a watch from too far back, are usual.
+// isRefused reports whether a request was rejected for a reason that its client may not expect. A missing object and an
+// expired watch are usual.
 func isRefused(q *inspect.Request) bool {
 	switch {
 	case q.Code == 0 && !q.Running && q.Fault != "":
@@ -184,8 +184,8 @@ func isRefused(q *inspect.Request) bool {
 	return true
 }
 
-// isLate reports whether a write was refused because another one had come first. Other conflicts
-// are about the owners of fields, and about preconditions.
+// isLate reports whether a write was rejected because another one came first. Other conflicts concern field owners and
+// preconditions.
 func isLate(q *inspect.Request) bool {
 	return q.Reason == "Conflict" && q.Fault == "" && strings.Contains(q.Message, "the object has been modified")
 }
@@ -200,23 +200,24 @@ func isOwn(user, agent string) bool {
 	return strings.HasPrefix(user, "system:serviceaccount:kube-system:") && strings.HasPrefix(agent, "kube-controller-manager/")
 }
 
-// endless is how often a component has to be refused in the same way until that explains something.
+// endless is how often a component must be rejected in the same way to be listed.
 const endless = 20
 
-// explains reports whether a number of refusals of a request say more than that a component of fakecluster was not the first, which happens in every cluster:
-// it tries again.
+// explains reports whether count rejections of a request are worth a line. A conflict of one of fakecluster's components
+// is not: it happens in every cluster, and the component tries again.
 func explains(q *inspect.Request, count int) bool {
 	return !isOwn(q.User, q.UserAgent) || q.Fault != "" || q.Code != http.StatusConflict && q.Code != http.StatusNotFound || count >= endless
 }
 
-// refused are the requests that were refused, the same ones together. Those of fakecluster's components come last, and only if they explain something.
+// refused lists the rejected requests, equal ones together. Those of fakecluster's components come last, and only if
+// they explain something.
 func (c Source) refused(requests []inspect.Request, conflicts bool) (lines []string) {
 	type kind struct{ client, verb, object, message, fault string }
 	type group struct {
 		kind     kind
 		first    *inspect.Request
 		count    int
-		sameRead bool // all of them were based on one revision
+		sameRead bool // all of them sent the same resourceVersion
 	}
 	var groups []*group
 	groupOf := map[kind]*group{}
@@ -270,7 +271,7 @@ func (c Source) refused(requests []inspect.Request, conflicts bool) (lines []str
 	return lines
 }
 
-// unanswered are the requests that run, other than watches.
+// unanswered lists the requests in flight, without watches.
 func (c Source) unanswered(requests []inspect.Request) (lines []string) {
 	for i := range requests {
 		if q := &requests[i]; q.Running && q.Verb != "watch" && q.Code == 0 {
@@ -280,7 +281,7 @@ func (c Source) unanswered(requests []inspect.Request) (lines []string) {
 	return lines
 }
 
-// manyRepeats is how many writes that change nothing are too many.
+// manyRepeats is the number of writes without a change from which on a client is listed.
 const manyRepeats = 20
 
 // repeats lists the clients whose writes change nothing.

@@ -7,14 +7,14 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// LastWrites returns the last writes of clients, at most so many, the oldest first, each with what it changed:
+// LastWrites returns the last writes of clients, at most most of them, the oldest first, each with what it changed:
 //
 //	operator update configmaps default/a: data.n: "1" → "2"
 func LastWrites(c Source, most int) (lines []string) {
 	c.shared = sharedNames(c.History.Stats())
 	events, err := c.Store.Watch("", c.Store.Oldest())
 	if err != nil {
-		return nil // the store is closed, or has just compacted more
+		return nil // the store is closed, or has compacted these revisions
 	}
 	var last []*store.Event
 	for {

@@ -22,8 +22,8 @@ func sharedNames(stats inspect.Stats) map[string]bool {
 	return shared
 }
 
-// clientOf names the client of a request: its program, and its user if several users run the program. A
-// test that runs an operator has one program name for both.
+// clientOf returns the name of a client: its program, and its user if several users run the program, as in a test that
+// runs an operator.
 func (c Source) clientOf(user, agent string) string {
 	p := programOf(user, agent)
 	if c.shared[p.name] && user != "" && user != p.name {

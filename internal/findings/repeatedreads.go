@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// manyReads is the number of equal reads from which on a client counts as waiting for a change.
+// manyReads is the number of equal reads from which on a client is considered to wait for a change.
 const manyReads = 10
 
 // written is the last change of an object.
@@ -21,12 +21,12 @@ type written struct {
 	by    history.Writer
 }
 
-// repeatedReads lists the reads that were repeated although nothing changed: what a test waited for
-// that ended with a timeout. The last writer of the object shows where to look.
+// repeatedReads lists the reads that were repeated although nothing changed, as by a test that waits until its timeout.
+// The last writer of the object shows where to look.
 func (c Source) repeatedReads(requests []inspect.Request, f changes) (lines []string) {
 	type wait struct{ client, verb, key string }
 	counts, last := map[wait]int{}, map[string]written{}
-	var order []*inspect.Request // the newest of each wait
+	var order []*inspect.Request // the newest read of each wait
 	waitOf := func(q *inspect.Request) wait { return wait{c.client(q), q.Verb, c.keyRead(q)} }
 	for i := range requests {
 		w := waitOf(&requests[i])
@@ -60,8 +60,8 @@ func (c Source) repeatedReads(requests []inspect.Request, f changes) (lines []st
 	return lines
 }
 
-// keyRead returns the key of the object that a request has read, or what the keys of the objects that it
-// has listed begin with; empty: it has read nothing that is stored.
+// keyRead returns the key of the object that a request read, or the prefix of the keys that it listed; empty: it read
+// nothing that is stored.
 func (c Source) keyRead(q *inspect.Request) string {
 	res := c.storedAs(q)
 	if res == nil || q.Subresource != "" && q.Subresource != "status" {
@@ -76,7 +76,7 @@ func (c Source) keyRead(q *inspect.Request) string {
 	return ""
 }
 
-// storedAs returns the resource that stores what a request is for; nil: nothing is stored.
+// storedAs returns the resource whose objects a request reads or writes; nil: none is stored.
 func (c Source) storedAs(q *inspect.Request) *resource.Resource {
 	res := c.Registry.Resource(q.Group, q.Resource)
 	if res == nil || res.Storage == nil {
@@ -88,8 +88,7 @@ func (c Source) storedAs(q *inspect.Request) *resource.Resource {
 	return res
 }
 
-// lastUnder returns the last change of an object, or of those whose keys have a prefix; none if nothing
-// has changed them since the history begins.
+// lastUnder returns the last change of the objects whose keys have a prefix. It is zero if the history has none.
 func (f changes) lastUnder(key string) (last written) {
 	if !strings.HasSuffix(key, "/") {
 		return f.last[key]
@@ -102,7 +101,7 @@ func (f changes) lastUnder(key string) (last written) {
 	return last
 }
 
-// unchanged describes since when the result of a read has not changed.
+// unchanged describes how long the result of a read has not changed.
 func (c Source) unchanged(q *inspect.Request, last written) string {
 	state := "it does not exist"
 	switch {
@@ -117,7 +116,7 @@ func (c Source) unchanged(q *inspect.Request, last written) string {
 	return fmt.Sprintf("%s since %s, %s %s", state, c.after(last.by.Time), c.clientOf(last.by.User, last.by.UserAgent), wordsOf(last.by))
 }
 
-// unchangedWrites lists who has written an object since a request without changing it.
+// unchangedWrites lists the writes after a request that have not changed the object.
 func (c Source) unchangedWrites(requests []inspect.Request, key string, since int64) string {
 	counts := map[string]int{}
 	var order []string
@@ -138,8 +137,8 @@ func (c Source) unchangedWrites(requests []inspect.Request, key string, since in
 	return strings.Join(order, ", ")
 }
 
-// lacksOwner reports whether an object does not have an owner, though its writer gives owners to others. An object
-// that owns others needs none.
+// lacksOwner reports whether an object does not have an owner, although its writer sets owners of other objects. An
+// object that owns others needs none.
 func (f changes) lacksOwner(last written) bool {
 	if last.event == nil || last.event.Type == store.Deleted || gjson.Get(last.event.Record.Value, "metadata.ownerReferences.0").Exists() {
 		return false

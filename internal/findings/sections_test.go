@@ -42,7 +42,7 @@ func newestFirst(requests ...inspect.Request) []inspect.Request {
 func TestWhatIsNotKept(t *testing.T) {
 	drops := func(q *inspect.Request) { q.DropsStatus = true }
 	requests := newestFirst(sent(1, "update", 200, drops), sent(2, "update", 200), sent(3, "update", 200, drops), sent(4, "patch", 200, drops, func(q *inspect.Request) { q.Patch = "apply" }))
-	const advice = ": its status, which configmaps take at the subresource alone: at /status, in Go with UpdateStatus or Status().Update"
+	const advice = ": its status: configmaps take it only at the subresource /status, in Go with UpdateStatus or Status().Update"
 	want := []string{"+4s operator apply configmaps default/a" + advice, "+3s operator update configmaps default/a (2 times)" + advice}
 	if diff := cmp.Diff(want, newSource().dropped(requests)); diff != "" {
 		t.Error(diff)
@@ -142,7 +142,7 @@ func TestOwnedObjectsThatAreNotCreatedAgain(t *testing.T) {
 		want    []string
 	}{
 		{"by somebody else", test, watches,
-			[]string{"+2s secrets default/owned of the ConfigMap owner: operator had created it, web.test has deleted it; if a change of it does not call the controller, write .Owns(&corev1.Secret{})"}},
+			[]string{"+2s secrets default/owned of the ConfigMap owner: created by operator, deleted by web.test; if its changes should call the controller, check that its builder has .Owns(&corev1.Secret{})"}},
 		{"by a client of a controller without a watch", test, inspect.Stats{}, nil},
 		{"by a controller of the server", history.Writer{User: "system:serviceaccount:kube-system:generic-garbage-collector", UserAgent: "kube-controller-manager/v1", Verb: "delete", Request: 2}, watches, nil},
 	} {

@@ -13,9 +13,10 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// Timestamps returns the objects into which a controller writes the time whenever it is called, although its own write calls it again. In a
-// cluster that never ends. While the time of a bubble stands still, the second write changes nothing, so that it ends there; it shows
-// as soon as time has advanced: a later write changes the time alone, and the same program writes the object once more at the same moment.
+// Timestamps lists the objects into which a controller writes the time whenever it is called. Its own write calls it
+// again, so in real time this never ends. In a bubble it ends, because the second write at the same moment changes
+// nothing. Timestamps finds it there after time has advanced: a write changes only times, and the program writes the
+// object once more at the same moment.
 func Timestamps(c Source) []string {
 	stats := c.History.Stats()
 	c.began, c.shared = c.History.Began(), sharedNames(stats)
@@ -24,7 +25,7 @@ func Timestamps(c Source) []string {
 	return c.timestamps(requests, stats)
 }
 
-// timestamps is Timestamps for requests with the newest first.
+// timestamps is Timestamps for given requests, the newest first.
 func (c Source) timestamps(requests []inspect.Request, stats inspect.Stats) (lines []string) {
 	type writes struct {
 		by  program
@@ -34,19 +35,15 @@ func (c Source) timestamps(requests []inspect.Request, stats inspect.Stats) (lin
 		return nil
 	}
 	watched := watchedBy(stats)
-	last, found := map[writes]*inspect.Request{}, map[writes]bool{} // last changed the object
-	earlier := map[writes]bool{}                                    // there was a write before last, at an earlier time
+	last, found := map[writes]*inspect.Request{}, map[writes]bool{} // last: the last change
+	earlier := map[writes]bool{}                                    // an earlier change happened before last
 	for i := range slices.Backward(requests) {
 		q := &requests[i]
 		res := c.storedAs(q)
-		if res == nil || !writesObjects(q.Verb) || q.Name == "" && q.Verb != "create" || !watched[programOf(q.User, q.UserAgent)][q.Group+"/"+q.Resource] {
+		if res == nil || !writesObjects(q.Verb) || q.Name == "" || !watched[programOf(q.User, q.UserAgent)][q.Group+"/"+q.Resource] {
 			continue
 		}
-		name := q.Name
-		if name == "" { // the name of a created object is in its body
-			continue
-		}
-		w := writes{programOf(q.User, q.UserAgent), res.Key(q.Namespace, name)}
+		w := writes{programOf(q.User, q.UserAgent), res.Key(q.Namespace, q.Name)}
 		switch before := last[w]; {
 		case q.Revisions > 0:
 			earlier[w] = before != nil && (before.Time.Before(q.Time) || earlier[w])
@@ -57,15 +54,15 @@ func (c Source) timestamps(requests []inspect.Request, stats inspect.Stats) (lin
 				continue
 			}
 			found[w] = true
-			lines = append(lines, fmt.Sprintf("%s %s writes the time into %s of %s whenever it is called, and its own write calls it again, which never ends when time does not stand still: write the time only if something else changes",
-				c.after(q.Time), c.client(q), strings.Join(fields, ", "), inspect.ObjectName(q.Group, q.Resource, "", q.Namespace, name)))
+			lines = append(lines, fmt.Sprintf("%s %s writes the time into %s of %s whenever it is called, and its own write calls it again, without end in real time: write the time only if something else changes",
+				c.after(q.Time), c.client(q), strings.Join(fields, ", "), inspect.ObjectName(q.Group, q.Resource, "", q.Namespace, q.Name)))
 		}
 	}
 	slices.Reverse(lines)
 	return lines
 }
 
-// timesWritten returns the fields that a write has changed, if it has set all of them to the time of the write.
+// timesWritten returns the fields that a write changed, if it set all of them to the time of the write.
 func (c Source) timesWritten(res *resource.Resource, key string, by *inspect.Request) (fields []string) {
 	events, err := c.Store.Watch(key, max(c.Store.Oldest(), by.Revision-1))
 	if err != nil {

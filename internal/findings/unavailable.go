@@ -19,7 +19,7 @@ type workload struct{ group, kind, namespace, name string }
 
 func (w workload) String() string { return w.kind + " " + w.namespace + "/" + w.name }
 
-// state is the present state of the objects of some kinds, by their names.
+// state has the current objects of some kinds.
 type state map[workload]gjson.Result
 
 // read adds the objects of a kind.
@@ -39,11 +39,11 @@ func (s state) read(c Source, group, kind string) {
 	}
 }
 
-// ownerOf returns the object that a Pod belongs to: a Deployment and not its ReplicaSet. A Pod without an owner that is read
-// belongs to itself.
+// ownerOf returns the topmost owner of a Pod that has been read: a Deployment, not its ReplicaSet. Without an owner it
+// returns the Pod.
 func (s state) ownerOf(pod workload) workload {
 	key := pod
-	for range 3 { // owners may be in a circle
+	for range 3 { // owners may form a cycle
 		ref := s[key].Get(`metadata.ownerReferences.#(controller==true)`)
 		group, _, _ := strings.Cut(ref.Get("apiVersion").Str, "/")
 		owner := workload{group, ref.Get("kind").Str, key.namespace, ref.Get("name").Str}
@@ -55,9 +55,9 @@ func (s state) ownerOf(pod workload) workload {
 	return key
 }
 
-// unavailable lists the workloads, Pods and claims that are not what they should become, with the reason. Pods of one workload
-// with the same reason are one line. It reads what controllers, a scheduler and kubelets have written, so that there is
-// nothing to list where none of them acts.
+// unavailable lists the workloads, Pods and claims that are not available, with the reason. Pods of one workload with
+// the same reason are one line. It reads statuses, so it lists nothing in a cluster without controllers, scheduler and
+// kubelets.
 func (f changes) unavailable(c Source) (lines []string) {
 	states := state{}
 	states.read(c, "", "Pod")
@@ -117,7 +117,7 @@ func condition(object gjson.Result, kind string) gjson.Result {
 	return object.Get(`status.conditions.#(type=="` + kind + `")`)
 }
 
-// reasonOf returns the reason and the message of something.
+// reasonOf returns the reason and the message of a condition, a container state or a status.
 func reasonOf(object gjson.Result) string {
 	reason, message := object.Get("reason").Str, object.Get("message").Str
 	if reason != "" && message != "" {
@@ -126,7 +126,7 @@ func reasonOf(object gjson.Result) string {
 	return reason + message
 }
 
-// shortfall says what a workload lacks, and nothing if it lacks nothing.
+// shortfall describes what a workload lacks; empty: nothing.
 func shortfall(key workload, object gjson.Result) string {
 	want, has := max(object.Get("spec.replicas").Int(), object.Get("status.replicas").Int()), object.Get("status.availableReplicas").Int()
 	switch key.kind {
@@ -152,7 +152,7 @@ func shortfall(key workload, object gjson.Result) string {
 	return fmt.Sprintf("has %d of %d pods available", has, want)
 }
 
-// ownReason is why a workload lacks something without a Pod that shows it.
+// ownReason returns why a workload is not available if none of its Pods shows the reason.
 func ownReason(key workload, object gjson.Result) string {
 	if key.kind == "Pod" || key.kind == "ReplicaSet" && object.Get(`metadata.ownerReferences.#(controller==true)`).Exists() || shortfall(key, object) == "" {
 		return ""
@@ -166,7 +166,7 @@ func ownReason(key workload, object gjson.Result) string {
 	return ""
 }
 
-// causeOf is why a Pod does not run, or is not ready; nothing if it does and is, or only begins or ends.
+// causeOf returns why a Pod does not run or is not ready; empty: it does and is, or it is starting or ending.
 func causeOf(pod gjson.Result) string {
 	phase := pod.Get("status.phase").Str
 	if phase == "Succeeded" || pod.Get("metadata.deletionTimestamp").Exists() {
@@ -197,7 +197,7 @@ func causeOf(pod gjson.Result) string {
 	return ""
 }
 
-// exitOf is how a container has ended.
+// exitOf returns the exit code of a container, with reason and message.
 func exitOf(ended gjson.Result) string {
 	text := fmt.Sprintf("exit code %d", ended.Get("exitCode").Int())
 	if reason := ended.Get("reason").Str; reason != "" && reason != "Error" && reason != "Completed" {
@@ -209,7 +209,7 @@ func exitOf(ended gjson.Result) string {
 	return text
 }
 
-// pendingClaims lists the claims without a volume about which there is a warning, with the latest one.
+// pendingClaims lists the Pending claims with their latest Warning Event. It leaves out claims without one.
 func (f changes) pendingClaims(c Source) (lines []string) {
 	claims := state{}
 	claims.read(c, "", "PersistentVolumeClaim")
@@ -219,7 +219,7 @@ func (f changes) pendingClaims(c Source) (lines []string) {
 		}
 		var last warned
 		for _, w := range f.warned {
-			if w.event.Of == "persistentvolumeclaims "+claim.namespace+"/"+claim.name && w.by.Request >= last.by.Request {
+			if w.event.Object == "persistentvolumeclaims "+claim.namespace+"/"+claim.name && w.by.Request >= last.by.Request {
 				last = w
 			}
 		}

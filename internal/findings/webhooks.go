@@ -14,8 +14,7 @@ import (
 	"github.com/fakecluster/fakecluster/store"
 )
 
-// uncalled are the webhooks that are configured and were never called, with what they are for, and
-// how many writes of that there were.
+// uncalled lists the configured webhooks that were never called, with their rules and the number of matching writes.
 func (c Source) uncalled(stats inspect.Stats) (lines []string) {
 	called := c.History.Calls()
 	for _, plural := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
@@ -43,8 +42,8 @@ func (c Source) uncalled(stats inspect.Stats) (lines []string) {
 	return lines
 }
 
-// failedCalls are the webhooks whose calls failed, the same reasons together. If their failurePolicy
-// is Ignore, nothing else shows it.
+// failedCalls lists the webhooks whose calls failed, equal reasons together. Nothing else shows a failure with the
+// failurePolicy Ignore.
 func (c Source) failedCalls(requests []inspect.Request) (lines []string) {
 	type failure struct{ hook, message string }
 	counts := map[failure]int{}
@@ -98,7 +97,7 @@ func rulesOf(rules []admissionregistrationv1.RuleWithOperations, stats inspect.S
 				writes += counts.Requests
 			}
 		}
-		said = append(said, fmt.Sprintf("%s of %s, and %s to these resources came", strings.Join(operations, ", "), strings.Join(kinds, ", "), printable.Count(writes, "write")))
+		said = append(said, fmt.Sprintf("%s of %s, and there were %s to these resources", strings.Join(operations, ", "), strings.Join(kinds, ", "), printable.Count(writes, "write")))
 	}
 	return strings.Join(said, "; ")
 }

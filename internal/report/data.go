@@ -76,7 +76,7 @@ type revision struct {
 
 // event is an Event, recorded for the first time or once more.
 type event struct {
-	Of      string  `json:"of"` // the name of the involved object, as objects have it
+	Object  string  `json:"of"` // the name of the involved object, as in objects
 	At      float64 `json:"t"`
 	Name    string  `json:"name"` // its own
 	Type    string  `json:"e"`
@@ -90,10 +90,10 @@ type event struct {
 // maxRevisions is how many revisions a page shows: the newest.
 const maxRevisions = 20_000
 
-// Of collects what a page shows. failure may be nil.
-func Of(title string, failure *Failure, c findings.Source) *Data {
+// New collects what a page shows. failure may be nil.
+func New(title string, failure *Failure, c findings.Source) *Data {
 	c.Whole = true
-	d := &Data{Title: title, Failure: failure, Began: c.History.Began(), Findings: lines(findings.Of(c))}
+	d := &Data{Title: title, Failure: failure, Began: c.History.Began(), Findings: lines(findings.Collect(c))}
 	for _, q := range c.History.Requests() {
 		d.Requests = append(d.Requests, d.request(&q))
 	}
@@ -158,7 +158,7 @@ func (d *Data) collect(c findings.Source) {
 			res := c.Registry.ResourceOf(e.Record.Key)
 			if described, ok := findings.EventOf(c.Registry, res, e); ok {
 				d.Events = append(d.Events, event{
-					Of: described.Of, Name: described.Name, Type: described.Type, Reason: described.Reason, Message: described.Message, Count: described.Count,
+					Object: described.Object, Name: described.Name, Type: described.Type, Reason: described.Reason, Message: described.Message, Count: described.Count,
 					At: d.since(by.Time), Client: inspect.ClientName(by.User, by.UserAgent), Request: by.Request,
 				})
 				continue
@@ -202,9 +202,9 @@ func (d *Data) collect(c findings.Source) {
 		return cmp.Compare(b.Revisions[len(b.Revisions)-1].Revision, a.Revisions[len(a.Revisions)-1].Revision)
 	})
 	for _, found := range d.Events {
-		if !lanes[found.Of] {
-			lanes[found.Of] = true
-			d.Objects = append(d.Objects, &object{Name: found.Of, Revisions: []revision{}})
+		if !lanes[found.Object] {
+			lanes[found.Object] = true
+			d.Objects = append(d.Objects, &object{Name: found.Object, Revisions: []revision{}})
 		}
 	}
 	if first := c.Store.Oldest(); from > first {

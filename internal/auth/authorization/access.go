@@ -56,8 +56,8 @@ func (a *Access) Note(attributes authorizer.Attributes, allowed bool) {
 	a.size++
 }
 
-// Of returns the requests of a user, in the order in which they first came.
-func (a *Access) Of(user string) []inspect.AccessRequest {
+// ByUser returns the requests of a user, in the order in which they first came.
+func (a *Access) ByUser(user string) []inspect.AccessRequest {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	by := a.users[user]

@@ -10,11 +10,11 @@ import (
 )
 
 // Findings returns possible reasons why a test failed: rejected requests, conflicts, panics, objects that changed
-// without end or were deleted and still exist, a status or fields that were dropped, kinds that a controller
-// owns and does not watch, owned objects that were not created again, webhooks that were never called, and the
-// requests of each client. They are at most 60 lines. They are empty if there were no requests.
+// without end or were deleted and still exist, a status or fields that were dropped, kinds that a controller owns and
+// does not watch, owned objects that were not created again, webhooks that were never called, and the requests of each
+// client. They have at most 60 lines, and none if there were no requests.
 func Findings(c *server.Cluster, panics ...inspect.Panic) inspect.Findings {
-	return findings.Of(remembered(c, panics))
+	return findings.Collect(remembered(c, panics))
 }
 
 // EndlessTimestamps returns the objects into which a controller writes the time in each call, although its own write
@@ -27,15 +27,15 @@ func LastWrites(c *server.Cluster, most int) []string {
 	return findings.LastWrites(remembered(c, nil), most)
 }
 
-// remembered is the history of a cluster, with the panics of handlers and controllers.
+// remembered returns the source of findings for a cluster and the panics of handlers and controllers.
 func remembered(c *server.Cluster, panics []inspect.Panic) findings.Source {
 	return findings.Source{
 		Store: c.Store, History: c.History, Registry: c.Registry(), Panics: panics,
-		Needs: func(user string) []string { return lacks(c.Access.Requested.Of(user)) },
+		Needs: func(user string) []string { return lacks(c.Access.Requested.ByUser(user)) },
 	}
 }
 
-// lacks returns the rules of a Role that would allow the rejected ones of the requests of a user.
+// lacks returns the rules of a Role that would allow the denied requests of a user.
 func lacks(requests []inspect.AccessRequest) (rules []string) {
 	refused := slices.DeleteFunc(slices.Clone(requests), func(a inspect.AccessRequest) bool {
 		later := a

@@ -22,11 +22,12 @@ import (
 	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
-// A cluster whose time is that of a client's testing/synctest bubble lives in a bubble of the host. The goroutine that reads the
-// client's frames is in that bubble, so that time stands still between two frames: a socket does not block durably. A frame says
-// which time it is for the client, and the goroutine sleeps until then, which lets everything happen that is due until then.
+// A cluster with the virtual time of a client's testing/synctest bubble lives in a bubble of the host. The goroutine
+// that reads the client's frames is in that bubble, so time stands still between two frames: a socket does not block
+// durably. Each frame has the client's time; the goroutine sleeps until that time, so everything happens that is due by
+// then.
 
-// Bubble asks for virtual time.
+// Bubble is the request to open a bubble.
 type Bubble struct {
 	Session           string `json:"session" doc:"the session in which the clusters live; POST /v1/sessions opens one"`
 	KubernetesVersion string `json:"kubernetesVersion,omitempty" doc:"the version of Kubernetes that the clusters behave as, such as 1.35; default: that of the host"`
@@ -90,7 +91,7 @@ func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation
 		return there.pipeBubble(w, Bubble{Session: there.id, Cluster: b.Cluster})
 	}
 	if h.options.Bubble == nil {
-		return refuse(http.StatusNotImplemented, "this host cannot make bubbles: use that of the program fakecluster")
+		return refuse(http.StatusNotImplemented, "this host cannot create bubbles: use the host that the program fakecluster starts")
 	}
 	address, err := h.strayAddress()
 	if err != nil {
@@ -117,18 +118,18 @@ func (h *Host) serveBubble(w http.ResponseWriter, req *http.Request, o operation
 	return nil
 }
 
-// answerRaw answers on a connection that has been taken from the server, and reports whether the client has got it.
+// answerRaw writes an answer to a hijacked connection, and reports whether that succeeded.
 func answerRaw(conn net.Conn, answer any) bool {
 	text, err := json.Marshal(answer)
 	if err != nil {
-		panic(err) // it has texts only
+		panic(err) // texts can always be encoded
 	}
 	_, err = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
 	return err == nil
 }
 
-// errOtherBubble is the error for a cluster of another bubble.
-var errOtherBubble = refuse(http.StatusConflict, "the cluster lives in a synctest bubble, and can be used there only: start one outside of the bubble, and fork it inside")
+// errOtherBubble is the error for a request about a cluster in another bubble.
+var errOtherBubble = refuse(http.StatusConflict, "the cluster lives in a synctest bubble and can be used only there: start one outside of the bubble, and fork it inside")
 
 // errOutsideBubble is the error for a request in a bubble about a cluster that is not in it.
 var errOutsideBubble = refuse(http.StatusConflict, "the cluster has real time: fork it in the bubble, and use the fork")
@@ -150,15 +151,15 @@ func (h *Host) removeDriver(d *driver) {
 	delete(h.drivers, d)
 }
 
-// driver lets the time of a bubble pass, as the frames of a client say.
+// driver advances the time of a bubble as the frames of its client ask for, and serves their requests.
 type driver struct {
 	host   *Host
 	conn   net.Conn
 	reader *bufio.Reader
 	url    string        // of the clusters
-	left   chan struct{} // of the process: closed when the bubble has ended
+	left   chan struct{} // closed when the bubble has ended; a channel from outside of the bubble
 
-	exchanges map[uint64]*exchange // of the goroutine that runs
+	exchanges map[uint64]*exchange // used only by the goroutine of run
 	running   sync.WaitGroup       // the goroutines of exchanges
 
 	number string // of the bubble; guarded by the lock of the host
@@ -166,8 +167,8 @@ type driver struct {
 	mu       sync.Mutex
 	out      []byte // the next frame
 	clusters []*cluster
-	calls    map[uint64]*functionCall // of functions of the client, which go on
-	called   uint64                   // calls until now
+	calls    map[uint64]*functionCall // of functions of the client, in progress
+	called   uint64                   // number of calls so far
 }
 
 // driverKey is the key of a driver in the context of a request.
@@ -185,7 +186,7 @@ func (d *driver) stop() {
 	<-d.left
 }
 
-// run serves frames until the connection ends, in the bubble. Then it ends the clusters.
+// run serves frames in the bubble until the connection ends. Then it closes the clusters.
 func (d *driver) run() {
 	defer bubble.Drive()()
 	d.host.mu.Lock()
@@ -225,7 +226,7 @@ func (d *driver) run() {
 	}
 }
 
-// take takes the actions of a frame.
+// take starts the actions of a frame.
 func (d *driver) take(messages reader) error {
 	for len(messages) > 0 {
 		kind, id, err := messages.kind()
@@ -257,7 +258,7 @@ func (d *driver) take(messages reader) error {
 	return nil
 }
 
-// reply writes the next frame, with what has happened.
+// reply writes the next frame, with everything that has happened since the last one.
 func (d *driver) reply() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -282,7 +283,7 @@ func (d *driver) forget(c *cluster) {
 	d.clusters = slices.DeleteFunc(d.clusters, func(other *cluster) bool { return other == c })
 }
 
-// mistake tells the client what is wrong.
+// mistake adds a message about a mistake to the next frame.
 func (d *driver) mistake(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -296,7 +297,7 @@ type exchange struct {
 	cluster string // empty: the control API
 	request *http.Request
 	cancel  context.CancelFunc
-	ended   bool // the client has everything, or will have it with the next frame; guarded by the lock of the driver
+	ended   bool // the client has the whole answer, at the latest with the next frame; guarded by the lock of the driver
 }
 
 // read reads the request.
@@ -399,7 +400,7 @@ func (x *exchange) forward() error {
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
-// recorder keeps the answer of the control API.
+// recorder is a ResponseWriter that stores the answer of the control API.
 type recorder struct {
 	header http.Header
 	code   int
@@ -448,8 +449,8 @@ func (o *otherSession) pipeBubble(w http.ResponseWriter, b Bubble) error {
 	return nil
 }
 
-// strayAddress returns the address that clusters in bubbles have. A client that connects to it has a transport of its own, and gets an
-// answer that says what to write.
+// strayAddress returns the address of clusters in bubbles. A client that connects to it does not use the transport of
+// the cluster, and gets an error that says how to use it.
 func (h *Host) strayAddress() (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -465,16 +466,17 @@ func (h *Host) strayAddress() (string, error) {
 	}
 	h.stray = l
 	go func() {
-		_ = (&http.Server{Handler: http.HandlerFunc(h.serveStray), ReadHeaderTimeout: 10 * time.Second}).Serve(l) // until it is closed
+		_ = (&http.Server{Handler: http.HandlerFunc(h.serveStray), ReadHeaderTimeout: 10 * time.Second}).Serve(l) // until Close
 	}()
 	return "http://" + l.Addr().String(), nil
 }
 
-// strayText says what to write in place of a transport of the client's own.
-const strayText = "the cluster lives in a synctest bubble, where a client with a socket stops the time: give the client the transport of the cluster, " +
+// strayText is the error for a client with its own transport.
+const strayText = "the cluster lives in a synctest bubble, where a socket stops the time: give the client the transport of the cluster, " +
 	"as in &rest.Config{Host: c.URL(), BearerToken: c.Token(), Transport: c.Transport(), QPS: -1} or &http.Client{Transport: c.Transport()}"
 
-// serveStray answers a request of a client with a transport of its own, and tells the bubble of the cluster whose token it has.
+// serveStray rejects a request of a client with its own transport. It also reports the mistake to the bubble of the
+// cluster, which it finds by the token.
 func (h *Host) serveStray(w http.ResponseWriter, req *http.Request) {
 	token := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
 	h.mu.Lock()
@@ -489,7 +491,7 @@ func (h *Host) serveStray(w http.ResponseWriter, req *http.Request) {
 		d.mistake(strayText)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Connection", "close") // which leaves no goroutine in the client's bubble
+	w.Header().Set("Connection", "close") // leaves no goroutine in the client's bubble
 	w.WriteHeader(http.StatusBadRequest)
 	_ = encode(w, map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": struct{}{}, "status": "Failure", "reason": "BadRequest", "code": http.StatusBadRequest, "message": strayText}) // the client may have gone
 }

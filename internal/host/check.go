@@ -13,14 +13,15 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// verdict is the test for the checks of package fakecluster, which report to one. Only what these call is implemented.
+// verdict is the testing.TB to which checks of package fakecluster report. It has only the methods that these checks
+// call.
 type verdict struct {
 	testing.TB
 	ctx      context.Context
 	messages []string
 }
 
-// ended is the panic by which Fatalf ends a check.
+// ended is the value with which Fatalf panics to end a check.
 type ended struct{}
 
 func (v *verdict) Helper()                  {}
@@ -34,7 +35,7 @@ func (v *verdict) Fatalf(format string, args ...any) {
 	panic(ended{})
 }
 
-// run runs a check, and returns what it reports.
+// run runs a check, and returns what it reports as an error.
 func run(ctx context.Context, check func(testing.TB)) error {
 	v := &verdict{ctx: ctx}
 	func() {
@@ -51,7 +52,7 @@ func run(ctx context.Context, check func(testing.TB)) error {
 	return failed(errors.New(strings.Join(v.messages, "\n")))
 }
 
-// Settle asks to wait until the cluster is quiet.
+// Settle is the request to wait until the cluster is quiet.
 type Settle struct {
 	Timeout *metav1.Duration `json:"timeout,omitempty" doc:"how long to wait, such as 30s; default: ten minutes"`
 }
@@ -66,7 +67,7 @@ func settle(c call, s Settle) (none, error) {
 	return none{}, failed(c.cluster.Settle(ctx))
 }
 
-// WaitFor asks to wait until an object meets a condition: one of hasCondition, cel and gone.
+// WaitFor is the request to wait until an object meets a condition: one of hasCondition, cel and gone.
 type WaitFor struct {
 	Object       Object           `json:"object" doc:"the object, which need not exist yet"`
 	HasCondition string           `json:"hasCondition,omitempty" doc:"a condition in the status of the object, such as Available"`
@@ -96,16 +97,16 @@ func (w WaitFor) condition() (condition fakecluster.Condition, err error) {
 	}
 	switch {
 	case given != 1:
-		return condition, wrong(fmt.Errorf("give one of hasCondition, cel and gone, and not %d", given))
+		return condition, wrong(fmt.Errorf("give exactly one of hasCondition, cel and gone, not %d", given))
 	case w.Status != "" && w.HasCondition == "":
-		return condition, wrong(errors.New("status is for hasCondition"))
+		return condition, wrong(errors.New("status needs hasCondition: give both"))
 	case w.Within != nil:
 		condition = condition.Within(w.Within.Duration)
 	}
 	return condition, nil
 }
 
-// Found is an object, if there is one.
+// Found is the answer with an object, if it exists.
 type Found struct {
 	Object map[string]any `json:"object,omitempty" doc:"the object; absent if it does not exist"`
 }
@@ -130,7 +131,7 @@ func waitFor(c call, w WaitFor) (found Found, err error) {
 	return found, err
 }
 
-// Budget is a budget of package fakecluster.
+// Budget is a budget as in package fakecluster.
 type Budget struct {
 	Client           string `json:"client,omitempty" doc:"the name of the program, such as website-operator; default: all clients except the cluster's own controllers"`
 	After            int64  `json:"after,omitempty" doc:"the number of the request after which requests count"`
@@ -145,7 +146,7 @@ func checkBudget(c call, b Budget) (none, error) {
 	return none{}, run(c, func(t testing.TB) { c.cluster.CheckBudget(t, fakecluster.Budget(b)) })
 }
 
-// Role asks to compare the requests of a user with roles.
+// Role is the request to compare the requests of a user with roles.
 type Role struct {
 	User  string   `json:"user" doc:"a user, or system:serviceaccount:NAMESPACE:NAME"`
 	Paths []string `json:"paths" doc:"absolute paths of files and folders with the Roles and ClusterRoles"`

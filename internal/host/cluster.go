@@ -27,24 +27,24 @@ type cluster struct {
 	driver               *driver           // nil: the cluster is not in a bubble
 	token                string            // of the administrator, in a bubble
 	transport            http.RoundTripper // in a bubble
-	services             []Service         // that the client answers
-	images               []Image           // whose functions are in the process of the client
+	services             []Service         // served by the client
+	images               []Image           // run as functions in the process of the client
 	host                 *Host
-	alive                context.Context // until the cluster has ended
+	alive                context.Context // ends with the cluster
 	die                  context.CancelFunc
 
 	mu        sync.Mutex
 	faults    map[int]faults.Injection
-	injected  int                  // faults until now, also those that have been rejected
-	answered  map[string]bool      // errors that were the answer to a request
-	hold      faults.Hold          // nil: there is none
+	injected  int                  // number of faults so far, including rejected ones
+	answered  map[string]bool      // errors that were answered to a request
+	hold      faults.Hold          // nil: none
 	workloads *workloads.Workloads // nil: nothing lives in the cluster
 	running   map[string]*running  // functions of the client
-	ran       int                  // functions until now
-	opened    int                  // sockets of functions until now
+	ran       int                  // number of functions so far
+	opened    int                  // number of sockets of functions so far
 
 	ending sync.Once
-	errs   []error // of the end
+	errs   []error // of closing the cluster
 }
 
 func newCluster(h *Host, c *fakecluster.Cluster) *cluster {
@@ -57,7 +57,7 @@ func newCluster(h *Host, c *fakecluster.Cluster) *cluster {
 	return made
 }
 
-// inBubble puts a new cluster into the bubble of a driver, if there is one.
+// inBubble adds a new cluster to the bubble of d, unless d is nil.
 func (c *cluster) inBubble(d *driver) *cluster {
 	if d != nil {
 		cfg := c.RESTConfig()
@@ -69,10 +69,10 @@ func (c *cluster) inBubble(d *driver) *cluster {
 	return c
 }
 
-// end closes the cluster, and returns its errors, except those that were the answer to a request.
+// end closes the cluster. It returns its errors, except those that were answered to a request.
 func (c *cluster) end() []error {
 	if c.driver != nil && !bubble.Inside() {
-		c.driver.stop() // it ends its clusters
+		c.driver.stop() // ends its clusters
 		return nil
 	}
 	c.ending.Do(func() {
@@ -109,7 +109,7 @@ func parts(err error) (found []error) {
 	return found
 }
 
-// endAll ends clusters, side by side.
+// endAll ends clusters concurrently.
 func endAll(clusters []*cluster) {
 	var ended sync.WaitGroup
 	for _, c := range clusters {
@@ -130,7 +130,7 @@ type Cluster struct {
 	WebhookServer        *WebhookServer   `json:"webhookServer,omitempty" doc:"where the webhook server of the client has to listen, if the cluster was started with webhookPaths"`
 }
 
-// WebhookServer says where a webhook server listens.
+// WebhookServer is where the webhook server of the client has to listen.
 type WebhookServer struct {
 	Host    string `json:"host" doc:"the address"`
 	Port    int    `json:"port" doc:"the port"`
@@ -174,9 +174,9 @@ func listClusters(c call, _ none) (Clusters, error) {
 	return Clusters{slices.SortedFunc(maps.Keys(c.host.clusters), func(a, b string) int { return number(a) - number(b) })}, nil
 }
 
-// Ended has what a cluster reports at its end.
+// Ended is the answer with the errors of a cluster at its end.
 type Ended struct {
-	Errors []string `json:"errors" doc:"faults that have never fired, misuse of the hold, problems of workloads, and errors of closing"`
+	Errors []string `json:"errors" doc:"faults that have never fired, misuse of the hold, errors of workloads, and errors of closing the cluster"`
 }
 
 func endCluster(c call, _ none) (Ended, error) {
@@ -194,7 +194,7 @@ func endCluster(c call, _ none) (Ended, error) {
 	return ended, nil
 }
 
-// Fork asks for a copy of a cluster.
+// Fork is the request for a copy of a cluster.
 type Fork struct {
 	Session string `json:"session" doc:"the session in which the copy lives; POST /v1/sessions opens one"`
 }
@@ -235,7 +235,7 @@ func getSnapshot(c call, _ none) (content, error) {
 	return content{"application/octet-stream", snapshot.Bytes()}, err
 }
 
-// User names somebody under RBAC: a user with groups, or a service account.
+// User is a user with groups, or a service account. RBAC applies to it.
 type User struct {
 	User           string   `json:"user,omitempty" doc:"the name of the user"`
 	Groups         []string `json:"groups,omitempty" doc:"the groups of the user, besides system:authenticated"`
@@ -243,7 +243,7 @@ type User struct {
 	ServiceAccount string   `json:"serviceAccount,omitempty" doc:"the name of a service account, in place of a user"`
 }
 
-// Credentials are how to reach a cluster as somebody.
+// Credentials are the address and the credentials with which a user reaches a cluster.
 type Credentials struct {
 	URL                  string `json:"url" doc:"the address of the API server"`
 	Token                string `json:"token,omitempty" doc:"a bearer token, which does not expire"`
@@ -259,7 +259,7 @@ func (c *cluster) config(u User) (*clientrest.Config, error) {
 	case u.User != "" && u.ServiceAccount != "":
 		return nil, refuse(http.StatusBadRequest, "user and serviceAccount exclude each other; give one of them")
 	case u.User != "" && u.Namespace != "":
-		return nil, refuse(http.StatusBadRequest, "namespace is for serviceAccount, and a user has none")
+		return nil, refuse(http.StatusBadRequest, "namespace is for a serviceAccount; a user has none")
 	case u.User != "":
 		return c.ConfigFor(u.User, u.Groups...), nil
 	case u.ServiceAccount != "" && len(u.Groups) > 0:

@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,8 +31,8 @@ type Image struct {
 	Function
 }
 
-// StartedContainer is what the handler of an image gets when a container starts, and that of a program when it is run. Its answer is an EndedContainer, when the
-// function has returned.
+// StartedContainer is the request to the handler of an image when a container starts, or to the handler of a program
+// when it is run. The answer is an EndedContainer, after the function has returned.
 type StartedContainer struct {
 	Container   string      `json:"container"` // for actOnContainer
 	Cluster     string      `json:"cluster"`
@@ -47,13 +49,13 @@ type StartedContainer struct {
 	TTY         bool        `json:"tty,omitempty"`
 }
 
-// EndedContainer says how a function has ended.
+// EndedContainer is the result of a function.
 type EndedContainer struct {
 	Code  int    `json:"code"`  // if Error is empty
 	Error string `json:"error"` // for the log
 }
 
-// ContainerAction is what a function in the process of the client does in its container.
+// ContainerAction is an action of a function, which runs in the process of the client, in its container.
 type ContainerAction struct {
 	Action  string      `json:"action" doc:"output, input, awaitSignal, readFile, writeFile, mkdir, remove, stat, readDir, folder, listen, listenPacket, dial, accept, read, write, readFrom, writeTo, close, handleExec or exec"`
 	Stream  string      `json:"stream,omitempty" doc:"of output: stdout or stderr"`
@@ -81,7 +83,7 @@ type ContainerResult struct {
 	Kind   string     `json:"kind,omitempty" doc:"the kind of that error: notExist, exist, permission, readOnly, refused, closed, eof, timeout or inUse"`
 }
 
-// FileInfo is what a function finds out about a file.
+// FileInfo describes a file of a container.
 type FileInfo struct {
 	Name    string      `json:"name" doc:"the name in its folder"`
 	Size    int64       `json:"size" doc:"in bytes"`
@@ -89,7 +91,8 @@ type FileInfo struct {
 	ModTime time.Time   `json:"modTime" doc:"when it was last changed"`
 }
 
-// running is a function in the process of the client that runs in a container: that of its image, or a program of it.
+// running is a function in the process of the client that runs in a container: the function of its image, or of a
+// program.
 type running struct {
 	container *workloads.Container
 	ctx       context.Context // until SIGTERM
@@ -99,7 +102,7 @@ type running struct {
 	sockets   map[int]any // listeners and connections; guarded by the lock of the cluster
 }
 
-// images returns the options for the images of a cluster.
+// imageOptions returns the options for the images of a cluster.
 func (c *cluster) imageOptions() (options []workloads.Option, err error) {
 	for _, image := range c.images {
 		handler, err := c.host.function(image.Function)
@@ -115,7 +118,7 @@ func (c *cluster) imageOptions() (options []workloads.Option, err error) {
 	return options, nil
 }
 
-// runFunction runs a function of the client until it has returned.
+// runFunction calls a function of the client and waits until it returns.
 func (c *cluster) runFunction(handler http.Handler, r *running, started StartedContainer) error {
 	r.sockets = map[int]any{}
 	c.mu.Lock()
@@ -157,7 +160,7 @@ func ask(ctx context.Context, handler http.Handler, request, into any) (err erro
 	answer := recorder{header: http.Header{}, code: http.StatusOK}
 	defer func() {
 		if what := recover(); what != nil {
-			err = fmt.Errorf("the function has not ended: %v", what)
+			err = fmt.Errorf("the function did not end: %v", what)
 		}
 	}()
 	handler.ServeHTTP(&answer, req)
@@ -167,7 +170,7 @@ func ask(ctx context.Context, handler http.Handler, request, into any) (err erro
 	return json.Unmarshal(answer.body.Bytes(), into)
 }
 
-// actOnContainer does what a function of the client asks for.
+// actOnContainer performs an action of a function of the client.
 func actOnContainer(c call, a ContainerAction) (result ContainerResult, err error) {
 	c.cluster.mu.Lock()
 	r := c.cluster.running[c.path("container")]
@@ -177,7 +180,7 @@ func actOnContainer(c call, a ContainerAction) (result ContainerResult, err erro
 	}
 	act, ok := containerActions[a.Action]
 	if !ok {
-		return result, refuse(http.StatusBadRequest, "action: there is no %.100q", a.Action)
+		return result, refuse(http.StatusBadRequest, "action: there is no %.100q; there are %s", a.Action, strings.Join(slices.Sorted(maps.Keys(containerActions)), ", "))
 	}
 	if err := act(c, r, a, &result); err != nil {
 		result.Failed, result.Kind = err.Error(), kindOfError(err)
@@ -185,7 +188,7 @@ func actOnContainer(c call, a ContainerAction) (result ContainerResult, err erro
 	return result, nil
 }
 
-// kinds are the errors that the client makes again.
+// kinds are the errors that the client can compare with errors.Is.
 var kinds = []struct {
 	kind string
 	err  error
@@ -203,7 +206,7 @@ func kindOfError(err error) string {
 	return ""
 }
 
-// maxInput is how much is read at once: the largest packet of UDP.
+// maxInput is the maximum number of bytes of one read: the largest packet of UDP.
 const maxInput = 64 << 10
 
 // containerActions are the actions of functions in their containers. An error is one of the container.
@@ -317,7 +320,7 @@ var containerActions = map[string]func(call, *running, ContainerAction, *Contain
 	"writeTo":      writeTo,
 }
 
-// readSome reads what is there.
+// readSome reads the bytes that are available.
 func readSome(r io.Reader, result *ContainerResult) error {
 	if r == nil {
 		return io.EOF
@@ -331,7 +334,7 @@ func readSome(r io.Reader, result *ContainerResult) error {
 	return err
 }
 
-// inFS returns a path as package io/fs has it. A relative one begins at the working directory.
+// inFS returns a path in the form of package io/fs. A relative path begins at the working directory.
 func inFS(p *workloads.Container, name string) string {
 	if !path.IsAbs(name) {
 		name = path.Join("/", p.Dir, name)

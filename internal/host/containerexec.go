@@ -9,7 +9,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
-// handleExec makes a program available whose code is a function of the client.
+// handleExec adds a program that is a function of the client.
 func handleExec(c call, r *running, a ContainerAction, _ *ContainerResult) error {
 	handler, err := c.host.function(a.Function)
 	if err != nil {
@@ -23,7 +23,7 @@ func handleExec(c call, r *running, a ContainerAction, _ *ContainerResult) error
 	return nil
 }
 
-// execProgram runs a program whose streams are those of a function of the client, until it has ended.
+// execProgram runs a program with the streams of a function of the client, and waits until it has ended.
 func execProgram(c call, r *running, a ContainerAction, result *ContainerResult) error {
 	handler, err := c.host.function(a.Function)
 	if err != nil {
@@ -34,14 +34,14 @@ func execProgram(c call, r *running, a ContainerAction, result *ContainerResult)
 	return err
 }
 
-// ExecTransfer is what the function of exec gets: to read stdin, or to write what a program has printed.
+// ExecTransfer is the request to the function of exec: to read stdin, or to write the output of the program.
 type ExecTransfer struct {
 	Stream string `json:"stream"`         // stdin, stdout or stderr
-	Max    int    `json:"max,omitempty"`  // of stdin: how many bytes the program takes
+	Max    int    `json:"max,omitempty"`  // of stdin: the maximum number of bytes
 	Data   []byte `json:"data,omitempty"` // of the others
 }
 
-// ExecTransferred is its answer.
+// ExecTransferred is the answer to an ExecTransfer.
 type ExecTransferred struct {
 	Data   []byte `json:"data"`   // of stdin
 	EOF    bool   `json:"eof"`    // stdin has ended
@@ -55,7 +55,7 @@ type execStream struct {
 	name    string
 }
 
-// transfer asks the client. An answer may have both data and an error.
+// transfer calls the client. The answer may have both data and an error.
 func (s execStream) transfer(t ExecTransfer) ([]byte, error) {
 	t.Stream = s.name
 	var answer ExecTransferred

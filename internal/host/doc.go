@@ -1,12 +1,13 @@
-// Package host holds many clusters of package fakecluster for clients in other processes. They use a control API over HTTP and JSON.
+// Package host runs clusters of package fakecluster for clients in other processes, which use a control API of JSON over
+// HTTP.
 //
 // The control API is one table, operations: each row has the method, the path, the types of the request and of the answer, and a
 // function that calls the public API of package fakecluster. The OpenAPI document is generated from the table and these types.
 //
 // # Invariants
 //
-// A cluster belongs to a session. A session is one request that stays open: when its connection ends, for whatever reason, its
-// clusters are closed. So a client that is killed leaves nothing behind.
+// A cluster belongs to a session. A session is one request that stays open: when its connection ends, for any reason,
+// its clusters are closed. So a client that is killed leaves nothing behind.
 //
 // A request with an unknown field is rejected, and paths in requests are absolute, because the folder of the client is not that of
 // the host.
@@ -19,7 +20,7 @@
 //
 // # Locks
 //
-// The lock of a Host guards its sessions and clusters, that of a cluster its faults, its hold and its workloads. None is held while
-// a method of package fakecluster works, except for that of a cluster while its workloads start. That of a driver guards what the next frame has, and is held
-// for moments only.
+// The lock of a Host guards its sessions and clusters, that of a cluster its faults, its hold and its workloads. None is
+// held while a method of package fakecluster runs, except the lock of a cluster while its workloads start. The lock of a
+// driver guards the next frame, and is never held during a call.
 package host

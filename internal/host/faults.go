@@ -15,7 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/faults"
 )
 
-// Fault is a fault of package faults.
+// Fault is a fault as in package faults.
 type Fault struct {
 	Verb        string           `json:"verb,omitempty" doc:"get, list, watch, create, update, patch, delete or deletecollection; default: every verb that the effect can strike"`
 	Resource    string           `json:"resource,omitempty" doc:"such as pods or deployments.apps; default: every resource"`
@@ -25,15 +25,15 @@ type Fault struct {
 	User        string           `json:"user,omitempty" doc:"the user who sends the request; default: any"`
 	UserAgent   string           `json:"userAgent,omitempty" doc:"a prefix of the user agent; default: any"`
 	AuditID     string           `json:"auditID,omitempty" doc:"the header Audit-ID of the request; default: any"`
-	After       int              `json:"after,omitempty" doc:"how many requests that match are left alone first"`
-	Times       int              `json:"times,omitempty" doc:"how many requests are struck at most; default: all"`
-	Probability float64          `json:"probability,omitempty" doc:"the probability with which a request that matches is struck; default: 1"`
-	Optional    bool             `json:"optional,omitempty" doc:"allows the fault not to strike; any other fault that has never struck is an error of the end of the cluster"`
+	After       int              `json:"after,omitempty" doc:"the number of matching requests to skip first"`
+	Times       int              `json:"times,omitempty" doc:"the maximum number of requests to strike; default: all"`
+	Probability float64          `json:"probability,omitempty" doc:"the probability with which the fault strikes a matching request; default: 1"`
+	Optional    bool             `json:"optional,omitempty" doc:"the fault need not strike; any other fault that has never struck is an error at the end of the cluster"`
 	Latency     *metav1.Duration `json:"latency,omitempty" doc:"how long a request waits before anything else happens to it, such as 200ms"`
-	Effect      Effect           `json:"effect,omitzero" doc:"what happens to the request then; default: it goes on, only later"`
+	Effect      Effect           `json:"effect,omitzero" doc:"what happens to the request after the latency; default: it is served"`
 }
 
-// Effect is an effect of package faults.
+// Effect is an effect as in package faults.
 type Effect struct {
 	Type     string           `json:"type" doc:"such as Conflict, Fail, CutAfterCommit, StaleRead: docs/faults.md describes all of them"`
 	Status   *metav1.Status   `json:"status,omitempty" schema:"object" doc:"of Fail: the answer"`
@@ -61,10 +61,10 @@ func (f Fault) fault() faults.Fault {
 	return made
 }
 
-// Injection is a fault in force.
+// Injection is the answer with an injected fault.
 type Injection struct {
 	Fault int    `json:"fault" doc:"the number of the fault, for the paths of the control API"`
-	Fired int    `json:"fired" doc:"how many requests, watches or calls the fault has struck until now"`
+	Fired int    `json:"fired" doc:"how many requests, watches or calls the fault has struck so far"`
 	Text  string `json:"text" doc:"what the fault does, in one line"`
 }
 
@@ -100,7 +100,7 @@ func listFaults(c call, _ none) (Injections, error) {
 	return answer, nil
 }
 
-// fault returns the fault that the path names.
+// fault returns the fault in the path.
 func (c call) fault() (int, faults.Injection, error) {
 	n, _ := strconv.Atoi(c.path("fault"))
 	c.cluster.mu.Lock()
@@ -133,7 +133,7 @@ func beginHold(c call, _ none) (none, error) {
 	c.cluster.mu.Lock()
 	defer c.cluster.mu.Unlock()
 	if c.cluster.hold != nil {
-		return none{}, refuse(http.StatusConflict, "the watch events are held already: release the other hold first")
+		return none{}, refuse(http.StatusConflict, "the watch events are already held: release the other hold first")
 	}
 	c.cluster.hold = c.cluster.Hold()
 	return none{}, nil
@@ -149,7 +149,7 @@ func (c *cluster) holding() (faults.Hold, error) {
 	return c.hold, nil
 }
 
-// Pending asks for what is held back.
+// Pending is the request for the events that are held back.
 type Pending struct {
 	Wait bool `json:"wait,omitempty" doc:"waits until something is held back"`
 }
@@ -174,9 +174,9 @@ func (d Delivery) delivery() faults.Delivery {
 	}
 }
 
-// Deliveries are events that are held back.
+// Deliveries is the answer with the events that are held back.
 type Deliveries struct {
-	Pending []Delivery `json:"pending" doc:"what is held back, in the order of the changes"`
+	Pending []Delivery `json:"pending" doc:"the events that are held back, in the order of the changes"`
 }
 
 func getPending(c call, p Pending) (Deliveries, error) {
@@ -203,15 +203,15 @@ func getPending(c call, p Pending) (Deliveries, error) {
 	return d, nil
 }
 
-// Deliver says what to deliver: one of its fields is set.
+// Deliver is the request to deliver events: exactly one field is set.
 type Deliver struct {
-	First     int        `json:"first,omitempty" doc:"the first so many"`
+	First     int        `json:"first,omitempty" doc:"the number of events to deliver, the first ones"`
 	Events    []Delivery `json:"events,omitempty" doc:"these events, each together with those that come before it in its watch"`
 	Resource  string     `json:"resource,omitempty" doc:"all events of a resource, such as pods or deployments.apps"`
 	UserAgent string     `json:"userAgent,omitempty" doc:"all events for watches whose user agent begins with this"`
 }
 
-// Delivered counts events.
+// Delivered is the answer with the number of delivered events.
 type Delivered struct {
 	Delivered int `json:"delivered" doc:"how many events were delivered"`
 }
@@ -229,9 +229,9 @@ func deliver(c call, d Deliver) (Delivered, error) {
 	}
 	switch {
 	case given != 1:
-		return Delivered{}, refuse(http.StatusBadRequest, "say what to deliver by one of first, events, resource and userAgent, and not by %d", given)
+		return Delivered{}, refuse(http.StatusBadRequest, "give exactly one of first, events, resource and userAgent, not %d", given)
 	case d.First < 0:
-		return Delivered{}, refuse(http.StatusBadRequest, "first is %d, and has to be more than 0", d.First)
+		return Delivered{}, refuse(http.StatusBadRequest, "first is %d, but must be greater than 0", d.First)
 	case d.First > 0:
 		return Delivered{h.Deliver(d.First)}, nil
 	case d.UserAgent != "":

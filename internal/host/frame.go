@@ -10,33 +10,34 @@ import (
 	"time"
 )
 
-// After openBubble has answered, the connection carries frames. A frame of the client has the time of its bubble and actions; the host
-// advances to that time, takes the actions, waits until everything in its bubble waits for time to pass, and answers with a frame
-// that has what has happened since the frame before. Module remote has the other side.
+// After openBubble has answered, the connection carries frames. A frame of the client has the time of its bubble, and
+// actions. The host advances to that time, starts the actions, waits until all goroutines of its bubble are durably
+// blocked, and answers with a frame of everything that has happened since its last frame. Module remote has the other
+// side.
 //
 //	frame    = size of the rest (4 bytes, big endian), time (8 bytes, nanoseconds since 1970), messages
 //	message  = kind (1 byte), exchange (uvarint), fields of the kind
 //	text     = size (uvarint), bytes
 //	number   = uvarint
 //
-// The kinds are below, with their fields.
+// The kinds and their fields follow.
 const (
 	// An action of the client.
 	beginExchange  = 1 // cluster (text; empty: the control API), method (text), URI (text), host (text), header, body (text)
 	cancelExchange = 2
-	functionBegins = 7 // status (number), header: of the answer to a call, whose number stands in place of the exchange
+	functionBegins = 7 // status (number), header: of the answer to a call; the exchange is the number of the call
 	functionGoesOn = 8 // bytes (text)
 	functionEnds   = 9 // outcome (number), text of a panic (text)
 
-	// What has happened.
+	// An event of the host.
 	answerBegins = 3  // status (number), header
 	answerGoesOn = 4  // bytes (text)
 	answerEnds   = 5  // error (text; empty: none)
 	mistakeFound = 6  // what is wrong (text); the exchange is 0
-	callFunction = 10 // function (number), method, URI, host (texts), header, body (text); the number of the call stands in place of the exchange
-	cancelCall   = 11 // nobody waits for the answer any more
+	callFunction = 10 // function (number), method, URI, host (texts), header, body (text); the exchange is the number of the call
+	cancelCall   = 11 // the caller has gone
 
-	// header = number of fields, then name and value (texts) of each
+	// header = number of fields, then the name and the value of each (texts)
 )
 
 // The outcomes of a call.
@@ -46,7 +47,7 @@ const (
 	functionPanicked = 2
 )
 
-// maxFrame limits a frame of a client, which may have a snapshot.
+// maxFrame limits a frame of a client, in bytes. It may contain a snapshot.
 const maxFrame = maxBody + 1<<20
 
 // frameHead is the length of a frame's size and time.
@@ -60,7 +61,7 @@ func readFrame(r *bufio.Reader, buffer []byte) (now time.Time, messages reader, 
 	}
 	size := int64(binary.BigEndian.Uint32(head[:4])) - 8
 	if size < 0 || size > maxFrame {
-		return now, nil, buffer, fmt.Errorf("a frame of %d bytes", size)
+		return now, nil, buffer, fmt.Errorf("the messages of a frame have %d bytes: the limit is %d", size, maxFrame)
 	}
 	if int64(cap(buffer)) < size {
 		buffer = make([]byte, size)
@@ -76,7 +77,7 @@ func sealFrame(frame []byte, now time.Time) {
 	binary.BigEndian.PutUint64(frame[4:], uint64(now.UnixNano()))
 }
 
-// reader reads messages.
+// reader has the unread messages of a frame.
 type reader []byte
 
 var errFrame = errors.New("the frame is not complete")

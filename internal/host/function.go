@@ -14,13 +14,13 @@ import (
 	"github.com/fakecluster/fakecluster/internal/bubble"
 )
 
-// Function is an HTTP handler in the process of a client, which a cluster calls.
+// Function is an HTTP handler in the process of a client that a cluster calls.
 type Function struct {
-	Number uint64 `json:"function,omitempty" doc:"names the handler among those of the client, for calls in a bubble, which come with its frames"`
+	Number uint64 `json:"function,omitempty" doc:"the number of the handler for calls in a bubble, which come with its frames"`
 	URL    string `json:"url,omitempty" doc:"where the client serves the handler for clusters outside of bubbles, such as http://127.0.0.1:34567/hook; the path of a call is appended"`
 }
 
-// Service is a Service that a client answers.
+// Service is a Service that the client serves.
 type Service struct {
 	Namespace string `json:"namespace" doc:"the namespace of the Service"`
 	Name      string `json:"name" doc:"the name of the Service"`
@@ -34,7 +34,7 @@ type Conversion struct {
 	Function
 }
 
-// ServiceAddress says where a Service is that the client answers.
+// ServiceAddress is the address of a Service that the client serves.
 type ServiceAddress struct {
 	Namespace string `json:"namespace" doc:"the namespace of the Service"`
 	Name      string `json:"name" doc:"the name of the Service"`
@@ -42,7 +42,7 @@ type ServiceAddress struct {
 	Address   string `json:"address" doc:"where the cluster calls the Service, such as https://127.0.0.1:34567"`
 }
 
-// functions returns the options whose handlers are in the process of the client.
+// functions returns the options with handlers in the process of the client.
 func (s Start) functions(h *Host) (options []fakecluster.Option, err error) {
 	for _, one := range s.Services {
 		handler, err := h.function(one.Function)
@@ -61,7 +61,7 @@ func (s Start) functions(h *Host) (options []fakecluster.Option, err error) {
 	return options, nil
 }
 
-// serveWebhooks has a handler of the client answer the webhooks of a cluster.
+// serveWebhooks sets the handler of the client that serves the webhooks of a cluster.
 func serveWebhooks(c call, f Function) (none, error) {
 	handler, err := c.host.function(f)
 	if err != nil {
@@ -70,7 +70,7 @@ func serveWebhooks(c call, f Function) (none, error) {
 	return none{}, wrong(c.cluster.ServeWebhooks(handler))
 }
 
-// addresses returns where the Services of a cluster are that its client answers.
+// addresses returns the addresses of the Services that the client of a cluster serves.
 func (c *cluster) addresses() (found []ServiceAddress) {
 	for _, one := range c.services {
 		found = append(found, ServiceAddress{one.Namespace, one.Name, one.Port, c.ServiceURL(one.Namespace, one.Name, one.Port)})
@@ -82,7 +82,7 @@ func (c *cluster) addresses() (found []ServiceAddress) {
 func (h *Host) function(f Function) (http.Handler, error) {
 	made := &function{host: h, number: f.Number}
 	if f.URL == "" && f.Number == 0 {
-		return nil, refuse(http.StatusBadRequest, "url is missing: it says where the client serves the handler")
+		return nil, refuse(http.StatusBadRequest, "url is missing: give the URL at which the client serves the handler")
 	}
 	if f.URL != "" {
 		u, err := url.Parse(f.URL)
@@ -95,7 +95,7 @@ func (h *Host) function(f Function) (http.Handler, error) {
 				r.Out.Host = r.In.Host
 				for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
 					if values := r.In.Header[name]; values != nil {
-						r.Out.Header[name] = values // which httputil has removed
+						r.Out.Header[name] = values // httputil has removed them
 					}
 				}
 			},
@@ -109,8 +109,8 @@ func (h *Host) function(f Function) (http.Handler, error) {
 	return made, nil
 }
 
-// function calls a function of a client, in the bubble in which it is called, or at the URL of the client. A fork has the functions of its
-// origin, also if it is in a bubble and the origin is not.
+// function calls a function of a client: in a bubble through its frames, elsewhere at the URL of the client. A fork has
+// the functions of its origin, even if only the fork is in a bubble.
 type function struct {
 	host   *Host
 	number uint64
@@ -123,9 +123,9 @@ func (f *function) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	case d != nil && f.number != 0:
 		d.call(f.number, w, req)
 	case d != nil:
-		http.Error(w, "in a bubble a handler has a function, and not a url alone", http.StatusNotImplemented)
+		http.Error(w, "the handler has only a url: a call in a bubble needs its function number", http.StatusNotImplemented)
 	case f.proxy == nil:
-		http.Error(w, "outside of bubbles a handler has a url", http.StatusNotImplemented)
+		http.Error(w, "the handler has only a function number: a call outside of bubbles needs its url", http.StatusNotImplemented)
 	default:
 		f.proxy.ServeHTTP(w, req)
 	}
@@ -147,7 +147,7 @@ func (h *Host) driverHere() *driver {
 	return nil
 }
 
-// The answer of a client whose handler has panicked has this header, with the reason and the place.
+// panicHeader is the header of an answer for a handler that has panicked, with the reason and the place.
 const panicHeader = "Fakecluster-Panic"
 
 // functionPanic is a panic in a function of a client.
@@ -155,7 +155,7 @@ type functionPanic string
 
 func (p functionPanic) Error() string { return string(p) }
 
-// PlaceOfPanic says that the text has the place of the panic.
+// PlaceOfPanic marks an error whose text has the place of the panic.
 func (p functionPanic) PlaceOfPanic() {}
 
 // panicOf returns the panic of a function as an error.
@@ -166,7 +166,7 @@ func panicOf(answer *http.Response) error {
 	return nil
 }
 
-// abortCall ends a call whose function has panicked, or does not answer: its connection is closed.
+// abortCall closes the connection of a call whose function has panicked or does not answer.
 func abortCall(_ http.ResponseWriter, _ *http.Request, err error) {
 	if p := functionPanic(""); errors.As(err, &p) {
 		panic(p)
@@ -176,8 +176,8 @@ func abortCall(_ http.ResponseWriter, _ *http.Request, err error) {
 
 // functionCall is a call of a function of a client in a bubble. Its fields except changed are guarded by the lock of the driver.
 type functionCall struct {
-	changed chan struct{} // has a value when there is something to take
-	status  int           // 0: there is no answer yet
+	changed chan struct{} // receives when the other fields have changed
+	status  int           // 0: no answer yet
 	header  http.Header
 	data    []byte
 	ended   bool
@@ -185,7 +185,7 @@ type functionCall struct {
 	text    string // of a panic
 }
 
-// call calls a function of the client, which runs in its bubble.
+// call calls a function in the bubble of the client.
 func (d *driver) call(number uint64, w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -228,7 +228,7 @@ func (d *driver) call(number uint64, w http.ResponseWriter, req *http.Request) {
 			}
 			w.WriteHeader(status)
 		}
-		_, _ = w.Write(data) // the context ends if the caller has gone
+		_, _ = w.Write(data) // if the caller has gone, the context ends
 		switch {
 		case !ended:
 			_ = http.NewResponseController(w).Flush()
@@ -242,13 +242,13 @@ func (d *driver) call(number uint64, w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// takeCall takes an action of a frame about a call.
+// takeCall adds an action of a frame to its call.
 func (d *driver) takeCall(kind byte, id uint64, messages *reader) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := d.calls[id]
 	if c == nil {
-		c = &functionCall{changed: make(chan struct{}, 1)} // nobody waits for it anymore
+		c = &functionCall{changed: make(chan struct{}, 1)} // the caller has gone
 	}
 	var err error
 	switch kind {

@@ -14,18 +14,20 @@ import (
 
 // Options configure a Host.
 type Options struct {
-	// Version is the version of this program, and Build names its executable, so that clients recognize their own.
+	// Version is the version of this program. Build identifies its executable, so that a client can find a host of its
+	// own build.
 	Version, Build string
-	// PID is the number of the process, for those who want to end it.
+	// PID is the id of the process, for clients that want to end it.
 	PID int
-	// Token is what requests have to be authenticated with; empty: only the user can connect, and no token is needed.
+	// Token is the bearer token of requests; empty: none is needed, because only the user can connect.
 	Token string
-	// Other starts the host that behaves as another version of Kubernetes, if it does not run, and returns where it is: unix:SOCKET, or a URL
-	// and a token; nil: all clusters have the version of the process.
+	// Other returns the address of a host that behaves as another version of Kubernetes, which it starts if necessary:
+	// unix:SOCKET, or a URL and a token. nil: clusters of other versions are rejected.
 	Other func(version string) (where []string, err error)
-	// Bubble calls a function in a new testing/synctest bubble, and returns when the bubble has ended; nil: clusters with virtual time are refused.
+	// Bubble calls a function in a new testing/synctest bubble, and returns when the bubble has ended; nil: bubbles are
+	// rejected.
 	Bubble func(run func()) error
-	// Idle is how long the host waits for a client before Done is closed; 0: Done is only closed by an operation or by Close.
+	// Idle is how long the host waits without a client before it closes Done; 0: only endHost and Close close it.
 	Idle time.Duration
 }
 
@@ -41,23 +43,23 @@ type Host struct {
 	sessions map[string]*session
 	clusters map[string]*cluster
 	drivers  map[*driver]bool // of bubbles
-	stray    net.Listener     // the address of clusters in bubbles; nil: there were none
-	started  int              // clusters until now
-	requests int              // that are being served
-	idle     *time.Timer      // runs while there are none; nil: the host does not end by itself
+	stray    net.Listener     // the address of clusters in bubbles; nil: none so far
+	started  int              // number of clusters so far
+	requests int              // number of requests in flight
+	idle     *time.Timer      // runs while no request is in flight; nil: the host does not end by itself
 	closed   bool
 }
 
-// session is what the clusters of a client live in.
+// session has the clusters of a client.
 type session struct {
 	id       string
 	clusters []*cluster
 
-	opening sync.Mutex               // held while one of others is opened
+	opening sync.Mutex               // held while a session of others is opened
 	others  map[string]*otherSession // in hosts of other versions; nil: the session has ended
 }
 
-// New makes a host without clusters. Close ends it.
+// New returns a host without clusters. Close ends it.
 func New(o Options) *Host {
 	h := &Host{options: o, routes: http.NewServeMux(), done: make(chan struct{}), sessions: map[string]*session{}, clusters: map[string]*cluster{}, drivers: map[*driver]bool{}, calls: &http.Transport{IdleConnTimeout: time.Minute, DisableCompression: true}}
 	h.finish = sync.OnceFunc(func() { close(h.done) })
@@ -70,7 +72,7 @@ func New(o Options) *Host {
 	return h
 }
 
-// Done is closed when the host should end: there were no clients for Options.Idle, or a client has called endHost.
+// Done is closed when the host should end: it had no clients for Options.Idle, or a client has called endHost.
 func (h *Host) Done() <-chan struct{} { return h.done }
 
 // Close ends all sessions and clusters.
@@ -118,7 +120,7 @@ func (h *Host) serveRoute(w http.ResponseWriter, req *http.Request) {
 	h.routes.ServeHTTP(w, req)
 }
 
-// unknownRoute is the error for a request to no operation.
+// unknownRoute returns the error for a request that no operation serves.
 func (h *Host) unknownRoute(req *http.Request) error {
 	var methods []string
 	for _, o := range operations() {
@@ -130,7 +132,7 @@ func (h *Host) unknownRoute(req *http.Request) error {
 	}
 	if len(methods) > 0 {
 		slices.Sort(methods)
-		return refuse(http.StatusMethodNotAllowed, "%.100q takes %v, and not %.20s", req.URL.Path, slices.Compact(methods), req.Method)
+		return refuse(http.StatusMethodNotAllowed, "%.100q takes %v, not %.20s", req.URL.Path, slices.Compact(methods), req.Method)
 	}
 	return refuse(http.StatusNotFound, "the control API does not have %.100q: GET %s lists its operations", req.URL.Path, documentPath)
 }
@@ -152,7 +154,7 @@ func (h *Host) end() {
 	}
 }
 
-// endIfUnused closes Done, unless a client has come after the idle timer fired.
+// endIfUnused closes Done, unless a request has begun after the idle timer fired.
 func (h *Host) endIfUnused() {
 	h.mu.Lock()
 	unused := h.requests == 0
@@ -167,8 +169,8 @@ type Info struct {
 	Version    string `json:"version" doc:"the version of fakecluster"`
 	Kubernetes string `json:"kubernetes" doc:"the version of Kubernetes that the clusters serve"`
 	BehavesAs  string `json:"behavesAs" doc:"the version of Kubernetes that the clusters behave as, such as 1.35 (--kubernetes-version)"`
-	Build      string `json:"build" doc:"names the executable of the host by its size and the time of its last change"`
-	PID        int    `json:"pid" doc:"the number of the process"`
+	Build      string `json:"build" doc:"identifies the executable of the host by its size and modification time"`
+	PID        int    `json:"pid" doc:"the id of the process"`
 	Sessions   int    `json:"sessions" doc:"how many sessions are open"`
 	Clusters   int    `json:"clusters" doc:"how many clusters run"`
 }
@@ -191,7 +193,7 @@ func endHost(c call, _ none) (none, error) {
 	return none{}, nil
 }
 
-// Session is the first line of the answer that stays open.
+// Session is the first line of the answer to openSession, which stays open.
 type Session struct {
 	Session string `json:"session" doc:"the name of the session, for startCluster and forkCluster"`
 }
@@ -235,7 +237,7 @@ func (h *Host) endSession(s *session) {
 	s.endOthers()
 }
 
-// add adds a cluster to a session, unless that has ended meanwhile.
+// add adds a cluster to a session. It fails if the session has ended.
 func (h *Host) add(session string, c *cluster) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -249,7 +251,7 @@ func (h *Host) add(session string, c *cluster) error {
 	return nil
 }
 
-// hasSession returns an error if there is no such session.
+// hasSession returns an error if no session has the id.
 func (h *Host) hasSession(id string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -277,7 +279,7 @@ func (h *Host) cluster(id string) (*cluster, error) {
 	return c, nil
 }
 
-// remove removes a cluster from its session, and reports whether it was still there.
+// remove removes a cluster from its session, and reports whether the session had it.
 func (h *Host) remove(c *cluster) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

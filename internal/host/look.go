@@ -13,20 +13,20 @@ import (
 	"github.com/fakecluster/fakecluster/inspect"
 )
 
-// After asks for what comes after a request.
+// After is the request for the requests after a given one.
 type After struct {
 	After int64 `json:"after,omitempty" doc:"the number of a request: only later ones are returned"`
 }
 
-// Request is a request of package inspect.
+// Request is a request as in package inspect.
 type Request struct {
 	inspect.Request
-	Client string `json:"client,omitempty" doc:"the sender of the request in one word"`
-	Object string `json:"object,omitempty" doc:"what the request is for"`
+	Client string `json:"client,omitempty" doc:"the client of the request in one word"`
+	Object string `json:"object,omitempty" doc:"the object or collection of the request"`
 	Text   string `json:"text" doc:"the request on one line"`
 }
 
-// Requests are requests.
+// Requests is the answer with requests.
 type Requests struct {
 	Requests []Request `json:"requests" doc:"the newest requests, in the order in which they came"`
 }
@@ -41,14 +41,14 @@ func getRequests(c call, a After) (Requests, error) {
 	return answer, nil
 }
 
-// Revision is a revision of package inspect.
+// Revision is a revision as in package inspect.
 type Revision struct {
 	inspect.Revision
 	Client string `json:"client,omitempty" doc:"the client that made the revision in one word"`
 	Text   string `json:"text" doc:"the revision, with its changes on lines of their own"`
 }
 
-// History is the states of an object.
+// History is the answer with the states of an object.
 type History struct {
 	Revisions []Revision `json:"revisions" doc:"the states of the object, the oldest first"`
 }
@@ -66,7 +66,7 @@ func getHistory(c call, o Object) (History, error) {
 	return answer, wrong(err)
 }
 
-// ObjectAt asks for an object as it was.
+// ObjectAt is the request for an object at a revision.
 type ObjectAt struct {
 	Object
 	Revision int64 `json:"revision" doc:"a revision, which may be that of a write to any object"`
@@ -84,14 +84,14 @@ func getObjectAt(c call, o ObjectAt) (Found, error) {
 	return Found{u.Object}, nil
 }
 
-// Counted is what requests are counted by, and their counts.
+// Counted has the counts of requests with the same client, verb and resource.
 type Counted struct {
 	inspect.Counted
 	inspect.Counts
 	Client string `json:"client" doc:"the client in one word"`
 }
 
-// Stats are counts of all requests.
+// Stats is the answer with the counts of all requests.
 type Stats struct {
 	Counts []Counted `json:"counts" doc:"the counts by client, verb and resource"`
 	Text   string    `json:"text" doc:"the same, with a line for each"`
@@ -116,7 +116,7 @@ func resetStats(c call, _ none) (none, error) {
 	return none{}, nil
 }
 
-// Findings are findings of package inspect.
+// Findings are findings as in package inspect.
 type Findings struct {
 	inspect.Findings
 	Text string `json:"text,omitempty" doc:"the findings as at most 60 lines, as the log of a failed test has them; absent if there are none"`
@@ -127,12 +127,12 @@ func getFindings(c call, _ none) (Findings, error) {
 	return Findings{found, found.String()}, nil
 }
 
-// LastWrites asks for the last writes.
+// LastWrites is the request for the last writes.
 type LastWrites struct {
 	Most int `json:"most,omitempty" doc:"how many; default: 20"`
 }
 
-// Lines are lines of text.
+// Lines is an answer of lines of text.
 type Lines struct {
 	Lines []string `json:"lines" doc:"the lines, the oldest first"`
 }
@@ -144,7 +144,7 @@ func getLastWrites(c call, l LastWrites) (Lines, error) {
 	return Lines{append([]string{}, c.cluster.LastWrites(l.Most)...)}, nil
 }
 
-// AuditTrail is the audit trail.
+// AuditTrail is the answer with the audit events.
 type AuditTrail struct {
 	Events []json.RawMessage `json:"events" schema:"object" doc:"events of audit.k8s.io/v1, the oldest first; none without the field audit of the start"`
 }
@@ -161,12 +161,12 @@ func getAudit(c call, _ none) (AuditTrail, error) {
 	return answer, nil
 }
 
-// AccessOf asks for the requests of a user.
+// AccessOf is the request for the requests of a user.
 type AccessOf struct {
 	User string `json:"user" doc:"a user, or system:serviceaccount:NAMESPACE:NAME"`
 }
 
-// Access has the requests of a user.
+// Access is the answer with the requests of a user.
 type Access struct {
 	Requests []inspect.AccessRequest `json:"requests" doc:"the requests of the user, allowed or not, each once"`
 	Rules    []rbacv1.PolicyRule     `json:"rules" schema:"object" doc:"the fewest rules that allow them"`
@@ -177,7 +177,7 @@ func getAccess(c call, a AccessOf) (Access, error) {
 	return Access{append([]inspect.AccessRequest{}, access.Requests...), append([]rbacv1.PolicyRule{}, access.Rules()...)}, nil
 }
 
-// Write is a write to explain.
+// Write is the request to explain a write.
 type Write struct {
 	Verb            string          `json:"verb,omitempty" doc:"create, update, patch, apply or delete; default: create"`
 	Object          json.RawMessage `json:"object,omitempty" schema:"object" doc:"what is written; a patch and a delete only need its apiVersion, kind, namespace and name"`
@@ -186,13 +186,13 @@ type Write struct {
 	Patch           string          `json:"patch,omitempty" doc:"what the verb patch sends"`
 	PatchType       string          `json:"patchType,omitempty" doc:"the media type of the patch; default: application/merge-patch+json"`
 	FieldManager    string          `json:"fieldManager,omitempty" doc:"becomes the owner of the fields; apply needs one"`
-	Force           bool            `json:"force,omitempty" doc:"takes over what others own"`
+	Force           bool            `json:"force,omitempty" doc:"takes over fields that other managers own"`
 	FieldValidation string          `json:"fieldValidation,omitempty" doc:"Ignore, Warn or Strict; default: Warn"`
-	As              *User           `json:"as,omitempty" doc:"who writes; default: the administrator"`
-	Commit          bool            `json:"commit,omitempty" doc:"makes the write; default: it is a dry run"`
+	As              *User           `json:"as,omitempty" doc:"the user of the write; default: the administrator"`
+	Commit          bool            `json:"commit,omitempty" doc:"commits the write; default: it is a dry run"`
 }
 
-// Explanation is what the cluster does with a write.
+// Explanation is the answer with the explanation of a write.
 type Explanation struct {
 	inspect.Explanation
 	Text string `json:"text" doc:"the explanation in lines for a reader"`
@@ -221,12 +221,12 @@ func explain(c call, w Write) (Explanation, error) {
 	return Explanation{e, e.String()}, wrong(err)
 }
 
-// Report asks for the page of a cluster.
+// Report is the request for the page of a cluster.
 type Report struct {
 	Title string `json:"title,omitempty" doc:"the title of the page, such as the name of a test"`
 }
 
-// getReport returns the page as one file of HTML. Package fakecluster writes it into a folder.
+// getReport returns the HTML page of a cluster. Package fakecluster can only write it into a folder.
 func getReport(c call, r Report) (content, error) {
 	folder, err := os.MkdirTemp("", "fakecluster-report-")
 	if err != nil {
@@ -241,7 +241,7 @@ func getReport(c call, r Report) (content, error) {
 	return content{"text/html; charset=utf-8", page}, err
 }
 
-// Assertion is a failed assertion.
+// Assertion is the request to set the failed assertion.
 type Assertion struct {
 	Message string `json:"message" doc:"its text"`
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
-// nodeActions are what can happen to a node.
+// nodeActions are the actions on a node.
 var nodeActions = map[string]func(context.Context, *workloads.Node, NodeAction) error{
 	"cordon":           func(ctx context.Context, n *workloads.Node, _ NodeAction) error { return n.Cordon(ctx) },
 	"uncordon":         func(ctx context.Context, n *workloads.Node, _ NodeAction) error { return n.Uncordon(ctx) },
@@ -25,11 +25,11 @@ var nodeActions = map[string]func(context.Context, *workloads.Node, NodeAction) 
 	},
 }
 
-// NodeAction is what happens to a node.
+// NodeAction is the request for an action on a node.
 type NodeAction struct {
 	Action   string `json:"action" doc:"cordon, uncordon, drain, delete, stopHeartbeats, resumeHeartbeats or setPressure"`
 	Pressure string `json:"pressure,omitempty" doc:"of setPressure: MemoryPressure, DiskPressure or PIDPressure"`
-	On       bool   `json:"on,omitempty" doc:"of setPressure: whether the node reports it from now on"`
+	On       bool   `json:"on,omitempty" doc:"of setPressure: whether the node reports the pressure"`
 }
 
 func actOnNode(c call, a NodeAction) (none, error) {
@@ -48,7 +48,7 @@ func actOnNode(c call, a NodeAction) (none, error) {
 		return none{}, refuse(http.StatusBadRequest, "action: there is no %q; there are %s", a.Action, strings.Join(slices.Sorted(maps.Keys(nodeActions)), ", "))
 	}
 	if a.Action != "setPressure" && (a.Pressure != "" || a.On) {
-		return none{}, refuse(http.StatusBadRequest, "pressure and on are for setPressure, and not for %s", a.Action)
+		return none{}, refuse(http.StatusBadRequest, "pressure and on are for setPressure, not for %s", a.Action)
 	}
 	return none{}, failed(act(c, n, a))
 }

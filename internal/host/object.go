@@ -20,7 +20,7 @@ import (
 	"github.com/fakecluster/fakecluster/fakecluster"
 )
 
-// Object names an object.
+// Object identifies an object.
 type Object struct {
 	APIVersion string `json:"apiVersion,omitempty" doc:"such as apps/v1; it may be left out if only one group has the kind"`
 	Kind       string `json:"kind" doc:"such as Deployment, or a type of Go, such as k8s.io/api/apps/v1.Deployment"`
@@ -41,7 +41,7 @@ var typesOfGo = sync.OnceValue(func() map[string]schema.GroupVersionKind {
 
 func nameOfType(t reflect.Type) string { return t.PkgPath() + "." + t.Name() }
 
-// kindOf returns the kind that a client names.
+// kindOf returns the kind for an apiVersion and a kind, or for a type of client-go in place of the kind.
 func kindOf(apiVersion, kind string) (schema.GroupVersionKind, error) {
 	if apiVersion != "" && kind != "" {
 		return schema.FromAPIVersionAndKind(apiVersion, kind), nil
@@ -72,7 +72,7 @@ func readObject(text []byte, kindOf func(apiVersion, kind string) (schema.GroupV
 	return u, nil
 }
 
-// kindOf is as the function of that name. Without an apiVersion, the kind is the only one of its name.
+// kindOf is like the function kindOf, but without an apiVersion it looks for the only served kind with the name.
 func (c *cluster) kindOf(apiVersion, kind string) (schema.GroupVersionKind, error) {
 	found, err := kindOf(apiVersion, kind)
 	if err != nil && kind != "" {
@@ -81,23 +81,24 @@ func (c *cluster) kindOf(apiVersion, kind string) (schema.GroupVersionKind, erro
 	return found, err
 }
 
-// find returns the object that a client names, with its kind.
+// find returns an empty object with the kind and the name of o.
 func (c *cluster) find(o Object) (runtime.Object, error) {
 	kind, err := c.kindOf(o.APIVersion, o.Kind)
 	if err != nil {
 		return nil, err
 	}
 	if o.Name == "" {
-		return nil, refuse(http.StatusBadRequest, "the %s does not have a name", kind.Kind)
+		return nil, refuse(http.StatusBadRequest, "the %s does not have a name: give one", kind.Kind)
 	}
 	return fakecluster.Named(kind.GroupVersion().String(), kind.Kind, o.Namespace, o.Name), nil
 }
 
-// onlyKind returns the kind of a name that one group alone has, in the version that the group prefers.
+// onlyKind returns the kind with a name in the preferred version of its group. It fails if several groups have such a
+// kind.
 func (c *cluster) onlyKind(name string) (found schema.GroupVersionKind, err error) {
 	groups := map[string]bool{}
 	for kind := range scheme.Scheme.AllKnownTypes() {
-		if kind.Kind == name && kind.Version != runtime.APIVersionInternal && kind.Group != "extensions" { // which servers no longer have
+		if kind.Kind == name && kind.Version != runtime.APIVersionInternal && kind.Group != "extensions" { // no server has it any more
 			groups[kind.Group] = true
 		}
 	}
@@ -123,7 +124,7 @@ func (c *cluster) onlyKind(name string) (found schema.GroupVersionKind, err erro
 	return found, refuse(http.StatusBadRequest, "the kind %s is in the groups %q: give its apiVersion", name, slices.Sorted(maps.Keys(groups)))
 }
 
-// discover asks the cluster for the groups with a kind, which are requests of fakecluster-host.
+// discover returns the served groups with a kind. It sends discovery requests as the client fakecluster-host.
 func (c *cluster) discover(name string) (groups map[string]bool, found schema.GroupVersionKind, err error) {
 	cfg := c.RESTConfig()
 	cfg.UserAgent = "fakecluster-host"
@@ -132,7 +133,7 @@ func (c *cluster) discover(name string) (groups map[string]bool, found schema.Gr
 		return nil, found, err
 	}
 	lists, err := client.ServerPreferredResources()
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // the kinds of an aggregated API that is not available are left out
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) { // leave out aggregated APIs that are not available
 		return nil, found, err
 	}
 	groups = map[string]bool{}

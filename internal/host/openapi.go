@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// tree is a value of JSON.
+// tree is a JSON object.
 type tree = map[string]any
 
 // Document returns the OpenAPI document of the control API.
@@ -70,7 +70,7 @@ func (g *generator) operation(o operation) tree {
 	var answer tree
 	switch o.answer {
 	case nil:
-		answer = tree{"204": tree{"description": "it is done"}}
+		answer = tree{"204": tree{"description": "success"}}
 	case reflect.TypeFor[content]():
 		answer = tree{"200": tree{"description": "the content", "content": tree{"*/*": tree{"schema": tree{"type": "string", "format": "binary"}}}}}
 	default:
@@ -96,7 +96,7 @@ type field struct {
 	required  bool
 }
 
-// fieldsOf returns the fields of a struct, with those of embedded ones that it does not hide.
+// fieldsOf returns the fields of a struct, including promoted fields of embedded structs.
 func fieldsOf(t reflect.Type) (fields []field) {
 	own := map[string]bool{}
 	for f := range t.Fields() {
@@ -130,7 +130,7 @@ func fieldsOf(t reflect.Type) (fields []field) {
 	return fields
 }
 
-// schema returns the schema of a type, which is a reference for a struct with a name.
+// schema returns the schema of a type. For a named struct it is a reference.
 func (g *generator) schema(t reflect.Type) tree {
 	switch t {
 	case reflect.TypeFor[metav1.Duration]():
@@ -191,8 +191,8 @@ func (g *generator) object(t reflect.Type) tree {
 	return ref
 }
 
-// property returns the schema of a field. The tag schema says that a value, or the items of a list, are objects whose fields are
-// described elsewhere.
+// property returns the schema of a field. The tag schema:"object" is for a value or for items whose fields are described
+// elsewhere.
 func (g *generator) property(f field) tree {
 	var s tree
 	switch {

@@ -27,7 +27,7 @@ type operation struct {
 	serve        func(h *Host, w http.ResponseWriter, req *http.Request)
 }
 
-// none is the request or the answer of an operation that does not have one.
+// none is the request or the answer of an operation without one.
 type none struct{}
 
 // content is an answer that is not JSON.
@@ -36,15 +36,15 @@ type content struct {
 	bytes     []byte
 }
 
-// call is a request to an operation.
+// call is a call of an operation.
 type call struct {
 	context.Context
 	host    *Host
-	cluster *cluster                 // the one that the path names; nil: it names none
+	cluster *cluster                 // in the path; nil: the path has none
 	path    func(name string) string // the value of a parameter in the path
 }
 
-// on makes an operation. The request is read from the body, or from the query if the method is GET or DELETE.
+// on returns an operation. It reads the request from the body, or from the query if the method is GET or DELETE.
 func on[Request, Answer any](name, method, path, doc string, do func(call, Request) (Answer, error)) operation {
 	o := operation{name: name, method: method, path: path, doc: doc, request: typeOf[Request](), answer: typeOf[Answer]()}
 	o.serve = func(h *Host, w http.ResponseWriter, req *http.Request) {
@@ -80,7 +80,8 @@ func on[Request, Answer any](name, method, path, doc string, do func(call, Reque
 	return o
 }
 
-// checkBubble returns an error if the cluster of a call is in another bubble. A cluster outside can be forked in a bubble.
+// checkBubble returns an error if the cluster of a call is in another bubble. Only forkCluster may be called in a bubble
+// for a cluster outside.
 func (c call) checkBubble(operation string) error {
 	switch here := driverOf(c); {
 	case c.cluster.driver == here, c.cluster.driver == nil && c.cluster.other == nil && operation == "forkCluster":
@@ -99,7 +100,7 @@ func typeOf[T any]() reflect.Type {
 	return nil
 }
 
-// inQuery reports whether the request is in the query of the URL.
+// inQuery reports whether the operation reads its request from the query of the URL.
 func (o operation) inQuery() bool { return o.method == http.MethodGet || o.method == http.MethodDelete }
 
 // refusal is an error with the HTTP status of the answer.
@@ -108,14 +109,14 @@ type refusal struct {
 	error
 }
 
-// Unwrap returns the error itself.
+// Unwrap returns the wrapped error.
 func (r refusal) Unwrap() error { return r.error }
 
 func refuse(code int, format string, args ...any) error {
 	return refusal{code, fmt.Errorf(format, args...)}
 }
 
-// failed marks the error of an operation that was possible and has failed, such as a check or a wait, with 422.
+// failed returns err with the status 422: the request was valid, but a check or a wait failed.
 func failed(err error) error {
 	if err == nil {
 		return nil
@@ -123,7 +124,7 @@ func failed(err error) error {
 	return refusal{http.StatusUnprocessableEntity, err}
 }
 
-// wrong marks an error as a mistake in the request, with 400.
+// wrong returns err with the status 400: the request has a mistake.
 func wrong(err error) error {
 	if err == nil {
 		return nil
@@ -133,7 +134,7 @@ func wrong(err error) error {
 
 // Failure is the answer to a request that fails.
 type Failure struct {
-	Error string `json:"error" doc:"says what is wrong, and what to do"`
+	Error string `json:"error" doc:"what is wrong, and what to do"`
 }
 
 func writeError(w http.ResponseWriter, err error) {
@@ -167,24 +168,24 @@ func encode(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// maxBody limits the body of a request, which may have a snapshot.
+// maxBody limits the body of a request, in bytes. It may contain a snapshot.
 const maxBody = 1 << 30
 
-// read reads the request of an operation. Unknown fields are an error that lists those that exist.
+// read reads the request of an operation. An unknown field is an error that lists the known ones.
 func read(req *http.Request, into any, o operation) error {
 	t := reflect.TypeOf(into).Elem()
 	if o.inQuery() {
 		return wrong(readQuery(req.URL.Query(), reflect.ValueOf(into).Elem()))
 	}
 	if len(req.URL.Query()) > 0 {
-		return refuse(http.StatusBadRequest, "%s %s takes its request as JSON in the body, and not in the query", o.method, o.path)
+		return refuse(http.StatusBadRequest, "%s %s takes its request as JSON in the body, not in the query", o.method, o.path)
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(nil, req.Body, maxBody))
 	if err != nil {
 		return wrong(err)
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
-		return nil // no body is the empty request
+		return nil // no body is an empty request
 	}
 	mistakes, err := kjson.UnmarshalStrict(body, into) // unlike encoding/json, it distinguishes upper and lower case
 	if err == nil {
@@ -197,7 +198,7 @@ func read(req *http.Request, into any, o operation) error {
 	if mistyped := (*json.UnmarshalTypeError)(nil); errors.As(err, &mistyped) {
 		text = fmt.Sprintf("the field %s cannot be a %s", strings.Trim(mistyped.Field, "."), mistyped.Value)
 		if mistyped.Field == "" {
-			text = "the body has to be a JSON object, and is of the type " + mistyped.Value
+			text = "the body must be a JSON object, not a " + mistyped.Value
 		}
 	}
 	fields := "it has no fields"
@@ -214,9 +215,9 @@ func readQuery(query url.Values, into reflect.Value) error {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		switch {
 		case i < 0 && len(fields) == 0:
-			return fmt.Errorf("unknown parameter %q: there are none", name)
+			return fmt.Errorf("unknown parameter %q: the operation has none", name)
 		case i < 0:
-			return fmt.Errorf("unknown parameter %q: there are %s", name, strings.Join(fieldNames(into.Type()), ", "))
+			return fmt.Errorf("unknown parameter %q: the operation has %s", name, strings.Join(fieldNames(into.Type()), ", "))
 		case len(values) > 1:
 			return fmt.Errorf("the parameter %s is given %d times", name, len(values))
 		}
@@ -234,13 +235,13 @@ func readParameter(name, value string, into reflect.Value) (err error) {
 	case reflect.Bool:
 		var parsed bool
 		if parsed, err = strconv.ParseBool(value); err != nil {
-			return fmt.Errorf("the parameter %s is true or false, and not %q", name, value)
+			return fmt.Errorf("the parameter %s must be true or false, not %q", name, value)
 		}
 		into.SetBool(parsed)
 	case reflect.Int, reflect.Int64:
 		var n int64
 		if n, err = strconv.ParseInt(value, 10, 64); err != nil {
-			return fmt.Errorf("the parameter %s is a whole number, and not %q", name, value)
+			return fmt.Errorf("the parameter %s must be a whole number, not %q", name, value)
 		}
 		into.SetInt(n)
 	default:

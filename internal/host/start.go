@@ -15,7 +15,7 @@ import (
 	"github.com/fakecluster/fakecluster/workloads"
 )
 
-// Start asks for a cluster.
+// Start is the request for a new cluster.
 type Start struct {
 	Session           string `json:"session" doc:"the session in which the cluster lives; POST /v1/sessions opens one"`
 	KubernetesVersion string `json:"kubernetesVersion,omitempty" doc:"the version of Kubernetes that the cluster behaves as, such as 1.35; default: that of the host"`
@@ -97,12 +97,12 @@ func startCluster(c call, s Start) (Cluster, error) {
 	return c.host.take(s.Session, n)
 }
 
-// live makes the cluster live as data describes it.
+// live starts the workloads that config describes.
 func (c *cluster) live(config []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.workloads != nil {
-		return refuse(http.StatusConflict, "workloads run in the cluster already: end them first")
+		return refuse(http.StatusConflict, "workloads already run in the cluster: end them first")
 	}
 	var described struct{ Programs []living.Program }
 	_ = json.Unmarshal(config, &described) // FromYAML finds what is wrong
@@ -123,7 +123,7 @@ func (c *cluster) live(config []byte) error {
 	return nil
 }
 
-// Workloads describes what lives in a cluster.
+// Workloads is the request to start workloads.
 type Workloads struct {
 	Workloads json.RawMessage `json:"workloads,omitempty" schema:"object" doc:"an object with any of nodes, controlPlane, behaviors, programs, provisioners, controllers, scheduler, as in docs/workloads.md; default: three nodes, all controllers and the scheduler"`
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/fakecluster/fakecluster/internal/release"
 )
 
-// Kubernetes' feature gates belong to a process. So a cluster of another version lives in a host that behaves as this version, and this
-// one forwards the requests about it. The session there is open as long as the session here.
+// Kubernetes' feature gates belong to a process. So a cluster of another version lives in another host, which behaves as
+// that version, and this host forwards the requests about it. The session there is open as long as the session here.
 
-// otherSession is the session of a host that behaves as another version, for a session of this one.
+// otherSession is the session in a host of another version that belongs to a session of this host.
 type otherSession struct {
 	version string
 	client  *http.Client
@@ -30,7 +30,7 @@ type otherSession struct {
 	open    io.Closer // the answer that stays open
 }
 
-// servedHere are the operations that this host serves for clusters in other hosts, too. It forwards all others.
+// servedHere are the operations that this host serves itself for clusters in other hosts. It forwards all others.
 var servedHere = map[string]bool{"getCluster": true, "endCluster": true, "forkCluster": true}
 
 // otherCluster is a cluster in a host of another version.
@@ -39,7 +39,7 @@ type otherCluster struct {
 	cluster Cluster // as that host describes it
 }
 
-// isOther reports whether a cluster of a version has to live in another host. The empty version is that of this host.
+// isOther reports whether a cluster of a version must live in another host. The empty version is that of this host.
 func isOther(version string) (bool, error) {
 	if version == "" {
 		return false, nil
@@ -71,7 +71,7 @@ func (h *Host) forkElsewhere(ctx context.Context, c *otherCluster, f Fork) (Clus
 	return h.takeOther(ctx, there, f.Session, "/v1/clusters/"+c.cluster.Cluster+"/fork", Fork{there.id})
 }
 
-// takeOther adds the cluster that a request to the other host starts to a session.
+// takeOther starts a cluster by a request to the other host, and adds it to a session.
 func (h *Host) takeOther(ctx context.Context, there *otherSession, session, path string, request any) (Cluster, error) {
 	c := newCluster(h, nil)
 	c.other = &otherCluster{session: there}
@@ -95,7 +95,7 @@ func (h *Host) otherSession(id, version string) (*otherSession, error) {
 		return there, nil
 	}
 	if s.others == nil {
-		return nil, noSession(id) // it has ended meanwhile
+		return nil, noSession(id) // the session has ended
 	}
 	there, err := h.openOther(version)
 	if err != nil {
@@ -116,10 +116,10 @@ func (s *session) endOthers() {
 	s.others = nil
 }
 
-// openOther opens a session of the host of another version, which is started if it does not run.
+// openOther opens a session in the host of another version, and starts that host if necessary.
 func (h *Host) openOther(version string) (*otherSession, error) {
 	if h.options.Other == nil {
-		return nil, errors.New("this host does not start others")
+		return nil, errors.New("this host does not start hosts of other versions")
 	}
 	where, err := h.options.Other(version)
 	if err != nil {
@@ -145,10 +145,10 @@ func (h *Host) openOther(version string) (*otherSession, error) {
 		return nil, err
 	}
 	var line Session
-	// The answer goes on; only its first value is read.
+	// The answer stays open; only its first value is read.
 	if err := json.NewDecoder(answer.Body).Decode(&line); err != nil || line.Session == "" {
 		_ = answer.Body.Close()
-		return nil, fmt.Errorf("it does not open a session (%s): %w", answer.Status, cmp.Or(err, io.ErrUnexpectedEOF))
+		return nil, fmt.Errorf("it has not opened a session (%s): %w", answer.Status, cmp.Or(err, io.ErrUnexpectedEOF))
 	}
 	there.id, there.open = line.Session, answer.Body
 	return there, nil
@@ -164,12 +164,12 @@ func (o *otherSession) send(ctx context.Context, method, target string, body io.
 	}
 	answer, err := o.client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("the host of Kubernetes %s does not answer, start other clusters in another session: %w", o.version, err)
+		return nil, fmt.Errorf("the host of Kubernetes %s does not answer: start other clusters in another session: %w", o.version, err)
 	}
 	return answer, nil
 }
 
-// do sends a request and reads the answer into a value. An answer that is an error becomes one.
+// do sends a request and reads the answer into a value. It returns the error of an answer that is one.
 func (o *otherSession) do(ctx context.Context, method, target string, request, into any) error {
 	var body io.Reader
 	if request != nil {
